@@ -1,4 +1,5 @@
-// check_plugin() as an application calls it. The tests of `tenon check` look at what each check finds.
+// check_plugin() as called by applications. The tests of `tenon check` cover the findings of each
+// check.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 
 const std::filesystem::path examples(TENON_TEST_EXAMPLES);
 
-/// TMPDIR names a folder that is not there.
+/// Sets TMPDIR to a missing folder.
 class NoTemporaryFolder {
  public:
   NoTemporaryFolder() {
@@ -40,7 +41,7 @@ tenon::CheckOptions with_checks(const std::vector<std::string>& checks) {
 
 }  // namespace
 
-TEST_CASE("list_checks: each check by a name of its own, those of a device whatever its number") {
+TEST_CASE("list_checks: check names are unique; a device's number does not matter") {
   const auto names = [](std::string_view device) {
     std::vector<std::string> names;
     for (const auto& check : tenon::list_checks(device)) {
@@ -55,7 +56,7 @@ TEST_CASE("list_checks: each check by a name of its own, those of a device whate
   CHECK(names("cuda") != names("cpu"));
 }
 
-TEST_CASE("check_plugin: no check writes files, so it needs no temporary folder") {
+TEST_CASE("check_plugin: needs no temporary folder, because checks write no files") {
   const NoTemporaryFolder missing;
   const auto results = tenon::check_plugin(examples / "quadratic.so", with_checks({"save_load", "inputs"}));
   REQUIRE(results.size() == 2);
@@ -65,16 +66,16 @@ TEST_CASE("check_plugin: no check writes files, so it needs no temporary folder"
   }
 }
 
-TEST_CASE("check_plugin: a plugin of kernels only is checked with the operators that they are for") {
+TEST_CASE("check_plugin: a plugin with only kernels is checked with the operators they belong to") {
   const auto results = tenon::check_plugin(TENON_TEST_FAULTS "/split_kernel.so", with_checks({"inputs", "guard"}));
   REQUIRE(results.size() == 2);
   for (const auto& result : results) CHECK(result.op == "split");
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which gives up where a process with threads forks
-TEST_CASE("check_plugin: of two calls at once the second waits, and each finds what it finds alone") {
+#if !defined(__SANITIZE_THREAD__)  // gives up if a process with threads forks
+TEST_CASE("check_plugin: concurrent calls run one after the other, with the same results") {
   const auto options = with_checks({"manifest", "inference", "inputs", "guard", "save_load"});
-  std::vector<int> order;  // whose results came; written by one call at a time
+  std::vector<int> order;  // order of results; written by one call at a time
   std::atomic<int> ready = 0;
   std::vector<tenon::CheckResult> results[2];
   const auto check = [&](int who) {

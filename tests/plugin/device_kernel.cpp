@@ -8,7 +8,7 @@
 
 using namespace tenon;
 
-TEST_CASE("an operator's kernel for a device, or what to say where there is none") {
+TEST_CASE("kernel_on: finds an operator's kernel for a device, or explains that there is none") {
   CpuDevice cpu;
   RecordingDevice gpu(0);
   tenon_operator runs{}, backward_only{};

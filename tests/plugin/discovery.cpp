@@ -1,4 +1,4 @@
-// Folders become catalogs; every file ends in a status and a sentence, and none of it is run.
+// Reading folders into catalogs: every file gets a status and a reason, and none of it is run.
 #include <doctest/doctest.h>
 #include <elf.h>
 
@@ -10,7 +10,7 @@
 
 using namespace tenon;
 
-// Only the host makes catalogs that are not empty.
+// Only the host creates non-empty catalogs.
 static_assert(!std::is_constructible_v<Catalog, std::shared_ptr<const CatalogIndex>, std::shared_ptr<const std::vector<PluginFile>>>);
 
 namespace {
@@ -34,7 +34,8 @@ std::string replaced_all(std::string bytes, std::string_view from, std::string_v
   return bytes;
 }
 
-/// A fault's file with its dynamic symbol `name` changed. The section table is believed: the file comes from our own linker.
+/// Copies a fault's file with its dynamic symbol `name` changed. Trusts the section table, because
+/// the file comes from our own linker.
 std::string with_symbol(const char* fault, const std::string& name, const std::function<void(Elf64_Sym&)>& change) {
   std::string bytes = read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / (std::string(fault) + ".so"));
   const auto get = [&]<class T>(std::size_t at, T) {
@@ -60,7 +61,7 @@ std::string with_symbol(const char* fault, const std::string& name, const std::f
 
 }  // namespace
 
-TEST_CASE("a sound plugin is indexed") {
+TEST_CASE("discovery: a valid plugin is indexed") {
   PluginFolder folder;
   folder.put("plain");
   PluginSet set(folder.options(), idle_host());
@@ -81,10 +82,10 @@ TEST_CASE("a sound plugin is indexed") {
   CHECK(set.catalog().searched() == std::vector<std::filesystem::path>{folder.plugins()});
 }
 
-TEST_CASE("each broken file has its status and its sentence") {
+TEST_CASE("discovery: each broken file gets its status and reason") {
   const std::string good = plain();
   struct Case {
-    const char* fault;  // of tests/faults, or empty for the bytes
+    const char* fault;  // name in tests/faults, or empty for the bytes
     std::string bytes;
     PluginStatus status;
     std::string reason;
@@ -140,7 +141,7 @@ TEST_CASE("each broken file has its status and its sentence") {
   }
 }
 
-TEST_CASE("what is no file does not stop the scan") {
+TEST_CASE("discovery: entries that are not files do not stop the scan") {
   PluginFolder folder;
   std::filesystem::create_directory(folder / "folder.so");
   std::filesystem::create_symlink("nowhere", folder / "link.so");
@@ -157,7 +158,7 @@ TEST_CASE("what is no file does not stop the scan") {
   CHECK(file_of(set, "plain.so").usable());
 }
 
-TEST_CASE("a folder that is missing is named") {
+TEST_CASE("discovery: reports a missing folder") {
   PluginFolder folder;
   PluginSet set(folder.options(), idle_host());
   const FailureText failure = failure_of([&] { set.scan(folder / "none"); });
@@ -165,7 +166,7 @@ TEST_CASE("a folder that is missing is named") {
   CHECK(failure.message == "plugin folder '" + (folder / "none").string() + "' cannot be read: there is no such folder");
 }
 
-TEST_CASE("files are read in sorted order, once each, and need not be called .so when they are named") {
+TEST_CASE("discovery: reads files in sorted order, once each; files added by path may have any name") {
   PluginFolder folder;
   for (const std::string name : {"c.so", "a.so", "b.so"}) folder.write(name, plain() + std::string(static_cast<std::size_t>(name[0]), ' '));
   const auto odd = folder.put("split_operator", "odd");
@@ -180,7 +181,7 @@ TEST_CASE("files are read in sorted order, once each, and need not be called .so
   CHECK(set.catalog().find("split"));
 }
 
-TEST_CASE("many files, which several threads read, make the same catalog as one after the other") {
+TEST_CASE("discovery: reading many files in parallel gives the same catalog as reading them in sequence") {
   PluginFolder folder;
   for (int i = 0; i < 200; ++i) {
     const std::string name = "p" + std::to_string(1000 + i);
@@ -201,7 +202,7 @@ TEST_CASE("many files, which several threads read, make the same catalog as one 
   }
 }
 
-TEST_CASE("an operator that is not to be had is explained") {
+TEST_CASE("catalog: explains why an operator is not available") {
   PluginFolder folder;
   folder.put("newer_minor");
   folder.put("plain");

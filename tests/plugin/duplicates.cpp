@@ -1,4 +1,4 @@
-// Who wins where two files bring the same thing: tables of small catalogs.
+// Conflict resolution between files, as tables of small catalogs.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 using namespace tenon;
 
-TEST_CASE("operators that several files bring") {
+TEST_CASE("conflicts: several files have the same operator") {
   struct Case {
     const char* what;
     std::vector<File> files;
-    std::map<std::string, std::string> winners;  // of names
+    std::map<std::string, std::string> winners;  // by name
     std::vector<std::string> duplicates;         // files that are not used
     std::string note;
   };
@@ -80,7 +80,7 @@ TEST_CASE("operators that several files bring") {
   }
 }
 
-TEST_CASE("kernels that several files bring") {
+TEST_CASE("conflicts: several files have the same kernel") {
   TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   write_bytes(at("k"), "one kernel");
@@ -140,17 +140,17 @@ TEST_CASE("kernels that several files bring") {
   }
 }
 
-TEST_CASE("a kernel whose operator is nowhere waits, and its file is no duplicate") {
+TEST_CASE("kernels: a kernel without its operator waits for it, and its file is not a duplicate") {
   Built built({{"k", {}, {{"x", "cuda"}}}});
   CHECK(built.unused[0].empty());
   built.call({{{"a", {{"x"}}}}});
   CHECK(built.kernel("x", "cuda") == "k");
 }
 
-TEST_CASE("what a later call brings replaces what was there, whatever its version and manifest") {
+TEST_CASE("conflicts: a later call replaces earlier operators, whatever their versions and manifests") {
   struct Case {
     const char* what;
-    std::vector<Folder> calls;  // of a folder each
+    std::vector<Folder> calls;  // one folder per call
     std::map<std::string, std::string> winners;
     std::vector<std::string> duplicates;
     std::string note;
@@ -199,12 +199,12 @@ TEST_CASE("what a later call brings replaces what was there, whatever its versio
   }
 }
 
-TEST_CASE("other versions of an operator stay for graphs that need them, each with the kernels of its own file or folder") {
+TEST_CASE("versions: other versions stay available for graphs that need them, with the kernels of their own file or folder") {
   struct Case {
     const char* what;
     std::vector<Folder> calls;
     std::string winner;
-    std::vector<std::string> others, cuda;  // files; whose cuda kernels they have
+    std::vector<std::string> others, cuda;  // files; owners of their cuda kernels
   };
   const std::vector<KernelInfo> cuda{{"x", "cuda"}};
   const Case cases[] = {
@@ -233,7 +233,7 @@ TEST_CASE("other versions of an operator stay for graphs that need them, each wi
   }
 }
 
-TEST_CASE("a file that was given by itself is not passed over for a version in a folder") {
+TEST_CASE("versions: a file added by path is not bypassed for a version in a folder") {
   Built built;
   built.call({{{"a", {{"x", 3}}}}});
   const auto name = [&](const File& file) {
@@ -249,7 +249,7 @@ TEST_CASE("a file that was given by itself is not passed over for a version in a
   CHECK(built.path(built.index->other_versions.at("x")[0]->file) == "b");
 }
 
-TEST_CASE("of the folders of one call the first wins, and the default folders come last whenever they are read") {
+TEST_CASE("precedence: the first folder of a call wins; default folders come last whenever they are read") {
   using Layer = CatalogBuilder::Layer;
   Built built;
   built.call({{{"given", {{"x"}}}}});
@@ -262,12 +262,12 @@ TEST_CASE("of the folders of one call the first wins, and the default folders co
   CHECK(built.winner("y") == "late");
 }
 
-TEST_CASE("a kernel serves the operator that its name stood for, not one that replaced it") {
+TEST_CASE("kernels: a kernel serves the operator its name referred to, not a later replacement") {
   const KernelInfo cpu{"x", "cpu"}, cuda{"x", "cuda"};
   const auto x = [](const char* doc) { return Brings{"x", 1, doc, {}, false, "app"}; };
   Built built({{"a", {x("")}}});
   built.call({{{"k", {}, {cpu, cuda}}}});
-  CHECK(built.kernel("x", "cpu") == "k");  // later than the operator's own functions
+  CHECK(built.kernel("x", "cpu") == "k");  // added later than the operator's own functions
   CHECK(built.kernel("x", "cuda") == "k");
   CHECK(built.notes("the cpu kernel of operator 'app.x' is in k and in a: the first is used"));
   built.call({{{"k_new", {}, {cuda}}}});
@@ -281,7 +281,7 @@ TEST_CASE("a kernel serves the operator that its name stood for, not one that re
   CHECK(built.kernel("x", "cuda") == "nobody");
 }
 
-TEST_CASE("an operator that is brought again unchanged keeps its kernels; one that had been replaced meanwhile does not get them back") {
+TEST_CASE("kernels: an operator added again unchanged keeps its kernels, unless it was replaced meanwhile") {
   const KernelInfo cpu{"x", "cpu"}, cuda{"x", "cuda"};
   const auto elsewhere = [](const char* doc) { return Brings{"x", 1, doc, {}, true}; };
   Built built({{"a", {elsewhere("")}}});
@@ -304,7 +304,7 @@ TEST_CASE("an operator that is brought again unchanged keeps its kernels; one th
   CHECK(built.kernel("x", "cuda") == "nobody");
 }
 
-TEST_CASE("a file that is brought again counts from then on, and its definition stays") {
+TEST_CASE("precedence: a file added again takes the new precedence and keeps its definition") {
   Built built({{"a", {{"x"}}}});
   const auto first = built.definition("x");
   built.call({{{"b", {{"x"}}}}});
@@ -318,7 +318,7 @@ TEST_CASE("a file that is brought again counts from then on, and its definition 
   CHECK(built.definition("x")->info == first->info);
 }
 
-TEST_CASE("the application's own operators, and the host's") {
+TEST_CASE("precedence: operators of the application and of the host") {
   const auto mine = [](const char* op) { return Brings{op, 1, "", {}, false, "app"}; };
   const auto core = [](const char* op, int version = 1) { return Brings{op, version, "", {}, false, "tenon"}; };
   Built built({{"a", {{"x", 1, "", {"ex"}, false, "app"}}}});

@@ -1,4 +1,4 @@
-// A folder of plugins made for a test from the broken and sound ones of tests/faults, with a cache folder of its own.
+// A folder with broken and valid plugins of tests/faults, and its own cache folder.
 #pragma once
 #include <sys/stat.h>
 
@@ -9,7 +9,7 @@
 #include "plugin/plugin_set.hpp"
 #include "temporary_folder.hpp"
 
-/// What plugins of tests get as the host: nothing in these tests calls it.
+/// The host table for plugins in tests, which none of them calls.
 inline const tenon_host& idle_host() {
   static const tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, nullptr, nullptr, nullptr};
   return host;
@@ -50,7 +50,7 @@ class PluginFolder {
   TemporaryFolder folder_;
 };
 
-/// The catalog's file of that name; fails where there is none.
+/// Returns the catalog's file of that name; fails if there is none.
 inline tenon::PluginFile file_of(const tenon::PluginSet& set, std::string_view name) {
   for (const auto& file : set.catalog().files()) {
     if (file.path.filename() == name) return file;

@@ -1,5 +1,5 @@
-// Files that are cut off anywhere or changed anywhere: always a status, never more. Under AddressSanitizer this is the proof that nothing
-// is read that is not there.
+// Truncated and modified files always get a status and never do harm. Under AddressSanitizer, this
+// also shows that nothing is read out of bounds.
 #include <doctest/doctest.h>
 #include <elf.h>
 
@@ -13,7 +13,7 @@ using namespace tenon;
 
 namespace {
 
-/// Whether what came of it is consistent: operators with a usable file, a reason with any other.
+/// Checks that the outcome is consistent: operators if the file is usable, a reason otherwise.
 bool is_settled(const Candidate& candidate) {
   const bool usable = candidate.file.status == PluginStatus::indexed;
   return usable ? candidate.file.reason.empty() && candidate.operators.size() == candidate.file.operators.size()
@@ -24,7 +24,8 @@ Candidate read(const std::filesystem::path& path) {
   return read_candidate(path, [](const InputFile&) {});
 }
 
-/// Without making it empty first: a file system may then wait for the disk, thousands of times.
+/// Overwrites without truncating first, because a file system may then wait for the disk thousands
+/// of times.
 void overwrite(const std::filesystem::path& path, const std::string& bytes) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -32,7 +33,7 @@ void overwrite(const std::filesystem::path& path, const std::string& bytes) {
 
 const char* const plugins[] = {"plain", "split_kernel"};
 
-/// An ELF file whose tables are changed where they stand.
+/// An ELF file whose tables are modified in place.
 class ForgedElf {
  public:
   explicit ForgedElf(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -67,7 +68,7 @@ class ForgedElf {
 
 }  // namespace
 
-TEST_CASE("a plugin cut off at any length") {
+TEST_CASE("hostile files: a plugin truncated at any length") {
   for (const char* plugin : plugins) {
     PluginFolder folder;
     const auto path = folder.put(plugin);
@@ -80,11 +81,11 @@ TEST_CASE("a plugin cut off at any length") {
       CHECK(is_settled(candidate));
       usable += candidate.file.usable();
     }
-    CHECK(usable == 0);  // the section table stands at the end
+    CHECK(usable == 0);  // the section table is at the end
   }
 }
 
-TEST_CASE("a plugin with bytes changed anywhere") {
+TEST_CASE("hostile files: a plugin with bytes changed anywhere") {
   std::mt19937 random(7);
   for (const char* plugin : plugins) {
     PluginFolder folder;
@@ -93,7 +94,8 @@ TEST_CASE("a plugin with bytes changed anywhere") {
     std::size_t refused = 0;
     for (int round = 0; round < 3000; ++round) {
       std::string bytes = sound;
-      // Half of the changes hit the header, the tables of segments and sections, and the dynamic symbols, which are few of the bytes.
+      // Half of the changes hit the header, the segment and section tables, and the dynamic
+      // symbols, which are only few of the bytes.
       for (unsigned flips = 1 + random() % 8; flips > 0; --flips) {
         const bool table = random() % 2 == 0;
         const std::size_t at = !table ? random() % bytes.size() : random() % 2 ? random() % 2048 : bytes.size() - 1 - random() % 2048;
@@ -104,12 +106,12 @@ TEST_CASE("a plugin with bytes changed anywhere") {
       CHECK(is_settled(candidate));
       refused += !candidate.file.usable();
     }
-    CHECK(refused > 100);  // how many depends on how much of the file is debug information
+    CHECK(refused > 100);  // depends on how much of the file is debug information
     CHECK(refused < 3000);
   }
 }
 
-TEST_CASE("each thing that can be wrong with a shared object is named") {
+TEST_CASE("hostile files: each fault of a shared object is reported") {
   PluginFolder folder;
   const auto path = folder.put("plain");
   const std::string sound = read_bytes(path);
@@ -158,9 +160,10 @@ TEST_CASE("each thing that can be wrong with a shared object is named") {
   }
 }
 
-TEST_CASE("a file that claims to be enormous costs nothing") {
+TEST_CASE("hostile files: a file that claims to be enormous costs nothing") {
   PluginFolder folder;
   const auto path = folder.put("plain");
-  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);  // a sparse terabyte behind a sound plugin
+  // a sparse terabyte after a valid plugin
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
   CHECK(read(path).file.status == PluginStatus::indexed);
 }

@@ -1,4 +1,4 @@
-// What is remembered of earlier loads, and that nothing depends on it.
+// The record of earlier loads, which nothing depends on.
 #include "plugin/loading/load_history.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@
 
 using namespace tenon;
 
-TEST_CASE("loads and quarantine are remembered by path and content") {
+TEST_CASE("load history: loads and quarantine are recorded by path and content") {
   TemporaryFolder folder;
   const auto cache = folder / "below/cache";
   {
@@ -32,7 +32,7 @@ TEST_CASE("loads and quarantine are remembered by path and content") {
   REQUIRE(history.find_quarantined("/p/b.so", content(2)));
   CHECK(history.find_quarantined("/p/b.so", content(2))->reason == "crashed with SIGSEGV");
   CHECK(history.find_quarantined("/p/x/../b.so", content(2)));
-  CHECK_FALSE(history.find_quarantined("/p/b.so", content(9)));  // it was built anew
+  CHECK_FALSE(history.find_quarantined("/p/b.so", content(9)));  // it was rebuilt
   CHECK(history.find_quarantined("/p/two\nlines.so", content(3)));
   CHECK_FALSE(history.find_quarantined("/p/never.so", []() -> std::uint64_t { throw "hashed for nothing"; }));
 
@@ -45,7 +45,7 @@ TEST_CASE("loads and quarantine are remembered by path and content") {
   CHECK(std::filesystem::is_empty(cache / "quarantine") == false);
 }
 
-TEST_CASE("records that are not what they should be are passed over") {
+TEST_CASE("load history: invalid records are ignored") {
   TemporaryFolder folder;
   std::filesystem::create_directory(folder / "quarantine");
   std::filesystem::create_directory(folder / "quarantine/folder");
@@ -61,7 +61,7 @@ TEST_CASE("records that are not what they should be are passed over") {
   CHECK(LoadHistory(folder.path()).quarantine().size() == 1);
 }
 
-TEST_CASE("without a folder that can be written to, quarantine holds for the process") {
+TEST_CASE("load history: without a writable folder, quarantine lasts for the process") {
   TemporaryFolder folder;
   write_bytes(folder / "file", "");
   for (const std::filesystem::path& cache : {std::filesystem::path(), folder / "file" / "below", std::filesystem::path("/proc/none")}) {
@@ -74,7 +74,7 @@ TEST_CASE("without a folder that can be written to, quarantine holds for the pro
   }
 }
 
-TEST_CASE("the user's cache folder") {
+TEST_CASE("user folders: the cache folder") {
   struct Case {
     const char *xdg, *home, *folder;
   };
@@ -95,7 +95,7 @@ TEST_CASE("the user's cache folder") {
   set("HOME", home.empty() ? nullptr : home.c_str());
 }
 
-TEST_CASE("applications list the quarantine and release plugins from it") {
+TEST_CASE("quarantine: applications list and release quarantined plugins") {
   const TemporaryFolder folder, other;
   const auto cache = folder / "cache";
   const auto here = folder / "here.so", gone = folder / "gone.so", apart = other / "apart.so";
@@ -112,7 +112,8 @@ TEST_CASE("applications list the quarantine and release plugins from it") {
   }
   CHECK(files == std::map<std::filesystem::path, File>{{here, File::changed}, {gone, File::missing}, {apart, File::missing}});
   CHECK(release_plugins(folder / "no.so", cache).empty());
-  CHECK(release_plugins(folder.path() / "", cache).size() == 2);  // of the folder, however it is written
+  // releases the folder, however its path is written
+  CHECK(release_plugins(folder.path() / "", cache).size() == 2);
   REQUIRE(quarantined_plugins(cache).size() == 1);
   CHECK(quarantined_plugins(cache)[0].path == apart);
   CHECK(release_plugins(apart, cache).size() == 1);

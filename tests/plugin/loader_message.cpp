@@ -1,11 +1,11 @@
-// The system loader's messages, as people and programs read them.
+// Conversion of the system loader's messages.
 #include "plugin/loading/loader_message.hpp"
 
 #include <doctest/doctest.h>
 
 using namespace tenon;
 
-TEST_CASE("the loader's messages become statuses and sentences") {
+TEST_CASE("loader messages: become statuses and sentences") {
   struct Case {
     std::string message;
     PluginStatus status;

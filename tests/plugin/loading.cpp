@@ -1,4 +1,4 @@
-// Plugins get into the process, or are stopped before: each fault has its status, and the host lives on.
+// Loading plugins: each fault gets its status, and the host survives.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,7 +15,8 @@ using namespace tenon;
 
 namespace {
 
-constexpr std::uint64_t file_mark = 0x1122334455667700;  // the traits of plain's table, as its source has them
+// the traits of plain's table, as in its source
+constexpr std::uint64_t file_mark = 0x1122334455667700;
 
 std::string marked(std::string bytes, std::uint64_t mark) {
   const std::string old(reinterpret_cast<const char*>(&file_mark), sizeof file_mark);
@@ -32,7 +33,7 @@ std::string plain() {
 
 }  // namespace
 
-TEST_CASE("an operator is loaded at its first use") {
+TEST_CASE("loading: an operator is loaded on first use") {
   PluginFolder folder;
   folder.put("plain");
   PluginSet set(folder.options(), idle_host());
@@ -52,7 +53,7 @@ TEST_CASE("an operator is loaded at its first use") {
   CHECK(set.content_hash(0) == file_of(set, "plain.so").content_hash);
 }
 
-TEST_CASE("hosts of one process share a plugin's code, as long as its file is the same") {
+TEST_CASE("loading: hosts of one process share a plugin's code while its file is unchanged") {
   PluginFolder folder;
   folder.put("plain");
   const auto table_in = [&] {
@@ -66,7 +67,7 @@ TEST_CASE("hosts of one process share a plugin's code, as long as its file is th
   CHECK(table_in() != first);
 }
 
-TEST_CASE("whether CUDA kernels are wanted is asked once, before the first operator is loaded") {
+TEST_CASE("loading: PluginOptions::cuda is called once, before the first operator is loaded") {
   for (const bool wanted : {false, true}) {
     PluginFolder folder;
     folder.put("split_operator");
@@ -88,11 +89,11 @@ TEST_CASE("whether CUDA kernels are wanted is asked once, before the first opera
   }
 }
 
-TEST_CASE("the child process in which a plugin is tried has no descriptor of the host's") {
+TEST_CASE("probe: the child process has no descriptors of the host") {
   PluginFolder folder;
   folder.put("wants_no_descriptor");
   const int opened = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  REQUIRE(dup2(opened, 77) == 77);  // without O_CLOEXEC: stays open where nobody closes it
+  REQUIRE(dup2(opened, 77) == 77);  // without O_CLOEXEC, so it stays open unless closed explicitly
   PluginSet set(folder.options(), idle_host());
   set.scan(folder.plugins());
   const auto failure = failure_of([&] { set.load("wants_no_descriptor"); });
@@ -102,7 +103,7 @@ TEST_CASE("the child process in which a plugin is tried has no descriptor of the
   CHECK(file_of(set, "wants_no_descriptor.so").status == PluginStatus::loaded);
 }
 
-TEST_CASE("each fault at loading has its status and its sentence, and is told at once the second time") {
+TEST_CASE("loading: each fault has its status and reason, and is reported at once the second time") {
   struct Case {
     const char* fault;
     PluginStatus status;
@@ -144,7 +145,7 @@ TEST_CASE("each fault at loading has its status and its sentence, and is told at
     CHECK(name_of(file.status) == name_of(c.status));
     CHECK(file.reason == c.reason);
 
-    PluginSet next(options, idle_host());  // as another process would start
+    PluginSet next(options, idle_host());  // as a new process would
     next.scan(folder.plugins());
     const PluginFile later = next.catalog().files()[0];
     CHECK(later.status == (c.quarantined ? PluginStatus::quarantined : PluginStatus::indexed));
@@ -152,7 +153,7 @@ TEST_CASE("each fault at loading has its status and its sentence, and is told at
   }
 }
 
-TEST_CASE("a table that is wrong is found without a child process, too") {
+TEST_CASE("loading: a broken table is also detected without the probe") {
   for (const char* fault : {"null_table", "short_table", "incomplete_table", "undefined_symbol"}) {
     PluginFolder folder;
     folder.put(fault);
@@ -164,9 +165,10 @@ TEST_CASE("a table that is wrong is found without a child process, too") {
   }
 }
 
-TEST_CASE("a library that is missing is named") {
+TEST_CASE("loading: reports a missing library") {
   PluginFolder folder;
-  std::string bytes = read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / "exit_at_load.so");  // which needs the C library
+  // needs the C library
+  std::string bytes = read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / "exit_at_load.so");
   const auto at = bytes.find("libc.so.6");
   REQUIRE(at != std::string::npos);
   const auto path = folder.write("it.so", bytes.replace(at, 9, "libq.so.6"));
@@ -179,7 +181,7 @@ TEST_CASE("a library that is missing is named") {
   CHECK(file_of(set, "it.so").status == PluginStatus::not_loadable);
 }
 
-TEST_CASE("kernels come from other plugins than the operator") {
+TEST_CASE("loading: kernels come from other plugins than the operator") {
   PluginFolder folder;
   folder.put("split_operator");
   const auto kernel = folder.put("split_kernel");
@@ -198,7 +200,7 @@ TEST_CASE("kernels come from other plugins than the operator") {
   CHECK(disputed.load("split").kernel(TENON_CPU) == nullptr);
 }
 
-TEST_CASE("a kernel that cannot be loaded leaves the operator without it") {
+TEST_CASE("loading: an operator works without a kernel that cannot be loaded") {
   PluginFolder folder;
   folder.put("split_operator");
   const auto kernel = folder.put("split_kernel");
@@ -212,7 +214,7 @@ TEST_CASE("a kernel that cannot be loaded leaves the operator without it") {
         "the cpu kernel of operator 'split' cannot be used: " + kernel.string() + " cannot be read: No such file or directory");
 }
 
-TEST_CASE("a file that is replaced is a new plugin; the old code stays what it was") {
+TEST_CASE("loading: a replaced file is a new plugin, and the old code is unaffected") {
   PluginFolder folder;
   folder.write("plain.so", marked(plain(), 0x100));
   PluginSet old(folder.options(), idle_host());
@@ -220,7 +222,8 @@ TEST_CASE("a file that is replaced is a new plugin; the old code stays what it w
   const LoadedOperator& before = old.load("plain");
   CHECK(before.table->traits == 0x100);
 
-  for (const bool in_place : {true, false}) {  // cp writes into the file, a linker makes a new one
+  // cp writes into the file, a linker creates a new one
+  for (const bool in_place : {true, false}) {
     if (!in_place) std::filesystem::remove(folder / "plain.so");
     folder.write("plain.so", marked(plain(), in_place ? 0x200 : 0x300));
     PluginSet next(folder.options(), idle_host());
@@ -231,7 +234,7 @@ TEST_CASE("a file that is replaced is a new plugin; the old code stays what it w
   }
 }
 
-TEST_CASE("what is loaded is what was checked") {
+TEST_CASE("loading: loads the bytes that were checked") {
   PluginFolder folder;
   folder.put("plain");
   PluginSet set(folder.options(), idle_host());
@@ -250,7 +253,7 @@ TEST_CASE("what is loaded is what was checked") {
   CHECK(same_manifest.load("plain").table->traits == 0x400);
 }
 
-TEST_CASE("the program for the first load is needed for it alone") {
+TEST_CASE("probe: the program is needed only for first loads") {
   PluginFolder folder;
   folder.put("plain");
   PluginOptions options = folder.options();
@@ -273,7 +276,7 @@ TEST_CASE("the program for the first load is needed for it alone") {
   CHECK(set.load("plain").table);  // this user has loaded it before
 }
 
-TEST_CASE("the program for the first load is found beside the library") {
+TEST_CASE("probe: the program is found next to the library") {
   PluginFolder folder;
   folder.put("plain");
   PluginOptions options = folder.options();
@@ -283,7 +286,7 @@ TEST_CASE("the program for the first load is found beside the library") {
   CHECK(set.load("plain").table);
 }
 
-TEST_CASE("plugins made with the SDK load, and make objects") {
+TEST_CASE("loading: plugins built with the SDK load and create objects") {
   PluginFolder folder;
   for (const auto& entry : std::filesystem::directory_iterator(TENON_TEST_EXAMPLES)) {
     if (entry.path().extension() == ".so" && entry.path().filename().string().find('+') == std::string::npos) {
@@ -308,7 +311,7 @@ TEST_CASE("plugins made with the SDK load, and make objects") {
   }
 }
 
-TEST_CASE("many threads load at once") {
+TEST_CASE("loading: is thread-safe") {
   PluginFolder folder;
   folder.put("plain");
   folder.put("split_operator");
@@ -323,7 +326,7 @@ TEST_CASE("many threads load at once") {
   CHECK(found[0] != found[1]);
 }
 
-TEST_CASE("operators of the application") {
+TEST_CASE("loading: operators of the application") {
   PluginSet set(PluginOptions(), idle_host());
   Json json = sound_manifest("mine");
   json["kernels_elsewhere"] = false;

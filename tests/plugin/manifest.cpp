@@ -1,4 +1,4 @@
-// Manifests: everything in a sound one is understood, and one thing wrong is named.
+// Manifests: valid ones are read completely, and each single fault is reported.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 using namespace tenon;
 
-TEST_CASE("a manifest is understood") {
+TEST_CASE("manifest: reads every key") {
   const auto bytes = as_cbor(sound_manifest());
   const OperatorInfo info = read_manifest(bytes);
   CHECK(info.name == "scale_up");
@@ -26,7 +26,7 @@ TEST_CASE("a manifest is understood") {
   CHECK(info.outputs[0].count == "parts");
   CHECK(info.outputs[1].hidden);
   CHECK(info.states[0].doc == "running");
-  CHECK(info.states[0].initial == 0);  // the first manifests do not say it, nor of inputs
+  CHECK(info.states[0].initial == 0);  // the first manifests lack it, also for inputs
   CHECK_FALSE(info.inputs[0].initial);
   CHECK(info.params[0].kind == ParamKind::int32);
   CHECK(info.params[0].max == 8.0);
@@ -54,7 +54,7 @@ TEST_CASE("a manifest is understood") {
   CHECK(info.find_output("nothing") == -1);
 }
 
-TEST_CASE("backward_reads left out means all") {
+TEST_CASE("manifest: a missing backward_reads means all") {
   Json json = sound_manifest();
   json["backward_reads"] = nullptr;
   const OperatorInfo info = read_manifest(as_cbor(json));
@@ -62,7 +62,7 @@ TEST_CASE("backward_reads left out means all") {
   CHECK(info.backward_reads_output == std::vector<bool>(2, true));
 }
 
-TEST_CASE("a state's initial value is any finite number") {
+TEST_CASE("manifest: a state's initial value is any finite number") {
   for (const Json& initial : {Json(0), Json(1), Json(-2.5), Json(1e300)}) {
     Json json = sound_manifest();
     json["states"][0]["initial"] = initial;
@@ -70,7 +70,7 @@ TEST_CASE("a state's initial value is any finite number") {
   }
 }
 
-TEST_CASE("an input's initial value is any finite number, or none") {
+TEST_CASE("manifest: an input's initial value is any finite number, or none") {
   for (const Json& initial : {Json(0), Json(1), Json(-2.5), Json(1e300), Json(nullptr)}) {
     Json json = sound_manifest();
     json["inputs"][1]["initial"] = initial;
@@ -79,14 +79,14 @@ TEST_CASE("an input's initial value is any finite number, or none") {
   }
 }
 
-TEST_CASE("keys of later minor versions are passed over") {
+TEST_CASE("manifest: ignores keys of later minor versions") {
   Json json = sound_manifest();
   json["colour"] = {{"of", "money"}};
   json["inputs"][0]["layout"] = "nhwc";
   CHECK(read_manifest(as_cbor(json)).name == "scale_up");
 }
 
-TEST_CASE("one thing wrong is named, with the way to it") {
+TEST_CASE("manifest: reports a single fault with its path") {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   struct Case {
     std::string expected;
@@ -333,13 +333,13 @@ TEST_CASE("one thing wrong is named, with the way to it") {
   }
 }
 
-TEST_CASE("bounds that one number meets are bounds") {
+TEST_CASE("manifest: bounds that only one number satisfies are valid") {
   Json json = sound_manifest();
   json["params"][0]["min"] = json["params"][0]["max"] = 2;
   CHECK(read_manifest(as_cbor(json)).params[0].min == 2);
 }
 
-TEST_CASE("a manifest has at most 65,536 bytes") {
+TEST_CASE("manifest: at most 65,536 bytes") {
   Json json = sound_manifest();
   json["doc"] = std::string(65536 - as_cbor(json).size(), 'x') + json["doc"].get<std::string>();
   json["doc"] = json["doc"].get<std::string>().substr(as_cbor(json).size() - 65536);
@@ -349,7 +349,7 @@ TEST_CASE("a manifest has at most 65,536 bytes") {
   CHECK(failure_of([&] { read_manifest(as_cbor(json)); }).message == "it has 65537 bytes; at most 65536 are read");
 }
 
-TEST_CASE("a required parameter's default need not meet its bounds, and a NaN is a default where there are none") {
+TEST_CASE("manifest: a required parameter's default need not satisfy its bounds; NaN is a valid default without bounds") {
   Json json = sound_manifest();
   json["params"][1]["above"] = json["params"][1]["below"] = nullptr;
   json["params"][1]["default"] = std::numeric_limits<double>::quiet_NaN();

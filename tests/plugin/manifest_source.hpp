@@ -1,4 +1,5 @@
-// A sound manifest as JSON, to change in one place and write as CBOR: nlohmann's writer is independent of the SDK's.
+// A valid manifest as JSON, to be modified and written as CBOR: nlohmann's writer is independent of
+// the SDK's.
 #pragma once
 #include <cstddef>
 #include <nlohmann/json.hpp>

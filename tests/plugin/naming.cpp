@@ -1,4 +1,5 @@
-// Full and short names: who is meant where operators of several spaces have one name. Tables of small catalogs.
+// Full and short names: resolution if operators of several namespaces have the same name, as tables
+// of small catalogs.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -25,7 +26,7 @@ std::string full(const Built& built, std::string_view name, std::string_view hom
 
 }  // namespace
 
-TEST_CASE("what names of operators may be") {
+TEST_CASE("names: valid operator names") {
   for (const char* name : {"rope", "acme.rope", "_a.b_1", "A.B"}) {
     CAPTURE(name);
     CHECK(is_operator_name(name));
@@ -42,7 +43,7 @@ TEST_CASE("what names of operators may be") {
   CHECK(quoted_name(std::string(1 << 20, '.')) == "of 1048576 bytes");
 }
 
-TEST_CASE("the space that a plugin's name gives") {
+TEST_CASE("names: the namespace derived from a plugin's name") {
   const std::map<std::string, std::string> spaces = {{"acme", "acme"},  {"libfoo-1.2", "libfoo_1_2"}, {"7zip", "_7zip"},
                                                      {"", "_"},         {"tenon", "tenon_"},          {"app", "app_"},
                                                      {"\xc3\xa4", "__"}};
@@ -52,10 +53,10 @@ TEST_CASE("the space that a plugin's name gives") {
   CHECK(is_operator_name(longest + ".x"));
 }
 
-TEST_CASE("operators of several spaces live side by side") {
+TEST_CASE("names: operators of several namespaces coexist") {
   struct Case {
     const char* what;
-    std::vector<Brings> operators;  // of a file each, of the same call
+    std::vector<Brings> operators;  // each from its own file, all from one call
     std::vector<std::string> prefer;
     std::map<std::string, std::string> meanings;
     std::string note;
@@ -137,7 +138,7 @@ TEST_CASE("operators of several spaces live side by side") {
   }
 }
 
-TEST_CASE("a later call replaces what has the same full name, and nothing else") {
+TEST_CASE("names: a later call replaces only operators with the same full name") {
   Built built({{"a", {in_space("acme", "rope")}}});
   built.call({{{"b", {in_space("beta", "rope")}}}});
   CHECK(built.winner("acme.rope") == "a");
@@ -150,7 +151,7 @@ TEST_CASE("a later call replaces what has the same full name, and nothing else")
   CHECK(built.notes("operator 'acme.rope' version 1 of a is not used"));
 }
 
-TEST_CASE("what an author calls by a short name is his own, or else Tenon's, whatever is preferred") {
+TEST_CASE("names: an author's short name refers to their own operator, else to Tenon's, whatever is preferred") {
   Built built;
   built.builder.prefer({"beta"});
   built.call({{{"a", {in_space("acme", "rope")}},
@@ -163,7 +164,7 @@ TEST_CASE("what an author calls by a short name is his own, or else Tenon's, wha
   CHECK(full(built, "rope") == "beta.rope");
 }
 
-TEST_CASE("a short name says whose it is where a plugin that was added, or the application, has it, too") {
+TEST_CASE("names: a short name warns if a plugin that was added, or the application, also has it") {
   using Layer = CatalogBuilder::Layer;
   const auto warning = [](const Built& built) {
     const auto found = built.index->names.find("rope");
@@ -194,7 +195,7 @@ TEST_CASE("a short name says whose it is where a plugin that was added, or the a
   CHECK(warning(own).starts_with("'rope' refers to tenon.rope, but app.rope of the application also has that name"));
 }
 
-TEST_CASE("the application's operators are beside Tenon's") {
+TEST_CASE("names: operators of the application coexist with Tenon's") {
   Built built({{"t", {in_space("tenon", "square")}}});
   CHECK(built.builder.add_own(info_of({"square"}), {}) == "app.square");
   CHECK(built.builder.add_own(info_of(in_space("acme", "square")), {}) == "acme.square");
@@ -206,7 +207,7 @@ TEST_CASE("the application's operators are beside Tenon's") {
   CHECK(failure.message == "operator 'tenon.cube' cannot be added: the namespace 'tenon' is reserved for operators that come with Tenon");
 }
 
-TEST_CASE("whose operator a kernel is for") {
+TEST_CASE("names: the operator that a kernel belongs to") {
   const auto split = [](const char* space) { return Brings{"x", 1, space, {}, true, space}; };
   const auto kernel_of = [](const Built& built, const char* op) { return built.kernel(op, "cpu"); };
   Built sole({{"a", {split("acme")}}, {"k", {}, {{"x", "cpu"}}}});
@@ -229,14 +230,14 @@ TEST_CASE("whose operator a kernel is for") {
   CHECK(kernel_of(beside, "acme.x") == "a");
   CHECK(kernel_of(beside, "beta.x") == "b");
 
-  // A clash that comes later takes nothing away.
+  // A later clash does not undo this.
   Built later({{"a", {split("acme")}}, {"k", {}, {{"x", "cpu"}}}});
   later.call({{{"b", {split("beta")}}}});
   CHECK(kernel_of(later, "acme.x") == "k");
   CHECK(kernel_of(later, "beta.x") == "nobody");
 }
 
-TEST_CASE("operators as files name them") {
+TEST_CASE("names: operators as referenced by files") {
   const auto with_space = [](const char* space, bool own) {
     auto info = info_of(in_space(space, "rope"));
     info.own_space = own;
@@ -245,7 +246,8 @@ TEST_CASE("operators as files name them") {
   };
   struct Case {
     const char* what;
-    std::vector<std::pair<const char*, bool>> here;  // spaces, and whether their authors say them; files NAME of plugins NAME_plugin
+    // namespaces, and whether their authors declare them; files NAME of plugins NAME_plugin
+    std::vector<std::pair<const char*, bool>> here;
     const char *name, *plugin;
     bool application;
     const char* meant;
@@ -288,7 +290,7 @@ TEST_CASE("operators as files name them") {
     CHECK((found == CatalogIndex::nowhere ? "nobody" : built.index->operators[found].full_name()) == c.meant);
     CHECK(note.empty() == !c.noted);
   }
-  // Who may stand in for acme.rope.
+  // Operators that may stand in for acme.rope.
   const auto stands_in = [&](const char* space, bool says, const OperatorInfo* saved, std::string_view plugin) {
     Built built;
     Candidate candidate;

@@ -1,4 +1,4 @@
-// Libraries that plugins need: where they are found, and what a private copy says of them.
+// Libraries of plugins: where they are found, and what a private copy records about them.
 #include "plugin/loading/needed_libraries.hpp"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,8 @@ void put(const PluginFolder& folder, const std::string& name) {
   folder.write(name, read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / "beside" / name));
 }
 
-/// The texts of a tag as the loader finds them: by addresses, in the segments that the header names.
+/// Returns the strings of a tag as the loader finds them: by address, in the segments listed in the
+/// header.
 std::vector<std::string> loaded_texts(const std::filesystem::path& path, std::int64_t tag) {
   const auto bytes = read_bytes(path);
   const auto at = [&]<class Struct>(std::uint64_t offset, Struct) {
@@ -53,7 +54,7 @@ std::vector<std::string> loaded_texts(const std::filesystem::path& path, std::in
   return found;
 }
 
-/// A plugin that multiplies by the number of its library, and hosts that have it.
+/// A plugin that multiplies by its library's number, and hosts that have it.
 class NumberPlace {
  public:
   NumberPlace() {
@@ -62,7 +63,7 @@ class NumberPlace {
     options_.trust_writable = true;
     options_.cache = folder_ / "cache";
   }
-  /// By rename, as package managers do; `built` says which run path it has.
+  /// Replaces by rename, as package managers do; `built` selects the run path.
   void plugin(const std::string& built) const { put(built + "/from_library.so", "plugins/from_library.so"); }
   void library(const std::string& number) const { put(number + "/libnumber.so", "lib/libnumber.so"); }
   Host host() const { return Host(options_); }
@@ -83,7 +84,7 @@ class NumberPlace {
   HostOptions options_;
 };
 
-// Errors first: a library that is loaded once is found by every later plugin of the process.
+// Errors come first: once loaded, a library is found by every later plugin of the process.
 FailureText load(const PluginFolder& folder) {
   PluginSet set(folder.options(), idle_host());
   set.add_file(folder / "needs_beside.so");
@@ -92,7 +93,7 @@ FailureText load(const PluginFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("a library beside a plugin is found by $ORIGIN, and as trusted as the plugin") {
+TEST_CASE("libraries: a library next to a plugin is found by $ORIGIN, and must be as trusted as the plugin") {
   PluginFolder folder;
   put(folder, "needs_beside.so");
   const auto missing = load(folder);
@@ -120,7 +121,7 @@ TEST_CASE("a library beside a plugin is found by $ORIGIN, and as trusted as the 
   CHECK(load(folder).message == "");
 }
 
-TEST_CASE("a run path's tokens are expanded as the loader does it") {
+TEST_CASE("libraries: run path tokens are expanded as by the loader") {
   struct Case {
     const char *text, *expanded;
   };
@@ -139,7 +140,7 @@ TEST_CASE("a run path's tokens are expanded as the loader does it") {
   }
 }
 
-TEST_CASE("a private copy states other libraries and run paths, and its unique symbols are ordinary ones") {
+TEST_CASE("private copy: changes needed libraries and run paths, and makes unique symbols ordinary") {
   const std::filesystem::path built = TENON_TEST_FAULTS "/libraries";
   const auto texts_of = [](const std::filesystem::path& plugin, const CopyChanges& changes, std::int64_t tag) {
     PrivateCopy copy(InputFile(plugin), plugin);
@@ -155,7 +156,7 @@ TEST_CASE("a private copy states other libraries and run paths, and its unique s
   CHECK(std::find(needed.begin(), needed.end(), "/l/other.so") != needed.end());
   CHECK(std::find(needed.begin(), needed.end(), "libnumber.so") == needed.end());
 
-#if defined(__GNUC__) && !defined(__clang__)  // clang makes no unique symbols
+#if defined(__GNUC__) && !defined(__clang__)  // clang emits no unique symbols
   const PluginFolder apart;
   const auto counts = [](const std::filesystem::path& path) {
     const auto names = own_unique_symbols(path);
@@ -163,14 +164,14 @@ TEST_CASE("a private copy states other libraries and run paths, and its unique s
   };
   const auto alone = apart.write("one.so", read_bytes(built / "shared/one.so"));
   CHECK(counts(alone) == 1);
-  CHECK(counts(built / "shared/one.so") == 0);  // its library has it, too
+  CHECK(counts(built / "shared/one.so") == 0);  // its library also has it
   PrivateCopy copy(InputFile(alone), alone);
   copy.seal({.own_unique = true});
   CHECK(own_unique_symbols(copy.path()).empty());
 #endif
 }
 
-TEST_CASE("a plugin that is added again has its library as it is now, also if the process has loaded an older one") {
+TEST_CASE("libraries: a plugin that is added again gets the current version of its library, even if the process has loaded an older one") {
   for (const std::string first : {"2", "bare"}) {
     CAPTURE(first);
     const NumberPlace place;
@@ -185,7 +186,7 @@ TEST_CASE("a plugin that is added again has its library as it is now, also if th
     place.add_to(host);
     CHECK(place.call(host) == "50");
 
-    place.library("2");  // its library is all that changed
+    place.library("2");  // only its library has changed
     auto later = place.host();
     place.add_to(later);
     CHECK(place.call(later) == "2");
@@ -198,7 +199,7 @@ TEST_CASE("a plugin that is added again has its library as it is now, also if th
   }
 }
 
-TEST_CASE("a plugin whose library was repaired is tried again once it is added again") {
+TEST_CASE("libraries: a plugin whose library was repaired is tried again when it is added again") {
   struct Case {
     const char *broken, *message;
   };
@@ -223,14 +224,14 @@ TEST_CASE("a plugin whose library was repaired is tried again once it is added a
   }
 }
 
-TEST_CASE("a library of the system that has changed since a plugin brought it into the process is refused") {
+TEST_CASE("libraries: refuses a system library that has changed since a plugin loaded it") {
   const PluginFolder folder;
-  const auto plugin = folder.put("exit_at_load");  // which needs the C library
+  const auto plugin = folder.put("exit_at_load");  // needs the C library
   auto libraries = find_needed_libraries(InputFile(plugin), folder.plugins());
   auto& library = libraries.at(libraries[0].needs.at("libc.so.6"));
   REQUIRE(library.found == NeededLibrary::Found::by_system);
   LoadedLibraries all;
-  CHECK(LoadedLibraries::missing(libraries).empty());  // the program has it
+  CHECK(LoadedLibraries::missing(libraries).empty());  // the program has loaded it
   all.add(LoadedLibraries::Files{{library.path, library.stamp}});
   CHECK_FALSE(all.clash(libraries));
   ++library.stamp.written_ns;
@@ -239,7 +240,7 @@ TEST_CASE("a library of the system that has changed since a plugin brought it in
             ", which has changed since another plugin loaded it in this process: restart the program");
 }
 
-TEST_CASE("the loader's rules are read from its debug text") {
+TEST_CASE("loader rules: are parsed from the loader's debug output") {
   const auto rules = rules_in(
       "  1:\tfind library=libc.so.6 [0]; searching\n  1:\t search "
       "path=/dev/null/a/hw/v2:/dev/null/a/tls:/dev/null/a:/dev/null/b/lib64/hw/v2:"

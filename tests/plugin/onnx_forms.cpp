@@ -1,4 +1,5 @@
-// Forms of ONNX: what op.onnx() says reaches the host, none of it is trusted, and the catalog finds who claims an operator.
+// ONNX mappings: what op.onnx() declares reaches the host and is validated, and the catalog finds
+// the operators for an ONNX type.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -13,7 +14,7 @@ using namespace tenon;
 
 namespace {
 
-/// Every word of a form.
+/// Uses every key of a mapping.
 struct Window : Operator {
   Ints axis, pad;
   bool keepdims = false, no_bias = false;
@@ -67,20 +68,21 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("every word of a form reaches the host, with inputs at the places that parameters leave") {
+TEST_CASE("onnx mappings: every key reaches the host; inputs take the positions that parameters leave free") {
   const auto info = window();
   REQUIRE(info.onnx.size() == 2);
   const auto &old = info.onnx[0], &form = info.onnx[1];
   CHECK((old.domain.empty() && old.type == "Windows" && old.since == 1 && old.until == 12 && !old.types));
   CHECK((old.covers(1) && old.covers(12) && !old.covers(13) && !form.covers(12) && form.covers(1000)));
   CHECK(old.inputs == Names{"x", "bias"});
-  CHECK(old.outputs == Names{"y"});  // without the hidden one
+  CHECK(old.outputs == Names{"y"});  // without the hidden output
   CHECK(old.attributes[0].absent == AttributeValue{0, 1});
   CHECK(old.attributes[1].absent == AttributeValue(-HUGE_VAL));
   CHECK(old.ignored == Names{"trace"});
 
-  CHECK(form.domain.empty());                               // another word for the same
-  CHECK(form.types == (1U << static_cast<unsigned>(f32)));  // of those that the operator has
+  // another spelling of the default domain
+  CHECK(form.domain.empty());
+  CHECK(form.types == (1U << static_cast<unsigned>(f32)));  // intersected with the operator's types
   CHECK(form.inputs == Names{"x", "", "", "mean", "", "bias"});
   CHECK(form.outputs == Names{"", "y"});
   CHECK((form.inputs_as[0].place == 1 && form.inputs_as[0].param == "axis" && !form.inputs_as[0].absent));
@@ -92,7 +94,7 @@ TEST_CASE("every word of a form reaches the host, with inputs at the places that
   CHECK(form.only[1].values == std::vector<AttributeValue>{{1, 1}});
 }
 
-TEST_CASE("values of ONNX become those of parameters and back") {
+TEST_CASE("onnx mappings: convert ONNX values to parameters and back") {
   const auto info = window();
   const auto& form = info.onnx[1];
   const auto param = [&](const char* name) { return info.params[static_cast<std::size_t>(info.find_param(name))]; };
@@ -128,7 +130,7 @@ TEST_CASE("values of ONNX become those of parameters and back") {
   CHECK(form.onnx_value_of(param("axis"), {2}) == AttributeValue{2});
 }
 
-TEST_CASE("a manifest's forms that cannot be refuse it with what is wrong and where") {
+TEST_CASE("onnx mappings: a manifest with an invalid mapping is refused with the fault and its path") {
   auto manifest = sound_manifest();
   const auto form = Json::parse(R"({"domain": "", "type": "Grow", "since": 7, "until": 12, "attributes": [["size", "size"]]})");
   manifest["onnx"] = Json::array({form});
@@ -190,13 +192,14 @@ TEST_CASE("a manifest's forms that cannot be refuse it with what is wrong and wh
   CHECK(failure_of([&] { read(manifest); }).message == "onnx[1] is 'Grow', whose versions overlap with those of an earlier mapping");
   manifest["onnx"][1]["since"] = 13;
   CHECK(read(manifest).onnx.size() == 2);
-  manifest["onnx"][1]["of_tomorrow"] = 1;  // what a newer SDK says of a form may be what it depends on
+  // the mapping may depend on an unknown key of a newer SDK
+  manifest["onnx"][1]["of_tomorrow"] = 1;
   CHECK(read(manifest).onnx.size() == 1);
   for (int i = 0; i < 70; ++i) manifest["onnx"].push_back(form);
   CHECK(failure_of([&] { read(manifest); }).message == "onnx has 72 mappings; at most 64 are allowed");
 }
 
-TEST_CASE("the catalog finds all that claim an operator of ONNX in a version") {
+TEST_CASE("catalog: finds all operators for an ONNX type and version") {
   Host host({.threads = 1, .search_defaults = false});
   host.add<Window>("window");
   host.add<Window>("windows");

@@ -1,4 +1,4 @@
-// Loading a plugin where the process may open no more files, or where /proc is not mounted.
+// Loading a plugin if the process cannot open more files, or if /proc is not mounted.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 
 using namespace tenon;
 
-TEST_CASE("each way to run out of descriptors while a plugin is loaded is told as such") {
+TEST_CASE("loading: running out of descriptors at any point is reported as such") {
   PluginFolder folder;
   const auto bytes = read_bytes(folder.put("plain"));
   rlimit before{};
@@ -25,7 +25,8 @@ TEST_CASE("each way to run out of descriptors while a plugin is loaded is told a
   int refused = 0;
   for (int more = 0; more < 400 && !loaded; ++more) {
     CAPTURE(more);
-    folder.write("plain.so", bytes + std::string(static_cast<std::size_t>(more) + 1, ' '));  // one that was never loaded
+    // a file that was never loaded
+    folder.write("plain.so", bytes + std::string(static_cast<std::size_t>(more) + 1, ' '));
     PluginSet set(folder.options(), idle_host());
     set.scan(folder.plugins());
     const rlimit limit{static_cast<rlim_t>(first + more), before.rlim_max};
@@ -43,11 +44,11 @@ TEST_CASE("each way to run out of descriptors while a plugin is loaded is told a
   CHECK(refused >= 3);
 }
 
-TEST_CASE("a copy that cannot be opened because /proc is not mounted says so") {
+TEST_CASE("loading: reports that /proc is not mounted") {
   const TemporaryFolder folder;
   write_bytes(folder / "x.so", "bytes");
   const pid_t child = fork();
-  if (child == 0) {  // 2: this machine lets nobody do that
+  if (child == 0) {  // 2: this machine does not permit it
     if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(2);
     if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 || mount("none", "/proc", "tmpfs", 0, nullptr) != 0) _exit(2);
     try {

@@ -12,7 +12,7 @@
 #include "plugin/plugin_error.hpp"
 #include "temporary_folder.hpp"
 
-TEST_CASE("nobody changes a private copy any more, not even this process") {
+TEST_CASE("private copy: cannot be changed, not even by this process") {
   const TemporaryFolder folder;
   write_bytes(folder / "x.so", "what was checked");
   const tenon::InputFile file(folder / "x.so");
@@ -37,7 +37,7 @@ TEST_CASE("nobody changes a private copy any more, not even this process") {
   CHECK(read_bytes(copy.path()) == "what was checked");
 }
 
-TEST_CASE("a limit of files' sizes that a private copy exceeds is named") {
+TEST_CASE("private copy: reports an exceeded file size limit") {
   const TemporaryFolder folder;
   write_bytes(folder / "x.so", std::string(5000, 'x'));
   const tenon::InputFile file(folder / "x.so");

@@ -1,4 +1,4 @@
-// The language of rules of rewriting: what is read of a text, and what is refused, since a manifest may be anybody's.
+// Rewrite rules: what is parsed, and what is refused, since manifests are untrusted.
 #include <doctest/doctest.h>
 
 #include <tenon/host/operator_info.hpp>
@@ -17,7 +17,7 @@ std::string refusal_of(const std::string& pattern, const std::string& replacemen
 
 }  // namespace
 
-TEST_CASE("a rule's text becomes calls, inner ones first, variables, captures and literals") {
+TEST_CASE("rewrite rules: a text becomes calls (inner ones first), variables, captures and literals") {
   const auto rule = parse_rule({"r", "relu( acme.conv(x, w!, bias = b?; pad=[1, 2], eps=$e, mode=\"max\", flip=true, a=-2.5, ...c) )",
                                 "fused(x, w, bias=b?; eps=$e, ...c)", true});
   REQUIRE(rule.pattern.size() == 2);
@@ -37,7 +37,7 @@ TEST_CASE("a rule's text becomes calls, inner ones first, variables, captures an
   CHECK_FALSE(parse_rule({"r", "dropout(x; ...)", "x", true}).result.call);
 }
 
-TEST_CASE("texts that are no rule are refused with what is wrong and where") {
+TEST_CASE("rewrite rules: invalid texts are refused with the fault and its column") {
   struct Case {
     std::string pattern, replacement, sentence;
   };
@@ -75,11 +75,11 @@ TEST_CASE("texts that are no rule are refused with what is wrong and where") {
     CAPTURE(test.pattern.substr(0, 60));
     CHECK(refusal_of(test.pattern, test.replacement) == test.sentence);
   }
-  CHECK(refusal_of("f(x; a=1)", "f(x; a=2)").empty());  // which is not found again
+  CHECK(refusal_of("f(x; a=1)", "f(x; a=2)").empty());  // does not match again
   CHECK(refusal_of("f(f(x))", "f(x)").empty());
 }
 
-TEST_CASE("every text of a few characters of the language is read or refused") {
+TEST_CASE("rewrite rules: every short text over the language's characters is parsed or refused") {
   const std::string_view parts[] = {"f", "(", ")", ",", ";", "=", "!", "?", "...", "$", "\"", "[", "]", "1", "-", ".", " ", "x", "\xff"};
   std::uint32_t state = 1;
   int read = 0;
@@ -91,7 +91,7 @@ TEST_CASE("every text of a few characters of the language is read or refused") {
   CHECK(read < 20000);
 }
 
-TEST_CASE("a manifest's rules are part of its description, and one that cannot be refuses it") {
+TEST_CASE("rewrite rules: are part of a manifest's description; an invalid rule refuses the manifest") {
   const auto read = [](Json manifest) {
     const auto bytes = Json::to_cbor(manifest);
     return read_manifest(std::as_bytes(std::span(bytes)));

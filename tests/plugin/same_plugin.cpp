@@ -1,4 +1,4 @@
-// One plugin under several paths.
+// Plugins with several paths.
 #include <doctest/doctest.h>
 
 #include "failure_of.hpp"
@@ -13,7 +13,7 @@ std::string built(const std::string& name) {
   return read_bytes(fs::path(TENON_TEST_FAULTS) / "libraries" / name);
 }
 
-/// Full names of the operators counts that there are.
+/// Returns the full names of the available operators `counts`.
 std::vector<std::string> counts_in(const PluginSet& set) {
   std::vector<std::string> names;
   for (const auto& op : set.catalog().operators())
@@ -23,7 +23,7 @@ std::vector<std::string> counts_in(const PluginSet& set) {
 
 }  // namespace
 
-TEST_CASE("a plugin with several names in a folder is one plugin, and has the shortest name") {
+TEST_CASE("same plugin: several names in a folder are one plugin with the shortest name") {
   struct Case {
     const char* what;
     void (*add)(const fs::path& file, const fs::path& other);
@@ -55,7 +55,7 @@ TEST_CASE("a plugin with several names in a folder is one plugin, and has the sh
   }
 }
 
-TEST_CASE("a plugin in a folder that another path leads to is one plugin") {
+TEST_CASE("same plugin: a folder reached by another path") {
   const PluginFolder folder;
   folder.write("counts.so", built("version1/counts.so"));
   const auto linked = folder.plugins().parent_path() / "linked", links = folder.plugins().parent_path() / "links";
@@ -70,7 +70,7 @@ TEST_CASE("a plugin in a folder that another path leads to is one plugin") {
   CHECK(counts_in(set) == std::vector<std::string>{"hard.counts"});
 }
 
-TEST_CASE("a link that leads to another version is another plugin, and the old version has its own name") {
+TEST_CASE("same plugin: a link to another version is another plugin; the old version keeps its own name") {
   const PluginFolder folder;
   folder.write("counts-1.so", built("version1/counts.so"));
   folder.write("counts-2.so", built("version2/counts.so"));
@@ -91,7 +91,7 @@ TEST_CASE("a link that leads to another version is another plugin, and the old v
   CHECK(counts_in(set) == std::vector<std::string>{"counts.counts", "counts_1.counts"});
 }
 
-TEST_CASE("copies in different folders whose libraries may differ are two plugins") {
+TEST_CASE("same plugin: copies in different folders are two plugins if their libraries may differ") {
   const PluginFolder one, other;
   for (const auto* folder : {&one, &other}) {
     folder->write("libcounter.so", built("shared/libcounter.so"));
@@ -104,7 +104,7 @@ TEST_CASE("copies in different folders whose libraries may differ are two plugin
   CHECK(counts_in(set) == std::vector<std::string>{"one.counts", "other.counts"});
 }
 
-TEST_CASE("default places that cannot be read are passed over and named") {
+TEST_CASE("default folders: unreadable entries are skipped and reported") {
   const PluginFolder folder;
   const auto file = folder.write("plugin.bin", built("version1/counts.so"));
   PluginSet set(folder.options(), idle_host());

@@ -1,4 +1,4 @@
-// What the SDK writes, the host reads: two writers of one format, held against each other.
+// The SDK's manifest writer against the host's reader.
 #include <doctest/doctest.h>
 
 #include <tenon/host/operator_info.hpp>
@@ -105,7 +105,7 @@ OperatorInfo read_back(const char* name) {
 
 }  // namespace
 
-TEST_CASE("the host reads what the SDK writes") {
+TEST_CASE("sdk manifest: the host reads what the SDK writes") {
   const OperatorInfo info = read_back<Everything>("everything");
   CHECK(info.name == "everything");
   CHECK(info.doc == "uses every word that describe() knows");
@@ -165,13 +165,14 @@ TEST_CASE("the host reads what the SDK writes") {
   CHECK(info.removed[2].was == AttributeValue({1.5, 3.0}));
 }
 
-TEST_CASE("a former value is nothing that a host may ignore, and the other words are") {
-  const std::string needs_was = "eneeds\x81\x63was";  // in CBOR: the text needs, a list of one, the text was
+TEST_CASE("sdk manifest: a former value must not be ignored by hosts; other new keys may") {
+  // CBOR: the text needs, a list of one, the text was
+  const std::string needs_was = "eneeds\x81\x63was";
   CHECK(manifest_of<Everything>("everything").ends_with(needs_was));
   CHECK(manifest_of<Worded>("worded").find("eneeds") == std::string::npos);
 }
 
-TEST_CASE("the host reads texts and their choices") {
+TEST_CASE("sdk manifest: texts and their choices") {
   const OperatorInfo info = read_back<Worded>("texts");
   REQUIRE(info.params.size() == 2);
   CHECK(info.params[0].default_value == AttributeValue("as it is"));
@@ -179,7 +180,7 @@ TEST_CASE("the host reads texts and their choices") {
   CHECK(info.types == floating.mask);
 }
 
-TEST_CASE("the host reads tensors and lists of texts") {
+TEST_CASE("sdk manifest: tensors and lists of texts") {
   const OperatorInfo info = read_back<Tabled>("tabled");
   REQUIRE(info.params.size() == 4);
   CHECK(info.params[0].kind == ParamKind::tensor);

@@ -12,7 +12,7 @@ namespace tenon {
 struct Brings {
   std::string op;
   int version = 1;
-  std::string doc = "";  // what differs between manifests
+  std::string doc = "";  // makes manifests differ
   std::vector<std::string> aliases = {};
   bool kernels_elsewhere = false;
   std::string space = "";

@@ -1,4 +1,4 @@
-// Whom a plugin's file and folder may belong to, and who may write to them.
+// Trust: owners of a plugin's file and folder, and write permissions.
 #include "plugin/loading/trust.hpp"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ constexpr uid_t stranger = 12345;
 
 }  // namespace
 
-TEST_CASE("rights to a plugin's file and folder") {
+TEST_CASE("trust: permissions of a plugin's file and folder") {
   struct Case {
     mode_t file, folder;
     bool trusted;
@@ -54,7 +54,7 @@ TEST_CASE("rights to a plugin's file and folder") {
   }
 }
 
-TEST_CASE("a link is as good as both its ends") {
+TEST_CASE("trust: a link is only as trusted as both its ends") {
   PluginFolder open, closed;
   open.put("plain");
   REQUIRE(chmod(open.plugins().c_str(), 0777) == 0);
@@ -64,8 +64,8 @@ TEST_CASE("a link is as good as both its ends") {
   CHECK(found.reason == "is not trusted: everyone can write to the folder " + open.plugins().string());
 }
 
-TEST_CASE("owners and groups other than root and the user") {
-  if (geteuid() != 0) return;  // only root can give files away
+TEST_CASE("trust: owners and groups other than root and the user") {
+  if (geteuid() != 0) return;  // only root can change a file's owner
   struct Case {
     uid_t owner;
     gid_t group;
@@ -88,8 +88,8 @@ TEST_CASE("owners and groups other than root and the user") {
   }
 }
 
-TEST_CASE("files of another user, and of the group that only this user is in") {
-  if (geteuid() != 0) return;  // only root can become somebody else
+TEST_CASE("trust: files of another user, and of the group with only this user") {
+  if (geteuid() != 0) return;  // only root can become another user
   const auto ids_of = [](const char* name) {
     const passwd* found = getpwnam(name);
     return found == nullptr ? std::pair<uid_t, gid_t>() : std::pair(found->pw_uid, found->pw_gid);
@@ -101,7 +101,7 @@ TEST_CASE("files of another user, and of the group that only this user is in") {
     uid_t owner;
     gid_t group;
     mode_t mode;
-    bool daemons, nobodys;  // whether they trust it
+    bool daemons, nobodys;  // whether these users trust it
   } cases[] = {
       {daemon, own, 0755, true, false},    {daemon, own, 0775, true, false},     {daemon, shared, 0775, false, false},
       {nobody, shared, 0755, false, true}, {nobody, shared, 0775, false, false}, {0, 0, 0775, true, true},
@@ -129,8 +129,8 @@ TEST_CASE("files of another user, and of the group that only this user is in") {
   }
 }
 
-TEST_CASE("whose library it is, his plugins are trusted, and groups may write to them that may replace the library") {
-  if (geteuid() != 0) return;  // only root can give files away
+TEST_CASE("trust: plugins of the library's owner are trusted, and so are groups that may replace the library") {
+  if (geteuid() != 0) return;  // only root can change a file's owner
   constexpr uid_t owner = 23456, nobody = 65534;
   constexpr gid_t group = 34567;
   struct Rights {
@@ -178,7 +178,7 @@ TEST_CASE("whose library it is, his plugins are trusted, and groups may write to
   CHECK_FALSE(Trust(LibraryRights()).fault(path, InputFile(path)).empty());
 }
 
-TEST_CASE("rights are looked at once more when a plugin is loaded") {
+TEST_CASE("trust: permissions are checked again when a plugin is loaded") {
   PluginFolder folder;
   const auto file = folder.put("plain");
   PluginSet set(folder.options(), idle_host());

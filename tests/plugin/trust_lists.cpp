@@ -1,4 +1,4 @@
-// Hosts that load trusted content only, and files that change under them.
+// Hosts that load only trusted content, and files that change meanwhile.
 #include "plugin/loading/trust_lists.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ PluginOptions trusting_lists(const PluginFolder& folder, const std::filesystem::
 
 }  // namespace
 
-TEST_CASE("a trusted file that becomes another between reading and loading is refused: the copy that is loaded is what is checked") {
+TEST_CASE("trust lists: a trusted file that changes between reading and loading is refused, because the loaded copy is checked") {
   const PluginFolder folder;
   const TemporaryFolder config;
   const auto path = folder.put("plain");
@@ -28,18 +28,18 @@ TEST_CASE("a trusted file that becomes another between reading and loading is re
   PluginSet set(trusting_lists(folder, config.path()), idle_host());
   set.scan(folder.plugins());
   CHECK(file_of(set, "plain.so").status == PluginStatus::indexed);
-  folder.write("plain.so", read_bytes(path) + " ");  // its manifest is the same
+  folder.write("plain.so", read_bytes(path) + " ");  // its manifest is unchanged
   const auto failure = failure_of([&] { set.load("plain"); });
   CHECK(failure.kind == 3);
   CHECK(failure.message.find("is not on your list of trusted plugins") != std::string::npos);
   CHECK(file_of(set, "plain.so").status == PluginStatus::unlisted);
 
-  trust_plugin(path, config.path());  // the list is read again once it has changed
+  trust_plugin(path, config.path());  // the list is read again after a change
   set.scan(folder.plugins());
   CHECK(set.load("plain").info->name == "plain");
 }
 
-TEST_CASE("an operator of a file that is not trusted does not take the place of a trusted one's") {
+TEST_CASE("trust lists: an operator of an untrusted file does not replace a trusted one") {
   const PluginFolder trusted, other;
   const TemporaryFolder config;
   trust_plugin(trusted.put("plain"), config.path());
@@ -51,7 +51,7 @@ TEST_CASE("an operator of a file that is not trusted does not take the place of 
   CHECK(set.load("plain").file == 0);
 }
 
-TEST_CASE("libraries that a trusted plugin brings along must be trusted, too, also those that they bring, here and in workers") {
+TEST_CASE("trust lists: bundled libraries of a trusted plugin, and their own, must be trusted, too, in the host and in workers") {
   for (const bool isolate : {false, true}) {
     CAPTURE(isolate);
     const PluginFolder folder;
