@@ -1,4 +1,4 @@
-// What wrong inputs, and places that cannot be written, get from the program.
+// Errors for invalid inputs and for paths that cannot be written.
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"
@@ -9,7 +9,7 @@ namespace {
 struct FailedCommand {
   Words arguments;
   int code;
-  std::string err;  // how it begins, after the line about random inputs
+  std::string err;  // the beginning, after the line about random inputs
 };
 
 void check(const Workplace& place, const FailedCommand& c) {
@@ -24,7 +24,7 @@ void check(const Workplace& place, const FailedCommand& c) {
 
 }  // namespace
 
-TEST_CASE("wrong inputs") {
+TEST_CASE("errors: invalid inputs") {
   const Workplace place;
   const auto good = read_bytes(place.folder() / "x.npy");
   place.write("three.npy", npy_bytes("<f4", "(2, 3)", 24));
@@ -110,11 +110,11 @@ TEST_CASE("wrong inputs") {
   }
 }
 
-TEST_CASE("places that cannot be written") {
+TEST_CASE("errors: paths that cannot be written") {
   const Workplace place;
   std::filesystem::create_directory(place.folder() / "folder.tenon");
   const auto before = place.folder().names();
-  // /proc takes no files, not even root's.
+  // /proc does not accept files, not even from root.
   const FailedCommand cases[] = {
       {{"build", "g.json", "-o", "/proc/g.tenon"}, 4, "error: cannot write /proc/g.tenon: no file can be made in the folder /proc\n"},
       {{"build", "g.json", "-o", "no/g.tenon"},
@@ -138,9 +138,9 @@ TEST_CASE("places that cannot be written") {
   CHECK(place.folder().names() == before);
 }
 
-TEST_CASE("a full disk leaves the old file, or none") {
+TEST_CASE("errors: a full disk keeps the old file, or leaves none") {
   const Workplace place;
-  // The plugin is small: the private copy of it that is loaded counts as a file.
+  // The plugin is small, because its private copy counts as a file.
   const std::string plugin = TENON_TEST_FAULTS "/plain.so", shape = "x=100000x4";
   constexpr rlim_t limit = 65536;
   place.write("plain.json", graph_json(R"({"name": "a", "op": "plain", "inputs": ["x"]})"));

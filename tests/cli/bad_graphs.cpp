@@ -1,4 +1,4 @@
-// What each fault of a graph gets from the program: one sentence, the right exit code, and no file.
+// Errors for faults of a graph: one sentence, the right exit code, and no output file.
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"
@@ -14,8 +14,8 @@ struct GraphFault {
 
 }  // namespace
 
-TEST_CASE("faults of a graph.json") {
-  // Nodes begin in line 2, column 12; what stands there is what is pointed at where nothing else is.
+TEST_CASE("errors: faults of a graph.json") {
+  // Nodes begin in line 2, column 12; errors without a more precise position point there.
   const std::string second = ", {\"name\": \"a\", \"op\": \"relu\", \"inputs\": [\"x\"]}";
   const GraphFault cases[] = {
       {R"({"name": "a", "op": "sigmoid", "inputs": ["x"]})", 1,
@@ -83,7 +83,7 @@ TEST_CASE("faults of a graph.json") {
   }
 }
 
-TEST_CASE("what is no graph at all") {
+TEST_CASE("errors: files that are not graphs") {
   const Workplace place;
   place.write("junk.json", "hello");
   place.write("empty.json", "");

@@ -1,4 +1,4 @@
-// tenon call: one operator, without a graph.
+// tenon call: one operator without a graph.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -23,7 +23,7 @@ struct CallWorkplace : Workplace {
 
 }  // namespace
 
-TEST_CASE("call: one operator on arrays, with parameters, printed, written and as JSON") {
+TEST_CASE("call: an operator on arrays, with parameters; printed, written and as JSON") {
   const CallWorkplace site;
   const struct {
     Words arguments;
@@ -39,7 +39,8 @@ TEST_CASE("call: one operator on arrays, with parameters, printed, written and a
       {{"call", "concat", "--input", "inputs0=a.npy", "--input", "inputs1=a.npy", "--set", "axis=0"},
        "output  float32 [4, 2]  1 -2 3 -4 1 -2 3 -4\n"},
       {{"call", "sum", "--input", "x=a.npy", "--set", "axis=[0, 1]"}, "y  float32 []  -2\n"},
-      {{"call", "sum", "--input", "x=a.npy", "--input", "axes=axes.npy", "--gradient"},  // elements that decide the shape
+      // elements that determine the shape
+      {{"call", "sum", "--input", "x=a.npy", "--input", "axes=axes.npy", "--gradient"},
        "y  float32 [2]  -1 -1\ngrad_x  float32 [2, 2]  1 1 1 1\n"},
       {{"call", "split", "--input", "x=a.npy", "--set", "sections=2", "--set", "axis=0"},
        "part0  float32 [1, 2]  1 -2\npart1  float32 [1, 2]  3 -4\n"},
@@ -107,7 +108,7 @@ TEST_CASE("inspect: parameters that are lists of texts or tensors") {
   CHECK(has(json, "\"kind\": \"texts\""));
 }
 
-TEST_CASE("call: random inputs of any dtype and storage, and weights that are left out") {
+TEST_CASE("call: random inputs of any dtype and storage, and omitted weights") {
   const CallWorkplace site;
   const auto starts = [&](const std::string& input, const std::string& out) {
     const auto result = site.run({"call", "square", "--input", "x=" + input});

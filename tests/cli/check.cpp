@@ -13,7 +13,7 @@
 
 namespace {
 
-/// The checks that failed or crashed, with their verdict: `FAILED guard`.
+/// Returns the checks that failed or crashed, with their verdicts: `FAILED guard`.
 std::set<std::string> faults_in(const std::string& out) {
   std::set<std::string> faults;
   std::istringstream lines(out);
@@ -28,7 +28,7 @@ std::set<std::string> faults_in(const std::string& out) {
 
 }  // namespace
 
-TEST_CASE("each broken plugin fails the check that is for it, and no other") {
+TEST_CASE("check: each broken plugin fails exactly the check for its fault") {
   struct Case {
     const char* plugin;
     std::set<std::string> faults;
@@ -94,28 +94,31 @@ TEST_CASE("each broken plugin fails the check that is for it, and no other") {
   }
 }
 
-TEST_CASE("a rule that acts on rows alone is tried on them") {
+TEST_CASE("check: a rule that acts only on rows is tried on rows") {
   const auto result = run_tenon({"check", fault("wrong_rule"), "--only-failed", "--op", "wrong_for_rows"});
   CAPTURE(result.out);
   CHECK(faults_in(result.out) == std::set<std::string>{"FAILED rules"});
   CHECK(result.out.find("rule 'forgets_row': element") != std::string::npos);
 }
 
-TEST_CASE("operators that are wrong for calls that nobody tries first are found") {
+TEST_CASE("check: finds operators that are wrong only for uncommon calls") {
   const std::map<std::string, std::set<std::string>> needed = {
       {"adds_forward", {"FAILED add"}},   // the gradient
       {"adds_in_lanes", {"FAILED add"}},  // some sizes
       {"backward_by_threads", {"FAILED determinism"}},
       {"backward_in_place", {"FAILED in_place"}},
-      {"boxes_beyond", {"FAILED guard"}},                       // [n, 4], which infer() refuses to say
-      {"empty_columns", {"FAILED coverage"}},                   // no rows
-      {"enlarges", {"FAILED guard"}},                           // an image that grows
-      {"first_row", {"FAILED gradient", "FAILED guard"}},       // one input smaller than another, and no rows
-      {"forgets_bias", {"FAILED gradient"}},                    // one optional input without the other
-      {"forgets_slope", {"FAILED gradient"}},                   // a number that is not the default
-      {"group_gradient", {"FAILED gradient"}},                  // rank 3, channels divisible by a parameter
-      {"guesses_blocks", {"FAILED inference"}},                 // a shape known in part, and a parameter
-      {"labelled", {"FAILED gradient"}},                        // elements that only an example says
+      {"boxes_beyond", {"FAILED guard"}},  // [n, 4], which infer() refuses to say
+      // a shape [n, 4] that infer() does not reveal
+      {"empty_columns", {"FAILED coverage"}},
+      {"enlarges", {"FAILED guard"}},                      // an image that grows
+      {"first_row", {"FAILED gradient", "FAILED guard"}},  // one input smaller than another, and no rows
+      {"forgets_bias", {"FAILED gradient"}},               // one optional input without the other
+      {"forgets_slope", {"FAILED gradient"}},              // a number that is not the default
+      {"group_gradient", {"FAILED gradient"}},             // rank 3, channels divisible by a parameter
+      // a partly known shape, and a parameter
+      {"guesses_blocks", {"FAILED inference"}},
+      // elements that only an example provides
+      {"labelled", {"FAILED gradient"}},
       {"many_groups", {"FAILED coverage", "FAILED gradient"}},  // 32 channels
       {"skips_negative", {"FAILED coverage"}},
       {"skips_scalars", {"FAILED coverage"}},
@@ -138,12 +141,12 @@ TEST_CASE("operators that are wrong for calls that nobody tries first are found"
       found[op].insert(faults.begin(), faults.end());
     }
   CAPTURE(result.out);
-  CHECK(operators == 22);  // one is sound, and the last line is the tally
+  CHECK(operators == 22);  // one is valid, and the last line is the tally
   CHECK(result.out.find("UNTRIED") == std::string::npos);
   CHECK(found == needed);
 }
 
-TEST_CASE("a check that finds nothing to try says so, and users and authors can name calls") {
+TEST_CASE("check: reports that there is nothing to try; users and authors can add calls") {
   const auto blind = run_tenon({"check", fault("picky"), "--reproduce", "1"});
   CAPTURE(blind.out);
   CHECK(blind.code == 5);
@@ -179,7 +182,7 @@ TEST_CASE("a check that finds nothing to try says so, and users and authors can 
   CHECK(json.out.find(R"("check": "save_load", "verdict": "PASSED", "sentence": "1 call", "calls": 1, "tried": [)") != std::string::npos);
 }
 
-TEST_CASE("calls that cannot be tried are refused before any check runs") {
+TEST_CASE("check: refuses invalid calls before any check runs") {
   struct Case {
     std::vector<std::string> arguments;
     int code;
@@ -209,7 +212,7 @@ TEST_CASE("calls that cannot be tried are refused before any check runs") {
   }
 }
 
-TEST_CASE("several operators at once give what one after another gives") {
+TEST_CASE("check: --jobs gives the same results as one operator after the other") {
   const std::vector<std::string> arguments = {"check", TENON_TEST_PLUGINS "/tenon_random.so", "--reproduce", "3"};
   auto more = arguments;
   more.insert(more.end(), {"--jobs", "4"});
@@ -219,7 +222,7 @@ TEST_CASE("several operators at once give what one after another gives") {
   CHECK(one.out.find("0 untried") != std::string::npos);
 }
 
-TEST_CASE("a call that hangs is reported once, after the time given") {
+TEST_CASE("check: a call that hangs is reported once, after the time limit") {
   const auto result = run_tenon({"check", fault("never_ends"), "--timeout", "0.7", "--only-failed"});
   CAPTURE(result.out);
   CHECK(result.code == 1);
@@ -227,7 +230,7 @@ TEST_CASE("a call that hangs is reported once, after the time given") {
   CHECK(result.out.find("did not end within 0.7 s, with (x float32 [4, 6])") != std::string::npos);
 }
 
-TEST_CASE("an operator that reads elements of an input while it infers gets those of its example") {
+TEST_CASE("check: an operator whose inference reads elements of an input gets those of its example") {
   for (const char* name : {"/reshape_to.so", "/multiples.so"}) {
     const auto result = run_tenon({"check", std::string(TENON_TEST_EXAMPLES) + name, "--verbose", "--reproduce", "1"});
     CAPTURE(result.out);
@@ -236,7 +239,7 @@ TEST_CASE("an operator that reads elements of an input while it infers gets thos
   }
 }
 
-TEST_CASE("tensors and lists of texts are varied: other numbers, shapes, lengths and choices") {
+TEST_CASE("check: varies tensors and lists of texts: numbers, shapes, lengths and choices") {
   const auto check = [](const char* op) {
     const auto result = run_tenon({"check", TENON_TEST_EXAMPLES "/fir.so", "--op", op, "--verbose", "--reproduce", "1"});
     CAPTURE(result.out);
@@ -252,19 +255,21 @@ TEST_CASE("tensors and lists of texts are varied: other numbers, shapes, lengths
     CHECK(apply.find(tried) != std::string::npos);
 }
 
-TEST_CASE("bounds of 0 are left by whole steps where numbers are whole") {
+TEST_CASE("check: bounds of 0 are left by whole steps for integers") {
   const auto result = run_tenon({"check", fault("keeps_bounds")});
   CAPTURE(result.out);
   CHECK(result.code == 0);
   CHECK(result.out.find("PASSED   bounds       7 numbers outside") != std::string::npos);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // elsewhere ctest's check-... do this, for all operators
-TEST_CASE("the bundled plugins keep what they promise") {
+// elsewhere, ctest's check-... tests cover all operators
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+TEST_CASE("check: the bundled plugins pass") {
   int count = 0;
   for (const auto& file : std::filesystem::directory_iterator(TENON_TEST_PLUGINS)) {
     if (file.path().extension() != ".so") continue;
-    // Element-wise operators run the same loops around other functions: here, one of each kind stands for all.
+    // Elementwise operators run the same loops with other functions, so one of each kind is enough
+    // here.
     std::vector<std::string> ops = {""};
     if (file.path().stem() == "tenon_elementwise")
       ops = {"abs", "add", "bitwise_and", "cast", "clip", "equal", "exp", "gelu", "is_nan", "mod", "pow", "prelu", "smooth_l1", "where"};
@@ -283,7 +288,7 @@ TEST_CASE("the bundled plugins keep what they promise") {
 }
 #endif
 
-TEST_CASE("what cannot be checked is said") {
+TEST_CASE("check: reports what cannot be checked") {
   const std::string reduce = TENON_TEST_PLUGINS "/tenon_reduce.so";
   struct Case {
     std::vector<std::string> arguments;
@@ -299,7 +304,7 @@ TEST_CASE("what cannot be checked is said") {
       {{"check", fault("split_cuda_kernel")}, 3, "check its kernels against the CPU kernels with --device cuda"},
       {{"check", fault("crash_at_load")}, 3, "crash"},
   };
-  const TemporaryFolder cache;  // of its own: what crashes is remembered there
+  const TemporaryFolder cache;  // a separate cache, because crashes are recorded there
   for (const auto& test : cases) {
     const auto result = run_tenon(test.arguments, {{}, cache.path(), {}});
     CAPTURE(result.err);
@@ -308,7 +313,7 @@ TEST_CASE("what cannot be checked is said") {
   }
 }
 
-TEST_CASE("a seed gives the same run again, as JSON too") {
+TEST_CASE("check: a seed reproduces a run, also as JSON") {
   const std::vector<std::string> arguments = {"check", fault("wrong_add"), "--reproduce", "12", "--json"};
   const auto first = run_tenon(arguments);
   CHECK(first.out == run_tenon(arguments).out);
@@ -316,11 +321,11 @@ TEST_CASE("a seed gives the same run again, as JSON too") {
   CHECK(first.out.find(R"("check": "add", "verdict": "FAILED")") != std::string::npos);
 }
 
-TEST_CASE("check_plugin() refuses unknown operators, checks and devices before any check runs") {
+TEST_CASE("check_plugin: refuses unknown operators, checks and devices before any check runs") {
   tenon::CheckOptions options;
   options.checks = {"gradient", "speed"};
   CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).message == "there is no check 'speed'");
-  options.checks = {"forward"};  // of devices
+  options.checks = {"forward"};  // checks of devices
   CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).kind == 2);
   options.checks = {};
   options.time_limit = std::chrono::milliseconds(0);

@@ -1,4 +1,4 @@
-// tenon check: which calls are found, and that the right one is named.
+// tenon check: the calls that are found, and the call that is reported.
 #include <doctest/doctest.h>
 
 #include <sstream>
@@ -13,7 +13,7 @@ ProgramResult check(const std::string& plugin) {
 
 }  // namespace
 
-TEST_CASE("check: an operator that is a graph of others has no kernel to look at") {
+TEST_CASE("check: a composed operator has no kernel to check") {
   const auto result = check(TENON_TEST_EXAMPLES "/swiglu.so");
   CAPTURE(result.out);
   CHECK(result.code == 0);
@@ -21,14 +21,14 @@ TEST_CASE("check: an operator that is a graph of others has no kernel to look at
   CHECK(result.out.find("PASSED   gradient") != std::string::npos);
 }
 
-TEST_CASE("check: elements that examples give and infer() wants have the dtypes of 0.2, too") {
+TEST_CASE("check: elements from examples that infer() needs may have dtypes of 0.2") {
   const auto result = check(fault("new_integers"));
   CAPTURE(result.out);
   CHECK(result.code == 0);
   CHECK(result.out.find("0 failed, 0 crashed, 0 untried") != std::string::npos);
 }
 
-TEST_CASE("check: a crash during the search for calls is reported with the question that caused it") {
+TEST_CASE("check: a crash during the search for calls is reported with the call that caused it") {
   const auto result = check(fault("divides_by_parameter"));
   CAPTURE(result.out);
   CHECK(result.code == 1);

@@ -1,4 +1,4 @@
-// tenon check --device cuda. Where there is neither a GPU nor a simulated one, all that is left to see is that it says so.
+// tenon check --device cuda. Without a real or simulated GPU, tests only that this is reported.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -10,7 +10,7 @@ namespace {
 const std::string wrong_kernels = TENON_TEST_FAULTS "/cuda/wrong_kernels.so";
 const std::string wrong_captures = TENON_TEST_FAULTS "/cuda/wrong_captures.so";
 
-// In a process of its own: this one forks, and must not start CUDA before.
+// Runs in a separate process: this one forks, and must not initialize CUDA before.
 bool has_cuda() {
   static const bool found = run_tenon({"doctor"}).out.find("cuda:0") != std::string::npos;
   return found;
@@ -18,7 +18,7 @@ bool has_cuda() {
 
 }  // namespace
 
-TEST_CASE("each wrong CUDA kernel fails the check that is for it") {
+TEST_CASE("check --device: each wrong CUDA kernel fails the check for its fault") {
   if (!has_cuda() || !std::filesystem::exists(wrong_kernels)) {
     MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");
     return;
@@ -52,7 +52,7 @@ TEST_CASE("each wrong CUDA kernel fails the check that is for it") {
   }
 }
 
-TEST_CASE("a kernel that says capturable and is not is found, though its calls are right one by one") {
+TEST_CASE("check --device: finds a kernel that wrongly declares capturable, though its single calls are right") {
   if (!has_cuda() || !std::filesystem::exists(wrong_captures)) {
     MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");
     return;
@@ -77,10 +77,11 @@ TEST_CASE("a kernel that says capturable and is not is found, though its calls a
   }
 }
 
-TEST_CASE("kernels in a file of their own are checked with the operators they are for") {
+TEST_CASE("check --device: kernels in a separate file are checked with the operators they belong to") {
   const struct {
     const char *file, *op;
-  } cases[] = {{"tenon_optim_cuda.so", "sgd"}, {"tenon_core_cuda.so", "fill_like"}};  // another plugin's, and the host's own
+    // another plugin's operator, and the host's own
+  } cases[] = {{"tenon_optim_cuda.so", "sgd"}, {"tenon_core_cuda.so", "fill_like"}};
   for (const auto& [file, op] : cases) {
     const auto path = std::string(TENON_TEST_PLUGINS "/") + file;
     if (!std::filesystem::exists(path)) {
@@ -97,7 +98,7 @@ TEST_CASE("kernels in a file of their own are checked with the operators they ar
   }
 }
 
-TEST_CASE("without the device its checks are skipped, and the reason is said") {
+TEST_CASE("check --device: without the device, checks are skipped with the reason") {
   const auto missing = run_tenon({"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--op", "sum", "--device", "cuda:77"});
   CHECK(missing.code == 0);
   CHECK(missing.out.find("SKIPPED  forward      there is no device 'cuda:77': ") != std::string::npos);

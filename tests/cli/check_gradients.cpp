@@ -1,4 +1,4 @@
-// tenon check: first and second derivatives, of real and of complex numbers, and those that are no derivatives on purpose.
+// tenon check: first and second derivatives, real and complex, and intentional non-derivatives.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace {
 
-/// The verdicts of one check, by operator.
+/// Returns the verdicts of one check by operator.
 std::map<std::string, std::string> verdicts(const std::string& out, const std::string& check) {
   std::map<std::string, std::string> found;
   std::istringstream lines(out);
@@ -48,7 +48,7 @@ void look(const Case& test) {
 
 }  // namespace
 
-TEST_CASE("check: second derivatives, however they are declared") {
+TEST_CASE("check gradients: second derivatives, however they are declared") {
   const Case cases[] = {
       {{fault("wrong_second")},
        1,
@@ -65,11 +65,11 @@ TEST_CASE("check: second derivatives, however they are declared") {
       {{TENON_TEST_EXAMPLES "/swiglu.so"}, 0, "second", {{"swiglu", "SKIPPED"}}, "second       it declares no second derivative"},
   };
   for (const auto& test : cases) look(test);
-  // Where two elements are equal, the gradient of their maximum jumps; with this seed some are.
+  // At equal elements, the gradient of the maximum jumps; with this seed some are equal.
   CHECK(run_tenon({"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--op", "max", "--reproduce", "523592"}).code == 0);
 }
 
-TEST_CASE("check: gradients of complex numbers") {
+TEST_CASE("check gradients: complex numbers") {
   const auto plugin = fault("wrong_complex");
   const Case cases[] = {
       {{plugin}, 1, "gradient", {{"forgets_conj", "FAILED"}, {"turns_on", "FAILED"}}, "part of element"},
@@ -84,7 +84,7 @@ TEST_CASE("check: gradients of complex numbers") {
   for (const auto& test : cases) look(test);
 }
 
-TEST_CASE("check: a gradient that is no derivative on purpose is compared with none where the operator says so") {
+TEST_CASE("check gradients: a surrogate gradient is not compared if the operator declares it") {
   const auto plugin = fault("surrogate_gradients");
   const Case cases[] = {
       {{plugin},

@@ -1,4 +1,4 @@
-// tenon check: planted faults are found, and what is right is not called wrong.
+// tenon check: finds planted faults, and does not report correct behaviour.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ const CheckResult& named(const std::vector<CheckResult>& results, const std::str
 
 }  // namespace
 
-TEST_CASE("check examples: those that are refused, and parameters without any call, are told with the refusal") {
+TEST_CASE("check examples: reports refused examples and parameters without any call, with the refusal") {
   struct Case {
     const char* op;
     CheckVerdict verdict;
@@ -73,7 +73,7 @@ TEST_CASE("check examples: those that are refused, and parameters without any ca
   }
 }
 
-TEST_CASE("check: what is thrown without a reason of the author's is no refusal") {
+TEST_CASE("check: an exception without an author's message is not a refusal") {
   for (const auto& [op, words] : {std::pair{"throws_number", "an exception was thrown that is not a std::exception"},
                                   {"asks_wrongly", "the kernel asks for input 'bias', but describe() names x"}}) {
     const std::string tried = op;
@@ -85,7 +85,7 @@ TEST_CASE("check: what is thrown without a reason of the author's is no refusal"
   }
 }
 
-TEST_CASE("check: elements that are legal for a parameter's value only raise no alarm, whatever the seed") {
+TEST_CASE("check: elements that are valid only for some parameter values raise no alarm, whatever the seed") {
   for (const std::string op : {"chosen_loss", "bare_loss", "alignment", "bare_alignment", "segment_sums"})
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       CAPTURE(op);
@@ -102,7 +102,7 @@ TEST_CASE("check: elements that are legal for a parameter's value only raise no 
     }
 }
 
-TEST_CASE("check: what users name is completed by examples, and searched for besides") {
+TEST_CASE("check: user-provided values are completed by examples, and by a search") {
   const auto with = [](std::int64_t ignored) {
     CheckOptions options;
     options.calls = {{{{"ignore_index", ignored}}, {}, {}}};
@@ -117,19 +117,20 @@ TEST_CASE("check: what users name is completed by examples, and searched for bes
   const auto calls = named(with(-1), "save_load").calls;
   const auto tried = [&](const char* text) { return std::find(calls.begin(), calls.end(), text) != calls.end(); };
   CHECK(tried("(p float32 [2, 3], label int32 [2]) ignore_index=-1"));  // the example that fits
-  CHECK(tried("(p float32 [4, 6], label int32 [4]) ignore_index=-1"));  // found
+  CHECK(tried("(p float32 [4, 6], label int32 [4]) ignore_index=-1"));  // found by the search
 
   const TemporaryFolder folder;
   tenon::save_npy(folder / "label.npy", tenon::Tensor::from<std::int32_t>({9}, {1}));
   const auto refused = run_tenon({"check", fault("legal_by_parameter"), "--op", "chosen_loss", "--shape", "p=1x3", "--input",
                                   "label=" + (folder / "label.npy").string(), "--reproduce", "1"});
   CAPTURE(refused.out);
-  CHECK(refused.code == 5);  // elements that the kernel refuses are no fault, and nothing was checked
+  // elements that the kernel refuses are not a fault, and nothing was checked
+  CHECK(refused.code == 5);
   CHECK(has(refused.out, "UNTRIED  coverage     nothing could be checked: "));
   CHECK(has(refused.out, "a label is 9, but there are 3 classes"));
 }
 
-TEST_CASE("check sparse: gradients that store other elements than the input, fewer and more, are tried") {
+TEST_CASE("check sparse: tries gradients that store fewer, more or other elements than the input") {
   const std::map<std::string, std::set<std::string>> needed = {
       {"takes_places", {"sparse"}}, {"forgets_places", {"sparse"}}, {"meets_places", {}}};
   for (const auto& [op, alarms] : needed)
@@ -146,7 +147,7 @@ TEST_CASE("check sparse: gradients that store other elements than the input, few
     }
 }
 
-TEST_CASE("check sparse: what sparse kernels allocate and read is guarded") {
+TEST_CASE("check sparse: guards memory that sparse kernels allocate and read") {
   for (const auto& [op, words] : {std::pair{"writes_beyond_sparse", "of the memory that the kernel allocates, which has "},
                                   {"reads_beyond_sparse", "reads element "}}) {
     const std::string tried = op;
@@ -160,7 +161,7 @@ TEST_CASE("check sparse: what sparse kernels allocate and read is guarded") {
   }
 }
 
-TEST_CASE("check: outputs that the kernel allocates are guarded and covered, and so is its workspace") {
+TEST_CASE("check: guards and covers outputs that the kernel allocates, and its workspace") {
   struct Case {
     const char *op, *check, *words;
   };
@@ -190,7 +191,7 @@ TEST_CASE("check: outputs that the kernel allocates are guarded and covered, and
   CHECK(alarms_in(sound) == std::set<std::string>{});
 }
 
-TEST_CASE("check guard: workspaces of any size, empty allocated outputs and accesses far beyond, whatever the seed") {
+TEST_CASE("check guard: workspaces of any size, empty allocated outputs and distant accesses, whatever the seed") {
   const std::pair<const char*, const char*> cases[] = {
       {"workspace_write_near", "writes element 24 of the workspace, which has 24 elements"},
       {"workspace_write_further", "writes element 36 of the workspace, which has 24 elements"},
@@ -213,7 +214,7 @@ TEST_CASE("check guard: workspaces of any size, empty allocated outputs and acce
     }
 }
 
-TEST_CASE("check: an operator and its kernel in two plugins are checked together, or the other one is asked for") {
+TEST_CASE("check: an operator and its kernel in two plugins are checked together, or the missing one is requested") {
   const auto kernel = fault("kernel_alone"), op = fault("kernel_elsewhere");
   const auto apart = run_tenon({"check", op});
   CHECK(apart.code == 5);
@@ -236,7 +237,7 @@ TEST_CASE("check: an operator and its kernel in two plugins are checked together
   CHECK(run_tenon({"check", op}, {.environment = {{"TENON_PLUGIN_PATH", TENON_TEST_FAULTS "/no_such_folder"}}}).code != 0);
 }
 
-TEST_CASE("check: operators that a plugin has kernels for are found among those of Tenon, or said to be missing") {
+TEST_CASE("check: a plugin's kernels are checked with Tenon's operators, or the operators are reported missing") {
   const auto relu = run_tenon({"check", fault("kernel_of_relu")}, {.environment = {{"TENON_PLUGIN_PATH", TENON_TEST_PLUGINS}}});
   CAPTURE(relu.out);
   CAPTURE(relu.err);
@@ -258,7 +259,7 @@ TEST_CASE("check: operators that a plugin has kernels for are found among those 
   CHECK(has(none.err, "has no operator, only kernels for operators of other plugins: bolt.missing, missing_too\n"));
 }
 
-TEST_CASE("check variants: each gives what the operator's own kernel gives, wherever it supports the call") {
+TEST_CASE("check variants: each gives the same results as the operator's own kernel for the calls it supports") {
   struct Case {
     const char* op;
     CheckVerdict verdict;
@@ -289,7 +290,7 @@ TEST_CASE("check variants: each gives what the operator's own kernel gives, wher
   CHECK(check("wrong_add", "", options)[0].verdict == CheckVerdict::skipped);
 }
 
-TEST_CASE("check: a crash is told with the code's place in the plugin") {
+TEST_CASE("check: a crash is reported with its code location in the plugin") {
   for (const std::string plugin : {"dies_when_empty", "divides_by_parameter"}) {
     CAPTURE(plugin);
     int told = 0;

@@ -1,4 +1,4 @@
-// tenon check: what operators do to the process that they run in, and that nothing of them is left.
+// tenon check: effects of operators on their process, and their complete removal.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ tenon::CheckOptions only(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("check process: what an operator changes in its process is told") {
+TEST_CASE("check process: reports what an operator changes in its process") {
   struct Case {
     const char *plugin, *op, *words;
     tenon::CheckVerdict verdict = tenon::CheckVerdict::failed;
@@ -63,12 +63,13 @@ TEST_CASE("check process: what an operator changes in its process is told") {
     CAPTURE(results[0].sentence);
     CHECK(results[0].verdict == test.verdict);
     CHECK(has(results[0].sentence, test.words));
-    const auto others = check(test.plugin, test.op, only("coverage"));  // in a process that ends by itself, and once
+    // in a process that ends by itself, once
+    const auto others = check(test.plugin, test.op, only("coverage"));
     CHECK(others.size() == 1);
   }
 }
 
-TEST_CASE("check guard: what a kernel looks at of an earlier call is found, of its tensors and of the call itself") {
+TEST_CASE("check guard: finds kernels that use tensors of an earlier call, or the call itself") {
   for (const std::string op :
        {"keeps_call", "keeps_object", "keeps_tensor", "keeps_shape", "keeps_call_of_backward", "keeps_input_for_backward"}) {
     CAPTURE(op);
@@ -76,7 +77,8 @@ TEST_CASE("check guard: what a kernel looks at of an earlier call is found, of i
     REQUIRE(results.size() == 1);
     CAPTURE(results[0].sentence);
 #if defined(__SANITIZE_ADDRESS__)
-    // the object lay on the stack, where a sanitizer's frames leave other things than pointers to the earlier call
+    // the object was on the stack, where a sanitizer's frames leave other data than pointers to the
+    // earlier call
     if (op == "keeps_object" && results[0].verdict == tenon::CheckVerdict::crashed) continue;
 #endif
     CHECK(results[0].verdict == tenon::CheckVerdict::failed);
@@ -84,7 +86,7 @@ TEST_CASE("check guard: what a kernel looks at of an earlier call is found, of i
   }
 }
 
-TEST_CASE("check: what an operator changes when it is loaded changes nothing for the caller") {
+TEST_CASE("check: changes that an operator makes while being loaded do not affect the caller") {
   check("changes_at_load", "changes_at_load", only("manifest"));
   const auto mask = umask(0);
   umask(mask);
@@ -92,7 +94,7 @@ TEST_CASE("check: what an operator changes when it is loaded changes nothing for
   CHECK(alarm(0) == 0);
 }
 
-TEST_CASE("check: after a check that did not end, the operator's others are skipped") {
+TEST_CASE("check: after a check that did not end, the operator's other checks are skipped") {
   tenon::CheckOptions options;
   options.checks = {"manifest", "process", "guard", "coverage"};
   options.time_limit = std::chrono::milliseconds(1500);
@@ -108,7 +110,7 @@ TEST_CASE("check: after a check that did not end, the operator's others are skip
   }
 }
 
-TEST_CASE("check: nothing of an operator that never ends outlives the program, however that ends") {
+TEST_CASE("check: an operator that never ends does not outlive the program, however that ends") {
   int written = 0;
   for (const int signal : {SIGKILL, SIGTERM, SIGHUP, SIGINT}) {
     CAPTURE(signal);
@@ -118,14 +120,16 @@ TEST_CASE("check: nothing of an operator that never ends outlives the program, h
     CHECK(result.code == 128 + signal);
     written += has(result.out, "PASSED   manifest") ? 1 : 0;
     CHECK_FALSE(has(result.err, "outlived"));
-    // run_tenon() reads until nobody holds stderr; what outlives the program lets go of it after 30 s
+    // run_tenon() reads until all holders of stderr close it; a survivor would release it after 30
+    // s
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(25));
   }
-  CHECK(written > 0);  // what was found before the end is there, unless the signal was faster than the program
+  // earlier findings are printed, unless the signal was faster than the program
+  CHECK(written > 0);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST_CASE("check: an operator gets no more memory than the limit says") {
+TEST_CASE("check: an operator cannot exceed the memory limit") {
   auto options = only("coverage");
   options.memory_limit = std::uint64_t{400} << 20;
   const auto results = check("takes_memory", "takes_memory", options);
@@ -135,7 +139,7 @@ TEST_CASE("check: an operator gets no more memory than the limit says") {
 }
 #endif
 
-TEST_CASE("check: a plugin that crashes beside the library, and not in the process that tries it first, is named") {
+TEST_CASE("check: reports a plugin that crashes next to the library but not in the trial process") {
   const auto failure = failure_of([] { check("crashes_in_host", "crashes_in_host", {}); });
   CHECK(failure.kind == 3);
   CHECK(failure.message == fault("crashes_in_host") + " crashes with signal 11 when it is loaded together with Tenon's library");

@@ -1,4 +1,4 @@
-// What each command prints where all is well.
+// Output of each command on success.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -20,10 +20,10 @@ bool has_dot() {
 
 }  // namespace
 
-TEST_CASE("commands for people: stdout has the result, stderr the talk") {
+TEST_CASE("commands: text goes to stdout, messages to stderr") {
   const Workplace place;
   struct Case {
-    Words arguments, out, err;  // what each has in it; empty: nothing is printed
+    Words arguments, out, err;  // contained texts; empty if nothing is printed
   };
   const std::string random = "input x is random, float32 [1, 4]\n";
   const Case cases[] = {
@@ -99,7 +99,8 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
       {{"validate", "g.tenon"}, {"g.tenon: valid, all operators available; 2 nodes, 5 values, 2 tensors\n"}, {}},
       {{"validate", "g.tenon", "--file-only"}, {"g.tenon: valid (file only); 2 nodes, 5 values, 2 tensors\n"}, {}},
       {{"run", "g.tenon"}, {"y  float32 [1, 3]  "}, {random}},
-      {{"run", "g.tenon", "--input", "x=x.npy"}, {"y  float32 [2, 3]  0 0 0 0 0 0\n"}, {}},  // 0 times any weight, and no bias
+      // 0 times any weight, without a bias
+      {{"run", "g.tenon", "--input", "x=x.npy"}, {"y  float32 [2, 3]  0 0 0 0 0 0\n"}, {}},
       {{"run", "g.tenon", "--input", "x=x.npy", "--output", "y=y.npy"}, {}, {}},
       {{"run", "g.tenon", "--input", "x=x.npy", "--output", "y=y.npz", "--trace", "trace.json"}, {}, {}},
       {{"bench", "g.tenon", "--runs", "3"}, {"first ", "then 3 runs on ", "median "}, {random}},
@@ -141,7 +142,7 @@ TEST_CASE("commands for people: stdout has the result, stderr the talk") {
   CHECK(place.folder().names() == Words{"g.json", "g.tenon", "h.tenon", "memory.svg", "my_op", "trace.json", "x.npy", "y.npy", "y.npz"});
 }
 
-TEST_CASE("commands with --json: one JSON value on stdout") {
+TEST_CASE("commands: --json prints one JSON value to stdout") {
   const Workplace place;
   struct Case {
     Words arguments;
@@ -199,7 +200,8 @@ TEST_CASE("commands with --json: one JSON value on stdout") {
       {{"trust"}, {}},
   };
   for (auto [arguments, keys] : cases) {
-    for (const bool before : {true, false}) {  // global options stand on either side of the command
+    // global options may appear before or after the command
+    for (const bool before : {true, false}) {
       auto words = arguments;
       words.insert(before ? words.begin() : words.end(), "--json");
       const auto result = place.run(words);
@@ -211,7 +213,7 @@ TEST_CASE("commands with --json: one JSON value on stdout") {
   }
 }
 
-TEST_CASE("one of a thing is not several") {
+TEST_CASE("commands: singular and plural") {
   const Workplace place;
   place.write("one.json", graph_json(R"({"name": "a", "op": "relu", "inputs": ["x"]})"));
   CHECK(place.run({"validate", "one.json", "--file-only"}).out == "one.json: valid (file only); 1 node, 2 values, 0 tensors\n");
@@ -219,13 +221,13 @@ TEST_CASE("one of a thing is not several") {
   CHECK(place.run({"validate", "constant.json", "--file-only"}).out == "constant.json: valid (file only); 0 nodes, 1 value, 1 tensor\n");
 }
 
-TEST_CASE("the memory and the plan of a training step") {
+TEST_CASE("show: the memory and plan of a training step") {
   const Workplace place;
   place.write("loss.json", graph_json(R"({"name": "h", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 3}},
   {"name": "r", "op": "relu", "inputs": ["h"]}, {"name": "a", "op": "mean", "inputs": ["r"]})"));
   const auto memory = place.run({"show", "loss.json", "--memory", "--loss", "y", "--shape", "x=8x4"});
   CHECK(memory.err == "input x is random, float32 [8, 4]\n");
-  // relu's backward reads its output, mean's nothing
+  // relu's backward reads its output, mean's reads nothing
   CHECK(memory.out ==
         "value                           bytes       offset         steps  in place of\n"
         "h                                  96            0          0..1  -\n"
@@ -243,7 +245,7 @@ TEST_CASE("the memory and the plan of a training step") {
                        "\"lower_bound\": 320,", "\"strategy\": \"execution order\""}));
 }
 
-TEST_CASE("drawn where graphviz is") {
+TEST_CASE("show --svg: draws if graphviz is installed") {
   const Workplace place;
   if (has_dot()) {
     const auto drawn = place.run({"show", "g.tenon", "--svg", "g.svg"});
@@ -259,7 +261,7 @@ TEST_CASE("drawn where graphviz is") {
   CHECK(!std::filesystem::exists(place.folder() / "h.svg"));
 }
 
-TEST_CASE("show --svg fails where graphviz fails, whatever graphviz printed") {
+TEST_CASE("show --svg: fails if graphviz fails, whatever it printed") {
   const Workplace place;
   const auto folder = place.folder().path();
   write_bytes(folder / "dot", "#!/bin/sh\ncat >/dev/null\necho '<svg/>'\nexit 1\n");

@@ -1,4 +1,4 @@
-// What the code of plugins does to the program is named, and the exit code tells it.
+// Crashes and exits of plugin code are reported by name, and reflected in the exit code.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// A graph whose node 'a' is the operator of a plugin that ends the process in some way.
+/// A graph whose node 'a' is the operator of a plugin that ends the process in different ways.
 class FaultySite {
  public:
   explicit FaultySite(std::string plugin, const std::string& attributes = "") : plugin_(std::move(plugin)) {
@@ -86,7 +86,7 @@ TEST_CASE("crashes: one sentence names operator, node and plugin, and the exit c
   }
 }
 
-TEST_CASE("crashes: without a parent process, too") {
+TEST_CASE("crashes: without a parent process") {
   for (const auto& each : crashes) {
     const auto& deed = each.deed;
     const auto& words = each.words;
@@ -95,7 +95,7 @@ TEST_CASE("crashes: without a parent process, too") {
   }
 }
 
-TEST_CASE("crashes: _exit, and what a plugin's own threads do") {
+TEST_CASE("crashes: _exit, and a plugin's own threads") {
   check_named(doing("_exit").run_graph(), node_a("ended the process with exit code 0"));
   for (const auto& [deed, signal] : {std::pair("thread", "SIGABRT"), {"thread_null", "SIGSEGV"}})
     check_named(doing(deed).run_graph(), std::string("a thread outside Tenon crashed with ") + signal);
@@ -105,7 +105,7 @@ TEST_CASE("crashes: the parent process names the kernel that closed all descript
   check_named(doing("close all").run_graph(), "the process ended with exit code 1; no plugin was running, the last one was [ends_process]");
 }
 
-TEST_CASE("crashes: bench and test tell them, and where results are JSON, errors are") {
+TEST_CASE("crashes: bench and test report them, with --json as JSON") {
   const auto result = doing("null").run({"--json", "bench", "g.json", "--shape", "x=2x4"});
   CHECK(result.code == 1);
   CHECK(has(result.err, "\"error\": \"" + node_a("crashed with SIGSEGV")));
@@ -122,7 +122,7 @@ TEST_CASE("crashes: a destructor loses no result") {
   CHECK(has(printed.err, words));
 }
 
-TEST_CASE("crashes: what plugins do when a process ends, they do not do in the program") {
+TEST_CASE("crashes: exit handlers of plugins do not run in the program") {
   for (const std::string plugin : {"crashes_at_end", "hangs_at_end"}) {
     const FaultySite site(plugin);
     const auto run = site.run_graph();
@@ -136,7 +136,7 @@ TEST_CASE("crashes: what plugins do when a process ends, they do not do in the p
   }
 }
 
-TEST_CASE("crashes: a plugin that ends the process when it is loaded, though not in the probe") {
+TEST_CASE("crashes: a plugin that ends the process while being loaded, but not in the probe") {
   const struct {
     std::string plugin, words, words_of_check;
   } rows[] = {{"crash_after_probe", "crashed with SIGSEGV while being loaded: it wrote to address 0x8", "crashes with signal 11"},
@@ -145,13 +145,14 @@ TEST_CASE("crashes: a plugin that ends the process when it is loaded, though not
     const FaultySite site(plugin);
     check_named(site.run_graph(), fault(plugin) + ' ' + words);
     check_named(site.run({"build", "g.json", "-o", "g.tenon"}), fault(plugin) + ' ' + words);
-    const auto check = run_tenon({"check", fault(plugin), "--trust-writable"});  // tries it in a process of its own first
+    // tries it in a separate process first
+    const auto check = run_tenon({"check", fault(plugin), "--trust-writable"});
     CHECK(check.code == 3);
     CHECK(check.err == "error: " + fault(plugin) + ' ' + words_of_check + " when it is loaded together with Tenon's library\n");
   }
 }
 
-TEST_CASE("crashes: a copy of the process that a kernel forked prints nothing") {
+TEST_CASE("crashes: a forked copy of the process prints nothing") {
   const auto result = doing("fork").run_graph();
   CHECK(result.code == 0);
   CHECK(result.out == twice_nothing);
@@ -168,12 +169,12 @@ TEST_CASE("crashes: --timeout ends a call that hangs") {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST_CASE("crashes: memory that a kernel takes without end is an error of its node") {
+TEST_CASE("crashes: a kernel that allocates without limit is an error of its node") {
   const FaultySite site("ends_process", R"(, "attrs": {"deed": "memory"})");
   struct rlimit before {};
   REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
   const struct rlimit less { rlim_t{2} << 30, before.rlim_max };
-  REQUIRE(setrlimit(RLIMIT_AS, &less) == 0);  // the program has it from us
+  REQUIRE(setrlimit(RLIMIT_AS, &less) == 0);  // inherited by the program
   const auto result = site.run_graph();
   setrlimit(RLIMIT_AS, &before);
   INFO(result.err);
@@ -183,7 +184,7 @@ TEST_CASE("crashes: memory that a kernel takes without end is an error of its no
 }
 #endif
 
-TEST_CASE("crashes: weights in a mapped file that a kernel cuts short are an error that names the file") {
+TEST_CASE("crashes: a kernel that truncates the mapped file of the weights is an error that names the file") {
   const TemporaryFolder folder;
   write_bytes(folder / "g.json", graph_json(R"({"name": "b", "op": "ends_process", "inputs": ["x"], "attrs": {"deed": "cut"}},
   {"name": "a", "op": "fully_connected", "inputs": ["b"], "attrs": {"num_hidden": 4300000}})"));
@@ -205,7 +206,7 @@ TEST_CASE("crashes: weights in a mapped file that a kernel cuts short are an err
   }
 }
 
-TEST_CASE("crashes: a signal's number and 128, and what was running") {
+TEST_CASE("crashes: exit code 128 plus the signal, and what was running") {
   const auto terminated = doing("terminate").run_graph();
   CHECK(terminated.code == 128 + SIGTERM);
   CHECK(has(terminated.err, node_a("was running when SIGTERM ended the process")));

@@ -1,4 +1,4 @@
-// A file of examples that is cut short while the program trains on it.
+// A file of examples that is truncated during training.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -6,14 +6,14 @@
 
 #include "cli/workplace.hpp"
 
-TEST_CASE("train: examples in a mapped file that is cut short: no SIGBUS, the file is named, the checkpoint stays") {
+TEST_CASE("train: truncating the mapped file of examples causes no SIGBUS, is reported, and keeps the checkpoint") {
   const Workplace place;
   place.write("loss.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "uint8", "shape": [-1, 4096]}},
   "nodes": [{"name": "number", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}},
             {"name": "h", "op": "fully_connected", "inputs": ["number"], "attrs": {"num_hidden": 1}},
             {"name": "loss", "op": "mean", "inputs": ["h"]}],
   "outputs": {"loss": "loss"}})");
-  constexpr auto whole = 128 + 20000 * 4096;  // zeros that take no place on the disk
+  constexpr auto whole = 128 + 20000 * 4096;  // zeros that take no disk space
   const auto x = place.folder() / "big.npy", checkpoint = place.folder() / "c.tenon";
   place.write("big.npy", npy_bytes("|u1", "(20000, 4096)", 0));
   REQUIRE(std::filesystem::file_size(x) == 128);

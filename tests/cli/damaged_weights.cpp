@@ -1,4 +1,4 @@
-// One flipped bit of a weight: nobody computes with it, and nobody writes it down again as if it were sound.
+// A flipped bit in a weight: it is neither used nor written again as if it were valid.
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"
@@ -20,7 +20,7 @@ void flip(const Workplace& place, const std::string& from, const std::string& to
 
 }  // namespace
 
-TEST_CASE("damaged weights are refused by whoever uses them") {
+TEST_CASE("damaged weights: every command that uses them refuses them") {
   const Workplace place;
   place.write("loss.json", loss_json);
   REQUIRE(place.run({"build", "loss.json", "-o", "sound.tenon"}).code == 0);
@@ -28,7 +28,7 @@ TEST_CASE("damaged weights are refused by whoever uses them") {
   const std::vector<std::string> input{"--input", "x=x.npy"};
   struct Case {
     std::vector<std::string> arguments;
-    bool may_skip;  // has --no-verify
+    bool may_skip;  // supports --no-verify
   };
   const Case cases[] = {
       {{"validate", "bad.tenon"}, false},
@@ -43,7 +43,8 @@ TEST_CASE("damaged weights are refused by whoever uses them") {
   };
   const auto before = place.folder().names();
   for (const auto& test : cases) {
-    const auto& arguments = test.arguments;  // clang 14 lets no lambda, and so no CAPTURE, use a structured binding
+    // clang 14 does not allow lambdas, and so CAPTURE, to use structured bindings
+    const auto& arguments = test.arguments;
     CAPTURE(command_line(arguments));
     const auto result = place.run(arguments);
     CHECK(result.code == 4);
@@ -58,10 +59,10 @@ TEST_CASE("damaged weights are refused by whoever uses them") {
     std::filesystem::remove(place.folder() / "out.tenon");
   }
   for (const auto& arguments : std::vector<std::vector<std::string>>{{"show", "bad.tenon"}, {"show", "bad.tenon", "--memory"}})
-    CHECK(place.run(arguments).code == 0);  // nothing of the weights is shown
+    CHECK(place.run(arguments).code == 0);  // does not show weights
 }
 
-TEST_CASE("a training does not go on from damaged weights or optimizer states") {
+TEST_CASE("damaged weights: training does not resume from damaged weights or optimizer states") {
   const Workplace place;
   place.write("loss.json", loss_json);
   const auto train = [&](const std::string& checkpoint, const char* epochs, bool resume) {

@@ -1,4 +1,5 @@
-// tenon docs -o: the site's folder, and what its pages say. tests/house/site.sh runs their examples, and site_search.sh their search.
+// tenon docs -o: the site's folder and pages. tests/house/site.sh runs the examples, site_search.sh
+// the search.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -18,7 +19,7 @@ struct SitePlace {
 
 }  // namespace
 
-TEST_CASE("a site has an index, a search and a page for each operator") {
+TEST_CASE("docs site: has an index, a search and a page for each operator") {
   const SitePlace place;
   const auto result = place.run({"--plugins", TENON_TEST_EXAMPLES "/multiples.so", "docs", "-o", "site"});
   CHECK(result.code == 0);
@@ -51,11 +52,12 @@ TEST_CASE("a site has an index, a search and a page for each operator") {
     CAPTURE(part);
     CHECK(has(other, part));
   }
-  CHECK(has(place.page("while.html"), "ops.while_(*data, condition=..., body=...)\n"));  // graphs are no example
+  // graphs cannot be examples
+  CHECK(has(place.page("while.html"), "ops.while_(*data, condition=..., body=...)\n"));
   CHECK(has(place.page("search.js"), "{\"name\": \"relu\", \"page\": \"relu.html\", \"doc\": "));
 }
 
-TEST_CASE("what plugins say is text on every page") {
+TEST_CASE("docs site: plugins' texts are escaped on every page") {
   const SitePlace place;
   CHECK(place.run({"docs", fault("speaks_markup"), "-o", "site"}).code == 0);
   CHECK(fs::exists(place.folder / "site/lambda.html"));
@@ -63,7 +65,7 @@ TEST_CASE("what plugins say is text on every page") {
     if (!name.ends_with(".html")) continue;
     CAPTURE(name);
     const auto page = place.page(name);
-    CHECK(!has(page, "<script>"));  // ours has a source
+    CHECK(!has(page, "<script>"));  // ours have a src
     CHECK(!has(page, "<b>"));
     CHECK(!has(page, "<i>"));
     CHECK(has(page, "&lt;script&gt;document.title = &#39;forged&#39;&lt;/script&gt; &amp; \\N &quot;&quot;&quot;") ==
@@ -74,7 +76,7 @@ TEST_CASE("what plugins say is text on every page") {
   CHECK(has(page, "<dt>Also called</dt><dd>global</dd>\n"));
 }
 
-TEST_CASE("a site that cannot be written whole leaves the earlier one as it was") {
+TEST_CASE("docs site: an incomplete site leaves the earlier one unchanged") {
   const SitePlace place;
   CHECK(place.run({"docs", "relu", "-o", "site"}).code == 0);
   const auto before = place.page("index.html");
@@ -89,7 +91,7 @@ TEST_CASE("a site that cannot be written whole leaves the earlier one as it was"
   CHECK(TemporaryFolder::sorted_names(place.folder / "site") == Words{"index.html", "relu.html", "search.js", "style.css"});
 }
 
-TEST_CASE("a site takes the place of an earlier one whole, and of nothing else") {
+TEST_CASE("docs site: replaces an earlier site as a whole, and nothing else") {
   const SitePlace place;
   CHECK(place.run({"docs", "tenon_optim", "-o", "site"}).code == 0);
   CHECK(fs::exists(place.folder / "site/sgd.html"));

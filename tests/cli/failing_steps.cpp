@@ -1,4 +1,4 @@
-// A training whose kernel fails, crashes, leaves or hangs in the midst of a step: the steps before it are not lost.
+// Trainings whose kernel fails, crashes, exits or hangs in a step: earlier steps are not lost.
 #include <doctest/doctest.h>
 
 #include "cli/failing_training.hpp"
@@ -11,7 +11,7 @@ std::string node_of(const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("train: a kernel that ends the process in a step is named; checkpoint and metrics are those of the steps before") {
+TEST_CASE("train: a kernel that ends the process in a step is reported; checkpoint and metrics have the steps before") {
   const struct {
     const char *deed, *words;
   } rows[] = {
@@ -39,7 +39,7 @@ TEST_CASE("train: a kernel that ends the process in a step is named; checkpoint 
   }
 }
 
-TEST_CASE("train: a kernel's error in a step loses none of the steps before, and the resumed training ends with the same bytes") {
+TEST_CASE("train: a kernel's error loses no earlier steps, and the resumed training ends with the same bytes") {
   const auto expected = FailingTraining::undisturbed("error");
   for (const bool each_step : {true, false}) {
     const FailingTraining site("error");
@@ -56,15 +56,16 @@ TEST_CASE("train: a kernel's error in a step loses none of the steps before, and
     CHECK(site.train_until(4, more).code == 0);
     CHECK(site.written() == expected);
   }
-  const FailingTraining site("error");  // there is nothing to keep
+  const FailingTraining site("error");  // there is nothing to save
   CHECK_FALSE(has(site.train_until(0).err, "keeps"));
   CHECK_FALSE(std::filesystem::exists(site.folder() / "c.tenon"));
 }
 
-TEST_CASE("train: an update that fails halfway changes nothing, and the steps before it are kept") {
+TEST_CASE("train: an update that fails halfway changes nothing, and the steps before it are saved") {
   const LineWorkplace site;
   const auto result =
-      site.train_in(failing_update(), {.environment = {{"TENON_FAULT_AFTER", "11"}}});  // two variables: the second in step 6
+      // two variables, so the second one in step 6
+      site.train_in(failing_update(), {.environment = {{"TENON_FAULT_AFTER", "11"}}});
   INFO(result.err);
   CHECK(result.code == 1);
   CHECK(has(result.err, "failed after step 5, in epoch 2; "));

@@ -6,7 +6,8 @@
 
 #include "cli/line_workplace.hpp"
 
-/// A line with a normalization, whose running mean and variance are states, and behind it a node 'a' that does the deed.
+/// A line with a normalization, whose running mean and variance are states, followed by a node 'a'
+/// that fails.
 class FailingTraining : public LineWorkplace {
  public:
   explicit FailingTraining(const std::string& deed) {
@@ -20,7 +21,7 @@ class FailingTraining : public LineWorkplace {
    {"name": "loss", "op": "mean_squared_error", "inputs": ["norm", "a"]}],
  "outputs": {"loss": "loss"}})");
   }
-  /// The deed is done in the first call after so many.
+  /// Fails in the first call after this many.
   ProgramResult train_until(int steps, const Words& more = {}) const {
     Words words{
         "--epochs", "4",         "--checkpoint",       "c.tenon", "--metrics", "m.jsonl", "-o", "m.tenon", "--trust-writable", "--threads",
@@ -28,7 +29,8 @@ class FailingTraining : public LineWorkplace {
     words.insert(words.end(), more.begin(), more.end());
     return train_in(words, {.environment = {{"TENON_FAULT_AFTER", std::to_string(steps)}}});
   }
-  /// As far as the deed's name, which the files hold, lets a training that is never disturbed be the same.
+  /// An undisturbed training is the same as far as the name of the fault, which the files contain,
+  /// permits.
   static std::vector<std::string> undisturbed(const std::string& deed) {
     const FailingTraining site(deed);
     const auto result = site.train_until(1000);
@@ -48,7 +50,8 @@ class FailingTraining : public LineWorkplace {
   }
 };
 
-/// Arguments of a training whose update fails in the call after TENON_FAULT_AFTER, between two variables, with a checkpoint each epoch.
+/// Arguments of a training whose update fails in the call after TENON_FAULT_AFTER, between two
+/// variables, with a checkpoint per epoch.
 inline Words failing_update(const Words& more = {}) {
   Words words{"--plugins",
               fault("fails_to_update"),

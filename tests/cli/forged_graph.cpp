@@ -1,10 +1,11 @@
-// Files whose checksums are right: one says that a node makes another type than its operator does, one names a file to load.
+// Files with valid checksums: one has a node with another type than its operator produces, one
+// names a file to load.
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"
 #include "file/forged_file.hpp"
 
-TEST_CASE("a node's output of another type than the file says is refused by every command that needs the operators") {
+TEST_CASE("forged graph: every command that needs the operators refuses a wrong output type") {
   const Workplace place;
   place.write("r.json", graph_json(R"({"name": "a", "op": "reshape", "inputs": ["x"], "attrs": {"shape": [-1, 2]}})"));
   REQUIRE(place.run({"build", "r.json", "-o", "r.tenon"}).code == 0);
@@ -35,10 +36,11 @@ TEST_CASE("a node's output of another type than the file says is refused by ever
   }
 }
 
-TEST_CASE("a graph cannot name a file to load code from: what it says of plugins is a hint for messages") {
+TEST_CASE("forged graph: a graph cannot name a file to load code from; its plugin names are only hints for messages") {
   const Workplace place;
   const auto faults = std::filesystem::path(TENON_TEST_FAULTS);
-  const auto evil = (faults / "exit_at_load.so").string();  // loaded, it would end the program without a word
+  // if loaded, it would end the program silently
+  const auto evil = (faults / "exit_at_load.so").string();
   place.write("p.json", graph_json(R"({"name": "a", "op": "plain", "inputs": ["x"]})"));
   REQUIRE(place.run({"--plugins", (faults / "plain.so").string(), "build", "p.json", "-o", "p.tenon"}).code == 0);
   for (const std::string& name : {evil, std::string("exit_at_load"), std::string("../exit_at_load.so")}) {

@@ -1,9 +1,9 @@
-// Hints of the library, for the program with its options.
+// Hints of the library, with the program's options.
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"
 
-TEST_CASE("the library's hints come with the options that do what they say") {
+TEST_CASE("hints: the library's hints name the corresponding options") {
   const Workplace place;
   place.write("key.pub", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f me@here\n");
   place.write("u.json", graph_json(R"({"name": "a", "op": "frobnicate", "inputs": ["x"]})"));

@@ -1,4 +1,4 @@
-// Plugins in worker processes, by the command line.
+// Isolated plugins on the command line.
 #include <doctest/doctest.h>
 
 #include "cli/failing_training.hpp"
@@ -11,7 +11,7 @@ std::string told(const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("--isolate turns a crash of a kernel into an error of its node") {
+TEST_CASE("--isolate: a crash of a kernel becomes an error of its node") {
   const Workplace site;
   site.write("sound.json", told(""));
   site.write("crash.json", told("segv"));
@@ -36,7 +36,7 @@ TEST_CASE("--isolate turns a crash of a kernel into an error of its node") {
   }
 }
 
-TEST_CASE("limits of time that no clock can count to are no limits; others are 0.001 s or more") {
+TEST_CASE("time limits: values beyond a clock's range mean no limit; others are at least 0.001 s") {
   const Workplace site;
   const auto with = [&](const std::string& isolated, const std::string& any) {
     return site.run({"--isolate", "all", "--isolate-timeout", isolated, "run", "g.tenon", "--input", "x=x.npy", "--timeout", any});
@@ -58,7 +58,7 @@ TEST_CASE("limits of time that no clock can count to are no limits; others are 0
     CHECK(has(with(seconds, "1").err, "error: --isolate-timeout is '" + seconds + "' but must be 0 or a number, 0.001 or more\n"));
 }
 
-TEST_CASE("--isolate names plugins that there are") {
+TEST_CASE("--isolate: refuses unknown plugins") {
   const Workplace site;
   const auto wrong = site.run({"--isolate", "tenon_elementwize", "run", "g.tenon", "--input", "x=x.npy"});
   CHECK(wrong.code == 2);
@@ -95,8 +95,7 @@ TEST_CASE("train --isolate: a crash in a step keeps the steps before it, and --r
     }
 }
 
-TEST_CASE(
-    "train --isolate: an optimizer that crashes between two variables loses none of the steps before, and --resume goes on from them") {
+TEST_CASE("train --isolate: an optimizer that crashes between two variables loses no earlier steps, and --resume continues from them") {
   const LineWorkplace undisturbed;
   REQUIRE(undisturbed.train(failing_update({"--set", "crashes=true"})).code == 0);
   for (const std::string isolated : {"all", "fails_to_update"}) {

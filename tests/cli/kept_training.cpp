@@ -1,4 +1,5 @@
-// What a training keeps when a place for its messages or files fails, a signal ends it, or another training wants the same files.
+// What a training saves if writing messages or files fails, a signal ends it, or another training
+// uses the same files.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -23,7 +24,7 @@ Words with(Words words, const Words& more) {
   return words;
 }
 
-/// The bytes of a training that nothing disturbed.
+/// Returns the bytes of an undisturbed training.
 const std::string& expected(const std::string& name) {
   static const std::map<std::string, std::string> files = [] {
     const LineWorkplace site;
@@ -66,7 +67,7 @@ TEST_CASE("train: stderr on a full disk, broken or closed changes nothing") {
   CHECK(site.all_expected());
 }
 
-TEST_CASE("train: results that stdout does not take are told after everything is written") {
+TEST_CASE("train: results lost on stdout are reported after everything is written") {
   for (const auto& each : {std::pair("/dev/full", 1), std::pair("broken", 128 + SIGPIPE)}) {
     const auto& out = each.first;
     const auto& code = each.second;
@@ -77,7 +78,7 @@ TEST_CASE("train: results that stdout does not take are told after everything is
   }
 }
 
-TEST_CASE("train: metrics, a picture or a checkpoint that cannot be written are told once, and the rest is as ever") {
+TEST_CASE("train: metrics, a plot or a checkpoint that cannot be written is reported once, and training continues") {
   const struct {
     const char *calls, *file, *words;
   } rows[] = {
@@ -98,14 +99,14 @@ TEST_CASE("train: metrics, a picture or a checkpoint that cannot be written are 
     for (const char* name : {"m.tenon", "c.tenon", "m.jsonl", "p.svg"}) CHECK(site.is_expected(name) == (std::string(name) != row.file));
     CHECK(site.has_no_lock());
   }
-  const Site site;  // whole lines, as many as there were
+  const Site site;  // complete lines, as many as there were
   CHECK(site.train_in(whole, with_calls("write,m.jsonl,3,99,error 28")).code == 1);
   const auto metrics = read_bytes(site.folder() / "m.jsonl");
   CHECK(count(metrics, "\n") == 2);
   CHECK(expected("m.jsonl").starts_with(metrics));
 }
 
-TEST_CASE("train: a checkpoint that could not be written for a while is no failure") {
+TEST_CASE("train: a checkpoint that could not be written for a while is not a failure") {
   const Site site;
   const auto result = site.train_in(whole, with_calls("rename,c.tenon,2,4,error 28"));
   CHECK(result.code == 0);
@@ -113,7 +114,7 @@ TEST_CASE("train: a checkpoint that could not be written for a while is no failu
   CHECK(site.all_expected());
 }
 
-TEST_CASE("train: what was trained is kept in a checkpoint where the output cannot be written") {
+TEST_CASE("train: if the output cannot be written, a checkpoint saves the trained variables") {
   const Site site;
   const Words words{"--epochs", "4", "-o", "m.tenon"};
   const auto result = site.train_in(words, with_calls("rename,m.tenon,1,99,error 28"));
@@ -124,7 +125,7 @@ TEST_CASE("train: what was trained is kept in a checkpoint where the output cann
   CHECK(site.train(with(words, {"--resume"})).code == 0);
   CHECK(site.is_expected("m.tenon"));
 
-  const Site other;  // interrupted, and the checkpoint's own place fails
+  const Site other;  // interrupted, and its checkpoint cannot be written
   const auto kept = other.train_in({"--epochs", "4", "--checkpoint", "c.tenon", "--metrics", "m.jsonl", "-o", "m.tenon"},
                                    with_calls("rename,c.tenon,1,99,error 28;write,m.jsonl,2,2,signal 15"));
   CHECK(kept.code == 128 + SIGTERM);
@@ -132,7 +133,7 @@ TEST_CASE("train: what was trained is kept in a checkpoint where the output cann
   CHECK(has(kept.err, "; saved m.checkpoint.tenon\n"));
 }
 
-TEST_CASE("train: each signal that ends a training ends it as Ctrl-C does") {
+TEST_CASE("train: each of the signals ends training like Ctrl-C") {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1}) {
     CAPTURE(signal);
     const Site site;
@@ -147,7 +148,7 @@ TEST_CASE("train: each signal that ends a training ends it as Ctrl-C does") {
   }
 }
 
-TEST_CASE("train: a hang-up that is ignored from the start, as nohup does, ends nothing") {
+TEST_CASE("train: SIGHUP that is ignored from the start, as by nohup, has no effect") {
   const Site site;
   const auto place = with_calls("write,m.jsonl,5,5,signal " + std::to_string(SIGHUP));
   std::string line = "cd '" + site.folder().path().string() + "' && trap '' HUP && env TENON_PLUGIN_PATH=";
@@ -158,16 +159,17 @@ TEST_CASE("train: a hang-up that is ignored from the start, as nohup does, ends 
   CHECK(site.all_expected());
 }
 
-TEST_CASE("train: a picture is not drawn again within a second, but in the end") {
+TEST_CASE("train: a plot is drawn at most once per second, and at the end") {
   const Site site;
   const auto result = site.train_in({"--epochs", "300", "--plot", "p.svg", "-o", "m.tenon"}, with_calls("rename,p.svg,250,250,signal 9"));
   CHECK(result.code == 0);
   const Site few;
-  CHECK(few.train_in(whole, with_calls("rename,p.svg,1,1,error 28")).code == 0);  // the first of at least two
+  // the first of at least two
+  CHECK(few.train_in(whole, with_calls("rename,p.svg,1,1,error 28")).code == 0);
   CHECK(few.is_expected("p.svg"));
 }
 
-TEST_CASE("train: a second training of the same files is refused, and what a kill left keeps nobody out") {
+TEST_CASE("train: a second training of the same files is refused, and leftovers of a kill lock nothing") {
   const Site site;
   const auto lock = site.folder() / "c.tenon.lock";
   const int held = open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -190,7 +192,7 @@ TEST_CASE("train: a second training of the same files is refused, and what a kil
   CHECK(read_bytes(site.folder() / "m.tenon.lock") == "somebody's own");
 }
 
-TEST_CASE("train: where files cannot be locked, that is told and nothing else changes") {
+TEST_CASE("train: if files cannot be locked, a note is printed and training works") {
   const Site site;
   const auto result = site.train_in(whole, with_calls("flock,*,1,9999,error 37"));
   CHECK(result.code == 0);
@@ -199,7 +201,7 @@ TEST_CASE("train: where files cannot be locked, that is told and nothing else ch
   CHECK(site.has_no_lock());
 }
 
-TEST_CASE("train: of two at once, the one that came first ends as if it were alone") {
+TEST_CASE("train: of two concurrent trainings, the first is not affected") {
   const Site site;
   ProgramResult first;
   std::atomic<bool> ended = false;
@@ -216,13 +218,14 @@ TEST_CASE("train: of two at once, the one that came first ends as if it were alo
   const auto holder = std::filesystem::exists(site.folder() / "m.tenon.lock") ? read_bytes(site.folder() / "m.tenon.lock") : "";
   REQUIRE(holder.starts_with("tenon process "));
   const auto status = read_bytes("/proc/" + holder.substr(14) + "/status");
-  CHECK(has(status, "\nPPid:\t" + std::to_string(process) + "\n"));  // the work is done below a parent process
+  // the work is done in a child process
+  CHECK(has(status, "\nPPid:\t" + std::to_string(process) + "\n"));
   for (const auto& words : {Words{"-o", "m.tenon"}, Words{"--checkpoint", "c.tenon"}, Words{"-o", "n.tenon", "--metrics", "m.jsonl"}}) {
     const auto second = site.train(words);
     CHECK(second.code == 4);
     CHECK(has(second.err, " is in use by another training (process "));
   }
-  while (!ended) {  // the first time may be before it stops
+  while (!ended) {  // the first signal may arrive before the process stops
     kill(process, SIGCONT);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -231,14 +234,15 @@ TEST_CASE("train: of two at once, the one that came first ends as if it were alo
   CHECK(site.all_expected());
 }
 
-TEST_CASE("train: what a resumed training is told to do otherwise than before is warned of") {
+TEST_CASE("train: warns of options that differ from those of the resumed training") {
   const LineWorkplace site;
   const Words first{"--epochs", "2", "--checkpoint", "c.tenon"};
   const auto resumed = [&](const Words& more) { return site.train(with({"--epochs", "2", "--checkpoint", "c.tenon", "--resume"}, more)); };
   CHECK(site.train(first).code == 0);
   const auto checkpoint = read_bytes(site.folder() / "c.tenon");
   CHECK_FALSE(has(resumed({}).err, "warning"));
-  CHECK_FALSE(has(resumed({"--decay", "0.5", "--end-rate", "0.1"}).err, "warning"));  // of schedules that are not in use
+  // of schedules that are not used
+  CHECK_FALSE(has(resumed({"--decay", "0.5", "--end-rate", "0.1"}).err, "warning"));
   const struct {
     Words words;
     const char* message;

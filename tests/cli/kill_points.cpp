@@ -1,4 +1,5 @@
-// The program killed between any two of its calls that change files, and each of these calls failing: old or new, never neither.
+// The program is killed between any two calls that change files, or one of the calls fails: there
+// is always the old or the new file.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 
 const char* const no_nameless_files = ";open_nameless,*,1,9999,error 95";
 
-/// How many points of a training: some, or TENON_KILL_POINTS, one after the other.
+/// Number of kill points of a training: some, or TENON_KILL_POINTS, one after the other.
 int points_of_training() {
   const char* wanted = std::getenv("TENON_KILL_POINTS");
   return wanted == nullptr ? 0 : std::atoi(wanted);
@@ -22,14 +23,14 @@ std::string kill_at(const Workplace& site, int call) {
   return "any," + site.folder().path().string() + "/*," + std::to_string(call) + ',' + std::to_string(call) + ",signal 9";
 }
 
-/// Builds g.json, or one that reads the same and has other weights, as out.tenon.
+/// Builds g.json, or one of the same size with other weights, as out.tenon.
 ProgramResult build(const Workplace& site, int seed, const std::string& rules) {
   return site.run_in({"build", "g.json", "--seed", std::to_string(seed), "-o", (site.folder() / "out.tenon").string()}, with_calls(rules));
 }
 
 }  // namespace
 
-TEST_CASE("tenon build killed before each call leaves the old file or the new one, and the next build removes what it left") {
+TEST_CASE("build: killed before each call, it leaves the old or the new file, and the next build removes leftovers") {
   const Workplace site;
   REQUIRE(build(site, 1, "").code == 0);
   const auto old_bytes = read_bytes(site.folder() / "out.tenon");
@@ -59,7 +60,7 @@ TEST_CASE("tenon build killed before each call leaves the old file or the new on
   }
 }
 
-TEST_CASE("tenon build: each call that fails is told with file and reason, and the old file stays") {
+TEST_CASE("build: each failing call is reported with file and reason, and the old file stays") {
   const Workplace site;
   REQUIRE(build(site, 1, "").code == 0);
   const auto old_bytes = read_bytes(site.folder() / "out.tenon");
@@ -67,9 +68,9 @@ TEST_CASE("tenon build: each call that fails is told with file and reason, and t
   const auto out = (site.folder() / "out.tenon").string();
   for (const std::string more : {"", no_nameless_files})
     for (const char* call : {"write", "ftruncate", "fsync", "close", "rename", "fchmod", "linkat"}) {
-      if (!more.empty() && std::string_view(call) == "linkat") continue;  // of nameless files
+      if (!more.empty() && std::string_view(call) == "linkat") continue;  // for nameless files only
       CAPTURE(call);
-      // Of the file under construction, nameless or not.
+      // The file under construction, nameless or not.
       const auto rule = [&](const char* file) { return std::string(call) + ',' + site.folder().path().string() + file + ",1,1,error 28"; };
       const auto result = build(site, 2, rule("/#*") + ';' + rule("/out.tenon*") + more);
       CAPTURE(result.err);
@@ -80,7 +81,7 @@ TEST_CASE("tenon build: each call that fails is told with file and reason, and t
     }
 }
 
-TEST_CASE("a training killed between its calls goes on to the same bytes") {
+TEST_CASE("train: a training killed between its calls continues to the same bytes") {
   const int wanted = points_of_training();
   const auto words = [&](const LineWorkplace& site, bool resume) {
     const auto at = [&](const char* name) { return (site.folder() / name).string(); };

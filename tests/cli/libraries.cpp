@@ -1,4 +1,5 @@
-// Libraries that plugins bring along: the program takes those that the system's loader takes for the plugin's path.
+// Libraries of plugins: the program uses those that the system's loader would use for the plugin's
+// path.
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"
@@ -9,7 +10,7 @@ namespace {
 
 const fs::path libraries = TENON_TEST_FAULTS "/libraries";
 
-/// A folder with plugins and their libraries in places of their own, where each library's number tells it from others.
+/// A folder with plugins and their libraries in different folders; each library has its own number.
 class LibraryPlace {
  public:
   LibraryPlace() { write_bytes(at("x.npy"), npy_bytes("<f4", "(1,)", 0) + std::string("\0\0\x80\x3f", 4)); }  // 1
@@ -27,7 +28,7 @@ class LibraryPlace {
     words.insert(words.begin(), "--trust-writable");
     return run_tenon(words, {.folder = folder_.path(), .cache = at("cache"), .environment = std::move(environment)});
   }
-  /// What an operator of one input gives for 1, or the error.
+  /// Returns the result of a unary operator for 1, or the error.
   std::string call(const Words& plugins, const std::string& op, std::map<std::string, std::string> environment = {}) const {
     Words words{"call", op, "--input", "x=x.npy"};
     words.insert(words.begin(), plugins.begin(), plugins.end());
@@ -45,14 +46,16 @@ const Words isolations[] = {{}, {"--isolate", "all"}};
 
 }  // namespace
 
-TEST_CASE("a plugin's library is the one that the system's loader finds for the plugin's path, also isolated") {
+TEST_CASE("libraries: a plugin gets the library that the system's loader finds for its path, also if isolated") {
   const LibraryPlace place;
   place.put("runpath/from_library.so", "vendor/plugins/from_library.so");
   place.library("2", "vendor/lib");
-  place.link("../vendor/plugins", "home/plugins");  // ORIGIN/../lib is vendor/lib, whatever lies in home
+  // ORIGIN/../lib is vendor/lib, whatever home contains
+  place.link("../vendor/plugins", "home/plugins");
   place.library("50", "home/lib");
   place.link("vendor", "up");
-  place.link("../vendor/plugins/from_library.so", "files/from_library.so");  // its folder is that of the link
+  // its folder is that of the link
+  place.link("../vendor/plugins/from_library.so", "files/from_library.so");
   place.library("50", "lib");
   place.put("runpath/from_library.so", "vendor/other/from_library.so");
   place.put("runpath/from_library.so", "bare/plugins/from_library.so");
@@ -101,9 +104,9 @@ TEST_CASE("a plugin's library is the one that the system's loader finds for the 
   CHECK(place.call({"--plugins", "home/plugins/from_library.so"}, "from_library") == "2");
 }
 
-TEST_CASE("subfolders for processors and tokens for systems are searched as the system's loader does it, also isolated") {
+TEST_CASE("libraries: processor subfolders and run path tokens are resolved as by the system's loader, also if isolated") {
   const LibraryPlace place;
-  // Which of them are searched depends on the machine: in one process the loader decides.
+  // Which ones are searched depends on the machine; in one process, the loader decides.
   for (const std::string subfolder : {"glibc-hwcaps/x86-64-v2", "glibc-hwcaps/x86-64-v3", "glibc-hwcaps/x86-64-v4", "tls", "x86_64"}) {
     CAPTURE(subfolder);
     const auto top = "in/" + subfolder;
@@ -133,7 +136,7 @@ TEST_CASE("subfolders for processors and tokens for systems are searched as the 
   }
 }
 
-TEST_CASE("plugins of one process have the libraries that each has alone") {
+TEST_CASE("libraries: plugins in one process get the same libraries as each would get alone") {
   const LibraryPlace place;
   place.put("runpath/from_library.so", "a/plugins/two.so");
   place.library("2", "a/lib");
@@ -160,7 +163,8 @@ TEST_CASE("plugins of one process have the libraries that each has alone") {
   const Case cases[] = {
       {{"a/plugins", "b/plugins"}, {"two.from_library", "fifty.from_library"}, {"two  float32 [1]  2", "fifty  float32 [1]  50"}},
       {{"b/plugins", "a/plugins"}, {"fifty.from_library", "two.from_library"}, {"two  float32 [1]  2", "fifty  float32 [1]  50"}},
-      // 101 + 1 + 1 of one version, 201 + 2 + 2 of the other: what is unique in a process is each plugin's own
+      // 101 + 1 + 1 of one version, 201 + 2 + 2 of the other: unique symbols are separate for each
+      // plugin
       {{"c"}, {"first.counts", "second.counts"}, {"first  float32 [1]  103", "second  float32 [1]  205"}},
       {{"c"}, {"second.counts", "first.counts"}, {"first  float32 [1]  103", "second  float32 [1]  205"}}};
   for (const auto& each : cases)
@@ -179,7 +183,7 @@ TEST_CASE("plugins of one process have the libraries that each has alone") {
     }
 }
 
-TEST_CASE("a plugin is tried again once its library has changed, for better or worse") {
+TEST_CASE("libraries: a plugin is tried again after its library has changed, for better or worse") {
   const LibraryPlace place;
   place.put("runpath/from_library.so", "p/plugins/from_library.so");
   const auto call = [&] { return place.call({"--plugins", "p/plugins"}, "from_library"); };
@@ -196,7 +200,7 @@ TEST_CASE("a plugin is tried again once its library has changed, for better or w
   CHECK(has(call(), "needs the library libnumber.so, which was not found"));
 }
 
-TEST_CASE("a plugin finds the files next to it") {
+TEST_CASE("libraries: a plugin finds the files in its folder") {
   const LibraryPlace place;
   place.put("beside/reads_beside.so", "vendor/plugins/reads_beside.so");
   write_bytes(place.at("vendor/plugins/factor.txt"), "2");
@@ -215,7 +219,7 @@ TEST_CASE("a plugin finds the files next to it") {
     CHECK(place.call({"--plugins", each.plugins}, "reads_beside") == each.number);
     CHECK(place.call({"--plugins", place.at(each.plugins).string()}, "reads_beside") == each.number);
   }
-  // An isolated plugin knows its folder and may read no file.
+  // An isolated plugin gets its folder's path but may not read files.
   CHECK(has(place.call({"--plugins", "vendor/plugins", "--isolate", "all"}, "reads_beside"),
             "cannot read " + place.at("vendor/plugins/factor.txt").string()));
 

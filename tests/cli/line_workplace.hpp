@@ -1,4 +1,4 @@
-// A folder where a line is trained.
+// A folder in which a line is trained.
 #pragma once
 #include "cli/workplace.hpp"
 

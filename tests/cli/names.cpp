@@ -1,4 +1,5 @@
-// Full and short names of operators on the command line: plugins whose names give the spaces, files that outlive a plugin's name.
+// Full and short operator names on the command line: namespaces from plugin names, and files that
+// outlive a plugin's name.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -12,7 +13,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Builds of one plugin that names neither itself nor a space: each file's name is the space of its `keeps_bounds`.
+/// Builds of a plugin without a name and namespace: each file's name is the namespace of its
+/// `keeps_bounds`.
 struct NamedPlugins {
   explicit NamedPlugins(const std::vector<std::string>& names) {
     fs::create_directory(place.folder() / "plugins");
@@ -21,7 +23,8 @@ struct NamedPlugins {
   }
   void add(const std::string& name) const {
     write_bytes(place.folder() / "plugins" / (name + ".so"),
-                read_bytes(fault("keeps_bounds")) + name);  // no copies, which would be one plugin
+                // not identical copies, which would be one plugin
+                read_bytes(fault("keeps_bounds")) + name);
   }
   void rename(const std::string& from, const std::string& to) const {
     fs::rename(place.folder() / "plugins" / (from + ".so"), place.folder() / "plugins" / (to + ".so"));
@@ -36,7 +39,7 @@ struct NamedPlugins {
 
 }  // namespace
 
-TEST_CASE("two plugins with one operator: list, inspect and run tell them apart") {
+TEST_CASE("names: list, inspect and run distinguish two plugins with the same operator") {
   const NamedPlugins plugins({"one", "two"});
   auto result = plugins.run({"list"});
   CHECK(result.code == 0);
@@ -71,7 +74,7 @@ TEST_CASE("two plugins with one operator: list, inspect and run tell them apart"
     CHECK(plugins.run(words).code == 0);
     CHECK(has(plugins.run({"show", "q.tenon"}).out, "uses      two.keeps_bounds "));
   }
-  // The file holds the full name: a preference does not change it.
+  // The file contains the full name, so a preference has no effect.
   CHECK(plugins.run({"--prefer", "one", "run", "q.tenon", "--input", "x=x.npy", "--output", "y"}).code == 0);
   CHECK(has(plugins.run({"--prefer", "one", "show", "q.tenon", "--json"}).out, "\"two.keeps_bounds\""));
   result = plugins.run({"--prefer", "thre", "list"});
@@ -79,7 +82,7 @@ TEST_CASE("two plugins with one operator: list, inspect and run tell them apart"
   CHECK(has(result.err, "--prefer: there is no plugin 'thre'"));
 }
 
-TEST_CASE("a plugin that was renamed finds its files again, with a warning") {
+TEST_CASE("names: files find a renamed plugin, with a warning") {
   const NamedPlugins plugins({"one"});
   plugins.place.write("full.json", plugins.text("one.keeps_bounds"));
   REQUIRE(plugins.run({"build", "q.json", "-o", "q.tenon"}).code == 0);
@@ -103,12 +106,12 @@ TEST_CASE("a plugin that was renamed finds its files again, with a warning") {
   CHECK(has(result.err, "second.keeps_bounds"));
 }
 
-TEST_CASE("a file of version 0.1 means the operator of the plugin that it names") {
+TEST_CASE("names: a file of version 0.1 refers to the operator of the plugin it names") {
   const TemporaryFolder folder, cache;
   const auto old_files = fs::path(TENON_TEST_DATA) / "v0.1.0";
-  for (const char* name : {"quadratic.so", "another.so"})  // one plugin, which has both names
+  for (const char* name : {"quadratic.so", "another.so"})  // one plugin with two names
     fs::copy_file(old_files / "quadratic.so", folder / name);
-  for (const bool present : {true, false}) {  // Tenon has one of that name, too
+  for (const bool present : {true, false}) {  // Tenon also has an operator of that name
     if (!present) fs::remove(folder / "quadratic.so");
     tenon::HostOptions options;
     options.trust_writable = true;
@@ -128,7 +131,7 @@ TEST_CASE("a file of version 0.1 means the operator of the plugin that it names"
   }
 }
 
-TEST_CASE("a plugin with operators of bundled ones' names passes its checks beside them, and changes nothing for graphs") {
+TEST_CASE("names: a plugin with names of bundled operators passes its checks next to them, and does not affect graphs") {
   const Workplace place;
   const std::string example = TENON_TEST_EXAMPLES "/fully_connected.so";
   auto result = place.run({"--plugins", TENON_TEST_PLUGINS, "check", example});
@@ -144,7 +147,7 @@ TEST_CASE("a plugin with operators of bundled ones' names passes its checks besi
   CHECK(has(place.run({"show", "h.tenon"}).out, "uses      tenon.fully_connected "));
 }
 
-TEST_CASE("a plugin in another folder does not get the space of those that come with Tenon") {
+TEST_CASE("names: a plugin in another folder does not get the namespace of bundled plugins") {
   const Workplace place;
   fs::create_directory(place.folder() / "plugins");
   fs::copy_file(TENON_TEST_PLUGINS "/tenon_random.so", place.folder() / "plugins/tenon_random.so");
@@ -154,7 +157,7 @@ TEST_CASE("a plugin in another folder does not get the space of those that come 
   CHECK(has(place.run({"--plugins", "plugins", "inspect", "normal"}).out, "name             tenon.normal\n"));
 }
 
-TEST_CASE("names that no operator can have are refused in a line") {
+TEST_CASE("names: invalid operator names are refused in one line") {
   const Workplace place;
   for (const auto& name : Words{".relu", "relu.", "tenon..relu", "a.tenon.relu", "tenon.re\\u001blu", std::string(100000, 'r')}) {
     CAPTURE(name);
@@ -167,7 +170,7 @@ TEST_CASE("names that no operator can have are refused in a line") {
   }
 }
 
-TEST_CASE("new warns of a name that is taken") {
+TEST_CASE("new: warns that a name is taken") {
   const Workplace place;
   auto result = place.run({"new", "relu"});
   CHECK(result.code == 0);

@@ -1,10 +1,10 @@
-// Names that a plugin and the program's libraries both have.
+// Symbols defined by both a plugin and the program's libraries.
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"
 #include "file/array/npy.hpp"
 
-TEST_CASE("a plugin calls the functions that it defines, and the libraries' allocator is one for all") {
+TEST_CASE("symbols: a plugin calls its own functions, and shares the libraries' allocator") {
   const Workplace site;
   tenon::write_npy(site.folder() / "one.npy", tenon::Tensor::from({1.0F}, {1, 1}));
   struct Case {

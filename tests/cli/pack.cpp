@@ -8,7 +8,7 @@
 
 namespace {
 
-/// quadratic as a plugin of the examples, and a graph that uses it.
+/// quadratic as an example plugin, and a graph that uses it.
 class PackPlace {
  public:
   PackPlace() {
@@ -17,7 +17,7 @@ class PackPlace {
     made_ = run({"--plugins", plugin(), "--trust-writable", "pack", "q.json", "-o", "q.pack"});
   }
   static std::string plugin() { return TENON_TEST_EXAMPLES "/positives.so"; }
-  /// With `rules` of calls that fail, as failing_calls.hpp has them.
+  /// With `rules` for failing calls, see failing_calls.hpp.
   ProgramResult run(const Words& arguments, const std::string& rules = {}) const {
     auto place = rules.empty() ? ProgramPlace() : with_calls(rules);
     place.folder = place_.folder().path();
@@ -35,7 +35,7 @@ class PackPlace {
 
 }  // namespace
 
-TEST_CASE("tenon pack prints the hash by which run, show and bench open the pack, with the bits of the graph itself") {
+TEST_CASE("pack: prints the hash with which run, show and bench open the pack, with the graph's bits") {
   const PackPlace at;
   REQUIRE(at.made().err.starts_with("wrote q.pack: 2 files, "));
   CHECK(at.made().out.size() == 7 + 64 + 1);
@@ -49,7 +49,7 @@ TEST_CASE("tenon pack prints the hash by which run, show and bench open the pack
   CHECK(read_bytes(at.place().folder() / "again.pack") == read_bytes(at.place().folder() / "q.pack"));
 }
 
-TEST_CASE("a pack without its hash is refused, until it is on the list") {
+TEST_CASE("pack: opening needs the hash or an entry in the trust list") {
   const PackPlace at;
   const auto run = [&](const Words& more = {}) {
     Words words{"run", "q.pack", "--input", "x=x.npy"};
@@ -76,7 +76,7 @@ TEST_CASE("a pack without its hash is refused, until it is on the list") {
         "error: --trust applies to packs only, but g.tenon is not a pack\nhint: create a pack with tenon pack\n");
 }
 
-TEST_CASE("tenon pack writes the whole file or none, and nothing over what it reads") {
+TEST_CASE("pack: writes a complete file or none, and never replaces its inputs") {
   const PackPlace at;
   CHECK(at.run({"pack", "g.tenon"}).err == "error: --output is required\nhint: tenon pack net.tenon -o net.pack\n");
   CHECK(at.run({"pack", "g.tenon", "-o", "g.tenon"}).code == 2);
@@ -98,7 +98,7 @@ TEST_CASE("tenon pack writes the whole file or none, and nothing over what it re
   CHECK(read_bytes(at.place().folder() / "q.pack") == old);
 }
 
-TEST_CASE("unpacking that fails or is killed leaves nothing that would pass for the pack") {
+TEST_CASE("pack: failed or killed unpacking leaves nothing that could pass for the pack") {
   const PackPlace at;
   const auto packs = at.place().folder() / "cache/tenon/packs";
   const auto run = [&](const std::string& rules) { return at.run({"run", "q.pack", "--trust", at.hash(), "--input", "x=x.npy"}, rules); };

@@ -1,4 +1,4 @@
-// Pictures of trainings: tenon plot, and tenon train --plot.
+// Plots of trainings: tenon plot and tenon train --plot.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// What lies between `begin` and `end`, each time.
+/// Returns every text between `begin` and `end`.
 std::vector<std::string> all_between(const std::string& text, const std::string& begin, const std::string& end) {
   std::vector<std::string> found;
   for (auto at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
@@ -20,7 +20,7 @@ std::vector<std::string> all_between(const std::string& text, const std::string&
   return found;
 }
 
-/// The lines through several points: the legend's have none.
+/// Returns the lines through several points; the legend's have none.
 std::vector<std::string> curves_of(const std::string& svg) {
   std::vector<std::string> curves;
   for (const auto& path : all_between(svg, "<path class=\"curve\"", "/>"))
@@ -69,9 +69,10 @@ struct PlotWorkplace : Workplace {
 
 }  // namespace
 
-TEST_CASE("plot: points lie where the axes' numbers say") {
+TEST_CASE("plot: points match the axes' numbers") {
   const Workplace site;
-  // Frames reach from x 56 to 364 and from y 238 up to 34. The mean loss of the first epoch is (3 * 5 + 1 * 1) / 4 = 4.
+  // Frames range from x 56 to 364 and from y 238 up to 34. The first epoch's mean loss is (3 * 5 +
+  // 1 * 1) / 4 = 4.
   site.write("even.jsonl", step_line(1, 0, "\"loss\": 5, \"accuracy\": 0.05", 3) + step_line(2, 0, "\"loss\": 1, \"accuracy\": 0.05", 1) +
                                "{\"step\": 2, \"epoch\": 0, \"validation\": {\"loss\": 3, \"accuracy\": 0.6}}\n" +
                                step_line(3, 1, "\"loss\": 2, \"accuracy\": 0.6", 4) +
@@ -90,10 +91,11 @@ TEST_CASE("plot: points lie where the axes' numbers say") {
     CHECK_MESSAGE(contains(texts_of(svg), text), std::string(text));
 }
 
-TEST_CASE("plot: a loss that falls by powers of ten falls evenly, and without accuracy there is one panel") {
+TEST_CASE("plot: a loss that falls by powers of ten falls evenly; without accuracy there is one panel") {
   const Workplace site;
   site.write("m.jsonl", step_line(1, 0, "\"loss\": 100", 8) + step_line(2, 1, "\"loss\": 10", 8) + step_line(3, 2, "\"loss\": null", 8) +
-                            step_line(4, 3, "\"loss\": 1", 8) + "{\"step\": 5, \"epo");  // a kill cut the last line short
+                            // the last line was truncated by a kill
+                            step_line(4, 3, "\"loss\": 1", 8) + "{\"step\": 5, \"epo");
   REQUIRE(site.run({"plot", "m.jsonl", "-o", "m.svg"}).code == 0);
   const auto svg = read_bytes(site.folder() / "m.svg");
   CHECK(has(svg, "viewBox=\"0 0 380 280\""));
@@ -109,7 +111,7 @@ TEST_CASE("plot: a loss that falls by powers of ten falls evenly, and without ac
   for (const auto* text : {"100", "50", "20", "10", "5", "2", "1"}) CHECK_MESSAGE(contains(texts_of(svg), text), std::string(text));
 }
 
-TEST_CASE("plot: any numbers give a picture of finite size") {
+TEST_CASE("plot: any numbers give a plot of finite size") {
   const Workplace site;
   for (const auto* losses :
        {"0", "1", "-1e29 1e29", "1e-300 1e29", "1e300 -1e300", "5e-324 5e-324", "1e20 100000000000000000001", "null"}) {
@@ -128,7 +130,7 @@ TEST_CASE("plot: any numbers give a picture of finite size") {
   }
 }
 
-TEST_CASE("plot: lines that are no metrics are refused with their number") {
+TEST_CASE("plot: refuses invalid metrics lines by number") {
   const Workplace site;
   const struct {
     const char *lines, *words;
@@ -155,7 +157,7 @@ TEST_CASE("plot: lines that are no metrics are refused with their number") {
   CHECK(has(site.run({"plot", "m.jsonl", "-o", "m.png"}).err, "--output is 'm.png' but must end in .svg"));
 }
 
-TEST_CASE("train --plot: drawn after each epoch, and by a resumed training as by one that never stopped") {
+TEST_CASE("train --plot: drawn after each epoch; a resumed training gives the same plot as an uninterrupted one") {
   const PlotWorkplace site;
   REQUIRE(site.train({"--epochs", "5", "--metrics", "a.jsonl", "--plot", "a.svg", "-o", "a.tenon"}).code == 0);
   const auto whole = read_bytes(site.folder() / "a.svg");
@@ -173,14 +175,14 @@ TEST_CASE("train --plot: drawn after each epoch, and by a resumed training as by
   }
   CHECK(read_bytes(site.folder() / "b.svg") == whole);
 
-  std::filesystem::remove(site.folder() / "b.jsonl");  // what was before is not known then
+  std::filesystem::remove(site.folder() / "b.jsonl");  // earlier epochs are then unknown
   auto arguments = parts;
   arguments.emplace_back("7");
   REQUIRE(site.train(arguments).code == 0);
   CHECK(has(read_bytes(site.folder() / "b.svg"), "<title>Loss over 2 epochs</title>"));
 }
 
-TEST_CASE("train --plot: a file that cannot be written is told before any work") {
+TEST_CASE("train --plot: reports a path that cannot be written before any work") {
   const PlotWorkplace site;
   site.write("blocked.svg", "");
   std::filesystem::remove(site.folder() / "blocked.svg");

@@ -1,4 +1,4 @@
-// What TENON_PLUGIN_PATH and --plugins name wrongly.
+// Invalid entries of TENON_PLUGIN_PATH and --plugins.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 
 namespace fs = std::filesystem;
 
-TEST_CASE("a wrong entry of TENON_PLUGIN_PATH is named by what fails, by list and by doctor, and ends nothing else") {
+TEST_CASE("TENON_PLUGIN_PATH: an invalid entry is reported by failing commands, list and doctor, and has no other effect") {
   const Workplace site;
   const auto run = [&](const Words& words, const std::string& path) {
     return site.run_in(words, {.environment = {{"TENON_PLUGIN_PATH", path}}});
@@ -48,8 +48,8 @@ TEST_CASE("a wrong entry of TENON_PLUGIN_PATH is named by what fails, by list an
   }
 }
 
-TEST_CASE("a folder that may not be read hides no other one") {
-  if (geteuid() == 0) return;  // who may read everything
+TEST_CASE("TENON_PLUGIN_PATH: an unreadable folder does not hide others") {
+  if (geteuid() == 0) return;  // root may read everything
   const Workplace site;
   fs::create_directory(site.folder() / "locked");
   fs::permissions(site.folder() / "locked", fs::perms::none);
@@ -61,7 +61,7 @@ TEST_CASE("a folder that may not be read hides no other one") {
   fs::permissions(site.folder() / "locked", fs::perms::all);
 }
 
-TEST_CASE("doctor reports whatever --plugins, --isolate, --prefer and --device name") {
+TEST_CASE("doctor: reports invalid --plugins, --isolate, --prefer and --device") {
   const Workplace site;
   for (const auto& words : {Words{"--plugins", "nowhere"}, {"--isolate", "nowhere"}, {"--prefer", "nowhere"}, {"--device", "nowhere"}}) {
     auto doctor = words;

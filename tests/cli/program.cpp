@@ -1,4 +1,4 @@
-// What holds for the program as a whole, whatever the command.
+// Behaviour of the program that is common to all commands.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -6,11 +6,11 @@
 
 #include "cli/run_program.hpp"
 
-TEST_CASE("a command line is answered with an exit code, a result on stdout and talk on stderr") {
+TEST_CASE("program: exit code, result on stdout and messages on stderr") {
   struct Case {
     std::vector<std::string> arguments;
     int code;
-    std::string out, err;  // how they begin; empty: nothing is printed
+    std::string out, err;  // their beginnings; empty if nothing is printed
   };
   const Case cases[] = {
       {{"--version"}, 0, "tenon " TENON_VERSION "\n", ""},
@@ -53,7 +53,7 @@ TEST_CASE("a command line is answered with an exit code, a result on stdout and 
   }
 }
 
-TEST_CASE("help names the defaults that the library has") {
+TEST_CASE("program: help shows the library's defaults") {
   const tenon::TrainerOptions options;
   const auto help = run_tenon({"train", "--help"}).out + run_tenon({"--help"}).out;
   for (const auto& line : {fmt::format("operator that updates the variables (default: {})", options.optimizer),

@@ -1,4 +1,4 @@
-// Texts of plugins, files and the command line cannot drive the terminal that they are printed on.
+// Texts of plugins, files and the command line cannot control the terminal.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -10,7 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// By the bytes: no control characters, those of two bytes (c2 80 ... c2 9f) included, and nothing that turns text around.
+// Checks the bytes: no control characters, including the two-byte ones (c2 80 ... c2 9f), and no
+// bidirectional controls.
 bool is_clean(const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto at = [&](std::size_t ahead) { return i + ahead < text.size() ? static_cast<unsigned char>(text[i + ahead]) : 0U; };
@@ -29,7 +30,7 @@ const std::string wild = "\x1b[2J\x1b]0;t\x07\nerror: forged \xff\u202e\u009b", 
 
 }  // namespace
 
-TEST_CASE("quoting: what a kernel says is one line, in messages and in reports of checks") {
+TEST_CASE("quoting: a kernel's messages are one line, in errors and in reports of checks") {
   const Workplace place;
   place.write("wild.json", graph_json(R"({"name": "a", "op": "drives_terminal", "inputs": ["x"]})"));
   const auto plugin = (fs::path(TENON_TEST_FAULTS) / "drives_terminal.so").string();
@@ -46,7 +47,7 @@ TEST_CASE("quoting: what a kernel says is one line, in messages and in reports o
   CHECK(has(check.out, said));
 }
 
-TEST_CASE("quoting: words of the command line, names of files and what is in them") {
+TEST_CASE("quoting: command-line arguments, file names and file contents") {
   const Workplace place;
   fs::create_directory(place.folder() / "plugins");
   fs::copy_file(fs::path(TENON_TEST_FAULTS) / "no_plugin.so", place.folder() / ("plugins/" + wild + ".so"));

@@ -1,4 +1,4 @@
-// stdout is for results, whatever plugins print.
+// stdout is only for results, whatever plugins print.
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"
@@ -19,7 +19,7 @@ struct PrintingWorkplace : Workplace {
 
 }  // namespace
 
-TEST_CASE("what a plugin prints goes to stderr, and results alone to stdout") {
+TEST_CASE("results: plugins' output goes to stderr, and only results to stdout") {
   const PrintingWorkplace site;
   const auto text = site.run({"run", "prints.json", "--input", "x=two.npy"});
   CHECK(text.code == 0);
@@ -35,7 +35,7 @@ TEST_CASE("what a plugin prints goes to stderr, and results alone to stdout") {
       CHECK(has(*err, words));
 }
 
-TEST_CASE("help and version are results") {
+TEST_CASE("results: help and version are results") {
   const PrintingWorkplace site;
   for (const Words& words : {Words{"--version"}, Words{"run", "--help"}}) {
     const auto result = site.Workplace::run(words);

@@ -1,9 +1,9 @@
-// Some rows of an array, as --input FILE[BEGIN:END] takes them.
+// A range of an array's rows: --input FILE[BEGIN:END].
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"
 
-TEST_CASE("rows of an input") {
+TEST_CASE("--input: a range of rows") {
   const Workplace place;
   place.write("same.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "uint8"}},
  "nodes": [{"name": "y", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}}], "outputs": {"y": "y"}})");
@@ -14,7 +14,7 @@ TEST_CASE("rows of an input") {
   const struct {
     const char* file;
     int code;
-    std::string out;  // how it begins; stderr where the code says that it failed
+    std::string out;  // the beginning of stdout, or of stderr on failure
   } rows[] = {
       {"x.npy", 0, "y  float32 [4, 2]  1 2 3 4 5 6 7 8\n"},
       {"x.npy[:]", 0, "y  float32 [4, 2]  1 2 3 4 5 6 7 8\n"},

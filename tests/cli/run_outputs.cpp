@@ -1,4 +1,4 @@
-// tenon run of named outputs, and in batches.
+// tenon run with named outputs and in batches.
 #include <doctest/doctest.h>
 
 #include <csignal>
@@ -38,7 +38,7 @@ struct ClassifierWorkplace : Workplace {
 
 }  // namespace
 
-TEST_CASE("run: named outputs alone are computed, and ask for no other inputs") {
+TEST_CASE("run --output: computes only the named outputs, and needs no other inputs") {
   const ClassifierWorkplace site;
   for (const std::string graph : {"net.json", "net.tenon"}) {
     CAPTURE(graph);
@@ -79,7 +79,7 @@ TEST_CASE("run: results are in the order of the graph's outputs") {
   }
 }
 
-TEST_CASE("run --gradient: by each floating input and variable, as outputs") {
+TEST_CASE("run --gradient: with respect to each floating-point input and variable, as outputs") {
   const ClassifierWorkplace site;
   site.write("cube.json", R"({"tenon": 1,
  "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}, "i": {"dtype": "int64", "shape": [4]}},
@@ -116,7 +116,7 @@ TEST_CASE("run --gradient: by each floating input and variable, as outputs") {
   }
 }
 
-TEST_CASE("run --batch: the same file as in one piece") {
+TEST_CASE("run --batch: gives the same file as a run without batches") {
   const ClassifierWorkplace site;
   REQUIRE(site.run({"run", "net.tenon", "--output", "act=one.npy", "--input", "image=image.npy"}).code == 0);
   for (const std::string batch : {"1", "3", "4", "11", "12"}) {
@@ -129,9 +129,10 @@ TEST_CASE("run --batch: the same file as in one piece") {
   CHECK_FALSE(has(json.out, "\"loss\""));
 }
 
-TEST_CASE("run --shard: the pieces, one behind the other, are the file of one run") {
+TEST_CASE("run --shard: the concatenated shards equal the file of one run") {
   const ClassifierWorkplace site;
-  const auto run = [&](const std::string& file, const Words& more) {  // dropout drops: random numbers are those of the whole run
+  // dropout is active: random numbers are those of the whole run
+  const auto run = [&](const std::string& file, const Words& more) {
     Words words{"run", "drop.json", "--input", "image=image.npy", "--training", "--seed", "3", "--output", "kept=" + file, "--batch", "2"};
     words.insert(words.end(), more.begin(), more.end());
     return site.run(words);
@@ -169,7 +170,7 @@ TEST_CASE("run --shard: the pieces, one behind the other, are the file of one ru
   CHECK_FALSE(std::filesystem::exists(site.folder() / "no.npy"));
 }
 
-TEST_CASE("run --batch: files that are written as the batches come are there whole or not at all") {
+TEST_CASE("run --batch: files written batch by batch appear complete or not at all") {
   const ClassifierWorkplace site;
   const auto file = (site.folder() / "act.npy").string();
   const auto run = [&](const std::string& rules) {
@@ -186,7 +187,8 @@ TEST_CASE("run --batch: files that are written as the batches come are there who
   CHECK(read_bytes(file) == before);
   CHECK(site.folder().names() == names);
   int killed = 0;
-  for (int call = 1; call < 100; call += 2, ++killed) {  // a header, six batches, and what makes it last
+  // a header, six batches, and the final sync and rename
+  for (int call = 1; call < 100; call += 2, ++killed) {
     CAPTURE(call);
     site.write("act.npy", before);
     const auto at = std::to_string(call);
@@ -201,7 +203,7 @@ TEST_CASE("run --batch: files that are written as the batches come are there who
   CHECK(killed >= 4);
 }
 
-TEST_CASE("run: wrong outputs and batches are refused with a sentence") {
+TEST_CASE("run: refuses invalid outputs and batches with one sentence") {
   const ClassifierWorkplace site;
   const struct {
     std::vector<std::string> arguments;
@@ -229,7 +231,7 @@ TEST_CASE("run: wrong outputs and batches are refused with a sentence") {
   }
 }
 
-TEST_CASE("run, show and plot: no output is another one, or an input") {
+TEST_CASE("run, show and plot: an output must not be another output or an input") {
   const Workplace site;
   site.write("m.svg", "no metrics");
   std::filesystem::create_hard_link(site.folder() / "x.npy", site.folder() / "link.npy");
@@ -254,7 +256,7 @@ TEST_CASE("run, show and plot: no output is another one, or an input") {
   CHECK(site.folder().names() == names);
 }
 
-TEST_CASE("run: a trace that cannot be written is told, and the result is there") {
+TEST_CASE("run: a trace that cannot be written is reported, and the result is printed") {
   const Workplace site;
   const auto result = site.run_in({"run", "g.tenon", "--input", "x=x.npy", "--trace", "t.json"}, with_calls("write,t.json,1,1,error 28"));
   CHECK(result.code == 1);
@@ -263,7 +265,7 @@ TEST_CASE("run: a trace that cannot be written is told, and the result is there"
   CHECK(has(read_bytes(site.folder() / "t.json"), "\"traceEvents\":[\n]}"));
 }
 
-TEST_CASE("memory that there is not is told with the node or variable that it is for") {
+TEST_CASE("run: insufficient memory is reported with the node or variable that needs it") {
   const Workplace site;
   site.write("big.json", graph_json(R"({"name": "a", "op": "broadcast_to", "inputs": ["x"], "attrs": {"shape": [281474976710656, 4]}})"));
   site.write("wide.json",

@@ -41,7 +41,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Both at once: a program that fills one pipe while the test waits on the other would wait for good.
+// Reads both pipes at once: otherwise a program that fills one while the test waits on the other
+// would block forever.
 void read_both(std::array<pollfd, 2> ends, std::array<std::string*, 2> texts) {
   char buffer[65536];
   while (ends[0].fd >= 0 || ends[1].fd >= 0) {
@@ -59,7 +60,7 @@ void read_both(std::array<pollfd, 2> ends, std::array<std::string*, 2> texts) {
   }
 }
 
-// One of the program's own streams, as ProgramPlace says it.
+// One of the program's standard streams, as set by ProgramPlace.
 void direct(posix_spawn_file_actions_t& actions, int stream, const std::string& to, int pipe, int broken) {
   if (to == "closed")
     posix_spawn_file_actions_addclose(&actions, stream);
@@ -87,7 +88,7 @@ pid_t start(const std::vector<std::string>& arguments, const ProgramPlace& place
   direct(actions, STDOUT_FILENO, place.out, out, broken);
   direct(actions, STDERR_FILENO, place.err, err, broken);
   if (!place.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, place.folder.c_str());
-  posix_spawnattr_t attributes;  // signals as a shell leaves them, whatever the test ignores
+  posix_spawnattr_t attributes;  // signals as a shell leaves them, even if the test ignores some
   posix_spawnattr_init(&attributes);
   sigset_t all;
   sigfillset(&all);

@@ -6,7 +6,7 @@
 #include "../onnx/onnx_bytes.hpp"
 #include "cli/workplace.hpp"
 
-TEST_CASE("an ONNX model is shown") {
+TEST_CASE("show: an ONNX model") {
   Workplace at;
   auto parts = onnx_bytes::sample();
   parts.graph.name = "my\x1b[31mnet";
@@ -41,7 +41,7 @@ TEST_CASE("an ONNX model is shown") {
   CHECK(json["functions"][0]["attributes"] == nlohmann::json::parse(R"(["k", "n"])"));
 }
 
-TEST_CASE("what an exported model keeps of its graph is shown by its size") {
+TEST_CASE("show: the graph embedded in an exported model is shown by its size") {
   Workplace at;
   at.write("net.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
                            "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": {"y": "y"}})");
@@ -52,7 +52,7 @@ TEST_CASE("what an exported model keeps of its graph is shown by its size") {
   CHECK(text.size() < 700);
 }
 
-TEST_CASE("everything that is missing of an ONNX model is listed before anything runs") {
+TEST_CASE("show: lists everything missing for an ONNX model before anything runs") {
   Workplace at;
   onnx_bytes::ModelParts parts;
   const onnx_bytes::FunctionParts unused{"local", "Unused", {"a"}, {"b"}, {}, {{"Nowhere", {"a"}, {"b"}, {}, "", "my.ops"}}};
@@ -87,7 +87,7 @@ TEST_CASE("everything that is missing of an ONNX model is listed before anything
     CHECK(run.err.find(one) != std::string::npos);
 }
 
-TEST_CASE("what is no model, and what cannot be shown of one, is said") {
+TEST_CASE("show: reports files that are not models, and options that models do not support") {
   Workplace at;
   at.write("page.onnx", "<!DOCTYPE html>");
   at.write("m.onnx", onnx_bytes::sample().bytes());
@@ -98,7 +98,7 @@ TEST_CASE("what is no model, and what cannot be shown of one, is said") {
         "hint: the download is a page about the model or an error page; download the model itself\n");
 }
 
-TEST_CASE("an ONNX model runs, shows its plan and becomes a .tenon file") {
+TEST_CASE("import: an ONNX model runs, shows its plan and becomes a .tenon file") {
   Workplace at;
   onnx_bytes::ModelParts parts;
   parts.graph.nodes = {{"Neg", {"x"}, {"n"}}, {"Odd", {"n"}, {"y"}, {}, "", "my.ops"}};
@@ -119,7 +119,7 @@ TEST_CASE("an ONNX model runs, shows its plan and becomes a .tenon file") {
   CHECK(at.run({"show", "m.onnx", "--plan"}).out.find("relu") != std::string::npos);
 }
 
-TEST_CASE("a graph becomes an ONNX model of the opset that is asked for, and a graph again") {
+TEST_CASE("export: a graph becomes an ONNX model of the requested opset, and a graph again") {
   Workplace at;
   at.write("net.json",
            R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}}, "nodes": [{"name": "a", "op": "relu", "inputs": ["x"]}],
@@ -133,7 +133,7 @@ TEST_CASE("a graph becomes an ONNX model of the opset that is asked for, and a g
   CHECK(at.run({"show", "again.tenon", "--json"}).out == at.run({"show", "net.json", "--json"}).out);
 }
 
-TEST_CASE("a model that cannot run for another reason than a missing operator is shown with it") {
+TEST_CASE("show: reports another reason than a missing operator why a model cannot run") {
   Workplace at;
   onnx_bytes::ModelParts parts;
   const auto input = [](const char* name, int type, std::int64_t rows, std::int64_t columns) {
@@ -171,7 +171,7 @@ TEST_CASE("a model that cannot run for another reason than a missing operator is
   CHECK(at.run({"validate", "m.onnx"}).code == 0);
 }
 
-TEST_CASE("inputs and outputs may be named as the model names them") {
+TEST_CASE("run: inputs and outputs may be named as in the ONNX model") {
   Workplace at;
   onnx_bytes::ModelParts parts;
   parts.graph.nodes = {{"Neg", {"x:0"}, {"y:0"}}};

@@ -1,4 +1,5 @@
-// The program and the parent process that it runs below are one job: signals, stops and exit codes are as if there were one process.
+// The program and its parent process are one job: signals, stops and exit codes behave like those
+// of a single process.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,8 +15,8 @@
 
 namespace {
 
-/// The program in a process group of its own, whose kernel does `deed`. What it writes to stderr is read; when there is no more to come,
-/// every process of it has ended.
+/// Runs the program in its own process group; its kernel does `deed`. Reads stderr until its end,
+/// when all of its processes have ended.
 class Job {
  public:
   explicit Job(const std::string& deed, const std::vector<std::string>& options = {}) {
@@ -67,12 +68,12 @@ class Job {
     while (read_some()) continue;
     return said_;
   }
-  /// Whether it has ended; it is still to be waited for.
+  /// Returns whether it has ended; it is not reaped yet.
   bool has_ended() const {
     siginfo_t info{};
     return waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == process_;
   }
-  /// How it ended or stopped, as of waitpid; -1: neither.
+  /// Returns how it ended or stopped, as from waitpid; -1 if neither.
   int wait(int options) {
     int status = -1;
     pid_t found = 0;
@@ -106,7 +107,7 @@ void check_ended_by(Job& job, int signal, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("signals: they reach the process that works, and the exit code is theirs") {
+TEST_CASE("signals: reach the working process, and determine the exit code") {
   const std::pair<int, const char*> signals[] = {{SIGHUP, "HUP"}, {SIGINT, "INT"}, {SIGTERM, "TERM"}, {SIGXCPU, "XCPU"}, {SIGUSR1, "USR1"}};
   for (const auto& [signal, name] : signals) {
     Job one("loop");
@@ -120,7 +121,7 @@ TEST_CASE("signals: they reach the process that works, and the exit code is thei
   check_ended_by(all, SIGINT, "INT");
 }
 
-TEST_CASE("signals: a second Ctrl-C ends a kernel that lets no signal through") {
+TEST_CASE("signals: a second Ctrl-C ends a kernel that blocks signals") {
   Job job("deaf");
   job.read_until("looping");
   do {
@@ -140,7 +141,7 @@ TEST_CASE("signals: a second Ctrl-C ends a kernel that stopped the process") {
   check_ended_by(job, SIGINT, "INT");
 }
 
-TEST_CASE("signals: what works ends with the process that was started") {
+TEST_CASE("signals: the working process ends with the process that was started") {
   Job job("loop");
   job.read_until("looping");
   job.send(SIGKILL);
@@ -148,7 +149,7 @@ TEST_CASE("signals: what works ends with the process that was started") {
   CHECK(WTERMSIG(job.wait(0)) == SIGKILL);
 }
 
-TEST_CASE("signals: the job stops and goes on as a whole") {
+TEST_CASE("signals: the job stops and continues as a whole") {
   Job itself("stop");
   const std::string next = "hint: kill -CONT ";
   itself.read_until(" resumes it\n");
@@ -168,10 +169,10 @@ TEST_CASE("signals: the job stops and goes on as a whole") {
   check_ended_by(job, SIGTERM, "TERM");
 }
 
-TEST_CASE("signals: a call's time limit does not run while the job is stopped") {
+TEST_CASE("signals: a call's time limit is suspended while the job is stopped") {
   Job job("loop", {"--timeout", "1.5"});
   job.read_until("looping");
-  usleep(300'000);  // the watching thread has seen the call
+  usleep(300'000);  // the watching thread has noticed the call
   job.send(SIGTSTP);
   REQUIRE(WIFSTOPPED(job.wait(WUNTRACED)));
   usleep(2'500'000);

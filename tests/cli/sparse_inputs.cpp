@@ -1,4 +1,4 @@
-// Inputs from files that hold sparse matrices: svmlight texts and archives of scipy.
+// Inputs from files with sparse matrices: svmlight texts and scipy archives.
 #include <doctest/doctest.h>
 
 #include <tenon/host/cast_storage.hpp>
@@ -10,7 +10,7 @@ using namespace tenon;
 
 namespace {
 
-/// y is x in float32; 0.5 0 2 / 0 0 0 / 0 1 0 in every file.
+/// y is x in float32; every file contains 0.5 0 2 / 0 0 0 / 0 1 0.
 struct SparseWorkplace : Workplace {
   SparseWorkplace() {
     for (const std::string dtype : {"float32", "float64"})
@@ -36,7 +36,7 @@ struct SparseWorkplace : Workplace {
 
 }  // namespace
 
-TEST_CASE("svmlight inputs: a file without feature 0 counts from 0 where another file of the command does") {
+TEST_CASE("svmlight inputs: a file without feature 0 counts from 0 if another file of the command does") {
   const SparseWorkplace site;
   site.write("sum.json",
              R"({"tenon": 1, "inputs": {"a": {"dtype": "float32", "shape": [-1, 4]}, "b": {"dtype": "float32", "shape": [-1, 4]}},
@@ -47,13 +47,13 @@ TEST_CASE("svmlight inputs: a file without feature 0 counts from 0 where another
   CHECK(read_npz(site.folder() / "y.npz").at("").to_string() == "csr float32 [1, 4], 2 stored  (0, 0) 1 (0, 3) 2");
 }
 
-TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsewhere") {
+TEST_CASE("sparse inputs: stay sparse if a kernel supports them, else become dense") {
   const SparseWorkplace site;
   const char* const whole = "y  csr float32 [3, 3], 3 stored  (0, 0) 0.5 (0, 2) 2 (2, 1) 1\n";
   const struct {
     const char *graph, *file;
     int code;
-    const char* text;  // how stdout begins; stderr where the code says that it failed
+    const char* text;  // the beginning of stdout, or of stderr on failure
   } cases[] = {
       {"same_float32.json", "x.svm", 0, whole},
       {"same_float32.json", "x.svm:from-1", 0, whole},
@@ -94,7 +94,7 @@ TEST_CASE("sparse files as inputs: sparse where a kernel takes them, dense elsew
       "warning: [transpose] node 'y': 'x' is converted from csr to dense, 36 bytes, because transpose has no kernel for these storages\n");
 }
 
-TEST_CASE("sparse outputs are printed, told as JSON, and written as scipy reads them") {
+TEST_CASE("sparse outputs: printed, as JSON, and in scipy's format") {
   const SparseWorkplace site;
   const std::vector<std::string> run = {"run", "wide.json", "--input", "x=x.svm"};
   const auto with = [&](std::vector<std::string> more) {
@@ -110,7 +110,7 @@ TEST_CASE("sparse outputs are printed, told as JSON, and written as scipy reads 
   CHECK(npy.err == "error: a .npy file holds a dense array, but the tensor for y.npy is csr\nhint: save csr tensors to .npz files\n");
 }
 
-TEST_CASE("show tells how the outputs of nodes are stored where an input is sparse") {
+TEST_CASE("show: the storage of nodes' outputs if an input is sparse") {
   const SparseWorkplace site;
   site.write("chain.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4], "storage": "csr"}},
  "nodes": [{"name": "kept", "op": "square", "inputs": ["x"]}, {"name": "dense", "op": "exp", "inputs": ["kept"]}],
@@ -124,7 +124,7 @@ TEST_CASE("show tells how the outputs of nodes are stored where an input is spar
   CHECK(site.run({"show", "wide.json"}).out.find("csr") == std::string::npos);
 }
 
-TEST_CASE("sparse inputs of operators with and without a kernel for them") {
+TEST_CASE("sparse inputs: operators with and without a sparse kernel") {
   const SparseWorkplace site;
   for (const std::string op : {"exp", "square"})
     site.write(op + ".json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "storage": "csr"}},
@@ -145,7 +145,7 @@ TEST_CASE("sparse inputs of operators with and without a kernel for them") {
   CHECK(strict.err.find("error: " + why + "hint: ") != std::string::npos);
 }
 
-TEST_CASE("random sparse inputs store the part that --density says, a tenth by default") {
+TEST_CASE("sparse inputs: random ones have the density of --density, 0.1 by default") {
   const SparseWorkplace site;
   site.write("square.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 10], "storage": "csr"}},
  "nodes": [{"name": "y", "op": "square", "inputs": ["x"]}], "outputs": {"y": "y"}})");
@@ -163,7 +163,7 @@ TEST_CASE("random sparse inputs store the part that --density says, a tenth by d
   CHECK(site.run({"run", "square.json", "--density", "-1"}).err == "error: --density is '-1' but must be a number, 0 or more\n");
 }
 
-TEST_CASE("training on examples from a svmlight text") {
+TEST_CASE("train: examples from an svmlight text") {
   const SparseWorkplace site;
   site.write("linear.json", R"({"tenon": 1,
  "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}, "label": {"dtype": "int32", "shape": [-1]}},

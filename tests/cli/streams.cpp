@@ -1,4 +1,4 @@
-// stdin, stdout and stderr of the program when they are closed, broken or on a full disk.
+// stdin, stdout and stderr that are closed, broken or on a full disk.
 #include <doctest/doctest.h>
 
 #include <csignal>
@@ -28,7 +28,7 @@ const std::vector<Words> printing{{"--help"},
 
 }  // namespace
 
-TEST_CASE("results that stdout does not take are told, with exit code 1, whatever the command") {
+TEST_CASE("streams: results lost on stdout are reported with exit code 1, for every command") {
   const Workplace site;
   for (const auto& arguments : printing) {
     CAPTURE(command_line(arguments));
@@ -38,7 +38,7 @@ TEST_CASE("results that stdout does not take are told, with exit code 1, whateve
   }
 }
 
-TEST_CASE("a reader that went away ends a command quietly, and stderr's talk ends nothing") {
+TEST_CASE("streams: a closed pipe ends a command silently; a broken stderr has no effect") {
   const Workplace site;
   for (const auto& arguments : {Words{"list"}, Words{"man"}, Words{"--version"}}) {
     CAPTURE(command_line(arguments));
@@ -57,12 +57,13 @@ TEST_CASE("a reader that went away ends a command quietly, and stderr's talk end
   }
 }
 
-TEST_CASE("what is written goes to no closed stream") {
+TEST_CASE("streams: files never go to a closed stream") {
   const Workplace site;
   const auto expected = site.run({"run", "g.tenon", "--input", "x=x.npy", "--output", "y=expected.npy"});
   REQUIRE(expected.code == 0);
   const auto result = site.run_in({"run", "g.tenon", "--output", "y=y.npy"}, {.out = "closed", .err = "closed"});
   CHECK(result.code == 0);
-  CHECK(read_bytes(site.folder() / "y.npy").size() == read_bytes(site.folder() / "expected.npy").size() - 12);  // one random row
+  // one random row
+  CHECK(read_bytes(site.folder() / "y.npy").size() == read_bytes(site.folder() / "expected.npy").size() - 12);
   CHECK(site.run_in({"--json", "show", "g.tenon"}, {.out = "closed"}).code == 0);
 }

@@ -1,4 +1,4 @@
-// tenon test: numbers that are known beforehand, and what it refuses.
+// tenon test: known results, and errors.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int rows = 11, classes = 3;
 
-/// Scores that are given as they are, with their labels: everything can be computed by hand.
+/// Scores that are passed through, with their labels: everything can be computed by hand.
 struct ScoresWorkplace : Workplace {
   ScoresWorkplace() {
     write("net.json", R"({"tenon": 1,
@@ -65,11 +65,12 @@ std::vector<std::string> with_data(std::vector<std::string> more) {
 
 }  // namespace
 
-TEST_CASE("test: mean loss and accuracy, the smaller last batch by its rows") {
+TEST_CASE("test: mean loss and accuracy; the smaller last batch is weighted by its rows") {
   const ScoresWorkplace site;
   REQUIRE(site.right > 0);
   REQUIRE(site.right < rows);
-  const double evenly = (site.mean(0, 4) + site.mean(4, 8) + site.mean(8, 11)) / 3;  // as if all batches were of one size
+  // as if all batches had the same size
+  const double evenly = (site.mean(0, 4) + site.mean(4, 8) + site.mean(8, 11)) / 3;
   REQUIRE(std::abs(evenly - site.mean(0, rows)) > 1e-2);
   for (const std::string batch : {"1", "4", "11", "64"}) {
     CAPTURE(batch);
@@ -92,7 +93,7 @@ TEST_CASE("test: mean loss and accuracy, the smaller last batch by its rows") {
   CHECK(site.test({"--data", "given=given.npy[8:]", "--data", "label=label.npy[8:]"}).out == text);
 }
 
-TEST_CASE("test: a graph without a loss is measured by its answers alone") {
+TEST_CASE("test: a graph without a loss is measured only by its accuracy") {
   const ScoresWorkplace site;
   auto json = read_bytes(site.folder() / "net.json");
   const auto at = json.find("   {\"name\": \"loss\"");
@@ -110,7 +111,7 @@ TEST_CASE("test: a graph without a loss is measured by its answers alone") {
         "hint: add --loss NAME or --accuracy SCORES=LABEL\n");
 }
 
-TEST_CASE("test: what cannot be measured is refused with a sentence") {
+TEST_CASE("test: refuses what cannot be measured with one sentence") {
   const ScoresWorkplace site;
   site.write("broken.npy", "no array");
   const struct {

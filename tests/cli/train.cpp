@@ -1,11 +1,11 @@
-// tenon train, as a user meets it.
+// tenon train from a user's point of view.
 #include <doctest/doctest.h>
 
 #include <filesystem>
 
 #include "cli/line_workplace.hpp"
 
-TEST_CASE("train: results on stdout, a line for each epoch on stderr, metrics as JSON lines, a graph that runs") {
+TEST_CASE("train: results on stdout, a line per epoch on stderr, metrics as JSON lines, and a graph that runs") {
   const LineWorkplace site;
   const auto result = site.train({"--optimizer", "momentum", "--set", "momentum=0.5", "--learning-rate", "0.1", "--epochs", "60",
                                   "--validate", "x=xs.npy[2:5]", "--validate", "y=ys.npy[2:5]", "--metrics", "m.jsonl", "-o", "m.tenon"});
@@ -31,7 +31,7 @@ TEST_CASE("train: results on stdout, a line for each epoch on stderr, metrics as
   CHECK(has(json.out, "\"validation\": null}"));
 }
 
-TEST_CASE("train: a training of many epochs is one of few that goes on") {
+TEST_CASE("train: a training of many epochs equals one of few that is resumed") {
   const LineWorkplace site;
   const std::vector<std::string> how{"--seed", "3", "--schedule", "step", "--decay-every", "4", "--warm-up", "3"};
   const auto with = [&](std::vector<std::string> more) {
@@ -42,7 +42,8 @@ TEST_CASE("train: a training of many epochs is one of few that goes on") {
   CHECK(has(with({"--epochs", "2", "--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--resume"}).err, "there is no b.tenon yet"));
   const auto on = with({"--epochs", "5", "--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--resume", "-o", "b_out.tenon"});
   CHECK(has(on.err, "resuming after step 6, in epoch 3"));
-  CHECK(has(read_bytes(site.folder() / "a.jsonl"), "\"learning_rate\": 0.001, \"examples\": 3}\n{\"step\": 8, "));  // warm-up, then 4 steps
+  // warm-up, then 4 steps
+  CHECK(has(read_bytes(site.folder() / "a.jsonl"), "\"learning_rate\": 0.001, \"examples\": 3}\n{\"step\": 8, "));
   CHECK(has(read_bytes(site.folder() / "a.jsonl"), "\"learning_rate\": 0.0001, "));
   for (const auto& [a, b] : {std::pair{"a.tenon", "b.tenon"}, {"a.jsonl", "b.jsonl"}, {"a_out.tenon", "b_out.tenon"}})
     CHECK(read_bytes(site.folder() / a) == read_bytes(site.folder() / b));
@@ -50,7 +51,7 @@ TEST_CASE("train: a training of many epochs is one of few that goes on") {
   CHECK_FALSE(has(site.run({"show", "a_out.tenon"}).out, "training"));
 }
 
-TEST_CASE("train: lanes give one file on any number of threads, stopped or not") {
+TEST_CASE("train: micro-batches give the same file on any number of threads, interrupted or not") {
   const LineWorkplace site;
   const auto with = [&](const std::string& name, const char* threads, const char* epochs, const Words& more = {"--lanes", "2"}) {
     Words words{"--threads", threads};
@@ -66,7 +67,8 @@ TEST_CASE("train: lanes give one file on any number of threads, stopped or not")
   CHECK(has(with("one", "1", "5"), "epoch 5/5  step 10  "));  // 6 examples, then 2
   with("four", "4", "5");
   for (const char* epochs : {"1", "3", "5"}) with("stopped", "3", epochs);
-  with("longer", "1", "5", {"--accumulate", "2"});  // two batches without states have one sum
+  // without states, two accumulated batches have the same sum
+  with("longer", "1", "5", {"--accumulate", "2"});
   for (const char* end : {".tenon", "_out.tenon"}) {
     const auto bytes = read_bytes(site.folder() / (std::string("one") + end));
     CHECK(read_bytes(site.folder() / (std::string("four") + end)) == bytes);
@@ -75,7 +77,7 @@ TEST_CASE("train: lanes give one file on any number of threads, stopped or not")
   }
 }
 
-TEST_CASE("train: what cannot be done is told before any work") {
+TEST_CASE("train: invalid options are reported before any work") {
   const LineWorkplace site;
   site.write("ints.npy", npy_bytes("<i8", "(8, 1)", 64));
   const struct {

@@ -1,4 +1,4 @@
-// tenon train on csr examples and with row_sparse gradients, where nothing may be made dense.
+// tenon train on csr examples and with row_sparse gradients, without conversions to dense.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t examples = 240, words = 90;
 
-/// texts.npy has six words each, counts.npz and counts.svm the same as counts of words; a text of class c has words whose number modulo 3
-/// is c, but for one.
+/// texts.npy has six words per row, counts.npz and counts.svm the same as word counts; the words of
+/// a text of class c are c modulo 3, except for one.
 struct TextsWorkplace : Workplace {
   TextsWorkplace() {
     write("table.json", R"({"tenon": 1,
@@ -75,7 +75,7 @@ double accuracy_in(const std::string& out) {
 
 }  // namespace
 
-TEST_CASE("train: csr files and row_sparse gradients, with nothing made dense") {
+TEST_CASE("train: csr files and row_sparse gradients, without conversion to dense") {
   const TextsWorkplace site;
   const struct {
     const char *graph, *texts;
@@ -99,7 +99,7 @@ TEST_CASE("train: csr files and row_sparse gradients, with nothing made dense") 
   }
 }
 
-TEST_CASE("train: sparse trainings go on from a checkpoint with the bytes of one that did not stop") {
+TEST_CASE("train: sparse trainings resume from a checkpoint, bit-identical to an uninterrupted one") {
   const TextsWorkplace site;
   for (const auto& [graph, texts] : {std::pair{"table.json", "texts.npy"}, {"linear.json", "counts.npz"}}) {
     const auto train = [&, &graph = graph, &texts = texts](const std::string& name, const char* epochs) {

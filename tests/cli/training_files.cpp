@@ -1,11 +1,11 @@
-// Which files a training may write to: none twice, none that it reads, and nobody else's.
+// Files that a training may write: each only once, none that it reads, and none of other programs.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
 #include "cli/failing_calls.hpp"
 #include "cli/line_workplace.hpp"
 
-TEST_CASE("train: files that are the same are refused before any work") {
+TEST_CASE("train: identical files are refused before any work") {
   const LineWorkplace site;
   std::filesystem::create_directory(site.folder() / "sub");
   site.write("m.tenon", "old");
@@ -36,10 +36,11 @@ TEST_CASE("train: files that are the same are refused before any work") {
   CHECK(site.folder().names() == names);
   const auto rows_of = site.train({"--metrics", "xs.npy", "-o", "m.tenon", "--validate", "x=xs.npy[0:3]", "--validate", "y=ys.npy"});
   CHECK(rows_of.code == 2);
-  CHECK(site.train({"--epochs", "1", "-o", "m.tenon"}).code == 0);  // a graph may be trained further in its own file
+  // training may continue in the graph's own file
+  CHECK(site.train({"--epochs", "1", "-o", "m.tenon"}).code == 0);
   CHECK(site.run({"train", "m.tenon", "--data", "x=xs.npy", "--data", "y=ys.npy", "--epochs", "1", "-o", "m.tenon"}).code == 0);
 }
-TEST_CASE("train: a file that is no lock of ours stays as it is, whatever its name; an empty one is a lock") {
+TEST_CASE("train: a file that is not a lock stays unchanged, whatever its name; an empty one becomes a lock") {
   const LineWorkplace site;
   const Words words{"--epochs", "1", "-o", "m.tenon"};
   const auto lock = site.folder() / "m.tenon.lock";

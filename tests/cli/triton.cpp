@@ -1,4 +1,4 @@
-// tenon triton: a model's folder for Triton Inference Server, whole or not at all.
+// tenon triton: model folders for Triton Inference Server, written completely or not at all.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -27,7 +27,7 @@ Words files_in(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("triton: a folder with graph, plugins, backend and configuration") {
+TEST_CASE("triton: writes a folder with graph, plugins, backend and configuration") {
   const Workplace place;
   auto result = place.run({"triton", "g.tenon", "-o", "models"});
   CAPTURE(result.err);
@@ -63,12 +63,13 @@ TEST_CASE("triton: a folder with graph, plugins, backend and configuration") {
   CHECK(place.folder().sorted_names(place.folder() / "models") == Words{"g"});
 }
 
-TEST_CASE("triton: plugins of others with their hashes, and options that hold in the server") {
+TEST_CASE("triton: third-party plugins with their hashes, and options that apply in the server") {
   const Workplace place;
   fs::create_directory(place.folder() / "plugins");
   fs::copy_file(fault("keeps_bounds"), place.folder() / "plugins/bounds.so");
   place.write("b.json", graph_json(R"({"name": "a", "op": "keeps_bounds", "inputs": ["x"]})"));
-  // what a killed one left, and others' that still run, one of them in another container
+  // leftovers of a killed process, and folders of others that still run, one of them in another
+  // container
   fs::create_directories(place.folder() / "models/.b.tenon-999999999/1");
   fs::create_directories(place.folder() / "models/.b.tenon-999999998/1");
   const int running = ::open((place.folder() / "models/.b.tenon-999999998").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -96,7 +97,7 @@ TEST_CASE("triton: plugins of others with their hashes, and options that hold in
   CHECK(place.folder().sorted_names(place.folder() / "models") == names);
 }
 
-TEST_CASE("triton: libraries that a plugin brings along are in the folder, and are trusted") {
+TEST_CASE("triton: bundled libraries of a plugin are copied and trusted") {
   const Workplace place;
   place.write("b.json", graph_json(R"({"name": "a", "op": "needs_beside", "inputs": ["x"]})"));
   const auto result = place.run({"--plugins", TENON_TEST_FAULTS "/beside", "triton", "b.json", "-o", "models"});
@@ -108,7 +109,7 @@ TEST_CASE("triton: libraries that a plugin brings along are in the folder, and a
   CHECK(std::count(hashes.begin(), hashes.end(), '\n') == 3);
 }
 
-TEST_CASE("triton: which requests may be joined, and what is served") {
+TEST_CASE("triton: when requests are batched, and what is served") {
   const Workplace place;
   place.write("loss.json",
               R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}, "label": {"dtype": "int64", "shape": [-1]}},
@@ -162,7 +163,7 @@ TEST_CASE("triton: what cannot be served") {
   }
 }
 
-TEST_CASE("triton: processes that write one model at once, and a full disk") {
+TEST_CASE("triton: processes that write the same model at once, and a full disk") {
   const Workplace place;
   ProgramResult results[3];
   {

@@ -1,4 +1,4 @@
-// tenon trust: a plugin that crashed is listed, refused, and tried again once its user says so.
+// tenon trust: a plugin that crashed is listed, refused, and tried again after its release.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-/// A workplace with plugins of its own and a cache of its own.
+/// A workplace with its own plugins and cache.
 class Suspects {
  public:
   Suspects() {
@@ -33,7 +33,7 @@ class Suspects {
 
 }  // namespace
 
-TEST_CASE("quarantine, from a crash to a second chance") {
+TEST_CASE("trust: quarantine, from a crash to a release") {
   const Suspects suspects;
   const auto path = suspects.plugin("crash_at_load").string();
   const std::string how = "crashed with SIGSEGV while being loaded in a child process";
@@ -53,7 +53,7 @@ TEST_CASE("quarantine, from a crash to a second chance") {
   CHECK(second.code == 3);
   CHECK(second.err == "error: crash_at_load.json:2:12: operator 'crash_at_load' of node 'a' cannot be used: " + path +
                           ", which has operator 'crash_at_load', is quarantined: it " + how + "\n" + hint);
-  CHECK(suspects.run({"run", "plain.json"}).code == 0);  // the others go on working
+  CHECK(suspects.run({"run", "plain.json"}).code == 0);  // other plugins still work
 
   const auto listed = suspects.run({"trust"});
   CHECK(listed.code == 0);
@@ -72,11 +72,12 @@ TEST_CASE("quarantine, from a crash to a second chance") {
     CHECK(released.code == 0);
     CHECK(released.out == "released     " + path + ": " + how + "\n");
     CHECK(suspects.run({"trust"}).out == "");
-    CHECK(suspects.run({"run", "crash_at_load.json"}).err == first.err);  // tried again: it crashed again, and is said to
+    // tried again, it crashed again and was reported again
+    CHECK(suspects.run({"run", "crash_at_load.json"}).err == first.err);
   }
 }
 
-TEST_CASE("what is in quarantine is that content, not that name") {
+TEST_CASE("trust: quarantine applies to content, not to a name") {
   const Suspects suspects;
   const auto path = suspects.plugin("crash_at_load");
   suspects.run({"run", "crash_at_load.json"});
@@ -90,7 +91,7 @@ TEST_CASE("what is in quarantine is that content, not that name") {
   CHECK(gone.err == "error: cannot read " + path.string() + ": there is no such file\nhint: tenon trust lists the quarantined files\n");
 }
 
-TEST_CASE("plugins that others may write to") {
+TEST_CASE("trust: plugins that others can write to") {
   const Suspects suspects;
   const auto path = suspects.plugin("plain");
   REQUIRE(chmod(path.c_str(), 0757) == 0);

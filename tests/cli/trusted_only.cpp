@@ -1,4 +1,5 @@
-// --trusted-only: nothing of a plugin is loaded that its user did not vouch for, by its content or by whose signature it bears.
+// --trusted-only: no part of a plugin is loaded unless the user trusts its content or its
+// signature.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -13,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A workplace with the plugin plain, a cache and lists of trust of its own.
+/// A workplace with the plugin plain, its own cache and trust lists.
 class Vault {
  public:
   Vault() {
@@ -57,12 +58,14 @@ std::string output_of(const std::string& command) {
 
 }  // namespace
 
-TEST_CASE("trusted only: a plugin is loaded if its content is on the list, wherever it lies") {
+TEST_CASE("trusted only: a plugin is loaded if its content is on the list, whatever its path") {
   const Vault vault;
   vault.refused(unlisted + " and has no signature");
-  CHECK(vault.run({"--trusted-only", "run", "g.json", "--input", "x=x.npy"}).code == 0);  // installed plugins need no list
+  // installed plugins need no list
+  CHECK(vault.run({"--trusted-only", "run", "g.json", "--input", "x=x.npy"}).code == 0);
 
-  const auto sum = output_of("sha256sum " + vault.plugin().string()).substr(0, 64);  // of coreutils, not ours
+  // of coreutils, as an independent check
+  const auto sum = output_of("sha256sum " + vault.plugin().string()).substr(0, 64);
   REQUIRE(sum.size() == 64);
   const auto added = vault.run({"trust", "add", "plugins/plain.so"});
   CHECK(added.code == 0);
@@ -88,7 +91,7 @@ TEST_CASE("trusted only: a plugin is loaded if its content is on the list, where
   CHECK(vault.run({"--trusted-only", "check", vault.plugin().string()}).code == 3);
 }
 
-TEST_CASE("trusted only: of programs that add to the list at once, each finds its line there") {
+TEST_CASE("trusted only: concurrent additions to the list lose no line") {
   const Vault vault;
   constexpr int programs = 4, files = 6;
   const auto name = [](int program, int file) { return "p" + std::to_string(program) + std::to_string(file) + ".so"; };
@@ -106,7 +109,7 @@ TEST_CASE("trusted only: of programs that add to the list at once, each finds it
     for (int file = 0; file < files; ++file) CHECK(has(list, "/" + name(program, file) + "\n"));
 }
 
-TEST_CASE("trusted only: a list that is broken, or that others may write to, lets nothing in") {
+TEST_CASE("trusted only: a list that is broken, or that others can write to, admits nothing") {
   const Vault vault;
   REQUIRE(vault.run({"trust", "add", "plugins/plain.so"}).code == 0);
   const auto list = vault.list("trusted_plugins");
@@ -147,7 +150,7 @@ TEST_CASE("trusted only: signatures of OpenSSH") {
   make_key("eve");
   sign("ali");
   vault.refused(unlisted + ", and your list of keys is empty");
-  CHECK(vault.run({"trust", "add-key", "ali"}).code == 4);  // the private half
+  CHECK(vault.run({"trust", "add-key", "ali"}).code == 4);  // the private key
   CHECK(vault.run({"trust", "add-key", "ali.pub", "--name", "a b"}).code == 2);
   const auto added = vault.run({"trust", "add-key", "ali.pub"});
   CHECK(added.code == 0);
@@ -175,7 +178,7 @@ TEST_CASE("trusted only: signatures of OpenSSH") {
   vault.refused(unlisted + ", and your list of keys is empty");
 }
 
-TEST_CASE("trust add: the lists that it makes can be read again, whatever the umask") {
+TEST_CASE("trust add: its lists can be read again, whatever the umask") {
   const Vault vault;
   const auto before = umask(0);
   const auto added = vault.run({"trust", "add", vault.plugin().string()});
@@ -187,7 +190,7 @@ TEST_CASE("trust add: the lists that it makes can be read again, whatever the um
   CHECK(vault.run_plain().code == 0);
 }
 
-TEST_CASE("trust: an error names the pipe or the folder that lies where a list should") {
+TEST_CASE("trust: reports a pipe or folder in place of a list") {
   const Vault vault;
   const auto list = vault.list("trusted_plugins");
   fs::create_directories(list.parent_path());

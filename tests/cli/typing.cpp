@@ -14,7 +14,7 @@ bool has_python() {
   return *TENON_TEST_PYTHON != 0;
 }
 
-// What a Python program prints; its exit status where that is not 0.
+// Returns what a Python program prints, or its exit status if that is not 0.
 std::string python(const TemporaryFolder& folder, const std::string& arguments) {
   const auto printed = folder / "printed";
   const int status = std::system(("cd " + folder.path().string() + " && " TENON_TEST_PYTHON " " + arguments + " >printed 2>&1").c_str());
@@ -23,7 +23,7 @@ std::string python(const TemporaryFolder& folder, const std::string& arguments) 
   return status == 0 ? text : "status " + std::to_string(status) + "\n" + text;
 }
 
-// Python's own compiler: 3.10 and later take all of it.
+// Python's own compiler: 3.10 and later accept all of it.
 std::string compiled(const TemporaryFolder& folder, const std::string& file) {
   return python(folder, "-c 'compile(open(\"" + file + "\").read(), \"" + file + "\", \"exec\")'");
 }
@@ -35,7 +35,7 @@ struct TypingPlace {
 
 }  // namespace
 
-TEST_CASE("types of all operators, the same bytes each time") {
+TEST_CASE("typing: stubs of all operators, reproducible byte by byte") {
   const TypingPlace place;
   const auto written = place.run({"typing", "-o", "ops.pyi"});
   CHECK(written.code == 0);
@@ -63,18 +63,18 @@ TEST_CASE("types of all operators, the same bytes each time") {
   if (has_python()) CHECK(compiled(place.folder, "ops.pyi") == "");
 }
 
-TEST_CASE("types of one operator or plugin alone") {
+TEST_CASE("typing: stubs of a single operator or plugin") {
   const TypingPlace place;
   const auto one = place.run({"typing", "relu"}).out;
   CHECK(has(one, "def relu("));
   CHECK(!has(one, "def tanh("));
-  CHECK(!has(one, "Literal"));  // only what is used is imported
+  CHECK(!has(one, "Literal"));  // only used names are imported
   const auto plugin = place.run({"typing", "tenon_optim"}).out;
   CHECK(has(plugin, "def sgd("));
   CHECK(!has(plugin, "def relu("));
 }
 
-TEST_CASE("operators of other spaces are in classes, and short names where they mean them") {
+TEST_CASE("typing: operators of other namespaces are in classes, and short names refer to their operators") {
   const TypingPlace place;
   const auto result = place.run({"--plugins", fault("speaks_markup"), "typing", "-o", "ops.pyi"});
   CHECK(result.err == "");
@@ -88,14 +88,14 @@ TEST_CASE("operators of other spaces are in classes, and short names where they 
   if (has_python()) CHECK(compiled(place.folder, "ops.pyi") == "");
 }
 
-TEST_CASE("a module adds the plugin beside it and calls its operators by their full names") {
+TEST_CASE("typing: a module adds the plugin next to it and calls its operators by their full names") {
   const TypingPlace place;
   fs::copy_file(fault("speaks_markup"), place.folder / "mine.so");
   const auto result = place.run({"typing", "mine.so", "-o", "mine_ops.py"});
   CHECK(result.code == 0);
   CHECK(result.err == "");
   if (!has_python()) return;
-  fs::create_directory(place.folder / "elsewhere");  // which is where it is called from
+  fs::create_directory(place.folder / "elsewhere");  // the folder it is called from
   fs::copy_file(TENON_TEST_SOURCE "/tests/cli/called_module.py", place.folder / "called_module.py");
   CHECK(python(place.folder, "called_module.py mine_ops.py") ==
         "['global_', 'lambda_', 'tuple']\n"
@@ -117,7 +117,7 @@ TEST_CASE("a module adds the plugin beside it and calls its operators by their f
         "acme.tuple (1, 2) {'x1': [3], 'name': None, 'device': 'cuda', 'training': False, 'out': None}\n");
 }
 
-TEST_CASE("types of a module have its functions, and a module elsewhere is told what it needs") {
+TEST_CASE("typing: stubs of a module have its functions; a module elsewhere gets a note about the plugin") {
   const TypingPlace place;
   CHECK(place.run({"typing", fault("speaks_markup"), "-o", "mine.pyi"}).err == "");
   const auto types = read_bytes(place.folder / "mine.pyi");
@@ -127,7 +127,7 @@ TEST_CASE("types of a module have its functions, and a module elsewhere is told 
         "note: mine.py loads the plugin from its own folder: copy speaks_markup.so there\n");
 }
 
-TEST_CASE("typing refuses what it cannot write") {
+TEST_CASE("typing: refuses what it cannot write") {
   const TypingPlace place;
   write_bytes(place.folder / "broken.so", "no plugin");
   struct Case {

@@ -1,4 +1,5 @@
-// What version 0.1.0 left behind: plugins built with its SDK, graphs and a checkpoint written by it. tests/data/README.md says how.
+// Files of version 0.1.0: plugins built with its SDK, and graphs and a checkpoint that it wrote.
+// tests/data/README.md explains how.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ double furthest(const Tensor& left, const Tensor& right) {
 
 }  // namespace
 
-TEST_CASE("version 0.1.0: its plugins load, and its graph computes what it did") {
+TEST_CASE("version 0.1.0: its plugins load, and its graph gives the same results") {
   const TemporaryFolder cache;
   tenon::HostOptions options;
   options.search_defaults = false;
@@ -46,7 +47,7 @@ TEST_CASE("version 0.1.0: its plugins load, and its graph computes what it did")
     CHECK(furthest(made.at("y"), tenon::read_npy(old_files / "y.npy")) < 1e-5);
     CHECK(furthest(made.at("product"), tenon::read_npy(old_files / "product.npy")) == 0);
   }
-  // d(a x^2 + b x + c)/dx of an old plugin, by hand
+  // d(a x^2 + b x + c)/dx of an old plugin, computed by hand
   tenon::Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {3});
   const auto y = graph.add("quadratic", {x}, {{"a", 0.5}, {"b", 2.0}});
@@ -77,12 +78,12 @@ TEST_CASE("version 0.1.0: dropout of an old plugin drops its share in training, 
   for (std::size_t i = 0; i < kept.size(); ++i) {
     zeros += kept[i] == 0;
     const bool sound = kept[i] == 0 || std::abs(kept[i] - 1 / 0.75F) < 1e-6F;
-    REQUIRE((sound && slope[i] == kept[i]));  // both are the mask, for x is 1
+    REQUIRE((sound && slope[i] == kept[i]));  // both are the mask, because x is 1
   }
-  CHECK(std::abs(zeros - 2500) < 217);  // 5 deviations of the number of zeros
+  CHECK(std::abs(zeros - 2500) < 217);  // 5 standard deviations of the number of zeros
 }
 
-TEST_CASE("version 0.1.0: a training goes on from its checkpoint") {
+TEST_CASE("version 0.1.0: a training resumes from its checkpoint") {
   const TemporaryFolder folder;
   fs::create_directory(folder / "plugins");
   for (const char* file : {"train.json", "data.npy", "target.npy", "checkpoint.tenon"}) fs::copy_file(old_files / file, folder / file);
@@ -107,14 +108,16 @@ TEST_CASE("version 0.1.0: a training goes on from its checkpoint") {
          "--learning-rate", "0.01",       "--seed",    "3",          "--checkpoint", "checkpoint.tenon",
          "--resume",        "-o",         "end.tenon", "--metrics",  "metrics.jsonl"});
   const auto metrics = read_bytes(folder / "metrics.jsonl");
-  for (const auto& [step, loss] : {std::pair("11", 7.3272576), {"12", 3.1710567}}) {  // as version 0.1.0 goes on
+  // the values with which version 0.1.0 continues
+  for (const auto& [step, loss] : {std::pair("11", 7.3272576), {"12", 3.1710567}}) {
     const auto begin = R"({"step": )" + std::string(step) + R"(, "epoch": 3, "loss": )";
     const auto at = metrics.find(begin);
     REQUIRE(at != std::string::npos);
     CHECK(std::abs(std::stod(metrics.substr(at + begin.size())) - loss) < 1e-4);
   }
   CHECK(metrics.find(R"("step": 1,)") == std::string::npos);
-  // The bias before the normalization does not change the loss. Its gradient is rounding alone, of which Adam makes steps that are others
-  // with another processor's kernels of OpenBLAS: up to 0.014 in y with those of seven processors.
+  // The bias before the normalization does not change the loss. Its gradient is only rounding
+  // error, from which Adam makes steps that differ with the processor's OpenBLAS kernels: up to
+  // 0.014 in y on seven processors.
   CHECK(furthest(run("end.tenon", "after.npy"), tenon::read_npy(old_files / "end.npy")) < 0.05);
 }

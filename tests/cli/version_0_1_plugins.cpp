@@ -1,5 +1,5 @@
-// Plugins built with the SDK of version 0.1.0: what they compute today, in process and in workers, and what checks and trainings make of
-// them.
+// Plugins built with the SDK of version 0.1.0: their results today, in process and in workers, in
+// checks and in trainings.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -69,7 +69,8 @@ void check_near(const Tensor& found, const std::vector<double>& expected) {
   for (std::size_t i = 0; i < expected.size(); ++i) CHECK(static_cast<double>(values[i]) == doctest::Approx(expected[i]).epsilon(1e-6));
 }
 
-/// Two runs of trend in training, rate 1/4, rows 0 and 2 counted, column 1 kept; its mean begins as 0.5.
+/// Two training runs of trend: rate 1/4, rows 0 and 2 counted, column 1 kept; its mean is initially
+/// 0.5.
 template <class T>
 void check_trend(tenon::Host& host) {
   tenon::Graph graph(host);
@@ -100,7 +101,8 @@ void check_trend(tenon::Host& host) {
   }
 }
 
-/// s[i] = x[i] + s[i - 1] / 2 by a kernel of another plugin; its derivative goes the other way.
+/// s[i] = x[i] + s[i - 1] / 2 by a kernel of another plugin; the derivative runs in the opposite
+/// direction.
 void check_cumulate(tenon::Host& host) {
   tenon::Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {4});
@@ -123,7 +125,8 @@ void check_others(tenon::Host& host) {
   check_near<float>(host.call("csr_times_dense", {matrix, x}), {10, 2.5, -7, 0});
 }
 
-/// loss = y^2, y = weight . trend(x), one example a step: the trainer's weights and what follow() says of them by hand.
+/// loss = y^2, y = weight . trend(x), one example per step: the trainer's weights, and the results
+/// of follow(), by hand.
 void check_training(tenon::Host& host) {
   tenon::Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {1, 2});
@@ -174,7 +177,8 @@ TEST_CASE("version 0.1.0: each operator of an old plugin computes and trains, in
 
 TEST_CASE("version 0.1.0: `check` passes old plugins") {
   NEEDS_OLD_PLUGINS();
-  // fully_connected is not among them: 0.1.0 found that with no_bias its backward leaves the gradient of a bias unwritten, which is so.
+  // Without fully_connected: 0.1.0 correctly found that its backward leaves the bias gradient
+  // unwritten with no_bias.
   for (const char* name : {"trend", "follow", "cumulate", "quadratic", "dropout", "csr_times_dense", "cosine", "test_add"}) {
     const auto result = run_tenon({"--plugins", kept_files, "--trust-writable", "check", kept_files / (name + std::string(".so"))});
     CAPTURE(result.out);
@@ -183,7 +187,7 @@ TEST_CASE("version 0.1.0: `check` passes old plugins") {
   }
 }
 
-TEST_CASE("version 0.1.0: an old manifest cannot tell weights, so what a graph leaves out becomes a variable, with a note") {
+TEST_CASE("version 0.1.0: old manifests do not mark weights, so unconnected inputs become variables, with a note") {
   NEEDS_OLD_PLUGINS();
   OldHost old;
   tenon::Graph graph(old.host);
@@ -214,7 +218,8 @@ TEST_CASE("version 0.1.0: a graph of many kinds of values gives the numbers that
                    "x=" + (kept_files / "features_x.npy").string(), "--input", "rate=" + (kept_files / "rate.npy").string()});
     INFO(result.err);
     CHECK(result.code == 0);
-    CHECK(sorted_lines(result.out) == sorted_lines(read_bytes(kept_files / "features.txt")));  // 0.1.0 sorted outputs by name
+    // 0.1.0 sorted outputs by name
+    CHECK(sorted_lines(result.out) == sorted_lines(read_bytes(kept_files / "features.txt")));
   }
   const auto shown = run_tenon({"--plugins", kept_files, "--trust-writable", "--json", "show", kept_files / "features.tenon"});
   CHECK(shown.code == 0);

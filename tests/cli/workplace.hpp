@@ -1,4 +1,4 @@
-// A folder with a few graphs and arrays in it, where tests run the program.
+// A folder with a few graphs and arrays, in which tests run the program.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,13 +13,13 @@ inline bool has(const std::string& text, const std::string& words) {
   return text.find(words) != std::string::npos;
 }
 
-/// Reads x, float32 [?, 4], and gives y; its last node must be called a.
+/// Reads x, float32 [?, 4], and returns y; its last node must be called a.
 inline std::string graph_json(std::string_view nodes, std::string_view dtype = "float32") {
   return std::string(R"({"tenon": 1, "inputs": {"x": {"dtype": ")") + std::string(dtype) + R"(", "shape": [-1, 4]}},)" + "\n \"nodes\": [" +
          std::string(nodes) + "],\n \"outputs\": {\"y\": \"a\"}}\n";
 }
 
-/// A .npy file as numpy's format describes it.
+/// Returns a .npy file in numpy's format.
 inline std::string npy_bytes(const std::string& descr, const std::string& shape, std::size_t data_bytes, bool fortran = false) {
   std::string header = "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';

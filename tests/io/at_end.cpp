@@ -8,7 +8,7 @@ namespace {
 int ended_with = -1;
 }  // namespace
 
-TEST_CASE("at end: a copy of the process that fork() made leaves its parent's connections alone") {
+TEST_CASE("at_end: functions do not run in a forked copy, which shares its parent's connections") {
   tenon::at_end([](std::int32_t status) { ended_with = status; });
   const auto child = fork();
   if (child == 0) {

@@ -24,7 +24,7 @@ static void save(const std::filesystem::path& path, std::string_view text) {
   file.commit();
 }
 
-TEST_CASE("a committed file holds what was written, and nothing lies beside it") {
+TEST_CASE("atomic file: a committed file has the written content, and no temporary file remains") {
   TemporaryFolder folder;
   AtomicFile file(folder / "x");
   file.write("head....");
@@ -39,7 +39,7 @@ TEST_CASE("a committed file holds what was written, and nothing lies beside it")
   CHECK(folder.names() == Names{"x"});
 }
 
-TEST_CASE("the old file stays until commit, and for good without one") {
+TEST_CASE("atomic file: the old file stays until commit, and for good without one") {
   TemporaryFolder folder;
   save(folder / "x", "old");
   {
@@ -54,7 +54,7 @@ TEST_CASE("the old file stays until commit, and for good without one") {
   CHECK(folder.names() == Names{"x"});
 }
 
-TEST_CASE("a commit that fails leaves nothing beside the target") {
+TEST_CASE("atomic file: a failed commit leaves no temporary file") {
   TemporaryFolder folder;
   {
     AtomicFile file(folder / "x");
@@ -67,7 +67,7 @@ TEST_CASE("a commit that fails leaves nothing beside the target") {
   CHECK(std::filesystem::is_directory(folder / "x"));
 }
 
-TEST_CASE("what a kill left of a file is removed by its next save, and nothing else is") {
+TEST_CASE("atomic file: the next save removes what a kill left behind, and nothing else") {
   TemporaryFolder folder;
   const Names others{"x.1-0.tmp.txt", "x.1-.tmp", "x.-0.tmp", "x.a1-0.tmp", "x.1-0-1.tmp", "x.tmp", "xy.1-0.tmp", "y.1-0.tmp"};
   for (const auto& name : others) write_bytes(folder / name, "somebody's");
@@ -88,7 +88,7 @@ TEST_CASE("what a kill left of a file is removed by its next save, and nothing e
   CHECK_FALSE(std::filesystem::exists(folder / "x.2-0.tmp"));
 }
 
-TEST_CASE("a file under construction is never taken for one that a kill left") {
+TEST_CASE("atomic file: a file under construction is not removed as a leftover") {
   TemporaryFolder folder;
   AtomicFile first(folder / "x");
   first.write("first");
@@ -98,7 +98,7 @@ TEST_CASE("a file under construction is never taken for one that a kill left") {
   CHECK(folder.names() == Names{"x"});
 }
 
-TEST_CASE("links are followed and modes kept") {
+TEST_CASE("atomic file: follows links and keeps modes") {
   TemporaryFolder folder;
   std::filesystem::create_directory(folder / "real");
   save(folder / "real/x", "old");
@@ -115,7 +115,7 @@ TEST_CASE("links are followed and modes kept") {
   CHECK(std::filesystem::status(folder / "fresh").permissions() == std::filesystem::perms(0640));
 }
 
-TEST_CASE("a name without a folder, and a name of greatest length") {
+TEST_CASE("atomic file: a name without a folder, and a name of maximum length") {
   TemporaryFolder folder;
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
@@ -125,7 +125,7 @@ TEST_CASE("a name without a folder, and a name of greatest length") {
   CHECK(folder.names() == Names{std::string(255, 'n'), "plain"});
 }
 
-TEST_CASE("what cannot be written is told apart, and stays as it is") {
+TEST_CASE("atomic file: explains why a path cannot be written, and leaves it unchanged") {
   TemporaryFolder folder;
   const std::string at = folder.path().string();
   write_bytes(folder / "file", "old");
@@ -162,7 +162,7 @@ TEST_CASE("what cannot be written is told apart, and stays as it is") {
   CHECK(read_bytes(folder / "protected") == "old");
 }
 
-// Runs `body` in a child process; its exit status, or -1 where a signal ended it.
+// Runs `body` in a child process. Returns its exit status, or -1 if a signal ended it.
 template <class Body>
 static int in_child(Body&& body) {
   const pid_t child = ::fork();
@@ -172,7 +172,7 @@ static int in_child(Body&& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST_CASE("a file that grows beyond the limit fails and leaves the old one") {
+TEST_CASE("atomic file: exceeding the file size limit fails and keeps the old file") {
   TemporaryFolder folder;
   save(folder / "x", "old");
   const auto limited = [](auto&& call) {
@@ -188,11 +188,11 @@ TEST_CASE("a file that grows beyond the limit fails and leaves the old one") {
   CHECK(folder.names() == Names{"x"});
 }
 
-TEST_CASE("a full disk fails and leaves the old file") {
+TEST_CASE("atomic file: a full disk fails and keeps the old file") {
   TemporaryFolder folder;
   enum { fine, no_small_disk, wrong };
   const int result = in_child([&]() -> int {
-    // A disk of 64 KiB that only this child sees.
+    // A disk of 64 KiB that only this child can see.
     if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) return no_small_disk;
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return no_small_disk;
     if (::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=64k") != 0) return no_small_disk;
@@ -209,7 +209,7 @@ TEST_CASE("a full disk fails and leaves the old file") {
   }
 }
 
-TEST_CASE("a killed process leaves the old file") {
+TEST_CASE("atomic file: a killed process leaves the old file") {
   TemporaryFolder folder;
   save(folder / "x", "old");
   const int result = in_child([&]() -> int {

@@ -1,4 +1,4 @@
-// What a child process can come to, and that nothing of it is left.
+// Outcomes of child processes, and their complete removal.
 #include "io/child.hpp"
 
 #include <doctest/doctest.h>
@@ -28,9 +28,9 @@ struct Ends {
   ~Ends() { close(to_read); }
 };
 
-/// `act` runs in the child with the end to write to, and need not return.
+/// `act` runs in the child with the write end of the pipe, and need not return.
 ChildOutcome watch(void (*act)(int report), int timeout_ms, bool& all_gone) {
-  Ends witness;  // its pipe ends when the last process that has it is gone
+  Ends witness;  // its pipe ends when the last process that holds it is gone
   Child child(
       [act](int report) {
         act(report);
@@ -54,11 +54,11 @@ void say(int report, const char* text) {
 
 }  // namespace
 
-TEST_CASE("children say a line, end, or take too long") {
+TEST_CASE("child: writes a line, ends, or exceeds the time limit") {
   struct Case {
     const char* what;
     void (*act)(int);
-    const char* line;  // null: none
+    const char* line;  // null for none
     int signal, exit_code;
     bool times_out;
   };
@@ -113,11 +113,12 @@ TEST_CASE("children say a line, end, or take too long") {
   }
 }
 
-TEST_CASE("a child's lines come one by one, and it lives until it ends or says nothing in time") {
+TEST_CASE("child: lines arrive one by one until it ends or exceeds the time limit") {
   const auto lines_then = [](void (*last)()) {
     return [last](int report) {
       std::string lines;
-      for (int i = 0; i < 1000; ++i) lines += "line " + std::to_string(i) + '\n';  // more than is read at once
+      // more than one read returns
+      for (int i = 0; i < 1000; ++i) lines += "line " + std::to_string(i) + '\n';
       say(report, lines.c_str());
       last();
     };
@@ -138,18 +139,18 @@ TEST_CASE("a child's lines come one by one, and it lives until it ends or says n
   }
 }
 
-TEST_CASE("a child that ends is seen at once") {
+TEST_CASE("child: its end is noticed at once") {
   const auto begin = std::chrono::steady_clock::now();
   bool all_gone = false;
   watch([](int) { raise(SIGABRT); }, 60000, all_gone);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
 }
 
-TEST_CASE("a program gets the descriptors that it is given, and all that it says is read") {
+TEST_CASE("child: a program gets exactly the passed descriptors, and all its output is read") {
   Ends input;
   REQUIRE(write(input.to_write, "from the input", 14) == 14);
   close(input.to_write);
-  // 0: the text. 1: the pipe. 2: nothing. 3: the text's pipe once more. No other is open.
+  // 0: the text. 1: the pipe. 2: nothing. 3: the text's pipe again. No others are open.
   const std::vector<std::string> arguments = {
       "sh", "-c",
       "cat; echo; readlink /proc/self/fd/2; for i in 3 4 5 6 7 8 9; do test -e /proc/$$/fd/$i && echo $i; done; "
@@ -162,14 +163,14 @@ TEST_CASE("a program gets the descriptors that it is given, and all that it says
   CHECK(WEXITSTATUS(*status) == 3);
 }
 
-TEST_CASE("a program that is not there") {
+TEST_CASE("child: a missing program") {
   const auto failure = failure_of([] { Child({"/no/program"}, {}, {"nothing to run", "make it"}); });
   CHECK(failure.message == "nothing to run: No such file or directory");
   CHECK(failure.hint == "make it");
   CHECK(failure.kind == 1);
 }
 
-TEST_CASE("a child that nobody watches ends with its object") {
+TEST_CASE("child: an unwatched child ends with its object") {
   Ends witness;
   {
     const Child child([](int) { wait_for_ever(); }, {"no child", ""});

@@ -7,7 +7,7 @@
 
 using tenon::counted;
 
-TEST_CASE("one of a thing is singular") {
+TEST_CASE("counted: singular and plural") {
   CHECK(counted(0, "step") == "0 steps");
   CHECK(counted(1, "step") == "1 step");
   CHECK(counted(UINT64_MAX, "byte") == "18446744073709551615 bytes");

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t piece = 64 << 10;
 std::byte* pieces = nullptr;
 
-/// Slowly, so that both threads fault before either goes on.
+/// Slow, so that both threads fault before either continues.
 void mend(int, siginfo_t* info, void*) {
   const timespec moment{0, 50'000'000};
   nanosleep(&moment, nullptr);
@@ -41,7 +41,7 @@ void mend(int, siginfo_t* info, void*) {
 
 }  // namespace
 
-TEST_CASE("two threads go on after faults at once, which a handler from before mends") {
+TEST_CASE("crash handler: two concurrent faults that an earlier handler repairs") {
   const pid_t child = fork();
   if (child == 0) fault_in_two_threads();
   int status = -1;

@@ -13,13 +13,13 @@
 
 using tenon::FileMemory;
 
-constexpr std::uint64_t never = UINT64_MAX, always = 0;  // mapped
+constexpr std::uint64_t never = UINT64_MAX, always = 0;  // thresholds for mapping
 
 static std::string text_of(const FileMemory& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
-TEST_CASE("a file's memory shows the file's bytes, read or mapped") {
+TEST_CASE("file memory: contains the file's bytes, read or mapped") {
   TemporaryFolder folder;
   for (const std::size_t size : {0, 1, 63, 4095, 4096, 4097, 1000000}) {
     CAPTURE(size);
@@ -36,7 +36,7 @@ TEST_CASE("a file's memory shows the file's bytes, read or mapped") {
   }
 }
 
-TEST_CASE("writing to a mapping changes neither the file nor another mapping") {
+TEST_CASE("file memory: writing to a mapping changes neither the file nor another mapping") {
   TemporaryFolder folder;
   write_bytes(folder / "x", "before");
   const auto first = FileMemory::open(folder / "x", always), second = FileMemory::open(folder / "x", always);
@@ -46,7 +46,7 @@ TEST_CASE("writing to a mapping changes neither the file nor another mapping") {
   CHECK(read_bytes(folder / "x") == "before");
 }
 
-TEST_CASE("a mapping outlives a file that is replaced or removed") {
+TEST_CASE("file memory: a mapping outlives a file that is replaced or removed") {
   TemporaryFolder folder;
   write_bytes(folder / "x", "old");
   const auto file = FileMemory::open(folder / "x", always);
@@ -58,7 +58,7 @@ TEST_CASE("a mapping outlives a file that is replaced or removed") {
   file->require_unchanged();
 }
 
-TEST_CASE("a process without standard input opens files all the same") {
+TEST_CASE("file memory: opens files in a process without standard input") {
   TemporaryFolder folder;
   write_bytes(folder / "x", "text");
   const int kept = ::dup(STDIN_FILENO);
@@ -73,7 +73,7 @@ TEST_CASE("a process without standard input opens files all the same") {
   CHECK(text == "text");
 }
 
-TEST_CASE("what cannot be mapped is told apart") {
+TEST_CASE("file memory: explains why a file cannot be opened") {
   TemporaryFolder folder;
   const std::string at = folder.path().string();
   write_bytes(folder / "file", "x");
@@ -108,7 +108,7 @@ TEST_CASE("what cannot be mapped is told apart") {
   }
 }
 
-TEST_CASE("what was read stays as it was; of what is mapped, each change is told") {
+TEST_CASE("file memory: read content does not change; each change of a mapped file is reported") {
   const std::string old(10000, 'o'), other(10000, 'n');
   const struct {
     const char* what;
@@ -144,24 +144,24 @@ TEST_CASE("what was read stays as it was; of what is mapped, each change is told
   }
 }
 
-TEST_CASE("a file that was written a moment ago is mapped when a write would get a new time") {
+TEST_CASE("file memory: a file written just now is mapped once a write would get a new timestamp") {
   const TemporaryFolder folder;
   for (int i = 0; i < 30; ++i) {
     write_bytes(folder / "x", "text");
     const auto file = FileMemory::open(folder / "x", always);
     struct timespec now {};
-    REQUIRE(::clock_gettime(CLOCK_REALTIME_COARSE, &now) == 0);  // which stamps files
+    REQUIRE(::clock_gettime(CLOCK_REALTIME_COARSE, &now) == 0);  // the clock for file timestamps
     struct stat status {};
     REQUIRE(::stat((folder / "x").c_str(), &status) == 0);
     CHECK((now.tv_sec != status.st_mtim.tv_sec || now.tv_nsec != status.st_mtim.tv_nsec));
   }
 }
 
-TEST_CASE("a descriptor that somebody else closed, and perhaps uses, is told") {
+TEST_CASE("file memory: reports a descriptor that other code closed and possibly reuses") {
   const TemporaryFolder folder;
   write_bytes(folder / "x", "text");
   write_bytes(folder / "y", "text");
-  const int next = ::dup(STDOUT_FILENO);  // the lowest one that is free
+  const int next = ::dup(STDOUT_FILENO);  // the lowest free number
   ::close(next);
   auto file = FileMemory::open(folder / "x", always);
   REQUIRE(::close(next) == 0);
@@ -171,13 +171,13 @@ TEST_CASE("a descriptor that somebody else closed, and perhaps uses, is told") {
   const auto other = tenon::OpenFile::for_reading(folder / "y");
   REQUIRE(other.descriptor() == next);
   CHECK(failure_of([&] { file->require_unchanged(); }).message == message);
-  const int kept = ::dup(next);  // which the mapping's end closes
+  const int kept = ::dup(next);  // closed at the end of the mapping
   file.reset();
   ::dup2(kept, next);
   ::close(kept);
 }
 
-TEST_CASE("the mapped file of an address is found as long as it is mapped") {
+TEST_CASE("file memory: finds the mapped file of an address as long as it is mapped") {
   const TemporaryFolder folder;
   write_bytes(folder / "x", std::string(5000, 'x'));
   CHECK_FALSE(FileMemory::any_mapped());
@@ -198,7 +198,7 @@ TEST_CASE("the mapped file of an address is found as long as it is mapped") {
   CHECK(FileMemory::at(begin) == nullptr);
 }
 
-TEST_CASE("mappings that come and go are found from many threads") {
+TEST_CASE("file memory: concurrent lookups while mappings come and go") {
   const TemporaryFolder folder;
   write_bytes(folder / "x", std::string(5000, 'x'));
   std::atomic<int> wrong = 0;

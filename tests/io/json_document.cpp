@@ -33,7 +33,7 @@ std::string written(Number value) {
 
 }  // namespace
 
-TEST_CASE("texts that are not JSON, with line and column") {
+TEST_CASE("json: errors have line and column") {
   const struct {
     const char *text, *error;
   } cases[] = {
@@ -53,7 +53,7 @@ TEST_CASE("texts that are not JSON, with line and column") {
   CHECK(error_of(std::string(100000, '[')) == "g.json:1:65: nested deeper than 64 lists and objects");
 }
 
-TEST_CASE("every value knows where it begins") {
+TEST_CASE("json: every value has its offset") {
   const std::string text = R"({"tab\\": ["q\"uote", -1.5e3,
   true, null , 12,false, {}, [ 7 ]]})";
   const auto document = parse_json(text, "g.json");
@@ -66,7 +66,7 @@ TEST_CASE("every value knows where it begins") {
   CHECK(places == "g.json:1:2 g.json:1:11 1:12 1:23 2:3 2:9 2:16 2:19 2:26 2:30");
 }
 
-TEST_CASE("a field of the wrong kind") {
+TEST_CASE("json: a field of the wrong kind") {
   const auto document = parse_json(R"({"a": 1, "b": [1.5, "x"], "shape": {}})", "g.json");
   const JsonField root(document);
   const auto message = [&](auto&& call) { return failure_of(call).message; };
@@ -82,7 +82,7 @@ TEST_CASE("a field of the wrong kind") {
   CHECK(unknown.hint == "did you mean shapes?");
 }
 
-TEST_CASE("doubles come back bit by bit") {
+TEST_CASE("json: doubles round-trip exactly") {
   for (const double value :
        {0.0, -0.0, 1.0, 0.1, -2.5, 1e300, 5e-324, 1.7976931348623157e308, 9007199254740993.0, 1e22, 123456789.125, HUGE_VAL, -HUGE_VAL,
         std::bit_cast<double>(0x7ff8000000000000), std::bit_cast<double>(0xfff8000000000000), std::bit_cast<double>(0x7ff8dead0000beef)})
@@ -102,7 +102,7 @@ TEST_CASE("doubles come back bit by bit") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("floats come back through a double") {
+TEST_CASE("json: floats round-trip through a double") {
   CHECK(written(0.1F) == "0.1");
   std::mt19937 random(1);
   int wrong = 0;
@@ -113,7 +113,7 @@ TEST_CASE("floats come back through a double") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("numbers as people write them") {
+TEST_CASE("json: numbers in any notation") {
   CHECK(read_back("-0") == 0);
   CHECK(std::signbit(read_back("-0")));
   CHECK(read_back("18446744073709551615") == 18446744073709551615.0);
@@ -125,7 +125,7 @@ TEST_CASE("numbers as people write them") {
   CHECK(failure_of([&] { list[2].integer("it"); }).message == "g.json:1:45: it is a number but must be a 64-bit integer");
 }
 
-TEST_CASE("texts keep every character") {
+TEST_CASE("json: strings keep every character") {
   for (const std::string& text : {std::string("plain"), std::string("q\"\\/ü€𝄞\n\t\r\x01\x7f"), std::string("a\0b", 3), std::string()}) {
     std::string json;
     append_json_text(json, text);
@@ -134,7 +134,7 @@ TEST_CASE("texts keep every character") {
   }
 }
 
-TEST_CASE("texts have escapes for what would drive a terminal or turn text around") {
+TEST_CASE("json: strings escape terminal control and bidirectional characters") {
   const std::string text = "\x1b[2J\x7f\u0080\u009f\u00a0\u202a\u202e\u2066\u2069\u2070ü€";
   std::string json;
   append_json_text(json, text);

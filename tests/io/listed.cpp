@@ -7,7 +7,7 @@
 
 using tenon::listed;
 
-TEST_CASE("listed: names for a message, of which there may be any number") {
+TEST_CASE("listed: any number of names for a message") {
   CHECK(listed(std::vector<std::string>{}) == "none");
   CHECK(listed(std::vector<const char*>{"x"}) == "x");
   CHECK(listed(std::vector<std::string>{"x", "y"}) == "x, y");

@@ -23,7 +23,7 @@ int sum(const FileMemory& file) {
   return sum;
 }
 
-/// How a child ends that does this: the signal, or 256 and more for an exit.
+/// Runs `work` in a child and returns how it ends: the signal, or 256 plus the exit code.
 template <class Work>
 int end_of(Work&& work) {
   const auto child = ::fork();
@@ -36,7 +36,7 @@ int end_of(Work&& work) {
   return WIFSIGNALED(status) ? WTERMSIG(status) : 256 + WEXITSTATUS(status);
 }
 
-/// Bytes behind the end of a file, mapped by nobody who told us.
+/// Bytes past the end of a file, in a mapping that is not ours.
 const volatile char* foreign_lost_page(const std::filesystem::path& path) {
   const auto file = tenon::OpenFile::for_reading(path);
   return static_cast<const volatile char*>(::mmap(nullptr, 1000 * page, PROT_READ, MAP_PRIVATE, file.descriptor(), 0)) + 999 * page;
@@ -44,8 +44,8 @@ const volatile char* foreign_lost_page(const std::filesystem::path& path) {
 
 }  // namespace
 
-// Before the cases that install the guard, for it is installed once.
-TEST_CASE("SIGBUS from elsewhere does what it did before") {
+// Must run before the cases that install the guard, because it is installed once per process.
+TEST_CASE("mapping guard: SIGBUS from elsewhere has its previous effect") {
   const TemporaryFolder folder;
   write_bytes(folder / "x", "x");
   const auto lost = foreign_lost_page(folder / "x");
@@ -78,23 +78,23 @@ TEST_CASE("SIGBUS from elsewhere does what it did before") {
   CHECK(handled_before(detailed, SA_SIGINFO, send) == 258);
 }
 
-TEST_CASE("pages that are gone are zeros, and the file is told") {
+TEST_CASE("mapping guard: lost pages become zeros, and the file is reported") {
   tenon::install_mapping_guard();
   const TemporaryFolder folder;
   write_bytes(folder / "x", std::string(100 * page, '\1'));
   const auto file = FileMemory::open(folder / "x", 0), other = FileMemory::open(folder / "x", 0);
-  other->data()[50 * page] = std::byte{9};  // a page of its own goes, too
+  other->data()[50 * page] = std::byte{9};  // private pages are lost, too
   std::filesystem::resize_file(folder / "x", 10 * page + 100);
   CHECK(sum(*file) == 10 * page + 100);
   CHECK(sum(*other) == 10 * page + 100);
   const auto message = (folder / "x").string() + " was truncated while it was in use: it had 409600 bytes and has 41060";
   CHECK(failure_of([&] { file->require_unchanged(); }).message == message);
   CHECK(failure_of([&] { other->require_unchanged(); }).message == message);
-  file->data()[99 * page] = std::byte{1};  // may be written, as before
+  file->data()[99 * page] = std::byte{1};  // still writable
   CHECK(sum(*file) == 10 * page + 101);
 }
 
-TEST_CASE("pages that were gone for a moment are told, too") {
+TEST_CASE("mapping guard: pages that were lost temporarily are also reported") {
   tenon::install_mapping_guard();
   const TemporaryFolder folder;
   write_bytes(folder / "x", std::string(4 * page, '\1'));
@@ -109,7 +109,7 @@ TEST_CASE("pages that were gone for a moment are told, too") {
   FileMemory::open(folder / "x", 0)->require_unchanged();
 }
 
-TEST_CASE("many threads meet lost pages at once") {
+TEST_CASE("mapping guard: many threads access lost pages at once") {
   tenon::install_mapping_guard();
   const TemporaryFolder folder;
   write_bytes(folder / "x", std::string(200 * page, '\1'));

@@ -8,7 +8,7 @@ using namespace tenon;
 
 namespace {
 
-/// By Unicode's definition: encode every scalar value, and nothing else is well-formed.
+/// Unicode's definition: only encodings of scalar values are well-formed.
 std::string encode(std::uint32_t point) {
   const auto byte = [](std::uint32_t value) { return static_cast<char>(value); };
   if (point < 0x80) return {byte(point)};
@@ -19,7 +19,7 @@ std::string encode(std::uint32_t point) {
 
 }  // namespace
 
-TEST_CASE("every scalar value is UTF-8, surrogates and what follows U+10FFFF are not") {
+TEST_CASE("utf8: every scalar value is valid; surrogates and values above U+10FFFF are not") {
   std::uint32_t wrong = 0;
   for (std::uint32_t point = 0; point < 0x120000; ++point) {
     const bool scalar = point < 0x110000 && (point < 0xd800 || point > 0xdfff);
@@ -28,13 +28,14 @@ TEST_CASE("every scalar value is UTF-8, surrogates and what follows U+10FFFF are
   CHECK(wrong == 0);
 }
 
-TEST_CASE("sequences of up to three bytes are UTF-8 exactly where they are encodings") {
+TEST_CASE("utf8: sequences of up to three bytes are valid exactly if they are encodings") {
   std::uint32_t wrong = 0;
-  for (std::uint32_t bits = 0; bits < 0x1000000; bits += 7) {  // 7: every combination of the bytes' upper parts is met, in a second
+  // a step of 7 covers every combination of the bytes' upper bits within a second
+  for (std::uint32_t bits = 0; bits < 0x1000000; bits += 7) {
     const std::string text = {static_cast<char>(bits >> 16), static_cast<char>(bits >> 8), static_cast<char>(bits)};
     const auto at = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
     std::string copy;
-    for (std::size_t i = 0; i < text.size();) {  // decodes without a look at validity, and encodes again
+    for (std::size_t i = 0; i < text.size();) {  // decodes without validation, and encodes again
       const auto length = at(i) < 0x80 ? 1U : at(i) < 0xe0 ? 2U : 3U;
       if (i + length > text.size()) break;
       const auto point = length == 1   ? at(i)
@@ -49,7 +50,7 @@ TEST_CASE("sequences of up to three bytes are UTF-8 exactly where they are encod
   CHECK(wrong == 0);
 }
 
-TEST_CASE("texts that are not UTF-8, at every place of a longer one") {
+TEST_CASE("utf8: invalid sequences at every position of a longer text") {
   const std::string bad[] = {"\x80",         "\xc0\x80",         "\xc1\xbf",         "\xe0\x9f\xbf",
                              "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
                              "\xff",         "\xe2\x82",         "\xf0\x9f\x92",     "\xc3"};
@@ -62,7 +63,7 @@ TEST_CASE("texts that are not UTF-8, at every place of a longer one") {
   CHECK(is_utf8(std::string(1000, 'a') + "ü€𝄞"));
 }
 
-TEST_CASE("names and how texts are shown") {
+TEST_CASE("utf8: names and printable texts") {
   CHECK(is_name("größe"));
   CHECK_FALSE(is_name(""));
   CHECK_FALSE(is_name("a\nb"));

@@ -1,4 +1,5 @@
-// Isolated plugins of several files: libraries that one brings along, and kernels that lie elsewhere than their operator.
+// Isolated plugins with several files: bundled libraries, and kernels in other plugins than their
+// operator.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ PluginOptions isolating(const PluginFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("a worker that is started again runs the libraries that the first one ran, whatever became of their files") {
+TEST_CASE("isolate: a restarted worker runs the same libraries as the first one, even if their files have changed") {
   const PluginFolder folder;
   folder.put("beside/libbeside", "libbeside.so");
   const auto below = folder.put("beside/libbelow", "libbelow.so");
@@ -54,7 +55,7 @@ TEST_CASE("a worker that is started again runs the libraries that the first one 
   CHECK(open_files() == files_before);
 }
 
-TEST_CASE("a worker's loader may read the sound libraries that absolute run paths name, and no other file there") {
+TEST_CASE("isolate: a worker's loader may read valid libraries in absolute run paths, and no other file there") {
   const PluginFolder folder;
   auto options = isolating(folder);
   options.isolation.all = true;
@@ -88,7 +89,7 @@ TEST_CASE("a worker's loader may read the sound libraries that absolute run path
   CHECK(load(moved) == 1);
 }
 
-TEST_CASE("an operator runs in the process that its kernel is isolated in, wherever the rest of it is") {
+TEST_CASE("isolate: an operator runs in the process in which its kernel is isolated, wherever its other parts run") {
   const PluginFolder folder;
   folder.put("split_operator");
   folder.put("split_kernel");

@@ -1,4 +1,5 @@
-// Operators that are graphs of others: their forward(Compose&) in a worker, the nodes inside wherever they run, and a kernel that wins.
+// Composed operators: forward(Compose&) in a worker, inner nodes anywhere, and kernels that replace
+// the composition.
 #include <doctest/doctest.h>
 
 #include <tenon/host/session.hpp>
@@ -23,7 +24,7 @@ struct GatedHost : IsolatedHost {
   explicit GatedHost(bool isolate) : IsolatedHost("plugins", isolate) { host.add_plugins(built("tests/examples/swiglu.so")); }
 };
 
-/// The output, the gradients of all inputs, and the output of an eager call.
+/// Returns the output, the gradients of all inputs, and the output of an eager call.
 std::vector<std::vector<float>> results(Host& host) {
   Graph graph(host);
   const std::vector<Value> inputs = {graph.variable("x", numbered(2, 3)), graph.variable("a", numbered(3, 4)),
@@ -41,16 +42,16 @@ std::vector<std::vector<float>> results(Host& host) {
 
 }  // namespace
 
-TEST_CASE("a composed operator of an isolated plugin gives the same bits") {
+TEST_CASE("isolate: a composed operator of an isolated plugin gives bit-identical results") {
   GatedHost here(false), isolated(true);
   const auto wanted = results(here.host);
   REQUIRE(wanted.size() == 6);
-  CHECK(wanted[4] == wanted[5]);  // the graph's output, and the call's
+  CHECK(wanted[4] == wanted[5]);  // the graph's output and the eager call's
   CHECK(wanted[4].front() != wanted[4].back());
   CHECK(results(isolated.host) == wanted);
 }
 
-TEST_CASE("a kernel of another plugin takes a composed operator's place, and its graph differentiates") {
+TEST_CASE("isolate: a kernel of another plugin replaces a composed operator, and its graph provides gradients") {
   for (const bool isolate : {false, true}) {
     GatedHost with(isolate);
     with.host.add_plugins(built("faults/kernel_of_swiglu.so"));
@@ -61,7 +62,7 @@ TEST_CASE("a kernel of another plugin takes a composed operator's place, and its
     CHECK(elements_of(Session(graph).run({}).at("y")) == std::vector<float>(6, 42));
     CHECK(elements_of(with.host.call("swiglu", {numbered(2, 3), numbered(3, 4), numbered(3, 4), numbered(4, 3)}, {{"hidden", 4}})) ==
           std::vector<float>(6, 42));
-    // A graph with a gradient runs on the nodes inside: the kernel has no backward.
+    // A graph with a gradient runs the inner nodes, because the kernel has no backward.
     graph.output("dx", graph.gradient(y, {x})[0]);
     CHECK(elements_of(Session(graph).run({}).at("y")) != std::vector<float>(6, 42));
   }

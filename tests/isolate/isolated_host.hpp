@@ -6,7 +6,8 @@
 #include "temporary_folder.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;  // its memory cannot be limited, and it handles signals itself
+// sanitizers do not allow memory limits and handle signals themselves
+inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
@@ -33,7 +34,7 @@ struct IsolatedHost {
   }
 };
 
-/// With a plugin that does what it is told.
+/// With a plugin whose behaviour the test selects.
 struct MisbehavingHost : IsolatedHost {
   explicit MisbehavingHost(tenon::Isolation limits = {}) : IsolatedHost("faults/misbehaves.so", true, std::move(limits)) {}
   tenon::Tensor call(const std::string& what, const std::string& where = "forward") {

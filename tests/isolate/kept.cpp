@@ -1,4 +1,4 @@
-// What workers leave out: memory that kernels keep of constants.
+// Packed constants, which workers do not have.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 
 using namespace tenon;
 
-TEST_CASE("a kernel that keeps its weight's transpose does without in a worker, which the plan says, with the same bits") {
+TEST_CASE("isolate: a kernel that packs its weight runs without that in a worker, with a note in the plan and bit-identical results") {
   std::vector<Tensor> results;
   for (const bool isolate : {false, true}) {
     CAPTURE(isolate);
@@ -29,7 +29,7 @@ TEST_CASE("a kernel that keeps its weight's transpose does without in a worker, 
   CHECK(same_bits(results[0], results[1]));
 }
 
-TEST_CASE("a kernel that tells its algorithm tells none from a worker, without an error") {
+TEST_CASE("isolate: a kernel that reports its algorithm reports none from a worker, without an error") {
   for (const bool isolate : {false, true}) {
     CAPTURE(isolate);
     IsolatedHost each("plugins", isolate);

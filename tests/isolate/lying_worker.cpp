@@ -84,7 +84,7 @@ class Liar {
     std::memcpy(blocks_.at(control_->request.reply.block), &record, sizeof record);
     control_->report.bytes = sizeof record;
   }
-  /// With so many zeros behind it.
+  /// Appends this many zeros.
   template <class T>
   const Resume& ask(Operation operation, const T& record, std::uint64_t zeros = 0) {
     send(record);
@@ -95,7 +95,7 @@ class Liar {
     return control_->resume;
   }
 
-  /// Whether the turn is the host's already.
+  /// Returns whether the turn has already been passed to the host.
   bool lie() {
     auto& report = control_->report;
     if (lie_ == "a turn that there is not") return give(static_cast<Turn>(99)), true;
@@ -113,7 +113,7 @@ class Liar {
     if (lie_ == "no dense output") fail_as(ask(Operation::allocate, DenseCallback{4000000000, -5, {}}));
     if (lie_ == "nodes without end")
       while (report.status == 0) fail_as(ask(Operation::gradient_add, GradientCallback{0, 0, 0, 65536, 0, 0, 0}, 65536));
-    if (lie_ == "an output twice") {  // the second one is more than there is, and not missed
+    if (lie_ == "an output twice") {  // the second one is too large, which must be noticed
       ask(Operation::allocate_sparse, SparseCallback{0, 0, 2});
       ask(Operation::allocate_sparse, SparseCallback{0, 0, std::int64_t{1} << 47});
     }
@@ -122,7 +122,7 @@ class Liar {
       report.error_kind = 77;
       std::memset(report.text, 'x', sizeof report.text);
     }
-    if (lie_.starts_with("output "))  // `output 9`, `output 0`: to allocate
+    if (lie_.starts_with("output "))  // `output 9`, `output 0`: the output to allocate
       fail_as(ask(Operation::allocate_sparse, SparseCallback{static_cast<std::uint32_t>(lie_[7] - '0'), 0, INT64_MAX}));
     return false;
   }
@@ -142,7 +142,7 @@ class Liar {
   std::map<std::uint64_t, std::byte*> blocks_;
 };
 
-/// Before main() begins, which would run the tests: a worker without a lie ends.
+/// Runs before main(), which would run the tests; a worker without a lie ends.
 const bool started = [] {
   if (std::string_view(program_invocation_name) != LyingWorker::program) return false;
   const char* lie = std::getenv(LyingWorker::variable);

@@ -1,4 +1,4 @@
-// A worker that does not keep to the protocol: this test's program itself, when it is started as one.
+// A worker that violates the protocol: the test program itself, started as a worker.
 #pragma once
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "isolate/isolated_plugin.hpp"
 
-/// While this lives, workers of plugin() tell that lie.
+/// During its lifetime, workers of plugin() tell that lie.
 class LyingWorker {
  public:
   static constexpr const char *variable = "TENON_TEST_LIE", *program = "/proc/self/exe";

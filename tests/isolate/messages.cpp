@@ -36,7 +36,7 @@ std::vector<std::byte> sample() {
 
 }  // namespace
 
-TEST_CASE("attributes come out of a message as they went in") {
+TEST_CASE("messages: attributes round-trip") {
   const auto bytes = sample();
   Reader reader(bytes);
   const OwnedAttributes read(reader, 6);
@@ -52,7 +52,7 @@ TEST_CASE("attributes come out of a message as they went in") {
   CHECK(tenon::same_bits(tensor, tenon::Tensor::from<float>({0.5F, -0.0F, 3, 4, 5, 6}, {2, 3})));
 }
 
-TEST_CASE("a tensor in a message that is not dense, or not of the CPU, is refused by the other side") {
+TEST_CASE("messages: the receiver refuses a tensor that is not dense or not on the CPU") {
   const float elements[] = {1, 2};
   std::int64_t dims[] = {2}, strides[] = {1};
   const auto message = [&](auto&& change) {
@@ -87,7 +87,7 @@ TEST_CASE("a tensor in a message that is not dense, or not of the CPU, is refuse
   refused(message([](auto& tensor) { tensor.dense.ndim = -1; }));
 }
 
-TEST_CASE("a message that is cut off anywhere is refused") {
+TEST_CASE("messages: a truncated message is refused") {
   const auto bytes = sample();
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     const std::vector<std::byte> cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length));
@@ -96,7 +96,7 @@ TEST_CASE("a message that is cut off anywhere is refused") {
   }
 }
 
-TEST_CASE("every word of a message may be any number") {
+TEST_CASE("messages: every word of a message may have any value") {
   const auto bytes = sample();
   for (std::size_t place = 0; place + 4 <= bytes.size(); place += 4)
     for (const std::uint32_t word : {0u, 1u, 7u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
@@ -111,7 +111,7 @@ TEST_CASE("every word of a message may be any number") {
     }
 }
 
-TEST_CASE("a message that is longer than what is taken from it is refused") {
+TEST_CASE("messages: trailing bytes are refused") {
   const auto bytes = sample();
   Reader reader(bytes);
   CHECK_THROWS_AS(reader.expect_end(), ProtocolError);

@@ -36,25 +36,25 @@ bool mapped_here(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("an isolated plugin is never loaded into the host's process") {
+TEST_CASE("isolate: an isolated plugin is never loaded into the host's process") {
   MisbehavingHost isolated;
   CHECK(numbers(isolated.call("")) == doubled);
   CHECK_FALSE(mapped_here("misbehaves"));
   CHECK(isolated.host.catalog().files()[0].status == tenon::PluginStatus::loaded);
 
-  IsolatedHost other("faults/counts_instances.so", false);  // the oracle can tell
+  IsolatedHost other("faults/counts_instances.so", false);  // shows that the test can detect it
   other.host.call("counts_instances", {Tensor::from({1.0f}, {1})});
   CHECK(mapped_here("counts_instances"));
 }
 
-TEST_CASE("a worker gets nothing of the environment but what libraries read") {
+TEST_CASE("isolate: a worker gets only environment variables that libraries read") {
   setenv("SECRET_TOKEN", "hunter2", 1);
   MisbehavingHost isolated;
   CHECK(numbers(isolated.call("reads the environment")) == doubled);
   unsetenv("SECRET_TOKEN");
 }
 
-TEST_CASE("how a worker ends is a failure of the call, and the next call works") {
+TEST_CASE("isolate: the end of a worker is a failure of the call, and the next call works") {
   MisbehavingHost isolated;
   const struct {
     std::string what, ending;
@@ -80,14 +80,14 @@ TEST_CASE("how a worker ends is a failure of the call, and the next call works")
     }
 }
 
-TEST_CASE("a crash is told with places in the plugin") {
+TEST_CASE("isolate: a crash is reported with code locations in the plugin") {
   MisbehavingHost isolated;
   const auto failure = failure_of([&] { isolated.call("segv"); });
   CHECK(failure.message.find("; backtrace: misbehaves.so+0x") != std::string::npos);
   CHECK(failure.message.find("tenon-worker") == std::string::npos);
 }
 
-TEST_CASE("a destructor that crashes or ends the worker harms nobody") {
+TEST_CASE("isolate: a destructor that crashes or ends the worker does no harm") {
   MisbehavingHost isolated;
   for (const std::string what : {"segv", "exit", "abort"}) {
     {
@@ -100,7 +100,7 @@ TEST_CASE("a destructor that crashes or ends the worker harms nobody") {
   }
 }
 
-TEST_CASE("a call that takes longer than it may fails, and its worker is ended") {
+TEST_CASE("isolate: a call that exceeds the time limit fails, and its worker is ended") {
   tenon::Isolation limits;
   limits.call_seconds = 0.3;
   MisbehavingHost isolated(limits);
@@ -112,7 +112,7 @@ TEST_CASE("a call that takes longer than it may fails, and its worker is ended")
   }
 }
 
-TEST_CASE("a worker that takes more memory than it may fails alone") {
+TEST_CASE("isolate: a worker that exceeds the memory limit fails without affecting others") {
   if (sanitized) return;
   tenon::Isolation limits;
   limits.memory = 256 << 20;
@@ -125,7 +125,7 @@ TEST_CASE("a worker that takes more memory than it may fails alone") {
         }).message.starts_with("[misbehaves] its tensors need 320.0 MiB, but the limit for isolated operators is 256.0 MiB"));
 }
 
-TEST_CASE("the system refuses a worker files, connections, processes and signals to others") {
+TEST_CASE("isolate: the system refuses a worker's files, connections, processes and signals to others") {
   MisbehavingHost isolated;
   const struct {
     std::string what;
@@ -154,13 +154,13 @@ TEST_CASE("the system refuses a worker files, connections, processes and signals
   }
 }
 
-TEST_CASE("a worker that closes its descriptors goes on, or is started again") {
+TEST_CASE("isolate: a worker that closes its descriptors continues, or is restarted") {
   MisbehavingHost isolated;
   CHECK(numbers(isolated.call("closes")) == doubled);
   CHECK(numbers(isolated.call("")) == doubled);
 }
 
-TEST_CASE("a kernel cannot write to its inputs") {
+TEST_CASE("isolate: a kernel cannot write to its inputs") {
   MisbehavingHost isolated;
   const auto x = Tensor::from({1.0f, 2.0f, 3.0f}, {3});
   const auto failure = failure_of([&] { isolated.host.call("misbehaves", {x}, {{"what", "writes input"}}); });
@@ -168,7 +168,7 @@ TEST_CASE("a kernel cannot write to its inputs") {
   CHECK(numbers(x) == std::vector<float>{1, 2, 3});
 }
 
-TEST_CASE("a kernel cannot write to large inputs, which are shared, not even to what its own plugin wrote") {
+TEST_CASE("isolate: a kernel cannot write to large shared inputs, not even to what its own plugin wrote") {
   MisbehavingHost isolated;
   tenon::Graph graph(isolated.host);
   const auto x = graph.input("x", tenon::f32, {100'000});
@@ -185,7 +185,7 @@ TEST_CASE("a kernel cannot write to large inputs, which are shared, not even to 
   for (int run = 0; run < 2; ++run) CHECK(numbers(session.run(inputs, only).at("z")) == std::vector<float>(100'000, 4.0f));
 }
 
-TEST_CASE("what a kernel wrote before it crashed is not seen") {
+TEST_CASE("isolate: writes of a kernel that crashed are discarded") {
   MisbehavingHost isolated;
   auto call = isolated.host.prepare("misbehaves", {tenon::Argument{.name = {}, .dtype = tenon::f32, .shape = {3}}},
                                     {{"what", "writes and crashes"}});
@@ -195,7 +195,7 @@ TEST_CASE("what a kernel wrote before it crashed is not seen") {
   CHECK(numbers(outputs[0]) == std::vector<float>{-1, -2, -3});
 }
 
-TEST_CASE("a crash in backward is named, and the same prepared call goes on in a new worker") {
+TEST_CASE("isolate: a crash in backward is reported, and the same prepared call continues in a new worker") {
   MisbehavingHost isolated;
   const std::vector<Tensor> inputs = {Tensor::from({1.0f, 2.0f, 3.0f}, {3})};
   auto call = isolated.host.prepare("misbehaves", {tenon::Argument::like(inputs[0])}, {{"what", "segv"}, {"where", "backward"}});
@@ -205,7 +205,7 @@ TEST_CASE("a crash in backward is named, and the same prepared call goes on in a
   CHECK(numbers(call(inputs)) == doubled);
 }
 
-TEST_CASE("a session whose node crashed runs again") {
+TEST_CASE("isolate: a session whose node crashed runs again") {
   MisbehavingHost isolated;
   tenon::Graph graph(isolated.host);
   const auto x = graph.input("x", tenon::f32, {3});
@@ -221,7 +221,7 @@ TEST_CASE("a session whose node crashed runs again") {
   CHECK(numbers(session.run(inputs, sound).at("z")) == doubled);
 }
 
-TEST_CASE("plugins that end their worker when they are loaded are quarantined") {
+TEST_CASE("isolate: plugins that end their worker while being loaded are quarantined") {
   for (const std::string name : {"crash_at_load", "exit_at_load"}) {
     IsolatedHost isolated("faults/" + name + ".so");
     const auto op = isolated.host.catalog().files()[0].operators.at(0);

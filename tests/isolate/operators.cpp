@@ -16,14 +16,14 @@ using tenon::Tensor;
 
 namespace {
 
-/// All the bits of a tensor, with its shape and storage.
+/// Returns all bits of a tensor, with its shape and storage.
 std::string bits(const Tensor& tensor) {
   const auto dense = tensor.storage() == tenon::Storage::dense ? tensor : tensor.stored_values();
   const auto whole = dense.make_contiguous();
   return tensor.to_string() + std::string(static_cast<const char*>(whole.data()), static_cast<std::size_t>(whole.bytes()));
 }
 
-/// What `work` gives on a host with the bundled plugins, here and in workers.
+/// Returns the results of `work` on hosts with the bundled plugins, in this process and in workers.
 template <class Work>
 void same_in_workers(const Work& work) {
   std::vector<std::string> results;
@@ -53,8 +53,8 @@ const char* const network = R"({"tenon": 1,
 
 }  // namespace
 
-// fc1's weight is large enough to be shared and not copied.
-TEST_CASE("training in workers gives the same bytes: states, random numbers, gradients, optimizers") {
+// fc1's weight is large enough to be shared instead of copied.
+TEST_CASE("isolate: training in workers gives the same bytes, with states, random numbers, gradients and optimizers") {
   TemporaryFolder folder;
   write_bytes(folder / "net.json", network);
   const tenon::NamedTensors data = {{"image", tenon::rows(tenon::load_array(TENON_TEST_DATA "/digits_images.npy"), 0, 96)},
@@ -80,7 +80,7 @@ TEST_CASE("training in workers gives the same bytes: states, random numbers, gra
   }
 }
 
-TEST_CASE("large values between nodes here and in workers have the same bits in every run, for every shape") {
+TEST_CASE("isolate: large values between nodes in this process and in workers are bit-identical in every run, for every shape") {
   std::vector<std::string> results;
   for (const std::string isolated : {"", "tenon_elementwise", "tenon_linalg", "tenon_reduce", "all"}) {
     CAPTURE(isolated);
@@ -105,7 +105,7 @@ TEST_CASE("large values between nodes here and in workers have the same bits in 
   }
 }
 
-TEST_CASE("in place, a worker writes over what it wrote where it lies, and this process over what is its own") {
+TEST_CASE("isolate: in-place outputs overwrite only memory that the same process wrote") {
   const auto in_place_of = [](const std::vector<std::string>& isolated) {
     tenon::Isolation isolation;
     isolation.plugins = isolated;
@@ -123,12 +123,12 @@ TEST_CASE("in place, a worker writes over what it wrote where it lies, and this 
   };
   CHECK(in_place_of({}) == "squared product; negated squared; ");
   CHECK(in_place_of({"tenon_linalg"}) == "negated squared; ");
-  CHECK(in_place_of({"tenon_elementwise"}).empty());  // the sum here reads a copy
+  CHECK(in_place_of({"tenon_elementwise"}).empty());  // the sum in this process reads a copy
   CHECK(in_place_of({"tenon_elementwise", "tenon_reduce"}) == "negated squared; ");
   CHECK(in_place_of({"tenon_elementwise", "tenon_linalg", "tenon_reduce"}) == "negated squared; ");
 }
 
-TEST_CASE("a worker writes where it lies what nobody in this process reads but elementwise operators") {
+TEST_CASE("isolate: a worker writes in place only what elementwise operators read in this process") {
   const auto memory_of = [](const std::vector<std::string>& isolated, std::int64_t size) {
     tenon::Isolation isolation;
     isolation.plugins = isolated;
@@ -152,10 +152,11 @@ TEST_CASE("a worker writes where it lies what nobody in this process reads but e
   CHECK(memory_of({"tenon_elementwise"}, 200) == "product: cpu; squared: cpu of tenon_elementwise.so; rounded: cpu; twice: cpu; ");
   CHECK(memory_of({"tenon_elementwise", "tenon_reduce"}, 200) ==
         "product: cpu; squared: cpu of tenon_elementwise.so; rounded: cpu; twice: cpu of tenon_elementwise.so; ");
-  CHECK(memory_of({"tenon_linalg", "tenon_elementwise", "tenon_reduce"}, 100) == all_here);  // small: copied
+  // small values are copied
+  CHECK(memory_of({"tenon_linalg", "tenon_elementwise", "tenon_reduce"}, 100) == all_here);
 }
 
-TEST_CASE("a worker learns of the memory of many sessions, and that it is gone") {
+TEST_CASE("isolate: a worker is informed about the memory of many sessions, and when it is released") {
   tenon::Isolation limits;
   limits.call_seconds = 10;  // a worker that misses a notice waits for it
   IsolatedHost isolated("plugins", true, limits);
@@ -172,7 +173,7 @@ TEST_CASE("a worker learns of the memory of many sessions, and that it is gone")
   }
 }
 
-TEST_CASE("eager calls in workers give the same bits: sparse storages, strided inputs, several outputs, workspaces") {
+TEST_CASE("isolate: eager calls are bit-identical in workers, with sparse storages, strided inputs, several outputs and workspaces") {
   const auto dense = tenon::random_normal(tenon::f32, {6, 8}, 7);
   const auto sparse = tenon::cast_storage(tenon::Tensor::from({0.0f, 5.0f, 0.0f, 0.0f, -7.0f, 0.0f}, {2, 3}), tenon::Storage::csr);
   const auto weight = tenon::random_normal(tenon::f32, {3, 4}, 8);
@@ -190,7 +191,7 @@ TEST_CASE("eager calls in workers give the same bits: sparse storages, strided i
   });
 }
 
-TEST_CASE("symbolic gradients, in-place outputs and row_sparse gradients in workers give the same bits") {
+TEST_CASE("isolate: symbolic gradients, in-place outputs and row_sparse gradients are bit-identical in workers") {
   same_in_workers([&](tenon::Host& host) {
     tenon::Graph graph(host);
     const auto rows = graph.input("rows", tenon::i64, {4});
@@ -207,7 +208,7 @@ TEST_CASE("symbolic gradients, in-place outputs and row_sparse gradients in work
   });
 }
 
-TEST_CASE("tensors and lists of texts as parameters reach a worker, and those of added nodes come back from it") {
+TEST_CASE("isolate: tensor and text list parameters reach a worker, and those of added nodes return from it") {
   std::vector<std::string> results;
   for (const bool isolate : {false, true}) {
     IsolatedHost each("tests/examples", isolate);
@@ -224,7 +225,7 @@ TEST_CASE("tensors and lists of texts as parameters reach a worker, and those of
   CHECK(results[0].starts_with("float32 [2, 3]  2 -3.5 1 -8 2.5 3"));
 }
 
-TEST_CASE("what inference and gradients ask of the host reaches it from a worker") {
+TEST_CASE("isolate: callbacks of inference and gradients reach the host") {
   std::vector<std::string> results;
   for (const bool isolate : {false, true}) {
     IsolatedHost each("tests/examples", isolate);
@@ -246,7 +247,7 @@ TEST_CASE("what inference and gradients ask of the host reaches it from a worker
   CHECK(results[0].find("[1, 12]") != std::string::npos);
 }
 
-TEST_CASE("what a kernel allocates in a worker reaches the host, small or large, and what it may not is refused") {
+TEST_CASE("isolate: kernel allocations in a worker reach the host, small or large, and invalid ones are refused") {
   std::vector<std::string> results;
   for (const bool isolate : {false, true}) {
     IsolatedHost each("tests/examples", isolate);
@@ -270,7 +271,7 @@ TEST_CASE("what a kernel allocates in a worker reaches the host, small or large,
   CHECK(results[0].size() > 1000000);
 }
 
-TEST_CASE("an empty tensor, and one of many elements, pass through a worker") {
+TEST_CASE("isolate: an empty tensor, and a large one, pass through a worker") {
   same_in_workers([&](tenon::Host& host) {
     return bits(host.call("exp", {Tensor::empty(tenon::f32, {0, 3})})) +
            bits(host.call("exp", {tenon::random_normal(tenon::f32, {300, 1000}, 4)})) +
@@ -278,7 +279,7 @@ TEST_CASE("an empty tensor, and one of many elements, pass through a worker") {
   });
 }
 
-TEST_CASE("several threads use one worker at once") {
+TEST_CASE("isolate: several threads use one worker at once") {
   IsolatedHost isolated("plugins");
   const auto x = tenon::random_normal(tenon::f32, {50, 20}, 5);
   const auto expected = bits(IsolatedHost("plugins", false).host.call("gelu", {x}));
@@ -292,7 +293,7 @@ TEST_CASE("several threads use one worker at once") {
   CHECK(wrong == std::vector<int>(4));
 }
 
-TEST_CASE("objects of a plugin outlive their host, whose workers end with the last of them") {
+TEST_CASE("isolate: objects of a plugin outlive their host, and the workers end with the last of them") {
   const std::vector<Tensor> inputs = {Tensor::from({1.0f, 2.0f}, {2})};
   std::optional<tenon::PreparedCall> call;
   {
@@ -302,7 +303,7 @@ TEST_CASE("objects of a plugin outlive their host, whose workers end with the la
   CHECK((*call)(inputs).to_string() == "float32 [2]  1 4");
 }
 
-TEST_CASE("debugging sessions see what kernels in workers leave unwritten, copied or shared") {
+TEST_CASE("isolate: debug sessions detect outputs that kernels in workers leave unwritten, copied or shared") {
   IsolatedHost isolated("faults/leaves_holes.so");
   for (const std::int64_t count : {20, 100'000}) {
     CAPTURE(count);

@@ -19,7 +19,7 @@ namespace {
 
 int nodes_added = 0;  // by gradients
 
-/// An object whose functions a lying worker answers.
+/// An object whose functions are answered by a lying worker.
 class Object {
  public:
   explicit Object(const std::string& lie)
@@ -28,7 +28,7 @@ class Object {
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
 
-  /// What its error says; empty: it gives 0.
+  /// Returns the error message; empty on success.
   std::string infer() {
     auto input = type_of(f32, {2}), output = unknown_type();
     tenon_infer io{sizeof io, error_.raw(), 1, 1, 0, 0, &input, &output, nullptr, nullptr, nullptr};
@@ -93,7 +93,7 @@ const std::string ended = ") and was ended (lies.so)";
 
 }  // namespace
 
-TEST_CASE("a worker that answers what there is not is ended") {
+TEST_CASE("protocol: a worker that sends invalid answers is ended") {
   CHECK(Object("a turn that there is not").infer() == broke + "it set an invalid turn" + ended);
   CHECK(Object("its end").infer() == broke + "it claims to have ended" + ended);
   CHECK(Object("a callback").infer() == broke + "it made a callback that is not allowed here" + ended);
@@ -104,11 +104,11 @@ TEST_CASE("a worker that answers what there is not is ended") {
   }
 }
 
-TEST_CASE("a worker that has no table to show is ended") {
+TEST_CASE("protocol: a worker that sends no table is ended") {
   CHECK(failure_of([] { Object("no table"); }).message == broke + "a message is truncated" + ended);
 }
 
-TEST_CASE("what a worker asks for is looked at before it is done") {
+TEST_CASE("protocol: callbacks of a worker are validated before they are executed") {
   for (const std::string lie : {"a name without an end", "inputs without number", "attributes without number"})
     CHECK(Object(lie).gradient() == broke + "a message is truncated" + ended);
   CHECK(Object("a value of another graph").gradient() == "there is no such value");
@@ -121,27 +121,27 @@ TEST_CASE("what a worker asks for is looked at before it is done") {
   CHECK(Object("no dense output").forward() == "there is no output 4000000000 to allocate");
 }
 
-TEST_CASE("a gradient adds as many nodes as it may") {
+TEST_CASE("protocol: a gradient may add a limited number of nodes") {
   CHECK(Object("nodes without end").gradient() == "it adds more nodes than isolated operators are allowed to");
-  CHECK(nodes_added == 15);  // of 64 KiB and a little more: 1 MiB in all
+  CHECK(nodes_added == 15);  // each a little over 64 KiB: 1 MiB in total
 }
 
-TEST_CASE("nothing is copied to the memory that an output had before it was to have more than there is") {
+TEST_CASE("protocol: nothing is copied to an output's earlier allocation after a larger one failed") {
   Object twice("an output twice");
   CHECK(twice.forward({2, std::int64_t{1} << 46}).empty());
   CHECK(twice.stored() == -1);
 }
 
-TEST_CASE("an error's text ends where its room does") {
+TEST_CASE("protocol: an error text is truncated to its buffer") {
   CHECK(Object("an error without an end").infer() == std::string(1023, 'x'));
 }
 
-TEST_CASE("a program that is no worker is told of") {
+TEST_CASE("protocol: a program that is not a worker is reported") {
   const LyingWorker worker("nonsense");
   CHECK_THROWS_AS(worker.plugin(), WorkerStartError);
 }
 
-TEST_CASE("a worker holds conversations with as many threads as a machine runs") {
+TEST_CASE("protocol: a worker holds as many conversations as a machine runs threads") {
   const PluginFolder folder;
   auto options = folder.options();
   options.isolation.program = std::filesystem::path(TENON_TEST_BUILD) / "tenon-worker";

@@ -1,4 +1,4 @@
-// Memory that host and worker map.
+// Memory mapped by host and worker.
 #include "isolate/shared_block.hpp"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ bool may_be_huge(const void* data) {
 
 }  // namespace
 
-TEST_CASE("what one side writes the other reads, and large blocks begin where huge pages do") {
+TEST_CASE("shared block: both sides see the same memory, and large blocks are aligned to huge pages") {
   for (const std::uint64_t bytes : {std::uint64_t{1}, worth_huge_pages - 1, worth_huge_pages, worth_huge_pages + huge_page + 1}) {
     CAPTURE(bytes);
     const auto before = mappings();

@@ -1,4 +1,4 @@
-// Trainings whose worker process ends in the middle.
+// Trainings whose worker process ends in a step.
 #include <doctest/doctest.h>
 
 #include <tenon/host/graph.hpp>
@@ -12,7 +12,8 @@ using tenon::Tensor;
 
 namespace {
 
-/// A host with the bundled plugins, and a trainer of a network with random numbers and states around a node that crashes now and then.
+/// A host with the bundled plugins, and a trainer of a network with random numbers and states
+/// around a node that crashes occasionally.
 struct Training : IsolatedHost {
   tenon::Trainer trainer;
 
@@ -26,7 +27,7 @@ struct Training : IsolatedHost {
     trainer.save_checkpoint(cache / "saved.tenon");
     return read_bytes(cache / "saved.tenon");
   }
-  /// All that is trained and kept.
+  /// Returns everything that is trained or stored.
   std::vector<std::vector<float>> values() const {
     std::vector<std::vector<float>> all;
     const auto graph = trainer.graph();
@@ -64,7 +65,7 @@ struct Training : IsolatedHost {
 
 }  // namespace
 
-TEST_CASE("a training whose worker dies in a step goes on, or is resumed, with the bits of one that nothing disturbed") {
+TEST_CASE("isolate: a training whose worker dies in a step continues or is resumed, bit-identical to an undisturbed one") {
   Training undisturbed("nowhere");
   undisturbed.steps(8);
   Training disturbed("fifth forward");
@@ -87,17 +88,17 @@ TEST_CASE("a training whose worker dies in a step goes on, or is resumed, with t
   CHECK(resumed.saved() == disturbed.saved());
 }
 
-TEST_CASE("a training whose optimizer dies between two variables goes on, or is resumed, with the bits of one that nothing disturbed") {
+TEST_CASE("isolate: a training whose optimizer dies between two variables continues or is resumed, bit-identical to an undisturbed one") {
   Training undisturbed("nowhere", "fails_to_update");
   undisturbed.steps(4);
-  setenv("TENON_FAULT_AFTER", "9", 1);  // four variables a step: in the third
+  setenv("TENON_FAULT_AFTER", "9", 1);  // four variables per step, so in the third step
   Training disturbed("nowhere", "fails_to_update");
   disturbed.steps(2);
   const auto before = disturbed.saved();
   const auto checkpoint = disturbed.cache / "kept.tenon";
   write_bytes(checkpoint, before);
   CHECK(failure_of([&] { disturbed.trainer.step(); }).message.find("crashed with SIGABRT (fails_to_update.so)") != std::string::npos);
-  unsetenv("TENON_FAULT_AFTER");  // the next worker goes on
+  unsetenv("TENON_FAULT_AFTER");  // the next worker continues
   CHECK(disturbed.trainer.can_be_saved());
   CHECK(disturbed.saved() == before);
   disturbed.steps(2);
