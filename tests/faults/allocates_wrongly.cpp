@@ -1,9 +1,9 @@
-// Outputs that the kernel allocates: each operator but the first with a fault of its memory.
+// Operators whose kernel allocates the outputs; all but the first have a memory fault.
 #include <algorithm>
 
 #include "sound.hpp"
 
-/// The elements above one half, and where they are.
+/// Returns the elements above one half, and their indices.
 struct Above : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("the elements above one half");
@@ -100,7 +100,7 @@ struct BackwardHole : Above {
 };
 TENON_OPERATOR(allocated_backward_hole, BackwardHole)
 
-/// And scratch memory that is too small.
+/// Also uses scratch memory that is too small.
 struct WorkspaceBeyond : Sound {
   static constexpr std::int64_t count = 16;
   std::uint64_t workspace(const Infer&) const { return count * sizeof(float); }
@@ -112,7 +112,7 @@ struct WorkspaceBeyond : Sound {
 };
 TENON_OPERATOR(workspace_write, WorkspaceBeyond)
 
-/// Writes element `index` of a workspace of six, whose end is not aligned.
+/// Writes element `index` of a workspace with six elements, whose end is not aligned.
 template <std::int64_t index>
 struct SmallWorkspace : Sound {
   static constexpr std::int64_t count = 6;

@@ -1,4 +1,5 @@
-// An allocator of its own, which the C++ library in the process knows nothing of: memory that one gives, the other may get back.
+// Its own allocator, unknown to the C++ library in the process: memory allocated by one may be
+// freed by the other.
 #include <cstdlib>
 #include <new>
 #include <sstream>

@@ -1,4 +1,4 @@
-// No fault of its own: it brings functions that have names of libraries that the host is linked with.
+// No fault: defines functions with the same names as libraries that the host is linked with.
 #include "doubling.hpp"
 
 extern "C" {

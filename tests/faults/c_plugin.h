@@ -1,11 +1,12 @@
-/* Plugins in plain C against abi.h alone, manifest included: what loads must not depend on the SDK. The sound parts are here; each source
- * beside this one adds its fault, or is a sound plugin that tests need beside the broken ones. */
+/* Plugins in plain C that use only abi.h, including the manifest: loading must not depend on the
+ * SDK. This file has the valid code; each source in this folder adds its fault, or is a valid plugin
+ * that tests need in addition. */
 #include <tenon/abi.h>
 
 #define EXPORT __attribute__((visibility("default"), used))
 #define IN_MANIFESTS __attribute__((section(TENON_MANIFEST_SECTION)))
 
-/* CBOR by hand: T5 begins a text of five bytes. */
+/* CBOR by hand: T5 starts a text of five bytes. */
 #define T0 "\x60"
 #define T1 "\x61"
 #define T2 "\x62"
@@ -65,7 +66,7 @@ static int32_t forward(void* instance, const tenon_call* call) {
   return 0;
 }
 
-/* traits: bytes that tests find in the file and change, to tell one build from another */
+/* traits: bytes that tests find in the file and change, to distinguish builds */
 #define FILE_MARK 0x1122334455667700
 static const tenon_operator sound_table = {.size = sizeof(tenon_operator),
                                            .abi_major = TENON_ABI_MAJOR,

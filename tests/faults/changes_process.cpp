@@ -1,4 +1,4 @@
-// Operators that leave something of their process otherwise than it was, one thing each.
+// Operators that each change one thing in their process.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 
 #include "doubling.hpp"
 
-// An operator whose forward() does the statement first.
+// An operator whose forward() first executes the statement.
 #define CHANGES(name, Class, statement)           \
   struct Class : Doubling {                       \
     void forward(const tenon::Call& call) const { \
@@ -62,14 +62,14 @@ CHANGES(sets_alarm, SetsAlarm, ::alarm(1000))
 CHANGES(lowers_limit, LowersLimit, lower_limit())
 CHANGES(forks, Forks, (void)::fork())
 
-/// When it is made.
+/// Makes the change in the constructor.
 struct ChangesWhenMade : Doubling {
   void configure() { ::umask(0); }
   void forward(const tenon::Call& call) const { write(call, call.input<float>(0).size()); }
 };
 TENON_OPERATOR(changes_when_made, ChangesWhenMade)
 
-/// When it is destroyed, if it was called.
+/// Makes the change in the destructor, if it was called.
 struct ChangesAtItsEnd : Doubling {
   bool called = false;
   constexpr ~ChangesAtItsEnd() {

@@ -1,4 +1,4 @@
-// A manifest that promises a function which the table lacks.
+// The manifest declares a function that the table lacks.
 #include <tenon/operator.hpp>
 
 #include "doubling.hpp"

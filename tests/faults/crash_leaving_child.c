@@ -1,4 +1,4 @@
-/* Crashes while a process that it started holds on to everything it was given. */
+/* Crashes while a process that it started keeps all inherited descriptors open. */
 #include <signal.h>
 #include <unistd.h>
 

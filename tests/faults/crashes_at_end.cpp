@@ -1,4 +1,4 @@
-// Sound, until the process runs the destructors of its static objects.
+// Valid until the process runs the destructors of its static objects.
 #include <cstdlib>
 
 #include "doubling.hpp"

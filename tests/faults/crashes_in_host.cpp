@@ -4,7 +4,7 @@
 
 #include "doubling.hpp"
 
-// Crashes beside the host's library, and not in the process that tries it first.
+// Crashes next to the host's library, but not in the trial process.
 __attribute__((constructor)) static void crash() {
   if (dlsym(RTLD_DEFAULT, "XXH3_64bits") != nullptr) raise(SIGSEGV);
 }

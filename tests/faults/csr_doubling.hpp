@@ -1,4 +1,4 @@
-// Twice x with a kernel for csr, which multiplies what is stored as the broken operator says.
+// Twice x with a csr kernel that multiplies stored values as the broken operator says.
 #pragma once
 #include <algorithm>
 
@@ -12,7 +12,7 @@ struct CsrDoubling : Doubling {
     io.sparse_kernel();
   }
 
-  /// `factor_of` gets the number of elements that are stored, and the element.
+  /// `factor_of` receives the number of stored elements and the element.
   template <class FactorOf>
   static void write_csr(const tenon::Call& call, FactorOf factor_of) {
     const auto x = call.csr<float>(0);

@@ -1,4 +1,4 @@
-/* What should be the function is data: calling it would jump into it. */
+/* The getter symbol is data: calling it would jump into the data. */
 #include "c_plugin.h"
 RECORD(0)
 ONLY_MANIFEST(data_getter, MANIFEST(T11 "data_getter", T0, ONE, NO))

@@ -1,4 +1,4 @@
-// infer() dies of a parameter that it allows.
+// infer() crashes for a parameter value that it allows.
 #include <tenon/operator.hpp>
 
 struct Divides : tenon::Operator {
@@ -8,7 +8,7 @@ struct Divides : tenon::Operator {
     op.doc("the first part of a vector");
     op.input("x", "[n]");
     op.output("y", "[n / parts]");
-    op.param("parts", &Divides::parts, "number of parts").at_least(0);  // 0, too
+    op.param("parts", &Divides::parts, "number of parts").at_least(0);  // also allows 0
     op.types({tenon::f32});
   }
   void infer(tenon::Infer& io) const {

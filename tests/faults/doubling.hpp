@@ -1,4 +1,4 @@
-// Twice x: what the broken operators beside this file do but for their fault.
+// Twice x: what the broken operators in this folder compute apart from their fault.
 #pragma once
 #include <tenon/operator.hpp>
 

@@ -1,4 +1,4 @@
-// Does to the process what its parameter says.
+// Ends or disturbs the process as its parameter says.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ void divide_by_zero() {
 #endif
 }
 
-// Says that it has begun.
+// Announces that it has started.
 [[noreturn]] void loop() {
   static_cast<void>(write(STDERR_FILENO, "looping\n", 8) < 0);
   for (volatile int i = 0;; i = i + 1) continue;
@@ -128,7 +128,7 @@ struct EndsProcessNow : EndsProcess {
       for (int i = 0; i < 1 << 20; i += 4096) static_cast<volatile char*>(bytes)[i] = 1;
     }
   }
-  // In a part that another thread than the caller's runs.
+  // Runs in a chunk on another thread than the caller's.
   void misbehave_in_parts(const tenon::Call& call) const {
     const auto caller = pthread_self();
     call.parallel_for(1 << 20, 1, [&](std::int64_t, std::int64_t) {

@@ -3,7 +3,7 @@
 
 #include "doubling.hpp"
 
-/// Gradient descent that gives up in one of its calls: it fails, or crashes where `crashes` says so.
+/// Gradient descent that fails in one of its calls, or crashes if `crashes` is set.
 struct FailsToUpdate : tenon::Operator {
   bool crashes = false;
 

@@ -1,6 +1,6 @@
 #include "doubling.hpp"
 
-/// Uses MMX registers, and does not give them back.
+/// Uses MMX registers without releasing them.
 struct FillsX87Stack : Doubling {
   void forward(const tenon::Call& call) const {
     write(call, call.input<float>(0).size());

@@ -4,7 +4,7 @@
 
 struct ForgetsBound : Doubling {
   float scale = 1;
-  // The manifest, made at compile time, has a bound that the object, made at run time, has not.
+  // The manifest, created at compile time, has a bound that the object, created at run time, lacks.
   static constexpr void describe(auto& op) {
     Doubling::describe(op);
     auto&& param = op.param("scale", &ForgetsBound::scale, "is not used");

@@ -1,6 +1,6 @@
 #include "doubling.hpp"
 
-/// Right where dimensions are unknown, wrong where their number is.
+/// Right for unknown dimensions, wrong for an unknown rank.
 struct GuessesRank : Doubling {
   void infer(tenon::Infer& io) const {
     io.set_output(0, io.input(0).shape.has_rank() ? io.input(0).shape : tenon::Shape{-1, -1, -1, -1, -1});

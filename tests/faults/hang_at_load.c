@@ -1,4 +1,4 @@
-/* Hangs, and leaves a process of its own behind that would hang, too. */
+/* Hangs, and starts a process that hangs, too. */
 #include <unistd.h>
 
 #include "c_plugin.h"

@@ -1,4 +1,4 @@
-// Sound, until the process runs what was registered for its end.
+// Valid until the process runs its exit handlers.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include "doubling.hpp"
 
-/// Sound: bounds of 0, which a step of less than 1 does not leave where numbers are whole.
+/// Valid: bounds of 0, which integers cannot leave by a step of less than 1.
 struct KeepsBounds : Doubling {
   std::int32_t least = 0, most = 0;
   std::int64_t large = 0;

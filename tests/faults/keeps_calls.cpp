@@ -1,7 +1,7 @@
-// Operators whose kernels look at what they were given in an earlier call, one thing each.
+// Operators whose kernels each use one thing from an earlier call.
 #include "doubling.hpp"
 
-/// `Kept` says what an object keeps of the first call that it sees, and looks at it in a later one.
+/// `Kept` is what an object stores of the first call, and accesses in a later one.
 template <class Kept>
 struct Keeps : Doubling {
   Kept kept;
@@ -52,7 +52,7 @@ struct KeptShape {
 struct KeepsShape : Keeps<KeptShape> {};
 TENON_OPERATOR(keeps_shape, KeepsShape)
 
-/// Twice x, whose gradient wants to see x again.
+/// Twice x; the gradient needs x again.
 template <class Kept>
 struct KeepsBackward : Doubling {
   Kept kept;

@@ -1,6 +1,6 @@
 #include "doubling.hpp"
 
-// Twice x, but the first element is that of the tensor which the object saw first.
+// Twice x, but the first element is that of the tensor in the object's first call.
 struct KeepsPointers : Doubling {
   const float* first = nullptr;
 

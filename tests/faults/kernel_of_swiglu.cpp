@@ -1,4 +1,4 @@
-// No fault: a kernel for a composed operator of another plugin, which gives 42 so that one sees that it runs.
+// No fault: a kernel for a composed operator of another plugin; it returns 42 to show that it runs.
 #include <tenon/operator.hpp>
 
 #undef TENON_OPERATOR

@@ -1,4 +1,4 @@
-// No fault but one: kernels for kernel_elsewhere.cpp's operator and for one that no plugin has.
+// One fault: kernels for kernel_elsewhere.cpp's operator and for one that no plugin has.
 #define KERNEL
 #include "kernel_elsewhere.cpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 #include <tenon/elementwise.hpp>
 
-/// max(gate - 4, 0) + x is 0 where x is 0 for gates up to 4 alone, and says that for all: wrong beyond the knee, where small numbers do not
-/// get.
+/// max(gate - 4, 0) + x is 0 at x = 0 only for gates up to 4, but it claims this for all gates:
+/// wrong beyond the knee, which small numbers do not reach.
 struct Knee : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("max(gate - 4, 0) + x");

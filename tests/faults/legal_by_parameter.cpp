@@ -1,4 +1,5 @@
-// No faults: elements that are legal for a parameter's value only, and that kernels refuse otherwise.
+// No faults: elements that are valid only for some parameter values, and refused by the kernels
+// otherwise.
 #include <cmath>
 #include <limits>
 
@@ -6,7 +7,8 @@
 
 using tenon::Error;
 
-/// Sums -log of what the labels choose, [rows, classes] and [rows]; rows with the label ignore_index do not count.
+/// Sums -log of the labelled elements, [rows, classes] and [rows]; rows with the label ignore_index
+/// do not count.
 struct ChosenLoss : Sound {
   std::int64_t ignore_index = -100;
   bool mean = false;
@@ -66,7 +68,7 @@ struct ChosenLoss : Sound {
 };
 TENON_OPERATOR(chosen_loss, ChosenLoss)
 
-/// The same without an example.
+/// Same without an example.
 struct BareLoss : ChosenLoss {
   static constexpr void describe(auto& op) {
     op.doc("-log p of each row's label, summed");
@@ -80,7 +82,8 @@ struct BareLoss : ChosenLoss {
 };
 TENON_OPERATOR(bare_loss, BareLoss)
 
-/// Sums over an alignment of labels, which are no blanks: [steps, batch, classes], [batch, labels], and two lengths for each of the batch.
+/// Sums over an alignment of labels other than blank: [steps, batch, classes], [batch, labels], and
+/// two lengths per batch entry.
 struct Alignment : Sound {
   std::int64_t blank = 0;
   static constexpr void words(auto& op) {

@@ -21,7 +21,8 @@
 static int error_of(long result) {
   return result < 0 ? errno : 0;
 }
-/// Of tries while it is loaded: to outlive the process that started it, to read files, to have the rights of root.
+/// Attempts made while being loaded: to outlive the parent process, to read files, to have root's
+/// capabilities.
 static const int outliving_error = error_of(prctl(PR_SET_PDEATHSIG, 0));
 static const int reading_error = error_of(open("/etc/passwd", O_RDONLY));
 static const int listing_error = error_of(open("/", O_RDONLY | O_DIRECTORY));
@@ -32,8 +33,9 @@ static const bool has_capabilities = [] {
   return syscall(SYS_capget, &header, own) != 0 || own[0].effective != 0 || own[0].permitted != 0;
 }();
 
-// Gives twice x. `what` names a misdeed, and `where` the function that does it: "create", "destroy", "infer", "forward", "fifth forward"
-// (of the process) or "backward". If the system refuses the misdeed, every element of the output is the number of the error.
+// Returns twice x. `what` is a misdeed, and `where` the function that commits it: "create",
+// "destroy", "infer", "forward", "fifth forward" (of the process) or "backward". If the system
+// refuses the misdeed, every output element is the error number.
 struct Misbehaves : Doubling {
   tenon::Text what, where = "forward";
 

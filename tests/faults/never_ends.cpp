@@ -10,7 +10,8 @@ static void tell(int) {
   ::_exit(1);
 }
 
-/// Nor does what it starts; both say so after a while. Where a signal is named, it goes to the process that started this one.
+/// Nor does what it starts; both announce themselves after a while. If a signal is named, it goes
+/// to the process that started this one.
 struct NeverEnds : Doubling {
   void forward(const tenon::Call&) const {
     const auto starter = ::getppid();
@@ -19,7 +20,7 @@ struct NeverEnds : Doubling {
     ::alarm(30);
     const char* number = std::getenv("TENON_FAULT_SIGNAL");
     if (copy != 0 && number != nullptr) {
-      ::usleep(100'000);  // so that the starter can write what it has found
+      ::usleep(100'000);  // so that the starter can write its findings
       ::kill(starter, std::atoi(number));
     }
     for (volatile bool on = true; on;) continue;

@@ -1,4 +1,5 @@
-// No fault: operators whose inputs with given elements, or whose elements infer() wants, have dtypes of 0.2.
+// No fault: operators with inputs of dtypes of 0.2 whose elements come from examples, or are needed
+// by infer().
 #include <tenon/operator.hpp>
 
 struct PickRows : tenon::Operator {

@@ -1,4 +1,4 @@
-/* A sound shared object that has nothing to do with Tenon. */
+/* A valid shared object without any Tenon symbols. */
 __attribute__((visibility("default"))) int answer(void) {
   return 42;
 }

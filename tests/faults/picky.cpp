@@ -1,4 +1,4 @@
-// Sound, but nobody guesses what it accepts.
+// Valid, but its accepted inputs cannot be guessed.
 #include <tenon/operator.hpp>
 
 struct Picky : tenon::Operator {

@@ -5,7 +5,7 @@
 
 #include "doubling.hpp"
 
-// Prints in every way there is.
+// Prints in every possible way.
 static void print(const char* when) {
   std::printf("printf %s\n", when);
   std::cout << "cout " << when << std::endl;

@@ -1,9 +1,9 @@
-// Examples and parameters that their own operators refuse; the first one is sound.
+// Examples and parameters that their own operators refuse; the first operator is valid.
 #include <cmath>
 
 #include "sound.hpp"
 
-/// Sums x, or gives each x, as `scalar` says.
+/// Returns the sum of x or each x, depending on `scalar`.
 struct SwitchBase : Sound {
   bool scalar = false;
   static constexpr void words(auto& op) {
@@ -37,7 +37,7 @@ struct SoundSwitch : SwitchBase {
 };
 TENON_OPERATOR(sound_switch, SoundSwitch)
 
-/// A shape that is not known in the place of one number.
+/// The example has an unknown shape instead of a number.
 struct UnknownExample : SwitchBase {
   static constexpr void describe(auto& op) {
     words(op);
@@ -51,7 +51,7 @@ struct UnknownExample : SwitchBase {
 };
 TENON_OPERATOR(unknown_example, UnknownExample)
 
-/// The same without an example.
+/// Same without an example.
 struct UnknownSwitch : SwitchBase {
   static constexpr void describe(auto& op) {
     words(op);
@@ -85,7 +85,7 @@ struct KernelExample : Sound {
 };
 TENON_OPERATOR(kernel_example, KernelExample)
 
-/// infer() refuses one of its choices, whatever is there besides.
+/// infer() always refuses one of its choices.
 struct RefusedChoice : Sound {
   enum class Mode : std::uint8_t { plain, fancy };
   Mode mode = Mode::plain;
@@ -100,7 +100,7 @@ struct RefusedChoice : Sound {
 };
 TENON_OPERATOR(refused_choice, RefusedChoice)
 
-/// And here a whole number.
+/// Same for an integer parameter.
 struct RefusedNumber : Sound {
   int level = 1;
   static constexpr void describe(auto& op) {
@@ -114,7 +114,7 @@ struct RefusedNumber : Sound {
 };
 TENON_OPERATOR(refused_number, RefusedNumber)
 
-/// And its kernel another one's.
+/// Same, but the kernel refuses it.
 struct RefusedByKernel : RefusedChoice {
   static constexpr void describe(auto& op) {
     Sound::describe(op);
@@ -128,7 +128,7 @@ struct RefusedByKernel : RefusedChoice {
 };
 TENON_OPERATOR(refused_by_kernel, RefusedByKernel)
 
-/// Throws what is no std::exception, for some sizes.
+/// Throws something that is not a std::exception, for some sizes.
 struct ThrowsNumber : Sound {
   void forward(const Call& call) const {
     if (call.input_type(0).shape.size() % 7 == 0) throw 5;
@@ -137,7 +137,7 @@ struct ThrowsNumber : Sound {
 };
 TENON_OPERATOR(throws_number, ThrowsNumber)
 
-/// Needs an input of another name.
+/// The example needs an input of another name.
 struct AsksWrongly : Sound {
   void forward(const Call& call) const {
     if (call.input_type(0).shape.rank() == 3) call.input<float>("bias");
@@ -146,7 +146,7 @@ struct AsksWrongly : Sound {
 };
 TENON_OPERATOR(asks_wrongly, AsksWrongly)
 
-/// A dtype that it does not take.
+/// The example has a dtype that is not accepted.
 struct SharedDtype : SwitchBase {
   static constexpr void describe(auto& op) {
     words(op);
@@ -157,7 +157,7 @@ struct SharedDtype : SwitchBase {
 };
 TENON_OPERATOR(dtype_example, SharedDtype)
 
-/// A list of choices, one of which nothing takes.
+/// A list of choices, one of which is always refused.
 struct RefusedText : SwitchBase {
   tenon::Texts modes = {"plain"};
   static constexpr void describe(auto& op) {

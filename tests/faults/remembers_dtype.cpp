@@ -2,7 +2,8 @@
 #include <tenon/operator.hpp>
 #include <tenon/visit.hpp>
 
-// Called in place it dies, if it was called with float64 before: what one check does harms a later one of the same process.
+// Crashes when called in place after a call with float64: one check affects a later one in the same
+// process.
 struct RemembersDtype : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("twice x");

@@ -1,4 +1,5 @@
-// Twice x, with a gradient if that is asked for: what the operators of wrong_for_some.cpp do but for their fault.
+// Twice x, optionally with a gradient: what the operators of wrong_for_some.cpp compute apart from
+// their fault.
 #pragma once
 #include <tenon/operator.hpp>
 
@@ -24,7 +25,7 @@ struct Sound : tenon::Operator {
   void forward(const Call& call) const {
     typed(call, [&]<class T>() { twice(call.input<T>(0).data(), call.output<T>(0).data(), call.input<T>(0).size()); });
   }
-  /// With the gradient 2 dy where `right` is true of x and i, and 0 elsewhere.
+  /// Has the gradient 2 dy where `right` is true for x and i, and 0 elsewhere.
   template <class Right>
   static void back(const Call& call, Right&& right) {
     typed(call, [&]<class T>() {

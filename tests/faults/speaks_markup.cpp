@@ -1,5 +1,5 @@
-// Sound, and all that it says would be something else in Python or HTML: names that are keywords there or taken by calls, names of
-// builtins, texts that would end a string, a docstring or an element.
+// Valid, but all of its texts are special in Python or HTML: names that are keywords or used by
+// calls, names of builtins, texts that would end a string, a docstring or an element.
 #include "doubling.hpp"
 
 struct Lambda : tenon::Operator {

@@ -1,4 +1,4 @@
-/* A kernel for another device of what split_operator.c has; nothing runs it. */
+/* A kernel of split_operator.c for another device; it never runs. */
 #include "c_plugin.h"
 RECORD(0)
 KERNEL(cuda, split, &sound_table)

@@ -1,4 +1,4 @@
-/* A second kernel for what split_kernel.c has one for already. */
+/* A second kernel for the operator and device of split_kernel.c. */
 #include "c_plugin.h"
 RECORD(0)
 static const tenon_operator table = {

@@ -1,4 +1,4 @@
-// Rounding that passes gradients through: no fault where it is said, and one where it is not.
+// Rounding that passes gradients through: not a fault if declared, else a fault.
 #include <tenon/elementwise.hpp>
 
 struct Quantize : tenon::Elementwise {

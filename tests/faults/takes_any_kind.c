@@ -1,4 +1,4 @@
-/* Refuses parameters that it does not have, and takes values of any kind for the one that it has. */
+/* Refuses unknown parameters, and accepts values of any kind for its own one. */
 #include <string.h>
 
 #include "c_plugin.h"

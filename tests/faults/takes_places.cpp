@@ -1,4 +1,5 @@
-// Squares of csr matrices whose backward takes the places of x for those of the output's gradient.
+// Squares of csr matrices whose backward uses the positions of x for those of the output's
+// gradient.
 #include <algorithm>
 
 #include "sound.hpp"
@@ -33,14 +34,14 @@ struct CsrSquare : Sound {
   }
 };
 
-/// Right where the two have the same places.
+/// Right if both have the same positions.
 struct TakesPlaces : CsrSquare {
   void backward_sparse(const Call& call) const {
     if (call.write(0) == Write::none) return;
     typed(call, [&]<class T>() {
       const auto x = call.csr<T>(0);
       const auto dy = call.csr_output_grad<T>(0);
-      const auto count = std::min(x.nnz, dy.nnz);  // what is read is there
+      const auto count = std::min(x.nnz, dy.nnz);  // reads stay within bounds
       const auto dx = call.allocate_csr<T>(0, dy.nnz);
       std::copy_n(dy.columns_of, dy.nnz, dx.columns_of);
       std::copy_n(dy.row_starts, dy.rows + 1, dx.row_starts);
@@ -50,7 +51,7 @@ struct TakesPlaces : CsrSquare {
 };
 TENON_OPERATOR(takes_places, TakesPlaces)
 
-/// Right where the gradient stores all that x stores, or more.
+/// Right if the gradient stores at least all elements of x.
 struct ForgetsPlaces : CsrSquare {
   void backward_sparse(const Call& call) const {
     if (call.write(0) == Write::none) return;
@@ -91,7 +92,7 @@ struct MeetsPlaces : CsrSquare {
 };
 TENON_OPERATOR(meets_places, MeetsPlaces)
 
-/// Writes a value more than it asked for.
+/// Writes one value more than it allocated.
 struct WritesBeyondSparse : CsrSquare {
   void forward_sparse(const Call& call) const {
     typed(call, [&]<class T>() {

@@ -1,4 +1,4 @@
-/* A plugin that is sound in the probe, and does something else wherever it is loaded then. */
+/* A plugin that behaves well in the probe, and differently when loaded afterwards. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Crashes in the probe where descriptor 77, which the host has opened, is open there, too. */
+/* Crashes in the probe if descriptor 77, which the host has opened, is open there, too. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// No fault: kernels beside an operator's own, chosen by dtype, by size and by priority.
+// No fault: kernel variants chosen by dtype, size and priority.
 #include "which_kernel.hpp"
 
 /// 1: float32, without a gradient.
@@ -24,13 +24,13 @@ struct Large : WhichKernel {
   void backward(const tenon::Call& call) const { write_gradient(call, 2); }
 };
 
-/// Of the lowest priority: nothing is left for it.
+/// Of the lowest priority, so it is never chosen.
 struct Last : WhichKernel {
   static constexpr int priority = -1;
   void forward(const tenon::Call& call) const { write(call, 99); }
 };
 
-/// No machine has it.
+/// Supported on no machine.
 struct Elsewhere : WhichKernel {
   static constexpr int priority = 100;
   bool supports(const tenon::Infer&) const { return false; }

@@ -1,9 +1,9 @@
-// No fault: an operator that tells which of its kernels runs.
+// No fault: an operator that reports which of its kernels runs.
 #pragma once
 #include <algorithm>
 #include <tenon/operator.hpp>
 
-/// What all kernels have in common.
+/// Common code of all kernels.
 struct WhichNumber : tenon::Operator {
   std::int32_t refused = -1;
 

@@ -1,4 +1,5 @@
-// No fault but one: kernels of another plugin for which_kernel, one of which cannot say what it computes.
+// One fault: kernels of another plugin for which_kernel, one of which fails to report what it
+// supports.
 #include "which_kernel.hpp"
 
 /// 3: float16.

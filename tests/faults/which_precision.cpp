@@ -1,7 +1,7 @@
-// No fault: an operator with a kernel of its own for bfloat16, on any machine.
+// No fault: an operator with a bfloat16 kernel for any machine.
 #include "which_kernel.hpp"
 
-/// Computes where a session asks for bfloat16, and only there.
+/// Used only if a session requests bfloat16.
 struct InBf16 : WhichKernel {
   static constexpr int priority = 1;
   bool supports(const tenon::Infer& types) const { return types.precision() == tenon::bf16 && types.input("x").dtype == tenon::f32; }

@@ -1,4 +1,4 @@
-// Takes channels-last tensors and adds the channel's number as if they were plain.
+// Declares channels-last support but adds the channel number as if tensors had the plain layout.
 #include <tenon/operator.hpp>
 
 struct WrongChannelsLast : tenon::Operator {

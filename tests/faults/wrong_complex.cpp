@@ -1,4 +1,4 @@
-// Gradients that are right for real numbers alone.
+// Gradients that are right only for real numbers.
 #include <tenon/elementwise.hpp>
 #include <tenon/operator.hpp>
 
@@ -35,7 +35,7 @@ struct Turn : tenon::Operator {
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() { turn(call.input<T>(0), call.output<T>(0)); });
   }
-  void backward(const tenon::Call& call) const {  // which should turn back
+  void backward(const tenon::Call& call) const {  // should rotate back
     tenon::visit<tenon::any_complex>(call.output_type(0).dtype, [&]<class T>() { turn(call.output_grad<T>(0), call.input_grad<T>(0)); });
   }
 };

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <tenon/elementwise.hpp>
 
-// Its kernels are its own, and the one for sparse inputs doubles no infinity.
+// Has its own kernels; the sparse one does not double infinities.
 struct WrongForInfinity : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("twice x");

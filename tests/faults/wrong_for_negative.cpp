@@ -12,7 +12,7 @@ struct WrongForNegative : Doubling {
   void backward(const tenon::Call& call) const {
     const auto dy = call.output_grad<float>(0);
     const auto dx = call.input_grad<float>(0);
-    for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = 2 * dy[i];  // where x is negative it is 0
+    for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = 2 * dy[i];  // 0 for negative x
   }
 };
 TENON_OPERATOR(wrong_for_negative, WrongForNegative)

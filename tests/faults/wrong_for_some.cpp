@@ -1,10 +1,10 @@
-// Right for the calls that come to mind first, each wrong for others: what a search for inputs must find.
+// Right for the most obvious calls, each wrong for others that a search for inputs must find.
 #include <algorithm>
 #include <cmath>
 
 #include "sound.hpp"
 
-/// x less the mean of its group of channels. The gradient forgets the means from rank 3 on.
+/// x minus the mean of its group of channels. The gradient ignores the means from rank 3 on.
 struct GroupGradient : Sound {
   int groups = 2;
   static constexpr void describe(auto& op) {
@@ -40,7 +40,7 @@ struct GroupGradient : Sound {
 };
 TENON_OPERATOR(group_gradient, GroupGradient)
 
-/// Means of rows that are neighbours. Where the image grows, the last row has one beyond the image.
+/// Means of neighbouring rows. If the image grows, the last row reads past the image.
 struct Enlarges : Sound {
   tenon::Ints size;
   static constexpr void describe(auto& op) {
@@ -72,7 +72,7 @@ struct Enlarges : Sound {
 };
 TENON_OPERATOR(enlarges, Enlarges)
 
-/// Needs a multiple of 32 channels with its usual parameters, and leaves the last element out.
+/// Needs a multiple of 32 channels with its default parameters, and skips the last element.
 struct ManyGroups : GroupGradient {
   constexpr ManyGroups() { groups = 32; }
   static constexpr void describe(auto& op) {
@@ -88,7 +88,7 @@ struct ManyGroups : GroupGradient {
 };
 TENON_OPERATOR(many_groups, ManyGroups)
 
-/// [n, 4] boxes and [n] scores; reads the box behind the last.
+/// [n, 4] boxes and [n] scores; reads the box after the last one.
 struct Boxes : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("edges times scores");
@@ -111,7 +111,7 @@ struct Boxes : tenon::Operator {
 };
 TENON_OPERATOR(boxes_beyond, Boxes)
 
-/// Three times x in float16.
+/// Returns three times x for float16.
 struct WrongHalf : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("twice x");
@@ -139,7 +139,7 @@ struct SkipsNegative : Sound {
 };
 TENON_OPERATOR(skips_negative, SkipsNegative)
 
-/// The gradient knows the parameter's default alone.
+/// The gradient uses only the parameter's default.
 struct ForgetsSlope : Sound {
   double slope = 0.5;
   static constexpr void describe(auto& op) {
@@ -168,7 +168,7 @@ struct SkipsScalars : Sound {
 };
 TENON_OPERATOR(skips_scalars, SkipsScalars)
 
-/// Sums of columns; those of no rows are 0, which nobody writes.
+/// Sums of columns; the sum of no rows must be 0, but is left unwritten.
 struct EmptyColumns : Sound {
   void infer(Infer& io) const {
     const auto x = io.input("x").shape;
@@ -189,7 +189,7 @@ struct EmptyColumns : Sound {
 };
 TENON_OPERATOR(empty_columns, EmptyColumns)
 
-/// Adds but for what eight lanes leave over.
+/// Adds, except for the remainder of eight lanes.
 struct AddsInLanes : Sound {
   static constexpr void describe(auto& op) {
     Sound::describe(op);
@@ -208,7 +208,7 @@ struct AddsInLanes : Sound {
 };
 TENON_OPERATOR(adds_in_lanes, AddsInLanes)
 
-/// Write mode add is forward's alone.
+/// Only forward supports write mode add.
 struct AddsForward : Sound {
   static constexpr void describe(auto& op) {
     Sound::describe(op);
@@ -225,7 +225,7 @@ struct AddsForward : Sound {
 };
 TENON_OPERATOR(adds_forward, AddsForward)
 
-/// scale x + bias; without a scale the bias is forgotten.
+/// scale * x + bias; without a scale, the bias is ignored.
 struct ForgetsBias : Sound {
   static constexpr void describe(auto& op) {
     Sound::describe(op);
@@ -276,7 +276,7 @@ struct WrongWhenNear : Sound {
 };
 TENON_OPERATOR(wrong_when_near, WrongWhenNear)
 
-/// Leaves out what four lanes leave over where that is three.
+/// Skips the remainder of four lanes if that is three.
 struct SkipsTail : Sound {
   void forward(const Call& call) const {
     typed(call, [&]<class T>() {
@@ -287,7 +287,7 @@ struct SkipsTail : Sound {
 };
 TENON_OPERATOR(skips_tail, SkipsTail)
 
-/// A shape in parts is taken for one of blocks of one row.
+/// Treats a partly known shape as one with blocks of a single row.
 struct GuessesBlocks : Sound {
   int block = 1;
   static constexpr void describe(auto& op) {
@@ -306,7 +306,7 @@ struct GuessesBlocks : Sound {
 };
 TENON_OPERATOR(guesses_blocks, GuessesBlocks)
 
-/// x + row, and of a row that is alone the gradient knows the first alone.
+/// x + row; for a single row, the gradient covers only the first element.
 struct FirstRow : Sound {
   static constexpr void describe(auto& op) {
     Sound::describe(op);
@@ -334,7 +334,7 @@ struct FirstRow : Sound {
 };
 TENON_OPERATOR(first_row, FirstRow)
 
-/// The gradient of one thread has other bits than that of four.
+/// The gradient differs in bits between one thread and four.
 struct BackwardByThreads : Sound {
   void backward(const Call& call) const {
     const double factor = call.threads() > 1 ? 2.0000001 : 2;
@@ -346,7 +346,7 @@ struct BackwardByThreads : Sound {
 };
 TENON_OPERATOR(backward_by_threads, BackwardByThreads)
 
-/// Right in place where no element is needed twice.
+/// Right in place if no element is needed twice.
 struct BackwardInPlace : Sound {
   static constexpr void describe(auto& op) {
     Sound::describe(op);
@@ -368,7 +368,8 @@ struct BackwardInPlace : Sound {
 };
 TENON_OPERATOR(backward_in_place, BackwardInPlace)
 
-/// Scores at labels, which the kernel wants to be 2 or more, as its example has them. The gradient is twice what it should be.
+/// Scores at labels, which the kernel requires to be 2 or more, as in its example. The gradient is
+/// doubled.
 struct Labelled : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("scores at labels");
@@ -403,7 +404,7 @@ struct Labelled : tenon::Operator {
 };
 TENON_OPERATOR(labelled, Labelled)
 
-/// Sound; the elements of an input say the shape of the output.
+/// Valid; the elements of an input determine the output's shape.
 struct TilesTo : Sound {
   static constexpr void describe(auto& op) {
     Sound::describe(op);

@@ -9,7 +9,8 @@ struct WrongGradient : Doubling {
   void backward(const tenon::Call& call) const {
     const auto dy = call.output_grad<float>(0);
     const auto dx = call.input_grad<float>(0);
-    for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = dy[i];  // of twice x it is twice that
+    // for twice x, it should be doubled
+    for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = dy[i];
   }
 };
 TENON_OPERATOR(wrong_gradient, WrongGradient)

@@ -1,4 +1,4 @@
-// Computes with what it kept of the weight, which is rounded.
+// Computes with its packed copy of the weight, which is rounded.
 #include <tenon/operator.hpp>
 
 struct WrongKept : tenon::Operator {

@@ -1,6 +1,6 @@
 #include <tenon/elementwise.hpp>
 
-// Its rule forgets the one that is added.
+// Its rule drops the constant 1.
 struct WrongRule : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("2 x + 1");
@@ -28,7 +28,7 @@ struct FourTimes : tenon::Elementwise {
 };
 TENON_OPERATOR(four_times, FourTimes)
 
-// Its rule acts only where b is as long as a row, and forgets it there.
+// Its rule acts only if b has the length of a row, and drops it.
 struct WrongForRows : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("2 x");

@@ -1,4 +1,4 @@
-// Right gradients whose derivatives are wrong, in each of the ways to declare them.
+// Right gradients with wrong derivatives, in each way to declare them.
 #include <tenon/elementwise.hpp>
 #include <tenon/operator.hpp>
 
@@ -11,7 +11,7 @@ struct SquaredRows : tenon::Operator {
     op.input("x", "[n, m]");
     op.output("y", "[n]");
     op.types(wide);
-    op.linear("x");  // it is not
+    op.linear("x");  // wrong
   }
   void infer(tenon::Infer& io) const {
     const auto shape = io.input("x").shape;
@@ -64,7 +64,8 @@ struct Cube : tenon::Operator {
   }
   void gradient(tenon::Gradient& g) const {
     const auto x = g.input(0);
-    g.set_input_grad(0, g.add("mul", {g.output_grad(0), g.add("mul", {x, x})}));  // a third of it
+    // a third of the right value
+    g.set_input_grad(0, g.add("mul", {g.output_grad(0), g.add("mul", {x, x})}));
   }
 };
 TENON_OPERATOR(third_of_cube, Cube)
@@ -82,7 +83,7 @@ struct CubeOfDuals : tenon::Elementwise {
   }
   template <class T>
   TENON_FN T gradient(T dy, tenon::InputOf<T> x) const {
-    return dy * T(3) * x.value * T(double(x.value));  // which drops one slope
+    return dy * T(3) * x.value * T(double(x.value));  // drops one slope
   }
 };
 TENON_OPERATOR(drops_slope, CubeOfDuals)

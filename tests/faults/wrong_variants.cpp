@@ -1,4 +1,4 @@
-// Kernel variants of operators that are right: all but the first with a fault of its own.
+// Kernel variants of right operators: each but the first has its own fault.
 #include "sound.hpp"
 
 struct Twice : Sound {
@@ -7,7 +7,7 @@ struct Twice : Sound {
   }
 };
 
-/// What variants have in common: matrices, of which `y` is changed by `spoil`.
+/// Common code of the variants: matrices, with `y` changed by `spoil`.
 struct OfMatrices : Twice {
   static constexpr int priority = 10;
   static bool is_matrix(const Infer& types) { return types.input(0).shape.has_rank() && types.input(0).shape.rank() == 2; }

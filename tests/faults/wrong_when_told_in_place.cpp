@@ -1,6 +1,6 @@
 #include "doubling.hpp"
 
-/// It leaves out the last element when the host says that y shares the memory of x.
+/// Skips the last element if the host declares that y shares the memory of x.
 struct WrongWhenToldInPlace : Doubling {
   static constexpr void describe(auto& op) {
     Doubling::describe(op);

@@ -1,4 +1,4 @@
-/* What a plugin brings along in a library of its own, which brings another. */
+/* A bundled library of a plugin, which needs another library. */
 int below(void);
 __attribute__((visibility("default"))) int beside(void) {
   return below() + 3;

@@ -1,4 +1,4 @@
-/* A sound plugin that needs the library beside it, found by $ORIGIN. */
+/* A valid plugin that needs a library in its folder, found by $ORIGIN. */
 #include "../c_plugin.h"
 int beside(void);
 RECORD(0)

@@ -1,4 +1,4 @@
-// CUDA kernels that say capturable and are not, each in its own way; called one by one they are right.
+// CUDA kernels that wrongly declare capturable, each in its own way; single calls are right.
 #include <tenon/gpu/launch.hpp>
 #include <tenon/operator.hpp>
 
@@ -40,7 +40,7 @@ struct Waits : SameOnGpu {
 };
 TENON_KERNEL(waits, cuda, Waits)
 
-/// Does not look at what CUDA says of it.
+/// Ignores errors that CUDA reports.
 struct WaitsUnheard : SameOnGpu {
   void forward(const tenon::Call& call) const {
     SameOnGpu::forward(call);
@@ -49,7 +49,7 @@ struct WaitsUnheard : SameOnGpu {
 };
 TENON_KERNEL(waits_unheard, cuda, WaitsUnheard)
 
-/// Adds a number that the CPU makes for each run: a capture keeps that of its own run.
+/// Adds a number that the CPU computes for each run; a capture keeps the one of its own run.
 struct Shifts : Same {
   void forward(const tenon::Call& call) const {
     const auto x = call.input<float>(0);

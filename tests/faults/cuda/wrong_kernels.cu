@@ -1,4 +1,5 @@
-// CUDA kernels for twice x that are wrong, each in its own way, beside CPU kernels that are right; and one that is right, too.
+// CUDA kernels for twice x that are wrong, each in its own way, next to right CPU kernels; and a
+// right one.
 #include <tenon/gpu/launch.hpp>
 #include <tenon/operator.hpp>
 
@@ -100,7 +101,7 @@ struct TwiceCuda : Twice {
   }
 };
 
-// The same for csr: the stored values change, their places stay.
+// Same for csr: the stored values change, their positions stay.
 struct TwiceOfCsr : Twice {
   void infer_storage(tenon::InferStorage& io) const {
     if (io.input(0) != tenon::Storage::csr) return;
@@ -132,7 +133,7 @@ struct TwiceOfCsrCuda : TwiceOfCsr {
       };
       copy(y.row_starts, x.row_starts, x.rows + 1, sizeof(std::int64_t));
       copy(y.columns_of, x.columns_of, x.nnz, sizeof(std::int64_t));
-      copy(y.values, x.values, x.nnz, sizeof(T));  // once x
+      copy(y.values, x.values, x.nnz, sizeof(T));  // x instead of twice x
     });
   }
 };

@@ -1,4 +1,4 @@
-// A shared library that counts in the variable of its header.
+// A shared library that counts in a variable of its header.
 #include "counter.hpp"
 
 __attribute__((visibility("default"))) int count_in_library() {

@@ -1,4 +1,5 @@
-// Inline functions and variables that a loader makes unique in a process (STB_GNU_UNIQUE), of a library in version VERSION.
+// Inline functions and variables of a library in version VERSION, which a loader makes unique in a
+// process (STB_GNU_UNIQUE).
 #pragma once
 
 #pragma GCC visibility push(default)

@@ -1,4 +1,4 @@
-// Returns how often it, or with LIBRARY its library and it, have counted so far.
+// Returns how often it (with LIBRARY, its library and it) has counted so far.
 #include "../doubling.hpp"
 #include "counter.hpp"
 

@@ -1,4 +1,4 @@
-// Multiplies by the number that its library gives.
+// Multiplies by its library's number.
 #include "../doubling.hpp"
 
 extern "C" int number();

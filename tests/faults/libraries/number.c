@@ -1,4 +1,4 @@
-/* A library that a plugin brings along: which one it is shows in its number. */
+/* A bundled library, identified by its number. */
 #include <stdlib.h>
 
 __attribute__((visibility("default"))) int number(void) {

@@ -1,4 +1,4 @@
-// Multiplies by the number in the file factor.txt next to it, which it finds in two ways.
+// Multiplies by the number in factor.txt in its folder, which it finds in two ways.
 #include <dlfcn.h>
 
 #include <cstdio>
