@@ -116,17 +116,17 @@ TEST_CASE("errors: paths that cannot be written") {
   const auto before = place.folder().names();
   // /proc does not accept files, not even from root.
   const FailedCommand cases[] = {
-      {{"build", "g.json", "-o", "/proc/g.tenon"}, 4, "error: cannot write /proc/g.tenon: no file can be made in the folder /proc\n"},
+      {{"build", "g.json", "-o", "/proc/g.tenon"}, 4, "error: cannot write /proc/g.tenon: cannot create a file in the folder /proc\n"},
       {{"build", "g.json", "-o", "no/g.tenon"},
        4,
        "error: cannot write no/g.tenon: the folder no does not exist\nhint: create it first: mkdir -p no\n"},
       {{"build", "g.json", "-o", "folder.tenon"}, 4, "error: cannot write folder.tenon: it is a folder, but a file is needed\n"},
-      {{"run", "g.tenon", "--output", "y=/proc/y.npy"}, 4, "error: cannot write /proc/y.npy: no file can be made in the folder /proc\n"},
+      {{"run", "g.tenon", "--output", "y=/proc/y.npy"}, 4, "error: cannot write /proc/y.npy: cannot create a file in the folder /proc\n"},
       {{"run", "g.tenon", "--output", "y=no/y.npz"}, 4, "error: cannot write no/y.npz: the folder no does not exist\n"},
       {{"run", "g.tenon", "--output", "y=/dev/full"}, 4, "error: cannot write /dev/full: it is a pipe or a device, but a file is needed\n"},
       {{"run", "g.tenon", "--output", "y=."}, 4, "error: cannot write .: it is a folder, but a file is needed\n"},
-      {{"run", "g.tenon", "--trace", "/proc/t.json"}, 4, "error: cannot write /proc/t.json: no file can be made in the folder /proc\n"},
-      {{"show", "g.tenon", "--svg", "/proc/g.svg"}, 4, "error: cannot write /proc/g.svg: no file can be made in the folder /proc\n"},
+      {{"run", "g.tenon", "--trace", "/proc/t.json"}, 4, "error: cannot write /proc/t.json: cannot create a file in the folder /proc\n"},
+      {{"show", "g.tenon", "--svg", "/proc/g.svg"}, 4, "error: cannot write /proc/g.svg: cannot create a file in the folder /proc\n"},
       {{"new", "my_op", "--folder", "/proc/my_op"},
        4,
        "error: cannot create the folder /proc/my_op: cannot create a folder in /proc\nhint: choose"},

@@ -27,7 +27,7 @@ TEST_CASE("docs site: has an index, a search and a page for each operator") {
   CHECK(result.err.starts_with("wrote site: "));
   CHECK(place.folder.names() == Words{"site"});
   const auto index = place.page("index.html");
-  for (const char* part : {"<h2>tenon_nn</h2>\n", "<h2>Tenon itself</h2>\n", "<h2>example_multiples</h2>\n",
+  for (const char* part : {"<h2>tenon_nn</h2>\n", "<h2>Built-in operators</h2>\n", "<h2>example_multiples</h2>\n",
                            "<li><a href=\"relu.html\"><code>relu</code></a> "}) {
     CAPTURE(part);
     CHECK(has(index, part));
@@ -38,7 +38,7 @@ TEST_CASE("docs site: has an index, a search and a page for each operator") {
         "<dt>Plugin</dt><dd>tenon_nn " TENON_VERSION "</dd>\n", "<dt>Devices</dt><dd>cpu",
         "<dt>Dtypes</dt><dd>float16, bfloat16, float32, float64</dd>\n",
         "<dt>Storage</dt><dd>dense; sparse inputs are converted to dense with a warning</dd>\n",
-        "<dt>Gradient</dt><dd>a kernel of its own; it reads data, gamma, mean, inverse_std</dd>\n", "<h2 id=\"Inputs\">",
+        "<dt>Gradient</dt><dd>its own kernel; it reads data, gamma, mean, inverse_std</dd>\n", "<h2 id=\"Inputs\">",
         "<h2 id=\"Outputs\">", "<h2 id=\"States\">",
         "<tr><td><code>epsilon</code></td><td>a number &gt; 0</td><td>1e-05</td><td>added to the variance</td></tr>\n",
         "output = ops.batch_norm(data, gamma, beta)\n", "host.call(&quot;batch_norm&quot;, {data, gamma, beta});\n",

@@ -55,7 +55,7 @@ TEST_CASE("time limits: values beyond a clock's range mean no limit; others are 
     CHECK(has(crash.err, "its worker process crashed with SIGSEGV"));
   }
   for (const std::string seconds : {"1e-300", "0.0009", "-1"})
-    CHECK(has(with(seconds, "1").err, "error: --isolate-timeout is '" + seconds + "' but must be 0 or a number, 0.001 or more\n"));
+    CHECK(has(with(seconds, "1").err, "error: --isolate-timeout is '" + seconds + "' but must be 0 or a number of at least 0.001\n"));
 }
 
 TEST_CASE("--isolate: refuses unknown plugins") {

@@ -160,7 +160,7 @@ TEST_CASE("sparse inputs: random ones have the density of --density, 0.1 by defa
   const auto refused = site.run({"run", "square.json", "--density", "1.5"});
   CHECK(refused.code == 2);
   CHECK(has(refused.err, "error: --density is 1.5 but must be at most 1\nhint: 1 stores every element\n"));
-  CHECK(site.run({"run", "square.json", "--density", "-1"}).err == "error: --density is '-1' but must be a number, 0 or more\n");
+  CHECK(site.run({"run", "square.json", "--density", "-1"}).err == "error: --density is '-1' but must be a number of at least 0\n");
 }
 
 TEST_CASE("train: examples from an svmlight text") {

@@ -86,7 +86,7 @@ TEST_CASE("test: mean loss and accuracy; the smaller last batch is weighted by i
     CHECK(found.at("loss") == doctest::Approx(site.mean(0, rows)).epsilon(1e-6));
   }
   char text[100];
-  std::snprintf(text, sizeof text, "11 examples  loss %.5g  accuracy %.4f  (%d right)\n", site.mean(0, rows),
+  std::snprintf(text, sizeof text, "11 examples  loss %.5g  accuracy %.4f  (%d correct)\n", site.mean(0, rows),
                 static_cast<double>(site.right) / rows, static_cast<int>(site.right));
   CHECK(site.test(with_data({"--accuracy", "scores=label", "--batch", "4"})).out == text);
   std::snprintf(text, sizeof text, "3 examples  loss %.5g\n", site.mean(8, 11));

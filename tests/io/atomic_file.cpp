@@ -147,7 +147,7 @@ TEST_CASE("atomic file: explains why a path cannot be written, and leaves it unc
       {at + "/nowhere/x", "cannot write " + at + "/nowhere/x: the folder " + at + "/nowhere does not exist"},
       {at + "/file/x", "cannot write " + at + "/file/x: a component of the path is a file instead of a folder"},
       {at + "/protected", "cannot write " + at + "/protected: it is write-protected"},
-      {at + "/closed/x", "cannot write " + at + "/closed/x: the folder " + at + "/closed may not be written"},
+      {at + "/closed/x", "cannot write " + at + "/closed/x: the folder " + at + "/closed is not writable"},
       {at + "/pipe", "cannot write " + at + "/pipe: it is a pipe or a device, but a file is needed"},
       {"/dev/null", "cannot write /dev/null: it is a pipe or a device, but a file is needed"},
   };

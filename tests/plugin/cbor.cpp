@@ -59,7 +59,7 @@ TEST_CASE("parse_cbor: refuses CBOR that no manifest contains") {
 TEST_CASE("manifests: more than 64 KiB are refused") {
   Json json = sound_manifest();
   json["doc"] = std::string(1 << 16, 'a');
-  CHECK(failure_of([&] { read_manifest(as_cbor(json)); }).message.find("at most 65536 are read") != std::string::npos);
+  CHECK(failure_of([&] { read_manifest(as_cbor(json)); }).message.find("at most 65536 are allowed") != std::string::npos);
 }
 
 TEST_CASE("manifests: truncated or modified bytes are read or refused") {

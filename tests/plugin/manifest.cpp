@@ -245,9 +245,9 @@ TEST_CASE("manifest: reports a single fault with its path") {
        [](Json& m) {
          m["rules"][0] = {"mode", "at_most", "size"};
        }},
-      {"examples[0].inputs.date is of 'date', which is not an input", [=](Json& m) { m["examples"][0] = example("date", {2}); }},
+      {"examples[0].inputs.date is for 'date', which is not an input", [=](Json& m) { m["examples"][0] = example("date", {2}); }},
       {"examples[0].inputs.data.shape[0] is -1 but must be from 0", [=](Json& m) { m["examples"][0] = example("data", {-1}); }},
-      {"examples[0].inputs.data.shape has 9 dimensions; at most 8 are possible",
+      {"examples[0].inputs.data.shape has 9 dimensions; at most 8 are allowed",
        [=](Json& m) { m["examples"][0] = example("data", Json(std::vector<int>(9, 1))); }},
       {"examples[0].inputs.data.shape is too large",
        [=](Json& m) { m["examples"][0] = example("data", Json(std::vector<int>(8, 1 << 30))); }},
@@ -305,7 +305,7 @@ TEST_CASE("manifest: reports a single fault with its path") {
       {"added[0][1] is 'modes', which is not a parameter", [](Json& m) { m["added"][0][1] = "modes"; }},
       {"removed[0][0] is 4, but the operator's version is 3", [](Json& m) { m["removed"] = Json::array({Json::array({4, "d"})}); }},
       {"removed[0] has 4 entries but needs 2", [](Json& m) { m["removed"] = Json::array({Json::array({2, "d", 1, 1})}); }},
-      {"added_inputs[0][1] is 'gain', but there is no i of that namenput",
+      {"added_inputs[0][1] is 'gain', but there is no input of that name",
        [](Json& m) { m["added_inputs"] = Json::array({Json::array({2, "gain"})}); }},
       {"added_inputs[0][0] is 4, but the operator's version is 3",
        [](Json& m) { m["added_inputs"] = Json::array({Json::array({4, "rest"})}); }},
@@ -315,9 +315,9 @@ TEST_CASE("manifest: reports a single fault with its path") {
        [](Json& m) {
          m["added_inputs"] = Json::array({Json::array({2, "data"}), Json::array({2, "index"}), Json::array({2, "rest"})});
        }},
-      {"added_outputs[0][1] is 'data', but there is no o of that nameutput",
+      {"added_outputs[0][1] is 'data', but there is no output of that name",
        [](Json& m) { m["added_outputs"] = Json::array({Json::array({2, "data"})}); }},
-      {"added_states[0][1] is 'mask', but there is no s of that nametate",
+      {"added_states[0][1] is 'mask', but there is no state of that name",
        [](Json& m) { m["added_states"] = Json::array({Json::array({2, "mask"})}); }},
       {"was[0][0] is 'scale', which is not an added parameter", [](Json& m) { m["was"] = Json::array({Json::array({"scale", 1.0})}); }},
       {"was[0][1] is 'middle', which is not among its choices", [](Json& m) { m["was"] = Json::array({Json::array({"mode", "middle"})}); }},
@@ -346,7 +346,7 @@ TEST_CASE("manifest: at most 65,536 bytes") {
   REQUIRE(as_cbor(json).size() == 65536);
   CHECK(read_manifest(as_cbor(json)).name == "scale_up");
   json["doc"] = json["doc"].get<std::string>() + 'x';
-  CHECK(failure_of([&] { read_manifest(as_cbor(json)); }).message == "it has 65537 bytes; at most 65536 are read");
+  CHECK(failure_of([&] { read_manifest(as_cbor(json)); }).message == "it has 65537 bytes; at most 65536 are allowed");
 }
 
 TEST_CASE("manifest: a required parameter's default need not satisfy its bounds; NaN is a valid default without bounds") {
