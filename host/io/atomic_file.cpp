@@ -98,7 +98,7 @@ void AtomicFile::open_temporary() {
   if (open_nameless() || open_named()) return;
   if (errno == EACCES || errno == EPERM) throw file_failure("write", path_, "the folder " + folder_.string() + " is not writable");
   // for example in /proc
-  if (errno == ENOENT) throw file_failure("write", path_, "no file can be made in the folder " + folder_.string());
+  if (errno == ENOENT) throw file_failure("write", path_, "cannot create a file in the folder " + folder_.string());
   fail(errno);
 }
 

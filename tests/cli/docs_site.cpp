@@ -38,8 +38,8 @@ TEST_CASE("docs site: has an index, a search and a page for each operator") {
         "<dt>Plugin</dt><dd>tenon_nn " TENON_VERSION "</dd>\n", "<dt>Devices</dt><dd>cpu",
         "<dt>Dtypes</dt><dd>float16, bfloat16, float32, float64</dd>\n",
         "<dt>Storage</dt><dd>dense; sparse inputs are converted to dense with a warning</dd>\n",
-        "<dt>Gradient</dt><dd>its own kernel; it reads data, gamma, mean, inverse_std</dd>\n", "<h2 id=\"Inputs\">",
-        "<h2 id=\"Outputs\">", "<h2 id=\"States\">",
+        "<dt>Gradient</dt><dd>its own kernel; it reads data, gamma, mean, inverse_std</dd>\n", "<h2 id=\"Inputs\">", "<h2 id=\"Outputs\">",
+        "<h2 id=\"States\">",
         "<tr><td><code>epsilon</code></td><td>a number &gt; 0</td><td>1e-05</td><td>added to the variance</td></tr>\n",
         "output = ops.batch_norm(data, gamma, beta)\n", "host.call(&quot;batch_norm&quot;, {data, gamma, beta});\n",
         "&quot;op&quot;: &quot;batch_norm&quot;, &quot;inputs&quot;: [&quot;data&quot;, &quot;gamma&quot;, &quot;beta&quot;]}],\n"}) {
