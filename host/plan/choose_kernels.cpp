@@ -104,7 +104,7 @@ class KernelSelection {
   }
 
   PlanDraft& draft_;
-  Lowered& graph_;
+  LoweredGraph& graph_;
   const GraphModel& model_;
   const Kernels& kernels_;
   std::vector<tenon_type>& types_;

@@ -30,7 +30,7 @@ class PlanDraft {
   std::vector<std::uint32_t> last_use;         ///< for owners of memory: last step that uses a value in it; none: no step
   std::vector<const IsolatedPlugin*> writers;  ///< for owners of memory: plugin whose worker process may write it; or null
 
-  Lowered& graph() { return plan->graph; }
+  LoweredGraph& graph() { return plan->graph; }
   MemoryPlan& memory() { return plan->memory; }
   const GraphModel& model() const { return plan->graph.model(); }
   std::vector<tenon_type>& types() { return plan->memory.types; }

@@ -15,7 +15,7 @@ constexpr std::int64_t most_staging = 64 << 20;
 
 class Scheduling {
  public:
-  Scheduling(const Lowered& graph, const MemoryPlan& memory, const Kernels& kernels) : graph_(graph), memory_(memory), kernels_(kernels) {}
+  Scheduling(const LoweredGraph& graph, const MemoryPlan& memory, const Kernels& kernels) : graph_(graph), memory_(memory), kernels_(kernels) {}
 
   GpuSchedule run(bool capture) {
     find_devices();
@@ -51,7 +51,7 @@ class Scheduling {
   std::int64_t outside_arenas(const Device& device) const;
   void find_rebound();
 
-  const Lowered& graph_;
+  const LoweredGraph& graph_;
   const MemoryPlan& memory_;
   const Kernels& kernels_;
   GpuSchedule schedule_;
@@ -236,7 +236,7 @@ const char* name_of(StreamRole role) {
   return "kernels";
 }
 
-PlannedStream stream_of(const Lowered& graph, const std::vector<tenon_type>& types, const DeviceCopy& copy) {
+PlannedStream stream_of(const LoweredGraph& graph, const std::vector<tenon_type>& types, const DeviceCopy& copy) {
   Device &from = *graph.places[graph.source_of(copy)], &to = *graph.places[copy.copy];
   Device& own = to.is_cpu() ? from : to;
   if (types[copy.copy].storage != TENON_DENSE) return {&own, StreamRole::kernels};

@@ -45,13 +45,13 @@ struct GpuSchedule {
   std::vector<ValueId> rebound;          ///< values that captured kernels use at addresses that differ between runs
 
   /// Whether the submitting thread waits for the copy.
-  bool waits_for(const Lowered& graph, std::uint32_t copy) const {
+  bool waits_for(const LoweredGraph& graph, std::uint32_t copy) const {
     return graph.places[graph.copies[copy].copy]->is_cpu() && staging[copy] < 0;
   }
 };
 
 /// Returns the stream of a copy. Sparse copies use the kernels' stream: their size is known only
 /// when the source has been computed.
-PlannedStream stream_of(const Lowered& graph, const std::vector<tenon_type>& types, const DeviceCopy& copy);
+PlannedStream stream_of(const LoweredGraph& graph, const std::vector<tenon_type>& types, const DeviceCopy& copy);
 
 }  // namespace tenon

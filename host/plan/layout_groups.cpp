@@ -27,7 +27,7 @@ bool is_per_channel(const tenon_type& type, int rank) {
 
 class Grouping {
  public:
-  Grouping(const Lowered& graph, NodeId id, const std::vector<tenon_type>& types)
+  Grouping(const LoweredGraph& graph, NodeId id, const std::vector<tenon_type>& types)
       : graph_(graph), node_(graph.model().nodes[id]), info_(*graph.binding().nodes[id].info), types_(types) {}
 
   LayoutGroup elementwise() {
@@ -63,7 +63,7 @@ class Grouping {
     return fits(types_[value]);
   }
 
-  const Lowered& graph_;
+  const LoweredGraph& graph_;
   const NodeRecord& node_;
   const OperatorInfo& info_;
   const std::vector<tenon_type>& types_;
@@ -71,7 +71,7 @@ class Grouping {
 
 }  // namespace
 
-LayoutGroup layout_group(const Lowered& graph, const Kernels& kernels, NodeId id, const std::vector<tenon_type>& types) {
+LayoutGroup layout_group(const LoweredGraph& graph, const Kernels& kernels, NodeId id, const std::vector<tenon_type>& types) {
   const auto& node = graph.model().nodes[id];
   const auto& info = *graph.binding().nodes[id].info;
   const bool may = info.elementwise || !info.channels_last.empty();

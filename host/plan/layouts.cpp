@@ -14,7 +14,7 @@ namespace {
 /// group, plain if there is none; all readers that need the other layout share one reordering.
 class LayoutChoice {
  public:
-  LayoutChoice(const Lowered& graph, const Kernels& kernels, const std::vector<tenon_type>& types)
+  LayoutChoice(const LoweredGraph& graph, const Kernels& kernels, const std::vector<tenon_type>& types)
       : graph_(graph), model_(graph.model()), types_(types), last_(model_.nodes.size()), values_(model_.values.size()) {
     groups_.resize(model_.nodes.size());
     for (const auto id : graph.order) groups_[id] = layout_group(graph, kernels, id, types);
@@ -53,7 +53,7 @@ class LayoutChoice {
   bool follows(NodeId id) const;
   void improve();
 
-  const Lowered& graph_;
+  const LoweredGraph& graph_;
   const GraphModel& model_;
   const std::vector<tenon_type>& types_;
   std::vector<LayoutGroup> groups_;
@@ -186,7 +186,7 @@ class Reordering {
   }
 
   PlanDraft& draft_;
-  Lowered& graph_;
+  LoweredGraph& graph_;
   const LayoutChoice& choice_;
   GraphModel& model_;
   // the reordering operator, in the graph's operators

@@ -142,7 +142,7 @@ class Lowering {
   }
 
   PlanDraft& draft_;
-  Lowered& graph_;
+  LoweredGraph& graph_;
   const Kernels& kernels_;
   std::map<ValueId, ValueId> dense_;                       // sparse values -> their dense form
   std::map<std::pair<ValueId, Device*>, ValueId> copies_;  // values and devices -> the copy

@@ -8,7 +8,7 @@
 
 #include "graph/needed.hpp"
 #include "graph/snapshot.hpp"
-#include "plan/chains/element_chain.hpp"
+#include "plan/fusion/fused_group.hpp"
 #include "plan/kernels.hpp"
 #include "plan/tensor_table.hpp"
 
@@ -32,7 +32,7 @@ struct DeviceCopy {
 /// If a pass added nodes or changed anything else, `graph` is a copy of the original graph with new
 /// nodes after all others, so nodes and values keep their numbers. Everything that a node reads and
 /// writes is on the node's device.
-struct Lowered {
+struct LoweredGraph {
   std::shared_ptr<const GraphSnapshot> graph;
   std::vector<NodeId> order;               // topologically sorted
   std::vector<std::uint32_t> kernels;      // of each node: index in Kernels::all_of()
@@ -43,8 +43,8 @@ struct Lowered {
   std::vector<Conversion> conversions;
   std::vector<DeviceCopy> copies;
   std::vector<std::uint32_t> copy_of;  // of each node: index in `copies`; none: not a copy
-  std::vector<ElementChain> chains;    // fused elementwise groups; their nodes are the last ones
-  NodeId first_chain = none;
+  std::vector<FusedGroup> groups;      // fused elementwise groups; their nodes are the last ones
+  NodeId first_group = none;
 
   bool partial = false;  // only some outputs are requested: nodes run only for them
 
@@ -57,16 +57,16 @@ struct Lowered {
   /// The value that is copied.
   ValueId source_of(const DeviceCopy& copy) const { return model().edges[model().nodes[copy.node].first_edge]; }
   /// The fused group that the node runs; null: it runs a kernel, or copies.
-  const ElementChain* chain_at(NodeId id) const { return id < first_chain ? nullptr : &chains[id - first_chain]; }
+  const FusedGroup* group_at(NodeId id) const { return id < first_group ? nullptr : &groups[id - first_group]; }
   /// The nodes that it replaces: those of its fused group, else itself.
   std::span<const NodeId> nodes_at(const NodeId& id) const {
-    const auto* chain = chain_at(id);
-    return chain == nullptr ? std::span(&id, 1) : std::span(chain->nodes);
+    const auto* group = group_at(id);
+    return group == nullptr ? std::span(&id, 1) : std::span(group->nodes);
   }
   NodeId last_of(NodeId id) const { return nodes_at(id).back(); }
   /// Whether the node's step can accumulate into this output.
   bool accumulates(NodeId id, std::uint32_t output) const {
-    if (const auto* chain = chain_at(id); chain != nullptr) return chain->adds[output];
+    if (const auto* group = group_at(id); group != nullptr) return group->adds[output];
     return binding().nodes[id].info->accumulates && !sparse[id];
   }
   /// The plugin in whose worker process the node runs; null: in this process.

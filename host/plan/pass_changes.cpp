@@ -52,7 +52,7 @@ std::size_t reorder_count(const Plan& plan) {
 /// Number of nodes of the original graph: passes append theirs.
 std::size_t original_nodes(const Plan& plan) {
   const auto& graph = plan.graph;
-  return plan.model().nodes.size() - graph.conversions.size() - graph.copies.size() - reorder_count(plan) - graph.chains.size();
+  return plan.model().nodes.size() - graph.conversions.size() - graph.copies.size() - reorder_count(plan) - graph.groups.size();
 }
 
 std::size_t count_writes(const Plan& plan, std::uint8_t write) {
@@ -109,11 +109,11 @@ PassChanges changes_of_layouts(const Plan& plan) {
 
 PassChanges changes_of_fusion(const Plan& plan) {
   std::size_t nodes = 0;
-  for (const auto& group : plan.graph.chains) nodes += group.nodes.size();
+  for (const auto& group : plan.graph.groups) nodes += group.nodes.size();
   ChangeList list;
   list.count("nodes", nodes);
-  list.count("steps", plan.graph.chains.size());
-  if (nodes > 0) list.say(fmt::format("{} -> {}", counted(nodes, "node"), counted(plan.graph.chains.size(), "step")));
+  list.count("steps", plan.graph.groups.size());
+  if (nodes > 0) list.say(fmt::format("{} -> {}", counted(nodes, "node"), counted(plan.graph.groups.size(), "step")));
   return list.take();
 }
 
@@ -200,9 +200,9 @@ PassChanges changes_of_gpus(const Plan& plan) {
 
 PassChanges changes_of_constants(const Plan& plan) {
   std::size_t bytes = 0;
-  for (const auto& part : plan.kept) bytes += part.bytes;
+  for (const auto& part : plan.packed) bytes += part.bytes;
   ChangeList list;
-  list.add("constants", plan.kept.size(), "packed constant", fmt::format(" of {}", bytes_text(static_cast<std::int64_t>(bytes))));
+  list.add("constants", plan.packed.size(), "packed constant", fmt::format(" of {}", bytes_text(static_cast<std::int64_t>(bytes))));
   list.count("bytes", bytes);
   return list.take();
 }

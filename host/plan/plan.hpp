@@ -9,7 +9,7 @@
 
 #include "graph/inference.hpp"
 #include "plan/gpu_schedule.hpp"
-#include "plan/kept.hpp"
+#include "plan/packed_constants.hpp"
 
 namespace tenon {
 
@@ -17,11 +17,11 @@ namespace tenon {
 /// Execution runs it. Steps are indices into memory.order. Immutable once make_plan() returns,
 /// hence thread-safe.
 struct Plan {
-  Lowered graph;
+  LoweredGraph graph;
   MemoryPlan memory;
   GpuSchedule gpus;
-  std::vector<bool> constant;    ///< of each value of the session's graph: kernels may pack it; empty: none
-  std::vector<KeptPart> kept{};  ///< packed constants in step order
+  std::vector<bool> constant;          ///< of each value of the session's graph: kernels may pack it; empty: none
+  std::vector<PackedConstant> kept{};  ///< packed constants in step order
 
   const GraphModel& model() const { return graph.model(); }  ///< the executed graph, with conversions and copies
   const std::vector<tenon_type>& types() const { return memory.types; }
@@ -32,8 +32,8 @@ struct Plan {
   Device& device_of(std::size_t step) const { return *graph.devices[node_of(step)]; }
   /// Index in graph.copies of a step that copies; none for others.
   std::uint32_t copy_of(std::size_t step) const { return graph.copy_of[node_of(step)]; }
-  /// Index in graph.chains of a step that runs a fused elementwise group; none for others.
-  std::uint32_t chain_of(std::size_t step) const { return node_of(step) < graph.first_chain ? none : node_of(step) - graph.first_chain; }
+  /// Index in graph.groups of a step that runs a fused elementwise group; none for others.
+  std::uint32_t group_of(std::size_t step) const { return node_of(step) < graph.first_group ? none : node_of(step) - graph.first_group; }
   /// The device that a copy step reads from; null for others.
   const Device* copied_from(std::size_t step) const {
     return copy_of(step) == none ? nullptr : graph.places[graph.source_of(graph.copies[copy_of(step)])];
@@ -60,7 +60,7 @@ struct PlanRequest {
   const WantedOutputs* wanted = nullptr;  ///< null: all outputs and updates
   Optimize optimize = Optimize::full;     ///< allowed changes: none, bit-identical, or different rounding
   std::vector<bool> constant{};           ///< see Plan::constant
-  bool chains = true;                     ///< fuse elementwise nodes, unless Optimize::none
+  bool fuse_elementwise = true;           ///< fuse elementwise nodes, unless Optimize::none
   /// threads that a kernel may use; fused groups get scratch memory for each
   int threads = 1;
 };

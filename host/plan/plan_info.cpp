@@ -72,7 +72,7 @@ std::vector<std::string> node_names(const Plan& plan, std::size_t step) {
 
 std::string step_algorithm(const Plan& plan, std::size_t step, const Kernels& kernels) {
   // only dense kernels report algorithms
-  if (plan.copy_of(step) != none || plan.chain_of(step) != none || plan.runs_sparse(step)) return {};
+  if (plan.copy_of(step) != none || plan.group_of(step) != none || plan.runs_sparse(step)) return {};
   const auto id = plan.node_of(step);
   const auto& node = plan.node(step);
   const auto& kernel = plan.graph.kernel_of(id, kernels);
@@ -112,8 +112,8 @@ PlannedStep step_of(const Plan& plan, std::size_t step, const Kernels& kernels) 
   }
   info.workspace = plan.workspace_of(step);
   info.without = without(plan, step);
-  const auto kept = std::equal_range(plan.kept.begin(), plan.kept.end(), KeptPart{static_cast<std::uint32_t>(step), 0, 0, {}, 0},
-                                     [](const KeptPart& left, const KeptPart& right) { return left.step < right.step; });
+  const auto kept = std::equal_range(plan.packed.begin(), plan.packed.end(), PackedConstant{static_cast<std::uint32_t>(step), 0, 0, {}, 0},
+                                     [](const PackedConstant& left, const PackedConstant& right) { return left.step < right.step; });
   for (auto part = kept.first; part != kept.second; ++part)
     info.kept.push_back({value_label(plan.model(), part->value), part->key, static_cast<std::int64_t>(part->bytes)});
   info.nodes = node_names(plan, step);

@@ -2,7 +2,7 @@
 
 namespace tenon {
 
-std::vector<NodeId> running_order(const Lowered& graph, bool training) {
+std::vector<NodeId> running_order(const LoweredGraph& graph, bool training) {
   const auto& model = graph.model();
   std::vector<bool> needed(model.nodes.size());
   const auto need = [&](ValueId value) {

@@ -26,7 +26,7 @@ double bytes_moved(const Plan& plan, std::size_t step) {
 }
 
 double operations(const Plan& plan, std::size_t step, const Kernels& kernels) {
-  if (plan.copy_of(step) != none || plan.chain_of(step) != none) return 0;
+  if (plan.copy_of(step) != none || plan.group_of(step) != none) return 0;
   const auto id = plan.node_of(step);
   const auto& node = plan.node(step);
   CallTypes around;

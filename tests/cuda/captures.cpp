@@ -21,7 +21,7 @@ using namespace tenon;
 namespace {
 
 /// y = x * 2^length, by way of `op` in the middle.
-Graph chain(Host& host, int length, const char* op = nullptr) {
+Graph group(Host& host, int length, const char* op = nullptr) {
   Graph graph(host);
   auto value = graph.input("x", f32, {100});
   for (int i = 0; i < length; ++i) {
@@ -67,7 +67,7 @@ TEST_CASE("captures: which steps") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.middle);
-    Session session(chain(gpu.host, 10, c.middle), on_gpu(c.capture));
+    Session session(group(gpu.host, 10, c.middle), on_gpu(c.capture));
     CHECK(captured(session.plan({})) == c.captured);
   }
 }
@@ -76,7 +76,7 @@ TEST_CASE("captures: run by run the same bits as without") {
   GpuHost gpu;
   for (const char* middle : {"noise", "tally", "backwards"}) {
     CAPTURE(middle);
-    Session session(chain(gpu.host, 6, middle), on_gpu()), plain(chain(gpu.host, 6, middle), on_gpu(false));
+    Session session(group(gpu.host, 6, middle), on_gpu()), plain(group(gpu.host, 6, middle), on_gpu(false));
     for (int i = 0; i < 6; ++i) {
       const NamedTensors inputs{{"x", filled(static_cast<float>(i))}};
       CHECK(same_bits(session.run(inputs).at("y"), plain.run(inputs).at("y")));
@@ -88,7 +88,7 @@ TEST_CASE("captures: memory of inputs and outputs may change from run to run, an
   GpuHost gpu;
   auto options = on_gpu();
   options.keep_on_device = true;
-  Session session(chain(gpu.host, 3), options);
+  Session session(group(gpu.host, 3), options);
   const Tensor sums[] = {filled(0).to("cuda:0"), filled(0).to("cuda:0")};
   for (int i = 0; i < 20; ++i) {
     CAPTURE(i);
@@ -106,7 +106,7 @@ TEST_CASE("captures: memory of inputs and outputs may change from run to run, an
 
 TEST_CASE("captures: one that another thread broke is made again by a later run, without a word") {
   GpuHost gpu;
-  Session session(chain(gpu.host, 4, "disturbed"), on_gpu());
+  Session session(group(gpu.host, 4, "disturbed"), on_gpu());
   for (int i = 0; i < 4; ++i) {
 #if defined(TENON_SIMULATED_CUDA)
     const auto before = simulated_counts().graph_launches;
@@ -121,7 +121,7 @@ TEST_CASE("captures: one that another thread broke is made again by a later run,
 
 TEST_CASE("captures: a thread's handles of libraries are made before it captures") {
   GpuHost gpu;
-  Session session(chain(gpu.host, 4, "with_library"), on_gpu());
+  Session session(group(gpu.host, 4, "with_library"), on_gpu());
   const auto run = [&] { CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16)); };
   run();
   std::async(std::launch::async, [&] {
@@ -167,13 +167,13 @@ TEST_CASE("captures: what other threads do with the device meanwhile breaks none
       device.synchronize();
       CHECK_THROWS_AS(Block(stream, device.memory().total + 1, "this test"), Failure);
       const PinnedBlock pinned(device, 1000, "this test");
-      Session session(chain(own.host, 2), on_gpu());
+      Session session(group(own.host, 2), on_gpu());
       CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 4));
     }
     CHECK(own.warnings.empty());
   });
   for (int i = 0; i < 20; ++i) {
-    Session session(chain(gpu.host, 6), on_gpu());
+    Session session(group(gpu.host, 6), on_gpu());
     for (int run = 0; run < 3; ++run) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 64));
   }
   done = true;
@@ -183,7 +183,7 @@ TEST_CASE("captures: what other threads do with the device meanwhile breaks none
 
 TEST_CASE("captures: a kernel that says capturable and takes scratch is told so, and runs step by step") {
   GpuHost gpu;
-  Session session(chain(gpu.host, 4, "scratchy"), on_gpu());
+  Session session(group(gpu.host, 4, "scratchy"), on_gpu());
   for (int i = 0; i < 5; ++i) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
   REQUIRE(gpu.warnings.size() == 1);
   CHECK(gpu.warnings[0].find("a kernel that allocates scratch cannot be captured") != std::string::npos);
@@ -199,7 +199,7 @@ TEST_CASE("the device that is current in an application's thread stays so") {
     int now = -1;
     return cudaGetDevice(&now) == cudaSuccess && now == own;
   };
-  Session session(chain(gpu.host, 4, "tally"), on_gpu());
+  Session session(group(gpu.host, 4, "tally"), on_gpu());
   CHECK(still_current());
   for (int i = 0; i < 3; ++i) {
     session.run({{"x", filled(1)}});
@@ -208,7 +208,7 @@ TEST_CASE("the device that is current in an application's thread stays so") {
   gpu.host.call("scale", {filled(1).to("cuda:0")});
   CHECK(still_current());
   if (count > 1) {  // a plan that ends on another device than it begins on
-    auto graph = chain(gpu.host, 4);
+    auto graph = group(gpu.host, 4);
     put(graph, "scale_3", "cuda:1");
     Session both(graph, on_gpu());
     for (const int device : {0, 1}) {
@@ -226,7 +226,7 @@ TEST_CASE("the device that is current in an application's thread stays so") {
 
 TEST_CASE("captures: a kernel that promised too much is told of, and all goes on without") {
   GpuHost gpu;
-  Session session(chain(gpu.host, 4, "liar"), on_gpu());
+  Session session(group(gpu.host, 4, "liar"), on_gpu());
   for (int i = 0; i < 4; ++i) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
   REQUIRE(gpu.warnings.size() == 1);
   CHECK(gpu.warnings[0].starts_with("kernels cannot be captured and run one by one: "));
@@ -263,7 +263,7 @@ TEST_CASE("captures: a run that comes again allocates nothing, waits once, and a
   };
   for (const auto& c : cases) {
     CAPTURE(c.middle);
-    Session session(chain(gpu.host, 8, c.middle), on_gpu(c.capture));
+    Session session(group(gpu.host, 8, c.middle), on_gpu(c.capture));
     const NamedTensors inputs{{"x", filled(1)}};
     for (int i = 0; i < 2; ++i) session.run(inputs);
     for (int i = 0; i < 3; ++i) {

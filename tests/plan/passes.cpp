@@ -116,16 +116,16 @@ TEST_CASE("passes: each can be the last one, and leaves later results empty") {
   });
   at("lowering", [](tenon::PlanDraft& draft) {
     CHECK(draft.graph().conversions.size() == 1);
-    CHECK(draft.graph().chains.empty());
+    CHECK(draft.graph().groups.empty());
   });
   at("layouts", [](tenon::PlanDraft& draft) {
     const auto is_last = [](const auto& type) { return type.layout == TENON_LAYOUT_CHANNELS_LAST; };
     CHECK(std::count_if(draft.types().begin(), draft.types().end(), is_last) == 2);
-    CHECK(draft.graph().chains.empty());
+    CHECK(draft.graph().groups.empty());
   });
   at("elementwise fusion", [](tenon::PlanDraft& draft) {
-    REQUIRE(draft.graph().chains.size() == 1);
-    CHECK(draft.graph().chains[0].nodes.size() == 2);
+    REQUIRE(draft.graph().groups.size() == 1);
+    CHECK(draft.graph().groups[0].nodes.size() == 2);
     CHECK(draft.memory().order.empty());
   });
   at("order", [](tenon::PlanDraft& draft) {

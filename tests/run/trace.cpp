@@ -19,7 +19,7 @@ namespace {
 
 constexpr int nodes = 20;
 
-Graph chain(Host& host) {
+Graph group(Host& host) {
   Graph graph(host);
   auto value = graph.input("x", f32, {2});
   for (int i = 0; i < nodes; ++i) value = graph.add("quadratic", {value}, {{"b", 0.5}}, i == 3 ? "with \"quotes\"" : "");
@@ -48,7 +48,7 @@ TEST_CASE("trace: complete after each run, and a run writes only its own events"
   const TemporaryFolder folder;
   const auto path = folder / "trace.json";
   write_bytes(path, "what was there before");
-  Session session(chain(host), {.trace = path});
+  Session session(group(host), {.trace = path});
   const NamedTensors inputs{{"x", Tensor::from({1.f, 2.f}, {2})}};
   long long second = 0;
   for (std::size_t run = 1; run <= 60; ++run) {
@@ -69,7 +69,7 @@ TEST_CASE("trace: a traced run can be stopped, too") {
   ApplicationHost host;
   const TemporaryFolder folder;
   const auto path = folder / "trace.json";
-  Session session(chain(host), {.trace = path});
+  Session session(group(host), {.trace = path});
   const NamedTensors inputs{{"x", Tensor::from({1.f, 2.f}, {2})}};
   std::stop_source source;
   source.request_stop();
@@ -83,7 +83,7 @@ TEST_CASE("trace: processes are devices, threads are streams, and times are orde
   ApplicationHost host;
   const TemporaryFolder folder;
   const auto path = folder / "trace.json";
-  Session session(chain(host), {.trace = path});
+  Session session(group(host), {.trace = path});
   session.run({{"x", Tensor::from({1.f, 2.f}, {2})}});
   const auto trace = nlohmann::json::parse(read_bytes(path));
   std::set<std::string> names, meta;
@@ -130,7 +130,7 @@ TEST_CASE("trace: a full disk loses the trace's events but not the run's results
   ApplicationHost host(options);
   const TemporaryFolder folder;
   const auto path = folder / "trace.json";
-  Session session(chain(host), {.trace = path});
+  Session session(group(host), {.trace = path});
   const NamedTensors inputs{{"x", Tensor::from({1.f, 2.f}, {2})}};
   const auto expected = session.run(inputs).at("y").to_string();
   for (int i = 0; i < 2; ++i) {

@@ -37,7 +37,7 @@ class BufferAssignment {
   std::uint32_t inside_readers(ValueId value) const { return memory_.readers[value] - draft_.output_names[value]; }
 
   PlanDraft& draft_;
-  const Lowered& graph_;
+  const LoweredGraph& graph_;
   const GraphModel& model_;
   MemoryPlan& memory_;
 };

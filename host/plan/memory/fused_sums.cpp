@@ -17,7 +17,7 @@ std::vector<bool> find_sums(const GraphModel& model) {
 
 }  // namespace
 
-std::vector<FusedSum> fuse_sums(const Lowered& graph, std::span<const tenon_type> types, std::span<const NodeId> order,
+std::vector<FusedSum> fuse_sums(const LoweredGraph& graph, std::span<const tenon_type> types, std::span<const NodeId> order,
                                 std::span<const std::uint32_t> readers) {
   const auto& model = graph.model();
   std::vector<FusedSum> sums;

@@ -7,7 +7,7 @@ namespace {
 
 std::uint64_t scratch_bytes_of(PlanDraft& draft, NodeId id, CallTypes& types) {
   const auto& graph = draft.graph();
-  if (const auto* group = graph.chain_at(id); group != nullptr) return group->scratch_bytes();
+  if (const auto* group = graph.group_at(id); group != nullptr) return group->scratch_bytes();
   const auto& kernel = graph.kernel_of(id, draft.kernels);
   if (graph.copies_at(id) || kernel.table()->workspace == nullptr) return 0;
   const auto& node = draft.model().nodes[id];

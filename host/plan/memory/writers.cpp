@@ -14,7 +14,7 @@ bool is_large_number(const tenon_type& type) {
 
 /// Copies between devices count like elementwise operators. Other worker processes are responsible
 /// for their own reads.
-bool reads_once(const Lowered& graph, NodeId id) {
+bool reads_once(const LoweredGraph& graph, NodeId id) {
   return graph.worker_of(id) != nullptr || graph.copies_at(id) || (graph.binding().nodes[id].info->elementwise && !graph.sparse[id]);
 }
 

@@ -26,7 +26,7 @@ std::deque<CopyStep> make_copies(const Plan& plan, PlanTensors& tensors, Streams
 // States and variables that outlive the run and that the step changes.
 std::vector<ValueId> changed_by(const Plan& plan, std::size_t step) {
   std::vector<ValueId> changed;
-  if (plan.copy_of(step) != none || plan.chain_of(step) != none) return changed;
+  if (plan.copy_of(step) != none || plan.group_of(step) != none) return changed;
   const auto& node = plan.node(step);
   const auto& forward = forward_of(plan.model(), node);
   const auto* states = plan.model().edges.data() + forward.first_edge + forward.input_count;
@@ -39,7 +39,7 @@ std::vector<ValueId> changed_by(const Plan& plan, std::size_t step) {
 // Bundled optimizers refuse invalid arguments before they write; so does scaling by the gradients'
 // norm.
 bool cannot_fail(const Plan& plan, std::size_t step, bool changes) {
-  if (plan.copy_of(step) != none || plan.chain_of(step) != none || plan.graph.worker_of(plan.node_of(step)) != nullptr) return false;
+  if (plan.copy_of(step) != none || plan.group_of(step) != none || plan.graph.worker_of(plan.node_of(step)) != nullptr) return false;
   const auto& info = *plan.operator_of(plan.node_of(step)).info;
   return info.space == bundled_space && (changes || info.name == "scale_by");
 }
@@ -53,9 +53,9 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, c
       copies_(make_copies(*plan_, tensors_, *context.streams, sparse_memory_)),
       calls_(*plan_, kernels, tensors_, copies_, call_context_) {
   call_context_.memory = &sparse_memory_;
-  if (!plan_->kept.empty()) {
+  if (!plan_->packed.empty()) {
     kept_.emplace(*plan_, kernels, tensors, context.call.threads.count(), context.constant_weights, context.session);
-    for (const auto& part : plan_->kept) {
+    for (const auto& part : plan_->packed) {
       const auto kept = kept_->of(part.step);
       calls_[part.step].kept = kept.data();
       calls_[part.step].kept_count = static_cast<std::uint32_t>(kept.size());

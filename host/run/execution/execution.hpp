@@ -12,7 +12,7 @@
 #include "device/float_modes.hpp"
 #include "graph/operator_inference.hpp"
 #include "run/execution/gpu_execution.hpp"
-#include "run/execution/kept_memory.hpp"
+#include "run/execution/packed_memory.hpp"
 
 namespace tenon {
 
@@ -113,7 +113,7 @@ class Execution {
   PlanTensors tensors_;
   std::deque<CopyStep> copies_;  // as in the plan's graph
   StepCalls calls_;
-  std::optional<KeptMemory> kept_;  // if kernels have packed constants
+  std::optional<PackedMemory> kept_;  // if kernels have packed constants
   std::optional<GpuExecution> gpu_;
   std::vector<ValueId> changes_;
   bool changes_last_ = false;

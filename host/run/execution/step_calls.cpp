@@ -46,7 +46,7 @@ StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tens
   unread_.reserve(unread_count);
   calls_.reserve(plan.step_count());
   steps_.reserve(plan.step_count());
-  for (const auto& chain : plan.graph.chains) chain_steps_.emplace_back(plan, chain, kernels, context);
+  for (const auto& group : plan.graph.groups) fused_steps_.emplace_back(plan, group, kernels, context);
   for (std::size_t step = 0; step < plan.step_count(); ++step) {
     const auto& node = plan.node(step);
     const bool backward = node.pass == Pass::backward;
@@ -63,7 +63,7 @@ StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tens
 
 Step StepCalls::make_step(std::size_t step, const Kernels& kernels) {
   auto& call = calls_[step];
-  if (const auto chain = plan_.chain_of(step); chain != none) return {ChainStep::run, &chain_steps_[chain], &call};
+  if (const auto group = plan_.group_of(step); group != none) return {FusedStep::run, &fused_steps_[group], &call};
   if (const auto copy = plan_.copy_of(step); copy != none) return {CopyStep::run, &copies_[copy], &call};
   const auto& node = plan_.node(step);
   const auto& kernel = plan_.graph.kernel_of(plan_.node_of(step), kernels);
@@ -75,7 +75,7 @@ Step StepCalls::make_step(std::size_t step, const Kernels& kernels) {
 }
 
 const Running* StepCalls::running(std::size_t step, const Kernels& kernels) {
-  const auto* owner = plan_.chain_of(step) != none  ? code_owner("chain", "")
+  const auto* owner = plan_.group_of(step) != none  ? code_owner("chain", "")
                       : plan_.copy_of(step) != none ? code_owner("copy", "")
                                                     : plan_.graph.kernel_of(plan_.node_of(step), kernels).owner();
   return records_.add(owner, name_of_node(plan_, step), called_by(calls_[step].dispatch));
@@ -148,8 +148,8 @@ void StepCalls::set_backward_tensors(const NodeRecord& node, tenon_call& call) {
 }
 
 NodeId StepCalls::failed_node(std::size_t step) const {
-  const auto chain = plan_.chain_of(step);
-  return chain == none ? plan_.node_of(step) : chain_steps_[chain].failed();
+  const auto group = plan_.group_of(step);
+  return group == none ? plan_.node_of(step) : fused_steps_[group].failed();
 }
 
 void StepCalls::set_step(std::uint64_t step) {

@@ -3,8 +3,8 @@
 #include <deque>
 #include <vector>
 
-#include "run/execution/chain_step.hpp"
 #include "run/execution/copy_step.hpp"
+#include "run/execution/fused_step.hpp"
 #include "run/execution/plan_tensors.hpp"
 #include "run/execution/step.hpp"
 
@@ -52,7 +52,7 @@ class StepCalls {
   std::vector<tenon_call> calls_;
   std::vector<tenon_call*> random_calls_;
   std::deque<SparseStep> sparse_steps_;
-  std::deque<ChainStep> chain_steps_;  // as in the plan's graph
+  std::deque<FusedStep> fused_steps_;  // as in the plan's graph
   RunningRecords records_;             // one for each step
   std::vector<Step> steps_;
 };

@@ -103,10 +103,10 @@ void PlanStore::drop_readers(std::span<const ValueId> values) {
 void PlanStore::make_execution(Planned& planned, ExecutionContext context, const Destinations& destinations, std::uint64_t memory_limit) {
   const auto& plan = *planned.plan;
   const auto& graph = *planned.graph;
-  const auto packed = plan.kept.empty() ? 0
-                                        : KeptMemory(plan, graph.kernels, graph.tensors, context.call.threads.count(),
-                                                     context.constant_weights, context.session)
-                                              .missing_bytes();
+  const auto packed = plan.packed.empty() ? 0
+                                          : PackedMemory(plan, graph.kernels, graph.tensors, context.call.threads.count(),
+                                                         context.constant_weights, context.session)
+                                                .missing_bytes();
   require_memory(plan, arenas_, destinations, packed, memory_limit);
   if (!arenas_.hold(plan)) {
     const auto spare = static_cast<std::uint64_t>(plan.memory.bytes() / Arenas::spare_part);

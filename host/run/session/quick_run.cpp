@@ -29,7 +29,7 @@ std::unique_ptr<QuickRun> QuickRun::of(const Stage& stage, const SessionGraph& g
     if (model.values[id].role != Role::output || type.storage != TENON_DENSE || !values.insert(id).second) return nullptr;
     made->outputs_.push_back({std::string(model.strings[name]), id, type, made->execution_->can_add(id)});
   }
-  if (!plan.graph.chains.empty()) made->overlaps_.emplace(*made->execution_);
+  if (!plan.graph.groups.empty()) made->overlaps_.emplace(*made->execution_);
   const auto dense = [](const Place& place) { return place.type.storage == TENON_DENSE; };
   return std::all_of(made->inputs_.begin(), made->inputs_.end(), dense) ? std::move(made) : nullptr;
 }

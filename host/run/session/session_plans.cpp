@@ -194,7 +194,7 @@ Planned& Session::Impl::prepare_apart(NextStage& next, const NamedTensors& input
                                       std::vector<Tensor>& kept) {
   auto& planned = prepare(next, inputs, destinations, kept);
   overlapped = false;
-  if (destinations.empty() || planned.plan->graph.chains.empty()) return planned;
+  if (destinations.empty() || planned.plan->graph.groups.empty()) return planned;
   Overlaps overlaps(*planned.execution);
   for (const auto input : planned.plan->model().inputs) overlaps.add(input, false);
   for (const auto& [name, destination] : destinations)

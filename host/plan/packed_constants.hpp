@@ -17,15 +17,15 @@ struct Plan;
 class Kernels;
 
 /// A packed constant: memory that is filled before a step's kernel is called.
-struct KeptPart {
+struct PackedConstant {
   std::uint32_t step, slot;
   ValueId value;  ///< the constant that it is computed from
   std::string key;
   std::uint64_t bytes;
-  bool operator==(const KeptPart&) const = default;
+  bool operator==(const PackedConstant&) const = default;
 };
 
-struct KeptQuestion {
+struct PackingQuery {
   const Plan& plan;
   const Kernels& kernels;
   const TensorTable& tensors;  ///< the plan's constants
@@ -34,10 +34,10 @@ struct KeptQuestion {
 
 /// Called for each packed constant. `fill` writes it; it is not called when packed constants are
 /// only counted. May throw Failure.
-using KeepPart = std::function<void(const KeptPart& part, tenon_fill fill, void* fill_context)>;
+using PackConstant = std::function<void(const PackedConstant& part, tenon_fill fill, void* fill_context)>;
 
 /// Calls the prepare() of the step's kernel, if any. Throws Failure that names the node for errors
 /// of prepare(), for invalid packed constants, and for errors of `keep`.
-void ask_kernel(const KeptQuestion& question, std::uint32_t step, const KeepPart& keep);
+void query_packed_constants(const PackingQuery& question, std::uint32_t step, const PackConstant& keep);
 
 }  // namespace tenon

@@ -2,17 +2,17 @@
 #pragma once
 #include <optional>
 
-#include "plan/chains/element_chain.hpp"
+#include "plan/fusion/fused_group.hpp"
 
 namespace tenon {
 
 /// Returns how nodes whose outputs have the shape `whole` read a value: element by element, as one
 /// repeated row (the trailing dimensions of `whole`), or as a single element. Nullopt for other
 /// broadcasts, and if the layouts differ.
-std::optional<ChainPlace::Extent> extent_in(const tenon_type& type, const tenon_type& whole);
+std::optional<GroupTensor::Extent> extent_in(const tenon_type& type, const tenon_type& whole);
 
 /// `row`: elements of a row, or 0 if there are no rows. Nullopt if rows fit into no block whose
 /// boundaries are multiples of 64 elements.
-std::optional<ChainBlocks> blocks_of(std::int64_t elements, std::int64_t row);
+std::optional<GroupBlocks> blocks_of(std::int64_t elements, std::int64_t row);
 
 }  // namespace tenon

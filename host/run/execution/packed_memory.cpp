@@ -1,4 +1,4 @@
-#include "run/execution/kept_memory.hpp"
+#include "run/execution/packed_memory.hpp"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 
 namespace tenon {
 
-KeptMemory::KeptMemory(const Plan& plan, const Kernels& kernels, const TensorTable& tensors, int threads, bool promised,
-                       const void* session)
+PackedMemory::PackedMemory(const Plan& plan, const Kernels& kernels, const TensorTable& tensors, int threads, bool promised,
+                           const void* session)
     : plan_(plan), kernels_(kernels), tensors_(tensors), threads_(threads), promised_(promised), session_(session) {
-  for (const auto& part : plan.kept) add(part);
+  for (const auto& part : plan.packed) add(part);
 }
 
-void KeptMemory::add(const KeptPart& part) {
+void PackedMemory::add(const PackedConstant& part) {
   if (steps_.empty() || steps_.back().step != part.step) {
     auto& kept = steps_.emplace_back();
     kept.step = part.step;
@@ -27,14 +27,14 @@ void KeptMemory::add(const KeptPart& part) {
   if (kept.pointers.size() <= part.slot) kept.pointers.resize(part.slot + 1);
 }
 
-std::span<const void* const> KeptMemory::of(std::uint32_t step) const {
+std::span<const void* const> PackedMemory::of(std::uint32_t step) const {
   const auto found =
-      std::lower_bound(steps_.begin(), steps_.end(), step, [](const KeptStep& kept, std::uint32_t wanted) { return kept.step < wanted; });
+      std::lower_bound(steps_.begin(), steps_.end(), step, [](const PackedStep& kept, std::uint32_t wanted) { return kept.step < wanted; });
   return found == steps_.end() || found->step != step ? std::span<const void* const>() : std::span<const void* const>(found->pointers);
 }
 
 // A constant that only this session promises not to change must not be shared with others.
-KeptKey KeptMemory::key_of(const KeptPart& part) const {
+PackedKey PackedMemory::key_of(const PackedConstant& part) const {
   const auto& tensor = tensors_[part.value];
   const auto constancy = HeldTensor::constancy(tensor);
   const auto version = HeldTensor::version(tensor);  // read ahead of handles
@@ -47,22 +47,22 @@ KeptKey KeptMemory::key_of(const KeptPart& part) const {
           part.key};
 }
 
-std::uint64_t KeptMemory::missing_bytes() const {
+std::uint64_t PackedMemory::missing_bytes() const {
   std::uint64_t bytes = 0;
-  std::set<KeptKey> counted;
+  std::set<PackedKey> counted;
   for (const auto& kept : steps_)
     for (const auto& part : kept.parts)
-      if (auto key = key_of(part.planned); !KeptBlock::exists(key) && counted.insert(std::move(key)).second) bytes += part.planned.bytes;
+      if (auto key = key_of(part.planned); !PackedBlock::exists(key) && counted.insert(std::move(key)).second) bytes += part.planned.bytes;
   return bytes;
 }
 
-void KeptMemory::forget(KeptStep& kept) {
+void PackedMemory::forget(PackedStep& kept) {
   kept.filled = false;
   std::fill(kept.pointers.begin(), kept.pointers.end(), nullptr);
   for (auto& part : kept.parts) part.block.reset();
 }
 
-void KeptMemory::fill() {
+void PackedMemory::fill() {
   versions_ = HeldTensor::all_versions();  // read before the tensors: a handle given out meanwhile is seen next time
   waiting_ = true;                         // stays set if filling fails
   bool held = false;
@@ -83,13 +83,13 @@ void KeptMemory::fill() {
   waiting_ = held;
 }
 
-void KeptMemory::fill(KeptStep& kept) {
+void PackedMemory::fill(PackedStep& kept) {
   std::size_t asked = 0;
-  ask_kernel({plan_, kernels_, tensors_, threads_}, kept.step, [&](const KeptPart& part, tenon_fill fill, void* context) {
+  query_packed_constants({plan_, kernels_, tensors_, threads_}, kept.step, [&](const PackedConstant& part, tenon_fill fill, void* context) {
     if (asked == kept.parts.size() || kept.parts[asked].planned != part)
       throw Failure(FailureKind::plugin, "its prepare() requests other memory than at planning time");
     auto& block = kept.parts[asked++].block;
-    block = KeptBlock::find(key_of(part), tensors_[part.value], part.bytes);
+    block = PackedBlock::find(key_of(part), tensors_[part.value], part.bytes);
     kept.pointers[part.slot] = block->filled([&](void* memory) {
       ErrorBuffer buffer;
       if (fill(context, memory, &buffer.error) != 0) throw Failure(FailureKind::failed, buffer.reason());

@@ -12,7 +12,7 @@
 namespace tenon {
 
 /// The operand that holds a value of a group, relative to the current block.
-struct ChainPlace {
+struct GroupTensor {
   enum class Where : std::uint8_t { input, output, scratch };
   /// All elements of the block, one row that is repeated for every row of the group, or a single
   /// broadcast element.
@@ -25,7 +25,7 @@ struct ChainPlace {
 
 /// Partition of the elements into blocks. Block boundaries are multiples of 64 elements, so the
 /// kernels' vectorized loops process the same groups of elements as without fusion.
-struct ChainBlocks {
+struct GroupBlocks {
   std::int64_t elements = 0;  ///< total
   std::int64_t row = 0;       ///< elements of a row; 0: no value of the group is a row
   /// elements of a block; blocks divide rows if smaller than a row, else hold whole rows
@@ -36,13 +36,13 @@ struct ChainBlocks {
 
 /// Plain data. The fused node has an input for each value from outside and an output for each value
 /// that nodes outside read; other values live in scratch memory, block by block.
-struct ElementChain {
+struct FusedGroup {
   std::vector<NodeId> nodes;  ///< nodes of the graph, in execution order
-  std::vector<ChainPlace> places;
+  std::vector<GroupTensor> places;
   std::vector<std::uint32_t> operands;  ///< for each node: indices in `places` of its inputs, then of its outputs; or none
   std::vector<std::uint8_t> writes;     ///< enum tenon_write of each output of each node
   std::vector<bool> adds;               ///< for each output of the group: whether it can be accumulated
-  ChainBlocks blocks;
+  GroupBlocks blocks;
   std::uint32_t scratch_slots = 0;
   std::uint64_t slot_bytes = 0;
   int threads = 1;  ///< number of threads with scratch memory

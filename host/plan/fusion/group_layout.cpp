@@ -1,26 +1,26 @@
-#include "plan/chains/chain_values.hpp"
+#include "plan/fusion/group_layout.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "device/memory.hpp"
-#include "plan/chains/extents.hpp"
+#include "plan/fusion/extents.hpp"
 
 namespace tenon {
 namespace {
 
-class ChainValuesFinder {
+class GroupLayoutFinder {
  public:
-  ChainValuesFinder(const GraphModel& model, const Binding& binding, std::span<const tenon_type> types,
-                    std::span<const std::uint32_t> readers, const FoundChain& found)
+  GroupLayoutFinder(const GraphModel& model, const Binding& binding, std::span<const tenon_type> types,
+                    std::span<const std::uint32_t> readers, const FoundGroup& found)
       : model_(model), binding_(binding), types_(types), readers_(readers), found_(found) {
-    values_.chain.nodes = found.nodes;
-    values_.chain.blocks = found.blocks;
+    values_.group.nodes = found.nodes;
+    values_.group.blocks = found.blocks;
     for (const auto& sum : found.sums) sums_[sum.left] = sums_[sum.right] = sum.sum;
     for (const auto& sum : found.sums) added_[sum.right] = true;
   }
 
-  ChainValues run() {
+  GroupLayout run() {
     find_uses();
     for (std::uint32_t i = 0; i < found_.nodes.size(); ++i) place_values_of(i);
     find_inplace();
@@ -36,7 +36,7 @@ class ChainValuesFinder {
     std::uint32_t first_writer = none, last_reader = none, last = 0;
     std::uint32_t edges_of_last = 0;  // number of edges by which the last reader reads it
   };
-  using Where = ChainPlace::Where;
+  using Where = GroupTensor::Where;
 
   const NodeRecord& node(std::uint32_t i) const { return model_.nodes[found_.nodes[i]]; }
   ValueId root(ValueId value) const {
@@ -61,15 +61,15 @@ class ChainValuesFinder {
   const Binding& binding_;
   const std::span<const tenon_type> types_;
   const std::span<const std::uint32_t> readers_;
-  const FoundChain& found_;
-  ChainValues values_;
+  const FoundGroup& found_;
+  GroupLayout values_;
   std::unordered_map<ValueId, ValueId> sums_;  // each side of a sum -> the sum
   std::unordered_map<ValueId, bool> added_;    // right sides of sums
   std::unordered_map<ValueId, Use> uses_;
   std::vector<std::uint32_t> free_slots_;
 };
 
-void ChainValuesFinder::find_uses() {
+void GroupLayoutFinder::find_uses() {
   for (std::uint32_t i = 0; i < found_.nodes.size(); ++i) {
     const auto& each = node(i);
     for (std::uint32_t k = 0; k < each.input_count; ++k) {
@@ -89,13 +89,13 @@ void ChainValuesFinder::find_uses() {
   }
 }
 
-void ChainValuesFinder::place_values_of(std::uint32_t i) {
-  auto& chain = values_.chain;
+void GroupLayoutFinder::place_values_of(std::uint32_t i) {
+  auto& group = values_.group;
   const auto& each = node(i);
   for (std::uint32_t k = 0; k < each.input_count; ++k) {
     const auto value = model_.edges[each.first_edge + k];
     if (value == none) {
-      chain.operands.push_back(none);
+      group.operands.push_back(none);
       continue;
     }
     auto& use = uses_.at(root(value));
@@ -103,42 +103,42 @@ void ChainValuesFinder::place_values_of(std::uint32_t i) {
       use.place = add_place(value, Where::input, static_cast<std::uint32_t>(values_.inputs.size()));
       values_.inputs.push_back(value);
     }
-    chain.operands.push_back(use.place);
+    group.operands.push_back(use.place);
   }
-  const auto first = chain.operands.end() - chain.operands.begin() - each.input_count;
+  const auto first = group.operands.end() - group.operands.begin() - each.input_count;
   for (std::uint32_t k = 0; k < each.output_count; ++k) {
     std::uint8_t write = TENON_WRITE_NONE;
     const auto place = is_computed(each, each.first_output + k) ? place_output(i, k, write) : none;
-    chain.operands.push_back(place);
-    chain.writes.push_back(write);
+    group.operands.push_back(place);
+    group.writes.push_back(write);
   }
   // slots no longer used; a slot that was reused is not among them
   std::vector<std::uint32_t> done;
-  for (auto at = chain.operands.begin() + first; at != chain.operands.end(); ++at)
-    if (*at != none && chain.places[*at].where == Where::scratch) done.push_back(chain.places[*at].index);
+  for (auto at = group.operands.begin() + first; at != group.operands.end(); ++at)
+    if (*at != none && group.places[*at].where == Where::scratch) done.push_back(group.places[*at].index);
   for (const auto& [value, use] : uses_)
     if (use.place != none && use.last > i)
-      std::erase(done, chain.places[use.place].where == Where::scratch ? chain.places[use.place].index : none);
+      std::erase(done, group.places[use.place].where == Where::scratch ? group.places[use.place].index : none);
   std::sort(done.begin(), done.end());
   done.erase(std::unique(done.begin(), done.end()), done.end());
   free_slots_.insert(free_slots_.end(), done.begin(), done.end());
 }
 
-std::uint32_t ChainValuesFinder::add_place(ValueId value, Where where, std::uint32_t index) {
-  auto& chain = values_.chain;
+std::uint32_t GroupLayoutFinder::add_place(ValueId value, Where where, std::uint32_t index) {
+  auto& group = values_.group;
   const auto extent = *extent_in(types_[value], found_.whole);
-  chain.places.push_back({where, extent, types_[value].dtype, index});
+  group.places.push_back({where, extent, types_[value].dtype, index});
   if (where == Where::scratch) {
-    chain.scratch_slots = std::max(chain.scratch_slots, index + 1);
-    const auto bytes = chain.blocks.size * static_cast<std::int64_t>(size_of(static_cast<DType>(types_[value].dtype)));
-    chain.slot_bytes = std::max(chain.slot_bytes, align_up(static_cast<std::uint64_t>(bytes)));
+    group.scratch_slots = std::max(group.scratch_slots, index + 1);
+    const auto bytes = group.blocks.size * static_cast<std::int64_t>(size_of(static_cast<DType>(types_[value].dtype)));
+    group.slot_bytes = std::max(group.slot_bytes, align_up(static_cast<std::uint64_t>(bytes)));
   }
-  return static_cast<std::uint32_t>(chain.places.size() - 1);
+  return static_cast<std::uint32_t>(group.places.size() - 1);
 }
 
 // Returns where an output goes: it may reuse the scratch slot of an input that has no later reader.
-std::uint32_t ChainValuesFinder::place_output(std::uint32_t i, std::uint32_t output, std::uint8_t& write) {
-  auto& chain = values_.chain;
+std::uint32_t GroupLayoutFinder::place_output(std::uint32_t i, std::uint32_t output, std::uint8_t& write) {
+  auto& group = values_.group;
   const auto& each = node(i);
   const auto value = each.first_output + output;
   auto& use = uses_.at(root(value));
@@ -148,7 +148,7 @@ std::uint32_t ChainValuesFinder::place_output(std::uint32_t i, std::uint32_t out
     use.place = add_place(root(value), Where::output, static_cast<std::uint32_t>(values_.outputs.size()));
     values_.outputs.push_back(root(value));
     const auto& info = *binding_.nodes[found_.nodes[i]].info;
-    chain.adds.push_back(info.accumulates && use.readers == 0);
+    group.adds.push_back(info.accumulates && use.readers == 0);
     return use.place;
   }
   for (const auto& [input, wanted] : pairs_of(i)) {
@@ -157,9 +157,9 @@ std::uint32_t ChainValuesFinder::place_output(std::uint32_t i, std::uint32_t out
     const auto source = model_.edges[each.first_edge + k];
     if (source == none || !takes_over(i, output, root(source))) continue;
     write = TENON_WRITE_IN_PLACE;
-    return use.place = add_place(root(value), Where::scratch, chain.places[uses_.at(root(source)).place].index);
+    return use.place = add_place(root(value), Where::scratch, group.places[uses_.at(root(source)).place].index);
   }
-  auto slot = chain.scratch_slots;
+  auto slot = group.scratch_slots;
   if (!free_slots_.empty()) {
     slot = free_slots_.back();
     free_slots_.pop_back();
@@ -167,25 +167,25 @@ std::uint32_t ChainValuesFinder::place_output(std::uint32_t i, std::uint32_t out
   return use.place = add_place(root(value), Where::scratch, slot);
 }
 
-bool ChainValuesFinder::takes_over(std::uint32_t i, std::uint32_t output, ValueId source) const {
-  const auto& chain = values_.chain;
+bool GroupLayoutFinder::takes_over(std::uint32_t i, std::uint32_t output, ValueId source) const {
+  const auto& group = values_.group;
   const auto& use = uses_.at(source);
-  if (use.place == none || chain.places[use.place].where != Where::scratch || use.last != i || use.edges_of_last != 1) return false;
+  if (use.place == none || group.places[use.place].where != Where::scratch || use.last != i || use.edges_of_last != 1) return false;
   if (types_[source].dtype != types_[node(i).first_output + output].dtype) return false;
-  const auto slot = chain.places[use.place].index;
-  return std::none_of(chain.operands.end() - output, chain.operands.end(), [&](std::uint32_t earlier) {
-    return earlier != none && chain.places[earlier].where == Where::scratch && chain.places[earlier].index == slot;
+  const auto slot = group.places[use.place].index;
+  return std::none_of(group.operands.end() - output, group.operands.end(), [&](std::uint32_t earlier) {
+    return earlier != none && group.places[earlier].where == Where::scratch && group.places[earlier].index == slot;
   });
 }
 
 // An output may reuse the memory of an input from outside if no node of the group reads the input
 // after the output is written.
-void ChainValuesFinder::find_inplace() {
+void GroupLayoutFinder::find_inplace() {
   for (std::uint32_t out = 0; out < values_.outputs.size(); ++out) {
     const auto writer = uses_.at(values_.outputs[out]).first_writer;
     for (std::uint32_t in = 0; in < values_.inputs.size(); ++in) {
       const auto& use = uses_.at(values_.inputs[in]);
-      if (values_.chain.places[use.place].extent != ChainPlace::Extent::whole || use.last_reader > writer) continue;
+      if (values_.group.places[use.place].extent != GroupTensor::Extent::whole || use.last_reader > writer) continue;
       const auto& each = node(writer);
       const auto* edges = model_.edges.data() + each.first_edge;
       const bool declared = std::any_of(pairs_of(writer).begin(), pairs_of(writer).end(), [&](const auto& pair) {
@@ -201,9 +201,9 @@ void ChainValuesFinder::find_inplace() {
 
 }  // namespace
 
-ChainValues chain_values(const GraphModel& model, const Binding& binding, std::span<const tenon_type> types,
-                         std::span<const std::uint32_t> readers, const FoundChain& found) {
-  return ChainValuesFinder(model, binding, types, readers, found).run();
+GroupLayout group_layout(const GraphModel& model, const Binding& binding, std::span<const tenon_type> types,
+                         std::span<const std::uint32_t> readers, const FoundGroup& found) {
+  return GroupLayoutFinder(model, binding, types, readers, found).run();
 }
 
 }  // namespace tenon

@@ -5,18 +5,18 @@
 #include <vector>
 
 #include "graph/binding.hpp"
-#include "plan/chains/find_chains.hpp"
+#include "plan/fusion/find_groups.hpp"
 
 namespace tenon {
 
-struct ChainValues {
-  ElementChain chain;
+struct GroupLayout {
+  FusedGroup group;
   std::vector<ValueId> inputs, outputs;      ///< of the fused node
   std::vector<std::pair<int, int>> inplace;  ///< (input, output) pairs that may share memory
 };
 
 /// `readers`: see Readers::all.
-ChainValues chain_values(const GraphModel& model, const Binding& binding, std::span<const tenon_type> types,
-                         std::span<const std::uint32_t> readers, const FoundChain& found);
+GroupLayout group_layout(const GraphModel& model, const Binding& binding, std::span<const tenon_type> types,
+                         std::span<const std::uint32_t> readers, const FoundGroup& found);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-#include "plan/kept.hpp"
+#include "plan/packed_constants.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ constexpr std::size_t longest_key = 4096;
 /// One call of a kernel's prepare(). The ABI struct comes first: its address is also this object's.
 class Asking {
  public:
-  Asking(const KeptQuestion& question, std::uint32_t step, const KeepPart& keep)
+  Asking(const PackingQuery& question, std::uint32_t step, const PackConstant& keep)
       : question_(question), plan_(question.plan), step_(step), keep_(keep), node_(forward_of(plan_.model(), plan_.node(step))) {}
 
   void ask();
@@ -38,10 +38,10 @@ class Asking {
     throw Failure(FailureKind::failed, reason + describe_inputs(*plan_.graph.binding().nodes[plan_.node_of(step_)].info, types_.inputs));
   }
 
-  const KeptQuestion& question_;
+  const PackingQuery& question_;
   const Plan& plan_;
   const std::uint32_t step_;
-  const KeepPart& keep_;
+  const PackConstant& keep_;
   // the forward node, also for backward: its inputs and outputs are the arguments
   const NodeRecord& node_;
   CallTypes types_;
@@ -114,9 +114,9 @@ void Asking::keep(std::uint32_t slot, std::uint32_t input, const char* key, std:
 
 }  // namespace
 
-void ask_kernel(const KeptQuestion& question, std::uint32_t step, const KeepPart& keep) {
+void query_packed_constants(const PackingQuery& question, std::uint32_t step, const PackConstant& keep) {
   const auto& plan = question.plan;
-  if (plan.copy_of(step) != none || plan.chain_of(step) != none || plan.constant.empty() || !plan.device_of(step).is_cpu()) return;
+  if (plan.copy_of(step) != none || plan.group_of(step) != none || plan.constant.empty() || !plan.device_of(step).is_cpu()) return;
   const auto id = plan.node_of(step);
   if (!prepares(*plan.graph.kernel_of(id, question.kernels).table())) return;
   at_node(plan.model(), id, [&] { Asking(question, step, keep).ask(); });
@@ -125,11 +125,11 @@ void ask_kernel(const KeptQuestion& question, std::uint32_t step, const KeepPart
 void pack_constants(PlanDraft& draft) {
   auto& plan = *draft.plan;
   plan.constant = draft.request.constant;
-  std::vector<KeptPart> parts;
+  std::vector<PackedConstant> parts;
   for (std::uint32_t step = 0; step < plan.step_count(); ++step)
-    ask_kernel({plan, draft.kernels, draft.tensors, draft.request.threads}, step,
-               [&](const KeptPart& part, tenon_fill, void*) { parts.push_back(part); });
-  plan.kept = std::move(parts);
+    query_packed_constants({plan, draft.kernels, draft.tensors, draft.request.threads}, step,
+                           [&](const PackedConstant& part, tenon_fill, void*) { parts.push_back(part); });
+  plan.packed = std::move(parts);
 }
 
 }  // namespace tenon

@@ -17,17 +17,17 @@ namespace tenon {
 /// Blocks are distributed among the host's threads. Each thread calls the kernels one after the
 /// other for its block; intermediate values are in the thread's own scratch memory. The plan, the
 /// kernels and `context` outlive it. Threads: one at a time.
-class ChainStep {
+class FusedStep {
  public:
-  ChainStep(const Plan& plan, const ElementChain& chain, const Kernels& kernels, CallContext& context);
-  ChainStep(const ChainStep&) = delete;
-  ChainStep& operator=(const ChainStep&) = delete;
+  FusedStep(const Plan& plan, const FusedGroup& group, const Kernels& kernels, CallContext& context);
+  FusedStep(const FusedStep&) = delete;
+  FusedStep& operator=(const FusedStep&) = delete;
 
-  /// A step's function; `self` is a ChainStep. A failure's reason is stored in the call's error.
+  /// A step's function; `self` is a FusedStep. A failure's reason is stored in the call's error.
   static std::int32_t run(void* self, const tenon_call* call);
 
   /// The node whose kernel failed in the last call.
-  NodeId failed() const { return chain_.nodes[failed_]; }
+  NodeId failed() const { return group_.nodes[failed_]; }
 
  private:
   struct Kernel {
@@ -50,7 +50,7 @@ class ChainStep {
 
   void make_kernels(const Plan& plan, const Kernels& kernels);
   void make_lane(const Plan& plan, CallContext& context);
-  tenon_tensor tensor_for(Lane& lane, std::uint8_t dtype, ChainPlace::Extent extent) const;
+  tenon_tensor tensor_for(Lane& lane, std::uint8_t dtype, GroupTensor::Extent extent) const;
   void add_call(const Plan& plan, NodeId id, const std::uint32_t* operands, const std::uint8_t* writes, Lane& lane, CallContext& context);
   void find_writers(const Plan& plan);
   std::int32_t run(const tenon_call& call);
@@ -66,7 +66,7 @@ class ChainStep {
     std::vector<std::uint32_t> read;  // indices of values
   };
 
-  const ElementChain& chain_;
+  const FusedGroup& group_;
   const Threads& threads_;
   tenon_host host_;  // its parallel_for stays on the calling thread
   RunningRecords records_;

@@ -1,4 +1,4 @@
-#include "run/execution/kept_blocks.hpp"
+#include "run/execution/packed_blocks.hpp"
 
 #include <fmt/format.h>
 
@@ -11,24 +11,24 @@ namespace tenon {
 namespace {
 
 /// Blocks of all sessions. A block removes its own entry.
-struct KeptTable {
+struct PackedTable {
   std::mutex mutex;
-  std::map<KeptKey, std::weak_ptr<KeptBlock>> blocks;
+  std::map<PackedKey, std::weak_ptr<PackedBlock>> blocks;
 };
 
 // Never destroyed, because sessions may outlive other static objects.
-KeptTable& kept_table() {
-  static auto& table = *new KeptTable;
+PackedTable& kept_table() {
+  static auto& table = *new PackedTable;
   return table;
 }
 
-auto order_of(const KeptKey& key) {
+auto order_of(const PackedKey& key) {
   return std::make_tuple(key.kernel, key.data, key.version, key.session, key.type.dtype, key.type.rank);
 }
 
 }  // namespace
 
-bool operator<(const KeptKey& left, const KeptKey& right) {
+bool operator<(const PackedKey& left, const PackedKey& right) {
   const auto one = order_of(left), other = order_of(right);
   if (one != other) return one < other;
   if (!std::equal(std::begin(left.type.dims), std::end(left.type.dims), right.type.dims))
@@ -37,14 +37,14 @@ bool operator<(const KeptKey& left, const KeptKey& right) {
   return left.text < right.text;
 }
 
-std::shared_ptr<KeptBlock> KeptBlock::find(const KeptKey& key, const Tensor& constant, std::uint64_t bytes) {
+std::shared_ptr<PackedBlock> PackedBlock::find(const PackedKey& key, const Tensor& constant, std::uint64_t bytes) {
   auto& table = kept_table();
-  std::shared_ptr<KeptBlock> block;
+  std::shared_ptr<PackedBlock> block;
   {
     const std::lock_guard lock(table.mutex);
     auto& entry = table.blocks[key];
     block = entry.lock();
-    if (block == nullptr) entry = block = std::shared_ptr<KeptBlock>(new KeptBlock(key, constant, bytes));
+    if (block == nullptr) entry = block = std::shared_ptr<PackedBlock>(new PackedBlock(key, constant, bytes));
   }
   if (block->bytes_ != bytes)
     throw Failure(FailureKind::plugin,
@@ -53,25 +53,25 @@ std::shared_ptr<KeptBlock> KeptBlock::find(const KeptKey& key, const Tensor& con
   return block;
 }
 
-bool KeptBlock::exists(const KeptKey& key) {
+bool PackedBlock::exists(const PackedKey& key) {
   auto& table = kept_table();
   const std::lock_guard lock(table.mutex);
   const auto found = table.blocks.find(key);
   return found != table.blocks.end() && !found->second.expired();
 }
 
-KeptBlock::KeptBlock(KeptKey key, Tensor constant, std::uint64_t bytes)
+PackedBlock::PackedBlock(PackedKey key, Tensor constant, std::uint64_t bytes)
     : key_(std::move(key)), constant_(std::move(constant)), bytes_(bytes) {}
 
 // Another block may have replaced the entry meanwhile.
-KeptBlock::~KeptBlock() {
+PackedBlock::~PackedBlock() {
   auto& table = kept_table();
   const std::lock_guard lock(table.mutex);
   const auto found = table.blocks.find(key_);
   if (found != table.blocks.end() && found->second.expired()) table.blocks.erase(found);
 }
 
-const void* KeptBlock::filled(const Fill& fill) {
+const void* PackedBlock::filled(const Fill& fill) {
   const std::lock_guard lock(filling_);
   if (!filled_) {
     if (memory_ == nullptr) memory_ = allocate(bytes_);

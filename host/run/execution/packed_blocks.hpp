@@ -16,39 +16,39 @@
 namespace tenon {
 
 /// Identifies a packed constant.
-struct KeptKey {
+struct PackedKey {
   const tenon_operator* kernel;  ///< whose prepare() fills it
   const void* data;              ///< of the constant, which the block keeps alive
   tenon_type type;
   std::uint64_t version;  ///< of its elements: see HeldTensor
   const void* session;    ///< the only session that may use it; null: all
   std::string text;       ///< the kernel's own key
-  friend bool operator<(const KeptKey& left, const KeptKey& right);
+  friend bool operator<(const PackedKey& left, const PackedKey& right);
 };
 
 /// Memory that one kernel's prepare() fills, once. Threads: any.
-class KeptBlock {
+class PackedBlock {
  public:
   using Fill = std::function<void(void* memory)>;  ///< throws Failure if it cannot fill
 
   /// Returns the existing block if it is still held, or a new one. Throws Failure if memory runs
   /// out, or if the key was used with another size.
-  static std::shared_ptr<KeptBlock> find(const KeptKey& key, const Tensor& constant, std::uint64_t bytes);
+  static std::shared_ptr<PackedBlock> find(const PackedKey& key, const Tensor& constant, std::uint64_t bytes);
   /// Whether any execution holds the block.
-  static bool exists(const KeptKey& key);
+  static bool exists(const PackedKey& key);
 
-  KeptBlock(const KeptBlock&) = delete;
-  KeptBlock& operator=(const KeptBlock&) = delete;
-  ~KeptBlock();
+  PackedBlock(const PackedBlock&) = delete;
+  PackedBlock& operator=(const PackedBlock&) = delete;
+  ~PackedBlock();
 
   /// Calls `fill` unless the memory is filled. Concurrent callers wait, so it runs once; after a
   /// failure the next caller tries again.
   const void* filled(const Fill& fill);
 
  private:
-  KeptBlock(KeptKey key, Tensor constant, std::uint64_t bytes);
+  PackedBlock(PackedKey key, Tensor constant, std::uint64_t bytes);
 
-  const KeptKey key_;
+  const PackedKey key_;
   const Tensor constant_;
   const std::uint64_t bytes_;
   std::mutex filling_;

@@ -1,4 +1,4 @@
-#include "plan/chains/extents.hpp"
+#include "plan/fusion/extents.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -23,24 +23,24 @@ std::span<const std::int64_t> without_leading_ones(const tenon_type& type) {
 
 }  // namespace
 
-std::optional<ChainPlace::Extent> extent_in(const tenon_type& type, const tenon_type& whole) {
-  if (element_count(type) == 1) return ChainPlace::Extent::single;
+std::optional<GroupTensor::Extent> extent_in(const tenon_type& type, const tenon_type& whole) {
+  if (element_count(type) == 1) return GroupTensor::Extent::single;
   const auto own = without_leading_ones(type), all = without_leading_ones(whole);
   if (type.layout != whole.layout || own.size() > all.size() || !std::equal(own.rbegin(), own.rend(), all.rbegin())) return std::nullopt;
-  if (own.size() == all.size()) return ChainPlace::Extent::whole;
-  return whole.layout == TENON_LAYOUT_PLAIN ? std::optional(ChainPlace::Extent::row) : std::nullopt;
+  if (own.size() == all.size()) return GroupTensor::Extent::whole;
+  return whole.layout == TENON_LAYOUT_PLAIN ? std::optional(GroupTensor::Extent::row) : std::nullopt;
 }
 
-std::optional<ChainBlocks> blocks_of(std::int64_t elements, std::int64_t row) {
-  if (row == 0) return ChainBlocks{elements, 0, usual_block};
+std::optional<GroupBlocks> blocks_of(std::int64_t elements, std::int64_t row) {
+  if (row == 0) return GroupBlocks{elements, 0, usual_block};
   // number of rows after which a row ends at a boundary
   const auto together = border / std::gcd(row, border);
   if (together == 1 && row > usual_block) {
     const auto parts = (row + usual_block - 1) / usual_block;
-    return ChainBlocks{elements, row, (row / parts + border - 1) / border * border};
+    return GroupBlocks{elements, row, (row / parts + border - 1) / border * border};
   }
   if (row > largest_block || row * together > largest_block) return std::nullopt;
-  return ChainBlocks{elements, row, std::max<std::int64_t>(usual_block / (row * together), 1) * row * together};
+  return GroupBlocks{elements, row, std::max<std::int64_t>(usual_block / (row * together), 1) * row * together};
 }
 
 }  // namespace tenon

@@ -5,15 +5,15 @@
 #include <unordered_map>
 
 #include "device/devices.hpp"
-#include "plan/chains/chain_values.hpp"
-#include "plan/chains/find_chains.hpp"
+#include "plan/fusion/find_groups.hpp"
+#include "plan/fusion/group_layout.hpp"
 #include "plan/passes.hpp"
 
 namespace tenon {
 namespace {
 
 // Internal operator of fused steps, which plans run themselves.
-const LoadedOperator& chain_operator() {
+const LoadedOperator& fused_operator() {
   static const auto op = [] {
     LoadedOperator loaded;
     OperatorInfo info;
@@ -30,11 +30,11 @@ const LoadedOperator& chain_operator() {
 class ElementwiseFusion {
  public:
   ElementwiseFusion(PlanDraft& draft, std::span<const std::uint32_t> readers) : draft_(draft), graph_(draft.graph()), readers_(readers) {
-    graph_.first_chain = static_cast<NodeId>(draft.model().nodes.size());
+    graph_.first_group = static_cast<NodeId>(draft.model().nodes.size());
     replaced_.assign(draft.model().values.size(), none);
   }
 
-  void run(const std::vector<FoundChain>& groups) {
+  void run(const std::vector<FoundGroup>& groups) {
     // computed before operators are added, because labels depend on all of them
     std::vector<std::string> labels;
     labels.reserve(groups.size());
@@ -52,31 +52,31 @@ class ElementwiseFusion {
   }
 
  private:
-  std::string operators_of(const FoundChain& group) const;
-  void add(const FoundChain& group, const std::string& label);
+  std::string operators_of(const FoundGroup& group) const;
+  void add(const FoundGroup& group, const std::string& label);
   std::uint32_t use_of(const std::string& label, std::shared_ptr<const OperatorInfo> info);
-  void put_in_order(const std::vector<FoundChain>& groups);
+  void put_in_order(const std::vector<FoundGroup>& groups);
 
   PlanDraft& draft_;
-  Lowered& graph_;
+  LoweredGraph& graph_;
   const std::span<const std::uint32_t> readers_;
   std::vector<ValueId> replaced_;                        // value -> value that others read now
   std::unordered_map<std::string, std::uint32_t> uses_;  // label -> index in the graph's operators
 };
 
-std::string ElementwiseFusion::operators_of(const FoundChain& group) const {
+std::string ElementwiseFusion::operators_of(const FoundGroup& group) const {
   std::vector<std::string> operators;
   for (const auto id : group.nodes) operators.push_back(work_label(draft_.model(), draft_.model().nodes[id]));
   return fmt::format("{}", fmt::join(operators, "+"));
 }
 
-void ElementwiseFusion::add(const FoundChain& group, const std::string& label) {
+void ElementwiseFusion::add(const FoundGroup& group, const std::string& label) {
   const auto& model = draft_.edit().model;
-  auto values = chain_values(model, graph_.binding(), draft_.types(), readers_, group);
-  values.chain.threads = static_cast<int>(std::min<std::int64_t>(draft_.request.threads, group.blocks.count()));
+  auto values = group_layout(model, graph_.binding(), draft_.types(), readers_, group);
+  values.group.threads = static_cast<int>(std::min<std::int64_t>(draft_.request.threads, group.blocks.count()));
   std::vector<std::string_view> nodes;
   for (const auto id : group.nodes) nodes.push_back(model.strings[model.nodes[id].name]);
-  auto info = std::make_shared<OperatorInfo>(*chain_operator().info);
+  auto info = std::make_shared<OperatorInfo>(*fused_operator().info);
   info->name = label;
   for (const auto value : values.inputs) info->inputs.emplace_back().name = value_label(model, value);
   for (const auto value : values.outputs) info->outputs.emplace_back().name = value_label(model, value);
@@ -85,25 +85,25 @@ void ElementwiseFusion::add(const FoundChain& group, const std::string& label) {
   const auto id = draft_.add_node(fmt::format("{}", fmt::join(nodes, "+")), use, values.inputs, cpu_device());
   draft_.edit().binding.nodes[id].info = std::move(info);
   for (const auto value : values.outputs) replaced_[value] = draft_.add_output(id, draft_.types()[value], value_label(model, value));
-  graph_.chains.push_back(std::move(values.chain));
+  graph_.groups.push_back(std::move(values.group));
 }
 
 // Groups with the same operators share an entry; each node has its own description of inputs and
 // outputs.
 std::uint32_t ElementwiseFusion::use_of(const std::string& label, std::shared_ptr<const OperatorInfo> info) {
   const auto [found, added] = uses_.try_emplace(label);
-  if (added) found->second = draft_.add_operator(chain_operator(), std::move(info));
+  if (added) found->second = draft_.add_operator(fused_operator(), std::move(info));
   return found->second;
 }
 
 // Each group runs at the position of its last node. The nodes of groups and the sums within them
 // are removed.
-void ElementwiseFusion::put_in_order(const std::vector<FoundChain>& groups) {
+void ElementwiseFusion::put_in_order(const std::vector<FoundGroup>& groups) {
   std::unordered_map<NodeId, NodeId> gone;  // removed node -> replacement, or none
   for (std::uint32_t i = 0; i < groups.size(); ++i) {
     for (const auto id : groups[i].nodes) gone.emplace(id, none);
     for (const auto& sum : groups[i].sums) gone.emplace(sum.node, none);
-    gone[groups[i].nodes.back()] = graph_.first_chain + i;
+    gone[groups[i].nodes.back()] = graph_.first_group + i;
   }
   std::vector<NodeId> order;
   order.reserve(graph_.order.size());
@@ -120,12 +120,12 @@ void ElementwiseFusion::put_in_order(const std::vector<FoundChain>& groups) {
 // Each group runs on up to `request.threads` threads.
 void fuse_elementwise(PlanDraft& draft) {
   const auto& request = draft.request;
-  if (!request.chains || request.optimize == Optimize::none) return;
-  const auto is_large = [](const tenon_type& type) { return is_known(type) && element_count(type) >= fewest_chain_elements; };
+  if (!request.fuse_elementwise || request.optimize == Optimize::none) return;
+  const auto is_large = [](const tenon_type& type) { return is_known(type) && element_count(type) >= min_fused_elements; };
   if (std::none_of(draft.types().begin(), draft.types().end(), is_large)) return;
   const auto order = running_order(draft.graph(), request.training);
   const auto readers = count_readers(draft.model(), order, request.training);
-  const auto found = find_chains(draft.graph(), draft.kernels, draft.types(), order, readers);
+  const auto found = find_groups(draft.graph(), draft.kernels, draft.types(), order, readers);
   if (!found.empty()) ElementwiseFusion(draft, readers.all).run(found);
 }
 

@@ -7,19 +7,19 @@
 
 #include "plan/kernels.hpp"
 #include "plan/plan.hpp"
-#include "run/execution/kept_blocks.hpp"
+#include "run/execution/packed_blocks.hpp"
 #include "tensor/held_tensor.hpp"
 
 namespace tenon {
 
 /// Filled before a run, and filled again if elements may have changed since. The plan, the kernels
 /// and the tensor table outlive it. Threads: one at a time.
-class KeptMemory {
+class PackedMemory {
  public:
   /// `promised`: the application guarantees for this `session` that it does not change constants.
-  KeptMemory(const Plan& plan, const Kernels& kernels, const TensorTable& tensors, int threads, bool promised, const void* session);
-  KeptMemory(const KeptMemory&) = delete;
-  KeptMemory& operator=(const KeptMemory&) = delete;
+  PackedMemory(const Plan& plan, const Kernels& kernels, const TensorTable& tensors, int threads, bool promised, const void* session);
+  PackedMemory(const PackedMemory&) = delete;
+  PackedMemory& operator=(const PackedMemory&) = delete;
 
   /// The packed constants of a step's call, by slot; entries are null until update() has filled
   /// them.
@@ -35,10 +35,10 @@ class KeptMemory {
 
  private:
   struct Part {
-    KeptPart planned;
-    std::shared_ptr<KeptBlock> block;
+    PackedConstant planned;
+    std::shared_ptr<PackedBlock> block;
   };
-  struct KeptStep {
+  struct PackedStep {
     std::uint32_t step;
     std::vector<Part> parts;
     std::vector<ValueId> constants;       // that its kernel sees
@@ -46,12 +46,12 @@ class KeptMemory {
     std::vector<const void*> pointers;    // by slot
     bool filled = false;
   };
-  void add(const KeptPart& part);
+  void add(const PackedConstant& part);
   bool may_change(const Tensor& tensor) const { return !promised_ && HeldTensor::is_held_outside(tensor); }
-  KeptKey key_of(const KeptPart& part) const;
+  PackedKey key_of(const PackedConstant& part) const;
   void fill();
-  void fill(KeptStep& kept);
-  static void forget(KeptStep& kept);
+  void fill(PackedStep& kept);
+  static void forget(PackedStep& kept);
 
   const Plan& plan_;
   const Kernels& kernels_;
@@ -59,7 +59,7 @@ class KeptMemory {
   const int threads_;
   const bool promised_;
   const void* session_;
-  std::vector<KeptStep> steps_;
+  std::vector<PackedStep> steps_;
   std::uint64_t versions_ = 0;
   bool waiting_ = true;  // initially, and while the application has a handle that it could write through
 };

@@ -111,7 +111,7 @@ class RandomGraph {
 }  // namespace
 
 TEST_CASE("fusion: random graphs have the same bits as node by node, on 1 to 4 threads") {
-  std::size_t chains = 0;
+  std::size_t groups = 0;
   for (const int threads : {1, 2, 4}) {
     ChainHost host(threads);
     std::uint32_t seed = 0;
@@ -121,10 +121,10 @@ TEST_CASE("fusion: random graphs have the same bits as node by node, on 1 to 4 t
       CAPTURE(threads);
       CAPTURE(name_of(dtype));
       same_with_and_without(random.graph(), random.inputs());
-      chains += chains_of(random.graph()).size();
+      groups += chains_of(random.graph()).size();
     }
   }
-  CHECK(chains > 20);
+  CHECK(groups > 20);
 }
 
 TEST_CASE("fusion: closed-form results, in rows and in parts of rows") {
@@ -174,7 +174,7 @@ TEST_CASE("fusion: gradients, including sums of gradients, and in-place updates 
 
 TEST_CASE("fusion: which nodes are fused, and which are not") {
   ChainHost host;
-  const auto chains = [&](std::int64_t size, auto&& build) {
+  const auto groups = [&](std::int64_t size, auto&& build) {
     Graph graph(host);
     build(graph, graph.input("x", f32, {size}));
     return chains_of(graph);
@@ -183,20 +183,20 @@ TEST_CASE("fusion: which nodes are fused, and which are not") {
   const auto line = [](Graph& graph, Value x) {
     graph.output("y", graph.add("exp", {graph.add("neg", {graph.add("square", {x}, {}, "a")}, {}, "b")}, {}, "c"));
   };
-  CHECK(chains(many, line) == Names{"a+b+c"});
-  CHECK(chains(1000, line) == Names{});  // fits the cache anyway
-  CHECK(chains(many, [](Graph& graph, Value x) {
+  CHECK(groups(many, line) == Names{"a+b+c"});
+  CHECK(groups(1000, line) == Names{});  // fits the cache anyway
+  CHECK(groups(many, [](Graph& graph, Value x) {
           const auto a = graph.add("square", {x}, {}, "a"), b = graph.add("neg", {x}, {}, "b");
           graph.output("y", graph.add("mul", {a, b}, {}, "c"));
         }) == Names{"a+b+c"});
   // the sum needs a, and b needs the sum
-  CHECK(chains(many, [](Graph& graph, Value x) {
+  CHECK(groups(many, [](Graph& graph, Value x) {
           const auto a = graph.add("square", {x}, {}, "a"), b = graph.add("neg", {a}, {}, "b");
           const auto sum = graph.add("sum", {a}, {}, "sum"), c = graph.add("mul", {b, sum}, {}, "c");
           graph.output("y", graph.add("neg", {c}, {}, "d"));
         }) == Names{"a+b", "c+d"});
   // two large inputs that wait for a third one would use more memory than their sum
-  CHECK(chains(many, [](Graph& graph, Value x) {
+  CHECK(groups(many, [](Graph& graph, Value x) {
           const auto softmax = [&](Value value, double scale) {
             return graph.add(
                 "softmax", {graph.add("mul", {value, graph.constant("scale " + std::to_string(scale), full(f32, Shape::scalar(), scale))})},

@@ -1,4 +1,4 @@
-#include "run/execution/chain_step.hpp"
+#include "run/execution/fused_step.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,9 +8,9 @@
 namespace tenon {
 namespace {
 
-std::size_t bytes_of_names(const Plan& plan, const ElementChain& chain) {
+std::size_t bytes_of_names(const Plan& plan, const FusedGroup& group) {
   std::size_t bytes = 0;
-  for (const auto id : chain.nodes) bytes += plan.model().strings[plan.model().nodes[id].name].size() + 1;
+  for (const auto id : group.nodes) bytes += plan.model().strings[plan.model().nodes[id].name].size() + 1;
   return bytes;
 }
 
@@ -29,9 +29,9 @@ tenon_host host_for_parts(const tenon_host& host) {
 }  // namespace
 
 /// Borrows an idle Lane; waits for one if all are in use.
-class ChainStep::LaneInUse {
+class FusedStep::LaneInUse {
  public:
-  explicit LaneInUse(ChainStep& step) : step_(step) {
+  explicit LaneInUse(FusedStep& step) : step_(step) {
     std::unique_lock lock(step.choosing_);
     step.given_back_.wait(lock, [&] { return !step.idle_.empty(); });
     lane_ = step.idle_.back();
@@ -49,25 +49,25 @@ class ChainStep::LaneInUse {
   Lane& operator*() const { return *lane_; }
 
  private:
-  ChainStep& step_;
+  FusedStep& step_;
   Lane* lane_;
 };
 
-ChainStep::ChainStep(const Plan& plan, const ElementChain& chain, const Kernels& kernels, CallContext& context)
-    : chain_(chain),
+FusedStep::FusedStep(const Plan& plan, const FusedGroup& group, const Kernels& kernels, CallContext& context)
+    : group_(group),
       threads_(context.threads),
       host_(host_for_parts(*context.host)),
-      records_(chain.nodes.size(), bytes_of_names(plan, chain)),
-      writes_(chain.writes),
-      data_(chain.places.size()) {
+      records_(group.nodes.size(), bytes_of_names(plan, group)),
+      writes_(group.writes),
+      data_(group.places.size()) {
   make_kernels(plan, kernels);
   find_writers(plan);
-  for (int i = 0; i < chain.threads; ++i) make_lane(plan, context);
+  for (int i = 0; i < group.threads; ++i) make_lane(plan, context);
   for (auto& lane : lanes_) idle_.push_back(&lane);
 }
 
-void ChainStep::make_kernels(const Plan& plan, const Kernels& kernels) {
-  for (const auto id : chain_.nodes) {
+void FusedStep::make_kernels(const Plan& plan, const Kernels& kernels) {
+  for (const auto id : group_.nodes) {
     const auto& node = plan.model().nodes[id];
     const auto dispatch = dispatch_of(node.pass == Pass::backward, false);
     const auto& kernel = plan.graph.kernel_of(id, kernels);
@@ -76,17 +76,17 @@ void ChainStep::make_kernels(const Plan& plan, const Kernels& kernels) {
   }
 }
 
-void ChainStep::find_writers(const Plan& plan) {
-  writers_.resize(chain_.adds.size());
+void FusedStep::find_writers(const Plan& plan) {
+  writers_.resize(group_.adds.size());
   std::vector<bool> found(writers_.size());
   std::size_t write = 0;
-  const auto* operands = chain_.operands.data();
-  for (const auto id : chain_.nodes) {
+  const auto* operands = group_.operands.data();
+  for (const auto id : group_.nodes) {
     const auto& node = plan.model().nodes[id];
     const auto* outputs = operands + node.input_count;
     for (std::uint32_t i = 0; i < node.output_count; ++i, ++write) {
-      if (outputs[i] == none || chain_.places[outputs[i]].where != ChainPlace::Where::output) continue;
-      const auto output = chain_.places[outputs[i]].index;
+      if (outputs[i] == none || group_.places[outputs[i]].where != GroupTensor::Where::output) continue;
+      const auto output = group_.places[outputs[i]].index;
       if (!found[output]) writers_[output] = {write, {operands, outputs}};
       found[output] = true;
     }
@@ -94,14 +94,14 @@ void ChainStep::find_writers(const Plan& plan) {
   }
 }
 
-void ChainStep::make_lane(const Plan& plan, CallContext& context) {
+void FusedStep::make_lane(const Plan& plan, CallContext& context) {
   auto& lane = lanes_.emplace_back();
   lane.number = lanes_.size() - 1;
-  for (const auto& place : chain_.places) lane.tensors.push_back(tensor_for(lane, place.dtype, place.extent));
-  lane.calls.reserve(chain_.nodes.size());
-  const auto* operands = chain_.operands.data();
+  for (const auto& place : group_.places) lane.tensors.push_back(tensor_for(lane, place.dtype, place.extent));
+  lane.calls.reserve(group_.nodes.size());
+  const auto* operands = group_.operands.data();
   const auto* writes = writes_.data();
-  for (const auto id : chain_.nodes) {
+  for (const auto id : group_.nodes) {
     const auto& node = plan.model().nodes[id];
     add_call(plan, id, operands, writes, lane, context);
     operands += node.input_count + node.output_count;
@@ -110,17 +110,17 @@ void ChainStep::make_lane(const Plan& plan, CallContext& context) {
 }
 
 // Its shape points into the Lane, where place() sets it.
-tenon_tensor ChainStep::tensor_for(Lane& lane, std::uint8_t dtype, ChainPlace::Extent extent) const {
-  const bool has_rows = chain_.blocks.row > 0 && chain_.blocks.row <= chain_.blocks.size;
+tenon_tensor FusedStep::tensor_for(Lane& lane, std::uint8_t dtype, GroupTensor::Extent extent) const {
+  const bool has_rows = group_.blocks.row > 0 && group_.blocks.row <= group_.blocks.size;
   tenon_type type{};
   type.dtype = dtype;
-  type.rank = extent == ChainPlace::Extent::whole && has_rows ? 2 : 1;
+  type.rank = extent == GroupTensor::Extent::whole && has_rows ? 2 : 1;
   auto tensor = tensor_of(type, TENON_DENSE);
-  tensor.dense.shape = extent == ChainPlace::Extent::whole ? lane.whole : extent == ChainPlace::Extent::row ? lane.row : lane.single;
+  tensor.dense.shape = extent == GroupTensor::Extent::whole ? lane.whole : extent == GroupTensor::Extent::row ? lane.row : lane.single;
   return tensor;
 }
 
-void ChainStep::add_call(const Plan& plan, NodeId id, const std::uint32_t* operands, const std::uint8_t* writes, Lane& lane,
+void FusedStep::add_call(const Plan& plan, NodeId id, const std::uint32_t* operands, const std::uint8_t* writes, Lane& lane,
                          CallContext& context) {
   const auto& model = plan.model();
   const auto& node = model.nodes[id];
@@ -135,7 +135,7 @@ void ChainStep::add_call(const Plan& plan, NodeId id, const std::uint32_t* opera
   const auto with_unread = [&](std::vector<tenon_tensor*>& pointers, const auto& value_of) -> std::vector<tenon_tensor*>& {
     for (std::uint32_t i = 0; i < pointers.size(); ++i) {
       if (const auto value = value_of(i); pointers[i] == nullptr && value != none) {
-        pointers[i] = &lane.unread.emplace_back(tensor_for(lane, plan.types()[value].dtype, ChainPlace::Extent::whole));
+        pointers[i] = &lane.unread.emplace_back(tensor_for(lane, plan.types()[value].dtype, GroupTensor::Extent::whole));
         pointers[i]->storage = TENON_STORAGE_UNKNOWN;
       }
     }
@@ -159,26 +159,26 @@ void ChainStep::add_call(const Plan& plan, NodeId id, const std::uint32_t* opera
   call.threads = 1;
 }
 
-std::int32_t ChainStep::run(void* self, const tenon_call* call) {
-  return static_cast<ChainStep*>(self)->run(*call);
+std::int32_t FusedStep::run(void* self, const tenon_call* call) {
+  return static_cast<FusedStep*>(self)->run(*call);
 }
 
-std::int32_t ChainStep::run(const tenon_call& call) {
+std::int32_t FusedStep::run(const tenon_call& call) {
   bind(call);
   threads_.parallel_for(
-      chain_.blocks.count(), 1,
-      [](void* self, std::int64_t begin, std::int64_t end) { static_cast<ChainStep*>(self)->run_blocks(begin, end); }, this);
+      group_.blocks.count(), 1,
+      [](void* self, std::int64_t begin, std::int64_t end) { static_cast<FusedStep*>(self)->run_blocks(begin, end); }, this);
   return stopped_ ? 1 : 0;
 }
 
-void ChainStep::bind(const tenon_call& call) {
+void FusedStep::bind(const tenon_call& call) {
   error_ = call.error;
   stopped_ = false;
   scratch_ = static_cast<std::byte*>(call.workspace);
   for (std::size_t i = 0; i < data_.size(); ++i) {
-    const auto& place = chain_.places[i];
-    if (place.where == ChainPlace::Where::scratch) continue;
-    const auto& dense = (place.where == ChainPlace::Where::input ? *call.inputs[place.index] : *call.outputs[place.index]).dense;
+    const auto& place = group_.places[i];
+    if (place.where == GroupTensor::Where::scratch) continue;
+    const auto& dense = (place.where == GroupTensor::Where::input ? *call.inputs[place.index] : *call.outputs[place.index]).dense;
     data_[i] = static_cast<std::byte*>(dense.data) + dense.byte_offset;
   }
   for (std::uint32_t output = 0; output < writers_.size(); ++output) {
@@ -193,7 +193,7 @@ void ChainStep::bind(const tenon_call& call) {
   }
 }
 
-void ChainStep::run_blocks(std::int64_t begin, std::int64_t end) noexcept {
+void FusedStep::run_blocks(std::int64_t begin, std::int64_t end) noexcept {
   const LaneInUse lane(*this);
   const auto modes = FloatModes::now();
   RunningCalls running;
@@ -201,7 +201,7 @@ void ChainStep::run_blocks(std::int64_t begin, std::int64_t end) noexcept {
     if (!run_block(*lane, block, modes, running)) return;
 }
 
-bool ChainStep::run_block(Lane& lane, std::int64_t block, const FloatModes& modes, RunningCalls& running) {
+bool FusedStep::run_block(Lane& lane, std::int64_t block, const FloatModes& modes, RunningCalls& running) {
   place(lane, block);
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
     const auto& kernel = kernels_[i];
@@ -216,8 +216,8 @@ bool ChainStep::run_block(Lane& lane, std::int64_t block, const FloatModes& mode
   return true;
 }
 
-void ChainStep::place(Lane& lane, std::int64_t block) const {
-  const auto& blocks = chain_.blocks;
+void FusedStep::place(Lane& lane, std::int64_t block) const {
+  const auto& blocks = group_.blocks;
   const bool has_rows = blocks.row > 0 && blocks.row <= blocks.size, has_parts = blocks.row > blocks.size;
   const auto in_row = has_parts ? block % blocks.per_row() * blocks.size : 0;
   const auto first = has_parts ? block / blocks.per_row() * blocks.row + in_row : block * blocks.size;
@@ -225,19 +225,19 @@ void ChainStep::place(Lane& lane, std::int64_t block) const {
   lane.whole[0] = has_rows ? count / blocks.row : count;
   lane.whole[1] = blocks.row;
   lane.row[0] = has_rows ? blocks.row : count;
-  auto* const scratch = scratch_ + lane.number * chain_.bytes_of_thread();
+  auto* const scratch = scratch_ + lane.number * group_.bytes_of_thread();
   for (std::size_t i = 0; i < data_.size(); ++i) {
-    const auto& place = chain_.places[i];
+    const auto& place = group_.places[i];
     const auto size = static_cast<std::int64_t>(size_of(static_cast<DType>(place.dtype)));
-    auto* data = place.where == ChainPlace::Where::scratch   ? scratch + place.index * chain_.slot_bytes
-                 : place.extent == ChainPlace::Extent::whole ? data_[i] + first * size
-                 : place.extent == ChainPlace::Extent::row   ? data_[i] + in_row * size
-                                                             : data_[i];
+    auto* data = place.where == GroupTensor::Where::scratch   ? scratch + place.index * group_.slot_bytes
+                 : place.extent == GroupTensor::Extent::whole ? data_[i] + first * size
+                 : place.extent == GroupTensor::Extent::row   ? data_[i] + in_row * size
+                                                              : data_[i];
     lane.tensors[i].dense.data = data;
   }
 }
 
-void ChainStep::fail(std::size_t node, Lane& lane) {
+void FusedStep::fail(std::size_t node, Lane& lane) {
   if (stopped_.exchange(true)) return;
   failed_ = node;
   error_->kind = lane.error.error.kind;
