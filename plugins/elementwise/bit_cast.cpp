@@ -1,3 +1,0 @@
-#include "bit_cast.hpp"
-
-TENON_OPERATOR(bit_cast, BitCast)

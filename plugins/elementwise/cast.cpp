@@ -1,3 +1,0 @@
-#include "cast.hpp"
-
-TENON_OPERATOR(cast, Cast)

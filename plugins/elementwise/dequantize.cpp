@@ -1,3 +1,0 @@
-#include "dequantize.hpp"
-
-TENON_OPERATOR(dequantize, Dequantize)

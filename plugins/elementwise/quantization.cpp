@@ -1,0 +1,8 @@
+// Linear quantization.
+
+#include "dequantize.hpp"
+#include "quantize.hpp"
+
+TENON_OPERATOR(quantize, Quantize)
+
+TENON_OPERATOR(dequantize, Dequantize)

@@ -1,3 +1,0 @@
-#include "quantize.hpp"
-
-TENON_OPERATOR(quantize, Quantize)
