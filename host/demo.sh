@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# demo.sh: sets everything up, installs Tenon into a folder of its own, writes an operator outside of the tree, and trains two networks with it
-# that read handwritten digits. Everything it makes lies under build-demo/. With nvcc and a GPU, CUDA's part is built for that GPU;
-# TENON_CUDA=ON asks for it elsewhere, TENON_CUDA=OFF for none.
+# demo.sh: installs Tenon into a folder of its own, writes an operator outside of the source tree,
+# and trains two networks with it that read handwritten digits. All files are written to
+# build-demo/. If nvcc and a GPU are found, CUDA kernels are built for that GPU; TENON_CUDA=ON
+# builds them without a GPU, TENON_CUDA=OFF never.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 say() { printf '\n== %s\n' "$*"; }
 
-say "Set-up: packages, build, installation into build-demo/installed"
+say "Setup: packages, build, installation into build-demo/installed"
 bash host/setup.sh
 mkdir -p build-demo
 log=build-demo/log.txt
@@ -18,10 +19,10 @@ else
   architectures=(-DCMAKE_CUDA_ARCHITECTURES=native)
 fi
 case $cuda in
-  OFF) echo "the build is for the CPU alone; TENON_CUDA=ON bash host/demo.sh builds CUDA's part, too, which takes longer" ;;
-  *) echo "CUDA's part is built, too, where nvcc is; TENON_CUDA=OFF bash host/demo.sh leaves it out" ;;
+  OFF) echo "building for the CPU only; TENON_CUDA=ON bash host/demo.sh also builds CUDA kernels, which takes longer" ;;
+  *) echo "building CUDA kernels as well, if nvcc is found; TENON_CUDA=OFF bash host/demo.sh builds for the CPU only" ;;
 esac
-echo "the first build takes a few minutes; $log says how far it is"
+echo "the first build takes a few minutes; $log shows its progress"
 cmake -G Ninja -B build-demo/build -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_BENCH=OFF -DTENON_CUDA="$cuda" \
   "${architectures[@]}" -DCMAKE_INSTALL_PREFIX="$PWD/build-demo/installed" >"$log" 2>&1 || { cat "$log"; exit 1; }
 cmake --build build-demo/build >>"$log" 2>&1 || { tail -50 "$log"; exit 1; }
@@ -33,7 +34,8 @@ include=$PWD/build-demo/installed/include
 mkdir -p build-demo/work/plugins
 cd build-demo/work
 
-# train GRAPH OPTION...: on rows 0 to 1499 and the same moved. The other rows are looked at after each epoch, for the curves alone.
+# train GRAPH OPTION...: trains on rows 0 to 1499 and their moved copies. The other rows are only
+# used after each epoch, for the validation curves.
 train() {
   local name=$1
   shift
@@ -43,7 +45,7 @@ train() {
     --schedule cosine --epochs 20 "$@"
 }
 
-# confusion_table LEAST: from the result of confusion.json; fails where the accuracy is below LEAST.
+# confusion_table LEAST: prints the result of confusion.json; fails if the accuracy is below LEAST.
 confusion_table() {
   awk -v least="$1" '
     /"accuracy"/ { part = "accuracy" } /"confusion"/ { part = "confusion" }
@@ -56,18 +58,18 @@ confusion_table() {
         for (column = 0; column < 10; ++column) printf "%5d", cell[10 * row + column]
         print ""
       }
-      printf "read correctly: %.1f %%, and %g %% are asked for\n", 100 * accuracy, 100 * least
+      printf "read correctly: %.1f %% (at least %g %% needed)\n", 100 * accuracy, 100 * least
       exit !(n == 100 && accuracy >= least)
     }'
 }
 
-# try_out GRAPH LEAST: the trained graph, loaded in a new process, reads rows 1500 to 1796.
+# try_out GRAPH LEAST: runs the trained graph in a new process on rows 1500 to 1796.
 try_out() {
   tenon run "$1.tenon" --input "image=$images[1500:]" --output "digit=$1-digit.npy"
   tenon --json run "$demo/confusion.json" --input "digit=$1-digit.npy" --input "label=$labels[1500:]" | confusion_table "$2"
 }
 
-say "An operator of our own: one source file, one compiler call, dropped into a folder"
+say "A custom operator: one source file, one compiler command, one folder"
 cat "$demo/half_square.cpp"
 set -x
 g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I"$include" "$demo/half_square.cpp" -o plugins/half_square.so
@@ -76,26 +78,26 @@ export TENON_PLUGIN_PATH=$PWD/plugins
 tenon inspect half_square
 
 begin=$SECONDS
-say "Examples: rows 0 to 1499, and each of them moved by half a pixel in four directions, by a graph"
+say "Training data: a graph moves rows 0 to 1499 by half a pixel in four directions"
 tenon run "$demo/moved.json" --input "image=$images[:1500]" --input "label=$labels[:1500]" --output image=moved.npy --output label=moved-labels.npy
 
-say "A perceptron of one hidden layer with half_square as its activation: trained, saved"
+say "Training a perceptron with one hidden layer and half_square as its activation"
 train mlp --learning-rate 0.002 --set weight_decay=0.1
-say "Loaded in a new process: rows 1500 to 1796, on which nothing was trained"
+say "Testing it in a new process on rows 1500 to 1796, which training did not use"
 try_out mlp 0.95
 
-say "A convnet with half_square as its activation: trained, saved"
+say "Training a convnet with half_square as its activation"
 train convnet --learning-rate 0.003 --warm-up 50
-say "Loaded in a new process: rows 1500 to 1796"
+say "Testing it in a new process on rows 1500 to 1796"
 try_out convnet 0.97
 echo "examples, training and tests took $((SECONDS - begin)) seconds"
 
-say "The convnet as a graph: what it holds, how it is drawn, how it runs"
+say "The convnet's graph: summary, drawing, execution plan"
 tenon show convnet.tenon
 tenon show convnet.json --svg digits.svg
 tenon show convnet.tenon --plan --shape image=297x64 --shape label=297
 
-say "The plugin is taken away: the graph still opens, and says what it lacks"
+say "Without the plugin, the graph still opens and names the missing operator"
 mv plugins/half_square.so half_square.so.away
 tenon show convnet.tenon | grep half_square
 set +e

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# setup.sh [--tests]: installs the Debian packages that building Tenon needs (and its tests, with --tests), as far as they are missing.
-# Needs root or sudo only where something is missing. CUDA is not installed by this: Tenon uses nvcc where it finds it.
+# setup.sh [--tests]: installs the missing Debian packages that building Tenon needs (with --tests,
+# also those of its tests). Needs root or sudo only if packages are missing. Does not install CUDA:
+# Tenon uses nvcc if it finds it.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build ccache libboost-dev libelf-dev nlohmann-json3-dev libflatbuffers-dev flatbuffers-compiler libtbb-dev
@@ -11,7 +12,7 @@ if [[ ${1:-} == --tests ]]; then
 fi
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "setup: this is not a Debian system; going on with what is here. On Debian 12 these packages are used: ${packages[*]}" >&2
+  echo "setup: this is not a Debian system; nothing is installed. On Debian 12 Tenon is built with these packages: ${packages[*]}" >&2
   exit 0
 fi
 missing=()
@@ -23,13 +24,13 @@ done
 root=()
 if ((EUID != 0)); then
   if ! sudo -n true 2>/dev/null && ! { [[ -t 0 ]] && command -v sudo >/dev/null; }; then
-    echo "setup: packages are missing, and installing them needs root. Run this, then start again:" >&2
+    echo "setup: installing the missing packages needs root. Run this command, then try again:" >&2
     echo "    apt-get install ${missing[*]}" >&2
     exit 1
   fi
   root=(sudo)
 fi
 echo "setup: installing ${missing[*]}" >&2
-# The package lists of a fresh machine are empty or old, so they are fetched first.
+# A fresh machine has no package lists, or old ones.
 "${root[@]}" apt-get update -q >&2
 "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" >&2

@@ -1,6 +1,6 @@
 # cmake -D OUTPUT=<header> -D FOLDER=<folder> -P EmbedTemplate.cmake
-# Writes every file of the folder and of its folders, one for each kind of project, into a C++ header. In file names NAME, in texts @NAME@ and
-# @CLASS@ are for `tenon new` to replace.
+# Writes every file of the folder and of its subfolders (one for each kind of project) into a C++
+# header. `tenon new` replaces NAME in file names, and @NAME@ and @CLASS@ in texts.
 file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/* ${FOLDER}/*/*)
 list(SORT files)
 set(entries "")

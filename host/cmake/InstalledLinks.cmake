@@ -1,12 +1,12 @@
 # cmake -D FOLDER=<folder> -P InstalledLinks.cmake
-# The pages of a folder link to sources, too. A link to a file that is not in the folder becomes plain text.
+# Pages also link to sources. Replaces each link to a file that is not in the folder by its text.
 file(GLOB_RECURSE pages ${FOLDER}/*.md)
 foreach(page IN LISTS pages)
   file(READ ${page} text)
   set(before "${text}")
   get_filename_component(place ${page} DIRECTORY)
-  string(REPLACE "](.github/CHANGELOG.md" "](CHANGELOG.md" text "${text}")  # it is installed beside the README
-  string(REGEX MATCHALL "[(][^][(); \n]+[)]" targets "${text}")  # without brackets, which lists of CMake do not hold
+  string(REPLACE "](.github/CHANGELOG.md" "](CHANGELOG.md" text "${text}")  # the CHANGELOG is installed next to the README
+  string(REGEX MATCHALL "[(][^][(); \n]+[)]" targets "${text}")  # without brackets, which CMake's lists cannot contain
   list(REMOVE_DUPLICATES targets)
   foreach(target IN LISTS targets)
     string(REGEX REPLACE "^[(]([^#]*).*[)]$" "\\1" path "${target}")

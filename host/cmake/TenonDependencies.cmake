@@ -1,8 +1,10 @@
-# What the host needs from the system. Everything that is missing is said at once, with the Debian package that has it.
+# The host's dependencies from the system. One error lists all missing ones with their Debian
+# packages.
 
 set(missing "")
 
-# tenon_need(<variable> <what for> <package> <kind> <name>...): find_path or find_library, or one more line to the error.
+# tenon_need(<variable> <purpose> <package> <kind> <name>...): calls find_path, find_library or
+# find_program; if nothing is found, adds a line to the error.
 macro(tenon_need variable what package kind)
   cmake_language(CALL find_${kind} ${variable} ${ARGN})
   mark_as_advanced(${variable})
@@ -40,6 +42,6 @@ tenon_need(TENON_CLI11_INCLUDE "CLI11: the command line" libcli11-dev path CLI/C
 if(missing)
   list(REMOVE_DUPLICATES missing)
   list(JOIN missing ", " missing_text)
-  message(FATAL_ERROR "Tenon's host cannot be built, because these Debian packages are missing: ${missing_text}. "
+  message(FATAL_ERROR "the host cannot be built: these Debian packages are missing: ${missing_text}. "
                       "Install them with apt install, or run `bash host/setup.sh`.")
 endif()

@@ -1,7 +1,8 @@
-# What is installed besides programs, library, plugins and headers, and what `cpack -G DEB` makes of all that.
+# Installs everything except programs, library, plugins and headers, and configures `cpack -G DEB`.
 set(documents ${CMAKE_INSTALL_DATADIR}/doc/tenon)
 
-# The program writes its manual page and its completions itself. Sanitizers, and processors that are not this one's, leave them out.
+# The program writes its own manual page and completions. They are left out of sanitized builds and
+# of cross builds, whose program cannot run here.
 if(NOT CMAKE_CROSSCOMPILING AND NOT TENON_SANITIZE)
   set(texts ${PROJECT_BINARY_DIR}/texts)
   file(MAKE_DIRECTORY ${texts})
@@ -16,7 +17,7 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT TENON_SANITIZE)
   install(FILES ${texts}/tenon.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
   install(FILES ${texts}/tenon.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tenon COMPONENT runtime)
   install(FILES ${texts}/tenon.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
-  foreach(folder site-functions vendor-completions)  # where zsh looks under /usr/local, and on Debian under /usr
+  foreach(folder site-functions vendor-completions)  # zsh's folders under /usr/local, and on Debian under /usr
     install(FILES ${texts}/_tenon DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${folder} COMPONENT runtime)
   endforeach()
 endif()
@@ -24,7 +25,7 @@ endif()
 install(FILES LICENSE DESTINATION ${documents} RENAME copyright COMPONENT runtime)
 install(FILES LICENSE DESTINATION ${documents}-dev RENAME copyright COMPONENT dev)
 install(FILES README.md .github/CHANGELOG.md DESTINATION ${documents} COMPONENT runtime)
-foreach(folder host host/file/json sdk)  # as they lie here, so that their links to each other hold
+foreach(folder host host/file/json sdk)  # with the same layout as here, so that their relative links work
   install(FILES ${folder}/README.md DESTINATION ${documents}/${folder} COMPONENT runtime)
 endforeach()
 foreach(folder host sdk)
@@ -37,7 +38,8 @@ install(DIRECTORY tests/examples/ DESTINATION ${documents}/examples COMPONENT de
   PATTERN strangers EXCLUDE)
 install(FILES schemas/graph.fbs DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/schemas COMPONENT dev)
 
-# `cpack -G DEB` makes two packages: tenon (program, library, plugins) and tenon-dev (headers, CMake and pkg-config files).
+# `cpack -G DEB` writes two packages: tenon (program, library, plugins) and tenon-dev (headers,
+# CMake and pkg-config files).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tenon)
 set(CPACK_PACKAGE_VENDOR Tenon)
@@ -46,8 +48,8 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL runtime dev)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Operator host: the program, the library and the operators that come with it")
-set(CPACK_COMPONENT_DEV_DESCRIPTION "Operator host: what authors of plugins and of applications need")
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Operator host: program, library and bundled operators")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "Operator host: development files for plugins and applications")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME tenon)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION science)
@@ -56,6 +58,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS graphviz)
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME tenon-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "tenon (= ${PROJECT_VERSION})")
-# Two packages, but neither holds a whole installation: without this, dpkg-shlibdeps asks for the library it is packaging.
+# Neither package contains a whole installation; without this, dpkg-shlibdeps looks for the library
+# that is being packaged.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 include(CPack)

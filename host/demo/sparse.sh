@@ -2,7 +2,7 @@
 # pixels are 0) and as dense arrays, through an operator with its own csr kernel; then on Tenon's
 # sources as hashed bags of words, which train a table of 65536 rows with row_sparse gradients.
 
-say "An operator with a kernel for csr matrices, compiled out of tree and checked"
+say "An operator with a kernel for csr matrices, built out of tree and checked"
 g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I"$include" "$demo/row_unit.cpp" -o plugins/row_unit.so
 tenon check plugins/row_unit.so
 

@@ -25,7 +25,7 @@ function(tenon_add_plugin name)
   endif()
   set(cuda_sources ${arg_SOURCES})
   list(FILTER cuda_sources INCLUDE REGEX "\\.cu$")
-  if(TARGET tenon_simulated_cuda)  # Tenon's own tests: the C++ compiler compiles all of them
+  if(TARGET tenon_simulated_cuda)  # only in Tenon's own tests: the C++ compiler compiles all sources
     set_source_files_properties(${cuda_sources} PROPERTIES LANGUAGE CXX)
     if(arg_CUDA OR cuda_sources)
       list(APPEND arg_LIBRARIES tenon_simulated_cuda)

@@ -129,6 +129,6 @@ done < <(printf '%s\n' "${ours[@]}" | grep '\.hpp$' | xargs grep -L '^#pragma on
 # Markers of unfinished work.
 while IFS=: read -r file line text; do
   fault "$file:$line: unfinished: $text"
-done < <(grep -rnwiE 'TODO|FIXME|XXX|HACK|WIP|stubs?|unimplemented|not (yet )?implemented' host sdk plugins schemas 2>/dev/null | grep -vE '[Tt]ype stubs?|stub file|only the stubs' || true)
+done < <(grep -rnwiE 'TODO|FIXME|XXX|HACK|WIP|stubs?|unimplemented|not (yet )?implemented' host sdk plugins schemas 2>/dev/null | grep -vE '[Tt]ype stubs?|stub file|(only|print) the stubs' || true)
 
 ((faults == 0)) || { echo "$faults faults"; exit 1; }
