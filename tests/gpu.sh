@@ -1,23 +1,22 @@
 #!/usr/bin/env bash
-# Runs everything that needs a GPU and says what came of it: gpu.sh [--call CALL] [--out FOLDER] [BUILD]
-#   BUILD   a build folder, which may have been moved, or an archive that --pack made; without it, `build`. Nothing is built.
-#   FOLDER  gets summary.txt, the benchmarks' figures and logs.tar.xz; without it, $OUT
-#   CALL    one of three parts, each of which ends within ten minutes:
-#           first   whether everything works, and how fast (without --call)
-#           second  what compute-sanitizer finds besides
-#           third   what Nsight Compute says of single kernels
-# No step stops another. The exit code is 1 if one failed, 77 if there is no GPU, 2 after wrong usage.
+# Runs everything that needs a GPU and reports the results: gpu.sh [--call CALL] [--out FOLDER] [BUILD]
+#   BUILD   a build folder, which may have been moved, or an archive made by --pack; default: `build`.
+#           Nothing is built.
+#   FOLDER  gets summary.txt, the benchmarks' figures and logs.tar.xz; default: $OUT
+#   CALL    one of three test runs of at most ten minutes:
+#           first   whether everything works, and how fast (default)
+#           second  the rest of compute-sanitizer's checks
+#           third   Nsight Compute's profiles of single kernels
+# A step that fails does not stop the others. The exit code is 1 if a step failed, 77 without a GPU,
+# and 2 for wrong usage.
 #
-# gpu.sh --pack FILE.tar.xz [--limit MIB] [BUILD] makes an archive for a machine that has the driver and CUDA's own libraries; PyTorch's
-# will do. It stays below MIB (60) with kernels for one architecture. With -lineinfo, sanitizers name lines of kernels:
+# gpu.sh --pack FILE.tar.xz [--limit MIB] [BUILD] writes an archive for a machine that has the driver
+# and CUDA's own libraries, for which PyTorch's will do. With kernels for one architecture it is
+# smaller than the default limit of 60 MiB. With -lineinfo, sanitizers report lines of kernels:
 #   cmake --preset cuda -DCMAKE_CUDA_ARCHITECTURES=90-real -DCMAKE_CUDA_FLAGS=-lineinfo && cmake --build build-cuda
 #   bash tests/gpu.sh --pack gpu.tar.xz build-cuda
-# The other machine needs nothing else; the archive has this script, too:
+# The other machine needs nothing else, because the archive contains this script:
 #   tar xf gpu.tar.xz && bash tests/gpu.sh --out results .
-set -uo pipefail
-shopt -s nullglob
-most=560 # seconds of one call, so that ten minutes are enough for bringing everything there and back, too
-call=first out=${OUT:-} pack='' limit=60
 
 refuse() {
   echo "gpu.sh: $*" >&2
@@ -25,17 +24,17 @@ refuse() {
 }
 
 while [[ ${1:-} == --* ]]; do
-  [[ $1 =~ ^--(call|out|pack|limit)$ ]] || refuse "there is no option $1; it has --call, --out, --pack and --limit"
+  [[ $1 =~ ^--(call|out|pack|limit)$ ]] || refuse "unknown option $1; use --call, --out, --pack or --limit"
   [[ -n ${2:-} ]] || refuse "$1 needs a value"
   declare "${1#--}=$2"
   shift 2
 done
-[[ $call =~ ^(first|second|third)$ ]] || refuse "there is no call '$call'; name first, second or third"
-[[ $limit =~ ^[1-9][0-9]{0,5}$ ]] || refuse "--limit is '$limit', but must be a number of MiB"
+[[ $call =~ ^(first|second|third)$ ]] || refuse "unknown call '$call'; use first, second or third"
+[[ $limit =~ ^[1-9][0-9]{0,5}$ ]] || refuse "--limit is '$limit' but must be a number of MiB"
 place=${1:-$(dirname "$0")/../build}
 script=$(realpath "$0")
 part=
-work=$(mktemp -d) || refuse "no temporary folder could be made; name a place for it with TMPDIR"
+work=$(mktemp -d) || refuse "cannot create a temporary folder; choose another location with TMPDIR"
 trap 'rm -rf "$work" "$part"' EXIT
 if [[ -f $place ]]; then
   mkdir "$work/build"
@@ -43,10 +42,10 @@ if [[ -f $place ]]; then
     refuse "$place cannot be unpacked: $(head -1 "$work/why")"
   place=$work/build
 fi
-build=$(cd "$place" 2>/dev/null && pwd) || refuse "there is no $place; name a build folder or an archive"
+build=$(cd "$place" 2>/dev/null && pwd) || refuse "there is no $place; specify a build folder or an archive"
 [[ -z $pack ]] || pack=$(realpath -m "$pack")
 [[ -n $out ]] || out=$work/out
-out=$(mkdir -p "$out" && cd "$out" && pwd) || refuse "$out cannot be written; name another folder with --out"
+out=$(mkdir -p "$out" && cd "$out" && pwd) || refuse "$out is not writable; choose another folder with --out"
 cd "$build" || exit 2
 programs=(tenon tenon-probe tenon-worker tests/test_cuda tests/test_plugins)
 benches=(tests/bench_cuda_elementwise tests/bench_cuda_chain tests/bench_cuda_training)
@@ -55,19 +54,19 @@ for program in "${programs[@]}"; do
 done
 binaries=("${programs[@]}" tests/bench_cuda_* libtenon.so.[0-9] plugins/*.so tests/gpu_operators/*.so)
 
-# The libraries of the C and C++ compilers stay behind: in front of newer ones they would break the other machine's own programs.
-# Those of CUDA are too large.
+# Libraries of the C and C++ compilers are left out: they would take precedence over the other
+# machine's newer ones and break its programs. CUDA's libraries are too large.
 left_behind='(ld-linux|libc|libm|libdl|librt|libpthread|libresolv|libutil|libgcc_s|libstdc\+\+|libcu[^/]*|libnv[^/]*)[-.]'
 
 make_pack() {
   local tree=$work/pack each size written
   for each in "${benches[@]}" tests/libcupti.so; do
-    [[ -e $each ]] || refuse "there is no $build/$each; build it with Google Benchmark and CUPTI"
+    [[ -e $each ]] || refuse "there is no $build/$each; build with Google Benchmark and CUPTI"
   done
   part=$pack.part
-  { : >"$part"; } 2>/dev/null || refuse "$pack cannot be written"
+  { : >"$part"; } 2>/dev/null || refuse "$pack is not writable"
   LC_ALL=C ldd "${binaries[@]}" >"$work/libraries" 2>/dev/null
-  ! grep 'not found' "$work/libraries" >"$work/why" || refuse "a library is missing here: $(head -1 "$work/why" | xargs)"
+  ! grep 'not found' "$work/libraries" >"$work/why" || refuse "this machine lacks a library: $(head -1 "$work/why" | xargs)"
   for each in "${binaries[@]}"; do
     mkdir -p "$tree/$(dirname "$each")"
     strip --strip-unneeded -o "$tree/$each" "$each" || refuse "$build/$each could not be stripped"
@@ -79,7 +78,7 @@ make_pack() {
   tar -C "$tree" --owner=0 --group=0 -c . | xz -T0 | head -c $(((limit << 20) + 1)) >"$part"
   written=("${PIPESTATUS[@]}")
   size=$(stat -c %s "$part")
-  ((size <= limit << 20)) || refuse "$pack would have more than $limit MiB, which --limit sets; build for one architecture"
+  ((size <= limit << 20)) || refuse "$pack would exceed $limit MiB, the limit set by --limit; build for one architecture"
   [[ ${written[*]} == "0 0 0" ]] || refuse "$pack cannot be written"
   mv "$part" "$pack" || refuse "$pack cannot be written"
   awk -v size="$size" -v file="$pack" 'BEGIN {printf "%7.2f MiB  %s\n", size / 2 ^ 20, file}'
@@ -94,14 +93,14 @@ mkdir "$logs"
 : >"$out/summary.txt"
 result=0
 gpu=yes
-declare -A lacking=() # file: the libraries without which it cannot be loaded
+declare -A lacking=() # file: missing libraries, without which it cannot be loaded
 
 say() { printf '%s\n' "$*" >>"$out/summary.txt"; }
 
-# Whatever ends this script, nothing that it started goes on, and what is known by then is written.
+# However this script ends, it stops all processes that it started and writes the results so far.
 end() {
-  local code=$? nothing="there is no GPU; what needs one was skipped"
-  [[ -z $gpu ]] || nothing="what it needs is missing"
+  local code=$? nothing="there is no GPU; steps that need one were skipped"
+  [[ -z $gpu ]] || nothing="required programs or libraries are missing"
   trap '' HUP INT TERM
   # shellcheck disable=SC2046
   kill $(jobs -p) 2>/dev/null
@@ -110,7 +109,7 @@ end() {
     0) say "gpu.sh: all passed in $SECONDS s" ;;
     77) say "gpu.sh: $nothing" ;;
     1) say "gpu.sh: FAILED after $SECONDS s" ;;
-    *) say "gpu.sh: was ended after $SECONDS s" ;;
+    *) say "gpu.sh: interrupted after $SECONDS s" ;;
   esac
   tar cJf "$out/logs.tar.xz" -C "$work" logs 2>/dev/null || python3 -m tarfile -c "$out/logs.tar.xz" "$logs" 2>/dev/null
   echo
@@ -123,14 +122,14 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# run NAME SECONDS COMMAND...: prints nothing; the output goes to NAME.log, the exit code and the time of the end to NAME.code. Runs in the
-# background, where it ends its command when it is ended itself.
+# run NAME SECONDS COMMAND...: prints nothing; writes the output to NAME.log, and the exit code and
+# the end time to NAME.code. Runs in the background; if it is terminated, it terminates its command.
 run() {
   local name=$1 left=$((most - 5 - SECONDS)) limit=$2
   shift 2
   ((limit < left)) || limit=$left
   if ((limit < 1)); then
-    echo "no time was left" >"$logs/$name.log"
+    echo "not started: out of time" >"$logs/$name.log"
     echo "124 $SECONDS" >"$logs/$name.code"
     return
   fi
@@ -140,7 +139,7 @@ run() {
   echo "$? $SECONDS" >"$logs/$name.code"
 }
 
-# tell NAME BEGIN: what came of it; 77 is a skipped test, which has said why.
+# tell NAME BEGIN: reports the result; 77 is a skipped test, whose output has the reason.
 tell() {
   local name=$1 log=$logs/$1.log code end
   read -r code end <"$logs/$name.code"
@@ -150,18 +149,18 @@ tell() {
   case $code in
     0) say "passed   $name ($((end - $2)) s)" ;;
     77) say "skipped  $name: there is no GPU"; gpu= ;;
-    124 | 137) say "FAILED   $name: not done in time ($((end - $2)) s); it reached:$(reached "$log")"; result=1 ;;
+    124 | 137) say "FAILED   $name: timed out after $((end - $2)) s at:$(reached "$log")"; result=1 ;;
     *) say "FAILED   $name (exit code $code): $(grep -aE 'error|ERROR|FAILED|CRASHED|=== [A-Z]|look here$' "$log" | head -1)"; result=1 ;;
   esac
   [[ $code == 0 ]] || failed_cases "$log" | sed '20q; s/^/         /' >>"$out/summary.txt"
 }
 
-# failed_cases LOG: of a test program.
+# failed_cases LOG: prints the names of a test program's failed cases.
 failed_cases() {
   awk '/^TEST CASE:/ {name = $0; sub(/^TEST CASE: */, "", name)} /ERROR: / && name != last {print last = name}' "$1"
 }
 
-# reached LOG: the operators of a check, and the last case of a test.
+# reached LOG: prints the operators that a check reached, and the last case of a test.
 reached() {
   grep -aE '^[a-z0-9_]+$' "$1" | sed 's/^/ /' | tr -d '\n'
   grep -aE '^[0-9.]+ s: ' "$1" | tail -1 | sed 's/^[^:]*://'
@@ -174,7 +173,7 @@ step() {
   tell "$1" "$begin"
 }
 
-# The loader is asked, since some libraries are opened by their names only when they are first used.
+# The loader is queried, because some libraries are only opened by name on first use.
 look_for_libraries() {
   local file library folder found
   local -A users=()
@@ -214,19 +213,19 @@ bench() { # NAME SECONDS [OPTION...]
     --benchmark_out="$out/bench_$name.json" "$@"
 }
 
-# Suites of test_plugins, by their files: those that call operators by hand, or move tensors to the GPU themselves. What kernels refuse is
-# told by the host, in other words.
+# Suites of test_plugins, by file: those that call operators directly, or move tensors to the GPU
+# themselves. Errors of GPU kernels come from the host, with other texts.
 nn='*convolution*,*embedding*,*fully_connected*,*losses*,*matmul*,*nn_on_device*,*normalization*,*pooling*,*softmax*'
 others='*elementwise*,*/reduce*,*/shape*,*gradients.cpp,*optim*,*random*,*eager_on_device*,*parts_on_device*'
 by_hand=(tests/test_plugins '-tce=*refuse*' -d=true)
 
-# A case that failed runs again alone, with kernels that are waited for, so that the right one is blamed.
+# A failed case runs again by itself with synchronous kernels, so that the right kernel is blamed.
 operators() {
   local failed
   step plugins 90 "${by_hand[@]}" "-sf=$nn,$others"
   step libraries 90 "${by_hand[@]}" '-sf=*libraries_on_device*'
   failed=$(failed_cases "$logs/plugins.log" | head -1)
-  [[ -z $failed ]] || CUDA_LAUNCH_BLOCKING=1 step plugins_again 30 "${by_hand[@]}" "-sf=$nn,$others" "-tc=${failed//,/?}" # a comma divides
+  [[ -z $failed ]] || CUDA_LAUNCH_BLOCKING=1 step plugins_again 30 "${by_hand[@]}" "-sf=$nn,$others" "-tc=${failed//,/?}" # doctest separates cases by commas
 }
 
 sanitize() { # NAME SECONDS OPTION... COMMAND...
@@ -235,15 +234,16 @@ sanitize() { # NAME SECONDS OPTION... COMMAND...
   if [[ -z $sanitizer ]]; then
     say "skipped  $name: compute-sanitizer is missing; it comes with the CUDA toolkit"
   else
-    # Refused allocations are what some tests are about.
+    # Some tests provoke failing allocations.
     step "$name" "$seconds" "$sanitizer" --report-api-errors no --error-exitcode 9 --launch-timeout 0 --print-limit 20 "$@"
   fi
 }
 memcheck=(--tool memcheck --track-stream-ordered-races all)
 
-# Each operator's kernels against the CPU's. Most of it is processes that start, so all plugins are checked at once.
+# Compares each operator's kernels with the CPU's. Most of the time goes into starting processes, so
+# all plugins are checked concurrently.
 check_plugins() {
-  local begin=$SECONDS plugin name names=() jobs=() limit=$((most - 50 - SECONDS)) # the steps that follow need the rest
+  local begin=$SECONDS plugin name names=() jobs=() limit=$((most - 50 - SECONDS)) # leaves time for the steps that follow
   ((limit < 200)) || limit=200
   for plugin in $(grep -la tenon_kernel_v1__cuda__ plugins/*.so); do
     name=check_$(basename "$plugin" .so)
@@ -268,17 +268,17 @@ profile() { # NAME BENCHMARK
   grep -aE '^ *(tenon|void|[a-z_]+<).*Context|Duration|DRAM Throughput|Compute \(SM\) Throughput|Registers Per|Achieved Occ' "$logs/$1.log" >>"$out/summary.txt"
 }
 
-# figure FILE NAME KEY: of the median of a benchmark's repetitions.
+# figure FILE NAME KEY: the median of a benchmark's repetitions.
 figure() {
   awk -v name="\"name\": \"$2" -v key="\"$3\":" '/"name":/ {found = index($0, name) && /_median"/}
     found && index($0, key) {gsub(/[",]/, ""); printf "%.4g", $2; exit}' "$out/$1.json" 2>/dev/null
 }
 
-# told BENCHMARK KEY: the same of a training step, or a word where nothing tells it.
+# told BENCHMARK KEY: the median of a training step, or a placeholder if it was not measured.
 told() {
   local value
   value=$(figure bench_training "train_step/$1" "$2")
-  printf '%s' "${value:-(not told)}"
+  printf '%s' "${value:-(unknown)}"
 }
 
 # goal WORDS VALUE COMPARISON BOUND [UNIT]
@@ -294,21 +294,22 @@ goals() {
   say
   copied=$(figure bench_elementwise device_copy bytes_per_second)
   for each in one_input/quadratic one_input/gelu two_inputs/add; do
-    goal "$each, bytes a second over a copy's" "$(ratio "$(figure bench_elementwise "$each" bytes_per_second)" "$copied")" '>=' 0.9
+    goal "$each, bandwidth relative to a copy" "$(ratio "$(figure bench_elementwise "$each" bytes_per_second)" "$copied")" '>=' 0.9
   done
-  say "add with a row for all rows, bytes a second over a copy's: $(ratio "$(figure bench_elementwise with_row/add bytes_per_second)" "$copied")"
-  goal "chain of 1,000, a session's time over a captured graph's" \
+  say "add with a broadcast row, bandwidth relative to a copy: $(ratio "$(figure bench_elementwise with_row/add bytes_per_second)" "$copied")"
+  goal "chain of 1,000, session time relative to a captured graph" \
     "$(ratio "$(figure bench_chain session real_time)" "$(figure bench_chain captured_by_hand real_time)")" '<=' 1.1
   for network in mlp convnet; do
     say "$network: a training step takes $(told ${network}_cuda real_time) us," \
       "with $(told ${network}_cuda kernel_us) us in $(told ${network}_cuda kernels) kernels," \
-      "$(told ${network}_cuda library) of that in libraries' kernels; a kernel runs for $(told ${network}_cuda busy) of the step"
-    say "$network: $(told ${network}_cuda waits) waits and $(told ${network}_cuda allocations) allocations of CUDA in a training step;" \
-      "within a run there are to be none (steady_state)"
+      "$(told ${network}_cuda library) of that in library kernels; the GPU is busy for $(told ${network}_cuda busy) of the step"
+    say "$network: $(told ${network}_cuda waits) waits and $(told ${network}_cuda allocations) CUDA allocations in a training step;" \
+      "a run must have none (steady_state)"
   done
 }
 
-# Whether the layers work, from the lowest to the highest; then the figures, which need the GPU alone; what ends contexts comes last.
+# Tests the layers from the lowest to the highest; then runs the benchmarks, which need the GPU to
+# themselves; tests that destroy the CUDA context come last.
 first_call() {
   local suite
   step doctor 30 ./tenon --trust-writable doctor
@@ -341,17 +342,17 @@ third_call() {
 }
 
 look_for_libraries
-export TENON_TEST_DEVICE=cuda        # test_plugins calls kernels there
-export CUDA_DEVICE_MAX_CONNECTIONS=32 # streams that wait for nothing share no hardware queue
+export TENON_TEST_DEVICE=cuda        # test_plugins calls kernels on this device
+export CUDA_DEVICE_MAX_CONNECTIONS=32 # independent streams share no hardware queue
 for folder in /usr/local/cuda*/bin /opt/nvidia/nsight-compute/*; do PATH+=:$folder; done
 sanitizer=$(command -v compute-sanitizer)
 ncu=$(command -v ncu)
-mkdir -p tests/tenon && ln -sfn ../../tenon-probe ../../tenon-worker ../../plugins tests/tenon/ # tests look there, and links may be lost on the way
+mkdir -p tests/tenon && ln -sfn ../../tenon-probe ../../tenon-worker ../../plugins tests/tenon/ # tests look there; the transfer may have lost the links
 if command -v nvidia-smi >/dev/null; then
   run nvidia-smi 30 nvidia-smi -q &
   wait $!
   say "$(nvidia-smi --query-gpu=name,driver_version,persistence_mode,mig.mode.current,ecc.mode.current --format=csv 2>&1)"
-  nvidia-smi -lms 5000 >/dev/null 2>&1 & # without a client, some drivers start the GPU anew for each process
+  nvidia-smi -lms 5000 >/dev/null 2>&1 & # some drivers reset the GPU after each process unless a client is running
 fi
 "${call}_call"
 if ((result == 0)); then

@@ -1,21 +1,26 @@
 #!/usr/bin/env bash
-# Tests the tests: puts small faults into host/, one at a time, and says which of them no test notices. Not a part of CI: each fault costs a
-# build of the library and up to all test programs, some minutes on two cores.
+# Mutation testing: puts small faults into host/, one at a time, and reports those that no test
+# detects. Not part of CI: each fault costs a build of the library and a run of up to all test
+# programs, some minutes on two cores.
 #
 # mutate.sh [OPTION]... [-- CMAKE-OPTION]...
-#   --count N     so many fresh faults, drawn by the rules of mutate/draw.py (20); those that do not build are drawn again
-#   --seed S      other numbers draw other faults, the same number the same ones from the same sources (1)
-#   --folder DIR  only in the sources of this folder, such as host/graph
-#   --tests LIST  only these test programs, such as graph,plan: quicker, but others may notice what survives
-#   --known       no fresh faults, but those of mutate/known.txt; --known=m02,n31 only these
-#   --python EXE  for folders in host/python: an interpreter with what tests/python needs, whose tests then decide (build-ci/venv/bin/python)
-#   --build DIR   where the copy of the tree and its build are kept for the next time (build/mutate)
+#   --count N     number of random faults, drawn by the rules of mutate/draw.py (20); faults that do
+#                 not build are drawn again
+#   --seed S      seed of the random faults; the same seed and sources give the same faults (1)
+#   --folder DIR  only sources of this folder, such as host/graph
+#   --tests LIST  only these test programs, such as graph,plan: faster, but others may detect faults
+#                 that survive
+#   --known       the faults of mutate/known.txt instead of random ones; --known=m02,n31 only these
+#   --python EXE  for folders in host/python: an interpreter with the requirements of tests/python,
+#                 whose tests then decide (build-ci/venv/bin/python)
+#   --build DIR   folder of the copy of the tree and its build, reused by the next run (build/mutate)
 #
-# Works on a copy of what is committed; the files here stay as they are. For each fault the library is compiled again; tests stay
-# compiled. The program of the fault's folder is linked and run first, then the others, the quick ones first, until one fails. A line for
-# each fault says killed, by which program, or SURVIVED; the table at the end has the score. Headers are left out. What only GPUs run
-# survives unless the copy is built for simulated ones: `mutate.sh --build build/mutate-simulated -- -DTENON_CUDA=SIMULATED`, which takes
-# longer.
+# Works on a copy of the last commit; the working tree stays unchanged. For each fault only the library
+# is compiled again, not the tests. The test program of the fault's folder is linked and run first,
+# then the others, fast ones first, until one fails. One line per fault says killed, and by which
+# program, or SURVIVED; the table at the end has the score. Headers are left out. Code that only GPUs
+# run survives unless the copy is built for simulated GPUs, which takes longer:
+# `mutate.sh --build build/mutate-simulated -- -DTENON_CUDA=SIMULATED`
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/.."
@@ -43,14 +48,14 @@ done
 [[ $count =~ ^[0-9]+$ && $folder == host* && -d $folder ]] || usage
 if [[ $folder == host/python* ]]; then
   python=$(realpath -s "$python")
-  [[ -x $python ]] || { echo "mutate: there is no interpreter $python: --python names one" >&2 && exit 1; }
+  [[ -x $python ]] || { echo "mutate: there is no interpreter $python; choose one with --python" >&2 && exit 1; }
   set -- "$@" -DTENON_PYTHON=ON "-DPython_EXECUTABLE=$python"
 else
   python=""
 fi
 
 # --- the copy and its build
-[[ -z $(git status --porcelain -- host sdk plugins tests) ]] || echo "mutate: what is not committed is not tested" >&2
+[[ -z $(git status --porcelain -- host sdk plugins tests) ]] || echo "mutate: uncommitted changes are not tested" >&2
 mkdir -p "$(dirname "$place")"
 if [[ -e $place/.git ]]; then
   git -C "$place" reset -q --hard
@@ -65,34 +70,35 @@ trap 'exit 130' INT TERM
 mkdir -p build/home
 log=$PWD/build/mutate.log
 memory=$(($(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo) / 2))
-[[ $* != *SIMULATED* && $* != *SANITIZE* ]] || memory=unlimited  # they map more than there is
+[[ $* != *SIMULATED* && $* != *SANITIZE* ]] || memory=unlimited  # these builds map more memory than the machine has
 
 give_up() {
   tail -n 40 "$log"
   echo "mutate: $1" >&2
   exit 1
 }
-# What g++ warns of is no test: a name that nobody uses any more, && beside ||. And at -O1 it sees what is not there.
+# Warnings must not reject faults, such as unused names or && next to ||. At -O1, g++ also warns of
+# code that is fine.
 quiet="-Wno-unused -Wno-parentheses -Wno-empty-body -Wno-maybe-uninitialized -Wno-unused-parameter -Wno-type-limits"
 cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 $quiet" -DTENON_CUDA=OFF \
   -DTENON_BUILD_BENCH=OFF "$@" >"$log" 2>&1 || give_up "the copy cannot be configured"
 programs=() targets=(tenon tenon-probe)
 for program in $(ninja -C build -t targets all | sed -n 's/^tests\/test_\([a-z_]*\): .*/\1/p'); do
-  [[ -n $python || $program == sdk || (-n $tests && ,$tests, != *,$program,*) ]] || programs+=("$program")  # the SDK's have no host in them
+  [[ -n $python || $program == sdk || (-n $tests && ,$tests, != *,$program,*) ]] || programs+=("$program")  # the SDK's tests contain no code of the host
 done
 if [[ -n $python ]]; then
   programs=(python) targets+=(tenon-worker tenon_python tenon_plugins)
 fi
-((${#programs[@]})) || give_up "no test program is called $tests"
+((${#programs[@]})) || give_up "there is no test program $tests"
 echo "mutate: building ${#programs[@]} test programs" >&2
 [[ -n $python ]] || targets+=("${programs[@]/#/test_}")
 cmake --build build --target "${targets[@]}" >"$log" 2>&1 || give_up "the copy does not build without a fault"
 
-# Without those that build projects, or look at text alone.
+# Without the tests that build projects or only read texts.
 mapfile -t python_tests < <(printf '%s\n' "$PWD"/tests/python/test_*.py | grep -vE 'test_(compile|install|readme|site|tutorial)\.py')
 
-# run PROGRAM SECONDS: whether its tests pass, in so much time of a processor. A fault may take all memory, write where it should not, or wait
-# for ever.
+# run PROGRAM SECONDS: whether its tests pass within this CPU time. A fault may exhaust memory,
+# write out of bounds or never return.
 run() {
   (
     cd build
@@ -101,7 +107,7 @@ run() {
     program=("tests/test_$1" -aa=1 -nv)
     [[ $1 != python ]] || program=(env "PYTHONPATH=$PWD/python" "$python" -m pytest -q -x -p no:cacheprovider "${python_tests[@]}")
     timeout -k 5 $((60 + 3 * $2)) "${program[@]}" >"$log" 2>&1 </dev/null
-  ) 2>/dev/null  # where the shell would tell of crashes
+  ) 2>/dev/null  # hides the shell's reports of crashes
 }
 
 declare -A seconds=()
@@ -125,7 +131,7 @@ report() {  # RESULT PLACE WHAT BY
 try() {
   local file=$1 what=$2 own=${1#host/} place program first=("${targets[@]}")
   own=${own%%/*}
-  [[ " ${targets[*]} " != *" test_$own "* ]] || first=(tenon tenon-probe "test_$own")  # what is killed by these needs no others
+  [[ " ${targets[*]} " != *" test_$own "* ]] || first=(tenon tenon-probe "test_$own")  # faults that these programs detect need no others
   sed -i "$3" "$file"
   if git diff --quiet -- "$file"; then
     report "fits nothing" "$file" "$what"
@@ -156,7 +162,7 @@ if [[ -n $known ]]; then
     if ((${#files[@]} == 1)); then
       try "${files[0]}" "$name" "$line"
     else
-      report "fits nothing" "$end" "$name: ${#files[@]} files are called so"
+      report "fits nothing" "$end" "$name: ${#files[@]} files have this name"
     fi
   done <tests/mutate/known.txt
 else

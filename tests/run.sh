@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# All tests, each in the build where it finds most (tests/README.md has the table): the optimized build (default), and the unit tests under
-# AddressSanitizer and UndefinedBehaviorSanitizer with CUDA's part on simulated GPUs (simulated). By name also: all kernels by nvcc (cuda), the
-# unit tests without CUDA (asan), the threaded ones under ThreadSanitizer (tsan), the build by clang (clang), clang-tidy (tidy), and libFuzzer
-# (fuzz, not in all), the bundled plugins on emulated older processors (qemu), the Python package as a wheel (wheel), and beside torch, which is
-# gigabytes (torch, not in all), all node tests of PyPI's onnx, with exported models by onnxruntime (onnx, not in all), and tenon.Scorer in
-# Ray, Dask, Spark and DataFusion (engines, not in all), graphs in Triton Inference Server (triton, not in all), and the documentation site (docs).
-# Says at the end what ran and what did not.
-# run.sh [STAGE]...: some stages only, of: default simulated cuda asan tsan clang tidy qemu wheel ranks docs torch onnx engines triton fuzz; or all
-# but the last five: run.sh all
+# Runs all tests, each in the build that finds the most with it (tests/README.md has the table):
+# the optimized build (default), and the unit tests under AddressSanitizer and
+# UndefinedBehaviorSanitizer with CUDA code on simulated GPUs (simulated). Further stages run by name:
+# all kernels compiled by nvcc (cuda), unit tests without CUDA (asan), multithreaded tests under
+# ThreadSanitizer (tsan), a build by clang (clang), clang-tidy (tidy), the bundled plugins on emulated
+# older processors (qemu), the Python package as a wheel (wheel), distributed training (ranks) and the
+# documentation site (docs). `all` leaves out: libFuzzer (fuzz), tests with torch, which is gigabytes
+# (torch), all node tests of PyPI's onnx, and exported models in onnxruntime (onnx), tenon.Scorer in
+# Ray, Dask, Spark and DataFusion (engines), and graphs in Triton Inference Server (triton).
+# The summary at the end lists what ran and what did not.
+# run.sh [STAGE]...: runs some stages of: default simulated cuda asan tsan clang tidy qemu wheel ranks
+# docs torch onnx engines triton fuzz; or all but the last five: run.sh all
 set -uo pipefail
 cd "$(dirname "$0")/.."
 all=(default simulated cuda asan tsan clang tidy qemu wheel ranks docs torch onnx engines triton fuzz)
@@ -15,12 +18,12 @@ stages=("$@")
 ((${#stages[@]})) || stages=(default simulated)
 [[ ${stages[*]} != all ]] || stages=("${all[@]:0:11}")  # fuzzing takes hours, the others download gigabytes
 for stage in "${stages[@]}"; do
-  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: there is no stage $stage; there are: ${all[*]}, or all but the last five: all" >&2; exit 2; }
+  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: unknown stage '$stage'; stages: ${all[*]}; 'all' runs all but the last five" >&2; exit 2; }
 done
 summary=()
 failed=0
 
-# step NAME COMMAND...: runs it; its output is kept, and shown whole only where it fails.
+# step NAME COMMAND...: runs the command and logs its output, which is printed only if it fails.
 step() {
   local name=$1 log=build-ci/log/$1.txt begin=$SECONDS
   shift
@@ -36,7 +39,8 @@ step() {
 }
 skipped() { summary+=("skipped  $1: $2"); }
 
-# tests NAME FOLDER CTEST-OPTIONS...: runs ctest, and prints its closing lines. Two tests more than there are cores: some wait.
+# tests NAME FOLDER CTEST-OPTIONS...: runs ctest and prints its last lines. Runs two more tests than
+# there are cores, because some only wait.
 tests() {
   local name=$1 folder=$2
   shift 2
@@ -46,7 +50,8 @@ tests() {
   return $result
 }
 
-# venv NAME FOLDER REQUIREMENT...: a virtual environment of the system's Python, or NAME is skipped.
+# venv NAME FOLDER REQUIREMENT...: makes a virtual environment of the system's Python; if that
+# fails, NAME is skipped.
 venv() {
   local name=$1 folder=$2 said
   shift 2
@@ -57,15 +62,16 @@ venv() {
 }
 
 run_default() {
-  # A build of its own, for time: one architecture for CUDA, few sources for nvcc and few unit tests; the stages cuda and simulated have the
-  # others. `cmake --preset default` builds everything for you.
+  # A build with fewer files, to save time: one CUDA architecture, few sources for nvcc and few unit
+  # tests; the stages cuda and simulated have the others. `cmake --preset default` builds
+  # everything.
   local gpu=()
   [[ ! -e /dev/nvidia0 ]] || gpu=(-DTENON_TEST_NVCC=ON "-DTENON_CUDA_PLUGINS=")
   local python=(-DTENON_PYTHON=OFF)
   ! venv python build-ci/venv -r tests/python/requirements.txt || python=(-DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python")
   step configure cmake --preset ci "${gpu[@]}" "${python[@]}" && step build cmake --build build-ci && tests test build-ci || return
   command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || skipped "CUDA sources" "no nvcc on the PATH"
-  [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "there is none here"
+  [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "this machine has no GPU"
   grep -oP '^\s*\d+/\d+ Test\s+#\d+: \K\S+(?= .*\*\*\*Skipped)' build-ci/log/test.txt | while read -r name; do echo "skipped by ctest: $name"; done
   if command -v dpkg-shlibdeps >/dev/null; then
     step deb bash tests/house/deb.sh build-ci
@@ -85,7 +91,7 @@ run_asan() {
 }
 
 run_simulated() {
-  local elsewhere=()  # what the default stage runs, too: these start the program thousands of times, four times as slow here
+  local elsewhere=()  # the default stage runs these too; they start the program thousands of times, four times as slow here
   [[ " ${stages[*]} " != *" default "* ]] || elsewhere=(-E '^(cli-[0-9]|readme_commands)$')
   step simulated-configure cmake --preset simulated && step simulated-build cmake --build build-simulated &&
     tests simulated-test build-simulated -L unit "${elsewhere[@]}"
@@ -105,16 +111,18 @@ run_clang() {
 
 run_tidy() {
   command -v run-clang-tidy >/dev/null || { skipped clang-tidy "clang-tidy is missing"; return; }
-  # As in the simulated build, where g++ compiles all sources: clang's CUDA is not nvcc's. Without flags that clang does not know.
+  # Uses the simulated build, in which g++ compiles all sources, because clang's CUDA differs from
+  # nvcc's; without g++ flags that clang does not know.
   step tidy-configure cmake --preset simulated -B build-tidy -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-Og -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
     step tidy-headers cmake --build build-tidy --target tenon_schema tenon_template &&
     step tidy run-clang-tidy -p build-tidy -quiet -j "$(nproc)" "^$PWD/(host|plugins)/.*\.cpp$"
 }
 
-# On the default stage's build. What is wider than the emulated processor's vectors ends a program.
+# Uses the default stage's build. Instructions wider than the emulated processor's vectors end a
+# program.
 run_qemu() {
   command -v qemu-x86_64 >/dev/null || { skipped qemu "qemu-x86_64 is missing; apt-get install qemu-user has it"; return; }
-  [[ $(uname -m) == x86_64 ]] || { skipped qemu "results are compared with those of this machine, which is no x86-64"; return; }
+  [[ $(uname -m) == x86_64 ]] || { skipped qemu "results are compared with this machine's, which is not x86-64"; return; }
   step qemu-configure cmake --preset ci && step qemu-build cmake --build build-ci --target tenon tenon_plugins tenon-probe tenon-worker &&
     step qemu bash tests/house/qemu.sh build-ci
 }
@@ -123,9 +131,9 @@ run_wheel() {
   venv wheel build-wheel/tools -r tests/house/wheel_requirements.txt && step wheel bash tests/house/wheel.sh build-wheel build-wheel/tools
 }
 
-# The tests that need torch or jax, on the default stage's build.
+# Tests that need torch or jax, with the default stage's build.
 run_torch() {
-  [[ -d tests/python_torch ]] || { skipped torch "there is no folder tests/python_torch"; return; }
+  [[ -d tests/python_torch ]] || { skipped torch "the folder tests/python_torch is missing"; return; }
   venv torch build-ci/venv -r tests/python/requirements.txt || return
   venv torch build-torch/venv -r tests/python/requirements.txt 'torch>=2.4' 'jax>=0.4.30' 'onnx>=1.16' || return
   step torch-configure cmake --preset ci -DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python" &&
@@ -134,7 +142,8 @@ run_torch() {
     step torch-models build-torch/venv/bin/python tests/onnx/torch_models.py build-ci/tenon
 }
 
-# Processes that train together: more of them than CI starts, also by TCP and by MPICH, killed at random moments; a thousand simulated ones.
+# Distributed training: with more processes than in CI, by TCP and MPICH, killed at random moments,
+# and with a thousand simulated processes.
 run_ranks() {
   command -v mpirun.openmpi >/dev/null || { skipped ranks "mpirun.openmpi is missing; apt-get install openmpi-bin libopenmpi-dev"; return; }
   step ranks-configure cmake --preset ci && step ranks-build cmake --build build-ci --target tenon tenon_plugins tenon-probe tenon-worker || return
@@ -143,7 +152,7 @@ run_ranks() {
   if [[ -e build-ci/plugins/tenon_comm_mpich.so ]]; then
     step ranks-mpich bash tests/comm/ranks.sh build-ci mpirun.mpich 8
   else
-    skipped ranks-mpich "there is no MPICH; apt-get install mpich libmpich-dev"
+    skipped ranks-mpich "MPICH is missing; apt-get install mpich libmpich-dev"
   fi
   if venv ranks-standard-abi build-ranks/venv 'mpich>=5'; then
     step ranks-standard-abi bash tests/comm/standard_abi.sh build-ci build-ranks/venv 8
@@ -153,14 +162,15 @@ run_ranks() {
   if ((EUID == 0)) && ip netns list >/dev/null 2>&1; then
     step ranks-link bash tests/comm/link.sh build-ci
   else
-    skipped ranks-link "networks of one's own need root and iproute2"
+    skipped ranks-link "network namespaces need root and iproute2"
   fi
   command -v smpicxx >/dev/null || { skipped ranks-simulated "smpicxx is missing; apt-get install libsimgrid-dev"; return; }
   step ranks-simulated-build cmake --build build-ci --target tenon_simulated_ranks &&
     step ranks-simulated bash tests/comm/simulated/ranks.sh build-ci/tests/simulated_ranks 64 1000 1024
 }
 
-# The conformance test of tests/onnx with more cases than Debian has; onnxruntime and Netron on models that Tenon wrote.
+# The conformance test of tests/onnx with PyPI's newer cases; then onnxruntime and Netron on models
+# that Tenon wrote.
 run_onnx() {
   venv onnx build-onnx/venv -r tests/onnx/requirements.txt || return
   step onnx-configure cmake --preset default -B build-onnx -DCMAKE_UNITY_BUILD=ON -DTENON_CUDA=OFF -DTENON_BUILD_BENCH=OFF -DTENON_TEST_FOLDERS=onnx &&
@@ -173,17 +183,17 @@ run_onnx() {
   step onnx-netron bash -c 'build-onnx/venv/bin/python tests/onnx/netron_opens.py $(ls -S build-onnx/models/17/*.onnx | head -n 8)'
 }
 
-# tenon.Scorer in engines of PyPI, on the default stage's build. Spark needs Java.
+# tenon.Scorer in engines from PyPI, with the default stage's build. Spark needs Java.
 run_engines() {
   venv engines build-ci/venv -r tests/python/requirements.txt || return
   venv engines build-engines/venv -r tests/python/requirements.txt 'ray[data]' distributed pyarrow pandas datafusion pyspark || return
-  command -v java >/dev/null || skipped "Spark of the engines" "java is missing; apt-get install openjdk-17-jre-headless"
+  command -v java >/dev/null || skipped "Spark in engines" "java is missing; apt-get install openjdk-17-jre-headless"
   step engines-configure cmake --preset ci -DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python" &&
     step engines-build cmake --build build-ci --target tenon tenon_plugins tenon_python tenon-probe tenon-worker &&
     step engines env "PYTHONPATH=$PWD/build-ci/python" build-engines/venv/bin/python -m pytest -q -p no:cacheprovider tests/python_engines
 }
 
-# Graphs in the server that PyPI's nvidia-pytriton brings, on the default stage's build.
+# Graphs in the server of PyPI's nvidia-pytriton, with the default stage's build.
 run_triton() {
   venv triton build-triton/venv -r tests/triton/requirements.txt || return
   step triton-configure cmake --preset ci && step triton-build cmake --build build-ci --target tenon tenon_triton tenon_plugins tenon-probe tenon-worker &&
@@ -191,13 +201,13 @@ run_triton() {
     step triton-bench env "TENON_BUILD=$PWD/build-ci" build-triton/venv/bin/python tests/triton/bench.py --check && cat build-ci/log/triton-bench.txt
 }
 
-# The documentation site: no page has a link that leads nowhere.
+# The documentation site has no broken links.
 run_docs() {
   venv docs build-docs/venv -r host/docs/requirements.txt || return
   step docs env "PATH=$PWD/build-docs/venv/bin:$PATH" bash host/docs/site.sh build-docs/site && tail -n 1 build-ci/log/docs.txt
 }
 
-# An hour for each target: run.sh fuzz. TENON_FUZZ_SECONDS says otherwise.
+# `run.sh fuzz` runs each target for an hour, or for TENON_FUZZ_SECONDS.
 run_fuzz() {
   command -v clang++ >/dev/null || { skipped fuzz "clang++ is missing"; return; }
   step fuzz-configure cmake --preset fuzz "-DTENON_FUZZ_SECONDS=${TENON_FUZZ_SECONDS:-3600}" && step fuzz cmake --build --preset fuzz
@@ -210,7 +220,7 @@ for stage in "${stages[@]}"; do
 done
 
 for stage in "${all[@]}"; do
-  [[ " ${stages[*]} " == *" $stage "* ]] || skipped "$stage" "not asked for; bash tests/run.sh $stage runs it"
+  [[ " ${stages[*]} " == *" $stage "* ]] || skipped "$stage" "not requested; run it with bash tests/run.sh $stage"
 done
 
 echo

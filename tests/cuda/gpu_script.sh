@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# gpu_script.sh: what gpu.sh makes of programs that pass, fail, miss a goal, have no GPU or take too long. The programs are scripts.
+# gpu_script.sh: gpu.sh with programs that pass, fail, miss a goal, find no GPU or take too long.
+# The programs are shell scripts.
 set -euo pipefail
 script=$(realpath "$(dirname "$0")/../gpu.sh")
 work=$(mktemp -d)
@@ -9,11 +10,11 @@ cd "$work"
 
 fail() { cat said; echo "$*"; exit 1; }
 has() { grep -qE "$1" out/summary.txt || fail "there is no line '$1'"; }
-program() { # NAME: a script of what it reads, which knows its arguments
+program() { # NAME: a script with this text from stdin
   { echo '#!/usr/bin/env bash'; cat; } >"$1"
   chmod +x "$1"
 }
-# after CODE ARGUMENT...: gpu.sh ends with it.
+# after CODE ARGUMENT...: expects this exit code of gpu.sh.
 after() {
   local expected=$1 code=0
   shift
@@ -21,10 +22,10 @@ after() {
   ((code == expected)) || fail "gpu.sh $*: exit code $code instead of $expected"
 }
 
-# Where all is well.
+# All steps pass.
 for each in tenon tenon-probe tenon-worker tests/test_cuda tests/test_plugins; do echo 'echo "PASSED $*"' | program $each; done
 echo tenon_kernel_v1__cuda__add >plugins/tenon_sums.so
-# One of the benchmarks writes the figures of all.
+# One of the benchmarks writes all figures.
 cp tests/test_cuda tests/bench_cuda_elementwise
 cp tests/test_cuda tests/bench_cuda_chain
 program tests/bench_cuda_training <<'END'
@@ -51,7 +52,8 @@ has '^mlp: a training step takes 150 us, .* in 7 kernels'
 has '^gpu.sh: all passed in '
 for call in second third; do after 0 --call $call; done
 
-# A goal that was missed, and a step that failed: the others run. The case that failed runs again, by its name.
+# After a missed goal or a failed step, the others still run. The failed case runs again, by its
+# name.
 GELU=89 after 1
 has '^MISSED     one_input/gelu, .*: 0.890 '
 program tests/test_plugins <<'END'
@@ -65,17 +67,17 @@ has '^FAILED   plugins_again '
 grep -q -- '-tc=bad? really$' said || fail "the case that failed does not run again"
 has '^passed   lost_session '
 
-# What takes too long tells how far it came.
+# A step that times out reports its progress.
 program tests/test_plugins <<<'exec true'
 program tenon <<'END'
 [[ $* == *check* ]] || exit 0
 printf 'add\n  PASSED   forward\nleaky_relu\n'
 exec sleep 600
 END
-sed 's/^most=.*/most=60/' "$script" >in_a_hurry.sh # seconds, 50 of them for what comes after the checks
+sed 's/^most=.*/most=60/' "$script" >in_a_hurry.sh # seconds, 50 of them for the steps after the checks
 script=$work/in_a_hurry.sh
 GELU=91 after 1
-has '^FAILED   check_tenon_sums: not done in time \([0-9]+ s\); it reached: add leaky_relu$'
+has '^FAILED   check_tenon_sums: timed out after [0-9]+ s at: add leaky_relu$'
 has '^passed   lost_session '
 
 # Without a GPU.
