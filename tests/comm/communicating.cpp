@@ -25,11 +25,11 @@ struct Calling : Operator {
   static inline std::mutex changing;
 
   static constexpr void describe(auto& op) {
-    op.doc("x; pretends to wait for others");
+    op.doc("x; pretends to communicate");
     op.types({f32});
     op.input("x", "any shape");
     op.output("y", "same shape");
-    op.param("number", &Calling::number, "what it keeps");
+    op.param("number", &Calling::number, "number that each call records");
     op.communicates();
   }
   void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }

@@ -9,7 +9,7 @@ command -v "$mpirun" >/dev/null || { echo "skipped: there is no $mpirun"; exit 7
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-export TENON_CACHE=$work/cache OMP_NUM_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0  # MPI leaks
+export TENON_CACHE=$work/cache OMP_NUM_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0  # MPI leaks memory
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 tenon() { LD_LIBRARY_PATH=$nccl "$build/tenon" --plugins "$build/plugins" --trust-writable "$@"; }
@@ -63,21 +63,21 @@ to=() ; for name in $outputs; do to+=(--output "$name=$2-$rank-$name.npy"); done
 tenon --device "$1" run all.json --seed "$rank" "${to[@]}"
 E2
 for ((n = 2; n <= most; ++n)); do
-  ranks "$n" bash run.sh cpu "cpu$n" >log 2>&1 || { tail -n 12 log; fail "$n processes without GPUs"; continue; }
-  ranks "$n" bash run.sh cuda "cuda$n" >log 2>&1 || { tail -n 12 log; fail "$n processes with GPUs"; continue; }
+  ranks "$n" bash run.sh cpu "cpu$n" >log 2>&1 || { tail -n 12 log; fail "$n processes without GPUs fail"; continue; }
+  ranks "$n" bash run.sh cuda "cuda$n" >log 2>&1 || { tail -n 12 log; fail "$n processes with GPUs fail"; continue; }
   for ((rank = 0; rank < n; ++rank)); do
     for name in $outputs; do
-      cmp "cpu$n-$rank-$name.npy" "cuda$n-$rank-$name.npy" || fail "$name of rank $rank of $n: other bits on a GPU"
+      cmp "cpu$n-$rank-$name.npy" "cuda$n-$rank-$name.npy" || fail "$name of rank $rank of $n: the bits on a GPU differ"
     done
   done
-  cmp -s "cpu$n-0-part.npy" "cpu$n-1-part.npy" && fail "the processes have the same numbers: the test means nothing"
+  cmp -s "cpu$n-0-part.npy" "cpu$n-1-part.npy" && fail "all processes have the same numbers, so the test proves nothing"
 done
 
 echo "-- the kernels run on the GPU"
 ranks 2 bash -c 'tenon --device cuda show all.json --plan' >log 2>&1
-[[ $(grep -cE '(all_reduce|reduce_scatter|all_gather|broadcast|all_to_all) +cuda' log) == 26 ]] || { head -n 40 log; fail "kernels of the CPU"; }
+[[ $(grep -cE '(all_reduce|reduce_scatter|all_gather|broadcast|all_to_all) +cuda' log) == 26 ]] || { head -n 40 log; fail "some kernels run on the CPU"; }
 
-echo "-- one process to another, and what is refused"
+echo "-- point-to-point calls, and calls that are rejected"
 pair() { echo "{\"tenon\": 1, \"inputs\": {\"x\": {\"dtype\": \"float32\", \"shape\": [$1]}}, \"nodes\": [$2], \"outputs\": {\"y\": \"y\"}}"; }
 pair 5 '{"name": "y", "op": "send", "inputs": ["x"], "attrs": {"to": 1}}' >pair0.json
 pair 5 '{"name": "y", "op": "recv", "inputs": ["x"], "attrs": {"source": 0}}' >pair1.json
@@ -90,14 +90,14 @@ rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
 own_gpu "${OMPI_COMM_WORLD_LOCAL_RANK:-$rank}"
 tenon --device cuda run "$1$rank.json" --seed "$rank" --output "y=$1$rank.npy"
 E2
-ranks 2 bash each.sh pair >log 2>&1 || { tail -n 12 log; fail "send and recv"; }
-cmp pair0.npy pair1.npy || fail "send and recv: other bits"
+ranks 2 bash each.sh pair >log 2>&1 || { tail -n 12 log; fail "send and recv fail"; }
+cmp pair0.npy pair1.npy || fail "send and recv: the bits differ"
 for which in other library; do
   ranks 2 bash each.sh $which >log 2>&1 && fail "$which: tensors of different shapes"
   grep -q 'is in a different call than rank .: they run different graphs, or tensors of different types or shapes' log || { tail -n 12 log; fail "$which: nothing says why"; }
 done
 
-echo "-- a training whose gradients are added on the GPUs, and on the CPU where NCCL is not there"
+echo "-- training with gradients reduced on the GPUs, and on the CPU without NCCL"
 cat >mlp.json <<'E2'
 {"tenon": 1,
  "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]}, "label": {"dtype": "uint8", "shape": [-1]}},
@@ -117,16 +117,16 @@ tenon --device cuda train mlp.json -o "$1" --data "image=$digits/digits_images.n
   --batch 16 --lanes 4 --seed 3 --clip-norm 1 --epochs 2
 E2
 export digits
-bash train.sh one.tenon >log 2>&1 || { tail -n 12 log; fail "a training by one process"; }
+bash train.sh one.tenon >log 2>&1 || { tail -n 12 log; fail "training by one process fails"; }
 for ((n = 2; n <= most; ++n)); do
   ranks "$n" bash train.sh "$n.tenon" >log 2>&1 || { tail -n 12 log; fail "a training by $n processes"; continue; }
   cmp one.tenon "$n.tenon" || fail "$n processes with GPUs make another file"
   ! grep -q 'gradients are added on the CPU' log || { cat log; fail "NCCL is not used"; }
 done
 if [[ $gpus == *simulated* ]]; then
-  # Each of ten steps sends 4 bytes for each of some 23,000 weights.
+  # Each of ten steps sends 4 bytes for each of about 23,000 weights.
   SIMULATED_NCCL_LOG=$work/sent ranks 2 bash train.sh 2.tenon >log 2>&1
-  (($(awk '{ bytes += $1 } END { print bytes + 0 }' sent) > 1500000)) || fail "gradients do not go by NCCL"
+  (($(awk '{ bytes += $1 } END { print bytes + 0 }' sent) > 1500000)) || fail "gradients are not reduced by NCCL"
   for which in 0 1 id; do
     SIMULATED_NCCL_FAILS=$which ranks 2 bash train.sh "fails-$which.tenon" >log 2>&1 || { tail -n 12 log; fail "NCCL fails: $which"; }
     cmp one.tenon "fails-$which.tenon" || fail "NCCL fails: another file"
@@ -138,5 +138,5 @@ nccl=$work ranks 2 bash train.sh without.tenon >log 2>&1 || { tail -n 12 log; fa
 cmp one.tenon without.tenon || fail "a training without NCCL makes another file"
 [[ $gpus != *simulated* || $(grep -c "gradients are added on the CPU" log) == 1 ]] || { tail -n 12 log; fail "nothing tells that sums go by the CPU"; }
 
-((failed == 0)) && echo "all is well"
+((failed == 0)) && echo "all passed"
 exit $failed

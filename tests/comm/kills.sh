@@ -18,7 +18,7 @@ begin=$(date +%s%N)
 ranks 3 "${train[@]}" >log 2>&1 || { cat log; exit 1; }
 takes=$((($(date +%s%N) - begin) / 1000000))  # ms
 worst=0 failed=0 killed=0
-for ((i = 1; killed < times && i <= 2 * times; ++i)); do  # the training may have ended before the moment
+for ((i = 1; killed < times && i <= 2 * times; ++i)); do  # the training may have ended before the kill
   rm -f net.tenon c.tenon
   ranks $((2 + RANDOM % 3)) "${train[@]}" >log 2>&1 &
   job=$!
@@ -33,7 +33,7 @@ for ((i = 1; killed < times && i <= 2 * times; ++i)); do  # the training may hav
   ranks $((2 + RANDOM % 3)) "${train[@]}" --resume >resumed.log 2>&1
   ((code == 0)) || ((++killed))
   if ((code != 0 && (${#pids[@]} == 0 || taken > 5000) || left > 0)) || ! cmp -s net.tenon undisturbed.tenon; then
-    echo "FAILED: time $i: code $code after $taken ms, $left left; resumed: $(tail -n 1 resumed.log)"
+    echo "FAILED: run $i: code $code after $taken ms, $left left; resumed: $(tail -n 1 resumed.log)"
     failed=1
   fi
 done

@@ -9,7 +9,7 @@ command -v "$mpirun" >/dev/null || { echo "skipped: there is no $mpirun"; exit 7
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-export TENON_CACHE=$work/cache OMP_NUM_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0  # MPI leaks
+export TENON_CACHE=$work/cache OMP_NUM_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0  # MPI leaks memory
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 tenon() { "$build/tenon" --plugins "$build/plugins" --trust-writable "$@"; }
@@ -87,12 +87,12 @@ export -f tenon train options data_of
 export build digits
 run() { ranks "$1" bash -c 'train "$@"' - "${@:2}"; }
 
-echo "-- the same file for every number of processes"
+echo "-- every number of processes writes the same file"
 for net in mlp convnet words; do
-  train $net $net-1.tenon --epochs 2 >one.log 2>&1 || { cat one.log; fail "$net on one process"; continue; }
+  train $net $net-1.tenon --epochs 2 >one.log 2>&1 || { cat one.log; fail "$net on one process fails"; continue; }
   for ((n = 2; n <= most; ++n)); do
     if run $n $net $net-$n.tenon --epochs 2 >log 2>&1; then
-      cmp $net-1.tenon $net-$n.tenon || fail "$net: $n processes make another file"
+      cmp $net-1.tenon $net-$n.tenon || fail "$net: $n processes write a different file"
     else
       cat log
       fail "$net on $n processes"
@@ -101,10 +101,10 @@ for net in mlp convnet words; do
   done
 done
 
-echo "-- a checkpoint goes on with another number of processes"
-run 2 convnet part.tenon --epochs 1 --checkpoint c.tenon >log 2>&1 || { tail -n 12 log; fail "the first epoch"; }
-run $((most < 3 ? 1 : 3)) convnet whole.tenon --epochs 2 --checkpoint c.tenon --resume >log 2>&1 || { tail -n 12 log; fail "the second epoch"; }
-cmp convnet-1.tenon whole.tenon || fail "resumed: another file"
+echo "-- another number of processes resumes a checkpoint"
+run 2 convnet part.tenon --epochs 1 --checkpoint c.tenon >log 2>&1 || { tail -n 12 log; fail "the first epoch fails"; }
+run $((most < 3 ? 1 : 3)) convnet whole.tenon --epochs 2 --checkpoint c.tenon --resume >log 2>&1 || { tail -n 12 log; fail "the second epoch fails"; }
+cmp convnet-1.tenon whole.tenon || fail "resumed: a different file is written"
 
 # refused PATTERN: the last run failed, wrote no file, and printed a matching error.
 refused() {
@@ -113,9 +113,9 @@ refused() {
   grep -qE "$1" log || { tail -n 12 log; fail "no error matches: $1"; }
   [[ ! -e x.tenon ]] || fail "something was written"
 }
-run 2 mlp patient.tenon --epochs 2 --comm-timeout 1e10 >log 2>&1 || { tail -n 12 log; fail "a time limit of 317 years"; }
+run 2 mlp patient.tenon --epochs 2 --comm-timeout 1e10 >log 2>&1 || { tail -n 12 log; fail "a time limit of 317 years is rejected"; }
 
-echo "-- what is refused"
+echo "-- invalid runs are rejected"
 run 2 mlp x.tenon --comm-timeout 0 >log 2>&1; refused 'comm_timeout is 0 but must be above 0'
 ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable --isolate all call ranks >log 2>&1
 refused 'tenon_comm.so communicates with other processes, which a worker process cannot: do not isolate it'
@@ -133,7 +133,7 @@ rm -f x.tenon
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; ((rank == 1)) && exit 3; train mlp x.tenon --comm-timeout 3' >log 2>&1
 code=$?
-((code != 0 && code != 124)) || fail "a process that never comes: $code"
+((code != 0 && code != 124)) || fail "a process that never joins: exit code $code"
 
 # In the second step each lane's gradient is finite, but their sum, which all processes see, is not.
 awk 'BEGIN { for (i = 0; i < 8; ++i) print "0 1:" (i < 4 ? "0.001" : "3e38") }' >large.svm
@@ -170,7 +170,7 @@ wait $job
 code=$?
 ((code != 0)) || fail "a killed process: exit code 0"
 ((SECONDS - begin <= 5)) || fail "a killed process: the others ended after $((SECONDS - begin)) s"
-cp k.tenon resumed.tenon && tenon validate resumed.tenon >/dev/null || fail "the checkpoint of a killed training"
+cp k.tenon resumed.tenon && tenon validate resumed.tenon >/dev/null || fail "the checkpoint of a killed training is invalid"
 rm -f k.tenon
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; echo $$ >pid.$rank; long' >log 2>&1 &
@@ -186,7 +186,7 @@ code=$?
 grep -qE 'step [0-9]+.*rank 0 has waited 6 s for rank 1' log || { tail -n 12 log; fail "no error names the process that hangs"; }
 kill -KILL "$(cat pid.1)" 2>/dev/null  # which also ends the other process
 
-echo "-- a signal stops all of them after one step"
+echo "-- a signal stops all processes after the same step"
 rm -f x.tenon k.tenon
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; train convnet s.tenon --epochs 1000 --checkpoint k.tenon --checkpoint-every 3 & child=$!
@@ -194,5 +194,5 @@ ranks 2 bash -c '. ./rank.sh; train convnet s.tenon --epochs 1000 --checkpoint k
 tenon validate k.tenon >/dev/null 2>&1 || { tail -n 12 log; fail "no checkpoint after a signal"; }
 grep -q 'interrupted after step' log || { tail -n 12 log; fail "no message about the signal"; }
 
-((failed == 0)) && echo "all is well"
+((failed == 0)) && echo "all passed"
 exit $failed

@@ -7,6 +7,6 @@ shift
 cases() { "$program" --list-test-cases --no-skip=true "$@" | grep -v '^\[doctest\]\|^=*$' | sort; }
 for filter in "$@"; do
   some=$(cases "-sf=$filter")
-  [[ -n $some ]] || { echo "there are no cases in $filter"; exit 1; }
+  [[ -n $some ]] || { echo "no cases match $filter"; exit 1; }
   echo "$some"
-done | sort | diff - <(cases) || { echo "(<: twice or in no source; >: in no entry)"; exit 1; }
+done | sort | diff - <(cases) || { echo "(<: in two entries or in no source; >: in no entry)"; exit 1; }

@@ -11,7 +11,7 @@ import sys
 
 
 def plain(text):
-    """The text without comments, preprocessor lines, strings and attributes."""
+    """Returns the text without comments, preprocessor lines, strings and attributes."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.S)
     text = re.sub(r"^\s*#(?:[^\n]*\\\n)*[^\n]*", " ", text, flags=re.M)
     text = re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'', '""', text)
@@ -50,7 +50,7 @@ def function_name(statement):
 class Declared:
     def __init__(self):
         self.classes = set()
-        self.functions = {}  # qualified name -> whether the library must have it
+        self.functions = {}  # qualified name -> whether the library must export it
 
     def read(self, text, scope=()):
         start = at = parens = 0
@@ -135,7 +135,7 @@ def main():
     for header in sorted(headers.glob("**/*.hpp")):
         declared.read(plain(header.read_text()))
     if not {"tenon::Graph", "tenon::Tensor"} <= declared.classes or len(declared.functions) < 100:
-        sys.exit(f"only {len(declared.functions)} functions are found in {headers}")
+        sys.exit(f"only {len(declared.functions)} functions were found in {headers}")
     symbols = exported(symbols_of(library, "-C"))
     allowed = declared.classes | set(declared.functions)
     faults = [

@@ -8,7 +8,7 @@ ruff=$(command -v ruff || compgen -G 'build*/venv/bin/ruff' | head -n 1) || true
 if [[ -n $ruff ]]; then
   "$ruff" format --quiet --check --diff --no-cache --config host/python/pyproject.toml host sdk plugins tests
 else
-  echo "Python is not looked at: ruff is missing (pip install ruff)"
+  echo "Python is not checked: ruff is missing (pip install ruff)"
 fi
 format=$(command -v clang-format-14 || command -v clang-format) || { echo "skipped: clang-format is missing (apt install clang-format)"; exit 77; }
 "$format" --version | grep -q 'version 14\.' || { echo "skipped: $("$format" --version); this repository is formatted by version 14"; exit 77; }

@@ -27,12 +27,12 @@ fault() {
 awk '/^## / {section = tolower($2)} /^```json$/ {inside = 1; name = (section == "" ? "first" : section) "." ++n ".json"; next}
      /^```$/ {inside = 0} inside {print >name}' "$page"
 examples=(*.json)
-((${#examples[@]} >= 7)) || fault "$page: ${#examples[@]} examples, and there are more sections"
+((${#examples[@]} >= 7)) || fault "$page: ${#examples[@]} examples, but there are at least 7 sections"
 for example in "${examples[@]}"; do
-  tenon validate "$example" >/dev/null || fault "$page: tenon validate refuses example $example"
-  tenon --json show "$example" >"again.${example%.json}" || fault "$page: tenon show refuses example $example"
+  tenon validate "$example" >/dev/null || fault "$page: tenon validate rejects example $example"
+  tenon --json show "$example" >"again.${example%.json}" || fault "$page: tenon show rejects example $example"
   mv "again.${example%.json}" shown.json
-  tenon --json show shown.json | cmp -s - shown.json || fault "$page: what tenon shows of example $example is not shown the same"
+  tenon --json show shown.json | cmp -s - shown.json || fault "$page: tenon show changes its own output of example $example"
   rm shown.json
 done
 
@@ -56,14 +56,14 @@ for section in "${!probes[@]}"; do
     grep -qsF "\"$key\":" "$section".*.json || fault "$page: no example of section $section has the key '$key'"
   done
   for key in $(rows "$section" | cut -d'|' -f2 | grep -oP '`\K[a-z_]+(?=`)'); do
-    [[ " $keys " == *" $key "* ]] || fault "$page: section $section has the key '$key', which tenon does not know"
+    [[ " $keys " == *" $key "* ]] || fault "$page: section $section has the key '$key', which tenon rejects"
   done
 done
 
 needs() {  # needs SECTION WHAT WORD...: each word is in the table
   local section=$1 what=$2
   shift 2
-  (($#)) || fault "tenon does not say which $what there are"
+  (($#)) || fault "the error does not list the values of $what"
   for word in "$@"; do rows "$section" | grep -qw -- "$word" || fault "$page: section $section lacks the $what '$word'"; done
 }
 needs variable init $(hint '{"tenon": 1, "variables": {"a": {"init": "x"}}}' | sed 's/.*must be //' | grep -oP '"\K[a-z]+(?=")')

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 compiler=$1
 compiles() {
   "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Isdk/include -Ihost/include -x c++ - < <(printf '#include <tenon/%s>\n' "$@") ||
-    { echo "does not compile alone: <tenon/$*>"; return 1; }
+    { echo "does not compile by itself: <tenon/$*>"; return 1; }
 }
 export -f compiles
 export compiler
@@ -17,7 +17,7 @@ for header in $(sort <<<"$host"); do
   new=tenon/host/${header#./}
   if [[ $(grep -v '^//' "host/include/tenon/$header") == $'#pragma once\n'"#include <$new>" ]]; then old+=("${header#./}"); fi
 done
-((${#old[@]})) || { echo "the old paths are not found"; exit 1; }
+((${#old[@]})) || { echo "no headers with old paths were found"; exit 1; }
 compiles "${old[@]}"
 printf '%s\n' $sdk $host | sed 's#^\./##' | grep -vxF "$(printf '%s\n' "${old[@]}")" | xargs -P "$(nproc)" -I{} bash -c 'compiles {}'
 echo '#include <tenon/abi.h>' | "$compiler" -std=c11 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Isdk/include -x c -

@@ -14,7 +14,7 @@ cd "$work"
 
 awk '/^```cpp$/ {inside = 1; out = ++n ".cpp"; next} /^```text$/ {inside = 1; out = n ".expected"; next} /^```$/ {inside = 0} inside {print >out}' "$page"
 count=$(ls ./*.cpp | wc -l)
-((count >= 18)) || { echo "$page: $count programs, and eighteen are promised"; exit 1; }
+((count >= 18)) || { echo "$page: $count programs; the page has at least 18"; exit 1; }
 {
   grep -h '^#include' ./*.cpp | sort -u
   echo '#include <cstdlib>'
@@ -35,5 +35,5 @@ count=$(ls ./*.cpp | wc -l)
 
 for ((i = 1; i <= count; ++i)); do
   ./all "$i" >"$i.printed" || { echo "$page: program $i fails"; exit 1; }
-  diff "$i.expected" "$i.printed" || { echo "$page: program $i prints something else"; exit 1; }
+  diff "$i.expected" "$i.printed" || { echo "$page: program $i prints something else (<: the page; >: the program)"; exit 1; }
 done

@@ -11,7 +11,7 @@ try:
     import onnx.defs
     import onnx.helper
 except ImportError:
-    print("skipped: python has no package onnx")
+    print("skipped: the Python package onnx is missing")
     sys.exit(77)
 
 build = pathlib.Path(sys.argv[1])
@@ -67,21 +67,21 @@ def check(operator, form, schema, fault):
         if name in mapped:
             taken = without_it(form, mapped[name], params)
             if default is not None and not same(taken, default):
-                fault(f"without {name} is {default}, but {taken} is taken")
+                fault(f"if {name} is absent, ONNX uses {default} but Tenon uses {taken}")
         elif name in only:
             if default is not None and not any(same(default, value) for value in only[name]):
-                fault(f"{name} is {default} if absent, which is not among {only[name]}")
+                fault(f"the default of {name} is {default}, which is not among {only[name]}")
         elif name not in halves and name not in form["ignored"]:
-            fault(f"has the attribute {name}, which has no place")
+            fault(f"has the attribute {name}, which is not mapped")
     places = {i for i, name in enumerate(form["inputs"]) if name} | {entry["place"] for entry in form["inputs_as"]}
     places |= {entry["place"] for entry in form["halves"] if entry["place"] is not None}
     needed = onnx.defs.OpSchema.FormalParameterOption.Optional
     for i, given in enumerate(schema.inputs):
         if given.option != needed and i not in places:
-            fault(f"needs the input {given.name}, which has no place")
+            fault(f"needs the input {given.name}, which is not mapped")
     for i, given in enumerate(schema.outputs):
         if given.option != needed and (i >= len(form["outputs"]) or not form["outputs"][i]):
-            fault(f"has the output {given.name}, which has no place")
+            fault(f"has the output {given.name}, which is not mapped")
     return set(schema.attributes), schema.max_input, schema.max_output
 
 
@@ -113,10 +113,10 @@ if "--missing" in sys.argv:
     for (domain, type), versions in sorted(schemas.items()):
         missing = [version for version in versions if (type, version) not in covered]
         if domain == "" and type in types and missing:
-            print(f"{type}: no form of version {', '.join(map(str, missing))}")
+            print(f"{type}: no form for version {', '.join(map(str, missing))}")
 print(
     "\n".join(faults)
     if faults
-    else f"{len(types)} operators of ONNX in {len(covered)} versions are as their schemas say"
+    else f"{len(types)} operators of ONNX in {len(covered)} versions agree with their schemas"
 )
 sys.exit(1 if faults or len(types) < 50 else 0)

@@ -36,15 +36,15 @@ else
   echo "skipped: pkg-config is missing"
 fi
 
-echo "== what is installed besides"
+echo "== other installed files"
 cd "$work/usr/share"
 for file in doc/tenon/{copyright,README.md,CHANGELOG.md,host/README.md,host/file/json/README.md,host/docs/training.md,host/demo/mlp.json,sdk/README.md,sdk/docs/kernels.md} \
   doc/tenon-dev/copyright doc/tenon/examples/quadratic.cpp tenon/schemas/graph.fbs; do
-  [[ -s $file ]] || { echo "there is no share/$file"; exit 1; }
+  [[ -s $file ]] || { echo "share/$file is missing"; exit 1; }
 done
 find doc/tenon -name '*.md' | while read -r page; do
   { sed '/^```/,/^```/d' "$page" | grep -oP '\]\(\K[^)#]+' | grep -v '://' || true; } | while read -r link; do
-    [[ -e $(dirname "$page")/$link ]] || { echo "share/$page: the link to $link leads nowhere"; exit 1; }
+    [[ -e $(dirname "$page")/$link ]] || { echo "share/$page: broken link to $link"; exit 1; }
   done || exit 1
 done
 cmp doc/tenon/copyright "$source/LICENSE"
@@ -57,11 +57,11 @@ if [[ -z $sanitized ]]; then
   [[ $(wc -l <"$work/commands") -ge 10 ]] || { echo "tenon --help lists too few commands"; exit 1; }
   for file in man/man1/tenon.1 bash-completion/completions/tenon zsh/{site-functions,vendor-completions}/_tenon fish/vendor_completions.d/tenon.fish; do
     while read -r command; do
-      grep -qw -- "$command" "$file" || { echo "share/$file does not name tenon $command"; exit 1; }
+      grep -qw -- "$command" "$file" || { echo "share/$file does not mention tenon $command"; exit 1; }
     done <"$work/commands"
   done
   bash -n bash-completion/completions/tenon
 fi
 
 echo "== the installed program"
-"$work/usr/bin/tenon" list | grep quadratic >/dev/null || { echo "tenon list does not show the operators installed with it"; exit 1; }
+"$work/usr/bin/tenon" list | grep quadratic >/dev/null || { echo "tenon list does not show the installed operators"; exit 1; }

@@ -16,4 +16,4 @@ g++ -std=c++20 -O1 -fPIC -shared -fvisibility=hidden -Isdk/include host/demo/hal
 "$build/tenon" --plugins "$work" show host/demo/mlp.json --svg "$work/digits.svg"
 words() { grep -oP '<(title|text)\b[^>]*>\K[^<]*' "$1" | sort; }
 diff <(words host/demo/digits.svg) <(words "$work/digits.svg") ||
-  { echo "host/demo/digits.svg is not what tenon show --svg draws: draw it again"; exit 1; }
+  { echo "host/demo/digits.svg differs from what tenon show --svg draws; regenerate it"; exit 1; }

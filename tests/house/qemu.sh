@@ -10,7 +10,7 @@ trap 'rm -rf "$folder"' EXIT
 failed=0
 emulated() { qemu-x86_64 -cpu "$@" 2> >(grep -v 'TCG doesn.t support requested feature' >&2); }
 
-# A learning rate of 0.5, 0-d.
+# A learning rate of 0.5, of rank 0.
 { printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (), }" && printf '\x00\x00\x00\x3f'; } >"$folder/rate.npy"
 
 # One call per line: arguments of `tenon call`, after "same" if the bits must equal those of this
@@ -57,7 +57,7 @@ echo 'int main(int count, char** words) { float x[64]; for (int i = 0; i < 64; +
 return x[count] != 1; }' >"$folder/wide.cpp"
 for pair in Nehalem:-mavx2 Haswell:-mavx512f; do
   ${CXX:-c++} -O3 "${pair#*:}" -mprefer-vector-width=512 -o "$folder/wide" "$folder/wide.cpp"
-  ! emulated "${pair%:*}" "$folder/wide" &>/dev/null || { echo "qemu.sh: the emulated ${pair%:*} runs code of ${pair#*:}" >&2; exit 1; }
+  ! emulated "${pair%:*}" "$folder/wide" &>/dev/null || { echo "qemu.sh: the emulated ${pair%:*} executes ${pair#*:} instructions" >&2; exit 1; }
 done
 
 number=0
@@ -65,16 +65,16 @@ while read -r words; do
   read -ra arguments <<<"${words#same }"
   if ! "$build/tenon" --json --threads 1 call "${arguments[@]}" >"$folder/here" 2>"$folder/said"; then
     cat "$folder/here" "$folder/said" >&2
-    echo "qemu.sh: fails on this machine: ${arguments[*]}" >&2
+    echo "qemu.sh: this machine fails: ${arguments[*]}" >&2
     exit 1
   fi
   for cpu in Nehalem Haswell; do
     if ! emulated $cpu "$build/tenon" --json --threads 1 call "${arguments[@]}" >"$folder/there" 2>"$folder/said"; then
-      echo "qemu.sh: fails on $cpu: ${arguments[*]}" >&2
+      echo "qemu.sh: $cpu fails: ${arguments[*]}" >&2
       cat "$folder/said" >&2
       failed=1
     elif [[ $words == same* ]] && ! cmp -s "$folder/here" "$folder/there"; then
-      echo "qemu.sh: other results on $cpu than here: ${arguments[*]}" >&2
+      echo "qemu.sh: $cpu and this machine give different results: ${arguments[*]}" >&2
       failed=1
     fi
   done

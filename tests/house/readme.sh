@@ -14,10 +14,10 @@ line=$(grep -m1 -oP '^ +\Kg\+\+ .*half_square\.cpp.*' README.md) || { echo "READ
 line=${line//half_square/$work/half_square}
 echo "$line"
 $line -Wall -Wextra -Wpedantic -Werror
-nm -D "$work/half_square.so" | grep ' tenon_op_v1__half_square$' >/dev/null  # -q would stop reading early and fail nm
+nm -D "$work/half_square.so" | grep ' tenon_op_v1__half_square$' >/dev/null  # -q would close the pipe early, and nm would fail
 
 find . -name '*.md' -not -path './build*' -not -path './sdk/template/*' | while read -r page; do
   { sed '/^```/,/^```/d' "$page" | grep -oP '\]\(\K[^)#]+' | grep -v '://' || true; } | while read -r link; do
-    [[ -e $(dirname "$page")/$link ]] || { echo "$page: the link to $link leads nowhere"; exit 1; }
+    [[ -e $(dirname "$page")/$link ]] || { echo "$page: broken link to $link"; exit 1; }
   done || exit 1
 done

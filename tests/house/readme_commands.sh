@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# readme_commands.sh BUILD: builds the README's plugin, and runs the commands of the README and of the guides as printed. Their inputs are
-# made here: net.json is the demo's perceptron, x.npy and y.npy are the digits, words.json and train.svm the demo's classifier of words.
+# readme_commands.sh BUILD: builds the README's plugin and runs the commands of the README and of
+# the guides as printed. Their input files are created here: net.json is the demo's perceptron,
+# x.npy and y.npy are the digits, words.json and train.svm the demo's classifier of words.
 set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
@@ -19,10 +20,10 @@ words=("$PWD"/{README.md,sdk/README.md,CMakeLists.txt,host/CMakeLists.txt} "$PWD
 commands() { sed -n -e ':join' -e '/\\$/ {N; s/\\\n//; b join}' -e 's/^    \(g++ \|tenon \)/\1/p' "$1"; }
 for page in README.md host/docs/{training,memory,gpu,sparse,onnx,serving}.md; do
   [[ $page != */onnx.md ]] || echo 'tenon export net.tenon -o model.onnx'
-  [[ $page != */serving.md ]] || echo 'rm -r repository'  # the README has made it
+  [[ $page != */serving.md ]] || echo 'rm -r repository'  # the README's commands have created it
   commands "$page"
 done >"$work/commands"
-[[ $(grep -c '^tenon ' "$work/commands") -ge 25 ]] || { echo "the README and the guides have fewer commands than before"; exit 1; }
+[[ $(grep -c '^tenon ' "$work/commands") -ge 25 ]] || { echo "the README and the guides have fewer than 25 commands"; exit 1; }
 
 cd "$work"
 gpu=none
@@ -37,5 +38,5 @@ while read -r command; do
   exit 1
 done <commands
 for made in my_operator net.tenon net.svg memory.svg imported.tenon; do
-  [[ -e $made ]] || { echo "the commands make no $made"; exit 1; }
+  [[ -e $made ]] || { echo "the commands do not create $made"; exit 1; }
 done

@@ -22,6 +22,6 @@ for kind in $kinds; do
   ctest --test-dir "$kind" --output-on-failure >"$kind.log" || { cat "$kind.log"; exit 1; }
   tests=$(grep -oP 'out of \K[0-9]+' "$kind.log")
   [[ $kind == application ]] && least=1 || least=2
-  ((tests >= least)) || { echo "$kind has $tests tests"; exit 1; }
+  ((tests >= least)) || { echo "$kind has only $tests tests"; exit 1; }
   build_type=(-DCMAKE_BUILD_TYPE=Debug)
 done

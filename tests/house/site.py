@@ -67,23 +67,23 @@ with tempfile.TemporaryDirectory() as folder:
     site = work / "site"
     made = run(build / "tenon", "--plugins", examples, "docs", "-o", site)
     if made.returncode != 0:
-        sys.exit(f"the site is not made: {made.stderr}")
+        sys.exit(f"tenon docs fails: {made.stderr}")
     pages = {path.stem: Page(path) for path in sorted(site.glob("*.html"))}
     for name, page in pages.items():
         for link in page.links:
             if not (site / link).is_file():
-                faults.append(f"{name}.html: {link} leads nowhere")
+                faults.append(f"{name}.html: broken link {link}")
     for path in sorted(site.iterdir()):
         if "://" in path.read_text():
-            faults.append(f"{path.name}: names a place elsewhere")
+            faults.append(f"{path.name}: refers to another site")
 
     operators = {name: page for name, page in pages.items() if name != "index"}
     shown = {name: page.sources for name, page in operators.items() if "#include" in page.sources.get("C++", "")}
     if len(operators) < 95:
-        faults.append(f"{len(operators)} pages of operators, and there were 95")
+        faults.append(f"{len(operators)} pages of operators, fewer than 95")
     for name in sorted(operators.keys() - shown.keys()):
         if "Full nametenon." in " ".join(operators[name].text.split("\n")) and name not in without_example:
-            faults.append(f"{name}.html: shows no example")
+            faults.append(f"{name}.html: has no example")
 
     def run_graph(name):
         graph = work / f"{name}.json"
@@ -94,22 +94,22 @@ with tempfile.TemporaryDirectory() as folder:
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
         for name, result in threads.map(run_graph, shown):
             if result.returncode != 0 or not result.stdout:
-                faults.append(f"{name}.html: its graph.json does not run: {result.stderr}")
+                faults.append(f"{name}.html: its graph.json fails: {result.stderr}")
 
     (work / "all.cc").write_text(program_of_all({name: sources["C++"] for name, sources in shown.items()}))
     includes = [f"-I{source}/sdk/include", f"-I{source}/host/include"]
     compiled = run(compiler, "-std=c++20", "-Wall", "-Wextra", *includes, work / "all.cc", "-o", work / "all", f"-L{build}", "-ltenon",
                    f"-Wl,-rpath,{build}")  # fmt: skip
     if compiled.returncode != 0:
-        faults.append(f"the programs in C++ do not compile: {compiled.stderr[:4000]}")
+        faults.append(f"the C++ programs do not compile: {compiled.stderr[:4000]}")
     for name, sources in shown.items() if compiled.returncode == 0 else []:
         result = run(work / "all", name)
         if result.returncode != 0 or not result.stdout:
-            faults.append(f"{name}.html: its program in C++ does not run: {result.stderr}")
+            faults.append(f"{name}.html: its C++ program fails: {result.stderr}")
         try:
             compile(sources["Python"], name, "exec")
         except SyntaxError as error:
-            faults.append(f"{name}.html: Python does not compile its program: {error}")
+            faults.append(f"{name}.html: its Python program does not compile: {error}")
 
 for fault in faults:
     print(fault)

@@ -9,7 +9,7 @@ browser=
 for name in chromium chromium-browser google-chrome chrome-headless-shell "$HOME"/.cache/ms-playwright/chromium*/chrome-*/{chrome,chrome-headless-shell,headless_shell}; do
   [[ -n $browser ]] || browser=$(command -v "$name" || true)
 done
-[[ -n $browser ]] || { echo "skipped: no Chromium is here (apt install chromium)"; exit 77; }
+[[ -n $browser ]] || { echo "skipped: Chromium is missing (apt install chromium)"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
@@ -27,7 +27,7 @@ needs() {  # needs ADDRESS has|lacks TEXT...
   page "$address" >"$work/dom" || { cat "$work/browser"; exit 1; }
   for text in "$@"; do
     grep -qF -- "$text" "$work/dom" && found=has || found=lacks
-    [[ $found == "$wanted" ]] || { echo "$address $found, and should not: $text"; faults=$((faults + 1)); }
+    [[ $found == "$wanted" ]] || { echo "$address $found but should not have: $text"; faults=$((faults + 1)); }
   done
 }
 needs 'index.html?q=relu' has '<ol id="results" aria-live="polite"><li><a href="relu.html"><code>relu</code></a> ' \

@@ -15,7 +15,7 @@ fault() {
 # Allowed at the top level, besides dot-files.
 top=" CMakeLists.txt CMakePresets.json README.md LICENSE host sdk plugins schemas tests "
 for entry in $(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u); do
-  [[ $entry == .* || $top == *" $entry "* ]] || fault "$entry: only the four files and the five folders stand at the top"
+  [[ $entry == .* || $top == *" $entry "* ]] || fault "$entry: only four files and five folders are allowed at the top level"
 done
 
 # Layers: a folder of the host may include itself and the folders before it; folders of the same
@@ -23,7 +23,7 @@ done
 declare -A place=([io]=1 [device]=2 [tensor]=3 [isolate]=4 [plugin]=5 [graph]=6 [file]=7 [plan]=7 [run]=8 [pack]=9 [train]=9 [check]=9 [draw]=10 [onnx]=11 [serve]=12 [cli]=13 [python]=13)
 for folder in host/*/; do
   folder=$(basename "$folder")
-  [[ -n ${place[$folder]:-} || " include cmake demo docs " == *" $folder "* ]] || fault "host/$folder: this folder is not in the order of the house"
+  [[ -n ${place[$folder]:-} || " include cmake demo docs " == *" $folder "* ]] || fault "host/$folder: this folder has no position in the include order"
 done
 
 # The program uses the library like any application. Only these are compiled into it, as in
@@ -57,14 +57,14 @@ while IFS=: read -r file line name; do
   elif [[ $name == \"*plugins/* || $name == \"../* ]]; then
     fault "$file:$line: $name: includes are written relative to host/, and the host never includes plugins"
   elif [[ $name == \"*/* && -n ${place[$to]:-} && $from != "$to" ]] && ((${place[$from]:-0} <= ${place[$to]})); then
-    fault "$file:$line: host/$from may not include host/$to, which does not stand before it: $name"
+    fault "$file:$line: host/$from may not include host/$to, which is not before it in the include order: $name"
   fi
 done < <(includes "${sources[@]}")
 
 # Its hints are for applications and the Python package, too. The loader's options do not belong to
 # the program.
 while IFS=: read -r file line text; do
-  fault "$file:$line: options are the program's: say it in words that are good everywhere; host/cli/print/report.cpp adds the option"
+  fault "$file:$line: only the program may mention its options: write a hint that suits applications; host/cli/print/report.cpp adds the option"
 done < <(grep -nE '^[^/]*"[^"]*--[a-z]' "${sources[@]}" | grep -vE '^host/(cli/|plugin/loading/loader_rules\.cpp:)' || true)
 
 # The SDK may use the standard library, itself, CUDA's headers, and the loader's dladdr() for
@@ -79,7 +79,7 @@ done < <(includes sdk/include/**/*.{hpp,h})
 while IFS=: read -r file line name; do
   target=${name:1:-1}
   if [[ $name == "<tenon/"* && ! -e sdk/include/$target ]]; then
-    fault "$file:$line: plugins see the SDK alone, and $name is not in it"
+    fault "$file:$line: plugins may only use the SDK, and $name is not part of it"
   elif [[ $name == \"* ]]; then
     inside=${file#plugins/}
     up=${inside%/*}
@@ -99,7 +99,7 @@ for file in sdk/include/tenon/{,gpu/}*.{h,hpp} sdk/include/tenon/elementwise/mat
   [[ $inner == *" ${file#sdk/include/tenon/} "* ]] || read_by_authors+=("$file")
 done
 while read -r file percent; do
-  fault "$file: $percent % of its lines are comments; headers that authors read have 30 %: shapes, errors, edges, an example for each group"
+  fault "$file: $percent % of its lines are comments; headers for authors need 30 %: document shapes, errors, edge cases and an example for each group"
 done < <(awk '
   function tell() {
     if (lines && 10 * comments < 3 * lines && !(includes == 1 && !other)) print file, int(100 * comments / lines)
@@ -114,13 +114,13 @@ done < <(awk '
 ours=({host,sdk,plugins,schemas}/**/*.{hpp,cpp,h,cu,fbs,cmake,txt,sh,in,py,pyi,toml} tests/**/*.{hpp,cpp,c,cu,sh,cmake,txt,py} CMakeLists.txt)
 while read -r lines file; do
   [[ $file != total ]] || continue
-  ((lines <= 450)) || fault "$file: $lines lines; above 450 a file is two files"
+  ((lines <= 450)) || fault "$file: $lines lines; files may have at most 450"
   name=${file##*/}
-  [[ ! $name =~ ^(utils?|helpers?|common|misc|manager)([._]|$) ]] || fault "$file: name it after the one thing that is in it"
+  [[ ! $name =~ ^(utils?|helpers?|common|misc|manager)([._]|$) ]] || fault "$file: name it after its one concept"
   depth=${file//[^\/]/}
   deepest=4
   [[ $file != */include/* ]] || deepest=5
-  ((${#depth} <= deepest)) || fault "$file: a folder is at most three deep under each top folder, four below include/"
+  ((${#depth} <= deepest)) || fault "$file: folders may be at most three levels below a top folder, four below include/"
 done < <(wc -l "${ours[@]}")
 while read -r file; do
   fault "$file: no #pragma once"

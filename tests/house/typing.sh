@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache MYPY_CACHE_DIR=$work/mypy
-mypy -c 'import numpy' >/dev/null || { echo "skipped: mypy sees no numpy (pip install numpy beside it)"; exit 77; }
+mypy -c 'import numpy' >/dev/null || { echo "skipped: mypy does not find numpy (pip install it in the same environment)"; exit 77; }
 
 # The package, as far as types need it.
 mkdir "$work/tenon"
@@ -27,8 +27,8 @@ for plugin in "$build"/tests/examples/*.so "$build"/plugins/*.so "$work/speaks_m
   "$build/tenon" typing "$plugin" -o "$work/$name.py" 2>/dev/null || rm -f "$work/$name.py"
 done
 cd "$work"
-(($(ls made_*.py | wc -l) >= 15)) || { echo "fewer modules than there were"; exit 1; }
+(($(ls made_*.py | wc -l) >= 15)) || { echo "fewer than 15 modules"; exit 1; }
 mypy --strict tenon made_*.py all.pyi
-mypy --strict typed_calls.py >found && { echo "mypy refuses nothing in typed_calls.py"; exit 1; }
+mypy --strict typed_calls.py >found && { echo "mypy accepts all of typed_calls.py"; exit 1; }
 diff <(grep -n '# refused$' typed_calls.py | cut -d: -f1) <(sed -n 's/^typed_calls\.py:\([0-9]*\): error:.*/\1/p' found | sort -nu) ||
-  { cat found; echo "typed_calls.py: mypy refuses other lines than it should"; exit 1; }
+  { cat found; echo "typed_calls.py: mypy rejects other lines than those marked as refused"; exit 1; }

@@ -22,18 +22,18 @@ say "wheel of the sdist"
 # Always unpacked to the same folder, so that a compiler cache recognizes the sources.
 python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir "$folder/plain" "$folder"/source/tenon-*
 
-say "with the libraries that a machine may lack"
+say "bundling the libraries that a machine may lack"
 auditwheel repair --wheel-dir "$folder/wheel" "$folder"/plain/*.whl
 wheel=$(echo "$folder"/wheel/*.whl)
 abi3audit --strict "$wheel"
 twine check --strict "$wheel" "$folder"/sdist/*
 bytes=$(stat -c %s "$wheel")
 echo "$(basename "$wheel"): $bytes bytes"
-((bytes <= 32000000)) || fail "the wheel has $bytes bytes; users should have to fetch no more than 32 MB"
+((bytes <= 32000000)) || fail "the wheel has $bytes bytes; at most 32 MB are allowed"
 contents=$(python -m zipfile --list "$wheel")
-! grep -i 'libcrypto\|libssl' <<<"$contents" || fail "above: OpenSSL is in the wheel, which then needs each of its security updates"
+! grep -i 'libcrypto\|libssl' <<<"$contents" || fail "above: OpenSSL is in the wheel, which would then need each of its security updates"
 
-# MINOR PATH of every Python from 3.10 on, each version once.
+# pythons: prints MINOR PATH for every Python from 3.10 on, each version once.
 pythons() {
   local python
   {
@@ -71,7 +71,7 @@ try_in() {
 own=$(python -c 'import sys; print(sys.version_info[1])')
 mapfile -t others < <(pythons | grep -v "^$own " || true)
 if ((!${#others[@]})); then
-  echo "there is no Python besides 3.$own here, so the wheel is tried in that"
+  echo "no Python besides 3.$own is installed; testing the wheel with it"
   others=("$own $(command -v python)")
 fi
 try_in oldest "${others[0]#* }"
@@ -85,12 +85,12 @@ fi
 # An environment created by an administrator or shared by a group: whoever can replace the library
 # may also provide plugins.
 if ((EUID == 0)); then
-  say "in somebody else's environment"
+  say "in another user's environment"
   chown -R daemon "$folder/oldest"
   test_in oldest test_install.py
   chown -R root:daemon "$folder/oldest"
   chmod -R g+w "$folder/oldest"
   test_in oldest test_install.py
 else
-  echo "not tried, as only root can: plugins in somebody else's environment"
+  echo "skipped, needs root: plugins in another user's environment"
 fi

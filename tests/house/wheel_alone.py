@@ -42,7 +42,7 @@ def foreign_libraries() -> list[str]:
     )
     opened = libraries() - before
     if not any("dnnl" in path for path in opened) or not any("openblas" in path for path in opened):
-        raise SystemExit(f"oneDNN and OpenBLAS are not among the libraries that were opened: {sorted(opened)}")
+        raise SystemExit(f"oneDNN and OpenBLAS were not loaded: {sorted(opened)}")
     # Plugins are loaded from sealed memory.
     known = ("/memfd:", sys.prefix, os.path.realpath(sys.prefix), sysconfig.get_path("stdlib"))
     return sorted(path for path in opened if not path.startswith(known) and not re.search(EVERYWHERE, path))
@@ -61,8 +61,8 @@ def import_seconds() -> float:
 
 if __name__ == "__main__":
     if foreign := foreign_libraries():
-        raise SystemExit(f"the wheel lacks libraries, which came from this machine: {foreign}")
+        raise SystemExit(f"libraries were loaded from this machine because the wheel lacks them: {foreign}")
     seconds = import_seconds()
-    print(f"import tenon: {1000 * seconds:.1f} ms besides numpy's")
+    print(f"import tenon: {1000 * seconds:.1f} ms on top of numpy")
     if seconds > LIMIT:
-        raise SystemExit(f"import tenon takes {1000 * seconds:.1f} ms besides numpy's; {1000 * LIMIT:.0f} are enough")
+        raise SystemExit(f"import tenon takes {1000 * seconds:.1f} ms on top of numpy; limit: {1000 * LIMIT:.0f} ms")

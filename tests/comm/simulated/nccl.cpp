@@ -36,7 +36,7 @@ sockaddr_un address_of(const std::string& id, int rank) {  // the first characte
 void move(int socket, void* data, std::size_t bytes, bool out) {
   for (auto* at = static_cast<char*>(data); bytes > 0;) {
     const auto some = out ? write(socket, at, bytes) : read(socket, at, bytes);
-    if (some <= 0) give_up("another process is gone");
+    if (some <= 0) give_up("another process has ended");
     at += some;
     bytes -= static_cast<std::size_t>(some);
   }
@@ -63,7 +63,7 @@ struct ncclComm {
     const auto address = address_of(id, peer);
     const int made = socket(AF_UNIX, SOCK_STREAM, 0);
     for (int i = 0; connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0; ++i) {
-      if (i > 10000) give_up("another process does not come");
+      if (i > 10000) give_up("another process does not connect");
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     move(made, &rank, sizeof rank, true);
@@ -85,7 +85,7 @@ struct ncclComm {
   void receive(int peer, void* data, std::uint64_t bytes) {
     std::uint64_t sent = 0;
     move(socket_from(peer), &sent, sizeof sent, false);
-    if (sent != bytes) give_up("a message has another length than its receiver wants");
+    if (sent != bytes) give_up("a message and its receive call differ in length");
     move(socket_from(peer), data, bytes, false);
   }
 };
@@ -108,8 +108,8 @@ class Pinned {
 };
 
 void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  if (bytes > 0 && cudaMemcpyAsync(to, from, bytes, kind, stream) != cudaSuccess) give_up("cannot copy");
-  if (cudaStreamSynchronize(stream) != cudaSuccess) give_up("cannot wait");
+  if (bytes > 0 && cudaMemcpyAsync(to, from, bytes, kind, stream) != cudaSuccess) give_up("the copy failed");
+  if (cudaStreamSynchronize(stream) != cudaSuccess) give_up("waiting for the stream failed");
 }
 
 std::vector<char> fetched(const void* data, std::size_t bytes, cudaStream_t stream) {
@@ -151,7 +151,7 @@ extern "C" {
   auto* const made = new ncclComm{id.internal, rank, ranks, socket(AF_UNIX, SOCK_STREAM, 0), {}, {}};
   const auto address = address_of(made->id, rank);
   if (bind(made->listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(made->listener, ranks) != 0)
-    give_up("cannot listen");
+    give_up("cannot listen on the socket");
   *comm = made;
   return 0;
 }
@@ -226,6 +226,6 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] const char* ncclGetErrorString(int result) {
-  return result == 4 ? "invalid argument" : "as it was told";
+  return result == 4 ? "invalid argument" : "simulated failure";
 }
 }

@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     int all = 0;
     MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     wrong = all;
-    if (peers.rank() == 0) std::printf("%d ranks, %lld lanes: %d wrong\n", peers.size(), static_cast<long long>(lanes), wrong);
+    if (peers.rank() == 0) std::printf("%d ranks, %lld micro-batches: %d wrong\n", peers.size(), static_cast<long long>(lanes), wrong);
   }
   MPI_Finalize();
   return wrong == 0 ? 0 : 1;

@@ -18,7 +18,7 @@ void sleep_until(double time) {
   if (const double now = MPI_Wtime(); now < time) sg_actor_sleep_for(time - now);
 }
 
-/// Adds `bytes` bytes over all ranks.
+/// Reduces `bytes` bytes over all ranks.
 void add(const comm::TreePlan& plan, char* memory) {
   constexpr double bytes_per_second = 1e10;  // an addition reads two numbers and writes one
   std::vector<MPI_Request> requests;
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   }
   const double taken = (MPI_Wtime() - begin) / steps;
   if (rank == 0)
-    std::printf("%d nodes, %s: %.4f s a step, efficiency %.3f\n", ranks, overlaps ? "overlapped" : "in turn", taken, work / taken);
+    std::printf("%d nodes, %s: %.4f s per step, efficiency %.3f\n", ranks, overlaps ? "overlapped" : "in turn", taken, work / taken);
   SMPI_SHARED_FREE(memory);
   MPI_Finalize();
 }
