@@ -1,10 +1,10 @@
-// A host for tests that need operators and no plugin.
+// A host for tests that need operators but no plugin.
 #pragma once
 #include <tenon/host/graph.hpp>
 #include <tenon/host/host.hpp>
 
-/// Has the operators of application_operators.hpp, and no plugin folder. They are registered in one source, for compiling them takes longer
-/// than any test.
+/// Has the operators of application_operators.hpp and no plugin folders. They are registered in one
+/// source, because compiling them takes longer than any test.
 struct ApplicationHost : tenon::Host {
   ApplicationHost() : ApplicationHost(2) {}
   explicit ApplicationHost(int threads) : ApplicationHost(options(threads)) {}

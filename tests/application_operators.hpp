@@ -1,8 +1,8 @@
-// The shared examples as operators of the test program itself: no plugin needed.
+// The shared examples as operators of the test program itself, without a plugin.
 #pragma once
 #include <tenon/host/udf.hpp>
 
-// The classes alone: registered by the application, they export nothing.
+// Only the classes: the application registers them, so they export nothing.
 #undef TENON_OPERATOR
 #define TENON_OPERATOR(name, Class)
 
@@ -21,7 +21,7 @@ struct Halves : tenon::Operator {
     op.types({tenon::f32});
     op.input("data", "[parts * n]");
     op.output("part", "[n]").count(&Halves::parts);
-    op.param("parts", &Halves::parts, "how many").at_least(1).at_most(64);
+    op.param("parts", &Halves::parts, "number of equal parts").at_least(1).at_most(64);
   }
   void infer(tenon::Infer& io) const {
     const auto data = io.input(0).shape;
@@ -62,10 +62,10 @@ struct Counter : tenon::Operator {
   }
 };
 
-/// Needs scratch, and fails where a value is negative.
+/// Needs a workspace, and fails for negative elements.
 struct Reverse : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("the elements in reverse order; negative ones are refused");
+    op.doc("the elements in reverse order; negative elements are an error");
     op.types({tenon::f32});
     op.input("data", "[n]");
     op.output("reversed", "[n]");

@@ -1,10 +1,10 @@
-// What a call fails with, as text to compare.
+// The failure of a call, as text to compare.
 #pragma once
 #include <string>
 #include <tenon/host/failure.hpp>
 
 struct FailureText {
-  int kind = 0;  // 0: it did not fail
+  int kind = 0;  // 0: no failure
   std::string message, hint;
 };
 

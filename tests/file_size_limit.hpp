@@ -1,4 +1,4 @@
-// Lets no file grow beyond a size: a full disk that any user can have.
+// Limits the size of files: simulates a full disk without root.
 #pragma once
 #include <signal.h>
 #include <sys/resource.h>
@@ -8,9 +8,9 @@
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
-    if (::getrlimit(RLIMIT_FSIZE, &before_) != 0) throw std::runtime_error("the test cannot ask for the limit of files' sizes");
+    if (::getrlimit(RLIMIT_FSIZE, &before_) != 0) throw std::runtime_error("the test cannot read the limit of file sizes");
     const struct rlimit limit { bytes, before_.rlim_max };
-    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) throw std::runtime_error("the test cannot limit files' sizes");
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) throw std::runtime_error("the test cannot set the limit of file sizes");
   }
   ~FileSizeLimit() {
     ::setrlimit(RLIMIT_FSIZE, &before_);

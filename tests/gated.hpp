@@ -1,8 +1,8 @@
-// An operator whose gradient cannot be guessed from small numbers.
+// An operator whose gradient cannot be inferred from small numbers.
 #pragma once
 #include <tenon/elementwise.hpp>
 
-/// 0 wherever x is; bends where gate is 4, and small numbers do not tell.
+/// Is 0 wherever x is 0; has a kink at gate = 4, beyond small numbers.
 struct Gated : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("max(gate - 4, 0) * x");

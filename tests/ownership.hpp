@@ -1,4 +1,5 @@
-// Who owns what when graphs, sessions and hosts are made, edited, saved and destroyed in any order: the same cases for each device.
+// Ownership when graphs, sessions and hosts are made, edited, saved and destroyed in any order: the
+// same cases for each device.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -15,7 +16,7 @@
 
 #include "temporary_folder.hpp"
 
-/// The operators are the test's own: `counts` adds its number of training calls to its input, `adds` adds its two inputs.
+/// `counts` adds its number of training calls to its input; `adds` adds its two inputs.
 struct OwnershipCases {
   std::function<std::unique_ptr<tenon::Host>()> make_host;
   std::string device, counts, adds;
@@ -26,7 +27,7 @@ struct OwnershipCases {
 
   static Tensor vector(std::initializer_list<float> values) { return Tensor::from(values, {static_cast<std::int64_t>(values.size())}); }
 
-  /// y = x + calls; each run in training adds x to w, which begins at 100; w_now is w after the step.
+  /// y = x + calls; each training run adds x to w, which starts at 100; w_now is w after the step.
   Graph graph_of(tenon::Host& host) const {
     Graph graph(host);
     const auto x = graph.input("x", tenon::f32, {-1});
@@ -71,7 +72,7 @@ struct OwnershipCases {
     CHECK(first(b.tensor("w")) == 102);
     CHECK(first(graph.tensor(graph.find("w"))) == 100);
     CHECK(first(a.graph().tensor(graph.find("w"))) == 103);
-    auto c = session_of(a.graph());  // goes on where a stands
+    auto c = session_of(a.graph());  // continues from a's state
     CHECK(run(c) == 4);
     CHECK(run(a) == 4);
   }
@@ -100,7 +101,7 @@ struct OwnershipCases {
     CHECK(run(old) == 1);
     const auto twice = graph.add(adds, {graph.find("count"), graph.find("count")}, {}, "twice");
     graph.output("z", twice);
-    CHECK(run(old, {5, 5}) == 7);  // another shape, so another plan
+    CHECK(run(old, {5, 5}) == 7);  // another shape needs another plan
     CHECK(old.run({{"x", vector({0})}, {"step", vector({1})}}).count("z") == 0);
     auto fresh = session_of(graph);
     CHECK(first(fresh.run({{"x", vector({5})}, {"step", vector({1})}}).at("z")) == 12);
@@ -144,10 +145,10 @@ struct OwnershipCases {
   }
 
   void all() const {
-    SUBCASE("two sessions in turns") {
+    SUBCASE("two sessions alternately") {
       in_turns();
     }
-    SUBCASE("two sessions at once") {
+    SUBCASE("two sessions concurrently") {
       at_once();
     }
     SUBCASE("edited after a session") {

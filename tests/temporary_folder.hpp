@@ -1,4 +1,4 @@
-// A folder that a test may fill; it is gone afterwards.
+// A temporary folder for a test, removed by the destructor.
 #pragma once
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "tenon-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder can be made at " + name);
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create a temporary folder at " + name);
     path_ = name;
   }
   ~TemporaryFolder() {
@@ -28,7 +28,7 @@ class TemporaryFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
 
-  /// The names in it, sorted.
+  /// The names of its entries, sorted.
   std::vector<std::string> names() const { return sorted_names(path_); }
   static std::vector<std::string> sorted_names(const std::filesystem::path& folder) {
     std::vector<std::string> result;

@@ -1,10 +1,11 @@
-// How far a float is from the right result.
+// The distance of a float from the correct result.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
-/// The error of a float in units of the last place of the right result; huge where one is NaN or infinite and the other is not.
+/// The error of a float in ULPs of the correct result; huge if only one of the two is NaN or
+/// infinite.
 inline double units_off(float found, double right) {
   if (std::isnan(right) || std::isnan(found)) return std::isnan(right) && std::isnan(found) ? 0 : 1e9;
   const auto rounded = static_cast<float>(right);

@@ -1,4 +1,4 @@
-// Takes away what root may do more than others, so that permission tests mean something when root runs them.
+// Drops root's privileges, so that permission tests are meaningful when root runs them.
 #pragma once
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Ends the workers when a test program ends: LeakSanitizer looks about while that happens, and threads that are ending confuse it.
+// Ends the worker threads when a test program exits: threads that are ending confuse LeakSanitizer.
 #include "device/threads.hpp"
 
 static const struct WorkersEnd {

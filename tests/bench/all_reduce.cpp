@@ -1,6 +1,7 @@
-// The plugin comm's all_reduce by the tree beside the library's own MPI_Allreduce, in the same processes and turns:
+// The plugin comm's tree all_reduce compared with the MPI library's MPI_Allreduce, alternating in the
+// same processes:
 //     mpirun -n 2 bench_all_reduce [PLUGINS]
-// Rank 0 prints medians and the best of both, in microseconds.
+// Rank 0 prints the median and the best of both, in microseconds.
 #include <fmt/format.h>
 
 #include <algorithm>

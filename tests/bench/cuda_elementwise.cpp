@@ -1,5 +1,5 @@
-// Elementwise kernels on a GPU against its copy from place to place: 2^28 float32, or as many as fit. `copy` is what the memory gives; the
-// goal is 90 % of its bytes a second.
+// Elementwise kernels on a GPU compared with a device-to-device copy: 2^28 float32, or as many as
+// fit. `copy` is the memory bandwidth; the goal is 90 % of it.
 #include "cuda_kernel.hpp"
 #include "device/block.hpp"
 #include "device/stream.hpp"
@@ -8,7 +8,7 @@ using namespace tenon;
 
 namespace {
 
-// Three arrays of n floats, with values.
+// Three arrays of n initialized floats.
 struct Arrays {
   Stream stream{find_device("cuda")};
   std::int64_t n = size();
@@ -63,7 +63,7 @@ void two_inputs(benchmark::State& state, const char* op) {
   count_bytes(state, arrays, 3);
 }
 
-// The same with one row for all rows, which is hardly read from memory.
+// The same with one broadcast row, which is hardly read from memory.
 void with_row(benchmark::State& state, const char* op) {
   constexpr std::int64_t columns = 1024;
   CudaKernel kernel(op);

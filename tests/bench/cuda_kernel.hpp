@@ -1,4 +1,4 @@
-// CUDA kernels of bundled plugins called by hand, so that benchmarks see what the host adds.
+// Calls CUDA kernels of bundled plugins directly, so that benchmarks show the host's overhead.
 #pragma once
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
@@ -13,13 +13,13 @@
 #include "device/cuda_state.hpp"
 #include "device/devices.hpp"
 
-/// A benchmark's main: without a GPU it says why and exits with 77, as the tests do.
+/// The main() of CUDA benchmarks: without a GPU, prints the reason and returns 77, as the tests do.
 inline int run_cuda_benchmarks(int count, char** words) {
   if (tenon::cuda_state().status != tenon::CudaStatus::usable) {
     std::printf("skipped: %s\n", tenon::cuda_state().reason.c_str());
     return 77;
   }
-  tenon::find_device("cuda").make_current();  // which starts CUDA before the first plugin
+  tenon::find_device("cuda").make_current();  // starts CUDA before the first plugin
   benchmark::Initialize(&count, words);
   benchmark::RunSpecifiedBenchmarks();
   return 0;
@@ -27,7 +27,8 @@ inline int run_cuda_benchmarks(int count, char** words) {
 
 class CudaKernel {
  public:
-  /// Of an elementwise operator, with its parameters' defaults but for those given. Throws where it is not there.
+  /// The kernel of an elementwise operator with these parameters, and defaults for the others.
+  /// Throws std::runtime_error if it is missing.
   explicit CudaKernel(const std::string& op, const std::vector<std::pair<const char*, double>>& parameters = {}) {
     void* const library = dlopen(built("plugins/tenon_elementwise.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(dlerror());
@@ -53,7 +54,7 @@ class CudaKernel {
     Shape shape;
   };
 
-  /// n floats each.
+  /// All arrays have n floats.
   void forward(std::initializer_list<std::byte*> inputs, std::byte* output, std::int64_t n, void* stream) {
     std::vector<Floats> floats;
     for (std::byte* data : inputs) floats.push_back({data, {n}});

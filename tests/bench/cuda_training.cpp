@@ -1,6 +1,7 @@
-// Training steps on a GPU: an MLP 784-512-512-10 and a small convnet on images of 28 x 28, by adam, 128 examples at a time. Besides the
-// time of a step it tells, of steps after those, per step: microseconds in kernels (`kernel_us`), the share of them in kernels of libraries
-// (`library`), the share of the step in which a kernel ran (`busy`), and calls that wait for the GPU or ask for its memory.
+// Training steps on a GPU: an MLP 784-512-512-10 and a small convnet on 28 x 28 images, with adam
+// and batches of 128. Besides the time of a step, reports for later steps, per step: microseconds
+// in kernels (`kernel_us`), the share of them in library kernels (`library`), the share of the step
+// in which a kernel ran (`busy`), and calls that wait for the GPU or allocate its memory.
 #include <chrono>
 #include <cstdio>
 #include <tenon/host/host.hpp>
@@ -43,22 +44,23 @@ NamedTensors data() {
   return {{"image", image}, {"label", label}};
 }
 
-// CUPTI may tell nothing of CUDA graphs that were there before it, and older ones crash: it begins before everything else.
+// CUPTI may not report CUDA graphs created before it, and older versions crash: it is started
+// first.
 void start_cupti() {
   try {
     KernelWatch().stop();
-  } catch (const std::exception&) {  // who needs it later says so
+  } catch (const std::exception&) {  // reported later, if it is needed
   }
 }
 
-// A trainer that has set itself up, and captured what it captures.
+// A trainer after its setup and captures.
 Trainer trainer_of(const Graph& graph, const TrainerOptions& options) {
   Trainer trainer(graph, data(), options);
   for (int i = 0; i < 3; ++i) trainer.step();
   return trainer;
 }
 
-// Watching takes time of its own: these steps are not the ones that were timed, nor are the CUDA graphs.
+// Tracing takes time: it uses other steps, and other CUDA graphs, than the timed ones.
 void tell_kernels(benchmark::State& state, const Graph& graph, const TrainerOptions& options) {
   constexpr int steps = 50;
   try {
@@ -73,7 +75,7 @@ void tell_kernels(benchmark::State& state, const Graph& graph, const TrainerOpti
     device.synchronize();
     const auto times = watch.stop();
     if (times.lost > 0) throw std::runtime_error("CUPTI lost records: " + std::to_string(times.lost));
-    if (times.kernels == 0) throw std::runtime_error("CUPTI told of no kernel");
+    if (times.kernels == 0) throw std::runtime_error("CUPTI reported no kernels");
     state.counters["kernel_us"] = times.all() / steps;
     state.counters["library"] = times.library / times.all();
     state.counters["busy"] = times.all() / taken.count();
@@ -84,7 +86,7 @@ void tell_kernels(benchmark::State& state, const Graph& graph, const TrainerOpti
     for (const auto& [time, name] : times.longest())
       if (left-- > 0) std::fprintf(stderr, "%5.1f %% %s\n", 100 * time / times.all(), name.substr(0, 200).c_str());
   } catch (const std::exception& failure) {
-    std::fprintf(stderr, "kernels are not told apart: %s\n", failure.what());
+    std::fprintf(stderr, "library kernels are not counted separately: %s\n", failure.what());
   }
 }
 

@@ -1,5 +1,5 @@
-// What `tenon list` waits for: a thousand plugin files become a catalog. The files are copies of one example, each with a name of its own,
-// so that every manifest is read and none is a duplicate.
+// Discovery in `tenon list`: a thousand plugin files become a catalog. The files are copies of one
+// example with distinct names, so that every manifest is read and none is a duplicate.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ std::string renamed(std::string bytes, const std::string& from, const std::strin
   return bytes;
 }
 
-/// A thousand plugins in a folder, gone when the program ends.
+/// A folder with a thousand plugins, removed when the program ends.
 class Folder {
  public:
   Folder() {
@@ -42,7 +42,7 @@ class Folder {
   ~Folder() { fs::remove_all(path_); }
   const fs::path& path() const { return path_; }
 
-  /// Makes the system read the files from the disk again.
+  /// Makes the system read the files from disk again.
   void forget_contents() const {
     for (const auto& file : fs::directory_iterator(path_)) {
       const int descriptor = open(file.path().c_str(), O_RDONLY | O_CLOEXEC);

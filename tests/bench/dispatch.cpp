@@ -1,4 +1,4 @@
-// What running a plan costs over the bare loop of the same function pointers.
+// The overhead of running a plan compared with a bare loop over the same function pointers.
 #include <benchmark/benchmark.h>
 
 #include <tenon/host/graph.hpp>
@@ -74,13 +74,13 @@ void one_node_by_places(benchmark::State& state) {
   const std::vector<tenon::Tensor> inputs{tenon::Tensor::zeros(tenon::f32, {1})};
   std::vector<tenon::Tensor> outputs(1);
   for (auto _ : state) {
-    outputs[0] = {};  // a new one for each run, as run() makes
+    outputs[0] = {};  // a new output for each run, as in run()
     session.run_in_order(inputs, outputs);
     benchmark::DoNotOptimize(outputs.data());
   }
 }
 
-// The same objects and calls in an array of our own, nothing around them.
+// The same objects and calls in an array, without a session.
 template <class Op>
 void bare(benchmark::State& state) {
   const auto* table = tenon::table_of<Op>();

@@ -1,5 +1,6 @@
-// Elementwise kernels through their tables, on one thread. `triad` and `copy` are what the machine's memory gives: add reads two arrays and
-// writes one, as triad does; quadratic reads one, as copy does.
+// Elementwise kernels called through their tables, on one thread. `triad` and `copy` are the memory
+// bandwidth of the machine: add reads two arrays and writes one, like triad; quadratic reads one,
+// like copy.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -44,7 +45,7 @@ FUNCTION(Sin, sin)
 
 using Dims = std::vector<std::int64_t>;
 
-/// Memory as the host aligns it.
+/// Memory with the host's alignment.
 template <class T>
 struct Aligned {
   using value_type = T;
@@ -79,7 +80,8 @@ struct Tensor {
   }
 };
 
-/// Calls forward over and over, or backward by the first input where its gradient is given; output is then the output's gradient.
+/// Calls forward repeatedly, or, if a gradient is passed, backward for the first input; output is
+/// then the output's gradient.
 void measure(benchmark::State& state, const tenon_operator* table, std::vector<Tensor*> tensors, Tensor& output,
              Tensor* gradient = nullptr) {
   tenon_host host{};
@@ -128,7 +130,7 @@ void add(benchmark::State& state, tenon::DType dtype, Dims left, Dims right) {
   measure(state, tenon::table_of<Plus>(), {&l, &r}, sum);
 }
 
-/// Of Plus's left input, which was broadcast from `narrow` to `wide`.
+/// The gradient of Plus's left input, which was broadcast from `narrow` to `wide`.
 void gradient(benchmark::State& state, Dims narrow, Dims wide) {
   Tensor l(tenon::f32, narrow), r(tenon::f32, wide), dy(tenon::f32, wide), dl(tenon::f32, narrow);
   measure(state, tenon::table_of<Plus>(), {&l, &r}, dy, &dl);

@@ -1,5 +1,6 @@
-// .tenon files: bytes a node, the time from a path to a checked graph, and what 1 GiB of weights costs before the first run.
-//   bench_file                    the counters bytes_per_node and resident_MiB stand beside the times
+// .tenon files: bytes per node, the time from a path to a checked graph, and the cost of 1 GiB of weights
+// before the first run.
+//   bench_file                    prints the counters bytes_per_node and resident_MiB next to the times
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -59,7 +60,7 @@ void open_1_gib(benchmark::State& state, FileCheck check) {
   state.counters["resident_MiB"] = most;
 }
 BENCHMARK_CAPTURE(open_1_gib, structure, FileCheck::structure)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(open_1_gib, checksums, FileCheck::everything)->Unit(benchmark::kMillisecond)->UseRealTime();  // several threads compare
+BENCHMARK_CAPTURE(open_1_gib, checksums, FileCheck::everything)->Unit(benchmark::kMillisecond)->UseRealTime();  // threads compare checksums
 
 }  // namespace
 

@@ -1,5 +1,6 @@
-// From a file to the first result, as a program does that starts: open, bind, plan, run. Chains of element-wise nodes, and a lattice, in
-// which nodes read two values. Counter `us_per_node`: the same for any number of nodes where the time is linear.
+// From a file to the first result, as in a program's startup: open, bind, plan, run. Graphs are
+// chains of elementwise nodes, and a lattice whose nodes read two values. The counter `us_per_node`
+// is constant if the time is linear in the number of nodes.
 #include <benchmark/benchmark.h>
 
 #include <tenon/host/graph.hpp>

@@ -1,6 +1,7 @@
-// What running plugins in worker processes costs: a prepared call of one element, and runs of a session whose kernels take more than a
-// millisecond, here (0), in workers (1), and with the elementwise operators alone in one (2). Goals on a quiet machine: 15 us a call, 5 %
-// of a run.
+// The cost of running plugins in worker processes: a prepared call of one element, and runs of a
+// session whose kernels take more than a millisecond, without workers (0), in workers (1), and with
+// only the elementwise operators in one (2). Goals on an idle machine: 15 us per call, 5 % of a
+// run.
 #include <benchmark/benchmark.h>
 
 #include <tenon/host/graph.hpp>
@@ -33,7 +34,7 @@ void one_element(benchmark::State& state) {
   for (auto _ : state) call.forward(inputs, outputs);
 }
 
-// Between a small input and a small output of the graph: what is large lies inside.
+// The graph's input and output are small; the large values are inside.
 void run(benchmark::State& state, tenon::Graph& graph, const tenon::Value& last, const tenon::NamedTensors& inputs) {
   graph.output("y", graph.add("sum", {last}));
   tenon::Session session(graph);
@@ -41,7 +42,7 @@ void run(benchmark::State& state, tenon::Graph& graph, const tenon::Value& last,
   for (auto _ : state) session.run(inputs);
 }
 
-/// Bound by memory: each of the three reads and writes 16 MiB.
+/// Memory-bound: each of the three operators reads and writes 16 MiB.
 void elementwise(benchmark::State& state) {
   Setting setting(state);
   tenon::Graph graph(setting.host);
@@ -50,7 +51,7 @@ void elementwise(benchmark::State& state) {
   run(state, graph, graph.add("neg", {graph.add("sqrt", {graph.add("square", {large})})}), {{"x", tenon::full(tenon::f32, {1}, 3)}});
 }
 
-/// Bound by arithmetic.
+/// Compute-bound.
 void product(benchmark::State& state) {
   Setting setting(state);
   tenon::Graph graph(setting.host);

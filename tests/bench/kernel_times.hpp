@@ -1,5 +1,6 @@
-// What a GPU does with its time, as CUPTI tells it: which kernels run for how long, and what is asked of CUDA meanwhile. CUPTI comes with
-// CUDA's toolkit; the build puts a copy beside the benchmarks, for machines that have the driver alone.
+// GPU activity as reported by CUPTI: the time of each kernel, and calls of the CUDA runtime. CUPTI
+// is part of the CUDA toolkit; the build puts a copy next to the benchmarks, for machines with only
+// the driver.
 #pragma once
 #include <dlfcn.h>
 
@@ -22,13 +23,13 @@
 #include <cupti.h>
 #endif
 
-/// Of everything in this process between two moments.
+/// Totals of this process between two points in time.
 struct KernelTimes {
-  double own = 0, library = 0;               ///< microseconds in kernels written against Tenon's SDK, and in all others
-  std::uint64_t kernels = 0;                 ///< how many ran
-  std::uint64_t waits = 0, allocations = 0;  ///< calls of CUDA's runtime that wait for the GPU, or ask for memory of it or pinned memory
-  std::uint64_t graph_launches = 0;          ///< of captured CUDA graphs
-  std::uint64_t lost = 0;                    ///< records that there was no room for; the others are then not all
+  double own = 0, library = 0;               ///< microseconds in kernels written with Tenon's SDK, and in all others
+  std::uint64_t kernels = 0;                 ///< number of kernels
+  std::uint64_t waits = 0, allocations = 0;  ///< calls of the CUDA runtime that wait for the GPU, or allocate its memory or pinned memory
+  std::uint64_t graph_launches = 0;          ///< launches of captured CUDA graphs
+  std::uint64_t lost = 0;                    ///< dropped records; if not 0, the totals are incomplete
   std::map<std::string, double> by_name;     ///< microseconds of each kernel, by its mangled name
 
   double all() const { return own + library; }
@@ -43,11 +44,11 @@ struct KernelTimes {
 #if defined(TENON_HAVE_CUPTI)
 class KernelWatch {
  public:
-  /// Throws std::runtime_error where CUPTI is not there, or refuses.
+  /// Throws std::runtime_error if CUPTI is missing or fails.
   KernelWatch() {
     for (const auto& name : {built("tests/libcupti.so"), std::string("libcupti.so")})
       if (library_ == nullptr) library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library_ == nullptr) throw std::runtime_error(std::string("there is no CUPTI: ") + dlerror());
+    if (library_ == nullptr) throw std::runtime_error(std::string("CUPTI cannot be loaded: ") + dlerror());
     static bool registered = false;
     if (!registered)
       require(function<decltype(&cuptiActivityRegisterCallbacks)>("cuptiActivityRegisterCallbacks")(give_buffer, take_buffer));
@@ -59,13 +60,13 @@ class KernelWatch {
   KernelWatch(const KernelWatch&) = delete;
   KernelWatch& operator=(const KernelWatch&) = delete;
 
-  /// Forgets what was until now. When the GPU is idle.
+  /// Discards all records so far. Call it while the GPU is idle.
   void restart() {
     flush();
     const std::lock_guard lock(mutex_);
     times() = {};
   }
-  /// Once, when the GPU is idle.
+  /// Call it once, while the GPU is idle.
   KernelTimes stop() {
     const auto disable = function<decltype(&cuptiActivityDisable)>("cuptiActivityDisable");
     for (const auto kind : {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL}) require(disable(kind));
@@ -77,13 +78,13 @@ class KernelWatch {
  private:
   static constexpr std::size_t buffer_bytes = 8 << 20;
 
-  // One watch at a time: CUPTI hands out no pointer of ours.
+  // One watch at a time: CUPTI's callbacks take no user data.
   static KernelTimes& times() {
     static KernelTimes only;
     return only;
   }
   inline static void* library_ = nullptr;
-  inline static std::mutex mutex_;  // of times(): CUPTI has a thread of its own
+  inline static std::mutex mutex_;  // guards times(): CUPTI has a thread of its own
 
   template <class Function>
   static Function function(const char* name) {
@@ -96,7 +97,7 @@ class KernelWatch {
     if (result == CUPTI_SUCCESS) return;
     const char* text = "";
     function<decltype(&cuptiGetResultString)>("cuptiGetResultString")(result, &text);
-    throw std::runtime_error(std::string("CUPTI refuses: ") + text);
+    throw std::runtime_error(std::string("CUPTI fails: ") + text);
   }
   static void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
     *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, buffer_bytes));
@@ -119,7 +120,8 @@ class KernelWatch {
     else if (record.kind == CUPTI_ACTIVITY_KIND_RUNTIME)
       take_call(reinterpret_cast<const CUpti_ActivityAPI&>(record));
   }
-  // Every kernel of ours is in namespace tenon, those of plugins by way of gpu::for_each() and for_each_block().
+  // Tenon's kernels are in namespace tenon; those of plugins are instances of gpu::for_each() and
+  // for_each_block().
   static bool is_own(std::string_view name) { return name.starts_with("_ZN5tenon") || name.starts_with("void tenon::"); }
   static void take_kernel(const CUpti_ActivityKernel9& kernel) {
     if (kernel.end <= kernel.start) {  // it was not timed
@@ -145,7 +147,7 @@ class KernelWatch {
 #else
 class KernelWatch {
  public:
-  KernelWatch() { throw std::runtime_error("there is no CUPTI in this build"); }
+  KernelWatch() { throw std::runtime_error("this build has no CUPTI"); }
   void restart() {}
   KernelTimes stop() { return {}; }
 };

@@ -1,4 +1,4 @@
-// Layers as networks are published in: convolution, batch normalization and activation as one.
+// Layers as published networks use them: convolution, batch normalization and activation as one.
 #pragma once
 #include <string>
 #include <tenon/host/graph.hpp>
@@ -8,11 +8,11 @@
 #include "graph/model.hpp"
 #include "run/inner.hpp"
 
-/// Images made larger or smaller, as the last layer of a segmentation does it; here for its shapes alone.
+/// Resizes images, as the last layer of a segmentation network does; only its shapes matter here.
 struct ResizeBilinear : tenon::Operator {
   std::int64_t height = 1, width = 1;
   static constexpr void describe(auto& op) {
-    op.doc("each image at another size, by bilinear interpolation");
+    op.doc("each image in another size, by bilinear interpolation");
     op.types({tenon::f32});
     op.input("data", "[batch, channels, rows, columns]");
     op.output("output", "[batch, channels, height, width]");
@@ -24,7 +24,7 @@ struct ResizeBilinear : tenon::Operator {
     const auto data = io.input(0).shape;
     io.set_output(0, {data[0], data[1], height, width});
   }
-  void forward(const tenon::Call&) const { throw tenon::Error("is only planned, never run"); }
+  void forward(const tenon::Call&) const { throw tenon::Error("this operator can only be planned, not run"); }
   void backward(const tenon::Call& call) const { forward(call); }
 };
 
@@ -32,7 +32,7 @@ using Numbers = std::vector<std::int64_t>;
 
 struct Filters {
   std::int64_t rows, columns, stride = 1, dilate = 1;
-  bool padded = true;  // so that stride 1 keeps the size
+  bool padded = true;  // stride 1 keeps the size
 };
 
 class Layers {
@@ -57,7 +57,7 @@ class Layers {
   tenon::Value layer6(tenon::Value x, std::int64_t filters, Filters shape, std::int64_t groups = 1) {
     return graph.add("clip", {normalized(x, filters, shape, groups)}, {{"low", 0}, {"high", 6}});
   }
-  /// Filters of one channel each, then what mixes the channels.
+  /// Depthwise filters, then a convolution that mixes the channels.
   tenon::Value separable(tenon::Value x, std::int64_t filters, std::int64_t stride) {
     return layer6(layer6(x, channels(x), {3, 3, stride}, channels(x)), filters, {1, 1});
   }
@@ -70,7 +70,7 @@ class Layers {
   void classify(tenon::Value x) {
     graph.output("scores", graph.add("fully_connected", {graph.add("global_avg_pool", {x})}, {{"num_hidden", 1000}}, "scores"));
   }
-  /// The gradients of all weights are given out, as a training step wants them.
+  /// The gradients of all weights are outputs, as in a training step.
   tenon::Graph with_gradients() const {
     auto training = graph.clone();
     training.bind();

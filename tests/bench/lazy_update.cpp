@@ -1,7 +1,9 @@
-// One update from a gradient of 100 rows, of weights of 10^4 and 10^7 rows of 8 float32, and a whole training step of an embedding with
-// such a table, from the batch to the updated rows, by adam: they must cost the same. Counter: `ratio`, the time by that for 10^4 rows;
-// the goal is at most 1.5. The rows are the same in every update, as those of frequent words nearly are, so both find them in the
-// processor's caches; `scattered` takes others each time, and so waits for the memory of the large weight, which no update could spare.
+// One update, from a gradient of 100 rows, of weights with 10^4 and 10^7 rows of 8 float32; and a
+// whole training step by adam of an embedding with such a table, from the batch to the updated
+// rows. Both must take the same time. Counter `ratio`: the time relative to that for 10^4 rows; the
+// goal is at most 1.5. Every update has the same rows, as is nearly true of frequent words, so that
+// both tables are cached; `scattered` takes different rows each time and so waits for the memory of
+// the large weight, which no update could avoid.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -37,7 +39,7 @@ Host& host() {
   return *made;
 }
 
-/// Seconds of one step: the median over runs of 100.
+/// Seconds per step: the median over runs of 100 steps.
 template <class Steps>
 double seconds(Steps& steps) {
   std::vector<double> times;
@@ -50,7 +52,7 @@ double seconds(Steps& steps) {
   return times[15];
 }
 
-/// A weight, its optimizer and gradients of `stored` rows each, spread over all of it.
+/// A weight, its optimizer, and gradients of `stored` rows each, spread over the weight.
 class Update {
  public:
   Update(const char* optimizer, std::int64_t rows, std::int64_t gradients) : session_(graph_of(optimizer, rows), options()) {
@@ -89,7 +91,7 @@ class Update {
   std::size_t next_ = 0;
 };
 
-/// The sum of `stored` rows of a table, which are the same in every step.
+/// The sum of `stored` rows of a table, the same rows in every step.
 Trainer trainer_of(std::int64_t rows) {
   Graph graph(host());
   const auto table = graph.variable("table", Tensor::zeros(f32, {rows, columns}));
@@ -105,11 +107,11 @@ Trainer trainer_of(std::int64_t rows) {
   return {graph, {{"row", Tensor::from(ids, {stored})}}, options};
 }
 
-/// `large` runs for the benchmark; `small` is the same with few rows.
+/// Benchmarks `large`; `small` is the same with few rows.
 template <class Steps>
 void report(benchmark::State& state, Steps large, Steps small) {
   for (auto _ : state) large.step();
-  const double before = seconds(small), between = seconds(large), after = seconds(small);  // what else the machine does changes
+  const double before = seconds(small), between = seconds(large), after = seconds(small);  // alternating: the load changes
   state.counters["ratio"] = 2 * between / (before + after);
 }
 

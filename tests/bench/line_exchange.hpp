@@ -1,5 +1,6 @@
-// How long a cache line takes from one core to another. A virtual machine's cores may share a cache at one moment and none at the next,
-// which no file of the system tells; what threads hand to each other then takes ten times as long.
+// Measures how long a cache line takes from one core to another. The cores of a virtual machine may
+// share a cache at one moment and not at the next, which the system does not report; exchanges
+// between threads then take ten times as long.
 #pragma once
 #include <pthread.h>
 #include <sched.h>
@@ -42,7 +43,8 @@ inline double line_exchange(int first, int second) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / (2 * times);
 }
 
-/// Between those two of the process's cores that are the furthest apart; of more than eight cores, among the first eight.
+/// The time between the two of the process's cores that are furthest apart; only the first eight
+/// cores are tried.
 inline double worst_line_exchange() {
   const auto cores = cores_of_process();
   const auto count = std::min<std::size_t>(cores.size(), 8);

@@ -1,5 +1,5 @@
-// Graphs of very many values: n inputs that each become an output, and n variables that each are updated. The counter `per_value` stays the
-// same for any n where the time is linear.
+// Graphs with very many values: n inputs that are also outputs, and n updated variables. The
+// counter `per_value` is the same for any n if the time is linear.
 #include <benchmark/benchmark.h>
 
 #include <fstream>
@@ -80,7 +80,7 @@ void load(benchmark::State& state, Graph (*make)(std::int64_t), bool json) {
   count(state);
 }
 
-/// A new session plans; `again`: one that has planned.
+/// Runs a new session, which plans; with `again`, one that has already planned.
 void run(benchmark::State& state, Graph (*make)(std::int64_t), bool inputs, bool again) {
   const auto graph = make(state.range(0));
   const auto given = inputs ? inputs_of(state.range(0)) : NamedTensors();

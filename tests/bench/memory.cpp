@@ -1,5 +1,6 @@
-// Plans of memory: how near to the largest live set they come, and how long planning takes. Counters: `bytes`, their lower `bound` and
-// the `ratio` of the two; for many graphs its `mean` and `worst`. The goals are 1.02 and 1.10, and 100,000 values within a second.
+// Memory planning: how close arenas come to the largest live set, and how long planning takes.
+// Counters: `bytes`, their lower `bound` and the `ratio` of the two; for many graphs its `mean` and
+// `worst`. Goals: 1.02 and 1.10, and 100,000 values within a second.
 #include <benchmark/benchmark.h>
 
 #include <tenon/host/host.hpp>

@@ -1,4 +1,5 @@
-// The networks that Pisarchyk and Lee planned, 2020, as their papers give them: layers and shapes, batch 1.
+// The networks that Pisarchyk and Lee planned (2020), with the layers and shapes of their papers,
+// batch size 1.
 #pragma once
 #include "layers.hpp"
 
@@ -13,7 +14,7 @@ inline Layers mobilenet_v1(tenon::Host& host) {
   return net;
 }
 
-/// Sandler et al., 2018; from `stride` on, where it is not 32, dilated filters keep the size instead.
+/// Sandler et al., 2018. For a stride below 32, dilated filters keep the size from there on.
 inline tenon::Value mobilenet_v2_features(Layers& net, std::int64_t largest_stride) {
   auto x = net.layer6(net.image, 32, {3, 3, 2});
   std::int64_t reached = 2, dilate = 1;

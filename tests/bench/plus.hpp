@@ -1,4 +1,4 @@
-// The cheapest operator there is: what is left of a node's time is the host's.
+// The cheapest possible operator: the rest of a node's time is the host's.
 #pragma once
 #include <tenon/elementwise.hpp>
 

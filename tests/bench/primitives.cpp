@@ -1,8 +1,10 @@
-// The products and convolutions of whole networks in Tenon, each beside the bare oneDNN primitive: weights packed once, layouts as the
-// primitive likes them best, one thread. Both run in the order of the network, so that neither finds more in caches.
+// The products and convolutions of whole networks in Tenon, each compared with the bare oneDNN
+// primitive: weights packed once, the primitive's preferred layouts, one thread. Both run in the
+// network's order, so that neither finds more data in caches.
 //   OMP_NUM_THREADS=1 bench_primitives [--turns N] GRAPH...    graph.json or .tenon files
-// Prints a line of JSON for each graph: microseconds of each node, the least of all turns, in Tenon and bare, and both in bfloat16 where
-// the machine has it. A node that Tenon joined with others has the time of the joined step.
+// Prints a line of JSON for each graph: microseconds of each node, the least of all turns, in Tenon and
+// bare, and both in bfloat16 if the machine supports it. A node that was fused with others has the time
+// of the fused step.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -59,7 +61,7 @@ class Bare {
   std::unordered_map<int, memory> arguments_;
 };
 
-/// A node as the primitives see it.
+/// A node in the terms of oneDNN's primitives.
 struct Work {
   std::string name, what;
   Dims data, weight, output;
@@ -93,7 +95,7 @@ Bare bare(const std::optional<memory::desc>& bias, const Args&... args) {
   return {Primitive(made), arguments};
 }
 
-/// What oneDNN has for it; of a product with weights, both of its primitives.
+/// oneDNN's primitives for the node; for a product with weights, two alternatives.
 std::vector<Bare> primitives(const Work& work, Type type) {
   constexpr auto kind = dnnl::prop_kind::forward_inference;
   std::vector<Bare> made;
@@ -145,7 +147,7 @@ std::vector<Work> work_of(const tenon::Graph& graph) {
   return found;
 }
 
-/// Whether a step's name is the node's, or has it among others.
+/// Whether a step's name is the node's, or contains it.
 bool names(const std::string& step, const std::string& node) {
   const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (auto at = step.find(node); at != std::string::npos; at = step.find(node, at + 1))
@@ -153,7 +155,7 @@ bool names(const std::string& step, const std::string& node) {
   return false;
 }
 
-/// Runs a session, and tells how long each step of that run took.
+/// Runs a session and returns the time of each step of that run.
 class Ours {
  public:
   Ours(const tenon::Graph& graph, tenon::DType precision) : session_(graph, {.profile = true, .precision = precision}) {
@@ -193,7 +195,7 @@ class Pair {
     const auto times = ours_.run();
     for (std::size_t i = 0; counts && i < work_.size(); ++i) {
       const auto step = std::find_if(times.begin(), times.end(), [&](const auto& time) { return names(time.first, work_[i].name); });
-      if (step == times.end()) throw std::runtime_error("no step bears the name of node " + work_[i].name);
+      if (step == times.end()) throw std::runtime_error("no step contains node " + work_[i].name);
       tenon_[i].add(step->second);
     }
   }
@@ -211,7 +213,8 @@ class Pair {
   std::vector<std::vector<Bare>> primitives_;
 };
 
-/// Without the products of an attention, which is one step with a softmax in its midst: no primitive does the same.
+/// Without the products of an attention, which is one step with a softmax inside: oneDNN has no
+/// equivalent primitive.
 std::vector<Work> work_with_steps(const tenon::Graph& graph) {
   const auto times = Ours(graph, tenon::f32).run();
   auto work = work_of(graph);
@@ -228,10 +231,10 @@ nlohmann::json measure(const tenon::Graph& graph, int turns) {
   std::unique_ptr<Pair> half;
   try {
     half = std::make_unique<Pair>(graph, work, Type::bf16);
-  } catch (const std::exception& error) {  // this machine has no bfloat16
+  } catch (const std::exception& error) {  // this machine does not support bfloat16
     std::cerr << "bench_primitives: float32 alone: " << error.what() << '\n';
   }
-  for (int turn = 0; turn <= turns; ++turn) {  // the first one prepares the kernels
+  for (int turn = 0; turn <= turns; ++turn) {  // the first turn prepares the kernels
     single.run(turn > 0);
     if (half) half->run(turn > 0);
   }

@@ -1,6 +1,7 @@
-// bench_soak [SECONDS [THREADS]]: threads that share one host and eight graphs run sessions with ever other shapes, call operators, take
-// gradients, save and load, while another thread adds plugins. Every result is compared with that of a single thread. Ends with 1 where one
-// differs, or where memory or descriptors at the end are more than after a fifth of the time.
+// bench_soak [SECONDS [THREADS]]: threads that share one host and eight graphs run sessions with
+// changing shapes, call operators, take gradients, save and load, while another thread adds
+// plugins. Every result is compared with a single-threaded one. Exits with 1 if one differs, or if
+// memory or descriptors at the end exceed those after a fifth of the time.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -57,7 +58,7 @@ struct State {
     return options;
   }()};
   std::vector<tenon::Graph> shared;
-  std::vector<std::vector<NamedTensors>> expected;  // of each graph, for each number of rows
+  std::vector<std::vector<NamedTensors>> expected;  // for each graph and each number of rows
   std::atomic<bool> over = false;
   std::atomic<std::uint64_t> done = 0, wrong = 0, added = 0;
   std::mutex told;
@@ -79,7 +80,8 @@ struct State {
   }
 };
 
-// Graphs are one thread's at a time, but their sessions and clones are not: each thread takes its own.
+// A graph must be used by one thread at a time, but its sessions and clones need not: each thread
+// has its own.
 void work(State& state, unsigned seed, std::vector<tenon::Graph> own, const fs::path& folder) {
   std::mt19937 random(seed);
   std::vector<std::unique_ptr<tenon::Session>> sessions(graphs);
@@ -112,7 +114,7 @@ void work(State& state, unsigned seed, std::vector<tenon::Graph> own, const fs::
   }
 }
 
-// The examples again and again, under ever other names of files.
+// Adds the examples repeatedly, under new file names.
 void add_plugins(State& state, const fs::path& folder) {
   const fs::path example = fs::path(TENON_TEST_EXAMPLES) / "quadratic.so";
   while (!state.over) {

@@ -1,10 +1,12 @@
-// csr x dense and its transpose times dense, f32, [4096, 4096] x [4096, 128], against Eigen's product of the same matrices in the layouts
-// that suit it best, compiled for this very processor. Both take turns, and what is timed follows untimed products of the same kind: its
-// threads are awake, its operands in cache. Counters: `ratio`, Eigen's time on one thread through this one's; the goal is at least 1 on one
-// thread, and 0.7 a core on more. `line_ns`: what a cache line takes between the two cores that are the furthest apart, before and after,
-// the longer one; under about 60 where all of them share a cache, as the goal supposes. `cold_ms`: our first product of a turn, whose
-// threads slept meanwhile. `cpu_ms`: what all threads together spend on one product, which tells on a busy machine, too, whether work is
-// done twice.
+// csr x dense and its transpose times dense, float32, [4096, 4096] x [4096, 128], compared with
+// Eigen's product of the same matrices in Eigen's best layouts, compiled for this processor. Both
+// alternate, and timed products follow untimed ones of the same kind: threads are awake, operands
+// in cache. Counters: `ratio`: Eigen's time on one thread divided by Tenon's; the goal is at least
+// 1 on one thread, and 0.7 per core on more. `line_ns`: the time of a cache line between the two
+// cores that are furthest apart, before and after, the longer one; below about 60 if all cores
+// share a cache, as the goal assumes. `cold_ms`: Tenon's first product of a turn, whose threads
+// were asleep. `cpu_ms`: CPU time of all threads per product, which shows duplicated work even on a
+// busy machine.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -69,7 +71,7 @@ double seconds_of(Body body) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Of all threads of this process.
+/// CPU time of all threads of this process.
 double cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -81,7 +83,7 @@ double median(std::vector<double> seconds) {
   return seconds[seconds.size() / 2];
 }
 
-/// Some products in a row, the last of them timed. Returns what the first took, too.
+/// Runs several products and times the last one. Also returns the time of the first one.
 struct Turn {
   double first, last;
 };
@@ -94,7 +96,7 @@ Turn turn(Body body) {
   return seconds;
 }
 
-/// Ours and Eigen's by turns, so that both meet the same machine.
+/// Alternates Tenon and Eigen, so that both run under the same load.
 void product(benchmark::State& state, bool transpose) {
   const TemporaryFolder cache;
   HostOptions options;

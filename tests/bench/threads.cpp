@@ -1,4 +1,5 @@
-// What a loop over parts costs before it does anything: nanoseconds of parallel_for with empty parts, and with parts worth spreading.
+// The overhead of parallel loops: nanoseconds of parallel_for with empty chunks, and with chunks
+// worth distributing.
 #include "device/threads.hpp"
 
 #include <benchmark/benchmark.h>
@@ -8,7 +9,7 @@
 
 namespace {
 
-// So long, without a clock: about a nanosecond for each turn.
+// Busy-waits without a clock: about a nanosecond per turn.
 void work(std::int64_t turns) {
   for (std::int64_t i = 0; i < turns; ++i) benchmark::DoNotOptimize(i);
 }
@@ -21,14 +22,14 @@ void part(void* context, std::int64_t begin, std::int64_t end) {
   for (auto i = begin; i < end; ++i) work(static_cast<Parts*>(context)->turns);
 }
 
-// Arguments: threads, parts, turns of each part.
+// Arguments: threads, chunks, turns per chunk.
 void loop(benchmark::State& state) {
   const tenon::Threads threads(static_cast<int>(state.range(0)));
   Parts parts{state.range(2)};
   for (auto _ : state) threads.parallel_for(state.range(1), 1, part, &parts);
 }
 
-// A loop inside of a part of another: what a kernel's loop is within a task of a parallel run.
+// A loop inside a chunk of another loop: like a kernel's loop within a task of a parallel run.
 void nested(benchmark::State& state) {
   const tenon::Threads threads(static_cast<int>(state.range(0)));
   struct Outer {
@@ -49,7 +50,8 @@ void nested(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(state.iterations() * outer.loops), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-// After a pause of so many microseconds in which the caller works alone: the workers may have gone to sleep. The pause does not count.
+// A loop after the caller has worked alone for the given microseconds, so that workers may be
+// asleep. This pause is not timed.
 void after_pause(benchmark::State& state) {
   using Clock = std::chrono::steady_clock;
   const tenon::Threads threads(static_cast<int>(state.range(0)));

@@ -1,5 +1,6 @@
-// malloc() and its kin, whose cost depends on the size alone. glibc's depends on where memory lies and what is free around it, and so on
-// the lengths of paths; counts would differ by 5 % from one build folder to the next. Memory is kept for the next block of its class.
+// malloc() and related functions whose cost depends only on the size. glibc's cost depends on
+// addresses and free memory nearby, and thus on the lengths of paths; counts would differ by 5 %
+// between build folders. Freed memory is reused for the next block of its size class.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -13,11 +14,11 @@ namespace {
 
 constexpr std::size_t line = 64, classes = 48;
 
-/// Before each block, a cache line wide.
+/// Precedes each block, one cache line wide.
 struct alignas(line) Header {
   std::size_t size;  // of the block
-  std::size_t kind;  // its class; `classes` where it has memory of its own
-  Header* next;      // where it is free
+  std::size_t kind;  // its size class; `classes`: a mapping of its own
+  Header* next;      // the next free block of its class
 };
 static_assert(sizeof(Header) == line);
 
@@ -64,7 +65,7 @@ void* allocate(std::size_t bytes) {
   return header + 1;
 }
 
-/// With memory of its own where more than a cache line is wanted.
+/// Alignments above a cache line get a mapping of their own.
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
   if (alignment <= line) return allocate(bytes);
   auto* memory = static_cast<std::byte*>(from_system(bytes + alignment + line));
@@ -85,7 +86,7 @@ void* malloc(std::size_t bytes) noexcept {
 void free(void* block) noexcept {
   if (!block) return;
   auto* header = header_of(block);
-  if (header->kind == classes) return;  // a few, for the whole run
+  if (header->kind == classes) return;  // few blocks, which last for the whole run
   while (busy.test_and_set(std::memory_order_acquire)) {
   }
   header->next = unused[header->kind];

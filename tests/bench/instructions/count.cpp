@@ -1,5 +1,6 @@
-// What the host's work costs in instructions, which other work on the machine does not change: run by check.py under callgrind, which
-// counts what happens between begin() and end(). Alone it does the same, and prints nothing.
+// The host's work in instructions, which other work on the machine does not affect. check.py runs
+// it under callgrind, which counts between begin() and end(). Without callgrind it does the same
+// and prints nothing.
 #include <valgrind/callgrind.h>
 
 #include <array>
@@ -27,7 +28,8 @@ struct Nothing : Operator {
   void forward(const Call&) const {}
 };
 
-/// Counts `times` calls as `name`. One call before them is not counted: it fills caches, and finds functions of libraries.
+/// Counts `times` calls as `name`. The first call is not counted: it fills caches and resolves
+/// library functions.
 template <class Work>
 void count(const std::string& name, int times, Work&& work) {
   const auto told = name + '*' + std::to_string(times);
@@ -56,7 +58,7 @@ Graph chain(Host& host, int nodes) {
   return graph;
 }
 
-/// Nodes that branch and meet, with a gradient's share of values that live long.
+/// Nodes that branch and join, with as many long-lived values as a gradient has.
 Graph lattice(Host& host, int nodes) {
   Graph graph(host);
   auto left = graph.input("x", f32, {-1, 4}), right = graph.variable("w", Tensor::zeros(f32, {1, 4}));
