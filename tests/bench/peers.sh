@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# peers.sh [--venv FOLDER] [--package FOLDER] [OPTIONS of peers/compare.py]: whole networks in Tenon beside ONNX Runtime, OpenVINO and PyTorch.
-# --venv: a virtual environment, made where it is missing (default: build-peers/venv; gigabytes are downloaded). --package: a folder with the built package tenon,
-# such as build-ci/python; by default it is built and installed into the environment. Not part of CI.
+# peers.sh [--venv FOLDER] [--package FOLDER] [OPTIONS of peers/compare.py]: compares whole networks
+# in Tenon with ONNX Runtime, OpenVINO and PyTorch. --venv: a virtual environment, created if it is
+# missing (default: build-peers/venv; downloads gigabytes). --package: a folder with the built
+# package tenon, such as build-ci/python; by default it is built and installed into the environment.
+# Not part of CI.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

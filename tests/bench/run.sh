@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# run.sh [--build FOLDER] [OPTIONS of micro/run.py]: builds the microbenchmarks and runs them, each with its floor in the same run; one table.
-# --build: a configured build folder, such as build-ci; by default build, by the preset `default`.
+# run.sh [--build FOLDER] [OPTIONS of micro/run.py]: builds and runs the microbenchmarks, each with
+# its floor in the same run, and prints one table. --build: a configured build folder, such as
+# build-ci; default: build, configured with the preset `default`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 folder=build

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# 64 threads on one host for ten minutes (bench_soak), then 16 threads for two under ThreadSanitizer. Not part of ctest: soak.sh [SECONDS]
+# soak.sh [SECONDS]: runs bench_soak with 64 threads on one host for ten minutes, then with 16
+# threads for two minutes under ThreadSanitizer. Not part of ctest.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-600}

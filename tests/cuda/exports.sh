@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# exports.sh LIBRARY: the CUDA runtime in it is its own: nothing of it is seen from outside, and no other is needed.
+# exports.sh LIBRARY: the library links the CUDA runtime statically: it exports none of its symbols
+# and needs no other CUDA library.
 set -euo pipefail
 seen=$(nm -D "$1" | grep -E ' _*(cuda|cu)[A-Z]' || true)
-[[ -z $seen ]] || { echo "$1 shows or needs the runtime's symbols:"; echo "$seen" | head; exit 1; }
+[[ -z $seen ]] || { echo "$1 exports or imports symbols of the CUDA runtime:"; echo "$seen" | head; exit 1; }
 needed=$(readelf -d "$1" | grep -E 'NEEDED.*libcu' || true)
-[[ -z $needed ]] || { echo "$1 needs CUDA's libraries, which are not everywhere: $needed"; exit 1; }
+[[ -z $needed ]] || { echo "$1 must not depend on CUDA libraries but needs: $needed"; exit 1; }

@@ -1,10 +1,10 @@
 """Counts the instructions of the host's work under callgrind, and compares them with baseline.json.
 
-check.py PROGRAM              exit status 1: something takes over 5 % more than the baseline says, or the baseline was raised without a new reason
-check.py PROGRAM --update "why"    writes the baseline anew: entries that are off by over half a percent, with this reason
-check.py --not-reference "why"     exit status 77: skipped. The counts hold for one compiler and one kind of build.
+check.py PROGRAM              exit status 1: a count exceeds the baseline by over 5 %, or the baseline was raised without a new reason
+check.py PROGRAM --update "why"    updates entries of the baseline that are off by over 0.5 %, with this reason
+check.py --not-reference "why"     exit status 77: skipped. The counts are only valid for one compiler and build type.
 
-callgrind runs programs as on a machine with AVX2 and without AVX-512, so the counts are the same wherever there is AVX2.
+callgrind emulates a processor with AVX2 and without AVX-512, so the counts are the same on every machine with AVX2.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 from typing import NoReturn
 
-MOST = 1.05  # of the baseline
+MOST = 1.05  # times the baseline
 NOISE = 0.005
 BASELINE = Path(__file__).resolve().parent / "baseline.json"
 Baseline = dict[str, dict[str, int | str]]
@@ -33,7 +33,7 @@ def skip(reason: str) -> NoReturn:
 
 
 def counted(program: str, folder: Path) -> dict[str, int]:
-    """Instructions of a call, by name. callgrind writes a file for each; its name and the calls stand behind `Request:`."""
+    """Returns the instructions per call, by name; callgrind writes a file for each, with name and number of calls."""
     environment = {
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
@@ -43,7 +43,7 @@ def counted(program: str, folder: Path) -> dict[str, int]:
     command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out", program]
     done = subprocess.run(command, env=environment, cwd=folder, check=False, capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        sys.exit(f"{' '.join(command)} exited with {done.returncode}:\n{done.stdout}{done.stderr}")
     counts = {}
     for file in folder.glob("out.*"):
         text = file.read_text(errors="replace")
@@ -52,7 +52,7 @@ def counted(program: str, folder: Path) -> dict[str, int]:
         if trigger and total:
             counts[trigger[1]] = round(int(total[1]) / int(trigger[2]))
     if not counts:
-        sys.exit(f"callgrind has counted nothing:\n{done.stderr}")
+        sys.exit(f"callgrind wrote no counts:\n{done.stderr}")
     return dict(sorted(counts.items()))
 
 
@@ -61,38 +61,38 @@ def compare(counts: dict[str, int], baseline: Baseline) -> list[str]:
     print(f"{'instructions':46} {'now':>12} {'baseline':>12} {'change':>8}")
     for name, now in counts.items():
         if name not in baseline:
-            faults.append(f"{name}: {now} instructions, and the baseline has no such entry")
+            faults.append(f"{name}: {now} instructions, but the baseline has no such entry")
             continue
         was = int(baseline[name]["instructions"])
         print(
-            f"{name:46} {now:12} {was:12} {(now / was - 1) * 100:+7.1f}%{'  could be lowered' if now * MOST < was else ''}"
+            f"{name:46} {now:12} {was:12} {(now / was - 1) * 100:+7.1f}%{'  baseline could be lowered' if now * MOST < was else ''}"
         )
         if now > was * MOST:
-            faults.append(f"{name}: {now} instructions, {(now / was - 1) * 100:.1f} % over the baseline's {was}")
-    return faults + [f"{name}: stands in the baseline and is not counted" for name in baseline if name not in counts]
+            faults.append(f"{name}: {now} instructions, {(now / was - 1) * 100:.1f} % above the baseline's {was}")
+    return faults + [f"{name}: is in the baseline but was not counted" for name in baseline if name not in counts]
 
 
 def unfounded(baseline: Baseline, before: Baseline) -> list[str]:
-    """Entries that were raised, or have no reason, without a word of why."""
+    """Returns messages for entries that were raised without a new reason, or have no reason."""
     faults = []
     for name, entry in baseline.items():
         reason, old = str(entry.get("reason", "")).strip(), before.get(name)
         if not reason:
-            faults.append(f"{name}: the baseline gives no reason")
+            faults.append(f"{name}: the baseline has no reason")
         elif (
             old
             and int(entry["instructions"]) > int(old["instructions"]) * MOST
             and reason == str(old.get("reason", "")).strip()
         ):
             faults.append(
-                f"{name}: the baseline was raised from {old['instructions']} to {entry['instructions']}, but its reason is the old one"
+                f"{name}: the baseline was raised from {old['instructions']} to {entry['instructions']}, but its reason is unchanged"
             )
     return faults
 
 
 def before(now: str) -> Baseline:
-    """The baseline before its latest change, which made it `now`: that of the last commit if the file has changed since then, else that of the commit before the
-    last that changed it. Empty without git, or where its history is not there."""
+    """Returns the baseline before the latest change, which made it `now`: that of the last commit if the file has uncommitted
+    changes, otherwise that before the last commit that changed it. Empty without git or without history."""
 
     def git(*arguments: str) -> str:
         try:
@@ -131,11 +131,11 @@ def main() -> int:
     if given.not_reference:
         skip(given.not_reference)
     if given.update is not None and not given.update.strip():
-        parser.error("--update needs a reason, in words")
+        parser.error("--update needs a reason")
     if not shutil.which("valgrind"):
         skip("valgrind is missing (apt install valgrind)")
     if platform.machine() != "x86_64" or "avx2" not in Path("/proc/cpuinfo").read_text():
-        skip("this machine has no AVX2, for which the baseline holds")
+        skip("the baseline needs a machine with AVX2")
     with tempfile.TemporaryDirectory() as folder:
         counts = counted(given.program, Path(folder))
     text = BASELINE.read_text() if BASELINE.exists() else "{}"

@@ -1,4 +1,4 @@
-"""Tests of check.py: what it refuses, on counts and baselines that are made up, in a repository of its own."""
+"""Tests of check.py with made-up counts and baselines, in a repository of its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def faults_of(counts: dict[str, int], baseline: check.Baseline) -> list[str]:
 def counts_are_compared() -> None:
     assert faults_of({"a": 1050}, {"a": entry(1000)}) == []
     assert faults_of({"a": 10}, {"a": entry(1000)}) == []
-    assert faults_of({"a": 1051}, {"a": entry(1000)}) == ["a: 1051 instructions, 5.1 % over the baseline's 1000"]
+    assert faults_of({"a": 1051}, {"a": entry(1000)}) == ["a: 1051 instructions, 5.1 % above the baseline's 1000"]
     assert len(faults_of({"a": 1000, "new": 1}, {"a": entry(1000)})) == 1
     assert len(faults_of({}, {"a": entry(1000)})) == 1
 

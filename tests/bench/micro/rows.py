@@ -1,4 +1,4 @@
-"""The lines of the table: what each measures, its floor in the same run, and the goal of their ratio or of the figure itself."""
+"""The rows of the table: a figure, its floor in the same run, and the goal for their ratio or for the figure itself."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-Figures = dict[str, Any]  # one benchmark's, as Google Benchmark writes them
+Figures = dict[str, Any]  # of one benchmark, as Google Benchmark writes them
 Value = Callable[[Figures], float]
 
 LARGE, SMALL = 1 << 24, 1 << 12  # elements, as in elementwise.cpp
 
 
 def time(unit: str) -> Value:
-    """Of work on one thread, that thread's own, which other programs do not lengthen."""
+    """CPU time for work on one thread, which other programs do not lengthen; otherwise real time."""
     factors = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
     def value(found: Figures) -> float:
@@ -45,8 +45,8 @@ def counter(name: str) -> Value:
 
 @dataclass
 class Row:
-    """least: the figure, or its ratio to the floor, must be at least `goal`; else at most. A goal is of the ratio where there is a floor to
-    compare with, unless of_figure is set."""
+    """`goal` is a lower bound if `least` is set, otherwise an upper bound. It applies to the ratio if there is a floor,
+    unless `of_figure` is set."""
 
     program: str
     name: str
@@ -87,7 +87,7 @@ def elementwise() -> list[Row]:
 def dispatch() -> list[Row]:
     bare = "bare loop, one element"
     return [
-        Row("dispatch", "a node of 1,000 that do nothing", "session, no-op", "ns", ns_an_item, "bare loop, no-op"),
+        Row("dispatch", "a node of 1,000 no-ops", "session, no-op", "ns", ns_an_item, "bare loop, no-op"),
         Row("dispatch", "a node of 1,000, one element", "session, one element", "ns", ns_an_item, bare),
         Row(
             "dispatch",
@@ -155,10 +155,10 @@ def others() -> list[Row]:
         for threads in (1, 2)
     ]
     rows.append(
-        Row("memory", "memory over the largest live set, worst", "200 random graphs", "x", counter("worst"), goal=1.10)
+        Row("memory", "memory / largest live set, worst", "200 random graphs", "x", counter("worst"), goal=1.10)
     )
     rows.append(
-        Row("memory", "memory over the largest live set, mean", "200 random graphs", "x", counter("mean"), goal=1.02)
+        Row("memory", "memory / largest live set, mean", "200 random graphs", "x", counter("mean"), goal=1.02)
     )
     rows.append(
         Row("lazy_update", "100 rows of 10^7, adam", "lazy_update/adam/rows:10000000", "x", counter("ratio"), goal=1.5)

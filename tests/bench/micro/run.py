@@ -1,7 +1,8 @@
 """Runs the benchmarks that rows.py names, and bench_primitives on the networks of peers/, and prints one table.
 
-run.py TESTS [--json FILE] [--only PROGRAM,...] [--repetitions N]: TESTS is the folder of the programs. Each figure is the best of its repetitions,
-between which the other benchmarks of the program run: what else the machine does only makes it worse. Exit status 1: a program failed.
+run.py TESTS [--json FILE] [--only PROGRAM,...] [--repetitions N]: TESTS is the folder of the programs. Each
+figure is the best of its repetitions, which alternate with the program's other benchmarks: other load on the machine
+only makes it worse. Exit status 1: a program failed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ NETWORKS = ("mlp", "lenet", "resnet18", "encoder")
 
 
 def benchmarks(program: Path, names: list[str], repetitions: int) -> dict[str, list[dict[str, Any]]]:
-    """All repetitions of each benchmark, by name."""
+    """Returns all repetitions of each benchmark, by name."""
     pattern = "^(" + "|".join(re.sub(r"([.^$|()\[\]{}*+?\\])", r"\\\1", name) for name in names) + ")$"
     command = [
         str(program),
@@ -64,7 +65,7 @@ def line_of(row: Row, found: dict[str, list[dict[str, Any]]]) -> Line:
 
 
 def primitives(program: Path, folder: Path) -> list[Line]:
-    """A line for each network: its products and convolutions together, beside bare primitives; and what bfloat16 gains these."""
+    """Returns rows for each network: the time of its products and convolutions, and their speedup by bfloat16."""
     write = [sys.executable, str(Path(__file__).parent.parent / "peers" / "graph_json.py"), str(folder)]
     subprocess.run(write, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     graphs = [str(folder / name / "graph.json") for name in NETWORKS]
@@ -85,11 +86,11 @@ def primitives(program: Path, folder: Path) -> list[Line]:
             {"name": f"{name}: products and convolutions", "figure": ours, "unit": "ms", "floor": bare, "ratio": ratio}
         )
         lines[-1] |= {"goal": ">= 0.9", "met": ratio >= 0.9, "nodes": nodes}
-        if half:  # what bfloat16 gains, over what it gains bare primitives
+        if half:  # speedup by bfloat16, relative to that of the bare primitives
             ratio = (ours / half) / (bare / bare_half)
             lines.append(
                 {
-                    "name": f"{name}: what bfloat16 gains",
+                    "name": f"{name}: speedup by bfloat16",
                     "figure": ours / half,
                     "unit": "times",
                     "floor": bare / bare_half,
@@ -144,7 +145,7 @@ def main() -> int:
             rows = [row for row in ROWS if row.program == program]
             try:
                 if not file.exists():
-                    raise RuntimeError(f"{file.name} is not built: CMake said why")
+                    raise RuntimeError(f"{file.name} is not built; see CMake's messages")
                 if program == "primitives":
                     made = primitives(file, Path(folder))
                 else:

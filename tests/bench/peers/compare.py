@@ -1,7 +1,8 @@
-"""Tenon beside ONNX Runtime, OpenVINO and PyTorch: compare.py [--turns N] [--threads 1,2] [--only mlp,chain] [--precision bfloat16] [--json FILE]
+"""Compares Tenon with ONNX Runtime, OpenVINO and PyTorch: compare.py [--turns N] [--threads 1,2]
+[--only mlp,chain] [--precision bfloat16] [--json FILE]
 
-A group is one network, in inference or in training, on a number of threads: its programs run in turns, each in a process of its own.
-Exit status 1: a result differs from the others'. Goals that are missed are marked, and are no failure: they depend on the machine.
+A group is one network, in inference or training, on a number of threads: its programs run in turns, each in a process
+of its own. Exit status 1: results differ. Missed goals are marked but are not failures: they depend on the machine.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from networks import NETWORKS, TRAINING
 from turns import Case, Load, measure
 
 PROGRAMS = {"inference": ["tenon", "onnxruntime", "openvino", "torch"], "training": ["tenon", "torch", "torch.compile"]}
-TOLERANCE = {"float32": 1e-4, "bfloat16": 5e-2}  # of the largest element
+TOLERANCE = {"float32": 1e-4, "bfloat16": 5e-2}  # relative to the largest element
 
 
 def goal_of(network: str, mode: str, threads: int) -> float:
-    """Of Tenon's time over the best of its peers'."""
+    """The ratio of Tenon's time to its best peer's."""
     if mode == "training":
         return 0.8
     return 0.35 if network == "chain" and threads == 1 else 0.95
 
 
 def differences(results: dict[str, Path]) -> dict[str, float]:
-    """Of each program's first result (in training: of the losses of two steps) from torch's, over the largest element."""
+    """The difference of each program's first result (in training: of two steps' losses) from torch's, over the largest element."""
     arrays = {program: np.load(path).astype(np.float64) for program, path in results.items()}
     reference = arrays["torch"]
     largest = np.abs(reference).max()
@@ -94,15 +95,15 @@ def processor() -> str:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     cores = len(os.sched_getaffinity(0))
-    parser.add_argument("--turns", type=int, default=15, help="of each program (default: 15)")
+    parser.add_argument("--turns", type=int, default=15, help="turns of each program (default: 15)")
     parser.add_argument("--threads", default=",".join(str(each) for each in sorted({1, min(2, cores), cores})))
     parser.add_argument("--only", default="", help="networks, separated by commas (default: all)")
     parser.add_argument("--mode", choices=list(PROGRAMS), help="default: both")
-    parser.add_argument("--without", default="", help="programs that are left out, such as torch.compile; torch stays")
+    parser.add_argument("--without", default="", help="programs to leave out, such as torch.compile; torch always runs")
     parser.add_argument(
-        "--precision", choices=list(TOLERANCE), default="float32", help="ONNX Runtime has no bfloat16 here"
+        "--precision", choices=list(TOLERANCE), default="float32", help="ONNX Runtime does not support bfloat16 here"
     )
-    parser.add_argument("--json", metavar="FILE", help="writes all figures into this file, too")
+    parser.add_argument("--json", metavar="FILE", help="also write all figures to this file")
     return parser.parse_args()
 
 
@@ -115,7 +116,7 @@ def main() -> int:
             for network in networks:
                 if given.mode not in (None, mode) or given.only and network not in given.only.split(","):
                     continue
-                if network == "chain" and given.precision == "bfloat16":  # nothing in it multiplies matrices
+                if network == "chain" and given.precision == "bfloat16":  # it has no matrix products
                     continue
                 for threads in (int(each) for each in given.threads.split(",")):
                     groups.append(group(network, mode, threads, given, Path(folder), load))
@@ -123,7 +124,7 @@ def main() -> int:
     versions = sorted({one["version"] for made in groups for one in made["programs"].values()})
     print(f"\n{', '.join(versions)}\nload: {load}")
     print(
-        "The best peer is the fastest of onnxruntime, openvino and torch; of training it is torch. torch.compile is reported."
+        "The best peer is the fastest of onnxruntime, openvino and torch; for training it is torch. torch.compile is only reported."
     )
     if given.json:
         told = {

@@ -1,4 +1,4 @@
-"""A network as graph.json and .npy files, for Tenon. graph_json.py FOLDER writes all of them, each into a folder of its own."""
+"""Networks as graph.json and .npy files, for Tenon. graph_json.py FOLDER writes each network to a subfolder."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def nodes_of(layer: Layer) -> list[Node]:
     if layer.kind == "convolution":
         sizes = {each: [o[each]] * 2 for each in ("kernel", "stride", "pad")}
         return [node(name, "convolution", *inputs, num_filter=o["filters"], no_bias=len(layer.weights) < 2, **sizes)]
-    if layer.kind == "batch_norm":  # the moving mean and variance are states that bear its name
+    if layer.kind == "batch_norm":  # the moving mean and variance are states named after it
         return [node(name, "batch_norm", *inputs[:3])]
     if layer.kind == "layer_norm":
         return [node(name, "layer_norm", *inputs)]
@@ -62,7 +62,7 @@ def nodes_of(layer: Layer) -> list[Node]:
         return [node(name, "reshape", *inputs, shape=o["shape"])]
     if layer.kind == "attention":
         return attention(layer)
-    raise ValueError(f"Tenon's form of a layer '{layer.kind}' is missing")
+    raise ValueError(f"no Tenon version of layer '{layer.kind}'")
 
 
 def constants_of(layer: Layer) -> dict[str, Node]:
@@ -73,7 +73,7 @@ def constants_of(layer: Layer) -> dict[str, Node]:
 
 
 def write(net: Network, folder: Path, training: bool = False) -> Path:
-    """graph.json and the weights beside it. training: with a loss of the output and of the input `target`."""
+    """Returns graph.json and the weights. training: with a loss between the output and the input `target`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in {**net.weights, **net.inputs}.items():
         np.save(folder / f"{name}.npy", value)

@@ -1,4 +1,4 @@
-"""The networks as ONNX models, run by ONNX Runtime, which has float32 alone here, and by OpenVINO."""
+"""The networks as ONNX models, in ONNX Runtime (only float32 here) and OpenVINO."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Model:
 
     def layer(self, layer: Layer) -> None:
         o, name, x = layer.options, layer.name, layer.inputs
-        if layer.kind == "dense":  # of products with three axes, a matrix is the second operand
+        if layer.kind == "dense":  # in products with three axes, the second operand is a matrix
             self.weights[f"{name}_weight"] = np.ascontiguousarray(self.weights[f"{name}_weight"].T)
             self.node("Add", name, self.node("MatMul", f"{name}_product", *x, layer.weights[0]), layer.weights[1])
         elif layer.kind == "convolution":

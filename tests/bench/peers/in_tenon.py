@@ -1,4 +1,4 @@
-"""The networks in Tenon: inference by a session, training by a Trainer's steps."""
+"""The networks in Tenon: inference by Session, training by Trainer."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The networks that are compared, each once: a list of layers and the weights. Every program builds its own form from these.
+"""The networks, each defined once as a list of layers with weights. Every program builds its own version from these.
 
-A layer's name is the name of the value that it makes. Weights and inputs are arrays of numpy, random, the same in every process.
+A layer's name is the name of its output. Weights and inputs are random numpy arrays, the same in every process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Layer:
 
 @dataclass
 class Network:
-    """inputs: the arrays that a run gets. loss: of the last layer and the input of this name, in training alone."""
+    """inputs: the arrays of a run. loss: in training only, between the last layer and the input of this name."""
 
     name: str
     inputs: dict[str, Array] = field(default_factory=dict)

@@ -1,6 +1,7 @@
-"""One program, one network, in a process of its own: program.py PROGRAM NETWORK inference|training THREADS float32|bfloat16 RESULT.npy
+"""Runs one program on one network in a process of its own: program.py PROGRAM NETWORK inference|training THREADS float32|bfloat16 RESULT.npy
 
-The first result goes into RESULT.npy. Then each line of stdin is a number of runs; the answer is a line of JSON, their seconds.
+Writes the first result to RESULT.npy. Then each line of stdin is a number of runs, answered by a line of JSON with their
+seconds.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 import networks
 
 STEPS = 2
-LONG = 1.0  # seconds after which a turn ends early: where threads wait for cores that others have, runs take many times longer
+LONG = 1.0  # seconds after which a turn ends early: runs take many times longer if threads wait for busy cores
 
 
 def prepared(
@@ -44,7 +45,7 @@ def prepared(
 
 
 def timed(run: Callable[[], Any], times: int) -> list[float]:
-    """One run before them is not timed: it wakes threads, and brings what it needs into caches."""
+    """The first run is not timed: it wakes threads and fills caches."""
     run()
     found: list[float] = []
     while len(found) < times and (len(found) < 3 or sum(found) < LONG):

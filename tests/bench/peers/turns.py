@@ -1,4 +1,4 @@
-"""Processes that are measured in turns: A B C A B C ..., so that whatever else the machine does meets all of them."""
+"""Measures processes in turns, A B C A B C ..., so that other load on the machine affects all of them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-TURN = 0.15  # seconds of runs in a turn, about
-PAUSE = 0.03  # for threads of the one before to stop waiting for work
+TURN = 0.15  # approximate seconds of runs in a turn
+PAUSE = 0.03  # lets threads of the previous process stop busy-waiting
 
 
 @dataclass
 class Case:
-    """seconds: the median of each turn's runs. least: of all runs."""
+    """seconds: the median of each turn's runs. least: the minimum of all runs."""
 
     program: str
     network: str
@@ -85,7 +85,7 @@ class Process:
 
     def _answer(self) -> Any:
         assert self._process.stdout
-        for line in self._process.stdout:  # libraries print warnings, too
+        for line in self._process.stdout:  # libraries also print warnings
             try:
                 return json.loads(line)
             except json.JSONDecodeError:
@@ -96,7 +96,7 @@ class Process:
 
 
 class Load:
-    """How long 20 ms of this process's own work take: 1 on an idle machine, 2 where as many others want the core."""
+    """Measures the slowdown of this process's own work: 1 on an idle machine, 2 if another process competes for the core."""
 
     def __init__(self) -> None:
         self.found: list[float] = []
@@ -108,12 +108,12 @@ class Load:
         self.found.append((time.perf_counter() - begin) / (time.process_time() - work))
 
     def __str__(self) -> str:
-        told = f"own work took {statistics.median(self.found):.2f} times its CPU time (most: {max(self.found):.2f}); 1.00 is an idle machine"
+        told = f"this process took {statistics.median(self.found):.2f} times its CPU time (most: {max(self.found):.2f}); 1.00 is an idle machine"
         return f"{told}; load average {os.getloadavg()[0]:.1f}"
 
 
 def measure(cases: list[Case], turns: int, folder: Path, load: Load) -> dict[str, Path]:
-    """Fills the cases in, and returns the file of each program's first result."""
+    """Fills in the cases and returns the file of each program's first result."""
     processes: list[Process] = []
     try:
         for case in cases:

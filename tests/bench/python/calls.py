@@ -1,7 +1,7 @@
-"""Nanoseconds of small calls, beside numpy, torch and onnxruntime where they are installed, all in one run.
+"""Nanoseconds of small calls, compared in one run with those of numpy, torch and onnxruntime, if installed.
 
-calls.py [ROUNDS]: each round calls everything 100 times; the table has the least, the median and the largest of the rounds. The least
-resists other work on the machine. Goals are those of the project (README.md beside this).
+calls.py [ROUNDS]: each round makes every call 100 times; the table has the minimum, median and maximum over the rounds. Other
+load on the machine hardly affects the minimum. README.md in this folder lists the goals.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def python_operator(x: Any) -> dict[str, tuple[Callable[[], Any], int | None]]:
 
     return {
         "tenon operator in Python, in a session": (lambda: session.run(inputs), 1300),
-        "its body alone": (body, None),
+        "only its body": (body, None),
     }
 
 

@@ -1,4 +1,4 @@
-"""Two Python threads on large element-wise calls, over one: the GIL is released while kernels run. threads.py [ROUNDS]"""
+"""Speedup by two Python threads with large elementwise calls: the GIL is released while kernels run. threads.py [ROUNDS]"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def work(host: tenon.Host, x: np.ndarray, out: np.ndarray) -> None:
 
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
-    host = tenon.Host(threads=1)  # a kernel of one thread: what is measured is Python's threads
+    host = tenon.Host(threads=1)  # single-threaded kernels: only Python's threads are measured
     data = [(np.full(SIZE, 0.5, np.float32), np.empty(SIZE, np.float32)) for _ in range(2)]
     work(host, *data[0])
     ratios = []
@@ -37,7 +37,7 @@ def main() -> None:
         for thread in threads:
             thread.join()
         ratios.append(one / (time.perf_counter() - begin))
-    print(f"two threads over one: median {statistics.median(ratios):.2f}, {min(ratios):.2f} to {max(ratios):.2f}")
+    print(f"speedup by two threads: median {statistics.median(ratios):.2f}, {min(ratios):.2f} to {max(ratios):.2f}")
 
 
 if __name__ == "__main__":
