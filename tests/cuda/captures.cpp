@@ -1,4 +1,5 @@
-// Kernels that GPUs are asked for as one: the same results, fewer calls, nothing allocated and one wait in each run.
+// Captures: kernels that sessions launch as one CUDA graph give the same results with fewer calls,
+// no allocations and one wait per run.
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 
@@ -53,7 +54,7 @@ std::size_t captured(const PlanInfo& plan) {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("captures: which steps") {
+TEST_CASE("captures: which steps are captured") {
   GpuHost gpu;
   struct Case {
     const char* middle;
@@ -61,7 +62,7 @@ TEST_CASE("captures: which steps") {
     std::size_t captured;
   };
   const Case cases[] = {
-      {nullptr, true, 10},     {nullptr, false, 0}, {"noise", true, 10},  // its numbers are other ones in each run
+      {nullptr, true, 10},     {nullptr, false, 0}, {"noise", true, 10},  // random numbers differ between runs
       {"backwards", true, 10},                                            // on the CPU
       {"tally", true, 11},     {"liar", true, 11},
   };
@@ -72,7 +73,7 @@ TEST_CASE("captures: which steps") {
   }
 }
 
-TEST_CASE("captures: run by run the same bits as without") {
+TEST_CASE("captures: every run gives the same bits as without captures") {
   GpuHost gpu;
   for (const char* middle : {"noise", "tally", "backwards"}) {
     CAPTURE(middle);
@@ -84,7 +85,7 @@ TEST_CASE("captures: run by run the same bits as without") {
   }
 }
 
-TEST_CASE("captures: memory of inputs and outputs may change from run to run, and so may adding") {
+TEST_CASE("captures: buffers of inputs and outputs, and write modes, may change between runs") {
   GpuHost gpu;
   auto options = on_gpu();
   options.keep_on_device = true;
@@ -104,7 +105,7 @@ TEST_CASE("captures: memory of inputs and outputs may change from run to run, an
   }
 }
 
-TEST_CASE("captures: one that another thread broke is made again by a later run, without a word") {
+TEST_CASE("captures: a later run silently repeats a capture that another thread broke") {
   GpuHost gpu;
   Session session(group(gpu.host, 4, "disturbed"), on_gpu());
   for (int i = 0; i < 4; ++i) {
@@ -119,7 +120,7 @@ TEST_CASE("captures: one that another thread broke is made again by a later run,
   CHECK(gpu.warnings.empty());
 }
 
-TEST_CASE("captures: a thread's handles of libraries are made before it captures") {
+TEST_CASE("captures: a thread creates its library handles before it captures") {
   GpuHost gpu;
   Session session(group(gpu.host, 4, "with_library"), on_gpu());
   const auto run = [&] { CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16)); };
@@ -139,7 +140,7 @@ TEST_CASE("captures: a thread's handles of libraries are made before it captures
   CHECK(gpu.warnings.empty());
 }
 
-TEST_CASE("captures: waiting for a device waits for those that are being made") {
+TEST_CASE("captures: device synchronization waits for captures in progress") {
   auto& device = find_device("cuda");
   const Stream stream(device);
   std::atomic<bool> waited = false;
@@ -156,7 +157,7 @@ TEST_CASE("captures: waiting for a device waits for those that are being made") 
   CHECK(waited);
 }
 
-TEST_CASE("captures: what other threads do with the device meanwhile breaks none") {
+TEST_CASE("captures: other threads' use of the device does not break a capture") {
   GpuHost gpu;
   std::atomic<bool> done = false;
   auto other = std::async(std::launch::async, [&] {
@@ -181,7 +182,7 @@ TEST_CASE("captures: what other threads do with the device meanwhile breaks none
   CHECK(gpu.warnings.empty());
 }
 
-TEST_CASE("captures: a kernel that says capturable and takes scratch is told so, and runs step by step") {
+TEST_CASE("captures: a capturable kernel that takes scratch is reported and not captured") {
   GpuHost gpu;
   Session session(group(gpu.host, 4, "scratchy"), on_gpu());
   for (int i = 0; i < 5; ++i) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
@@ -189,11 +190,11 @@ TEST_CASE("captures: a kernel that says capturable and takes scratch is told so,
   CHECK(gpu.warnings[0].find("a kernel that allocates scratch cannot be captured") != std::string::npos);
 }
 
-TEST_CASE("the device that is current in an application's thread stays so") {
+TEST_CASE("the current device of an application's thread is preserved") {
   GpuHost gpu;
   int count = 0;
   REQUIRE(cudaGetDeviceCount(&count) == cudaSuccess);
-  const int own = count - 1;  // the same one, where there is one alone
+  const int own = count - 1;  // the same device if there is only one
   REQUIRE(cudaSetDevice(own) == cudaSuccess);
   const auto still_current = [&] {
     int now = -1;
@@ -224,7 +225,7 @@ TEST_CASE("the device that is current in an application's thread stays so") {
   REQUIRE(cudaSetDevice(0) == cudaSuccess);
 }
 
-TEST_CASE("captures: a kernel that promised too much is told of, and all goes on without") {
+TEST_CASE("captures: a kernel that wrongly declares capturable is reported, and runs fall back") {
   GpuHost gpu;
   Session session(group(gpu.host, 4, "liar"), on_gpu());
   for (int i = 0; i < 4; ++i) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
@@ -232,7 +233,7 @@ TEST_CASE("captures: a kernel that promised too much is told of, and all goes on
   CHECK(gpu.warnings[0].starts_with("kernels cannot be captured and run one by one: "));
 }
 
-TEST_CASE("captures: a fault of a captured kernel is its node's error, in every run") {
+TEST_CASE("captures: a fault of a captured kernel is reported as its node's error in every run") {
   GpuHost gpu;
   Graph graph(gpu.host);
   const auto e = graph.add("take", {graph.input("data", f32, {3}), graph.input("index", i64, {2})}, {}, "e");
@@ -251,7 +252,7 @@ TEST_CASE("captures: a fault of a captured kernel is its node's error, in every 
 }
 
 #if defined(TENON_SIMULATED_CUDA)
-TEST_CASE("captures: a run that comes again allocates nothing, waits once, and asks for all kernels at once") {
+TEST_CASE("captures: a repeated run allocates nothing, waits once and launches all kernels together") {
   GpuHost gpu;
   struct Case {
     const char* middle;

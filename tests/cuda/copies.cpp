@@ -13,7 +13,7 @@
 
 using namespace tenon;
 
-// Around the buffers that copies from and to other memory go through.
+// Sizes around those of the staging buffers of copies.
 static constexpr std::uint64_t sizes[] = {1, 1000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 8 << 20, (13 << 20) + 5};
 
 static Place on_cpu(std::vector<std::byte>& bytes) {
@@ -29,9 +29,9 @@ static void check_round_trips(Device& gpu) {
     std::vector<std::byte> found(bytes + 1, std::byte{0});
     const Block first(stream, bytes, "this test"), second(stream, bytes, "this test");
     copy(first.place(), on_cpu(given), bytes, stream);
-    std::fill(given.begin(), given.end(), std::byte{0});  // it has been read
+    std::fill(given.begin(), given.end(), std::byte{0});  // the source has been read
     copy(second.place(), first.place(), bytes, stream);
-    copy(on_cpu(found), second.place(), bytes, stream);  // and this is there at once
+    copy(on_cpu(found), second.place(), bytes, stream);  // the copy is complete on return
     CHECK(std::memcmp(found.data(), expected.data(), bytes) == 0);
     CHECK(found[bytes] == std::byte{0});
   }
@@ -39,14 +39,14 @@ static void check_round_trips(Device& gpu) {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("bytes come back from every GPU as they went") {
+TEST_CASE("bytes round-trip through every GPU") {
   for (Device* device : devices()) {
     CAPTURE(device->name());
     if (!device->is_cpu()) check_round_trips(*device);
   }
 }
 
-TEST_CASE("pinned memory goes and comes without staging") {
+TEST_CASE("pinned memory is copied without staging") {
   Device& gpu = find_device("cuda");
   const Stream stream(gpu);
   for (const auto bytes : sizes) {
@@ -63,7 +63,7 @@ TEST_CASE("pinned memory goes and comes without staging") {
   }
 }
 
-TEST_CASE("parts are copied to where they belong") {
+TEST_CASE("parts of buffers are copied to their offsets") {
   const Stream stream(find_device("cuda"));
   auto bytes = some_bytes(1000, 1);
   auto part = some_bytes(10, 77);
@@ -76,7 +76,7 @@ TEST_CASE("parts are copied to where they belong") {
   CHECK(found == bytes);
 }
 
-TEST_CASE("threads copy at once") {
+TEST_CASE("threads copy concurrently") {
   Device& gpu = find_device("cuda");
   bool right[4] = {};
   std::vector<std::thread> threads;
@@ -100,7 +100,7 @@ namespace {
 struct Pause {
   std::atomic<bool> ended = false, in_time = false;
 
-  // Work of a stream: until the pause is ended, but two seconds at most.
+  // A stream's work: waits until the pause ends, at most two seconds.
   static void wait(void* self) {
     auto& pause = *static_cast<Pause*>(self);
     for (int i = 0; i < 2'000 && !pause.ended; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -110,7 +110,7 @@ struct Pause {
 
 }  // namespace
 
-TEST_CASE("a copy that waits for its stream's work lets another thread's copy pass") {
+TEST_CASE("a copy that waits for its stream does not block another thread's copy") {
   Device& gpu = find_device("cuda");
   const Stream busy(gpu), free(gpu);
   auto given = some_bytes(1000, 3);
@@ -126,15 +126,15 @@ TEST_CASE("a copy that waits for its stream's work lets another thread's copy pa
     copy(on_cpu(found), here.place(), 1000, free);
     pause.ended = true;
     waiting.join();
-    if (!first) CHECK(pause.in_time);  // at first there is pinned memory to make, for which CUDA waits
+    if (!first) CHECK(pause.in_time);  // the first copy allocates pinned memory, for which CUDA waits
     CHECK(found == given);
     CHECK(late == given);
   }
 }
 
-TEST_CASE("GPUs copy to each other, on the stream of either") {
+TEST_CASE("GPUs copy to each other on either one's stream") {
   if (devices().size() < 3) {
-    MESSAGE("skipped: it needs two GPUs");
+    MESSAGE("skipped: needs two GPUs");
     return;
   }
   Device &one = *devices()[1], &other = *devices()[2];

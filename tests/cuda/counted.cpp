@@ -1,4 +1,5 @@
-// What steps ask of CUDA, as CUPTI counts it on a real GPU; steady_state.cpp and captures.cpp have the simulated GPUs' own counts.
+// CUDA calls per step, as counted by CUPTI on a real GPU; steady_state.cpp and captures.cpp use the
+// simulated GPUs' own counts.
 #include <doctest/doctest.h>
 
 #include "bench/kernel_times.hpp"
@@ -10,7 +11,7 @@ using namespace tenon;
 TEST_SUITE_BEGIN("counted");
 
 #if defined(TENON_HAVE_CUPTI)
-TEST_CASE("a run that comes again launches one CUDA graph, asks for no memory and waits once, for all kernels together") {
+TEST_CASE("a repeated run launches one CUDA graph, allocates nothing and waits once") {
   constexpr std::uint64_t runs = 5, kernels = 20;
   try {
     KernelWatch().stop();
@@ -43,7 +44,7 @@ TEST_CASE("a run that comes again launches one CUDA graph, asks for no memory an
     CHECK(times.kernels >= runs * kernels);
     CHECK(times.graph_launches == (capture ? runs : 0));
     CHECK(times.allocations == 0);
-    CHECK(times.waits <= 2 * runs);  // of the output, which is not pinned, and of the run
+    CHECK(times.waits <= 2 * runs);  // for the output, which is not pinned, and for the run
   }
 }
 #endif

@@ -15,7 +15,7 @@ using namespace tenon;
 
 namespace {
 
-// Holds a stream up until it is opened.
+// Blocks a stream until it is opened.
 class Gate {
  public:
   explicit Gate(const Stream& stream) {
@@ -40,7 +40,7 @@ std::uint32_t number_in(const Block& block, const Stream& stream) {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("kernels of other copies of the runtime run on Tenon's streams, in order") {
+TEST_CASE("kernels of other copies of the CUDA runtime run on Tenon's streams, in order") {
   Device& gpu = find_device("cuda");
   gpu.make_current();
   const Stream stream(gpu);
@@ -52,7 +52,7 @@ TEST_CASE("kernels of other copies of the runtime run on Tenon's streams, in ord
   CHECK(number_in(block, stream) == 42);
 }
 
-TEST_CASE("an event is reached when what was before it is done, and another stream waits for it") {
+TEST_CASE("an event is reached after all earlier work, and another stream waits for it") {
   Device& gpu = find_device("cuda");
   gpu.make_current();
   const Stream one(gpu), other(gpu);
@@ -64,8 +64,9 @@ TEST_CASE("an event is reached when what was before it is done, and another stre
 
   const Event added(gpu), read(gpu);
   const PinnedBlock found(gpu, sizeof(std::uint32_t), "this test");
-  CHECK(added.reached());  // nothing was before it
-  // While the gate is shut nothing is made, and no kernel is called for the first time: CUDA may wait for the device then.
+  CHECK(added.reached());  // no work before it
+  // While the gate is shut, no resources are created and no kernel is called for the first time,
+  // because CUDA may wait for the device then.
   Gate gate(one);
   launch_add_one(reinterpret_cast<std::uint32_t*>(block.data()), 1, one.handle());
   added.record(one);
@@ -83,7 +84,7 @@ TEST_CASE("an event is reached when what was before it is done, and another stre
   one.synchronize();
 }
 
-TEST_CASE("streams that wait for nothing pass each other") {
+TEST_CASE("independent streams overtake each other") {
   Device& gpu = find_device("cuda");
   const Stream held(gpu), free(gpu);
   const Event passed(gpu);

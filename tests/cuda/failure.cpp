@@ -10,7 +10,7 @@ using namespace tenon;
 
 TEST_SUITE_BEGIN("host");
 
-TEST_CASE("errors of CUDA become failures with operation, device, name and meaning") {
+TEST_CASE("CUDA errors become failures with operation, device, error name and meaning") {
   const auto failure = failure_of([] { check(cudaErrorInvalidValue, cpu_device(), "copying"); });
   CHECK(failure.kind == 1);
   CHECK(failure.message == "copying on cpu failed: cudaErrorInvalidValue (invalid argument)");
@@ -18,7 +18,7 @@ TEST_CASE("errors of CUDA become failures with operation, device, name and meani
   CHECK(failure_of([] { check(cudaSuccess, cpu_device(), "copying"); }).kind == 0);
 }
 
-TEST_CASE("errors that end all work of the process are told as such") {
+TEST_CASE("sticky errors are reported as such") {
   const struct {
     cudaError_t error;
     bool sticky;
@@ -48,7 +48,7 @@ TEST_CASE("errors that end all work of the process are told as such") {
   }
 }
 
-TEST_CASE("kernels and the libraries behind them are worth loading where there is a driver alone") {
+TEST_CASE("kernels and their libraries are only loaded if there is a driver") {
   CHECK(has_cuda_driver() == (cuda_state().driver > 0));
 }
 

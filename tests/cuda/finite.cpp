@@ -26,7 +26,7 @@ Tensor with(DType dtype, std::int64_t size, std::int64_t place, double number) {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("NaN and infinities are found where they lie, in whichever tensor comes first") {
+TEST_CASE("the first NaN or infinity is found on the device, in the first tensor that has one") {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   const auto there = [](const Tensor& tensor) { return tensor.to("cuda"); };
   for (const DType dtype : {f16, bf16, f32, f64}) {

@@ -9,7 +9,7 @@
 #include "built.hpp"
 #include "run/graph_impl.hpp"
 
-/// A host with those operators, which keeps what it warns of.
+/// A host with those operators, which collects its warnings.
 struct GpuHost {
   std::vector<std::string> warnings;
   tenon::Host host{options()};
@@ -36,7 +36,7 @@ inline std::vector<float> floats_of(const tenon::Tensor& tensor) {
   return {here.values<float>().begin(), here.values<float>().end()};
 }
 
-/// Says in the graph where a node runs.
+/// Places a node on a device.
 inline void put(tenon::Graph& graph, const std::string& node, const std::string& device) {
   auto& model = impl_of(graph).edit().model;
   for (auto& record : model.nodes)

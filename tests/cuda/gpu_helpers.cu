@@ -28,7 +28,7 @@ int* handle(int* made, bool fails) {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("a library's handle: made once, outside of captures, which concern the thread again whether or not that fails") {
+TEST_CASE("a library's handle: created once, outside of captures, and captures apply to the thread again even if it fails") {
   int library = 0, another = 0;
   REQUIRE(mode_of_thread() == cudaStreamCaptureModeGlobal);
   CHECK_THROWS_AS(handle(&library, true), tenon::Error);
@@ -38,7 +38,7 @@ TEST_CASE("a library's handle: made once, outside of captures, which concern the
   CHECK(mode_of_thread() == cudaStreamCaptureModeGlobal);
 }
 
-TEST_CASE("a library's handle: each thread has its own, and one that ends leaves it to the next") {
+TEST_CASE("a library's handle: each thread has its own; the handle of a thread that ends is reused") {
   static int made = 0;
   static int libraries[4] = {};
   const auto own = [] { return tenon::gpu::library_handle<const int*>([](const int** handle) { *handle = &libraries[made++]; }); };
@@ -56,11 +56,11 @@ TEST_CASE("a library's handle: each thread has its own, and one that ends leaves
   CHECK(made == 3);
 }
 
-TEST_CASE("scratch comes from CUDA's own pool where a host before 0.2 has no function for it") {
+TEST_CASE("scratch comes from CUDA's own pool with hosts older than 0.2") {
   tenon_host older{};
   older.size = offsetof(tenon_host, query);
   older.query = [](const char*) -> tenon_function {
-    FAIL("what lies behind the end of its table was called");
+    FAIL("a function past the end of the table was called");
     return nullptr;
   };
   cudaStream_t stream = nullptr;

@@ -14,7 +14,7 @@ constexpr int most_frames = 32;
 thread_local bool counting = false;
 thread_local std::uint64_t counted = 0;
 
-// libcuda.so.1 and libtenon_simulated_cuda.so: nobody but they would be spared by it.
+// Whether libcuda.so.1 or libtenon_simulated_cuda.so allocates.
 bool asked_by_cuda() {
   void* frames[most_frames];
   const int count = backtrace(frames, most_frames);
@@ -28,7 +28,7 @@ bool asked_by_cuda() {
 
 void note() {
   if (!counting) return;
-  counting = false;  // what looking costs is not counted
+  counting = false;  // allocations of the check itself are not counted
   if (!asked_by_cuda()) ++counted;
   counting = true;
 }
@@ -43,7 +43,7 @@ void* take(std::size_t bytes, std::size_t alignment) {
 }  // namespace
 
 HostAllocations::HostAllocations() {
-  asked_by_cuda();  // the first one loads what it needs
+  asked_by_cuda();  // the first backtrace loads its libraries
   counted = 0;
   counting = true;
 }

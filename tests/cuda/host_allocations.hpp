@@ -1,8 +1,9 @@
-// How often this thread asks the CPU for memory.
+// Counts this thread's allocations of CPU memory.
 #pragma once
 #include <cstdint>
 
-/// Counts calls of operator new while it lives, but for those of CUDA's runtime and driver, simulated ones too. One at a time.
+/// Counts calls of operator new during its lifetime, except those of CUDA's runtime and driver, and
+/// of the simulated ones. Only one may exist at a time.
 class HostAllocations {
  public:
   HostAllocations();

@@ -27,7 +27,7 @@ template <int bytes>
 struct MixBlock {
   Mixed<bytes>* results;
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t) const {
-    const auto first = block.reduce(Mixed<bytes>(static_cast<unsigned>(block.thread()) + 7), Mix());  // its slots are used again
+    const auto first = block.reduce(Mixed<bytes>(static_cast<unsigned>(block.thread()) + 7), Mix());  // reuses the block's slots
     const auto result = block.reduce(Mixed<bytes>(static_cast<unsigned>(block.thread())), Mix());
     results[block.thread()] = Mix()(first, result);
   }

@@ -1,16 +1,17 @@
-// Kernels for these tests, as a plugin's would be: launched by another copy of the runtime, on streams of Tenon's.
+// Kernels for these tests, launched like a plugin's: by another copy of the CUDA runtime, on
+// Tenon's streams.
 #pragma once
 #include <cstdint>
 #include <tenon/fn.hpp>
 
-/// data[i] += 1 for n numbers. `stream` is a cudaStream_t.
+/// Adds 1 to each of n numbers. `stream` is a cudaStream_t.
 void launch_add_one(std::uint32_t* data, std::int64_t n, void* stream);
 
-/// to[i] = 1,000 times the outer place of point i plus its inner one, in a box [outer, inner]. `wide`: counted as a box of more than 2^31
-/// points is.
+/// to[i] = 1,000 times the outer index of point i plus its inner index, in a box [outer, inner].
+/// `wide`: uses the 64-bit indices of boxes with more than 2^31 points.
 void launch_places(std::uint32_t* to, std::int64_t outer, std::int64_t inner, bool wide, void* stream);
 
-/// A number of `bytes` bytes; no default constructor, for no block needs one.
+/// A number of `bytes` bytes, without a default constructor, because reductions need none.
 template <int bytes>
 struct Mixed {
   unsigned char part[bytes];
@@ -19,7 +20,7 @@ struct Mixed {
   }
 };
 
-/// Neither associative nor commutative: the result tells the order of what was combined.
+/// Neither associative nor commutative: the result shows the order of combination.
 struct Mix {
   template <int bytes>
   TENON_FN Mixed<bytes> operator()(Mixed<bytes> left, Mixed<bytes> right) const {
@@ -31,9 +32,9 @@ struct Mix {
   }
 };
 
-/// results[thread] = Mix of what a block's reduce() makes of Mixed(7 + thread), and then of Mixed(thread).
+/// results[thread] = Mix of a block's reduce() of Mixed(7 + thread) and then of Mixed(thread).
 template <int bytes>
 void launch_mix(Mixed<bytes>* results, void* stream);
 
-/// Writes where nobody has memory.
+/// Writes to memory that is not allocated.
 void launch_wild_write(void* stream);

@@ -10,7 +10,7 @@ using namespace tenon;
 
 TEST_SUITE_BEGIN("lost device");
 
-TEST_CASE("after a kernel's wild write every call says that the device is lost, and giving back does no harm") {
+TEST_CASE("after a kernel's invalid write every call reports a lost device, and freeing memory is safe") {
   Device& gpu = find_device("cuda");
   gpu.make_current();
   const Stream stream(gpu);
@@ -33,7 +33,7 @@ TEST_SUITE_END();
 
 TEST_SUITE_BEGIN("lost session");
 
-TEST_CASE("a kernel that loses the device in the middle of a session: runs there fail with a sentence, runs on the CPU go on") {
+TEST_CASE("a kernel loses the device in a session: runs on it fail with an error, runs on the CPU work") {
   GpuHost gpu;
   Graph good(gpu.host), bad(gpu.host);
   good.output("y", good.add("scale", {good.input("x", f32, {-1})}, {{"factor", 2.0}}, "a"));
@@ -47,7 +47,7 @@ TEST_CASE("a kernel that loses the device in the middle of a session: runs there
 
   const auto lost = failure_of([&] { losing.run(inputs); });
   CHECK(lost.kind == 1);
-  // A GPU does not say which of them; or the fault comes so early that c's launch finds it.
+  // Real GPUs do not report which kernel failed; or the fault is so early that c's launch finds it.
   const bool of_all = lost.message.starts_with("nodes 'a' to 'c': "), of_c = lost.message.starts_with("node 'c': ");
   CHECK((of_all || of_c));
   CHECK(lost.message.find("this process cannot use cuda:0 any more") != std::string::npos);
@@ -63,7 +63,7 @@ TEST_SUITE_END();
 
 TEST_SUITE_BEGIN("lost launch");
 
-TEST_CASE("a launch that finds the device lost says so, and what ran there before") {
+TEST_CASE("a launch on a lost device reports the nodes that ran before") {
   GpuHost gpu;
   Graph graph(gpu.host);
   const auto wild = graph.add("wild", {graph.input("x", f32, {2})}, {}, "wild");

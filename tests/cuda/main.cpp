@@ -1,6 +1,7 @@
-// test_cuda: the tests that need a GPU; exits 77 and says why where there is none.
-// test_cuda --host: those that need none. test_cuda --lost-device, --lost-session, --lost-launch: one that loses the device.
-// test_cuda --counted: calls of CUDA as CUPTI counts them, which has to begin before everything else.
+// test_cuda: the tests that need a GPU; without one, prints the reason and exits with 77. test_cuda
+// --host: those that need no GPU. test_cuda --lost-device, --lost-session, --lost-launch: one test
+// that loses the device. test_cuda --counted: CUDA calls as counted by CUPTI, which must start
+// first.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -11,7 +12,7 @@
 #include "device/cuda_state.hpp"
 
 int main(int count, char** words) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what a test has said by the time it is killed is in the log
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // the log is complete if a test is killed
   doctest::Context context(count, words);
   const std::string word = count > 1 ? words[1] : "";
   std::string suite = "gpu";

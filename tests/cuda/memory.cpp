@@ -15,7 +15,7 @@ using namespace tenon;
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("a GPU says what it is") {
+TEST_CASE("a GPU's properties") {
   Device& gpu = find_device("cuda");
   CHECK(!gpu.properties().model.empty());
   CHECK(gpu.properties().major >= 7);
@@ -35,13 +35,13 @@ TEST_CASE("blocks of any size are aligned") {
   stream.synchronize();
 }
 
-TEST_CASE("memory given back is used again, and counts as free") {
+TEST_CASE("freed memory is reused and counts as free") {
   static constexpr std::uint64_t bytes = 256u << 20;
   Device& gpu = find_device("cuda");
   const Stream stream(gpu);
   const auto place_of_a_block = [&] { return Block(stream, bytes, "this test").data(); };
   const std::byte* first = place_of_a_block();
-  for (int i = 0; i < 10; ++i) CHECK(place_of_a_block() == first);  // on one stream nobody need wait for it
+  for (int i = 0; i < 10; ++i) CHECK(place_of_a_block() == first);  // no waiting is needed on one stream
   stream.synchronize();
 
   const auto before = gpu.memory().free;
@@ -51,10 +51,10 @@ TEST_CASE("memory given back is used again, and counts as free") {
     CHECK(before - gpu.memory().free >= bytes);
   }
   stream.synchronize();
-  CHECK(gpu.memory().free >= before - (16u << 20));  // others use the device, too
+  CHECK(gpu.memory().free >= before - (16u << 20));  // other processes use the device as well
 }
 
-TEST_CASE("scratch of kernels is taken from the device once, not anew after each wait, and given back where memory is short") {
+TEST_CASE("kernel scratch is allocated once, reused after waits, and freed if memory is short") {
   constexpr std::int64_t mib = 128;
   GpuHost host;
   Device& gpu = find_device("cuda");
@@ -69,12 +69,12 @@ TEST_CASE("scratch of kernels is taken from the device once, not anew after each
   CHECK(simulated_counts().mappings == before);
 #endif
   const auto most = static_cast<std::int64_t>(gpu.memory().free >> 20);
-  CHECK(run(most - 100) == std::vector<float>{1, 2, 3});  // what was kept is given back for it
+  CHECK(run(most - 100) == std::vector<float>{1, 2, 3});  // frees the cached scratch
   const auto failure = failure_of([&] { run(static_cast<std::int64_t>(gpu.memory().total >> 20) + 1); });
   CHECK(failure.message.find("cuda:0 is out of memory: the scratch of a kernel needs ") != std::string::npos);
 }
 
-TEST_CASE("a GPU out of memory tells what was needed and what was free, and works on") {
+TEST_CASE("a GPU out of memory reports needed and free bytes and keeps working") {
   Device& gpu = find_device("cuda");
   const Stream stream(gpu);
   for (const std::uint64_t bytes : {gpu.memory().total + 1, std::uint64_t{1} << 46, UINT64_MAX}) {
@@ -88,7 +88,7 @@ TEST_CASE("a GPU out of memory tells what was needed and what was free, and work
   stream.synchronize();
 }
 
-TEST_CASE("what another stream is about to free is given out rather than refused") {
+TEST_CASE("memory that another stream is about to free is reused") {
   Device& gpu = find_device("cuda");
   const Stream one(gpu), other(gpu);
   const std::uint64_t most = gpu.memory().free / 3 * 2;
@@ -98,7 +98,7 @@ TEST_CASE("what another stream is about to free is given out rather than refused
   other.synchronize();
 }
 
-TEST_CASE("pinned memory is the CPU's") {
+TEST_CASE("pinned memory belongs to the CPU") {
   const PinnedBlock block(find_device("cuda"), 1000, "this test");
   std::memset(block.data(), 1, 1000);
   CHECK(failure_of([] {

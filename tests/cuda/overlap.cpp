@@ -1,5 +1,5 @@
-// Copies run beside kernels, and wait for no more and no less than what they read and write. Simulated GPUs let whatever should have waited
-// come first.
+// Copies overlap kernels and wait exactly for what they read and write. On simulated GPUs,
+// operations that should have waited run too early.
 #if defined(TENON_SIMULATED_CUDA)
 #include <cuda_simulated.h>
 #include <doctest/doctest.h>
@@ -43,7 +43,7 @@ NamedTensors inputs_of(const Graph& graph, float from) {
   return inputs;
 }
 
-/// Run by run the same bits as on the CPU, whatever comes late.
+/// Every run gives the same bits as on the CPU, whatever is delayed.
 void compare(const Graph& graph, const SessionOptions& options, int runs) {
   Session there(graph, options), here(graph, on("cpu"));
   for (int i = 0; i < runs; ++i) {
@@ -57,30 +57,30 @@ void compare(const Graph& graph, const SessionOptions& options, int runs) {
 struct Example {
   std::string what;
   std::function<void(Graph&)> make;
-  std::uint64_t overlaps, waits;  // of a run: at least so many, and exactly
+  std::uint64_t overlaps, waits;  // of a run: at least so many overlaps, exactly so many waits
 };
 
 const Example examples[] = {
-    {"nothing that could be at once",
+    {"nothing can overlap",
      [](Graph& graph) {
        graph.output("y", graph.add("scale", {graph.input("x", f32, {large})}, {{"factor", 2.0}}, "a"));
      },
      0, 1},
-    {"inputs that are wanted late",
+    {"inputs that are used late",
      [](Graph& graph) {
        const auto a = graph.add("tally", {graph.input("x", f32, {large})}, {}, "a");
        const auto b = graph.add("plus", {a, graph.input("late", f32, {large})}, {}, "b");
        graph.output("y", graph.add("plus", {b, graph.input("later", f32, {large})}, {}, "c"));
      },
      1, 1},
-    {"an output that is there early",
+    {"an output that is ready early",
      [](Graph& graph) {
        const auto a = graph.add("scale", {graph.input("x", f32, {large})}, {{"factor", 2.0}}, "a");
        graph.output("a", a);
        graph.output("y", graph.add("tally", {graph.add("tally", {a}, {}, "b")}, {}, "c"));
      },
      1, 1},
-    {"a node on the CPU beside others on the GPU, which uses memory of theirs again",
+    {"a node on the CPU that reuses memory of nodes on the GPU",
      [](Graph& graph) {
        const auto x = graph.input("x", f32, {small});
        const auto a = graph.add("scale", {x}, {{"factor", 2.0}}, "a");
@@ -99,7 +99,7 @@ std::string at(const char* device, std::uint32_t number) {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("overlap: copies and kernels are in flight at once") {
+TEST_CASE("overlap: copies and kernels run concurrently") {
   GpuHost gpu;
   for (const auto& example : examples) {
     for (const bool capture : {false, true}) {
@@ -108,7 +108,7 @@ TEST_CASE("overlap: copies and kernels are in flight at once") {
       Graph graph(gpu.host);
       example.make(graph);
       Session session(graph, on("cuda", capture));
-      for (int i = 0; i < 2; ++i) session.run(inputs_of(graph, 1));  // from the next one on it is captured
+      for (int i = 0; i < 2; ++i) session.run(inputs_of(graph, 1));  // the next run captures
       const auto before = simulated_counts().overlaps;
       const Lingering linger(200);
       session.run(inputs_of(graph, 1));
@@ -118,7 +118,7 @@ TEST_CASE("overlap: copies and kernels are in flight at once") {
   }
 }
 
-TEST_CASE("overlap: a run that comes again allocates nothing, and waits once at its end and for what the CPU reads") {
+TEST_CASE("overlap: a repeated run allocates nothing, and waits at its end and for values that the CPU reads") {
   GpuHost gpu;
   for (const auto& example : examples) {
     CAPTURE(example.what);
@@ -134,7 +134,7 @@ TEST_CASE("overlap: a run that comes again allocates nothing, and waits once at 
   }
 }
 
-TEST_CASE("overlap: the same bits, whatever comes late") {
+TEST_CASE("overlap: the same bits, whatever is delayed") {
   GpuHost gpu;
   for (const int milliseconds : {0, 5}) {
     const Lingering linger(milliseconds);

@@ -1,4 +1,4 @@
-// Graphs over devices: where nodes run, what is copied, what is said of it.
+// Graphs over devices: where nodes run, which values are copied, and what is reported.
 #include <doctest/doctest.h>
 
 #include "device/devices.hpp"
@@ -30,7 +30,7 @@ SessionOptions on(const std::string& device) {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("sessions: what has no kernel for the GPU runs on the CPU, and the copies are told of once") {
+TEST_CASE("sessions: nodes without a GPU kernel run on the CPU, and the copies are reported once") {
   GpuHost gpu;
   Session session(mixed(gpu.host), on("cuda"));
   for (int i = 0; i < 3; ++i) CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) == std::vector<float>{18, 12, 6});
@@ -82,7 +82,7 @@ TEST_CASE("sessions: plans show devices, copies and the memory of each device") 
         "cuda:0: 64 bytes of memory, lower bound 64 bytes, ratio 1.000, execution order\n");
 }
 
-TEST_CASE("sessions: a node's own device counts before the session's; without a kernel there it is refused") {
+TEST_CASE("sessions: a node's own device overrides the session's, and needs a kernel") {
   GpuHost gpu;
   auto graph = mixed(gpu.host);
   put(graph, "a", "cuda:0");
@@ -110,7 +110,7 @@ TEST_CASE("sessions: a node's own device counts before the session's; without a 
   }
 }
 
-TEST_CASE("sessions: nodes of types that the kernel for the GPU does not support run on the CPU, unless the graph places them") {
+TEST_CASE("sessions: nodes with types that the GPU kernel does not support run on the CPU, unless the graph places them") {
   GpuHost gpu;
   Graph graph(gpu.host);
   const auto z = graph.input("z", c64, {2}), x = graph.input("x", f32, {2});
@@ -134,7 +134,7 @@ TEST_CASE("sessions: nodes of types that the kernel for the GPU does not support
         }).message == "[plus] no kernel for cuda computes these types (left complex64 [2], right complex64 [2])");
 }
 
-TEST_CASE("sessions: values go from one GPU to another") {
+TEST_CASE("sessions: values are copied between GPUs") {
   if (devices().size() < 3) return;
   GpuHost gpu;
   Graph graph(gpu.host);
@@ -150,7 +150,7 @@ TEST_CASE("sessions: values go from one GPU to another") {
   }
 }
 
-TEST_CASE("sessions: inputs come from any device; outputs stay where they are made only if that is asked for") {
+TEST_CASE("sessions: inputs may be on any device; outputs stay on theirs only on request") {
   GpuHost gpu;
   for (const char* from : {"cpu", "cuda:0"}) {
     for (const bool keep : {false, true}) {
@@ -180,7 +180,7 @@ TEST_CASE("sessions: inputs come from any device; outputs stay where they are ma
   }
 }
 
-TEST_CASE("sessions: sparse values cross devices") {
+TEST_CASE("sessions: sparse values are copied between devices") {
   GpuHost gpu;
   const auto csr =
       Tensor::csr(vector_of({1, 2, 3}), Tensor::from<std::int64_t>({0, 2, 1}, {3}), Tensor::from<std::int64_t>({0, 2, 2, 3}, {4}), {3, 4});
@@ -201,7 +201,7 @@ TEST_CASE("sessions: sparse values cross devices") {
   }
 }
 
-TEST_CASE("sessions: a sparse value is made dense for a GPU's kernel that wants it so") {
+TEST_CASE("sessions: a sparse value is made dense for a GPU kernel that needs it dense") {
   GpuHost gpu;
   const auto rows = Tensor::row_sparse(Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}), Tensor::from<std::int64_t>({1, 4}, {2}), {6, 2});
   for (const char* from : {"cpu", "cuda:0"}) {
@@ -215,7 +215,7 @@ TEST_CASE("sessions: a sparse value is made dense for a GPU's kernel that wants 
   }
 }
 
-TEST_CASE("sessions: what is given is copied before anything runs, so that kernels follow each other") {
+TEST_CASE("sessions: inputs are copied before anything runs, so that kernels follow each other") {
   GpuHost gpu;
   Graph graph(gpu.host);
   const auto x = graph.input("x", f32, {3}), late = graph.input("late", f32, {3});
@@ -227,7 +227,7 @@ TEST_CASE("sessions: what is given is copied before anything runs, so that kerne
   CHECK(order == "x.cuda:0 late.cuda:0 a! b! c! c.cpu ");
 }
 
-TEST_CASE("sessions: an index that a GPU's kernel cannot use is its node's error, and the next run is sound") {
+TEST_CASE("sessions: an invalid index on a GPU is its node's error, and the next run is correct") {
   GpuHost gpu;
   Graph graph(gpu.host);
   const auto data = graph.input("data", f32, {3}), index = graph.input("index", i64, {2});
@@ -244,7 +244,7 @@ TEST_CASE("sessions: an index that a GPU's kernel cannot use is its node's error
   }
 }
 
-TEST_CASE("sessions: states, random numbers and variables that are updated, on the GPU as on the CPU") {
+TEST_CASE("sessions: states, random numbers and updated variables are the same on GPU and CPU") {
   GpuHost gpu;
   const auto make = [&] {
     Graph graph(gpu.host);
@@ -256,7 +256,7 @@ TEST_CASE("sessions: states, random numbers and variables that are updated, on t
     const auto back = graph.add("backwards", {w}, {}, "back");
     graph.output("y", graph.add("plus", {tally, graph.add("plus", {w, back})}));
     graph.update(w, graph.add("scale", {v}, {{"factor", 3.0}}, "new w"));  // read by others: copied
-    graph.update(v, graph.add("plus", {v, tally}, {}, "new v"));           // in its place
+    graph.update(v, graph.add("plus", {v, tally}, {}, "new v"));           // in place
     return graph;
   };
   auto options = on("cuda");
@@ -277,7 +277,7 @@ TEST_CASE("sessions: states, random numbers and variables that are updated, on t
   }
 }
 
-TEST_CASE("sessions: a graph keeps its variables where they are when a session runs it on a GPU") {
+TEST_CASE("sessions: a graph's variables stay on their device if a session runs it on a GPU") {
   GpuHost gpu;
   Graph graph(gpu.host);
   const auto w = graph.variable("w", vector_of({1, 2}));
@@ -289,7 +289,7 @@ TEST_CASE("sessions: a graph keeps its variables where they are when a session r
   CHECK(session.tensor("w").device() == "cpu");
 }
 
-TEST_CASE("sessions: the first value that is not finite is found on a GPU, too") {
+TEST_CASE("sessions: the first non-finite value is found on a GPU") {
   GpuHost gpu;
   Session session(mixed(gpu.host), on("cuda"));
   CHECK(session.first_non_finite({{"x", vector_of({1, 2, 3})}}) == "");
@@ -297,7 +297,7 @@ TEST_CASE("sessions: the first value that is not finite is found on a GPU, too")
   CHECK(session.first_non_finite({{"x", vector_of({1, 1e38f, 3})}}) == "[scale] node 'c': element 1 is inf");
 }
 
-TEST_CASE("sessions: a plan that is larger than a GPU's memory says what it needs") {
+TEST_CASE("sessions: a plan larger than a GPU's memory reports the bytes that it needs") {
   GpuHost gpu;
   Graph graph(gpu.host);
   const auto x = graph.input("x", f32, {-1});
@@ -306,7 +306,7 @@ TEST_CASE("sessions: a plan that is larger than a GPU's memory says what it need
   const std::map<std::string, Shape> huge{{"x", {std::int64_t{1} << 44}}};
   CHECK(session.plan_bytes(huge) == std::int64_t{1} << 47);
   auto& impl = impl_of(session);
-  const Destinations given{{"y", {}}};  // memory for the output is no matter here
+  const Destinations given{{"y", {}}};  // so that the output's memory does not count
   const auto failure = failure_of([&] { impl.plans.execution_of(impl.plan(huge), impl.context, given, 0); });
   CHECK(failure.message.substr(0, 50) == "cuda:0 is out of memory: the plan needs 128.0 TiB,");
 }

@@ -22,7 +22,7 @@ struct Output {
     tensor.dtype = TENON_F32;
   }
 
-  // What its kernel would write.
+  // Writes what the kernel would write.
   void fill(std::int64_t second_column) {
     put(Tensor::from({1.f, 2.f}, {2}), tensor.dense.data);
     put(Tensor::from<std::int64_t>({0, second_column}, {2}), tensor.indices);
@@ -39,7 +39,7 @@ struct Output {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("sparse outputs of a GPU's kernels lie there, and are checked when they are taken out") {
+TEST_CASE("sparse outputs of GPU kernels stay on the GPU and are checked when they are released") {
   SparseMemory memory;
   Output output;
   memory.allocate(output.tensor, 2);
@@ -51,7 +51,7 @@ TEST_CASE("sparse outputs of a GPU's kernels lie there, and are checked when the
   memory.allocate(output.tensor, 2);
   CHECK(output.tensor.dense.data != taken.stored_values().data());
   output.fill(3);
-  CHECK(sparse_fault(output.tensor).empty());  // not yet
+  CHECK(sparse_fault(output.tensor).empty());  // not checked yet
   CHECK(failure_of([&] { memory.release(output.tensor); }).message == "csr float32 [2, 3]: column index 1 is 3, but there are 3 columns");
 }
 

@@ -1,4 +1,4 @@
-// What a run costs once its like has run before: nothing is allocated, and one wait ends it.
+// The cost of a repeated run: it allocates nothing and waits once, at its end.
 #include <doctest/doctest.h>
 
 #include <new>
@@ -28,7 +28,8 @@ Graph inference(Host& host, int length) {
   return graph;
 }
 
-/// The last variable goes against its gradient: forward, backward and update in one run, with the loss given out.
+/// One gradient step on the last variable: forward, backward and update in one run that also
+/// returns the loss.
 Graph training(Host& host, int length) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {elements}), w = graph.variable("w", ones());
@@ -40,7 +41,7 @@ Graph training(Host& host, int length) {
   return graph;
 }
 
-/// With the kernels of the operators that gradients are made of, where there are any.
+/// With the kernels of the operators that gradients use, if there are any.
 struct TrainingHost : GpuHost {
   TrainingHost() {
     if (const auto core = built("plugins/tenon_core_cuda.so"); std::filesystem::exists(core)) host.add_plugins(core);
@@ -70,14 +71,14 @@ SessionOptions options_of(const Work& work) {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("steady state: counting sees what is allocated, and nothing else") {
+TEST_CASE("steady state: exactly the allocations are counted") {
   const HostAllocations allocations;
   CHECK(allocations.count() == 0);
   ::operator delete(::operator new(100));
   CHECK(allocations.count() == 1);
 }
 
-TEST_CASE("steady state: a step asks neither the CPU nor the GPU for memory, and waits for nothing before its end") {
+TEST_CASE("steady state: a step allocates no CPU or GPU memory and only waits at its end") {
   TrainingHost gpu;
   for (const auto& work : works) {
     CAPTURE(work.name);
@@ -85,7 +86,7 @@ TEST_CASE("steady state: a step asks neither the CPU nor the GPU for memory, and
     const NamedTensors inputs{{"x", ones()}};
     const Destinations outputs{{work.training ? "loss" : "y", {ones(), Write::to}}};
     for (int i = 0; i < 3; ++i) session.run(inputs, outputs);
-    auto& execution = *impl_of(session).plans.all().begin()->second.execution;  // with the tensors of the last run
+    auto& execution = *impl_of(session).plans.all().begin()->second.execution;  // with the last run's tensors
     for (int i = 0; i < 3; ++i) {
       std::uint64_t made = 0;
       bool ran = true;
@@ -115,7 +116,7 @@ TEST_CASE("steady state: a step asks neither the CPU nor the GPU for memory, and
   }
 }
 
-TEST_CASE("steady state: what a session allocates around its steps does not grow with them, nor from run to run") {
+TEST_CASE("steady state: a session's allocations around its steps are constant in steps and runs") {
   TrainingHost gpu;
   for (const auto& work : works) {
     CAPTURE(work.name);

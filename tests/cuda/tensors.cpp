@@ -53,7 +53,7 @@ Tensor some_rows() {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("elements come back from every GPU as they went") {
+TEST_CASE("elements round-trip through every GPU") {
   for (const Device* device : devices()) {
     for (const DType dtype : {boolean, u8, i8, i32, i64, f16, bf16, f32, f64}) {
       for (const Shape& shape : {Shape{3, 5}, Shape::scalar(), Shape{0, 4}, Shape{7, 1, 1000}}) {
@@ -72,7 +72,7 @@ TEST_CASE("elements come back from every GPU as they went") {
   }
 }
 
-TEST_CASE("strided elements are brought into order on their way") {
+TEST_CASE("strided tensors become contiguous when they are copied") {
   const Tensor whole = counted(f32, {2, 3});
   const Tensor turned = Tensor::borrow(whole.data(), f32, {3, 2}, std::vector<std::int64_t>{1, 3});
   const Tensor there = turned.to("cuda");
@@ -80,7 +80,7 @@ TEST_CASE("strided elements are brought into order on their way") {
   CHECK(floats(there) == std::vector<float>{1, 4, 2, 5, 3, 6});
 }
 
-TEST_CASE("what needs the elements on the CPU refuses and says how") {
+TEST_CASE("functions that need elements on the CPU fail with a hint") {
   const Tensor there = counted(f32, {2, 3}).to("cuda");
   const auto failure = failure_of([&] { there.values<float>(); });
   CHECK(failure.kind == 2);
@@ -104,17 +104,17 @@ TEST_CASE("tensors on a GPU are copied, reshaped, compared and printed") {
   CHECK(some_csr().to("cuda").to_string() == "csr float32 [3, 4], 3 stored on cuda:0  (0, 0) 1 (0, 2) 2 (2, 1) 3");
 }
 
-TEST_CASE("memory of a tensor lives as long as what shares it") {
+TEST_CASE("a tensor's memory lives as long as its aliases") {
   Tensor flat;
   {
     const Tensor there = counted(f32, {2, 3}).to("cuda");
     flat = there.reshape({3, 2});
   }
-  const Tensor other = Tensor::zeros(f32, {2, 3}).to("cuda");  // would get the memory, were it free
+  const Tensor other = Tensor::zeros(f32, {2, 3}).to("cuda");  // would reuse the memory if it were free
   CHECK(floats(flat) == std::vector<float>{1, 2, 3, 4, 5, 6});
 }
 
-TEST_CASE("sparse tensors go and come whole, and change their storage where they are") {
+TEST_CASE("sparse tensors round-trip, and change their storage on the device") {
   for (const Tensor& tensor : {some_csr(), some_rows()}) {
     const Tensor there = tensor.to("cuda");
     CHECK(there.device() == "cuda:0");
@@ -130,7 +130,7 @@ TEST_CASE("sparse tensors go and come whole, and change their storage where they
   }
 }
 
-TEST_CASE("indices on a GPU are checked as those on the CPU are") {
+TEST_CASE("indices on a GPU are checked like those on the CPU") {
   const auto values = Tensor::from({1.f, 2.f}, {2}).to("cuda"), starts = Tensor::from<std::int64_t>({0, 2}, {2}).to("cuda");
   const auto csr = [&](std::int64_t first, std::int64_t second) {
     return Tensor::csr(values, Tensor::from({first, second}, {2}).to("cuda"), starts, {1, 4});
@@ -142,14 +142,14 @@ TEST_CASE("indices on a GPU are checked as those on the CPU are") {
   CHECK(mixed.message == "csr float32 [1, 4]: its values are on cuda:0, but its columns are on cpu");
 }
 
-TEST_CASE("DLPack gives and takes tensors of CUDA") {
+TEST_CASE("DLPack exports and imports CUDA tensors") {
   const Tensor tensor = counted(f32, {2, 3}).to("cuda");
   DLManagedTensor* const given = tensor.to_dlpack();
   CHECK(given->dl_tensor.device.device_type == kDLCUDA);
   CHECK(given->dl_tensor.device.device_id == 0);
   CHECK(given->dl_tensor.data == tensor.data());
   std::int64_t shape[] = {3, 2}, strides[] = {1, 3};
-  given->dl_tensor.shape = shape;  // the same elements, turned
+  given->dl_tensor.shape = shape;  // the same elements, transposed
   given->dl_tensor.strides = strides;
   const Tensor taken = Tensor::from_dlpack(given);
   CHECK(taken.device() == "cuda:0");
@@ -166,7 +166,7 @@ TEST_CASE("DLPack gives and takes tensors of CUDA") {
   wrong->deleter(wrong);
 }
 
-TEST_CASE("DLPack: memory that a receiver gave back is no other tensor's before what it has put on a default stream has read it") {
+TEST_CASE("DLPack: memory that a receiver frees is not reused before its work on a default stream has read it") {
   constexpr std::int64_t count = 1000;
   constexpr auto bytes = static_cast<std::size_t>(count) * sizeof(float);
   const PinnedBlock read(find_device("cuda"), bytes, "this test");
@@ -186,7 +186,7 @@ TEST_CASE("DLPack: memory that a receiver gave back is no other tensor's before 
   }
 }
 
-TEST_CASE("elements are added on whichever devices they lie") {
+TEST_CASE("elements are added on any combination of devices") {
   for (const char* from : {"cpu", "cuda"}) {
     for (const char* to : {"cpu", "cuda"}) {
       CAPTURE(join(from, " to ", to));
@@ -197,9 +197,9 @@ TEST_CASE("elements are added on whichever devices they lie") {
   }
 }
 
-TEST_CASE("tensors go from GPU to GPU") {
+TEST_CASE("tensors are copied between GPUs") {
   if (devices().size() < 3) {
-    MESSAGE("skipped: it needs two GPUs");
+    MESSAGE("skipped: needs two GPUs");
     return;
   }
   const Tensor tensor = counted(f64, {1000}), there = tensor.to("cuda:0").to("cuda:1");

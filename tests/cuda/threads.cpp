@@ -1,4 +1,4 @@
-// What threads of kernels find on a GPU: the places of their points, and what a block makes of all threads' values.
+// Threads of GPU kernels: the positions of their points, and reductions over a block.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -13,7 +13,7 @@ using namespace tenon;
 
 namespace {
 
-/// The tree that Block::reduce() promises.
+/// The reduction tree that Block::reduce() promises.
 template <int bytes>
 Mixed<bytes> mixed_by_tree(int threads, unsigned seed) {
   std::vector<Mixed<bytes>> values;
@@ -42,7 +42,7 @@ void check_mix(const Stream& stream) {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("threads find the places of their points, counted in int32_t and in int64_t") {
+TEST_CASE("threads get the positions of their points, with int32_t and int64_t indices") {
   constexpr std::uint32_t outer = 700, inner = 643;
   Device& gpu = find_device("cuda");
   gpu.make_current();
@@ -60,7 +60,7 @@ TEST_CASE("threads find the places of their points, counted in int32_t and in in
   }
 }
 
-TEST_CASE("a block combines all threads' values by the same tree, whatever their size") {
+TEST_CASE("a block reduces all threads' values by the same tree, whatever their size") {
   Device& gpu = find_device("cuda");
   gpu.make_current();
   const Stream stream(gpu);

@@ -1,4 +1,4 @@
-// Traces of sessions on GPUs: each step is there, those that copy too, in the order in which they ran.
+// Traces of sessions on GPUs contain every step, including copies, in execution order.
 #include <doctest/doctest.h>
 
 #include <filesystem>

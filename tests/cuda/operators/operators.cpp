@@ -1,4 +1,4 @@
-// Operators for tests of sessions on GPUs: each has a kernel for the CPU and one for CUDA.
+// Operators for tests of sessions on GPUs, with kernels for CPU and CUDA.
 #include <tenon/elementwise.hpp>
 #include <tenon/gpu/fault.hpp>
 #include <tenon/gpu/launch.hpp>
@@ -44,7 +44,7 @@ struct Plus : tenon::Elementwise {
 };
 TENON_OPERATOR(plus, Plus)
 
-/// What all the others derive from: one input of f32, an output like it.
+/// Base of the others: one float32 input, and an output of its type.
 struct Plain : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("an operator for tests");
@@ -56,7 +56,7 @@ struct Plain : tenon::Operator {
 
 struct Take : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("elements of data by their numbers");
+    op.doc("elements of data by index");
     op.types({tenon::f32});
     op.input("data", "[n]");
     op.input("index", "[m], from 0 to n - 1").types({tenon::i64});
@@ -160,7 +160,7 @@ struct TallyOnGpu : Tally {
 };
 TENON_KERNEL(tally, cuda, TallyOnGpu)
 
-/// Has no kernel for CUDA.
+/// Has no CUDA kernel.
 struct Backwards : Plain {
   void forward(const tenon::Call& call) const {
     const auto x = call.input<float>(0);
@@ -170,7 +170,7 @@ struct Backwards : Plain {
 };
 TENON_OPERATOR(backwards, Backwards)
 
-/// Its kernel for CUDA waits for the device, and says that it does not.
+/// Its CUDA kernel waits for the device but wrongly declares capturable.
 struct Liar : Plain {
   void forward(const tenon::Call& call) const {
     auto y = call.output<float>(0);
@@ -189,7 +189,7 @@ struct LiarOnGpu : Liar {
 };
 TENON_KERNEL(liar, cuda, LiarOnGpu)
 
-/// Its second call is disturbed by another thread, as by another library in the process.
+/// Another thread disturbs its second call, like another library in the process.
 struct Disturbed : Plain {
   void forward(const tenon::Call& call) const {
     auto y = call.output<float>(0);
@@ -216,7 +216,7 @@ struct DisturbedOnGpu : Disturbed {
 };
 TENON_KERNEL(disturbed, cuda, DisturbedOnGpu)
 
-/// Loses the device.
+/// Makes the device unusable.
 struct Wild : Plain {
   void forward(const tenon::Call& call) const {
     const auto x = call.input<float>(0);
@@ -243,7 +243,7 @@ struct WildOnGpu : Wild {
 };
 TENON_KERNEL(wild, cuda, WildOnGpu)
 
-/// Waits for its GPU, whatever comes of that, and computes nothing.
+/// Waits for its GPU, ignores errors and computes nothing.
 struct Patient : Plain {
   void forward(const tenon::Call&) const {}
 };
@@ -256,7 +256,7 @@ struct PatientOnGpu : Patient {
 };
 TENON_KERNEL(patient, cuda, PatientOnGpu)
 
-/// Takes `mib` MiB of scratch, as a sparse kernel does, writes all of it and waits; y is x.
+/// Takes `mib` MiB of scratch, like a sparse kernel, writes all of it and waits; y is x.
 struct Scratchy : Plain {
   std::int64_t mib = 1;
 
@@ -271,7 +271,7 @@ struct Scratchy : Plain {
 TENON_OPERATOR(scratchy, Scratchy)
 
 struct ScratchyOnGpu : Scratchy {
-  static constexpr bool capturable = true;  // a lie
+  static constexpr bool capturable = true;  // wrong on purpose
   void forward(const tenon::Call& call) const {
     const auto count = mib << 17;
     const tenon::gpu::Scratch<std::int64_t> scratch(call, count);
@@ -283,7 +283,8 @@ struct ScratchyOnGpu : Scratchy {
 };
 TENON_KERNEL(scratchy, cuda, ScratchyOnGpu)
 
-/// As a kernel with a library whose handle waits for the device when it is made: that breaks each capture of this thread.
+/// Like a kernel with a library whose handle waits for the device when it is created, which breaks
+/// this thread's captures.
 struct WithLibrary : Plain {
   void forward(const tenon::Call& call) const {
     for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i];
