@@ -15,7 +15,7 @@
 namespace simulated {
 namespace {
 
-constexpr std::uint64_t space = std::uint64_t{8} << 30;  // more than the device has, so that gaps between blocks never matter
+constexpr std::uint64_t space = std::uint64_t{8} << 30;  // larger than device memory, so that gaps between blocks do not matter
 constexpr std::uint64_t grain = 256;
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t most_filled = 64u << 20;
@@ -24,12 +24,12 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// With room after it that belongs to nobody.
+// With unused space after it.
 std::uint64_t whole(std::uint64_t bytes) {
   return round_up(bytes, grain) + grain;
 }
 
-// Those that lie in it whole.
+// Drops the pages that lie completely in this range.
 void drop_pages(std::byte* memory, std::uint64_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory), first = round_up(begin, page), last = (begin + bytes) / page * page;
   if (first < last) madvise(memory + (first - begin), last - first, MADV_DONTNEED);

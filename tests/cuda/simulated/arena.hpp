@@ -7,9 +7,9 @@
 
 namespace simulated {
 
-/// Nobody can touch it while it is shut, and it is open only while some work of the device runs: a thread of the CPU that reads a tensor of
-/// the GPU crashes, as it would with a real one. Under AddressSanitizer what is between blocks, and freed ones, cannot be touched by work,
-/// either. Threads: any, at once.
+/// The memory is only accessible while it is open, that is, while work of the device runs: a CPU
+/// thread that reads a GPU tensor crashes, as with a real GPU. With AddressSanitizer, work cannot
+/// access gaps between blocks and freed blocks either. Thread-safe.
 class Arena {
  public:
   Arena();
@@ -43,11 +43,13 @@ class Opened {
   Arena& arena_;
 };
 
-/// All bytes 255: NaN in every floating dtype, -1 in others. Only of the first 64 MiB: more costs time and finds nothing.
+/// Sets all bytes to 255: NaN in every floating dtype, -1 in integers. Only fills the first 64 MiB:
+/// more takes time and finds nothing.
 void fill_undefined(std::byte* memory, std::uint64_t bytes);
-/// Of a freed block: undefined and, under AddressSanitizer, forbidden. Then its pages go, as each makes opening and shutting slower.
+/// Marks a freed block as undefined and, with AddressSanitizer, as inaccessible. Then drops its
+/// pages, because each page slows down opening and closing.
 void abandon(std::byte* memory, std::uint64_t bytes);
-/// Under AddressSanitizer: work that touches it is stopped, or may go on.
+/// With AddressSanitizer: makes the range inaccessible to work, or accessible again.
 void forbid(std::byte* memory, std::uint64_t bytes);
 void allow(std::byte* memory, std::uint64_t bytes);
 

@@ -35,7 +35,7 @@ InFlight::InFlight(int device, Kind kind) : device_(device), kind_(kind) {
     ++counters().overlaps;
     return;
   }
-  if (milliseconds == 0) return;  // waiting for no time is a system call, too
+  if (milliseconds == 0) return;  // even waiting for no time is a system call
   const auto before = own.ended[other];
   own.changed.wait_for(lock, std::chrono::milliseconds(milliseconds), [&] { return own.ended[other] != before; });
 }

@@ -1,12 +1,13 @@
-// Kernels and copies that a simulated GPU has in flight at once.
+// Concurrent kernels and copies of a simulated GPU.
 #pragma once
 
 namespace simulated {
 
 enum class Kind { kernel, copy };
 
-/// In flight for this scope, which tests may make long: until one of the other kind has begun and ended beside it, or time is up. So what
-/// should have waited always comes first.
+/// In flight for this scope, which tests may extend until an operation of the other kind has
+/// started and ended meanwhile, or until a time limit. Operations that should have waited for this
+/// one thus always run first.
 class InFlight {
  public:
   InFlight(int device, Kind kind);

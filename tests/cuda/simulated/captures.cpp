@@ -7,7 +7,7 @@ using namespace simulated;
 
 namespace {
 
-// Captures under way that are not relaxed.
+// Captures in progress whose mode is not relaxed.
 std::set<std::shared_ptr<Capture>>& watchful() {
   static auto& all = *new std::set<std::shared_ptr<Capture>>;
   return all;
@@ -28,7 +28,7 @@ cudaError_t fault_of(const Capture& capture) {
   return cudaSuccess;
 }
 
-// The streams take work again.
+// The streams leave the capture.
 void end(Capture& capture) {
   capture.ended = true;
   for (const auto& [stream, progress] : capture.streams) stream->capture = nullptr;

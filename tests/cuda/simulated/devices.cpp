@@ -12,7 +12,7 @@ namespace {
 
 thread_local int current = 0;
 
-// CUDA_VISIBLE_DEVICES: "", "0", "1", "0,1" ... ; the first that is no device ends the list.
+// CUDA_VISIBLE_DEVICES: "", "0", "1", "0,1" ...; the first invalid device ends the list.
 int visible_devices() {
   const char* text = std::getenv("CUDA_VISIBLE_DEVICES");
   if (text == nullptr) return most_devices;

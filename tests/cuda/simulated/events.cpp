@@ -16,7 +16,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return result_of();
 }
 
-// Into the capture that the stream is in; false: it is in none.
+// Records the event in the stream's capture; returns false if the stream is not capturing.
 static bool record_in_capture(cudaEvent_t event, cudaStream_t stream) {
   const std::lock_guard lock(captures_mutex());
   event->capture = stream->capture;
@@ -44,7 +44,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return result_of();
 }
 
-// The stream becomes part of the event's capture; nothing else needs be done, for a capture's work has an order.
+// The stream joins the event's capture. Nothing else is needed, because work in a capture is
+// ordered.
 static cudaError_t wait_in_capture(cudaStream_t stream, cudaEvent_t event) {
   Capture& capture = *event->capture;
   if (capture.ended) return cudaErrorInvalidValue;
@@ -55,11 +56,11 @@ static cudaError_t wait_in_capture(cudaStream_t stream, cudaEvent_t event) {
   auto& joined = capture.streams[event->stream].joined;
   joined = std::max(joined, event->added);
   if (!stream->capture) stream->capture = event->capture;
-  if (event->stream != stream) ++capture.streams[stream].added;  // it depends on something new
+  if (event->stream != stream) ++capture.streams[stream].added;  // a new dependency
   return cudaSuccess;
 }
 
-// Null where the event was never recorded: then there is nothing to wait for.
+// Returns null if the event was never recorded, so there is nothing to wait for.
 static std::shared_ptr<Mark> mark_of(cudaEvent_t event) {
   const std::lock_guard lock(event->mutex);
   return event->mark;

@@ -34,10 +34,12 @@ Stack stack_of_this_thread() {
 
 bool in_heap([[maybe_unused]] const void* address) {
 #if defined(__SANITIZE_ADDRESS__)
-  // Numbers that are no addresses at all make AddressSanitizer look at every global, and its heap lies above them.
+  // Words that are not addresses make AddressSanitizer search every global; its heap is above this
+  // limit.
   const auto word = reinterpret_cast<std::uintptr_t>(address);
   if (word >> 40 == 0) return false;
-  // A small int and padding, which g++ 12 takes for a member behind an array of classes; no block of the heap begins there.
+  // A small int with padding that g++ 12 takes for a member after an array of classes; no heap
+  // block starts there.
   if (static_cast<std::uint32_t>(word) < 16) return false;
   char name[1];
   void* region = nullptr;
@@ -48,7 +50,7 @@ bool in_heap([[maybe_unused]] const void* address) {
 #endif
 }
 
-// Null where it is none, as far as can be told.
+// Returns null if the word is not an address, as far as can be detected.
 const char* kind_of(std::uintptr_t word) {
   static thread_local const Stack stack = stack_of_this_thread();
   constexpr std::uintptr_t least = 1 << 16, most = std::uintptr_t{1} << 47;
@@ -76,7 +78,7 @@ std::string host_address_in(const SimulatedLaunch& launch) {
     const char* kind = word_at(launch.members, at) == UINTPTR_MAX ? kind_of(word_at(launch.body, at)) : nullptr;
     if (kind == nullptr) continue;
     return "byte " + std::to_string(at) + " of a kernel's body of " + std::to_string(launch.bytes) + " is an address of the CPU's " + kind +
-           ", which a GPU cannot follow";
+           ", which a GPU cannot access";
   }
   return {};
 }

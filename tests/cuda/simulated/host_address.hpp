@@ -1,4 +1,4 @@
-// Finds what a real GPU could not follow: addresses of the CPU's memory in the body of a kernel.
+// Finds addresses of CPU memory in the body of a kernel, which a real GPU could not access.
 #pragma once
 #include <string>
 
@@ -6,8 +6,9 @@
 
 namespace simulated {
 
-/// Empty, or what was found where: `byte 16 of a kernel's body of 48 is an address of the CPU's heap`. It knows stacks, code and static
-/// data, and under AddressSanitizer the heap. Where the body has padding, which may hold anything, is known from g++ alone.
+/// Returns an empty string, or the location: `byte 16 of a kernel's body of 48 is an address of the
+/// CPU's heap`. Recognizes stacks, code and static data, and with AddressSanitizer the heap.
+/// Padding, which may have any value, can only be recognized with g++.
 std::string host_address_in(const SimulatedLaunch& launch);
 
 }  // namespace simulated

@@ -18,7 +18,7 @@ struct alignas(64) Piece {
   std::byte bytes[64];
 };
 
-// The bytes of a body, as CUDA copies them at the launch.
+// The bytes of a kernel body, which CUDA copies at the launch.
 class Copied {
  public:
   explicit Copied(const SimulatedLaunch& launch) : pieces_(std::make_shared<std::vector<Piece>>(launch.bytes / sizeof(Piece) + 1)) {
@@ -30,7 +30,7 @@ class Copied {
   std::shared_ptr<std::vector<Piece>> pieces_;
 };
 
-// Success, or why such a launch is refused.
+// Returns cudaSuccess, or the error of an invalid launch.
 cudaError_t judge(cudaStream_t stream, const SimulatedLaunch& launch) {
   if (state() != cudaSuccess) return state();
   if (stream == nullptr || stream->device != current_device()) return cudaErrorInvalidResourceHandle;
@@ -40,7 +40,7 @@ cudaError_t judge(cudaStream_t stream, const SimulatedLaunch& launch) {
   return cudaErrorIllegalAddress;
 }
 
-// Their stacks are used again, by whichever stream: making them takes longer than most kernels.
+// Streams reuse the threads' stacks, because creating them takes longer than most kernels.
 class BorrowedThreads {
  public:
   BorrowedThreads() {

@@ -22,15 +22,15 @@ struct Allocation {
 struct Table {
   std::mutex mutex;
   std::map<std::byte*, Allocation> allocations;
-  std::map<int, std::set<cudaMemPool_t>> pools;  // of each device
-  std::map<int, CUmemPoolHandle_st> defaults;    // its own, which nobody else copies from
+  std::map<int, std::set<cudaMemPool_t>> pools;  // by device
+  std::map<int, CUmemPoolHandle_st> defaults;    // each device's default pool, whose memory peers cannot access
 };
 Table& table() {
-  static auto& only = *new Table;  // never destroyed: others may still free memory when the process ends
+  static auto& only = *new Table;  // never destroyed: memory may be freed while the process exits
   return only;
 }
 
-// That which the bytes lie in, whole; null where there is none.
+// Returns the allocation that contains all the bytes; null if there is none.
 const Allocation* allocation_of(const void* data, std::uint64_t bytes) {
   const auto begin = static_cast<std::byte*>(const_cast<void*>(data));
   auto after = table().allocations.upper_bound(begin);
@@ -46,7 +46,7 @@ std::uint64_t reserved_on(int device) {
   return sum + table().defaults[device].reserved;
 }
 
-// One that was freed before, as far as the stream may have it; else null.
+// Returns a freed block that the stream may reuse, or null.
 std::byte* idle_block(CUmemPoolHandle_st& pool, std::uint64_t bytes, cudaStream_t stream) {
   const auto fits = [&](const auto& idle) { return idle.bytes == bytes && (idle.stream == stream || *idle.passed); };
   const auto found = std::find_if(pool.idle.begin(), pool.idle.end(), fits);
@@ -71,7 +71,7 @@ cudaMemPool_t default_pool(int device) {
   return &pool;
 }
 
-// Until the pool keeps no more than that.
+// Frees idle blocks until the pool caches at most `keep` bytes.
 void give_back_idle(CUmemPoolHandle_st& pool, std::uint64_t keep) {
   std::erase_if(pool.idle, [&](const auto& idle) {
     if (pool.reserved <= keep || !*idle.passed) return false;
@@ -226,7 +226,7 @@ cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   if (state() != cudaSuccess) return result_of();
-  if (has_pools()) return result_of(cudaErrorNotSupported);  // nobody here should
+  if (has_pools()) return result_of(cudaErrorNotSupported);  // must not be called then
   if (refused_by_capture()) return result_of(cudaErrorStreamCaptureUnsupported);
   finish_device();
   ++counters().allocations;
@@ -264,7 +264,7 @@ cudaError_t cudaFree(void* memory) {
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   if (state() != cudaSuccess) return result_of();
   if (refused_by_capture()) return result_of(cudaErrorStreamCaptureUnsupported);
-  finish_device();  // CUDA may wait, too
+  finish_device();  // CUDA may wait as well
   ++counters().allocations;
   *memory = std::malloc(bytes);
   if (*memory == nullptr) return result_of(cudaErrorMemoryAllocation);

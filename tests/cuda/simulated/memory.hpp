@@ -1,4 +1,4 @@
-// What of the CPU's addresses is memory of a simulated GPU, or pinned.
+// Which CPU addresses are memory of a simulated GPU, or pinned.
 #pragma once
 #include <cstdint>
 
@@ -6,13 +6,14 @@
 
 namespace simulated {
 
-/// Whether all the bytes lie in one block of the device.
+/// Whether all the bytes are in one block of the device.
 bool on_device(const void* memory, std::uint64_t bytes, int device);
-/// Whether all the bytes lie in one piece of pinned memory.
+/// Whether all the bytes are in one allocation of pinned memory.
 bool is_pinned(const void* memory, std::uint64_t bytes);
-/// What pools do whenever somebody has waited: they give back what is idle above their threshold.
+/// Pools free idle memory above their threshold after each wait.
 void give_back_idle();
-/// Whether the devices have pools: not with TENON_SIMULATED_POOLS=0 in the environment, as some virtual GPUs.
+/// Whether the devices have memory pools; not with TENON_SIMULATED_POOLS=0 in the environment, like
+/// some virtual GPUs.
 bool has_pools();
 
 }  // namespace simulated

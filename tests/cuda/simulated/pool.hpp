@@ -1,4 +1,4 @@
-// A pool of a simulated GPU's memory.
+// A memory pool of a simulated GPU.
 #pragma once
 #include <atomic>
 #include <list>
@@ -12,7 +12,7 @@ struct CUmemPoolHandle_st {
     std::byte* data;
     std::uint64_t bytes;
     cudaStream_t stream;
-    std::shared_ptr<std::atomic<bool>> passed;  // what the stream had to do before is done
+    std::shared_ptr<std::atomic<bool>> passed;  // whether the stream's earlier work is done
   };
   int device = 0;
   std::uint64_t reserved = 0, used = 0, threshold = 0;
@@ -22,7 +22,7 @@ struct CUmemPoolHandle_st {
 
 namespace simulated {
 
-/// Whether another device may read and write the owner's memory.
+/// Whether another device may access the owner's memory.
 bool open_to(int owner, int other);
 
 }  // namespace simulated

@@ -11,10 +11,11 @@
 #endif
 
 #if !defined(__x86_64__)
-#error "simulated GPUs switch stacks in a few lines of x86-64; other machines need theirs here"
+#error "simulated GPUs switch stacks by x86-64 assembly; add the code for this architecture here"
 #endif
 
-// The C library's swapcontext() does the same and calls the kernel each time, which takes ten times as long.
+// swapcontext() of the C library would work but makes a system call each time, which takes ten
+// times as long.
 asm(R"(
 .text
 .globl simulated_switch
@@ -63,7 +64,8 @@ Stacks::~Stacks() {
 }
 
 void* Stacks::begin(int i, void (*function)()) {
-  // As switch_stacks leaves it: six registers, where to go on, and an end that keeps the stack aligned as a call would.
+  // The layout that switch_stacks leaves: six registers, the return address, and padding for the
+  // alignment of a call.
   auto* top = reinterpret_cast<std::uintptr_t*>(first_ + (i + 1) * bytes_each) - 8;
   for (int k = 0; k < 6; ++k) top[k] = 0;
   top[6] = reinterpret_cast<std::uintptr_t>(function);

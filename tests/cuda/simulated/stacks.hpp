@@ -1,13 +1,14 @@
-// Stacks for functions that take turns on one thread of the CPU.
+// Stacks for functions that take turns on one CPU thread.
 #pragma once
 #include <cstddef>
 
 namespace simulated {
 
-/// Keeps what a function must find again on its stack, and the stack's pointer in *from, and goes on where the stack `to` stopped.
+/// Saves the registers on the stack and the stack pointer in *from, and continues where the stack
+/// `to` stopped.
 void switch_stacks(void** from, void* to) asm("simulated_switch");
 
-/// So many stacks, each ended by a page that cannot be touched.
+/// A number of stacks, each followed by an inaccessible page.
 class Stacks {
  public:
   explicit Stacks(int count);
@@ -15,12 +16,13 @@ class Stacks {
   Stacks(const Stacks&) = delete;
   Stacks& operator=(const Stacks&) = delete;
 
-  /// Stack number i, as if it had stopped before the first line of a function, which must never return or throw.
+  /// Prepares stack i to start `function`, which must never return or throw.
   void* begin(int i, void (*function)());
-  /// Needed before functions begin again where some did not end: AddressSanitizer has marked what lies between their variables.
+  /// Must be called before functions start again if some did not end: AddressSanitizer has poisoned
+  /// gaps between their variables.
   void forget();
 
-  /// While it lives, AddressSanitizer takes all of the stacks together for the thread's.
+  /// During its lifetime, AddressSanitizer treats all stacks together as the thread's.
   class InUse {
    public:
     explicit InUse(const Stacks& stacks);

@@ -13,7 +13,7 @@ namespace {
 
 struct Loss {
   std::mutex mutex;
-  std::string reason;  // of the error that every call gives
+  std::string reason;  // of the error that every call returns
 };
 Loss& loss() {
   static auto& only = *new Loss;  // never destroyed: threads of streams may outlive main()
@@ -23,7 +23,7 @@ Loss& loss() {
 std::atomic<cudaError_t> lost = cudaSuccess;
 thread_local cudaError_t last = cudaSuccess;
 
-// A driver does not survive fork(): the child has none of its threads.
+// A driver does not survive fork(): its threads do not exist in the child.
 void refuse_children() {
   static const int done = pthread_atfork(nullptr, nullptr, [] { lost = cudaErrorInitializationError; });
   static_cast<void>(done);
@@ -94,7 +94,7 @@ SimulatedCounts simulated_counts() {
 
 void simulated_lose_device(cudaError_t error, const std::string& reason) {
   const std::lock_guard lock(loss().mutex);
-  if (lost != cudaSuccess) return;  // the first is told
+  if (lost != cudaSuccess) return;  // keep the first error
   loss().reason = reason;
   lost = error;
 }

@@ -1,7 +1,9 @@
-// Two GPUs that are not there: enough of CUDA's runtime, on the CPU, to run the host and every plugin on. Streams are threads that are
-// late, so that what relies on luck fails; what CUDA would let pass slowly or wrongly is refused: memory that is not pinned, places out of
-// bounds, pools that are closed to a peer, launches with another device current, addresses of the CPU in a kernel. Memory of a GPU cannot
-// be touched while none of its work runs, and holds NaN before it is written and after it is freed.
+// Two simulated GPUs: enough of the CUDA runtime, on the CPU, to run the host and every plugin.
+// Streams are threads that start late, so that race conditions show. Errors that CUDA would
+// tolerate, slowly or with wrong results, are rejected: memory that is not pinned, offsets out of
+// bounds, pools closed to a peer, launches with another current device, CPU addresses in a kernel.
+// GPU memory is inaccessible while no work of the GPU runs, and contains NaN before it is written
+// and after it is freed.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -13,9 +15,10 @@ namespace simulated {
 inline constexpr int most_devices = 2;
 inline constexpr std::uint64_t device_bytes = 1u << 30;
 
-/// What every call of this process fails with; success while the devices can be used.
+/// The error of every call of this process; cudaSuccess while the devices are usable.
 cudaError_t state();
-/// Remembers an error as CUDA does and gives it back. Where the devices are lost, that is the error of every call.
+/// Records an error as CUDA does and returns it. If the devices are lost, returns the error of
+/// every call.
 cudaError_t result_of(cudaError_t error = cudaSuccess);
 
 /// Of the calling thread.

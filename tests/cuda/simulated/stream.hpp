@@ -16,10 +16,11 @@ namespace simulated {
 
 using Work = std::function<void()>;
 
-/// A capture under way: the work that its streams got, in the order of the calls, which is one that the graph allows.
+/// A capture in progress: the work of its streams in the order of the calls, which is one that the
+/// graph allows.
 struct Capture {
   struct Progress {
-    std::uint64_t added = 0, joined = 0;  // joined: as much of it as another stream of the capture waited for
+    std::uint64_t added = 0, joined = 0;  // joined: how much of it another stream of the capture waited for
   };
   cudaStream_t origin = nullptr;
   cudaStreamCaptureMode mode{};
@@ -29,23 +30,24 @@ struct Capture {
   bool broken = false, ended = false;
 };
 
-/// The stream itself, or for cudaStreamLegacy and cudaStreamPerThread that of the current device, which is made when it is first needed.
+/// Returns the stream itself; for cudaStreamLegacy and cudaStreamPerThread, the current device's,
+/// which is created on first use.
 cudaStream_t own(cudaStream_t stream);
-/// Guards all captures, the streams' and events' part in them, and the set of streams.
+/// Guards all captures, the streams' and events' capture state, and the set of streams.
 std::mutex& captures_mutex();
 
-/// That it was last recorded on; null where that is destroyed.
+/// The stream that the event was last recorded on; null if that is destroyed.
 std::shared_ptr<CUstream_st> stream_of(cudaEvent_t event);
-/// All streams: what this thread waits for may be the work of any.
+/// Hurries all streams: the calling thread may wait for work of any of them.
 void hurry_all();
 /// Waits for all work on the current device.
 void finish_device();
 
-/// Whether CUDA would refuse a call that is no work on a stream, such as an allocation: while this thread captures, or another does for
-/// all. Breaks those captures.
+/// Whether CUDA would reject a call that is not work on a stream, such as an allocation: if this
+/// thread captures, or another thread captures in global mode. Breaks those captures.
 bool refused_by_capture();
 
-/// Work that touches memory of a device.
+/// Work that accesses memory of a device.
 template <class Function>
 Work touching(int device, Function function) {
   return [device, function] {
@@ -56,19 +58,20 @@ Work touching(int device, Function function) {
 
 }  // namespace simulated
 
-/// Its work is done in order, a row of it at a time: by a thread of its own, which comes late, or by a thread that waits for the stream,
-/// for most do, and so no thread has to wake up another.
+/// Runs its work in order, in batches: by a thread of its own, which starts late, or by a thread
+/// that waits for the stream. The latter is the usual case and saves waking up another thread.
 struct CUstream_st {
   CUstream_st();
   ~CUstream_st();
 
-  /// Work that is done later; while the stream captures, it becomes part of the graph.
+  /// Adds work that runs later; if the stream captures, it becomes part of the graph.
   void add(simulated::Work work);
-  /// Does its work on this thread until enough() holds, as far as no other thread is at it.
+  /// Runs the stream's work on this thread until enough() holds, unless another thread is running
+  /// it.
   void help(const std::function<bool()>& enough);
   void finish();
   bool idle();
-  /// Somebody waits: its thread is late no longer.
+  /// Called by waiting threads: the stream's thread no longer delays.
   void hurry();
 
   const int device = simulated::current_device();
@@ -80,7 +83,7 @@ struct CUstream_st {
   std::uint64_t random();
 
   std::mutex mutex_;
-  std::condition_variable arrived_, done_;  // two, so that none wakes up for what it does not wait for
+  std::condition_variable arrived_, done_;  // two, so that no thread wakes up unnecessarily
   std::deque<simulated::Work> work_;
   bool busy_ = false, ending_ = false, hurried_ = false, parked_ = false;
   std::uint64_t random_;
@@ -89,7 +92,8 @@ struct CUstream_st {
 
 namespace simulated {
 
-/// A place on a stream. Work on streams keeps it when its event is gone or was recorded again.
+/// A position in a stream's work. Waiting work holds it even if its event is destroyed or recorded
+/// again.
 struct Mark {
   std::mutex mutex;
   std::condition_variable changed;
@@ -101,10 +105,10 @@ struct Mark {
 struct CUevent_st {
   const int device = simulated::current_device();
   std::mutex mutex;
-  std::shared_ptr<simulated::Mark> mark;        // of the last record; null before
-  std::shared_ptr<simulated::Capture> capture;  // that it was last recorded in
+  std::shared_ptr<simulated::Mark> mark;        // of the last record; null before that
+  std::shared_ptr<simulated::Capture> capture;  // in which it was last recorded
   cudaStream_t stream = nullptr;
-  std::uint64_t added = 0;  // of the stream's work in it
+  std::uint64_t added = 0;  // the amount of its stream's work in the capture
 };
 
 struct CUgraph_st {

@@ -72,11 +72,11 @@ void CUstream_st::hurry() {
   arrived_.notify_one();
 }
 
-// Now and then with a long pause, so that streams which do not wait for each other pass each other.
+// Sometimes pauses for long, so that independent streams overtake each other.
 void CUstream_st::do_row(std::unique_lock<std::mutex>& lock, const std::function<bool()>& enough) {
   busy_ = true;
   {
-    std::optional<Opened> opened;  // through a row of work, for it takes long
+    std::optional<Opened> opened;  // for a batch of work, because opening is slow
     while (!work_.empty() && !enough()) {
       const auto work = std::move(work_.front());
       work_.pop_front();
@@ -92,7 +92,7 @@ void CUstream_st::do_row(std::unique_lock<std::mutex>& lock, const std::function
   done_.notify_all();
 }
 
-// Always late, so that whoever does not wait for the stream is too early.
+// Always starts late, so that code that does not wait for the stream runs too early.
 void CUstream_st::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -134,8 +134,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  if (state() == cudaErrorInitializationError) return result_of();  // its thread is the parent's
-  std::shared_ptr<CUstream_st> last;  // but for another thread that waits for the device: its work is done before it goes
+  if (state() == cudaErrorInitializationError) return result_of();  // in a forked child: the thread belongs to the parent
+  std::shared_ptr<CUstream_st> last;  // another thread may wait for the device: work is completed before destruction
   {
     const std::lock_guard lock(captures_mutex());
     const auto found = streams().find(stream);
@@ -146,7 +146,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return result_of();
 }
 
-// Nobody here waits for what other streams do, as cudaStreamLegacy does for those that were made without cudaStreamNonBlocking.
+// Streams here do not wait for other streams, unlike cudaStreamLegacy, which waits for those made
+// without cudaStreamNonBlocking.
 cudaStream_t simulated::own(cudaStream_t stream) {
   struct OfThread {
     std::map<int, cudaStream_t> of_device;
@@ -180,7 +181,7 @@ cudaError_t cudaDeviceSynchronize() {
   ++counters().synchronizations;
   {
     const std::lock_guard lock(captures_mutex());
-    bool refused = false;  // by captures of whatever mode and thread, which break
+    bool refused = false;  // breaks captures of any mode and thread
     for (const auto& [handle, stream] : streams())
       if (stream->capture && stream->device == current_device()) stream->capture->broken = refused = true;
     if (refused) return result_of(cudaErrorStreamCaptureUnsupported);

@@ -10,7 +10,7 @@ thread_local ThreadsOfBlock* running = nullptr;
 
 ThreadsOfBlock& block() {
   if (running != nullptr) return *running;
-  std::fputs("simulated GPU: a body of for_each() asked for the threads of its block; for_each_block() gives them\n", stderr);
+  std::fputs("simulated GPU: a body of for_each() used the threads of its block; use for_each_block()\n", stderr);
   std::abort();
 }
 
@@ -26,7 +26,8 @@ void ThreadsOfBlock::sync() {
   self.next(&self.stopped_[static_cast<std::size_t>(self.thread_)]);
 }
 
-// From thread to thread without going back to run() in between: half the switches, which are most of what a simulated kernel takes.
+// Switches directly to the next thread instead of through run(): half the switches, which take most
+// of a simulated kernel's time.
 void ThreadsOfBlock::next(void** own) {
   if (++turn_ == count) return switch_stacks(own, caller_);
   thread_ = forward_ ? turn_ : count - 1 - turn_;
@@ -45,8 +46,9 @@ void ThreadsOfBlock::begin() {
   self.next(&self.stopped_[static_cast<std::size_t>(self.thread_)]);
 }
 
-// Threads take turns forwards between two syncs and backwards between the next, and the other way round in the next block: a sync that is
-// missing lets some thread of some block see what is not there yet.
+// Threads run in ascending order up to one sync and in descending order up to the next, and the
+// other way round in the next block: if a sync is missing, some thread of some block reads values
+// that are not there yet.
 std::string ThreadsOfBlock::run(Run run, const void* body, std::int64_t i) {
   run_ = run;
   body_ = body;
@@ -66,9 +68,9 @@ std::string ThreadsOfBlock::run(Run run, const void* body, std::int64_t i) {
   running = nullptr;
   if (ended_ == count && !threw_) return {};
   stacks_.forget();
-  if (threw_) return "the body threw, which device code cannot";
+  if (threw_) return "the body threw an exception, which device code cannot do";
   return "thread " + std::to_string(one_ended_) + " of block " + std::to_string(i) + " ended while thread " + std::to_string(one_waiting_) +
-         " waits at a sync: all threads of a block must meet every sync";
+         " waits at a sync: all threads of a block must reach every sync";
 }
 
 }  // namespace simulated

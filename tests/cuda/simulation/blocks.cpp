@@ -1,4 +1,4 @@
-// What the threads of a simulated block do together, and what becomes of bodies that do it wrong.
+// Cooperation of the threads of a simulated block, and errors in it.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -9,7 +9,7 @@ using namespace tenon;
 
 namespace {
 
-// The sum of i + thread over all threads, and this block's part of prefix sums.
+// The sum of i + thread over all threads, and the prefix sums of this block.
 struct Sums {
   std::int64_t *totals, *before;
   TENON_DEVICE void operator()(const gpu::Block& block, std::int64_t i) const {
@@ -21,7 +21,7 @@ struct Sums {
   }
 };
 
-// Each thread hands its number to its neighbour, by way of memory that all see.
+// Each thread passes its number to its neighbour through shared memory.
 struct HandOver {
   int *shared, *out;
   bool syncs;
@@ -63,7 +63,7 @@ std::string outcome_of(const Body& body) {
 
 }  // namespace
 
-TEST_CASE("threads of a block meet in sums, greatest values and prefix sums") {
+TEST_CASE("threads of a block compute sums, maxima and prefix sums") {
   CHECK(in_child([] {
           constexpr std::int64_t blocks = 5, threads = gpu::block_threads;
           const Gpu gpu;
@@ -80,7 +80,7 @@ TEST_CASE("threads of a block meet in sums, greatest values and prefix sums") {
         }) == "0 wrong");
 }
 
-TEST_CASE("a sync that is forgotten is seen in the results") {
+TEST_CASE("a missing sync changes the results") {
   for (const int by : {1, gpu::block_threads - 1}) {
     for (const bool syncs : {true, false}) {
       CAPTURE(by);
@@ -98,11 +98,11 @@ TEST_CASE("a sync that is forgotten is seen in the results") {
   }
 }
 
-TEST_CASE("threads that do not all meet a sync are an error of the launch") {
-  const std::string error = "cudaErrorLaunchFailure: ", rule = ": all threads of a block must meet every sync";
+TEST_CASE("a launch fails if not all threads reach a sync") {
+  const std::string error = "cudaErrorLaunchFailure: ", rule = ": all threads of a block must reach every sync";
   CHECK(outcome_of(LeavesEarly{gpu::block_threads}) == "cudaSuccess: no error");
   CHECK(outcome_of(LeavesEarly{255}) == error + "thread 255 of block 0 ended while thread 254 waits at a sync" + rule);
   CHECK(outcome_of(LeavesEarly{1}) == error + "thread 255 of block 0 ended while thread 0 waits at a sync" + rule);
   CHECK(outcome_of(AlternatesSyncs{}) == error + "thread 0 of block 0 ended while thread 1 waits at a sync" + rule);
-  CHECK(outcome_of(Throws{}) == error + "the body threw, which device code cannot");
+  CHECK(outcome_of(Throws{}) == error + "the body threw an exception, which device code cannot do");
 }

@@ -1,4 +1,5 @@
-// Graphs of simulated streams: what is captured is done when the graph is launched, each time, and what CUDA refuses is refused.
+// Graphs of simulated streams: captured work runs at each launch, and calls that CUDA rejects are
+// rejected.
 #include <doctest/doctest.h>
 
 #include "gpu.hpp"
@@ -21,7 +22,7 @@ std::string name(cudaError_t error) {
   return cudaGetErrorName(error);
 }
 
-// Captures what `work` puts on the stream.
+// Captures the work that `work` adds to the stream.
 template <class WorkOnStream>
 std::string captured(WorkOnStream work) {
   return in_child([&] {
@@ -42,7 +43,7 @@ cudaEvent_t event() {
 
 }  // namespace
 
-TEST_CASE("a graph does its work at each launch and none at its capture, on all streams that join") {
+TEST_CASE("a graph runs its work at each launch and not during the capture, on all joined streams") {
   CHECK(in_child([] {
           const Gpu gpu, side;
           auto* data = gpu.memory<int>(1);
@@ -71,7 +72,7 @@ TEST_CASE("a graph does its work at each launch and none at its capture, on all 
         }) == "0 15 6");
 }
 
-TEST_CASE("what may not be captured breaks the capture") {
+TEST_CASE("calls that cannot be captured break the capture") {
   const std::string refused = "cudaErrorStreamCaptureUnsupported cudaErrorStreamCaptureInvalidated";
   CHECK(captured([](const Gpu&) { return cudaSuccess; }) == "cudaSuccess cudaSuccess graph");
   CHECK(captured([](const Gpu& gpu) { return cudaStreamSynchronize(gpu.stream); }) == refused);
@@ -86,7 +87,7 @@ TEST_CASE("what may not be captured breaks the capture") {
         }) == refused);
 }
 
-TEST_CASE("a capture and the rest of the world do not wait for each other") {
+TEST_CASE("a capture and other streams cannot depend on each other") {
   CHECK(captured([](const Gpu& gpu) {
           const Gpu other;
           const auto outside = event();
@@ -99,7 +100,7 @@ TEST_CASE("a capture and the rest of the world do not wait for each other") {
           return cudaEventSynchronize(inside);
         }) == "cudaErrorCapturedEvent cudaSuccess graph");
   CHECK(captured([](const Gpu& gpu) {
-          const Gpu* const side = new Gpu;  // as long as the process
+          const Gpu* const side = new Gpu;  // lives as long as the process
           const auto forked = event();
           cudaEventRecord(forked, gpu.stream);
           return cudaStreamWaitEvent(side->stream, forked);

@@ -1,4 +1,4 @@
-// A simulated GPU as the tests of the simulation use it: a stream, memory, and calls that launch bodies.
+// A simulated GPU for the simulation's tests: a stream, memory, and launches of bodies.
 #pragma once
 #include <cuda_simulated.h>
 
@@ -10,7 +10,7 @@
 
 #include "in_child.hpp"
 
-/// Throws tenon::Error where a call of the runtime fails.
+/// Throws tenon::Error if a call of the CUDA runtime fails.
 class Gpu {
  public:
   explicit Gpu(int device = 0) {

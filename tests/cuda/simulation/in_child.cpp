@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 static void run(const std::function<std::string()>& part, int to) {
-  dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);  // the sanitizers' reports are what is wanted, and are read by nobody
-  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS}) std::signal(signal, SIG_DFL);  // not doctest's
+  dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);  // the sanitizers' reports are expected here, and they are not read
+  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS}) std::signal(signal, SIG_DFL);  // not doctest's handlers
   std::string answer;
   try {
     answer = part();
@@ -22,9 +22,9 @@ static void run(const std::function<std::string()>& part, int to) {
 
 std::string in_child(const std::function<std::string()>& part) {
   int ends[2];
-  if (pipe(ends) != 0) throw std::runtime_error("no pipe");
+  if (pipe(ends) != 0) throw std::runtime_error("pipe() failed");
   const pid_t child = fork();
-  if (child < 0) throw std::runtime_error("no child");
+  if (child < 0) throw std::runtime_error("fork() failed");
   if (child == 0) run(part, ends[1]);
   close(ends[1]);
   std::string answer;

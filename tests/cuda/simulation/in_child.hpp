@@ -1,8 +1,8 @@
-// Runs a part of a test in a process of its own, which may crash or lose its devices. The program itself never uses CUDA, for a process
-// that has used it cannot give it to its children.
+// Runs a part of a test in a child process, which may crash or lose its devices. The program itself
+// never uses CUDA, because CUDA does not survive fork().
 #pragma once
 #include <functional>
 #include <string>
 
-/// What the part gave back; `crashed` where it died of a signal or was stopped by a sanitizer.
+/// Returns the part's result; `crashed` if a signal or a sanitizer ended it.
 std::string in_child(const std::function<std::string()>& part);

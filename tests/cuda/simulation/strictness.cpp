@@ -1,4 +1,4 @@
-// Slips that a real GPU would punish late, seldom or not at all must not pass on simulated ones.
+// Mistakes that a real GPU would punish late, rarely or never must fail on simulated GPUs.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -24,7 +24,7 @@ struct FillFrom {
   TENON_FN void operator()(std::int64_t i) const { data[i] = *value; }
 };
 
-// Two threads have to do with each element: an order in which this is right would hide it.
+// Two threads access each element: an order in which this is correct would hide the race.
 struct Shift {
   float* data;
   std::int64_t by;
@@ -47,7 +47,7 @@ bool sanitized() {
 
 }  // namespace
 
-TEST_CASE("the CPU cannot touch memory of a GPU") {
+TEST_CASE("the CPU cannot access GPU memory") {
   CHECK(in_child([] {
           const Gpu gpu;
           const auto* data = gpu.memory<float>(4);
@@ -56,7 +56,7 @@ TEST_CASE("the CPU cannot touch memory of a GPU") {
         }) == "crashed");
 }
 
-TEST_CASE("what a call fails with is told once, and is not the next launch's") {
+TEST_CASE("a call's error is returned once and does not affect the next launch") {
   CHECK(in_child([] {
           const Gpu gpu;
           auto* data = gpu.memory<float>(4);
@@ -71,7 +71,7 @@ TEST_CASE("what a call fails with is told once, and is not the next launch's") {
         }) == "CUDA: cudaErrorMemoryAllocation, out of memory; then 2 2 2 2 ");
 }
 
-TEST_CASE("the other GPU cannot touch it, either") {
+TEST_CASE("another GPU cannot access it either") {
   CHECK(in_child([] {
           const Gpu gpu(0), other(1);
           auto* data = gpu.memory<float>(4);
@@ -83,7 +83,7 @@ TEST_CASE("the other GPU cannot touch it, either") {
         }) == "crashed");
 }
 
-TEST_CASE("what is not written, and what is given back, is NaN") {
+TEST_CASE("uninitialized and freed memory is NaN") {
   CHECK(in_child([] {
           const Gpu gpu;
           auto* data = gpu.memory<float>(3);
@@ -96,7 +96,7 @@ TEST_CASE("what is not written, and what is given back, is NaN") {
         }) == "nan nan nan 7 7 7 again nan nan nan ");
 }
 
-TEST_CASE("work is done later") {
+TEST_CASE("work runs later") {
   CHECK(in_child([] {
           const Gpu gpu;
           const auto* data = gpu.memory<float>(1);
@@ -110,7 +110,7 @@ TEST_CASE("work is done later") {
         }) == "early nan");
 }
 
-TEST_CASE("a body is copied when it is launched") {
+TEST_CASE("a body is copied at its launch") {
   CHECK(in_child([] {
           const Gpu gpu;
           Fill fill{gpu.memory<float>(2), 3};
@@ -120,7 +120,7 @@ TEST_CASE("a body is copied when it is launched") {
         }) == "3 3 ");
 }
 
-TEST_CASE("bodies that read what other indices write are wrong in either direction") {
+TEST_CASE("bodies that read elements written for other indices fail in either direction") {
   for (const std::int64_t by : {-1, 1}) {
     CAPTURE(by);
     CHECK(in_child([by] {
@@ -133,7 +133,7 @@ TEST_CASE("bodies that read what other indices write are wrong in either directi
   }
 }
 
-TEST_CASE("addresses of the CPU in a body are found") {
+TEST_CASE("CPU addresses in a body are found") {
   static const float fixed = 1;
   const struct {
     const char* kind;
@@ -164,7 +164,7 @@ TEST_CASE("addresses of the CPU in a body are found") {
   }
 }
 
-TEST_CASE("work that leaves its memory is stopped, under AddressSanitizer") {
+TEST_CASE("work out of bounds is stopped, under AddressSanitizer") {
   for (const std::int64_t count : {100, 101}) {
     CAPTURE(count);
     const auto found = in_child([count] {
@@ -180,12 +180,12 @@ TEST_CASE("a launch needs a stream of the current device") {
   CHECK(in_child([] {
           const Gpu gpu(0), other(1);
           auto* data = gpu.memory<float>(1);
-          gpu::for_each(gpu.call(), 1, Fill{data, 1});  // the other one is current
+          gpu::for_each(gpu.call(), 1, Fill{data, 1});  // the other device is current
           return std::string();
         }) == "threw CUDA: cudaErrorInvalidResourceHandle, invalid resource handle");
 }
 
-TEST_CASE("a stream may end while another thread waits for the device") {
+TEST_CASE("a stream may be destroyed while another thread waits for the device") {
   CHECK(in_child([] {
           cudaSetDevice(0);
           std::atomic<bool> over = false;
@@ -211,7 +211,7 @@ TEST_CASE("a stream may end while another thread waits for the device") {
         }) == "400");
 }
 
-TEST_CASE("children of a process that has used CUDA have none") {
+TEST_CASE("children of a process that has used CUDA cannot use it") {
   CHECK(in_child([] {
           int count = 0;
           cudaGetDeviceCount(&count);

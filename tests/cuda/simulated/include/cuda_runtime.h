@@ -1,4 +1,5 @@
-// Stands for CUDA's header of this name where g++ compiles CUDA sources for simulated GPUs: the words that nvcc knows mean nothing here.
+// Replaces CUDA's header of this name if g++ compiles CUDA sources for simulated GPUs: nvcc's
+// keywords are empty macros.
 #pragma once
 #include "cuda_runtime_api.h"
 

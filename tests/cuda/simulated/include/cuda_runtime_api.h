@@ -1,5 +1,6 @@
-// What Tenon and its plugins use of CUDA's runtime, declared by CUDA's names and values (tests/cuda/same_values.sh compares them where the
-// toolkit is), for GPUs that are not there. What is missing here does not compile in a simulated build: add it where it is needed.
+// The part of the CUDA runtime that Tenon and its plugins use, for simulated GPUs, with CUDA's
+// names and values (tests/cuda/same_values.sh compares them if the toolkit is installed). Functions
+// missing here do not compile in a simulated build: add them as needed.
 #pragma once
 #include <cstddef>
 

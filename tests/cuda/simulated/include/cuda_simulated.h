@@ -1,26 +1,27 @@
-// What tests may ask of the simulated GPUs and do to them, and could not with real ones.
+// Queries and controls of simulated GPUs that tests cannot have on real ones.
 #pragma once
 #include <cstdint>
 #include <string>
 
 #include "cuda_runtime_api.h"
 
-/// Of this process, from its start.
+/// Totals of this process since its start.
 struct SimulatedCounts {
-  std::uint64_t launches = 0;          ///< of bodies of kernels, those of graphs included
-  std::uint64_t copies = 0;            ///< and sets of memory
-  std::uint64_t allocations = 0;       ///< of memory of GPUs and of pinned memory
-  std::uint64_t mappings = 0;          ///< of memory of GPUs that no pool had idle
-  std::uint64_t synchronizations = 0;  ///< of streams, events and devices by a thread of the CPU
+  std::uint64_t launches = 0;          ///< of kernel bodies, including those of graphs
+  std::uint64_t copies = 0;            ///< and memsets
+  std::uint64_t allocations = 0;       ///< of GPU memory and of pinned memory
+  std::uint64_t mappings = 0;          ///< allocations of GPU memory that no pool had idle
+  std::uint64_t synchronizations = 0;  ///< of streams, events and devices by a CPU thread
   std::uint64_t graph_launches = 0;
   std::uint64_t broken_captures = 0;
-  std::uint64_t overlaps = 0;  ///< kernels that began beside a copy of the same GPU, and copies beside a kernel
+  std::uint64_t overlaps = 0;  ///< kernels that started during a copy of the same GPU, and copies during a kernel
 };
 SimulatedCounts simulated_counts();
 
-/// From now on each kernel and each copy takes that long, or until one of the other kind has begun and ended beside it: what should have
-/// waited comes first. 0: no longer than they must.
+/// From now on, each kernel and each copy takes this long, or until an operation of the other kind
+/// has started and ended meanwhile: operations that should have waited run first. 0: no delay.
 void simulated_linger(int milliseconds);
 
-/// From now on every call of this process fails with this error, as after a fault of a kernel; `reason` becomes its meaning.
+/// From now on, every call of this process fails with this error, as after a kernel's fault;
+/// `reason` becomes its message.
 void simulated_lose_device(cudaError_t error, const std::string& reason);

@@ -1,4 +1,5 @@
-// How bodies of kernels come onto simulated streams; sdk/include/tenon/gpu/runtime.hpp includes this where nvcc is not the compiler.
+// Launches kernel bodies on simulated streams; sdk/include/tenon/gpu/runtime.hpp includes this if
+// the compiler is not nvcc.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,22 +7,23 @@
 
 #include "cuda_runtime_api.h"
 
-/// What is launched: `bytes` bytes of a body, copied at the launch. Elements: run(body, count) is called once. Blocks: run(body, i) is
-/// called for each i in [0, count) by each of 256 fibers.
+/// A launch: `bytes` bytes of a body, copied at the launch. Elements: run(body, count) is called
+/// once. Blocks: run(body, i) is called for each i in [0, count) by each of 256 fibers.
 struct SimulatedLaunch {
   const void* body;
   std::size_t bytes;
   std::int64_t count;
   void (*run)(const void* body, std::int64_t number);
-  const unsigned char* members;  // as simulated_members_of() says
+  const unsigned char* members;  // result of simulated_members_of()
 };
 cudaError_t simulated_launch(cudaStream_t stream, const SimulatedLaunch& launch);
 cudaError_t simulated_launch_blocks(cudaStream_t stream, const SimulatedLaunch& launch);
 int simulated_thread_of_block();
 void simulated_sync_of_block();
 
-/// Which bytes of a body are members' (255) and which may hold anything (0); null where the compiler cannot tell. That of g++ 12 takes some
-/// members in arrays for padding, so nothing is cleared by it.
+/// Which bytes of a body belong to members (255) and which are padding (0); null if the compiler
+/// cannot tell. g++ 12 takes some members in arrays for padding, so the mask is not used to clear
+/// bytes.
 template <class Body>
 const unsigned char* simulated_members_of() {
 #if __has_builtin(__builtin_clear_padding)
@@ -39,7 +41,8 @@ const unsigned char* simulated_members_of() {
 #endif
 }
 
-/// First the odd indices from the end, then the even ones from the start: bodies that rely on an order find another one.
+/// First the odd indices in descending order, then the even ones in ascending order: breaks bodies
+/// that rely on an order.
 template <class Body>
 cudaError_t simulate_each(cudaStream_t stream, std::int64_t count, const Body& body) {
   const auto run = [](const void* memory, std::int64_t number) {
@@ -50,7 +53,7 @@ cudaError_t simulate_each(cudaStream_t stream, std::int64_t count, const Body& b
   return simulated_launch(stream, {&body, sizeof body, count, run, simulated_members_of<Body>()});
 }
 
-/// Block is gpu::Block, which is declared after this.
+/// Block is gpu::Block, which is declared later.
 template <class Block, class Body>
 cudaError_t simulate_each_block(cudaStream_t stream, std::int64_t count, const Body& body) {
   const auto run = [](const void* memory, std::int64_t i) { (*static_cast<const Body*>(memory))(Block(), i); };
