@@ -7,7 +7,7 @@ struct RowUnit : tenon::Operator {
     op.doc("each row divided by its Euclidean length; rows of zeros are unchanged");
     op.types({tenon::f32});
     op.input("data", "[rows, columns], dense or csr");
-    op.output("output", "like data");
+    op.output("output", "same shape and storage as data");
   }
   void infer(tenon::Infer& io) const {
     const auto shape = io.input(0).shape;
