@@ -135,8 +135,8 @@ struct InferRecord {
   std::uint32_t input_count, output_count, state_count;
   std::int32_t dispatch;  // for workspace
   // followed by inputs, outputs and states as tenon_type; for infer also the byte count of each
-  // input's elements (no_values: unknown), then these bytes -> types, then a byte per input: whether
-  // infer() would use its elements
+  // input's elements (no_values: unknown), then these bytes -> types, then a byte per input:
+  // whether infer() would use its elements
 };
 
 struct StorageRecord {
@@ -185,8 +185,8 @@ struct CallRecord {
   std::uint64_t seed, step, node;
   Place workspace;
   std::uint64_t workspace_bytes;
-  // followed by inputs, outputs and states; for backward also output and input gradients; then a byte
-  // per output (for backward: per input) that says whether to write it
+  // followed by inputs, outputs and states; for backward also output and input gradients; then a
+  // byte per output (for backward: per input) that says whether to write it
 };
 
 /// Filled in by a signal handler of the worker before it dies.

@@ -141,7 +141,7 @@ TEST_CASE("names: a plugin with names of bundled operators passes its checks nex
   result = place.run({"--plugins", example, "list"});
   CHECK(has(result.out, "\nfully_connected  "));
   CHECK(has(result.out, ".fully_connected  "));
-  CHECK(has(result.err, "note: 'fully_connected' is tenon.fully_connected; write "));
+  CHECK(has(result.err, "note: 'fully_connected' refers to tenon.fully_connected; use the full name for "));
   CHECK(has(place.run({"--plugins", example, "inspect", "fully_connected"}).out, "name             tenon.fully_connected\n"));
   REQUIRE(place.run({"--plugins", example, "build", "g.json", "-o", "h.tenon"}).code == 0);
   CHECK(has(place.run({"show", "h.tenon"}).out, "uses      tenon.fully_connected "));

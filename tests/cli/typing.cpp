@@ -144,7 +144,7 @@ TEST_CASE("typing: refuses what it cannot write") {
        2,
        "error: Python cannot import broken.py next to broken.so: it would import the plugin instead\n"
        "hint: use another name, for example -o broken_ops.py\n"},
-      {{"typing", "broken.so", "-o", "sub/broken.pyi"}, 2, "error: Python cannot import broken.pyi beside broken.so: "},
+      {{"typing", "broken.so", "-o", "sub/broken.pyi"}, 2, "error: Python cannot import broken.pyi next to broken.so: "},
       {{"typing", "none.so"}, 4, "error: cannot read none.so: there is no such file\n"},
       {{"typing", "broken.so", "-o", "ops.py"}, 3, "error: broken.so "},
       {{"typing", fault("split_kernel"), "-o", "ops.py"}, 3, "error: " + fault("split_kernel") + " has no operators\n"},

@@ -64,7 +64,7 @@ TEST_CASE("child: writes a line, ends, or exceeds the time limit") {
   };
   const Case cases[] = {
       {"a line", [](int report) { say(report, "all well\n"); }, "all well", 0, 0, false},
-      {"a line, and on it lives",
+      {"a line, but the child keeps running",
        [](int report) {
          say(report, "all well\nmore");
          wait_for_ever();
@@ -79,20 +79,20 @@ TEST_CASE("child: writes a line, ends, or exceeds the time limit") {
          raise(SIGABRT);
        },
        nullptr, SIGABRT, 0, false},
-      {"no end", [](int) { wait_for_ever(); }, nullptr, 0, 0, true},
-      {"no end of two processes",
+      {"never ends", [](int) { wait_for_ever(); }, nullptr, 0, 0, true},
+      {"two processes that never end",
        [](int) {
          fork();
          wait_for_ever();
        },
        nullptr, 0, 0, true},
-      {"no end, and the pipe is closed",
+      {"never ends, but closes the pipe",
        [](int report) {
          close(report);
          wait_for_ever();
        },
        nullptr, 0, 0, true},
-      {"a line without an end",
+      {"an endless line",
        [](int report) {
          for (;;) say(report, "for ever and ever ");
        },

@@ -115,14 +115,14 @@ TEST_CASE("file memory: read content does not change; each change of a mapped fi
     std::function<void(const std::filesystem::path&)> change;
     const char* message;
   } cases[] = {
-      {"cut short", [](const auto& path) { std::filesystem::resize_file(path, 5000); },
+      {"truncated", [](const auto& path) { std::filesystem::resize_file(path, 5000); },
        " was truncated while it was in use: it had 10000 bytes and has 5000"},
       {"emptied", [](const auto& path) { std::filesystem::resize_file(path, 0); },
        " was truncated while it was in use: it had 10000 bytes and has 0"},
       {"longer", [](const auto& path) { std::filesystem::resize_file(path, 10001); },
        " was written to while it was in use: it had 10000 bytes and has 10001"},
       {"overwritten", [&](const auto& path) { write_bytes(path, other); }, " was written to while it was in use"},
-      {"a byte", [](const auto& path) { std::fstream(path) << 'x'; }, " was written to while it was in use"},
+      {"one byte changed", [](const auto& path) { std::fstream(path) << 'x'; }, " was written to while it was in use"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.what);

@@ -28,13 +28,13 @@ TEST_CASE("is_plain_text: UTF-8 that cannot control a terminal") {
                       {"carriage return", "a\rb"},
                       {"C1 control", "\xc2\x9b"},
                       {"lone continuation", "\x80"},
-                      {"cut off", "\xe2\x82"},
+                      {"truncated", "\xe2\x82"},
                       {"overlong slash", "\xc0\xaf"},
                       {"overlong, 3 bytes", "\xe0\x80\xaf"},
                       {"surrogate", "\xed\xa0\x80"},
                       {"above U+10FFFF", "\xf4\x90\x80\x80"},
-                      {"no first byte", "\xff"},
-                      {"text turned around",
+                      {"invalid first byte", "\xff"},
+                      {"right-to-left override",
                        "a\xe2\x80\xae"
                        "b"}};
   for (const Case& c : bad) CHECK_FALSE_MESSAGE(is_plain_text(c.text), c.what);

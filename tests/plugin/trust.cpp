@@ -144,20 +144,20 @@ TEST_CASE("trust: plugins of the library's owner are trusted, and so are groups 
     bool trusted;
   } cases[] = {
       {"root's library", {0, 0, 0644}, {0, 0, 0755}, {owner, 0, 0644}, {0, 0, 0755}, false},
-      {"file of the library's owner", {owner, 0, 0644}, {0, 0, 0755}, {owner, 0, 0644}, {0, 0, 0755}, true},
-      {"and his folder", {owner, 0, 0644}, {owner, 0, 0755}, {owner, group, 0644}, {owner, 0, 0755}, true},
-      {"file of a third", {owner, 0, 0644}, {owner, 0, 0755}, {stranger, 0, 0644}, {owner, 0, 0755}, false},
-      {"folder of a third", {owner, 0, 0644}, {owner, 0, 0755}, {owner, 0, 0644}, {stranger, 0, 0755}, false},
+      {"a file of the library's owner", {owner, 0, 0644}, {0, 0, 0755}, {owner, 0, 0644}, {0, 0, 0755}, true},
+      {"a file and folder of the library's owner", {owner, 0, 0644}, {owner, 0, 0755}, {owner, group, 0644}, {owner, 0, 0755}, true},
+      {"a file of a third user", {owner, 0, 0644}, {owner, 0, 0755}, {stranger, 0, 0644}, {owner, 0, 0755}, false},
+      {"a folder of a third user", {owner, 0, 0644}, {owner, 0, 0755}, {owner, 0, 0644}, {stranger, 0, 0755}, false},
       {"the folder's owner is not the library's", {owner, 0, 0644}, {stranger, 0, 0755}, {stranger, 0, 0644}, {0, 0, 0755}, false},
-      {"nobody is everybody without a number", {nobody, 0, 0644}, {0, 0, 0755}, {nobody, 0, 0644}, {0, 0, 0755}, false},
-      {"everybody may write", {owner, 0, 0666}, {owner, 0, 0777}, {owner, 0, 0646}, {owner, 0, 0755}, false},
-      {"everybody may add files", {owner, 0, 0666}, {owner, 0, 0777}, {owner, 0, 0644}, {owner, 0, 0757}, false},
+      {"the user nobody stands for all unmapped users", {nobody, 0, 0644}, {0, 0, 0755}, {nobody, 0, 0644}, {0, 0, 0755}, false},
+      {"everyone may write", {owner, 0, 0666}, {owner, 0, 0777}, {owner, 0, 0646}, {owner, 0, 0755}, false},
+      {"everyone may add files", {owner, 0, 0666}, {owner, 0, 0777}, {owner, 0, 0644}, {owner, 0, 0757}, false},
       {"a group", {0, 0, 0644}, {0, group, 0755}, {0, group, 0664}, {0, 0, 0755}, false},
       {"the group that may replace the library", {0, 0, 0644}, {0, group, 0775}, {0, group, 0664}, {0, group, 0775}, true},
       {"the group that may write to the library", {0, group, 0664}, {0, 0, 0755}, {0, group, 0664}, {0, group, 0775}, true},
       {"another group", {0, 0, 0644}, {0, group, 0775}, {0, stranger, 0664}, {0, 0, 0755}, false},
       {"the group may not replace it", {0, 0, 0644}, {0, group, 01775}, {0, group, 0664}, {0, 0, 0755}, false},
-      {"no group has a number", {0, 0, 0644}, {0, nobody, 0775}, {0, nobody, 0664}, {0, 0, 0755}, false},
+      {"the group nobody stands for all unmapped groups", {0, 0, 0644}, {0, nobody, 0775}, {0, nobody, 0664}, {0, 0, 0755}, false},
   };
   const PluginFolder folder;
   const auto path = folder.put("plain"), library_folder = folder.plugins().parent_path() / "lib", library = library_folder / "libtenon.so";

@@ -98,7 +98,7 @@ def test_an_eager_call_says_once_whose_short_name_runs():
     path = tenon.compile(source, flags=FLAGS, name="vendor").path
     with tenon.Host(prefer=[]) as host:
         host.add_plugins(path)
-        with pytest.warns(tenon.Warning, match="'square' is tenon.square, and vendor.square of ") as said:
+        with pytest.warns(tenon.Warning, match="'square' refers to tenon.square, but vendor.square of ") as said:
             for _ in range(2):
                 np.testing.assert_array_equal(ops.square(X), X * X)
         assert len(said) == 1
