@@ -15,7 +15,8 @@ constexpr std::int64_t most_staging = 64 << 20;
 
 class Scheduling {
  public:
-  Scheduling(const LoweredGraph& graph, const MemoryPlan& memory, const Kernels& kernels) : graph_(graph), memory_(memory), kernels_(kernels) {}
+  Scheduling(const LoweredGraph& graph, const MemoryPlan& memory, const Kernels& kernels)
+      : graph_(graph), memory_(memory), kernels_(kernels) {}
 
   GpuSchedule run(bool capture) {
     find_devices();

@@ -76,7 +76,6 @@ TEST_CASE("attributes: refuses integers that int64 cannot hold") {
                                   })};
   for (const auto& failure : failures) {
     CHECK(failure.kind == 2);
-    CHECK(failure.message ==
-          "the number 9223372036854775808 does not fit a parameter, which holds int64: at most 9223372036854775807");
+    CHECK(failure.message == "the number 9223372036854775808 does not fit a parameter, which holds int64: at most 9223372036854775807");
   }
 }

@@ -72,9 +72,7 @@ KNOWN = (
     Known("attention", ORT, "returns masked scores as the lowest finite number", "instead of -inf", "", False),
     Known("avg_pool", ORT, "compares pads with kernels without dilations", "PoolAttributes", "", False),
     Known("avg_pool", REFERENCE, "ignores nan when counting padding", "instead of nan", having="dilations"),
-    Known(
-        "batch_norm", REFERENCE, "updates mean and variance before opset 14", "", "", False, range(13, 14)
-    ),
+    Known("batch_norm", REFERENCE, "updates mean and variance before opset 14", "", "", False, range(13, 14)),
     Known("celu", ORT, "0 for -0", "0.0 instead of -0.0"),
     Known("celu", ORT, "divides by an alpha of 0", "", "", False, having="alpha: float = 0"),
     Known("celu", REFERENCE, "divides by an alpha of 0", "", "", False, having="alpha: float = 0"),

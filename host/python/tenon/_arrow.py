@@ -102,7 +102,9 @@ def _elements(name: str, schema: _Schema, array: _Array, first: int, count: int,
     if kind == "b":
         return _bits(array.buffers[1], first, count, owner)
     if kind not in _NUMBERS or schema.dictionary:
-        raise UsageError(f"column '{name}' has the Arrow format '{kind}', but needs numbers, booleans or lists of these")
+        raise UsageError(
+            f"column '{name}' has the Arrow format '{kind}', but needs numbers, booleans or lists of these"
+        )
     dtype = np.dtype(_NUMBERS[kind])
     return _memory(array.buffers[1], first * dtype.itemsize, count * dtype.itemsize, owner).view(dtype)
 

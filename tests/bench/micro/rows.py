@@ -157,9 +157,7 @@ def others() -> list[Row]:
     rows.append(
         Row("memory", "memory / largest live set, worst", "200 random graphs", "x", counter("worst"), goal=1.10)
     )
-    rows.append(
-        Row("memory", "memory / largest live set, mean", "200 random graphs", "x", counter("mean"), goal=1.02)
-    )
+    rows.append(Row("memory", "memory / largest live set, mean", "200 random graphs", "x", counter("mean"), goal=1.02))
     rows.append(
         Row("lazy_update", "100 rows of 10^7, adam", "lazy_update/adam/rows:10000000", "x", counter("ratio"), goal=1.5)
     )
