@@ -26,7 +26,8 @@ struct Halves : tenon::Operator {
   void infer(tenon::Infer& io) const {
     const auto data = io.input(0).shape;
     if (!data.has_rank() || data[0] == tenon::unknown) return;
-    io.require(data.rank() == 1 && data[0] % parts == 0, "data is ", data, " but must divide into ", parts);
+    io.require(data.rank() == 1 && data[0] % parts == 0, "data is ", data, " but must divide into ",
+               parts);
     for (int i = 0; i < io.outputs(); ++i) io.set_output(i, {data[0] / parts});
   }
   void forward(const tenon::Call& call) const {
@@ -71,7 +72,9 @@ struct Reverse : tenon::Operator {
     op.output("reversed", "[n]");
     op.inplace("data", "reversed");
   }
-  std::size_t workspace(const tenon::Infer& io) const { return static_cast<std::size_t>(io.input(0).shape.size()) * sizeof(float); }
+  std::size_t workspace(const tenon::Infer& io) const {
+    return static_cast<std::size_t>(io.input(0).shape.size()) * sizeof(float);
+  }
   void forward(const tenon::Call& call) const {
     const auto data = call.input<float>(0);
     auto out = call.output<float>(0);

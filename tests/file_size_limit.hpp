@@ -8,9 +8,11 @@
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
-    if (::getrlimit(RLIMIT_FSIZE, &before_) != 0) throw std::runtime_error("the test cannot read the limit of file sizes");
+    if (::getrlimit(RLIMIT_FSIZE, &before_) != 0)
+      throw std::runtime_error("the test cannot read the limit of file sizes");
     const struct rlimit limit { bytes, before_.rlim_max };
-    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) throw std::runtime_error("the test cannot set the limit of file sizes");
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0)
+      throw std::runtime_error("the test cannot set the limit of file sizes");
   }
   ~FileSizeLimit() {
     ::setrlimit(RLIMIT_FSIZE, &before_);

@@ -25,7 +25,9 @@ struct OwnershipCases {
   using Session = tenon::Session;
   using Tensor = tenon::Tensor;
 
-  static Tensor vector(std::initializer_list<float> values) { return Tensor::from(values, {static_cast<std::int64_t>(values.size())}); }
+  static Tensor vector(std::initializer_list<float> values) {
+    return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
+  }
 
   /// y = x + calls; each training run adds x to w, which starts at 100; w_now is w after the step.
   Graph graph_of(tenon::Host& host) const {
@@ -137,7 +139,9 @@ struct OwnershipCases {
         if (which == 1) graph.reset();
         if (which == 2) session.reset();
         if (which == 3) other.reset();
-        if (graph) graph->output("last " + std::to_string(which), graph->add(adds, {graph->find("count"), graph->find("count")}));
+        if (graph)
+          graph->output("last " + std::to_string(which),
+                        graph->add(adds, {graph->find("count"), graph->find("count")}));
         if (session) CHECK(run(*session) > 1);
         if (other) CHECK(run(*other) > 0);
       }

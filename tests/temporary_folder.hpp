@@ -15,7 +15,8 @@ class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "tenon-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create a temporary folder at " + name);
+    if (::mkdtemp(name.data()) == nullptr)
+      throw std::runtime_error("cannot create a temporary folder at " + name);
     path_ = name;
   }
   ~TemporaryFolder() {
@@ -32,7 +33,8 @@ class TemporaryFolder {
   std::vector<std::string> names() const { return sorted_names(path_); }
   static std::vector<std::string> sorted_names(const std::filesystem::path& folder) {
     std::vector<std::string> result;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) result.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      result.push_back(entry.path().filename().string());
     std::sort(result.begin(), result.end());
     return result;
   }

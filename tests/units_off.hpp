@@ -7,7 +7,8 @@
 /// The error of a float in ULPs of the correct result; huge if only one of the two is NaN or
 /// infinite.
 inline double units_off(float found, double right) {
-  if (std::isnan(right) || std::isnan(found)) return std::isnan(right) && std::isnan(found) ? 0 : 1e9;
+  if (std::isnan(right) || std::isnan(found))
+    return std::isnan(right) && std::isnan(found) ? 0 : 1e9;
   const auto rounded = static_cast<float>(right);
   if (std::isinf(rounded) || std::isinf(found))
     return found == rounded ? 0 : std::fabs(right) > 0x1.fffffep127 && !std::isinf(right) ? 1 : 1e9;

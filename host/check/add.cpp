@@ -25,17 +25,23 @@ double tolerance_of_sum(DType dtype) {
 
 /// Describes the first element that is not the sum of its previous value and `term`; empty if all
 /// are.
-std::string compare_sum(const std::string& name, const std::vector<double>& before, const Tensor& term_of, const Tensor& sum_of) {
+std::string compare_sum(const std::string& name, const std::vector<double>& before,
+                        const Tensor& term_of, const Tensor& sum_of) {
   const auto term = doubles_of(term_of), sum = doubles_of(sum_of);
   const double tolerance = tolerance_of_sum(sum_of.dtype());
   for (std::size_t k = 0; k < sum.size(); ++k) {
     const double needed = before[k] + term[k];
     if (any_integer.has(sum_of.dtype()) &&
-        std::remainder(sum[k] - needed, std::ldexp(1, 8 * static_cast<int>(size_of(sum_of.dtype())))) == 0)
+        std::remainder(sum[k] - needed,
+                       std::ldexp(1, 8 * static_cast<int>(size_of(sum_of.dtype())))) == 0)
       continue;  // integers wrap around
-    const bool equal = std::isfinite(needed) ? std::abs(sum[k] - needed) <= tolerance * (1 + std::abs(needed) + std::abs(term[k]))
-                                             : !std::isfinite(sum[k]);
-    if (!equal) return fmt::format("element {} of {} was {}; adding {} gave {}", k, name, before[k], term[k], sum[k]);
+    const bool equal =
+        std::isfinite(needed)
+            ? std::abs(sum[k] - needed) <= tolerance * (1 + std::abs(needed) + std::abs(term[k]))
+            : !std::isfinite(sum[k]);
+    if (!equal)
+      return fmt::format("element {} of {} was {}; adding {} gave {}", k, name, before[k], term[k],
+                         sum[k]);
   }
   return {};
 }
@@ -52,7 +58,8 @@ std::string add_forward(const OperatorCall& call, const TestInput& sample, std::
   added.run(threads, TENON_WRITE_ADD);
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (fresh.outputs[i].dtype() == DType::boolean) continue;  // bools have no sum
-    auto fault = compare_sum(fmt::format("output {}", i), before[i], fresh.outputs[i], added.outputs[i]);
+    auto fault =
+        compare_sum(fmt::format("output {}", i), before[i], fresh.outputs[i], added.outputs[i]);
     if (!fault.empty()) return fault;
   }
   return {};
@@ -73,7 +80,8 @@ std::string add_backward(const BackwardTrial& backward, std::uint64_t seed) {
   backward.run(added, threads);
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (!added.input_grads[i]) continue;
-    auto fault = compare_sum(fmt::format("the gradient of input {}", i), before[i], fresh.input_grads[i], added.input_grads[i]);
+    auto fault = compare_sum(fmt::format("the gradient of input {}", i), before[i],
+                             fresh.input_grads[i], added.input_grads[i]);
     if (!fault.empty()) return fault;
   }
   return {};
@@ -82,11 +90,13 @@ std::string add_backward(const BackwardTrial& backward, std::uint64_t seed) {
 }  // namespace
 
 Outcome check_add(const CheckedOperator& subject) {
-  if (!subject.op.info->accumulates) return skipped("it does not declare write mode add; the host adds for it");
+  if (!subject.op.info->accumulates)
+    return skipped("it does not declare write mode add; the host adds for it");
   return each_sample(subject, all_kinds, [&](const OperatorCall& call, const TestInput& sample) {
     if (auto fault = add_forward(call, sample, subject.seed); !fault.empty()) return fault;
-    return look_backward(subject.op, sample, subject.seed,
-                         [&](const BackwardTrial& backward) { return add_backward(backward, subject.seed); });
+    return look_backward(subject.op, sample, subject.seed, [&](const BackwardTrial& backward) {
+      return add_backward(backward, subject.seed);
+    });
   });
 }
 

@@ -8,12 +8,14 @@ BackwardTrial::BackwardTrial(const LoadedOperator& op, const TestInput& sample, 
     : sample_(sample),
       seed_(seed),
       call_(op, sample, cpu_device(), seed),
-      memory_(call_.backward_memory(Numbers::positive, std::vector<bool>(sample.types.inputs.size(), true), true)) {}
+      memory_(call_.backward_memory(Numbers::positive,
+                                    std::vector<bool>(sample.types.inputs.size(), true), true)) {}
 
 CallMemory BackwardTrial::memory(std::uint8_t fill) const {
   auto memory = memory_.with([](const Tensor& tensor, bool) { return tensor.clone(); });
   for (const auto& gradient : memory.input_grads)
-    if (gradient && gradient.bytes() > 0) std::memset(gradient.data(), fill, static_cast<std::size_t>(gradient.bytes()));
+    if (gradient && gradient.bytes() > 0)
+      std::memset(gradient.data(), fill, static_cast<std::size_t>(gradient.bytes()));
   return memory;
 }
 

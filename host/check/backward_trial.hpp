@@ -29,7 +29,8 @@ class BackwardTrial {
 /// Returns what `look(trial)` found wrong; empty if nothing, if there is no backward kernel, or if
 /// the kernel rejects the call, which the check `gradient` reports.
 template <class Look>
-std::string look_backward(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed, Look&& look) {
+std::string look_backward(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed,
+                          Look&& look) {
   if (!has_backward(op, sample)) return {};
   try {
     return look(BackwardTrial(op, sample, seed));

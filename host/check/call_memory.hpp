@@ -57,7 +57,8 @@ std::string words_for_tensor(const OperatorCall& call, const TensorGroup& group,
 /// read.
 class PassedMemory {
  public:
-  PassedMemory(const OperatorCall& call, const CallTypes& types, const CallMemory& memory, bool backward);
+  PassedMemory(const OperatorCall& call, const CallTypes& types, const CallMemory& memory,
+               bool backward);
   PassedMemory(const PassedMemory&) = delete;
   PassedMemory& operator=(const PassedMemory&) = delete;
   const CallTensors& tensors() const { return tensors_; }
@@ -73,7 +74,8 @@ class PassedMemory {
 /// Runs the call and returns the memory with the outputs that the kernel allocated, which are
 /// placed as `placement` says and filled with `fill` beforehand. Throws Failure if the kernel
 /// rejects the call.
-CallMemory run_call(const OperatorCall& call, const CallTypes& types, CallMemory memory, bool backward, const CallContext& context,
+CallMemory run_call(const OperatorCall& call, const CallTypes& types, CallMemory memory,
+                    bool backward, const CallContext& context,
                     Placement placement = Placement::apart, std::uint8_t fill = 0);
 
 /// Copies all tensors to memory between guard pages.

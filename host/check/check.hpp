@@ -119,7 +119,8 @@ Outcome check_capture(const CheckedOperator& subject);
 
 /// Runs in a child process, which it ends: loads the operator by `load`, and reports the outcomes
 /// of the checks in order until one of them finds a fault.
-[[noreturn]] void be_the_child(std::span<const Check> checks, const std::function<CheckedOperator()>& load, const CheckLimits& limits,
-                               int pipe);
+[[noreturn]] void be_the_child(std::span<const Check> checks,
+                               const std::function<CheckedOperator()>& load,
+                               const CheckLimits& limits, int pipe);
 
 }  // namespace tenon::checks

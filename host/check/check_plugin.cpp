@@ -31,7 +31,9 @@ namespace fs = std::filesystem;
 
 // CUDA device names are not resolved here, because CUDA does not survive the forks that follow.
 std::string device_to_check(const std::string& device) {
-  return device == "cpu" || device.empty() ? "" : device.starts_with("cuda") ? device : find_device(device).name();
+  return device == "cpu" || device.empty() ? ""
+         : device.starts_with("cuda")      ? device
+                                           : find_device(device).name();
 }
 
 PluginOptions plugin_options(const CheckOptions& options) {
@@ -45,7 +47,8 @@ PluginOptions plugin_options(const CheckOptions& options) {
 // Uses a PluginSet instead of a Host, because a process that is going to fork must not have started
 // threads.
 struct CheckedPlugin {
-  CheckedPlugin(const fs::path& plugin, const CheckOptions& options) : plugins(plugin_options(options), host_table()), path(plugin) {
+  CheckedPlugin(const fs::path& plugin, const CheckOptions& options)
+      : plugins(plugin_options(options), host_table()), path(plugin) {
     add_gradient_operators(plugins);  // built-in operators, for which plugins may provide kernels
     add_storage_operators(plugins);
     std::error_code error;
@@ -59,14 +62,17 @@ struct CheckedPlugin {
     plugins.add_file(path);  // last, so that its operators take precedence
     paths.push_back(path);
     const auto file = plugins.file(number_at_path());
-    if (!file.usable()) throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), file.reason), next_step(file));
+    if (!file.usable())
+      throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), file.reason),
+                    next_step(file));
     device = device_to_check(options.device);
     choose(file, options.op);
   }
 
   int number_at_path() const {
     const auto files = plugins.catalog().files();
-    const auto found = std::find_if(files.rbegin(), files.rend(), [&](const PluginFile& file) { return is_at(file, path); });
+    const auto found = std::find_if(files.rbegin(), files.rend(),
+                                    [&](const PluginFile& file) { return is_at(file, path); });
     return static_cast<int>(files.rend() - found) - 1;
   }
 
@@ -77,24 +83,30 @@ struct CheckedPlugin {
     const std::string kernels_on = device.empty() ? "cpu" : device;
     auto own = plugins.served_by(number, kernels_on);
     missing = missing_for(file, kernels_on);
-    if (!missing.empty() || std::any_of(own.begin(), own.end(), [&](const auto& name) { return is_made_elsewhere(name); })) {
+    if (!missing.empty() || std::any_of(own.begin(), own.end(), [&](const auto& name) {
+          return is_made_elsewhere(name);
+        })) {
       plugins.scan_defaults(default_plugins());
       searched_defaults = true;
       own = plugins.served_by(number, kernels_on);
       missing = missing_for(file, kernels_on);
     }
-    const auto is_wanted = [&](const std::string& name) { return wanted.empty() || name == wanted || short_name(name) == wanted; };
+    const auto is_wanted = [&](const std::string& name) {
+      return wanted.empty() || name == wanted || short_name(name) == wanted;
+    };
     std::erase_if(missing, [&](const std::string& name) { return !is_wanted(name); });
     std::copy_if(own.begin(), own.end(), std::back_inserter(names), is_wanted);
     if (names.empty() && !own.empty())
-      throw Failure(FailureKind::usage, fmt::format("{} has no operator '{}'; it has {}", path.string(), wanted, fmt::join(own, ", ")));
+      throw Failure(FailureKind::usage, fmt::format("{} has no operator '{}'; it has {}",
+                                                    path.string(), wanted, fmt::join(own, ", ")));
     if (names.empty()) throw nothing_to_check(file, !missing.empty());
   }
 
   /// Converts the symbol's `acme__rope` to `acme.rope`.
   static std::string operator_of(const KernelInfo& kernel) {
     const auto between = kernel.op.find("__");
-    if (between == std::string::npos || between == 0 || between + 2 == kernel.op.size()) return kernel.op;
+    if (between == std::string::npos || between == 0 || between + 2 == kernel.op.size())
+      return kernel.op;
     return kernel.op.substr(0, between) + '.' + kernel.op.substr(between + 2);
   }
 
@@ -102,7 +114,8 @@ struct CheckedPlugin {
   std::set<std::string> missing_for(const PluginFile& file, const std::string& kernels_on) const {
     std::set<std::string> names;
     for (const auto& kernel : file.kernels)
-      if (kernels_on.starts_with(kernel.device) && !plugins.has(operator_of(kernel)) && !plugins.has(kernel.op))
+      if (kernels_on.starts_with(kernel.device) && !plugins.has(operator_of(kernel)) &&
+          !plugins.has(kernel.op))
         names.insert(operator_of(kernel));
     return names;
   }
@@ -112,7 +125,8 @@ struct CheckedPlugin {
     const auto catalog = plugins.catalog();
     const auto* found = catalog.find(name);
     if (found == nullptr) return false;
-    const bool has_kernel = std::find(found->devices.begin(), found->devices.end(), "cpu") != found->devices.end();
+    const bool has_kernel =
+        std::find(found->devices.begin(), found->devices.end(), "cpu") != found->devices.end();
     return found->info.has("compose") || !has_kernel;
   }
 
@@ -120,7 +134,8 @@ struct CheckedPlugin {
     std::set<std::string> ops;
     for (const auto& kernel : file.kernels) ops.insert(operator_of(kernel));
     return {FailureKind::plugin,
-            fmt::format("{} has no operator, only kernels for operators of other plugins: {}", path.string(), fmt::join(ops, ", ")),
+            fmt::format("{} has no operator, only kernels for operators of other plugins: {}",
+                        path.string(), fmt::join(ops, ", ")),
             has_kernels ? "add the plugin that has the operators" : ""};
   }
 
@@ -150,13 +165,16 @@ std::vector<checks::Check> wanted_checks(const CheckOptions& options) {
                     fmt::format("the checks are {}", fmt::join(names, ", ")));
   std::vector<checks::Check> wanted;
   for (const auto& check : all)
-    if (std::find(options.checks.begin(), options.checks.end(), check.name) != options.checks.end()) wanted.push_back(check);
+    if (std::find(options.checks.begin(), options.checks.end(), check.name) != options.checks.end())
+      wanted.push_back(check);
   return wanted;
 }
 
 int limit_in_ms(std::chrono::milliseconds limit) {
   if (limit.count() < 1 || limit.count() > INT_MAX)
-    throw Failure(FailureKind::usage, fmt::format("the time limit of a check is {} ms but must be from 1 to {}", limit.count(), INT_MAX));
+    throw Failure(FailureKind::usage,
+                  fmt::format("the time limit of a check is {} ms but must be from 1 to {}",
+                              limit.count(), INT_MAX));
   return static_cast<int>(limit.count());
 }
 
@@ -182,41 +200,53 @@ void try_loading(CheckedPlugin& checked, int limit_ms) {
   if (outcome.line) return load_all();  // throws the same Failure as in the child
   std::string end = "ends the process";
   if (outcome.timed_out) end = "does not end";
-  if (outcome.status && WIFSIGNALED(*outcome.status)) end = fmt::format("crashes with signal {}", WTERMSIG(*outcome.status));
-  throw Failure(FailureKind::plugin, fmt::format("{} {} when it is loaded together with Tenon's library", checked.path.string(), end));
+  if (outcome.status && WIFSIGNALED(*outcome.status))
+    end = fmt::format("crashes with signal {}", WTERMSIG(*outcome.status));
+  throw Failure(FailureKind::plugin,
+                fmt::format("{} {} when it is loaded together with Tenon's library",
+                            checked.path.string(), end));
 }
 
 /// Checks all operators, several at once; results are reported in the operators' order.
-std::vector<CheckResult> run_all(CheckedPlugin& checked, const CheckOptions& options, std::span<const checks::Check> wanted,
-                                 const checks::CheckLimits& limits, const std::function<void(const CheckResult&)>& report) {
+std::vector<CheckResult> run_all(CheckedPlugin& checked, const CheckOptions& options,
+                                 std::span<const checks::Check> wanted,
+                                 const checks::CheckLimits& limits,
+                                 const std::function<void(const CheckResult&)>& report) {
   const auto& names = checked.names;
   // results that must be reported after those of earlier operators
   std::vector<std::vector<CheckResult>> waiting(names.size());
   std::vector<std::unique_ptr<checks::OperatorChecks>> running;
   std::vector<CheckResult> results;
   for (const auto& name : checked.missing) {
-    results.push_back({name, wanted.front().name, CheckVerdict::untried,
-                       fmt::format("nothing could be checked: no plugin has this operator, for which {} has a kernel",
-                                   checked.path.filename().string())});
+    results.push_back(
+        {name, wanted.front().name, CheckVerdict::untried,
+         fmt::format(
+             "nothing could be checked: no plugin has this operator, for which {} has a kernel",
+             checked.path.filename().string())});
     if (report) report(results.back());
   }
   for (std::size_t first = 0; first < names.size();) {
     const auto end = std::min(names.size(), first + static_cast<std::size_t>(options.jobs));
     for (auto i = running.size(); i < end; ++i) {
       const auto load = [&, i] {
-        checks::CheckedOperator subject{
-            checked.plugins.load(names[i]), checked.paths, options.trust_writable, options.seed, checked.device, options.calls};
+        checks::CheckedOperator subject{checked.plugins.load(names[i]),
+                                        checked.paths,
+                                        options.trust_writable,
+                                        options.seed,
+                                        checked.device,
+                                        options.calls};
         subject.search_defaults = checked.searched_defaults;
         return subject;
       };
-      running.push_back(
-          std::make_unique<checks::OperatorChecks>(wanted, load, limits, [&, i](const checks::Check& check, checks::Outcome outcome) {
-            waiting[i].push_back(
-                {std::string(short_name(names[i])), check.name, outcome.verdict, std::move(outcome.sentence), std::move(outcome.calls)});
+      running.push_back(std::make_unique<checks::OperatorChecks>(
+          wanted, load, limits, [&, i](const checks::Check& check, checks::Outcome outcome) {
+            waiting[i].push_back({std::string(short_name(names[i])), check.name, outcome.verdict,
+                                  std::move(outcome.sentence), std::move(outcome.calls)});
           }));
     }
     bool said = false;
-    for (auto i = first; i < end; ++i) said = (!running[i]->done() && running[i]->step(end - first > 1 ? 0 : 20)) || said;
+    for (auto i = first; i < end; ++i)
+      said = (!running[i]->done() && running[i]->step(end - first > 1 ? 0 : 20)) || said;
     if (!said && end - first > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     for (bool done = true; done && first < end; first += done ? 1 : 0) {
       for (auto& result : waiting[first]) {
@@ -244,15 +274,18 @@ void require_possible(const OperatorInfo& info, const std::vector<CheckCall>& ca
 
 /// Throws Failure (usage) for invalid options.
 void validate(const CheckedPlugin& checked, const CheckOptions& options) {
-  if (options.jobs < 1) throw Failure(FailureKind::usage, fmt::format("the number of jobs is {} but must be at least 1", options.jobs));
+  if (options.jobs < 1)
+    throw Failure(FailureKind::usage,
+                  fmt::format("the number of jobs is {} but must be at least 1", options.jobs));
   if (options.calls.empty()) return;
   if (checked.names.size() > 1)
-    throw Failure(
-        FailureKind::usage,
-        fmt::format("user-provided calls need a single operator, but {} has {}", checked.path.string(), fmt::join(checked.names, ", ")),
-        "name one operator to check");
+    throw Failure(FailureKind::usage,
+                  fmt::format("user-provided calls need a single operator, but {} has {}",
+                              checked.path.string(), fmt::join(checked.names, ", ")),
+                  "name one operator to check");
   const auto catalog = checked.plugins.catalog();
-  if (const auto* found = catalog.find(checked.names.front()); found != nullptr) require_possible(found->info, options.calls);
+  if (const auto* found = catalog.find(checked.names.front()); found != nullptr)
+    require_possible(found->info, options.calls);
 }
 
 // Serializes concurrent checks. Recursive, because `report` may start a check, too.
@@ -281,30 +314,38 @@ std::vector<CheckResult> check_plugin(const fs::path& plugin, const CheckOptions
   return run_all(checked, options, wanted, limits, report);
 }
 
-std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make,
-                                        const CheckOptions& options, const std::function<void(const CheckResult&)>& report) {
+std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_operator* table,
+                                        OperatorFactory make, const CheckOptions& options,
+                                        const std::function<void(const CheckResult&)>& report) {
   if (!options.device.empty() && options.device != "cpu")
-    throw Failure(FailureKind::usage, "application operators have only CPU kernels, but the device is " + options.device);
+    throw Failure(
+        FailureKind::usage,
+        "application operators have only CPU kernels, but the device is " + options.device);
   const auto wanted = wanted_checks(options);
   const checks::CheckLimits limits{limit_in_ms(options.time_limit), options.memory_limit};
   const std::lock_guard lock(one_at_a_time());
   PluginSet plugins(plugin_options(options), host_table());
   add_gradient_operators(plugins);
   add_storage_operators(plugins);
-  for (const auto& path : options.plugins) fs::is_regular_file(path) ? plugins.add_file(path) : plugins.scan(path);
+  for (const auto& path : options.plugins)
+    fs::is_regular_file(path) ? plugins.add_file(path) : plugins.scan(path);
   plugins.scan_defaults(default_plugins());
   const auto name = plugins.add(std::as_bytes(std::span(manifest)), table, make);
   const auto load = [&] {
-    checks::CheckedOperator subject{plugins.load(name), options.plugins, options.trust_writable, options.seed, "", options.calls};
+    checks::CheckedOperator subject{
+        plugins.load(name), options.plugins, options.trust_writable, options.seed, "",
+        options.calls};
     subject.add_own = [&](Host& host) { host.add_operator(manifest, table, make); };
     return subject;
   };
   require_possible(*load().op.info, options.calls);
   std::vector<CheckResult> results;
-  checks::OperatorChecks running(wanted, load, limits, [&](const checks::Check& check, checks::Outcome outcome) {
-    results.push_back({std::string(short_name(name)), check.name, outcome.verdict, std::move(outcome.sentence), std::move(outcome.calls)});
-    if (report) report(results.back());
-  });
+  checks::OperatorChecks running(
+      wanted, load, limits, [&](const checks::Check& check, checks::Outcome outcome) {
+        results.push_back({std::string(short_name(name)), check.name, outcome.verdict,
+                           std::move(outcome.sentence), std::move(outcome.calls)});
+        if (report) report(results.back());
+      });
   while (!running.done()) running.step(20);
   return results;
 }

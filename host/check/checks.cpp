@@ -22,10 +22,13 @@ constexpr char nothing_checked[] = "nothing could be checked: ";
 
 Outcome run_here(const Check& check, const CheckedOperator& subject) {
   try {
-    const bool has_kernel = kernel_on(subject.op, cpu_device()) != nullptr, composed = is_composed(subject.op);
-    if (check.of_kernels && !has_kernel && composed) return skipped("it is composed of other operators and has no kernel");
+    const bool has_kernel = kernel_on(subject.op, cpu_device()) != nullptr,
+               composed = is_composed(subject.op);
+    if (check.of_kernels && !has_kernel && composed)
+      return skipped("it is composed of other operators and has no kernel");
     if (!check.without_kernel && !has_kernel && !composed && subject.device.empty())
-      return {Verdict::untried, std::string(nothing_checked) + no_kernel_on(subject.op, cpu_device()).what()};
+      return {Verdict::untried,
+              std::string(nothing_checked) + no_kernel_on(subject.op, cpu_device()).what()};
     if (check.of_given_memory && subject.op.info->allocates())
       return skipped("its kernel allocates its outputs, but this check provides their memory");
     return check.run(subject);
@@ -62,42 +65,63 @@ CheckedOperator load_watched(const std::function<CheckedOperator()>& load) {
 
 const std::vector<Check>& checks() {
   static const std::vector<Check> all = {
-      {"manifest", "the manifest matches the implemented functions, and everything is documented", check_manifest, false, false, true},
-      {"process", "descriptors, working folder, environment, signals and threads of the process are unchanged", check_process, true},
-      {"examples", "every example is accepted, and each value of booleans and choices has a call that works", check_examples},
-      {"inference", "inference from partial types does not contradict inference from full types", check_inference},
-      {"dtypes", "every declared dtype runs, and floating-point ones agree approximately, also in precision bfloat16", check_dtypes},
+      {"manifest", "the manifest matches the implemented functions, and everything is documented",
+       check_manifest, false, false, true},
+      {"process",
+       "descriptors, working folder, environment, signals and threads of the process are unchanged",
+       check_process, true},
+      {"examples",
+       "every example is accepted, and each value of booleans and choices has a call that works",
+       check_examples},
+      {"inference", "inference from partial types does not contradict inference from full types",
+       check_inference},
+      {"dtypes",
+       "every declared dtype runs, and floating-point ones agree approximately, also in precision "
+       "bfloat16",
+       check_dtypes},
       {"shapes", "empty, 0-d, odd-sized and unaligned inputs run or are rejected", check_shapes},
       {"guard", "nothing outside the tensors of the call is read or written", check_guard, true},
       {"coverage", "every element of every output and gradient is written", check_coverage, true},
       {"inputs", "a call does not modify what it only reads", check_inputs, true},
       {"in_place", "in-place and out-of-place results are equal", check_in_place, true, true},
       {"add", "write mode add adds to the previous values", check_add, true, true},
-      {"determinism", "the same seed and inputs give the same bits, on 1 and 4 threads", check_determinism},
+      {"determinism", "the same seed and inputs give the same bits, on 1 and 4 threads",
+       check_determinism},
       {"instances", "two instances can run concurrently", check_instances, true},
-      {"kept", "constants that prepare() packs do not change a bit of the results", check_kept, true},
-      {"layouts", "channels-last and plain tensors give approximately the same results", check_layouts, true, true},
-      {"variants", "each kernel variant agrees approximately with the operator's own kernel, and touches no other memory", check_variants,
+      {"kept", "constants that prepare() packs do not change a bit of the results", check_kept,
        true},
-      {"float_modes", "rounding mode, subnormal handling, traps and the x87 stack are unchanged", check_float_modes, true},
+      {"layouts", "channels-last and plain tensors give approximately the same results",
+       check_layouts, true, true},
+      {"variants",
+       "each kernel variant agrees approximately with the operator's own kernel, and touches no "
+       "other memory",
+       check_variants, true},
+      {"float_modes", "rounding mode, subnormal handling, traps and the x87 stack are unchanged",
+       check_float_modes, true},
       {"save_load", "parameters survive save and load", check_save_load},
       {"gradient", "the gradient matches finite differences", check_gradient},
       {"second", "second derivatives match finite differences of the gradient", check_second},
       {"sparse", "sparse kernels and gradients match dense ones", check_sparse, true},
-      {"rules", "the replacement of a rewrite rule gives the same results as its pattern", check_rules},
+      {"rules", "the replacement of a rewrite rule gives the same results as its pattern",
+       check_rules},
       {"bounds", "every bound in the manifest is enforced", check_bounds, false, false, true},
-      {"parameters", "unknown and mistyped parameters are rejected", check_parameters, false, false, true},
+      {"parameters", "unknown and mistyped parameters are rejected", check_parameters, false, false,
+       true},
   };
   return all;
 }
 
 Outcome untried(const Refusals& refusals) {
-  if (refusals.count() == 0) return {Verdict::untried, std::string(nothing_checked) + "there was no call to try"};
-  return {Verdict::untried, fmt::format("{}{}, the closest one with: {}", nothing_checked,
-                                        counted(refusals.count(), "try was refused", "tries were refused"), refusals.nearest())};
+  if (refusals.count() == 0)
+    return {Verdict::untried, std::string(nothing_checked) + "there was no call to try"};
+  return {Verdict::untried,
+          fmt::format("{}{}, the closest one with: {}", nothing_checked,
+                      counted(refusals.count(), "try was refused", "tries were refused"),
+                      refusals.nearest())};
 }
 
-void be_the_child(std::span<const Check> checks, const std::function<CheckedOperator()>& load, const CheckLimits& limits, int pipe) {
+void be_the_child(std::span<const Check> checks, const std::function<CheckedOperator()>& load,
+                  const CheckLimits& limits, int pipe) {
   dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is reserved for results
   report_crashes(pipe);
   tell_through(pipe);

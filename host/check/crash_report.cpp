@@ -62,7 +62,9 @@ std::uintptr_t take_hexadecimal(std::string_view& text) {
   std::uintptr_t number = 0;
   while (!text.empty()) {
     const char digit = text.front();
-    const int value = digit >= '0' && digit <= '9' ? digit - '0' : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+    const int value = digit >= '0' && digit <= '9'   ? digit - '0'
+                      : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
+                                                     : -1;
     if (value < 0) break;
     number = number * 16 + static_cast<unsigned>(value);
     text.remove_prefix(1);
@@ -108,7 +110,8 @@ void add_places(const void* context, ShortText& text) {
   places[count] = reinterpret_cast<std::uintptr_t>(&add_places);
   read_modules(count + 1);
   const auto& own = modules[count];
-  for (std::size_t i = 0; i < std::min(count, most_places) && (i == 0 || modules[i].begin != own.begin); ++i) {
+  for (std::size_t i = 0;
+       i < std::min(count, most_places) && (i == 0 || modules[i].begin != own.begin); ++i) {
     if (i > 0) text << ", ";
     if (modules[i].begin != 0) text << modules[i].name << "+";
     text.hexadecimal(places[i] - modules[i].base);
@@ -125,7 +128,8 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   const bool of_memory = info->si_code > 0 && (signal == SIGSEGV || signal == SIGBUS);
   ShortText line;
   line << "3 ";
-  if (of_memory && describe_guard_hit(reinterpret_cast<std::uintptr_t>(info->si_addr), access_of_fault(context), line)) {
+  if (of_memory && describe_guard_hit(reinterpret_cast<std::uintptr_t>(info->si_addr),
+                                      access_of_fault(context), line)) {
     line << "; at ";
     add_places(context, line);
     write_line(line);
@@ -149,7 +153,8 @@ void report_crashes(int pipe) {
   struct sigaction action {};
   action.sa_sigaction = on_crash;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESETHAND;
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP})
+    sigaction(signal, &action, nullptr);
 }
 
 }  // namespace tenon::checks

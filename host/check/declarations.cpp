@@ -26,24 +26,29 @@ std::string missing_doc(const OperatorInfo& info) {
 }
 
 /// Types inferred from partial types must agree with those inferred from full types.
-std::string contradiction(const std::vector<tenon_type>& known, const std::vector<tenon_type>& learned, const char* what) {
+std::string contradiction(const std::vector<tenon_type>& known,
+                          const std::vector<tenon_type>& learned, const char* what) {
   for (std::size_t i = 0; i < known.size(); ++i) {
     auto type = known[i];
     if (merge(type, learned[i]) == Merge::contradiction)
-      return fmt::format("{} {} is {}, but {} is inferred from partial types", what, i, to_string(known[i]), to_string(learned[i]));
+      return fmt::format("{} {} is {}, but {} is inferred from partial types", what, i,
+                         to_string(known[i]), to_string(learned[i]));
   }
   return {};
 }
 
 /// An error is not a contradiction: graphs with known shapes still work.
-std::string infer_again(const OperatorCall& call, const CallTypes& known, CallTypes less, std::string& error) {
+std::string infer_again(const OperatorCall& call, const CallTypes& known, CallTypes less,
+                        std::string& error) {
   try {
     call.infer(less);
   } catch (const Failure& failure) {
     error = failure.what();
     return {};
   }
-  for (const auto& [group, what] : {std::pair{&CallTypes::inputs, "input"}, {&CallTypes::outputs, "output"}, {&CallTypes::states, "state"}})
+  for (const auto& [group, what] : {std::pair{&CallTypes::inputs, "input"},
+                                    {&CallTypes::outputs, "output"},
+                                    {&CallTypes::states, "state"}})
     if (auto fault = contradiction(known.*group, less.*group, what); !fault.empty()) return fault;
   return {};
 }
@@ -90,12 +95,16 @@ static std::string shared_symbols(const CheckedOperator& subject) {
   if (subject.op.file < 0) return {};
   auto names = own_unique_symbols(subject.op.plugins->file(subject.op.file).path);
   std::erase_if(names, [](const std::string& name) {
-    const auto text = std::string_view(name).substr(std::min(name.size(), name.find_first_not_of("_ZGVTN")));
-    return text.starts_with("St") || text.starts_with("KSt") || text.starts_with("9__gnu_cxx") || text.starts_with("K9__gnu_cxx");
+    const auto text =
+        std::string_view(name).substr(std::min(name.size(), name.find_first_not_of("_ZGVTN")));
+    return text.starts_with("St") || text.starts_with("KSt") || text.starts_with("9__gnu_cxx") ||
+           text.starts_with("K9__gnu_cxx");
   });
   if (names.empty()) return {};
-  return "it exports " + counted(names.size(), "symbol") + " with unique global binding (STB_GNU_UNIQUE), such as " + names.front() +
-         ": Tenon makes them local to the plugin, but other programs share them between plugins; compile it with -fvisibility=hidden or "
+  return "it exports " + counted(names.size(), "symbol") +
+         " with unique global binding (STB_GNU_UNIQUE), such as " + names.front() +
+         ": Tenon makes them local to the plugin, but other programs share them between plugins; "
+         "compile it with -fvisibility=hidden or "
          "-fno-gnu-unique";
 }
 
@@ -103,14 +112,20 @@ Outcome check_manifest(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
   const auto& table = *subject.op.table;
   const std::pair<const char*, bool> functions[] = {
-      {"forward", table.forward != nullptr},   {"forward_sparse", table.forward_sparse != nullptr},
-      {"backward", table.backward != nullptr}, {"backward_sparse", table.backward_sparse != nullptr},
-      {"gradient", table.gradient != nullptr}, {"compose", is_composed(table)}};
+      {"forward", table.forward != nullptr},
+      {"forward_sparse", table.forward_sparse != nullptr},
+      {"backward", table.backward != nullptr},
+      {"backward_sparse", table.backward_sparse != nullptr},
+      {"gradient", table.gradient != nullptr},
+      {"compose", is_composed(table)}};
   for (const auto& [name, is_there] : functions)
     if (info.has(name) && !is_there && !info.elementwise)
-      return failed(std::string("the manifest declares function ") + name + ", but the table does not have it");
-  if (info.has("forward") && !table.forward) return failed("the manifest declares function forward, but the table does not have it");
-  if (const auto what = missing_doc(info); !what.empty()) return {Verdict::warning, what + " has no documentation"};
+      return failed(std::string("the manifest declares function ") + name +
+                    ", but the table does not have it");
+  if (info.has("forward") && !table.forward)
+    return failed("the manifest declares function forward, but the table does not have it");
+  if (const auto what = missing_doc(info); !what.empty())
+    return {Verdict::warning, what + " has no documentation"};
   if (const auto what = shared_symbols(subject); !what.empty()) return {Verdict::warning, what};
   return passed(std::to_string(info.manifest.size()) + " bytes, all valid");
 }
@@ -119,9 +134,13 @@ Outcome check_inference(const CheckedOperator& subject) {
   constexpr std::size_t most = 64;
   std::string error;
   auto outcome = each_sample(
-      subject, all_kinds, [&](const OperatorCall& call, const TestInput& sample) { return infer_from_less(call, sample, error); }, most,
-      Draws::positive);
-  if (outcome.verdict == Verdict::passed && !error.empty()) return {Verdict::warning, "infer() fails for partial types: " + error};
+      subject, all_kinds,
+      [&](const OperatorCall& call, const TestInput& sample) {
+        return infer_from_less(call, sample, error);
+      },
+      most, Draws::positive);
+  if (outcome.verdict == Verdict::passed && !error.empty())
+    return {Verdict::warning, "infer() fails for partial types: " + error};
   return outcome;
 }
 

@@ -10,8 +10,10 @@ namespace tenon::checks {
 namespace {
 
 std::string compare(const TestCall& left, const TestCall& right, const char* when) {
-  if (const int i = first_difference(left.outputs, right.outputs); i >= 0) return fmt::format("output {} has different bits {}", i, when);
-  if (const int i = first_difference(left.states, right.states); i >= 0) return fmt::format("state {} has different bits {}", i, when);
+  if (const int i = first_difference(left.outputs, right.outputs); i >= 0)
+    return fmt::format("output {} has different bits {}", i, when);
+  if (const int i = first_difference(left.states, right.states); i >= 0)
+    return fmt::format("state {} has different bits {}", i, when);
   return {};
 }
 
@@ -38,7 +40,8 @@ struct Runner {
         ++ready;
         while (ready < 2 * (i + 1)) std::this_thread::yield();  // both start together
         trial.run(threads);
-        if (first_difference(alone.outputs, trial.outputs) >= 0) fault = "gives different bits while another instance runs";
+        if (first_difference(alone.outputs, trial.outputs) >= 0)
+          fault = "gives different bits while another instance runs";
       }
     } catch (const std::exception& error) {
       fault = std::string("fails while another instance runs: ") + error.what();
@@ -60,24 +63,29 @@ Outcome check_determinism(const CheckedOperator& subject) {
   Threads one(1), four(4);
   constexpr std::size_t most = 4;  // large samples, so that loops are distributed over threads
   const auto look = [&](const OperatorCall& call, const TestInput& sample) {
-    TestCall first(call, sample, subject.seed), again(call, sample, subject.seed), spread(call, sample, subject.seed);
+    TestCall first(call, sample, subject.seed), again(call, sample, subject.seed),
+        spread(call, sample, subject.seed);
     first.run(one);
     again.run(one);
     if (auto fault = compare(first, again, "when it runs again"); !fault.empty()) return fault;
     spread.run(four);
     if (auto fault = compare(first, spread, "on 4 threads than on 1"); !fault.empty()) return fault;
-    return look_backward(subject.op, sample, subject.seed,
-                         [&](const BackwardTrial& backward) { return compare_backward(backward, one, four); });
+    return look_backward(subject.op, sample, subject.seed, [&](const BackwardTrial& backward) {
+      return compare_backward(backward, one, four);
+    });
   };
   auto outcome = each_sample(subject, TestInputKind::large, look, most, Draws::positive);
-  return outcome.verdict == Verdict::untried ? each_sample(subject, TestInputKind::ordinary, look, most) : outcome;
+  return outcome.verdict == Verdict::untried
+             ? each_sample(subject, TestInputKind::ordinary, look, most)
+             : outcome;
 }
 
 Outcome check_instances(const CheckedOperator& subject) {
   return each_sample(
       subject, TestInputKind::ordinary,
       [&](const OperatorCall&, const TestInput& sample) {
-        Runner left(subject.op, sample, subject.seed), right(subject.op, sample, subject.seed + 1000);
+        Runner left(subject.op, sample, subject.seed),
+            right(subject.op, sample, subject.seed + 1000);
         std::atomic<int> ready = 0;
         std::thread other([&] { right.run_again(ready); });
         left.run_again(ready);

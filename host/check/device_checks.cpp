@@ -35,7 +35,8 @@ Outcome with_device(const CheckedOperator& subject, Body&& body) {
   } catch (const Failure& failure) {
     return skipped(failure.what());
   }
-  if (!subject.op.kernel_error.empty() && kernel_on(subject.op, *device) == nullptr) return failed(subject.op.kernel_error);
+  if (!subject.op.kernel_error.empty() && kernel_on(subject.op, *device) == nullptr)
+    return failed(subject.op.kernel_error);
   const auto nothing = nothing_to_compare(subject.op, *device);
   return nothing.empty() ? body(*device) : skipped(nothing);
 }
@@ -51,7 +52,8 @@ struct Result {
 
 bool wants_training(const OperatorInfo& info) {
   return info.random || !info.states.empty() ||
-         std::any_of(info.outputs.begin(), info.outputs.end(), [](const auto& o) { return o.hidden; });
+         std::any_of(info.outputs.begin(), info.outputs.end(),
+                     [](const auto& o) { return o.hidden; });
 }
 
 bool same_bytes(const Tensor& left, const Tensor& right) {
@@ -61,7 +63,8 @@ bool same_bytes(const Tensor& left, const Tensor& right) {
 /// All variations of a sample's call: numbers, layouts, write modes and in-place use.
 class Ways {
  public:
-  Ways(const SameCall& call, const TestInput& sample, Result& result) : call_(call), sample_(sample), result_(result) {}
+  Ways(const SameCall& call, const TestInput& sample, Result& result)
+      : call_(call), sample_(sample), result_(result) {}
 
   void forward() {
     for (const auto numbers : {Numbers::positive, Numbers::both_signs}) {
@@ -69,7 +72,8 @@ class Ways {
       look(memory, false, Lie::aligned, false, words_for(numbers));
       if (numbers == Numbers::positive) try_lies(memory, false);
       if (wants_training(info())) look(memory, false, Lie::aligned, true, "in training");
-      if (info().accumulates) look(adding(memory), false, Lie::aligned, false, "with write mode add");
+      if (info().accumulates)
+        look(adding(memory), false, Lie::aligned, false, "with write mode add");
       for (const auto& [in, out] : info().inplace) {
         auto shared = memory;
         auto& input = shared.inputs[static_cast<std::size_t>(in)];
@@ -97,7 +101,8 @@ class Ways {
         if (!all.input_grads[i]) continue;
         std::vector<bool> one(count, false);
         one[i] = true;
-        look(call_.backward_memory(numbers, one, true), true, Lie::aligned, true, "with one gradient requested");
+        look(call_.backward_memory(numbers, one, true), true, Lie::aligned, true,
+             "with one gradient requested");
       }
       if (info().accumulates) look(adding(all), true, Lie::aligned, true, "with write mode add");
       for (const auto& [out, in] : info().backward_inplace) {
@@ -115,7 +120,9 @@ class Ways {
  private:
   const OperatorInfo& info() const { return call_.here().info(); }
 
-  static const char* words_for(Numbers numbers) { return numbers == Numbers::positive ? "" : "with numbers of both signs"; }
+  static const char* words_for(Numbers numbers) {
+    return numbers == Numbers::positive ? "" : "with numbers of both signs";
+  }
 
   void try_lies(const CallMemory& memory, bool backward) {
     look(memory, backward, Lie::unaligned, backward, "with unaligned inputs");
@@ -135,10 +142,12 @@ class Ways {
     try {
       fault = call_.compare(memory, backward, lie, training);
     } catch (const Failure& failure) {
-      fault = fmt::format("{} refuses a call that the CPU accepts: {}", call_.there().device().name(), failure.what());
+      fault = fmt::format("{} refuses a call that the CPU accepts: {}",
+                          call_.there().device().name(), failure.what());
     }
     if (fault.empty()) return;
-    result_.fault = fmt::format("{}{}{}, with {}", fault, *words == 0 ? "" : ", ", words, describe_sample(info(), sample_));
+    result_.fault = fmt::format("{}{}{}, with {}", fault, *words == 0 ? "" : ", ", words,
+                                describe_sample(info(), sample_));
   }
 
   const SameCall& call_;
@@ -150,15 +159,19 @@ class Ways {
 template <class Look>
 void each_dtype(const CheckedOperator& subject, Result& result, Look&& look) {
   bool first = true;
-  for (const auto dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::boolean, DType::u8, DType::i8, DType::i32, DType::i64}) {
+  for (const auto dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::boolean,
+                           DType::u8, DType::i8, DType::i32, DType::i64}) {
     if (!allows(subject.op.info->types, dtype)) continue;
-    for (const auto kind :
-         {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty, TestInputKind::scalar, TestInputKind::large}) {
+    for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty,
+                            TestInputKind::scalar, TestInputKind::large}) {
       if (kind == TestInputKind::large && !first) continue;
       const auto& samples = find_samples(subject, dtype, kind);
       result.refusals.add(samples.refusals);
-      const auto most = kind == TestInputKind::large ? most_large : first ? most_of_first_dtype : most_of_others;
-      for (std::size_t i = 0; i < std::min(most, samples.found.size()) && result.fault.empty(); ++i) {
+      const auto most = kind == TestInputKind::large ? most_large
+                        : first                      ? most_of_first_dtype
+                                                     : most_of_others;
+      for (std::size_t i = 0; i < std::min(most, samples.found.size()) && result.fault.empty();
+           ++i) {
         if (!is_for_devices(samples.found[i])) continue;
         tell_call(*subject.op.info, samples.found[i]);
         look(samples.found[i]);
@@ -187,13 +200,21 @@ Outcome check_forward(const CheckedOperator& subject) {
 
 Outcome check_backward(const CheckedOperator& subject) {
   return with_device(subject, [&](Device& device) {
-    const bool here = subject.op.kernel(TENON_CPU)->backward != nullptr, there = subject.op.kernel(TENON_CUDA)->backward != nullptr;
-    if (!here) return skipped(there ? "the CPU has no backward kernel to compare with" : "it has no backward kernel");
-    if (!there) return Outcome{Verdict::warning, "its kernel has no backward, unlike the CPU's: training computes it on the CPU"};
+    const bool here = subject.op.kernel(TENON_CPU)->backward != nullptr,
+               there = subject.op.kernel(TENON_CUDA)->backward != nullptr;
+    if (!here)
+      return skipped(there ? "the CPU has no backward kernel to compare with"
+                           : "it has no backward kernel");
+    if (!there)
+      return Outcome{
+          Verdict::warning,
+          "its kernel has no backward, unlike the CPU's: training computes it on the CPU"};
     Result result;
     each_dtype(subject, result, [&](const TestInput& sample) {
       const SameCall call(subject.op, sample, device, subject.seed);
-      if (sample.types.outputs.empty() || !floating.has(static_cast<DType>(sample.types.outputs[0].dtype))) return;
+      if (sample.types.outputs.empty() ||
+          !floating.has(static_cast<DType>(sample.types.outputs[0].dtype)))
+        return;
       if (call.is_computed_there(true)) Ways(call, sample, result).backward();
     });
     return outcome_of(result);
@@ -208,18 +229,24 @@ Outcome check_sparse_there(const CheckedOperator& subject) {
 constexpr std::uint64_t at_capture = 0, at_replay = 1;
 
 std::string try_sample(const CheckedOperator& subject, const TestInput& sample, Device& device) {
-  const SameCall call(subject.op, sample, device, subject.seed), other(subject.op, sample, device, subject.seed + 1000);
+  const SameCall call(subject.op, sample, device, subject.seed),
+      other(subject.op, sample, device, subject.seed + 1000);
   if (!call.is_computed_there(false)) return {};
   for (const bool training : {false, true}) {
     const auto memory = call.forward_memory(Numbers::positive);
-    auto fault = call.compare_replayed(memory, other.forward_memory(Numbers::both_signs), false, training);
+    auto fault =
+        call.compare_replayed(memory, other.forward_memory(Numbers::both_signs), false, training);
     if (!fault.empty()) return fault;
   }
-  const bool both = subject.op.kernel(TENON_CPU)->backward != nullptr && call.is_computed_there(true);
-  if (!both || sample.types.outputs.empty() || !floating.has(static_cast<DType>(sample.types.outputs[0].dtype))) return {};
+  const bool both =
+      subject.op.kernel(TENON_CPU)->backward != nullptr && call.is_computed_there(true);
+  if (!both || sample.types.outputs.empty() ||
+      !floating.has(static_cast<DType>(sample.types.outputs[0].dtype)))
+    return {};
   const std::vector<bool> all(sample.types.inputs.size(), true);
   const auto memory = call.backward_memory(Numbers::positive, all, true);
-  const auto fault = call.compare_replayed(memory, other.backward_memory(Numbers::both_signs, all, true), true, true);
+  const auto fault = call.compare_replayed(
+      memory, other.backward_memory(Numbers::both_signs, all, true), true, true);
   return fault.empty() ? fault : "backward: " + fault;
 }
 
@@ -227,16 +254,21 @@ std::string try_sample(const CheckedOperator& subject, const TestInput& sample, 
 
 const std::vector<Check>& device_checks() {
   static const std::vector<Check> all = {
-      {"forward", "the device's kernel matches the CPU's for every dtype, write mode and layout", check_forward},
+      {"forward", "the device's kernel matches the CPU's for every dtype, write mode and layout",
+       check_forward},
       {"backward", "its gradients match the CPU's", check_backward},
-      {"capture", "a kernel declared capturable gives the same results from a CUDA graph, also with inputs other than the captured ones",
+      {"capture",
+       "a kernel declared capturable gives the same results from a CUDA graph, also with inputs "
+       "other than the captured ones",
        check_capture},
-      {"sparse", "results and gradients with sparse inputs match the CPU's with dense ones", check_sparse_there},
+      {"sparse", "results and gradients with sparse inputs match the CPU's with dense ones",
+       check_sparse_there},
   };
   return all;
 }
 
-std::string SameCall::compare_replayed(const CallMemory& first, CallMemory second, bool backward, bool training) const {
+std::string SameCall::compare_replayed(const CallMemory& first, CallMemory second, bool backward,
+                                       bool training) const {
   if (here_.info().allocates()) return {};
   Threads threads(1);
   for (std::size_t i = 0; i < first.inputs.size(); ++i)
@@ -245,7 +277,8 @@ std::string SameCall::compare_replayed(const CallMemory& first, CallMemory secon
   const auto clone = [](const Tensor& tensor, bool) { return tensor.clone(); };
   const auto here = second.with(clone);
   try {
-    run_call(here_, sample_.types, first.with(clone), backward, {threads, seed_, at_capture, training});
+    run_call(here_, sample_.types, first.with(clone), backward,
+             {threads, seed_, at_capture, training});
     run_call(here_, sample_.types, here, backward, {threads, seed_, at_replay, training});
   } catch (const Failure&) {
     return {};
@@ -254,7 +287,8 @@ std::string SameCall::compare_replayed(const CallMemory& first, CallMemory secon
   const auto there = in(far, first, Lie::aligned);
   const PassedMemory passed(there_, sample_.types, there, backward);
   auto types = sample_.types;
-  OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(), {threads, seed_, at_capture, training});
+  OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(),
+                  {threads, seed_, at_capture, training});
   far.upload();
   run.put();  // the first call lets the kernel initialize itself
   run.finish();
@@ -262,11 +296,13 @@ std::string SameCall::compare_replayed(const CallMemory& first, CallMemory secon
   try {
     captured.emplace(tensor_stream(there_.device()), [&] { run.put(); });
   } catch (const std::exception& failure) {
-    return fmt::format("its kernel is declared capturable, but cannot be captured: {}", failure.what());
+    return fmt::format("its kernel is declared capturable, but cannot be captured: {}",
+                       failure.what());
   }
   for (const auto& [name, group] : tensor_groups)
     for (std::size_t i = 0; i < (there.*group).size(); ++i)
-      if ((there.*group)[i] && (there.*group)[i].device() != "cpu") far.change((there.*group)[i], (second.*group)[i]);
+      if ((there.*group)[i] && (there.*group)[i].device() != "cpu")
+        far.change((there.*group)[i], (second.*group)[i]);
   far.upload();
   captured->launch();
   run.finish();
@@ -279,7 +315,8 @@ Outcome check_capture(const CheckedOperator& subject) {
   return with_device(subject, [&](Device& device) {
     if ((subject.op.kernel(TENON_CUDA)->traits & TENON_TRAIT_CAPTURABLE) == 0)
       return skipped("its kernel is not declared capturable, so each run calls it");
-    if (subject.op.info->random) return skipped("it draws new random numbers in each run, so each run calls it");
+    if (subject.op.info->random)
+      return skipped("it draws new random numbers in each run, so each run calls it");
     const auto look = [&](const OperatorCall&, const TestInput& sample) {
       return is_for_devices(sample) ? try_sample(subject, sample, device) : std::string();
     };

@@ -40,7 +40,8 @@ void each_stretch(const Shape& shape, Lie lie, Body&& body) {
   const auto strides = strides_of(shape, lie);
   for (std::int64_t i = 0; i < count; ++i) {
     std::int64_t place = 0, rest = i;
-    for (int axis = shape.rank(); axis-- > 0; rest /= shape[axis]) place += rest % shape[axis] * strides[static_cast<std::size_t>(axis)];
+    for (int axis = shape.rank(); axis-- > 0; rest /= shape[axis])
+      place += rest % shape[axis] * strides[static_cast<std::size_t>(axis)];
     body(i, place, 1);
   }
 }
@@ -52,14 +53,18 @@ char* at(const Tensor& bytes, std::int64_t offset) {
 }  // namespace
 
 DeviceMemory::DeviceMemory(std::int64_t bytes, std::size_t tensors, Lie lie, Device& device)
-    : used_(margin), before_(Tensor::empty(DType::u8, {room_in(lie) * bytes + 3 * margin * static_cast<std::int64_t>(tensors + 1)})) {
+    : used_(margin),
+      before_(Tensor::empty(DType::u8, {room_in(lie) * bytes +
+                                        3 * margin * static_cast<std::int64_t>(tensors + 1)})) {
   std::memset(before_.data(), untouched, static_cast<std::size_t>(before_.bytes()));
-  bytes_ = std::make_shared<Block>(tensor_stream(device), static_cast<std::uint64_t>(before_.bytes()), "the tensors of a check");
+  bytes_ = std::make_shared<Block>(
+      tensor_stream(device), static_cast<std::uint64_t>(before_.bytes()), "the tensors of a check");
 }
 
 Tensor DeviceMemory::add(const Tensor& elements, Lie lie) {
   const auto size = static_cast<std::int64_t>(size_of(elements.dtype()));
-  const auto begin = used_ + (lie == Lie::unaligned ? size : 0), end = begin + elements.bytes() * room_in(lie);
+  const auto begin = used_ + (lie == Lie::unaligned ? size : 0),
+             end = begin + elements.bytes() * room_in(lie);
   used_ = (end + margin) / margin * margin + margin;
   auto strides = strides_of(elements.shape(), lie);
   tenon_tensor raw = elements.abi();
@@ -76,27 +81,33 @@ Tensor DeviceMemory::add(const Tensor& elements, Lie lie) {
 void DeviceMemory::change(const Tensor& there, const Tensor& elements) {
   const auto& part = parts_.at(there.data());
   const auto size = static_cast<std::int64_t>(size_of(elements.dtype()));
-  each_stretch(elements.shape(), part.lie, [to = at(before_, part.begin), from = at(elements, 0), size](auto i, auto place, auto count) {
-    std::memcpy(to + place * size, from + i * size, static_cast<std::size_t>(count * size));
-  });
+  each_stretch(
+      elements.shape(), part.lie,
+      [to = at(before_, part.begin), from = at(elements, 0), size](auto i, auto place, auto count) {
+        std::memcpy(to + place * size, from + i * size, static_cast<std::size_t>(count * size));
+      });
 }
 
 void DeviceMemory::upload() {
-  copy(bytes_->place(), place_of(before_.abi().dense), static_cast<std::uint64_t>(used_), bytes_->stream());
+  copy(bytes_->place(), place_of(before_.abi().dense), static_cast<std::uint64_t>(used_),
+       bytes_->stream());
 }
 
 void DeviceMemory::download() {
   after_ = Tensor::empty(DType::u8, before_.shape());
-  copy(place_of(after_.abi().dense), bytes_->place(), static_cast<std::uint64_t>(used_), bytes_->stream());
+  copy(place_of(after_.abi().dense), bytes_->place(), static_cast<std::uint64_t>(used_),
+       bytes_->stream());
 }
 
 Tensor DeviceMemory::elements(const Tensor& there) const {
   const auto& part = parts_.at(there.data());
   const auto size = static_cast<std::int64_t>(size_of(there.dtype()));
   Tensor result = Tensor::empty(there.dtype(), there.shape());
-  each_stretch(there.shape(), part.lie, [to = at(result, 0), from = at(after_, part.begin), size](auto i, auto place, auto count) {
-    std::memcpy(to + i * size, from + place * size, static_cast<std::size_t>(count * size));
-  });
+  each_stretch(
+      there.shape(), part.lie,
+      [to = at(result, 0), from = at(after_, part.begin), size](auto i, auto place, auto count) {
+        std::memcpy(to + i * size, from + place * size, static_cast<std::size_t>(count * size));
+      });
   return result;
 }
 
@@ -105,11 +116,13 @@ std::string DeviceMemory::stray_write() const {
   std::int64_t from = 0;
   for (const auto& [data, part] : parts_) {
     for (auto i = from; i < part.begin; ++i)
-      if (after[i] != before[i]) return fmt::format("byte {} before a tensor is written", part.begin - i);
+      if (after[i] != before[i])
+        return fmt::format("byte {} before a tensor is written", part.begin - i);
     from = part.end;
   }
   for (auto i = from; i < used_; ++i)
-    if (after[i] != before[i]) return fmt::format("byte {} after a tensor is written", i - from + 1);
+    if (after[i] != before[i])
+      return fmt::format("byte {} after a tensor is written", i - from + 1);
   return {};
 }
 

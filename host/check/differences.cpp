@@ -52,7 +52,8 @@ std::string element_words(const Tensor& tensor, std::size_t k) {
 }  // namespace
 
 std::string words_for(const InputNumbers& numbers) {
-  return fmt::format(", numbers {}up to {}", numbers.both_signs ? "of both signs " : "", 0.9 * numbers.scale);
+  return fmt::format(", numbers {}up to {}", numbers.both_signs ? "of both signs " : "",
+                     0.9 * numbers.scale);
 }
 
 bool is_small(const TestInput& sample) {
@@ -63,7 +64,8 @@ bool is_small(const TestInput& sample) {
   return elements <= most_elements;
 }
 
-Differences::Differences(Host& host, const CheckedOperator& subject, const TestInput& sample, std::uint32_t output, Order order)
+Differences::Differences(Host& host, const CheckedOperator& subject, const TestInput& sample,
+                         std::uint32_t output, Order order)
     : subject_(subject), sample_(sample), order_(order), node_(host, subject.op, sample) {
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     if (!SingleNode::is_input(sample, i) || !is_steppable(sample.types.inputs[i])) continue;
@@ -148,7 +150,8 @@ std::optional<std::string> Differences::look(const InputNumbers& numbers, std::s
       // an odd stride visits real and imaginary parts
       if (any_complex.has(input.dtype())) stride |= 1U;
       for (std::size_t k = 0; k < gradient.size(); k += stride)
-        if (auto fault = compare(place, k, gradient[k], here, precision); !fault.empty()) return fault;
+        if (auto fault = compare(place, k, gradient[k], here, precision); !fault.empty())
+          return fault;
     }
   } catch (const Failure& failure) {
     if (is_mistake(failure) || (forward_accepts && !numbers.both_signs)) throw;
@@ -163,7 +166,8 @@ void Differences::add_input(const InputNumbers& numbers, std::size_t i) {
   auto& tensor = inputs_[fmt::format("input_{}", i)];
   if (!tensor) tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
   fill_input(tensor, *subject_.op.info, sample_, i, subject_.seed + i);
-  if (is_steppable(type) && !sample_.has_elements(i)) spread(tensor, numbers, subject_.seed + 90 + i);
+  if (is_steppable(type) && !sample_.has_elements(i))
+    spread(tensor, numbers, subject_.seed + 90 + i);
 }
 
 NamedTensors Differences::run(const RunOptions& options) {
@@ -177,7 +181,8 @@ double Differences::loss_of(const NamedTensors& outputs) {
   for (const auto& [name, seed] : loss_) {
     const auto output = doubles_of(outputs.at(name));
     const auto found = inputs_.find(seed);  // absent for an output that its kernel allocates
-    const auto factors = found != inputs_.end() ? doubles_of(found->second) : std::vector<double>(output.size(), 1);
+    const auto factors =
+        found != inputs_.end() ? doubles_of(found->second) : std::vector<double>(output.size(), 1);
     for (std::size_t i = 0; i < output.size(); ++i) {
       const double term = output[i] * factors[i], next = term - lost, total = sum + next;
       lost = (total - sum) - next;
@@ -189,7 +194,8 @@ double Differences::loss_of(const NamedTensors& outputs) {
 }
 
 /// One-sided slopes in both directions of element k of an input.
-Differences::Slopes Differences::slopes(const Tensor& input, std::size_t k, double here, double step) {
+Differences::Slopes Differences::slopes(const Tensor& input, std::size_t k, double here,
+                                        double step) {
   const double value = doubles_of(input)[k];
   set(input, k, value + step);
   const double up = (loss_of(run(loss_alone_)) - here) / step;
@@ -201,19 +207,22 @@ Differences::Slopes Differences::slopes(const Tensor& input, std::size_t k, doub
 
 // If the one-sided slopes differ, the function has a corner. If they depend on the step, it jumps,
 // like the gradient of a maximum between two equal elements. Finite differences say nothing there.
-std::string Differences::compare(const LookedAt& place, std::size_t k, double gradient, double here, const Precision& precision) {
+std::string Differences::compare(const LookedAt& place, std::size_t k, double gradient, double here,
+                                 const Precision& precision) {
   const auto& input = inputs_.at(place.input);
   const auto [up, down] = slopes(input, k, here, precision.step);
   const double slope = (up + down) / 2, size = 1 + std::abs(slope) + std::abs(gradient);
   const double allowed = precision.tolerance * size + precision.rounding * terms_ / precision.step;
-  if (!std::isfinite(slope) || std::abs(up - down) > 2 * allowed || std::abs(slope - gradient) <= allowed) return {};
+  if (!std::isfinite(slope) || std::abs(up - down) > 2 * allowed ||
+      std::abs(slope - gradient) <= allowed)
+    return {};
   const auto wider = slopes(input, k, here, 2 * precision.step);
   if (std::abs((wider.up + wider.down) / 2 - slope) > std::abs(slope - gradient) / 4) return {};
   if (order_ == Order::first)
-    return fmt::format("{} of the {} is {}, but finite differences of forward give {}", element_words(input, k), place.words, gradient,
-                       slope);
-  return fmt::format("{} of the second {} is {}, but finite differences of the gradient give {}", element_words(input, k), place.words,
-                     gradient, slope);
+    return fmt::format("{} of the {} is {}, but finite differences of forward give {}",
+                       element_words(input, k), place.words, gradient, slope);
+  return fmt::format("{} of the second {} is {}, but finite differences of the gradient give {}",
+                     element_words(input, k), place.words, gradient, slope);
 }
 
 }  // namespace tenon::checks

@@ -24,8 +24,10 @@ struct InputNumbers {
   Precision wide, narrow;  ///< for float64 and complex128, and for float32 and complex64
 };
 inline constexpr InputNumbers all_input_numbers[] = {
-    {false, 1, {1e-7, 1e-6, 1e-15}, {1e-2, 2e-2, 5e-7}},        {true, 1, {1e-7, 1e-6, 1e-15}, {1e-2, 2e-2, 5e-7}},
-    {true, 8, {1e-5, 1e-4, 1e-15}, {5e-2, 5e-2, 5e-7}},         {true, 128, {1e-4, 1e-4, 1e-15}, {1, 1e-1, 5e-7}},
+    {false, 1, {1e-7, 1e-6, 1e-15}, {1e-2, 2e-2, 5e-7}},
+    {true, 1, {1e-7, 1e-6, 1e-15}, {1e-2, 2e-2, 5e-7}},
+    {true, 8, {1e-5, 1e-4, 1e-15}, {5e-2, 5e-2, 5e-7}},
+    {true, 128, {1e-4, 1e-4, 1e-15}, {1, 1e-1, 5e-7}},
     {true, 1.0 / 512, {1e-7, 1e-5, 1e-15}, {1e-4, 5e-2, 5e-7}},
 };
 /// As in `, numbers of both signs up to 0.9`.
@@ -43,7 +45,8 @@ class Differences {
  public:
   enum class Order : std::uint8_t { first, second };
   /// Throws Failure if the gradient graph cannot be built.
-  Differences(Host& host, const CheckedOperator& subject, const TestInput& sample, std::uint32_t output, Order order);
+  Differences(Host& host, const CheckedOperator& subject, const TestInput& sample,
+              std::uint32_t output, Order order);
 
   /// Whether there is a loss that may depend on an input.
   bool has_slopes() const { return !loss_.empty() && !looked_at_.empty(); }
@@ -69,7 +72,8 @@ class Differences {
     double up, down;
   };
   Slopes slopes(const Tensor& input, std::size_t k, double here, double step);
-  std::string compare(const LookedAt& place, std::size_t k, double gradient, double here, const Precision& precision);
+  std::string compare(const LookedAt& place, std::size_t k, double gradient, double here,
+                      const Precision& precision);
 
   const CheckedOperator& subject_;
   const TestInput& sample_;

@@ -17,7 +17,8 @@ void run_all(Host& host, const CheckedOperator& subject, const TestInput& sample
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];
     if (!SingleNode::is_input(sample, i)) continue;
-    auto& input = inputs[fmt::format("input_{}", i)] = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
+    auto& input = inputs[fmt::format("input_{}", i)] =
+        Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
     fill_input(input, *subject.op.info, sample, i, subject.seed + i);
   }
   SessionOptions options;

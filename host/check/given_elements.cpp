@@ -9,7 +9,8 @@ namespace {
 template <class T>
 T as_element(double number) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-    return number < 0 ? static_cast<T>(static_cast<std::int64_t>(number)) : static_cast<T>(static_cast<std::uint64_t>(number));
+    return number < 0 ? static_cast<T>(static_cast<std::int64_t>(number))
+                      : static_cast<T>(static_cast<std::uint64_t>(number));
   else
     return static_cast<T>(number);
 }

@@ -23,7 +23,8 @@ struct Effort {
 constexpr Effort of_real{40, 10, 6, 16}, of_complex{4, 1, 6, 12}, of_second{4, 0, 3, 3};
 
 const char* surrogate_reason(const OperatorInfo& info) {
-  return info.surrogate_gradient ? "its gradient is intentionally not the derivative of forward" : nullptr;
+  return info.surrogate_gradient ? "its gradient is intentionally not the derivative of forward"
+                                 : nullptr;
 }
 
 /// Why the operator with its parameters has no second derivative; null if it has one.
@@ -31,12 +32,15 @@ const char* no_second_derivative(const LoadedOperator& op, const OperatorInfo& i
   if (!info.linear.empty()) return nullptr;
   if (info.has("backward") && op.table->gradient != nullptr) return nullptr;
   if (!info.derivative) return "it declares no second derivative";
-  return any_complex.has(dtype) ? "elementwise functions of complex numbers have no second derivative" : nullptr;
+  return any_complex.has(dtype)
+             ? "elementwise functions of complex numbers have no second derivative"
+             : nullptr;
 }
 
 class SlopeCheck {
  public:
-  SlopeCheck(const CheckedOperator& subject, Order order) : subject_(subject), order_(order), host_(options_for(subject)) {
+  SlopeCheck(const CheckedOperator& subject, Order order)
+      : subject_(subject), order_(order), host_(options_for(subject)) {
     add_operators(host_, subject);
   }
 
@@ -61,10 +65,14 @@ class SlopeCheck {
   Outcome outcome() const {
     if (count_ > 0) return passed(counted(count_, "output"));
     if (!found_) return untried(refusals_);
-    if (!any_) return skipped(order_ == Order::first ? "no output has a gradient" : "no output has a second derivative");
+    if (!any_)
+      return skipped(order_ == Order::first ? "no output has a gradient"
+                                            : "no output has a second derivative");
     if (independent_) return skipped("no output depends on an input that has a gradient");
     if (refusals_.reached() >= Refusals::kernel) return untried(refusals_);
-    return {Verdict::untried, "nothing could be checked: all calls that it accepts have too many elements for finite differences"};
+    return {Verdict::untried,
+            "nothing could be checked: all calls that it accepts have too many elements for finite "
+            "differences"};
   }
 
  private:
@@ -77,15 +85,19 @@ class SlopeCheck {
   std::vector<std::uint32_t> outputs_with_gradient(const TestInput& sample, DType dtype) const {
     const OperatorCall call(subject_.op, sample.attributes);
     std::vector<std::uint32_t> outputs;
-    if (order_ == Order::second && no_second_derivative(subject_.op, call.info(), dtype) != nullptr) return outputs;
+    if (order_ == Order::second && no_second_derivative(subject_.op, call.info(), dtype) != nullptr)
+      return outputs;
     std::uint32_t output = 0;
     for (const auto& declared : call.info().outputs)
       for (auto left = call.count_of(declared); left > 0; --left, ++output)
-        if (!declared.hidden && steppable.has(static_cast<DType>(sample.types.outputs[output].dtype))) outputs.push_back(output);
+        if (!declared.hidden &&
+            steppable.has(static_cast<DType>(sample.types.outputs[output].dtype)))
+          outputs.push_back(output);
     return outputs;
   }
 
-  std::string look(const TestInput& sample, std::uint32_t output, std::size_t turn, const Effort& effort) {
+  std::string look(const TestInput& sample, std::uint32_t output, std::size_t turn,
+                   const Effort& effort) {
     const bool thorough = turn < effort.thorough;
     std::optional<Differences> differences;
     bool compared = false;
@@ -95,8 +107,11 @@ class SlopeCheck {
       tell_call(*subject_.op.info, sample, words);
       if (!differences) differences.emplace(host_, subject_, sample, output, order_);
       if (!differences->has_slopes()) return independent_ = true, "";
-      const auto fault = differences->look(all_input_numbers[i], thorough ? effort.elements_of_thorough : effort.elements);
-      if (fault && !fault->empty()) return fmt::format("{}, with {}{}", *fault, describe_sample(*subject_.op.info, sample), words);
+      const auto fault = differences->look(
+          all_input_numbers[i], thorough ? effort.elements_of_thorough : effort.elements);
+      if (fault && !fault->empty())
+        return fmt::format("{}, with {}{}", *fault, describe_sample(*subject_.op.info, sample),
+                           words);
       compared = compared || fault.has_value();
     }
     if (compared) ++count_;
@@ -114,21 +129,25 @@ class SlopeCheck {
 
 /// The first of these dtypes that the operator supports, if any.
 std::optional<DType> first_of(std::initializer_list<DType> dtypes, const OperatorInfo& info) {
-  const auto* const found = std::find_if(dtypes.begin(), dtypes.end(), [&](DType dtype) { return allows(info.types, dtype); });
+  const auto* const found = std::find_if(dtypes.begin(), dtypes.end(),
+                                         [&](DType dtype) { return allows(info.types, dtype); });
   return found == dtypes.end() ? std::nullopt : std::optional(*found);
 }
 
-constexpr char no_dtype[] = "finite differences need float32, float64 or a complex dtype, but it supports none of them";
+constexpr char no_dtype[] =
+    "finite differences need float32, float64 or a complex dtype, but it supports none of them";
 
 }  // namespace
 
 Outcome check_gradient(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
   const auto* const kernel = subject.op.kernel(TENON_CPU);
-  if ((kernel == nullptr || kernel->backward == nullptr) && subject.op.table->gradient == nullptr && !is_composed(subject.op))
+  if ((kernel == nullptr || kernel->backward == nullptr) && subject.op.table->gradient == nullptr &&
+      !is_composed(subject.op))
     return skipped("it has no gradient");
   if (const auto* const reason = surrogate_reason(info)) return skipped(reason);
-  const auto real = first_of({DType::f64, DType::f32}, info), complex = first_of({DType::c128, DType::c64}, info);
+  const auto real = first_of({DType::f64, DType::f32}, info),
+             complex = first_of({DType::c128, DType::c64}, info);
   if (!real && !complex) return skipped(no_dtype);
   SlopeCheck check(subject, Order::first);
   for (const auto& [dtype, effort] : {std::pair{real, of_real}, {complex, of_complex}})
@@ -141,7 +160,8 @@ Outcome check_second(const CheckedOperator& subject) {
   const auto& info = *subject.op.info;
   if (const auto* const reason = surrogate_reason(info)) return skipped(reason);
   const auto dtype = first_of({DType::f64, DType::f32, DType::c128, DType::c64}, info);
-  if (const auto* const reason = no_second_derivative(subject.op, info, dtype.value_or(DType::f64))) return skipped(reason);
+  if (const auto* const reason = no_second_derivative(subject.op, info, dtype.value_or(DType::f64)))
+    return skipped(reason);
   if (!dtype) return skipped(no_dtype);
   SlopeCheck check(subject, Order::second);
   if (auto fault = check.look(*dtype, of_second); !fault.empty()) return failed(fault);

@@ -27,11 +27,14 @@ Range ranges[256];
 /// Memory for a tensor with a guard on each side.
 class Mapping {
  public:
-  explicit Mapping(std::size_t bytes) : size_((bytes + page - 1) / page * page + 4 * page + 2 * guard) {
-    void* memory = mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  explicit Mapping(std::size_t bytes)
+      : size_((bytes + page - 1) / page * page + 4 * page + 2 * guard) {
+    void* memory =
+        mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     memory_ = static_cast<std::byte*>(memory);
-    if (mprotect(begin(), static_cast<std::size_t>(end() - begin()), PROT_READ | PROT_WRITE) == 0) return;
+    if (mprotect(begin(), static_cast<std::size_t>(end() - begin()), PROT_READ | PROT_WRITE) == 0)
+      return;
     munmap(memory_, size_);
     throw std::bad_alloc();
   }
@@ -43,7 +46,8 @@ class Mapping {
   Mapping& operator=(const Mapping&) = delete;
 
   /// Registers the tensor, so that accesses to the guards are reported with its name.
-  void name_tensor(const std::byte* data, std::size_t bytes, std::size_t element, const std::string& name) {
+  void name_tensor(const std::byte* data, std::size_t bytes, std::size_t element,
+                   const std::string& name) {
     for (auto& range : ranges) {
       std::uintptr_t nothing = 0;
       const auto begin = reinterpret_cast<std::uintptr_t>(memory_);
@@ -66,7 +70,8 @@ class Mapping {
   Range* range_ = nullptr;
 };
 
-std::byte* place_in(Mapping& mapping, std::size_t bytes, std::size_t element, Placement placement, std::size_t alignment) {
+std::byte* place_in(Mapping& mapping, std::size_t bytes, std::size_t element, Placement placement,
+                    std::size_t alignment) {
   switch (placement) {
     case Placement::after_guard:
       return mapping.begin();
@@ -88,13 +93,14 @@ Range* range_around(std::uintptr_t address) {
 
 }  // namespace
 
-Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill, const std::string& name,
-                      std::size_t alignment) {
+Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill,
+                      const std::string& name, std::size_t alignment) {
   const auto bytes = static_cast<std::size_t>(shape.size()) * size_of(dtype);
   auto mapping = std::make_shared<Mapping>(bytes);
   std::byte* data = place_in(*mapping, bytes, size_of(dtype), placement, alignment);
   if (placement == Placement::after_guard || placement == Placement::before_guard) {
-    std::memset(mapping->begin(), fill, static_cast<std::size_t>(mapping->end() - mapping->begin()));
+    std::memset(mapping->begin(), fill,
+                static_cast<std::size_t>(mapping->end() - mapping->begin()));
     mapping->name_tensor(data, bytes, size_of(dtype), name);
   } else {
     std::memset(data, fill, bytes);
@@ -121,11 +127,13 @@ void forbid(const Tensor& tensor) {
   auto* const range = range_around(data);
   if (range == nullptr) return;
   range->forbidden = true;
-  mprotect(static_cast<std::byte*>(tensor.data()) - (data - range->begin), range->end - range->begin, PROT_NONE);
+  mprotect(static_cast<std::byte*>(tensor.data()) - (data - range->begin),
+           range->end - range->begin, PROT_NONE);
 }
 
 void count_elements_as(const Tensor& tensor, DType dtype) {
-  if (auto* const range = range_around(reinterpret_cast<std::uintptr_t>(tensor.data()))) range->element = size_of(dtype);
+  if (auto* const range = range_around(reinterpret_cast<std::uintptr_t>(tensor.data())))
+    range->element = size_of(dtype);
 }
 
 // Example: `writes element 24 of output 'y', which has 24 elements`.
@@ -133,15 +141,20 @@ bool describe_guard_hit(std::uintptr_t address, Ending::Access access, ShortText
   const auto* const range = range_around(address);
   if (range == nullptr) return false;
   // outside of the forbidden tensor
-  if (range->forbidden && (address < range->begin + guard || address >= range->end - guard)) return false;
-  const auto element = static_cast<std::int64_t>(range->element), count = static_cast<std::int64_t>(range->bytes) / element;
+  if (range->forbidden && (address < range->begin + guard || address >= range->end - guard))
+    return false;
+  const auto element = static_cast<std::int64_t>(range->element),
+             count = static_cast<std::int64_t>(range->bytes) / element;
   // negative before the first element
   const auto bytes = static_cast<std::int64_t>(address - range->data);
-  text << (access == Ending::Access::write ? "writes " : access == Ending::Access::read ? "reads " : "touches ");
+  text << (access == Ending::Access::write  ? "writes "
+           : access == Ending::Access::read ? "reads "
+                                            : "touches ");
   if (range->name[0] == '\0')
     text << (range->forbidden ? "the descriptors" : "memory next to the descriptors of the call");
   else
-    text << "element " << (bytes < 0 ? (bytes + 1) / element - 1 : bytes / element) << " of " << range->name;
+    text << "element " << (bytes < 0 ? (bytes + 1) / element - 1 : bytes / element) << " of "
+         << range->name;
   if (range->forbidden)
     text << " of an earlier call; a call and its tensors are invalid after it returns";
   else if (range->name[0] != '\0')

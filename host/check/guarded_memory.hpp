@@ -20,8 +20,8 @@ enum class Placement : std::uint8_t {
 /// `input 'x'`, is used in reports of bad accesses; an empty name means the descriptors of a call.
 /// `alignment` is in bytes and a power of two: with before_guard it may leave a few bytes before
 /// the guard.
-Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill, const std::string& name = "a tensor",
-                      std::size_t alignment = 1);
+Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std::uint8_t fill,
+                      const std::string& name = "a tensor", std::size_t alignment = 1);
 
 /// Describes the first byte between a byte tensor and its guards that no longer equals `fill`;
 /// empty if there is none.

@@ -17,7 +17,8 @@ constexpr std::int64_t most_of_first = 100'000;  // elements of a first input th
 
 std::string names_of_inputs(const OperatorInfo& info) {
   std::string names;
-  for (const auto& input : info.inputs) names += (names.empty() ? "" : ", ") + input.name + (input.variadic ? "0 ..." : "");
+  for (const auto& input : info.inputs)
+    names += (names.empty() ? "" : ", ") + input.name + (input.variadic ? "0 ..." : "");
   return names.empty() ? "none" : names;
 }
 
@@ -26,11 +27,14 @@ std::size_t place_of(const OperatorInfo& info, const std::string& name) {
   for (std::size_t i = 0; i < info.inputs.size(); ++i) {
     const auto& input = info.inputs[i];
     if (!input.variadic && input.name == name) return i;
-    if (!input.variadic || !name.starts_with(input.name) || name.size() > input.name.size() + 2) continue;
+    if (!input.variadic || !name.starts_with(input.name) || name.size() > input.name.size() + 2)
+      continue;
     const auto digits = name.substr(input.name.size());
-    if (!digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos) return i + std::stoul(digits);
+    if (!digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos)
+      return i + std::stoul(digits);
   }
-  throw Failure(FailureKind::usage, fmt::format("operator '{}' has no input '{}'; its inputs: {}", info.name, name, names_of_inputs(info)));
+  throw Failure(FailureKind::usage, fmt::format("operator '{}' has no input '{}'; its inputs: {}",
+                                                info.name, name, names_of_inputs(info)));
 }
 
 void set_shape(tenon_type& type, const Shape& shape) {
@@ -84,7 +88,8 @@ std::vector<Shape> shapes_beside(const Shape& first) {
 std::vector<tenon_type> patterns_in(const std::string& refusal) {
   std::vector<tenon_type> patterns;
   const auto end = refusal.rfind(" (");  // followed by the actual inputs
-  for (auto open = refusal.find('['); open != std::string::npos && open < end; open = refusal.find('[', open + 1)) {
+  for (auto open = refusal.find('['); open != std::string::npos && open < end;
+       open = refusal.find('[', open + 1)) {
     const auto close = refusal.find_first_of("[]", open + 1);
     if (close == std::string::npos || refusal[close] == '[') continue;
     auto pattern = unknown_type();
@@ -93,8 +98,10 @@ std::vector<tenon_type> patterns_in(const std::string& refusal) {
       const auto stop = std::min(refusal.find(',', at), close);
       const auto begin = refusal.find_first_not_of(' ', at);
       std::int64_t dim = -1;
-      const auto [after, error] = std::from_chars(refusal.data() + begin, refusal.data() + stop, dim);
-      pattern.dims[pattern.rank++] = error == std::errc() && after == refusal.data() + stop && dim >= 0 ? dim : -1;
+      const auto [after, error] =
+          std::from_chars(refusal.data() + begin, refusal.data() + stop, dim);
+      pattern.dims[pattern.rank++] =
+          error == std::errc() && after == refusal.data() + stop && dim >= 0 ? dim : -1;
       at = stop;
     }
     patterns.insert(patterns.begin(), pattern);
@@ -105,18 +112,22 @@ std::vector<tenon_type> patterns_in(const std::string& refusal) {
 /// All candidates that fit a pattern of known rank; at least one.
 std::vector<Shape> candidates(const Shape& first, const tenon_type& pattern, std::size_t turn) {
   auto shapes = shapes_beside(first);
-  std::rotate(shapes.begin(), shapes.begin() + static_cast<std::ptrdiff_t>(turn % shapes.size()), shapes.end());
+  std::rotate(shapes.begin(), shapes.begin() + static_cast<std::ptrdiff_t>(turn % shapes.size()),
+              shapes.end());
   if (pattern.rank < 0) return shapes;
   std::vector<Shape> fitting;
   const auto add = [&](const Shape& shape) {
-    if (const auto fits = fitted(shape, pattern); fits && std::find(fitting.begin(), fitting.end(), *fits) == fitting.end())
+    if (const auto fits = fitted(shape, pattern);
+        fits && std::find(fitting.begin(), fitting.end(), *fits) == fitting.end())
       fitting.push_back(*fits);
   };
   for (const auto& shape : shapes) add(shape);
   auto filled = Shape::of_rank(pattern.rank);
-  for (int axis = 0; axis < pattern.rank; ++axis) filled.set(axis, axis < first.rank() ? first[axis] : 2 + (axis + 1) % 3);
+  for (int axis = 0; axis < pattern.rank; ++axis)
+    filled.set(axis, axis < first.rank() ? first[axis] : 2 + (axis + 1) % 3);
   add(filled);
-  for (int axis = 0; axis < pattern.rank; ++axis) filled.set(axis, first.rank() > 0 ? first[-1] : 3);
+  for (int axis = 0; axis < pattern.rank; ++axis)
+    filled.set(axis, first.rank() > 0 ? first[-1] : 3);
   add(filled);
   return fitting;
 }
@@ -143,7 +154,8 @@ FixedInputs fixed_inputs(const OperatorInfo& info, const CheckCall& call) {
     auto& place = fixed[place_of(info, name)];
     place.dtype = tensor.dtype();
     place.shape = tensor.shape();
-    place.elements = tensor.storage() == Storage::dense ? tensor.clone() : cast_storage(tensor, Storage::dense);
+    place.elements =
+        tensor.storage() == Storage::dense ? tensor.clone() : cast_storage(tensor, Storage::dense);
   }
   return fixed;
 }
@@ -157,7 +169,8 @@ std::vector<Connected> ways_to_connect(const OperatorInfo& info) {
   const auto add = [&](auto&& is_there) {
     Connected way(info.inputs.size(), true);
     for (const auto i : optional) way[i] = is_there(i);
-    if (ways.size() < most && std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(std::move(way));
+    if (ways.size() < most && std::find(ways.begin(), ways.end(), way) == ways.end())
+      ways.push_back(std::move(way));
   };
   add([](std::size_t) { return false; });
   for (const auto one : optional) add([&](std::size_t i) { return i != one; });
@@ -165,12 +178,16 @@ std::vector<Connected> ways_to_connect(const OperatorInfo& info) {
   return ways;
 }
 
-std::optional<TestInput> InputSearch::find(const Shape& first, const Connected& connected, std::size_t turn, const FixedInputs& fixed) {
+std::optional<TestInput> InputSearch::find(const Shape& first, const Connected& connected,
+                                           std::size_t turn, const FixedInputs& fixed) {
   tries_ = 0;
   auto types = start(connected, turn, fixed);
   TestInput found;
   if (types.inputs.empty() || fixed.contains(0)) {
-    if (complete(types.inputs.empty() || types.inputs[0].rank < 0 ? first : shape_of(types.inputs[0]), turn, types, 0, found)) return found;
+    if (complete(
+            types.inputs.empty() || types.inputs[0].rank < 0 ? first : shape_of(types.inputs[0]),
+            turn, types, 0, found))
+      return found;
     return std::nullopt;
   }
   for (const auto& shape : shapes_like(first, types)) {
@@ -190,14 +207,16 @@ void InputSearch::infer(CallTypes& types) const {
   call_.infer(types);
 }
 
-CallTypes InputSearch::start(const Connected& connected, std::size_t turn, const FixedInputs& fixed) {
+CallTypes InputSearch::start(const Connected& connected, std::size_t turn,
+                             const FixedInputs& fixed) {
   CallTypes types;
   const auto& info = call_.info();
   // number of tensors of a variadic input after the first
   static constexpr std::size_t beside_variadic[] = {1, 1, 0, 2};
   auto count = info.inputs.size() + (info.variadic() ? beside_variadic[turn % 4] : 0);
   for (const auto& [place, input] : fixed) count = std::max(count, place + 1);
-  if (!fixed.empty() && info.variadic() && fixed.rbegin()->first + 1 >= info.inputs.size()) count = fixed.rbegin()->first + 1;
+  if (!fixed.empty() && info.variadic() && fixed.rbegin()->first + 1 >= info.inputs.size())
+    count = fixed.rbegin()->first + 1;
   given_.assign(count, {});
   for (std::size_t i = 0; i < count; ++i) {
     const auto& declared = info.inputs[declared_input(info, i)];
@@ -206,7 +225,8 @@ CallTypes InputSearch::start(const Connected& connected, std::size_t turn, const
     if (declared.types) {
       std::vector<std::uint8_t> own;
       for (unsigned dtype = 0; dtype < TENON_DTYPE_COUNT; ++dtype)
-        if (allows(*declared.types, static_cast<DType>(dtype))) own.push_back(static_cast<std::uint8_t>(dtype));
+        if (allows(*declared.types, static_cast<DType>(dtype)))
+          own.push_back(static_cast<std::uint8_t>(dtype));
       type.dtype = own[turn % own.size()];
     }
     const auto found = fixed.find(i);
@@ -258,11 +278,13 @@ std::vector<Shape> InputSearch::shapes_like(const Shape& first, const CallTypes&
     }
   std::vector<Shape> distinct;
   for (const auto& shape : shapes)
-    if (std::find(distinct.begin(), distinct.end(), shape) == distinct.end()) distinct.push_back(shape);
+    if (std::find(distinct.begin(), distinct.end(), shape) == distinct.end())
+      distinct.push_back(shape);
   return distinct;
 }
 
-bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types, int accepted, TestInput& found) {
+bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types, int accepted,
+                           TestInput& found) {
   if (is_spent()) return false;
   ++tries_;
   try {
@@ -272,15 +294,18 @@ bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types
     refusals_.add(Refusals::inference + accepted, refusal_);
     return false;
   }
-  const auto open =
-      std::find_if(types.inputs.begin(), types.inputs.end(), [](const auto& type) { return type.present && !is_known(type); });
-  if (open == types.inputs.end()) return finish(types, found) || give_elements(first, types, accepted, found);
+  const auto open = std::find_if(types.inputs.begin(), types.inputs.end(),
+                                 [](const auto& type) { return type.present && !is_known(type); });
+  if (open == types.inputs.end())
+    return finish(types, found) || give_elements(first, types, accepted, found);
   std::string refusal;  // of the first candidate
   const auto try_shape = [&](const Shape& shape) {
     const auto learned = *open;
     auto wanted = type_of(static_cast<DType>(learned.dtype), shape);
     refusal_.clear();
-    if (merge(*open, wanted) != Merge::contradiction && complete(first, 0, types, accepted + 1, found)) return true;
+    if (merge(*open, wanted) != Merge::contradiction &&
+        complete(first, 0, types, accepted + 1, found))
+      return true;
     *open = learned;
     if (refusal.empty()) refusal = refusal_;
     return false;
@@ -294,7 +319,8 @@ bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types
 }
 
 /// Provides elements that infer() would read: plausible shapes, counts or indices.
-bool InputSearch::give_elements(const Shape& first, const CallTypes& types, int accepted, TestInput& found) {
+bool InputSearch::give_elements(const Shape& first, const CallTypes& types, int accepted,
+                                TestInput& found) {
   for (std::size_t i = 0; i < types.wanted.size(); ++i) {
     const auto& type = types.inputs[i];
     const auto size = element_count(type);
@@ -302,7 +328,8 @@ bool InputSearch::give_elements(const Shape& first, const CallTypes& types, int 
     const auto count = static_cast<std::size_t>(size);
     std::vector<std::vector<double>> tries;
     if (static_cast<int>(count) == first.rank()) tries.emplace_back(first.begin(), first.end());
-    if (count > 0) tries.emplace_back(count, 1.0), tries.back().front() = static_cast<double>(first.size());
+    if (count > 0)
+      tries.emplace_back(count, 1.0), tries.back().front() = static_cast<double>(first.size());
     for (const double number : {2.0, 1.0, 0.0, 3.0}) tries.emplace_back(count, number);
     for (const auto& values : tries) {
       auto known = types;
@@ -318,16 +345,23 @@ bool InputSearch::give_elements(const Shape& first, const CallTypes& types, int 
 bool InputSearch::finish(const CallTypes& types, TestInput& found) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
   bool certain = true;  // whether other elements would make no difference
-  for (std::size_t i = 0; i < types.wanted.size(); ++i) certain = certain && (types.wanted[i] == 0 || given_[i]);
+  for (std::size_t i = 0; i < types.wanted.size(); ++i)
+    certain = certain && (types.wanted[i] == 0 || given_[i]);
   for (const auto* group : {&types.outputs, &types.states})
     for (std::size_t i = 0; i < group->size(); ++i) {
       const auto& type = (*group)[i];
-      if (group == &types.outputs && call_.info().allocates(i) && type.rank >= 0 && type.dtype != TENON_DTYPE_UNKNOWN) continue;
+      if (group == &types.outputs && call_.info().allocates(i) && type.rank >= 0 &&
+          type.dtype != TENON_DTYPE_UNKNOWN)
+        continue;
       if (!is_known(type) || byte_count(type) < 0 || byte_count(type) > most_bytes) {
-        const auto name = group == &types.outputs ? output_words(call_, i) : "state '" + call_.info().states[i].name + "'";
-        refusals_.add(certain ? Refusals::unknown_outputs : Refusals::unknown_outputs - 1,
-                      fmt::format("infer() leaves {} unknown{}{}", name, describe_inputs(call_.info(), types.inputs),
-                                  type.rank < 0 ? "; a scalar is Shape::scalar(), whereas Shape{} has unknown rank" : ""));
+        const auto name = group == &types.outputs ? output_words(call_, i)
+                                                  : "state '" + call_.info().states[i].name + "'";
+        refusals_.add(
+            certain ? Refusals::unknown_outputs : Refusals::unknown_outputs - 1,
+            fmt::format(
+                "infer() leaves {} unknown{}{}", name, describe_inputs(call_.info(), types.inputs),
+                type.rank < 0 ? "; a scalar is Shape::scalar(), whereas Shape{} has unknown rank"
+                              : ""));
         return false;
       }
     }

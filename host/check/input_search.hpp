@@ -31,19 +31,26 @@ std::vector<Connected> ways_to_connect(const OperatorInfo& info);
 
 class InputSearch {
  public:
-  InputSearch(const OperatorCall& call, const Attributes& attributes, DType shared, Refusals& refusals)
-      : call_(call), attributes_(attributes), shared_(shared), sizes_(sizes_in(call.info(), attributes)), refusals_(refusals) {}
+  InputSearch(const OperatorCall& call, const Attributes& attributes, DType shared,
+              Refusals& refusals)
+      : call_(call),
+        attributes_(attributes),
+        shared_(shared),
+        sizes_(sizes_in(call.info(), attributes)),
+        refusals_(refusals) {}
 
   /// The first input has this shape if infer() allows it, else a similar one. The turn varies which
   /// shapes of the other inputs are tried first, and the dtypes of inputs with individually
   /// declared dtypes.
-  std::optional<TestInput> find(const Shape& first, const Connected& connected, std::size_t turn, const FixedInputs& fixed = {});
+  std::optional<TestInput> find(const Shape& first, const Connected& connected, std::size_t turn,
+                                const FixedInputs& fixed = {});
 
  private:
   void infer(CallTypes& types) const;
   CallTypes start(const Connected& connected, std::size_t turn, const FixedInputs& fixed);
   std::vector<Shape> shapes_like(const Shape& first, const CallTypes& types);
-  bool complete(const Shape& first, std::size_t turn, CallTypes types, int accepted, TestInput& found);
+  bool complete(const Shape& first, std::size_t turn, CallTypes types, int accepted,
+                TestInput& found);
   bool give_elements(const Shape& first, const CallTypes& types, int accepted, TestInput& found);
   bool finish(const CallTypes& types, TestInput& found);
   bool is_spent() { return tries_ > 2000; }

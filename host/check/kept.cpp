@@ -30,7 +30,8 @@ std::set<Choice> choices_of_constants(const TestInput& sample) {
   return choices;
 }
 
-std::string compare_kept(Host& host, const CheckedOperator& subject, const TestInput& sample, const Choice& constant, int& compared) {
+std::string compare_kept(Host& host, const CheckedOperator& subject, const TestInput& sample,
+                         const Choice& constant, int& compared) {
   std::vector<Tensor> fixed(constant.size());
   NamedTensors inputs;
   for (std::size_t i = 0; i < constant.size(); ++i) {
@@ -43,13 +44,15 @@ std::string compare_kept(Host& host, const CheckedOperator& subject, const TestI
   SingleNode node(host, subject.op, sample, fixed);
   node.graph.output("output", node.output);
   node.add_gradients(sample);
-  Session with(node.graph, {.optimize = Optimize::exact, .constant_weights = true}), without(node.graph, {.optimize = Optimize::none});
+  Session with(node.graph, {.optimize = Optimize::exact, .constant_weights = true}),
+      without(node.graph, {.optimize = Optimize::none});
   if (with.plan({}).kept_bytes() == 0) return {};
   ++compared;
   const auto kept = with.run(inputs), plain = without.run(inputs);
   for (const auto& [name, tensor] : plain)
     if (!same_bits(kept.at(name), tensor))
-      return fmt::format("{} has different bits with the constants that prepare() packs than without", name);
+      return fmt::format(
+          "{} has different bits with the constants that prepare() packs than without", name);
   return {};
 }
 
@@ -59,7 +62,8 @@ Outcome check_kept(const CheckedOperator& subject) {
   const auto& tables = subject.op.candidates[TENON_CPU];
   const auto* own = subject.op.kernel(TENON_CPU);
   const auto has_it = [](const tenon_operator* table) { return prepares(*table); };
-  if (std::none_of(tables.begin(), tables.end(), has_it) && (own == nullptr || !prepares(*own))) return skipped("it has no prepare()");
+  if (std::none_of(tables.begin(), tables.end(), has_it) && (own == nullptr || !prepares(*own)))
+    return skipped("it has no prepare()");
   auto options = host_options(subject);
   options.search_defaults = true;  // the gradient may be a graph of any operators
   Host host(options);
@@ -71,12 +75,14 @@ Outcome check_kept(const CheckedOperator& subject) {
       [&](const OperatorCall& call, const TestInput& sample) {
         if (call.outputs() == 0) return std::string();
         for (const auto& choice : choices_of_constants(sample))
-          if (auto fault = compare_kept(host, subject, sample, choice, compared); !fault.empty()) return fault;
+          if (auto fault = compare_kept(host, subject, sample, choice, compared); !fault.empty())
+            return fault;
         return std::string();
       },
       most);
   if (outcome.verdict != Verdict::passed) return outcome;
-  return compared == 0 ? skipped("prepare() packs nothing for the inputs that were tried") : passed(counted(compared, "pair") + " of runs");
+  return compared == 0 ? skipped("prepare() packs nothing for the inputs that were tried")
+                       : passed(counted(compared, "pair") + " of runs");
 }
 
 }  // namespace tenon::checks

@@ -21,9 +21,11 @@ LastTensors last_tensors(const OperatorCall& call, const TestInput& sample) {
   const auto& info = call.info();
   LastTensors last;
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i)
-    last.inputs.push_back(sample.types.inputs[i].present && info.channels_last_input[declared_input(info, i)]);
+    last.inputs.push_back(sample.types.inputs[i].present &&
+                          info.channels_last_input[declared_input(info, i)]);
   for (std::size_t o = 0; o < info.outputs.size(); ++o)
-    last.outputs.insert(last.outputs.end(), call.count_of(info.outputs[o]), info.channels_last_output[o]);
+    last.outputs.insert(last.outputs.end(), call.count_of(info.outputs[o]),
+                        info.channels_last_output[o]);
   return last;
 }
 
@@ -55,9 +57,11 @@ class LastMemory {
     own.raw.dense.strides = own.strides.data();
     const auto size = size_of(tensor.dtype());
     for (std::int64_t place = 0; place < tensor.size(); ++place)
-      std::memcpy(static_cast<std::byte*>(own.memory.data()) + static_cast<std::size_t>(place) * size,
-                  static_cast<const std::byte*>(tensor.data()) + static_cast<std::size_t>(row_major_place(own.raw.dense, place)) * size,
-                  size);
+      std::memcpy(
+          static_cast<std::byte*>(own.memory.data()) + static_cast<std::size_t>(place) * size,
+          static_cast<const std::byte*>(tensor.data()) +
+              static_cast<std::size_t>(row_major_place(own.raw.dense, place)) * size,
+          size);
     return &own.raw;
   }
 
@@ -72,7 +76,8 @@ class LastMemory {
 
 // Returns what differs; empty if nothing, or if the call cannot be compared. `compared` counts
 // comparisons.
-std::string compare_layouts(const CheckedOperator& subject, const OperatorCall& call, const TestInput& sample, int& compared) {
+std::string compare_layouts(const CheckedOperator& subject, const OperatorCall& call,
+                            const TestInput& sample, int& compared) {
   const auto last = last_tensors(call, sample);
   auto types = sample.types;
   if (!set_layouts(last, types) || call.kernel(types) == nullptr) return {};
@@ -82,8 +87,10 @@ std::string compare_layouts(const CheckedOperator& subject, const OperatorCall& 
   plain.run(threads);
   LastMemory memory;
   CallTensors tensors;
-  for (std::size_t i = 0; i < fresh.inputs.size(); ++i) tensors.inputs.push_back(memory.add(fresh.inputs[i], last.inputs[i]));
-  for (std::size_t o = 0; o < fresh.outputs.size(); ++o) tensors.outputs.push_back(memory.add(fresh.outputs[o], last.outputs[o]));
+  for (std::size_t i = 0; i < fresh.inputs.size(); ++i)
+    tensors.inputs.push_back(memory.add(fresh.inputs[i], last.inputs[i]));
+  for (std::size_t o = 0; o < fresh.outputs.size(); ++o)
+    tensors.outputs.push_back(memory.add(fresh.outputs[o], last.outputs[o]));
   for (const auto& state : fresh.states) tensors.states.push_back(memory.add(state, false));
   tensors.writes.assign(fresh.outputs.size(), TENON_WRITE_TO);
   const WithoutCopies here;
@@ -91,7 +98,8 @@ std::string compare_layouts(const CheckedOperator& subject, const OperatorCall& 
   ++compared;
   for (std::size_t o = 0; o < plain.outputs.size(); ++o)
     if (auto fault =
-            difference(fmt::format("output {}", o), plain.outputs[o], Tensor::borrow(*tensors.outputs[o]).clone(), "channels-last tensors");
+            difference(fmt::format("output {}", o), plain.outputs[o],
+                       Tensor::borrow(*tensors.outputs[o]).clone(), "channels-last tensors");
         !fault.empty())
       return fault;
   return {};
@@ -100,12 +108,16 @@ std::string compare_layouts(const CheckedOperator& subject, const OperatorCall& 
 }  // namespace
 
 Outcome check_layouts(const CheckedOperator& subject) {
-  if (subject.op.info->channels_last.empty()) return skipped("it does not declare support for channels-last tensors");
+  if (subject.op.info->channels_last.empty())
+    return skipped("it does not declare support for channels-last tensors");
   constexpr std::size_t most = 24;
   int compared = 0;
   auto outcome = each_sample(
       subject, all_kinds,
-      [&](const OperatorCall& call, const TestInput& sample) { return compare_layouts(subject, call, sample, compared); }, most);
+      [&](const OperatorCall& call, const TestInput& sample) {
+        return compare_layouts(subject, call, sample, compared);
+      },
+      most);
   if (outcome.verdict != Verdict::passed) return outcome;
   return compared == 0 ? untried({}) : passed(counted(compared, "call"));
 }

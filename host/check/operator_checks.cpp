@@ -14,15 +14,19 @@ namespace {
 constexpr std::size_t most_calls = 10'000;  // remembered per check
 
 Outcome outcome_of(const ChildOutcome& child, int timeout_ms) {
-  static constexpr char pipe[] = "the pipe on which the checks report, a descriptor that it did not open";
+  static constexpr char pipe[] =
+      "the pipe on which the checks report, a descriptor that it did not open";
   if (child.line) {
     if (auto outcome = outcome_in(*child.line)) return *outcome;
     return {Verdict::crashed, fmt::format("wrote to {}", pipe)};
   }
-  if (child.timed_out) return {Verdict::crashed, fmt::format("did not end within {} s", timeout_ms / 1000.0), true};
+  if (child.timed_out)
+    return {Verdict::crashed, fmt::format("did not end within {} s", timeout_ms / 1000.0), true};
   if (child.status && WIFSIGNALED(*child.status))
-    return {Verdict::crashed, fmt::format("died of signal {} ({})", WTERMSIG(*child.status), strsignal(WTERMSIG(*child.status)))};
-  if (child.status && WEXITSTATUS(*child.status) == lost_pipe) return {Verdict::crashed, fmt::format("closed {}", pipe)};
+    return {Verdict::crashed, fmt::format("died of signal {} ({})", WTERMSIG(*child.status),
+                                          strsignal(WTERMSIG(*child.status)))};
+  if (child.status && WEXITSTATUS(*child.status) == lost_pipe)
+    return {Verdict::crashed, fmt::format("closed {}", pipe)};
   return {Verdict::crashed, "exited the process"};
 }
 
@@ -65,24 +69,30 @@ void OperatorChecks::start() {
 
 void OperatorChecks::settle(const ChildOutcome& said) {
   auto outcome = outcome_of(said, limits_.time_ms);
-  const auto backtrace = crash_place_.empty() ? std::string() : "; backtrace: " + std::exchange(crash_place_, {});
+  const auto backtrace =
+      crash_place_.empty() ? std::string() : "; backtrace: " + std::exchange(crash_place_, {});
   if (is_fault(outcome.verdict)) child_.reset();
-  const bool died = !said.line && !said.timed_out, of_unknown_inputs = !question_.empty() && !has_died_;
+  const bool died = !said.line && !said.timed_out,
+             of_unknown_inputs = !question_.empty() && !has_died_;
   has_died_ = has_died_ || died;
   if (died && (!first_of_child_ || of_unknown_inputs)) {
     death_ = outcome.sentence + (first_of_child_ ? ", but not when it was checked again"
-                                                 : " after earlier checks, but not without them: one of them may have corrupted memory");
+                                                 : " after earlier checks, but not without them: "
+                                                   "one of them may have corrupted memory");
     death_ += backtrace;
     forget_calls();
     return;
   }
   if (outcome.verdict == Verdict::crashed) outcome.sentence += backtrace;
   if (outcome.ends_checks)
-    rest_ = fmt::format("the check '{}' {}", checks_[next_].name,
-                        said.timed_out ? outcome.sentence : "found a fault that makes other checks impossible");
-  if (is_fault(outcome.verdict) && !call_.empty() && outcome.sentence.find(", with ") == std::string::npos)
+    rest_ = fmt::format(
+        "the check '{}' {}", checks_[next_].name,
+        said.timed_out ? outcome.sentence : "found a fault that makes other checks impossible");
+  if (is_fault(outcome.verdict) && !call_.empty() &&
+      outcome.sentence.find(", with ") == std::string::npos)
     outcome.sentence += ", with " + call_;
-  if (outcome.verdict == Verdict::crashed && !question_.empty()) outcome.sentence += ", while searching for calls, with " + question_;
+  if (outcome.verdict == Verdict::crashed && !question_.empty())
+    outcome.sentence += ", while searching for calls, with " + question_;
   if (!death_.empty() && !is_fault(outcome.verdict)) outcome = {Verdict::crashed, death_};
   death_.clear();
   report(std::move(outcome));

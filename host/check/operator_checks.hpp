@@ -19,8 +19,8 @@ namespace tenon::checks {
 /// checks are skipped. Use only while this process has no threads.
 class OperatorChecks {
  public:
-  OperatorChecks(std::span<const Check> checks, std::function<CheckedOperator()> load, const CheckLimits& limits,
-                 std::function<void(const Check&, Outcome)> report)
+  OperatorChecks(std::span<const Check> checks, std::function<CheckedOperator()> load,
+                 const CheckLimits& limits, std::function<void(const Check&, Outcome)> report)
       : checks_(checks), load_(std::move(load)), limits_(limits), report_(std::move(report)) {}
 
   bool done() const { return next_ == checks_.size(); }

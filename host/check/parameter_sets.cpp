@@ -22,15 +22,18 @@ bool is_whole(ParamKind kind) {
   return kind == ParamKind::int32 || kind == ParamKind::int64 || kind == ParamKind::ints;
 }
 bool is_number(ParamKind kind) {
-  return is_whole(kind) || kind == ParamKind::float32 || kind == ParamKind::float64 || kind == ParamKind::floats;
+  return is_whole(kind) || kind == ParamKind::float32 || kind == ParamKind::float64 ||
+         kind == ParamKind::floats;
 }
 
 double within(const ParamInfo& param, double value) {
   const double step = is_whole(param.kind) ? 1 : 1e-3;
   if (param.min) value = std::max(value, *param.min);
   if (param.max) value = std::min(value, *param.max);
-  if (param.above && value <= *param.above) value = *param.above + step * (1 + std::abs(*param.above));
-  if (param.below && value >= *param.below) value = *param.below - step * (1 + std::abs(*param.below));
+  if (param.above && value <= *param.above)
+    value = *param.above + step * (1 + std::abs(*param.above));
+  if (param.below && value >= *param.below)
+    value = *param.below - step * (1 + std::abs(*param.below));
   return is_whole(param.kind) ? std::round(value) : value;
 }
 
@@ -46,7 +49,8 @@ List numbers_of(const AttributeValue& value) {
       []<class T>(const T& held) -> List {
         if constexpr (std::is_arithmetic_v<T>) return {static_cast<double>(held)};
         if constexpr (std::is_same_v<T, Tensor>) return elements_of(held);
-        if constexpr (std::is_same_v<T, std::vector<std::int64_t>> || std::is_same_v<T, std::vector<double>>)
+        if constexpr (std::is_same_v<T, std::vector<std::int64_t>> ||
+                      std::is_same_v<T, std::vector<double>>)
           return List(held.begin(), held.end());
         return {};
       },
@@ -66,7 +70,9 @@ Tensor table_of(const ParamInfo& param, const List& numbers, const Shape& shape)
 /// Converts to the parameter's kind, with each number clamped to its bounds.
 AttributeValue value_of(const ParamInfo& param, List numbers) {
   for (auto& number : numbers) number = within(param, number);
-  if (!is_list(param.kind)) return is_whole(param.kind) ? AttributeValue(std::llround(numbers.at(0))) : AttributeValue(numbers.at(0));
+  if (!is_list(param.kind))
+    return is_whole(param.kind) ? AttributeValue(std::llround(numbers.at(0)))
+                                : AttributeValue(numbers.at(0));
   if (!is_whole(param.kind)) return numbers;
   std::vector<std::int64_t> whole;
   for (const double number : numbers) whole.push_back(std::llround(number));
@@ -85,12 +91,14 @@ List list_for(int set, int position) {
 /// Replaces each text by a choice if the parameter has choices.
 std::vector<std::string> among_choices(const ParamInfo& param, std::vector<std::string> texts) {
   for (auto& text : texts)
-    if (!param.choices.empty()) text = param.choices[static_cast<unsigned char>(text[0]) % param.choices.size()];
+    if (!param.choices.empty())
+      text = param.choices[static_cast<unsigned char>(text[0]) % param.choices.size()];
   return texts;
 }
 
 AttributeValue value_for(const ParamInfo& param, int set, int position) {
-  static const std::vector<std::string> texts[base_sets] = {{"a", "b"}, {"a"}, {}, {"b", "a", "c"}, {"a", "a"}, {"text"}, {"c", "b"}};
+  static const std::vector<std::string> texts[base_sets] = {
+      {"a", "b"}, {"a"}, {}, {"b", "a", "c"}, {"a", "a"}, {"text"}, {"c", "b"}};
   static const Shape shapes[base_sets] = {{2}, {1}, {1}, {3}, {0}, {2}, {2, 2}};  // of list_for()
   // does not start with 1: valid indices then include 0 and 1
   static constexpr double numbers[base_sets] = {2, 3, 4, 5, 6, 1, 8};
@@ -100,13 +108,16 @@ AttributeValue value_for(const ParamInfo& param, int set, int position) {
   if (is_whole(param.kind)) return value_of(param, {numbers[set]});
   if (is_number(param.kind)) return value_of(param, {0.25 * (position + 1) + set});
   if (param.kind == ParamKind::boolean) return set % 2 != 0;
-  return param.choices.empty() ? std::string("text") : param.choices[static_cast<std::size_t>(set) % param.choices.size()];
+  return param.choices.empty()
+             ? std::string("text")
+             : param.choices[static_cast<std::size_t>(set) % param.choices.size()];
 }
 
 /// Up to `most` candidates that differ from each other and from `now`.
 class Distinct {
  public:
-  Distinct(const ParamInfo& param, const AttributeValue& now, std::size_t most) : param_(param), now_(now), most_(most) {}
+  Distinct(const ParamInfo& param, const AttributeValue& now, std::size_t most)
+      : param_(param), now_(now), most_(most) {}
   void add(const List& numbers) {
     const auto is_large = [](double number) { return !(std::abs(number) <= most_worth_trying); };
     if (!numbers.empty() && std::any_of(numbers.begin(), numbers.end(), is_large)) return;
@@ -114,7 +125,8 @@ class Distinct {
     add(value_of(param_, numbers));
   }
   void add(AttributeValue value) {
-    const bool known = value == now_ || std::find(values.begin(), values.end(), value) != values.end();
+    const bool known =
+        value == now_ || std::find(values.begin(), values.end(), value) != values.end();
     if (!known && values.size() < most_) values.push_back(std::move(value));
   }
   std::vector<AttributeValue> values;
@@ -126,7 +138,8 @@ class Distinct {
 };
 
 void add_numbers(const ParamInfo& param, double now, Distinct& found) {
-  const double near = is_whole(param.kind) ? 1 : 0.125 * (1 + std::abs(now)), lowest = -most_worth_trying;
+  const double near = is_whole(param.kind) ? 1 : 0.125 * (1 + std::abs(now)),
+               lowest = -most_worth_trying;
   found.add(List{now + near});
   if (param.min || param.above) found.add(List{within(param, lowest)});
   found.add(List{now - near});
@@ -138,7 +151,8 @@ void add_numbers(const ParamInfo& param, double now, Distinct& found) {
 
 void add_lists(const List& now, Distinct& found) {
   if (now.empty())
-    for (const auto& list : {List{1}, {0}, {2, 1}, {-1}, {0, 1}, {1, 2, 3}, {2, 1, 1, 2}}) found.add(list);
+    for (const auto& list : {List{1}, {0}, {2, 1}, {-1}, {0, 1}, {1, 2, 3}, {2, 1, 1, 2}})
+      found.add(list);
   const auto each = [&](auto&& change) {
     auto numbers = now;
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = change(numbers[i], i);
@@ -169,9 +183,11 @@ void add_tables(const ParamInfo& param, const Tensor& now, Distinct& found) {
   each([](double number, std::size_t) { return number + 1; });
   each([&](double, std::size_t i) { return numbers[numbers.size() - 1 - i]; });
   each([](double number, std::size_t i) { return i % 2 != 0 ? -number : number; });
-  for (const auto& shape : {Shape{static_cast<std::int64_t>(numbers.size()) + 1}, Shape{1}, Shape{2, 2}, Shape{0}, Shape::scalar()}) {
+  for (const auto& shape : {Shape{static_cast<std::int64_t>(numbers.size()) + 1}, Shape{1},
+                            Shape{2, 2}, Shape{0}, Shape::scalar()}) {
     List others(static_cast<std::size_t>(shape.size()));
-    for (std::size_t i = 0; i < others.size(); ++i) others[i] = i < numbers.size() ? numbers[i] : static_cast<double>(i) + 1;
+    for (std::size_t i = 0; i < others.size(); ++i)
+      others[i] = i < numbers.size() ? numbers[i] : static_cast<double>(i) + 1;
     found.add(table_of(param, others, shape));
   }
 }
@@ -185,20 +201,25 @@ void add_texts(const ParamInfo& param, const std::vector<std::string>& now, Dist
   found.add(longer);
   if (!now.empty()) found.add(Texts(now.begin(), now.end() - 1));
   found.add(Texts(now.rbegin(), now.rend()));
-  for (const auto& choice : param.choices) found.add(Texts(std::max<std::size_t>(now.size(), 1), choice));
+  for (const auto& choice : param.choices)
+    found.add(Texts(std::max<std::size_t>(now.size(), 1), choice));
   found.add(param.choices.empty() ? Texts{"", "other"} : param.choices);
 }
 
-std::vector<AttributeValue> alternatives(const OperatorInfo& info, const ParamInfo& param, const AttributeValue& now) {
-  const bool many = is_list(param.kind) || param.kind == ParamKind::texts || param.kind == ParamKind::tensor;
+std::vector<AttributeValue> alternatives(const OperatorInfo& info, const ParamInfo& param,
+                                         const AttributeValue& now) {
+  const bool many =
+      is_list(param.kind) || param.kind == ParamKind::texts || param.kind == ParamKind::tensor;
   Distinct found(param, now, many ? most_of_list : most_of_number);
   for (const auto& condition : info.conditions)
     if (condition.param == param.name)
       for (const auto& value : condition.values) found.add(value);
   if (param.kind == ParamKind::boolean) found.add(AttributeValue(now == AttributeValue(false)));
-  if (const auto* texts = std::get_if<std::vector<std::string>>(&now.variant()); texts != nullptr && param.kind == ParamKind::texts)
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&now.variant());
+      texts != nullptr && param.kind == ParamKind::texts)
     return add_texts(param, *texts, found), found.values;
-  if (const auto* table = std::get_if<Tensor>(&now.variant()); table != nullptr && param.kind == ParamKind::tensor)
+  if (const auto* table = std::get_if<Tensor>(&now.variant());
+      table != nullptr && param.kind == ParamKind::tensor)
     return add_tables(param, *table, found), found.values;
   for (const auto& choice : param.choices) found.add(AttributeValue(choice));
   if (!is_number(param.kind)) return found.values;
@@ -263,7 +284,8 @@ AttributeValue value_in(const Attributes& set, const ParamInfo& param) {
 
 std::vector<Attributes> required_sets(const OperatorInfo& info) {
   std::vector<Attributes> sets;
-  const bool any = std::any_of(info.params.begin(), info.params.end(), [](const auto& param) { return param.required; });
+  const bool any = std::any_of(info.params.begin(), info.params.end(),
+                               [](const auto& param) { return param.required; });
   for (int set = 0; set < (any ? base_sets : 1); ++set) {
     auto& base = sets.emplace_back();
     int position = 0;
@@ -273,7 +295,8 @@ std::vector<Attributes> required_sets(const OperatorInfo& info) {
   return sets;
 }
 
-Attributes with_parameter(const OperatorInfo& info, const Attributes& set, const std::string& name, const AttributeValue& value) {
+Attributes with_parameter(const OperatorInfo& info, const Attributes& set, const std::string& name,
+                          const AttributeValue& value) {
   auto result = replaced(set, name, value);
   follow_rules(info, name, result);
   return result;
@@ -294,11 +317,13 @@ std::vector<Attributes> varied_sets(const OperatorInfo& info, const Attributes& 
   for (std::size_t which = 0; which < longest; ++which)
     for (std::size_t i = 0; i < all.size() && sets.size() < most_varied; ++i)
       if (which < all[i].size()) change(sets.emplace_back(base), i, which);
-  if (std::count_if(all.begin(), all.end(), [](const auto& values) { return !values.empty(); }) < 2) return sets;
+  if (std::count_if(all.begin(), all.end(), [](const auto& values) { return !values.empty(); }) < 2)
+    return sets;
   for (std::size_t mixed = 0; mixed < mixed_sets; ++mixed) {
     auto& set = sets.emplace_back(base);
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (!all[i].empty() && (i + mixed) % 3 != 2) change(set, i, (7 * mixed + 3 * i) % all[i].size());
+      if (!all[i].empty() && (i + mixed) % 3 != 2)
+        change(set, i, (7 * mixed + 3 * i) % all[i].size());
   }
   return sets;
 }
@@ -306,7 +331,8 @@ std::vector<Attributes> varied_sets(const OperatorInfo& info, const Attributes& 
 Attributes merged(const Attributes& wanted, const Attributes& others) {
   auto result = wanted;
   for (const auto& [name, value] : others)
-    if (std::none_of(wanted.begin(), wanted.end(), [&name = name](const auto& entry) { return entry.first == name; }))
+    if (std::none_of(wanted.begin(), wanted.end(),
+                     [&name = name](const auto& entry) { return entry.first == name; }))
       result.set(name, value);
   return result;
 }
@@ -332,7 +358,8 @@ std::vector<std::int64_t> sizes_in(const OperatorInfo& info, const Attributes& p
   for (const auto& param : info.params)
     if (is_whole(param.kind))
       for (const double number : numbers_of(value_in(parameters, param)))
-        if (number > 1 && number <= most) sizes.insert({static_cast<std::int64_t>(number), 2 * static_cast<std::int64_t>(number)});
+        if (number > 1 && number <= most)
+          sizes.insert({static_cast<std::int64_t>(number), 2 * static_cast<std::int64_t>(number)});
   return {sizes.begin(), sizes.end()};
 }
 

@@ -22,7 +22,8 @@ std::vector<Attributes> parameter_sets(const OperatorInfo& info);
 AttributeValue value_in(const Attributes& set, const ParamInfo& param);
 
 /// The set with a parameter changed, and others adjusted that a rule ties to it.
-Attributes with_parameter(const OperatorInfo& info, const Attributes& set, const std::string& name, const AttributeValue& value);
+Attributes with_parameter(const OperatorInfo& info, const Attributes& set, const std::string& name,
+                          const AttributeValue& value);
 
 /// `wanted`, completed by `others`.
 Attributes merged(const Attributes& wanted, const Attributes& others);

@@ -107,12 +107,15 @@ bool is_integer(const ParamInfo& param) {
 }
 
 Tensor one_element(DType dtype, double number) {
-  return visit<table_types>(dtype, [&]<class T>() { return Tensor::from({static_cast<T>(number)}, {1}); });
+  return visit<table_types>(dtype,
+                            [&]<class T>() { return Tensor::from({static_cast<T>(number)}, {1}); });
 }
 
 /// Numbers just outside of the bounds.
 std::vector<double> outside(const ParamInfo& param) {
-  const auto step = [&](double bound) { return is_integer(param) ? 1.0 : 1e-3 * (1 + std::abs(bound)); };
+  const auto step = [&](double bound) {
+    return is_integer(param) ? 1.0 : 1e-3 * (1 + std::abs(bound));
+  };
   std::vector<double> numbers;
   if (param.min) numbers.push_back(*param.min - step(*param.min));
   if (param.max) numbers.push_back(*param.max + step(*param.max));
@@ -129,22 +132,27 @@ Outcome check_parameters(const CheckedOperator& subject) {
   auto unknown = accepted.all();
   unknown.push_back(text_attribute("no_such_parameter"));
   tell_question("no_such_parameter");
-  if (!accepted.error_of(unknown)) return failed("the unknown parameter 'no_such_parameter' is accepted");
+  if (!accepted.error_of(unknown))
+    return failed("the unknown parameter 'no_such_parameter' is accepted");
   int count = 1;
   for (std::size_t i = 0; i < accepted.all().size(); ++i) {
     const auto* name = accepted.all()[i].name;
-    const auto& param = subject.op.info->params[static_cast<std::size_t>(subject.op.info->find_param(name))];
+    const auto& param =
+        subject.op.info->params[static_cast<std::size_t>(subject.op.info->find_param(name))];
     auto wrong = accepted.all();
     wrong[i] = mistyped(name, param);
     tell_question(fmt::format("{} of another kind", name));
     if (!accepted.error_of(wrong))
-      return failed(fmt::format("parameter '{}' has kind {}, but a value of another kind is accepted", name, name_of(param.kind)));
+      return failed(
+          fmt::format("parameter '{}' has kind {}, but a value of another kind is accepted", name,
+                      name_of(param.kind)));
     ++count;
     if (param.choices.empty()) continue;
     wrong[i] = wrong_choice(name, param);
     tell_question(fmt::format("{}={}", name, no_such_choice));
     if (!accepted.error_of(wrong))
-      return failed(fmt::format("parameter '{}' accepts '{}', which is not one of its choices", name, no_such_choice));
+      return failed(fmt::format("parameter '{}' accepts '{}', which is not one of its choices",
+                                name, no_such_choice));
     ++count;
   }
   return passed(fmt::format("{} wrong parameter{} refused", count, count == 1 ? " was" : "s were"));
@@ -166,11 +174,13 @@ Outcome check_bounds(const CheckedOperator& subject) {
         if (param.kind == ParamKind::ints || param.kind == ParamKind::floats) attribute.count = 1;
         if (param.kind == ParamKind::ints) attribute.ints = &integer;
         if (param.kind == ParamKind::floats) attribute.floats = &number;
-        if (param.kind == ParamKind::tensor) attribute.tensor = &(one = one_element(*param.dtype, number)).abi();
+        if (param.kind == ParamKind::tensor)
+          attribute.tensor = &(one = one_element(*param.dtype, number)).abi();
       }
       tell_question(fmt::format("{}={}", param.name, number));
       if (!accepted.error_of(attributes))
-        return failed(fmt::format("parameter '{}' accepts {}, which is out of its bounds", param.name, number));
+        return failed(fmt::format("parameter '{}' accepts {}, which is out of its bounds",
+                                  param.name, number));
       ++count;
     }
   }

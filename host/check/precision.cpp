@@ -15,7 +15,8 @@ namespace {
 /// bfloat16's eight bits.
 constexpr double rounding_error = 0x1p-7;
 
-std::vector<Tensor> outputs_of(const CheckedOperator& subject, const OperatorCall& call, const TestInput& sample) {
+std::vector<Tensor> outputs_of(const CheckedOperator& subject, const OperatorCall& call,
+                               const TestInput& sample) {
   Threads threads(1);
   TestCall trial(call, sample, subject.seed);
   trial.run(threads);
@@ -32,15 +33,19 @@ std::vector<Tensor> gradients_of(const CheckedOperator& subject, const TestInput
 
 }  // namespace
 
-std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& usual, const char* what) {
+std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& usual,
+                            const char* what) {
   for (std::size_t i = 0; i < usual.size(); ++i) {
     if (!usual[i] || !floating.has(usual[i].dtype())) continue;
     const auto found = doubles_of(rounded[i]), expected = doubles_of(usual[i]);
     double largest = 0;
-    for (const double number : expected) largest = std::isfinite(number) ? std::max(largest, std::abs(number)) : largest;
+    for (const double number : expected)
+      largest = std::isfinite(number) ? std::max(largest, std::abs(number)) : largest;
     for (std::size_t k = 0; k < expected.size(); ++k)
-      if (std::isfinite(expected[k]) && !(std::abs(found[k] - expected[k]) <= rounding_error * largest))
-        return fmt::format("element {} of {} {} is {} with precision bfloat16, but {} without", k, what, i, found[k], expected[k]);
+      if (std::isfinite(expected[k]) &&
+          !(std::abs(found[k] - expected[k]) <= rounding_error * largest))
+        return fmt::format("element {} of {} {} is {} with precision bfloat16, but {} without", k,
+                           what, i, found[k], expected[k]);
   }
   return {};
 }
@@ -61,9 +66,11 @@ PrecisionCheck check_precision(const CheckedOperator& subject) {
     asked.given = usual.given = accepted->given;
     ++check.calls;
     tell_call(*subject.op.info, usual, ", in precision bfloat16");
-    check.fault = compare_rounded(outputs_of(subject, call, asked), outputs_of(subject, call, usual), "output");
+    check.fault = compare_rounded(outputs_of(subject, call, asked),
+                                  outputs_of(subject, call, usual), "output");
     if (check.fault.empty() && has_backward(subject.op, usual))
-      check.fault = compare_rounded(gradients_of(subject, asked), gradients_of(subject, usual), "gradient");
+      check.fault =
+          compare_rounded(gradients_of(subject, asked), gradients_of(subject, usual), "gradient");
     if (!check.fault.empty()) check.fault += ", with " + describe_sample(*subject.op.info, usual);
   }
   return check;

@@ -13,7 +13,8 @@ struct PrecisionCheck {
 
 /// Describes the first element whose error exceeds that of bfloat16 products; empty if there is
 /// none. `what` names the tensors.
-std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& usual, const char* what);
+std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& usual,
+                            const char* what);
 
 /// Checks outputs and gradients in precision bfloat16, with positive numbers to avoid cancellation.
 PrecisionCheck check_precision(const CheckedOperator& subject);

@@ -16,7 +16,8 @@ PrintedText::PrintedText() {
     const int descriptor = i == 0 ? STDOUT_FILENO : STDERR_FILENO;
     stream.real = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
     stream.memory = memfd_create("printed", MFD_CLOEXEC);
-    if (stream.real >= 0 && stream.memory >= 0 && dup2(stream.memory, descriptor) == descriptor) stream.descriptor = descriptor;
+    if (stream.real >= 0 && stream.memory >= 0 && dup2(stream.memory, descriptor) == descriptor)
+      stream.descriptor = descriptor;
   }
 }
 
@@ -36,7 +37,10 @@ PrintedText::Texts PrintedText::take() {
 
 std::string PrintedText::take(const Stream& stream) const {
   if (stream.descriptor < 0) return {};
-  std::string text(std::min<std::size_t>(static_cast<std::size_t>(std::max<off_t>(lseek(stream.memory, 0, SEEK_END), 0)), 65536), '\0');
+  std::string text(
+      std::min<std::size_t>(
+          static_cast<std::size_t>(std::max<off_t>(lseek(stream.memory, 0, SEEK_END), 0)), 65536),
+      '\0');
   const auto got = pread(stream.memory, text.data(), text.size(), 0);
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   if (ftruncate(stream.memory, 0) == 0) lseek(stream.memory, 0, SEEK_SET);

@@ -24,7 +24,8 @@ constexpr std::size_t watched_samples = 4;
 /// As in `it prints 'text' to stdout`, with the first line; empty if there is none.
 std::string about_printed(const std::string& text, const char* where) {
   if (text.empty()) return {};
-  return fmt::format("it prints '{}' to {}", printable(text.substr(0, std::min<std::size_t>(text.find('\n'), 60))), where);
+  return fmt::format("it prints '{}' to {}",
+                     printable(text.substr(0, std::min<std::size_t>(text.find('\n'), 60))), where);
 }
 
 /// Compares the process with its initial state after each step.
@@ -36,7 +37,8 @@ class Watch {
     if (!fault_.empty()) return;
     const auto printed = printed_.take();
     auto changes = ProcessState::now().changes_since(before_);
-    if (auto text = about_printed(printed.out, "stdout"); !text.empty()) changes.push_back(std::move(text));
+    if (auto text = about_printed(printed.out, "stdout"); !text.empty())
+      changes.push_back(std::move(text));
     if (warning_.empty()) warning_ = about_printed(printed.err, "stderr");
     if (!changes.empty()) fault_ = fmt::format("after {}, {}", step, fmt::join(changes, ", "));
   }
@@ -53,7 +55,8 @@ class Watch {
 
 /// Exercises an object of the operator through its lifetime. Returns whether its kernel accepts the
 /// call.
-bool live_once(const CheckedOperator& subject, const TestInput& sample, Watch& watch, Refusals& refusals) {
+bool live_once(const CheckedOperator& subject, const TestInput& sample, Watch& watch,
+               Refusals& refusals) {
   bool accepted = false;
   Threads threads(1);
   const CallContext context{.threads = threads, .seed = subject.seed, .training = true};
@@ -65,7 +68,8 @@ bool live_once(const CheckedOperator& subject, const TestInput& sample, Watch& w
     accepted = true;
     if (has_backward(subject.op, sample)) {
       const std::vector<bool> all(sample.types.inputs.size(), true);
-      run_call(calls.here(), sample.types, calls.backward_memory(Numbers::positive, all, true), true, context);
+      run_call(calls.here(), sample.types, calls.backward_memory(Numbers::positive, all, true),
+               true, context);
       watch.look("backward()");
     }
   } catch (const Failure& failure) {
@@ -90,10 +94,12 @@ ProcessState settled(const ProcessState& before) {
 bool starts_threads(const std::filesystem::path& plugin) {
   const InputFile file(plugin);
   const ElfFile elf(file);
-  return elf.imports("pthread_create") || elf.imports("thrd_create") || elf.imports("_ZNSt6thread15_M_start_thread");
+  return elf.imports("pthread_create") || elf.imports("thrd_create") ||
+         elf.imports("_ZNSt6thread15_M_start_thread");
 }
 
-Outcome judge_leftovers(const CheckedOperator& subject, const ProcessState& first, const ProcessState& second, Outcome outcome) {
+Outcome judge_leftovers(const CheckedOperator& subject, const ProcessState& first,
+                        const ProcessState& second, Outcome outcome) {
   if (const auto left = second.new_descriptors_since(first); !left.empty())
     return failed(fmt::format("each call leaves descriptors open: {}", fmt::join(left, ", ")));
   const char* advice = "use the host's threads instead: Call::parallel_for";
@@ -104,7 +110,8 @@ Outcome judge_leftovers(const CheckedOperator& subject, const ProcessState& firs
   if (!subject.add_own && starts_threads(subject.plugins.back()))
     return failed(fmt::format("its code leaves {} running; {}", counted(all, "thread"), advice));
   if (outcome.verdict == Verdict::passed)
-    outcome.sentence += fmt::format("; libraries that it uses keep {} running", counted(all, "thread"));
+    outcome.sentence +=
+        fmt::format("; libraries that it uses keep {} running", counted(all, "thread"));
   return outcome;
 }
 
@@ -112,7 +119,8 @@ Outcome judge_leftovers(const CheckedOperator& subject, const ProcessState& firs
 
 Outcome check_process(const CheckedOperator& subject) {
   if (!subject.changed_by_loading.empty())
-    return failed(fmt::format("after it is loaded, {}", fmt::join(subject.changed_by_loading, ", ")));
+    return failed(
+        fmt::format("after it is loaded, {}", fmt::join(subject.changed_by_loading, ", ")));
   Watch watch;
   const auto& samples = find_samples(subject, TestInputKind::ordinary);
   watch.look("its shapes were inferred");
@@ -131,9 +139,12 @@ Outcome check_process(const CheckedOperator& subject) {
     }
     *round = settled(first ? *first : watch.before());
   }
-  if (!watch.fault().empty()) return {Verdict::failed, watch.fault(), watch.fault().find("a child process") != std::string::npos};
+  if (!watch.fault().empty())
+    return {Verdict::failed, watch.fault(),
+            watch.fault().find("a child process") != std::string::npos};
   if (accepted == 0) return untried(refusals);
-  auto outcome = watch.warning().empty() ? passed(counted(accepted, "call")) : Outcome{Verdict::warning, watch.warning()};
+  auto outcome = watch.warning().empty() ? passed(counted(accepted, "call"))
+                                         : Outcome{Verdict::warning, watch.warning()};
   return judge_leftovers(subject, *first, *second, std::move(outcome));
 }
 

@@ -51,7 +51,8 @@ std::string names_of(const sigset_t& signals) {
   for (int signal = 1; signal <= SIGRTMAX; ++signal)
     if (sigismember(&signals, signal) == 1) {
       const char* name = sigabbrev_np(signal);
-      names += (names.empty() ? "" : " ") + (name == nullptr ? std::to_string(signal) : std::string(name));
+      names += (names.empty() ? "" : " ") +
+               (name == nullptr ? std::to_string(signal) : std::string(name));
     }
   return names.empty() ? "empty" : names;
 }
@@ -69,9 +70,11 @@ std::string signal_stack() {
 
 std::string timers() {
   std::string set;
-  for (const auto& [which, name] : {std::pair(ITIMER_REAL, "alarm"), {ITIMER_VIRTUAL, "virtual"}, {ITIMER_PROF, "profiling"}}) {
+  for (const auto& [which, name] :
+       {std::pair(ITIMER_REAL, "alarm"), {ITIMER_VIRTUAL, "virtual"}, {ITIMER_PROF, "profiling"}}) {
     itimerval value{};
-    if (getitimer(which, &value) == 0 && (value.it_value.tv_sec != 0 || value.it_value.tv_usec != 0))
+    if (getitimer(which, &value) == 0 &&
+        (value.it_value.tv_sec != 0 || value.it_value.tv_usec != 0))
       set += std::string(set.empty() ? "" : " ") + name;
   }
   std::ifstream lines("/proc/self/timers");  // timers of timer_create(); not all kernels list them
@@ -81,21 +84,26 @@ std::string timers() {
 }
 
 constexpr std::pair<__rlimit_resource_t, const char*> resources[] = {
-    {RLIMIT_AS, "address space"},  {RLIMIT_CORE, "core files"},    {RLIMIT_CPU, "processor time"},
-    {RLIMIT_DATA, "data"},         {RLIMIT_FSIZE, "files' sizes"}, {RLIMIT_MEMLOCK, "locked memory"},
-    {RLIMIT_NOFILE, "open files"}, {RLIMIT_NPROC, "processes"},    {RLIMIT_STACK, "the stack"}};
+    {RLIMIT_AS, "address space"},   {RLIMIT_CORE, "core files"},
+    {RLIMIT_CPU, "processor time"}, {RLIMIT_DATA, "data"},
+    {RLIMIT_FSIZE, "files' sizes"}, {RLIMIT_MEMLOCK, "locked memory"},
+    {RLIMIT_NOFILE, "open files"},  {RLIMIT_NPROC, "processes"},
+    {RLIMIT_STACK, "the stack"}};
 
 std::string limit_of(__rlimit_resource_t resource) {
   rlimit limit{};
   if (getrlimit(resource, &limit) != 0) return "unknown";
-  const auto text = [](rlim_t number) { return number == RLIM_INFINITY ? std::string("none") : std::to_string(number); };
+  const auto text = [](rlim_t number) {
+    return number == RLIM_INFINITY ? std::string("none") : std::to_string(number);
+  };
   return fmt::format("{} (hard: {})", text(limit.rlim_cur), text(limit.rlim_max));
 }
 
 std::string cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? fmt::format("{} cores", CPU_COUNT(&set)) : "unknown";
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? fmt::format("{} cores", CPU_COUNT(&set))
+                                                     : "unknown";
 }
 
 /// Running or terminated children that have not been waited for.
@@ -111,24 +119,27 @@ std::string parent_death_signal() {
 
 std::string thread_locale() {
   const auto current = uselocale(nullptr);
-  return current == LC_GLOBAL_LOCALE ? "the process's" : fmt::format("at {}", static_cast<const void*>(current));
+  return current == LC_GLOBAL_LOCALE ? "the process's"
+                                     : fmt::format("at {}", static_cast<const void*>(current));
 }
 
 /// Keys are the subjects of clauses such as "umask is 077".
 std::map<std::string, std::string> read_texts() {
-  std::map<std::string, std::string> texts{{"the working folder", link_target("/proc/self/cwd")},
-                                           {"the root folder", link_target("/proc/self/root")},
-                                           {"umask", octal_umask()},
-                                           {"the locale", setlocale(LC_ALL, nullptr)},
-                                           {"the thread's locale", thread_locale()},
-                                           {"the signal mask", signal_mask()},
-                                           {"the alternate signal stack", signal_stack()},
-                                           {"the running timer", timers()},
-                                           {"the processor affinity", cores()},
-                                           {"a child process", children()},
-                                           {"the signal at the parent's end", parent_death_signal()},
-                                           {"the priority", std::to_string(getpriority(PRIO_PROCESS, 0))}};
-  for (const auto& [resource, name] : resources) texts.emplace(fmt::format("the limit of {}", name), limit_of(resource));
+  std::map<std::string, std::string> texts{
+      {"the working folder", link_target("/proc/self/cwd")},
+      {"the root folder", link_target("/proc/self/root")},
+      {"umask", octal_umask()},
+      {"the locale", setlocale(LC_ALL, nullptr)},
+      {"the thread's locale", thread_locale()},
+      {"the signal mask", signal_mask()},
+      {"the alternate signal stack", signal_stack()},
+      {"the running timer", timers()},
+      {"the processor affinity", cores()},
+      {"a child process", children()},
+      {"the signal at the parent's end", parent_death_signal()},
+      {"the priority", std::to_string(getpriority(PRIO_PROCESS, 0))}};
+  for (const auto& [resource, name] : resources)
+    texts.emplace(fmt::format("the limit of {}", name), limit_of(resource));
   return texts;
 }
 
@@ -155,15 +166,17 @@ ProcessState ProcessState::now() {
   for (const auto& number : numbers) {
     const int descriptor = std::stoi(number);
     if (descriptor == own) continue;
-    state.descriptors_[descriptor] = {link_target("/proc/self/fd/" + number), fcntl(descriptor, F_GETFL)};
+    state.descriptors_[descriptor] = {link_target("/proc/self/fd/" + number),
+                                      fcntl(descriptor, F_GETFL)};
   }
   state.texts_ = read_texts();
   state.environment_ = read_environment();
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     struct sigaction action {};
     if (sigaction(signal, nullptr, &action) != 0) continue;  // reserved by the C library
-    state.actions_[signal] = {(action.sa_flags & SA_SIGINFO) != 0 ? reinterpret_cast<std::uintptr_t>(action.sa_sigaction)
-                                                                  : reinterpret_cast<std::uintptr_t>(action.sa_handler),
+    state.actions_[signal] = {(action.sa_flags & SA_SIGINFO) != 0
+                                  ? reinterpret_cast<std::uintptr_t>(action.sa_sigaction)
+                                  : reinterpret_cast<std::uintptr_t>(action.sa_handler),
                               action.sa_flags};
   }
   state.threads_ = names_in("/proc/self/task").first;
@@ -178,20 +191,25 @@ std::vector<std::string> ProcessState::changes_since(const ProcessState& before)
     if (now == descriptors_.end())
       add(fmt::format("descriptor {} is closed", number));
     else if (now->second.target != descriptor.target)
-      add(fmt::format("descriptor {} is {}, not {}", number, now->second.target, descriptor.target));
+      add(fmt::format("descriptor {} is {}, not {}", number, now->second.target,
+                      descriptor.target));
     else if (now->second.flags != descriptor.flags)
-      add(fmt::format("descriptor {} has flags {:#o}, not {:#o}", number, now->second.flags, descriptor.flags));
+      add(fmt::format("descriptor {} has flags {:#o}, not {:#o}", number, now->second.flags,
+                      descriptor.flags));
   }
   for (const auto& [what, text] : before.texts_)
     if (const auto& now = texts_.at(what); now != text)
-      add(text == "none" ? fmt::format("{} is {}", what, now) : fmt::format("{} is {}, not {}", what, now, text));
+      add(text == "none" ? fmt::format("{} is {}", what, now)
+                         : fmt::format("{} is {}, not {}", what, now, text));
   for (const auto& [name, value] : before.environment_) {
     const auto now = environment_.find(name);
     if (now == environment_.end() || now->second != value)
-      add(fmt::format("environment variable {} is {}", name, now == environment_.end() ? "removed" : "changed"));
+      add(fmt::format("environment variable {} is {}", name,
+                      now == environment_.end() ? "removed" : "changed"));
   }
   for (const auto& [name, value] : environment_)
-    if (!before.environment_.contains(name)) add(fmt::format("environment variable {} is set", name));
+    if (!before.environment_.contains(name))
+      add(fmt::format("environment variable {} is set", name));
   for (const auto& [signal, action] : before.actions_)
     if (const auto now = actions_.find(signal); now != actions_.end() && now->second != action)
       add(fmt::format("the handler of {} is changed", name_of_signal(signal)));

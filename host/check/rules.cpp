@@ -16,7 +16,9 @@ namespace {
 
 // Tolerance relative to the largest element, for different orders of summation.
 double rule_tolerance(DType dtype) {
-  return dtype == DType::f64 || dtype == DType::c128 ? 1e-10 : dtype == DType::f16 || dtype == DType::bf16 ? 5e-2 : 1e-4;
+  return dtype == DType::f64 || dtype == DType::c128   ? 1e-10
+         : dtype == DType::f16 || dtype == DType::bf16 ? 5e-2
+                                                       : 1e-4;
 }
 
 DType dtype_for(const OperatorInfo& info) {
@@ -73,14 +75,19 @@ class PatternGraph {
     std::vector<Value> given;
     for (std::size_t i = 0; i < resolved.inputs.size(); ++i) {
       const int place = resolved.inputs[i];
-      given.push_back(place < 0 ? Value() : value_of(text, text.inputs[static_cast<std::size_t>(place)].operand, info, i));
+      given.push_back(
+          place < 0
+              ? Value()
+              : value_of(text, text.inputs[static_cast<std::size_t>(place)].operand, info, i));
     }
     if (info.variadic())
       while (!given.empty() && given.back().empty()) given.pop_back();
-    results_.push_back(graph.add(info.full_name(), given, parameters(text, resolved), fmt::format("node_{}", call)));
+    results_.push_back(graph.add(info.full_name(), given, parameters(text, resolved),
+                                 fmt::format("node_{}", call)));
     for (const auto& input : text.inputs)
       for (const auto& other : text.inputs)
-        if (!input.operand.call && other.operand.call) beside_[input.operand.index] = results_[other.operand.index];
+        if (!input.operand.call && other.operand.call)
+          beside_[input.operand.index] = results_[other.operand.index];
   }
 
   // Parameters from the pattern, then from an example of the operator, then small legal values.
@@ -90,10 +97,12 @@ class PatternGraph {
     for (const auto& param : text.params)
       if (!param.capture) said.set(param.name, param.value);
     const auto mentioned = [&](const std::string& name) {
-      return std::any_of(text.params.begin(), text.params.end(), [&](const auto& param) { return param.name == name; });
+      return std::any_of(text.params.begin(), text.params.end(),
+                         [&](const auto& param) { return param.name == name; });
     };
     const auto captured = [&](const std::string& name) {
-      return std::any_of(text.params.begin(), text.params.end(), [&](const auto& param) { return param.name == name && param.capture; });
+      return std::any_of(text.params.begin(), text.params.end(),
+                         [&](const auto& param) { return param.name == name && param.capture; });
     };
     Attributes others;
     if (!info.examples.empty())
@@ -103,7 +112,8 @@ class PatternGraph {
     return merged(merged(said, others), required.empty() ? Attributes() : required.front());
   }
 
-  Value value_of(const RewriteRule::Call& text, const RewriteRule::Operand& operand, const OperatorInfo& info, std::size_t input) {
+  Value value_of(const RewriteRule::Call& text, const RewriteRule::Operand& operand,
+                 const OperatorInfo& info, std::size_t input) {
     if (operand.call) return results_[operand.index];
     const auto& variable = rule_.rule.variables[operand.index];
     auto& value = values_[operand.index];
@@ -127,9 +137,12 @@ class PatternGraph {
     return DType::f32;
   }
 
-  Shape shape_for(const RewriteRule::Call& text, std::size_t variable, const OperatorInfo& info, std::size_t input) const {
-    if (const auto known = trial_.shapes.find(variable); known != trial_.shapes.end()) return known->second;
-    const bool innermost = std::none_of(text.inputs.begin(), text.inputs.end(), [](const auto& one) { return one.operand.call; });
+  Shape shape_for(const RewriteRule::Call& text, std::size_t variable, const OperatorInfo& info,
+                  std::size_t input) const {
+    if (const auto known = trial_.shapes.find(variable); known != trial_.shapes.end())
+      return known->second;
+    const bool innermost = std::none_of(text.inputs.begin(), text.inputs.end(),
+                                        [](const auto& one) { return one.operand.call; });
     if (!innermost) return {};
     if (trial_.innermost.has_rank()) return trial_.innermost;
     const auto name = info.inputs[std::min(input, info.inputs.size() - 1)].name;
@@ -147,7 +160,8 @@ class PatternGraph {
 };
 
 /// Builds the graph with all shapes known; undetermined ones follow from the inner call's result.
-std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule, Trial& trial, std::uint64_t seed) {
+std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule, Trial& trial,
+                                           std::uint64_t seed) {
   for (int round = 0; round < 3; ++round) {
     PatternGraph pattern(host, rule, trial, seed);
     trial.shapes = pattern.shapes();
@@ -155,7 +169,8 @@ std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule,
     for (auto& [variable, shape] : trial.shapes) {
       if (shape.known()) continue;
       shape = pattern.beside(variable);
-      if (trial.untold != Beside::whole && shape.known() && shape.rank() > 0) shape = {trial.untold == Beside::row ? shape[-1] : 1};
+      if (trial.untold != Beside::whole && shape.known() && shape.rank() > 0)
+        shape = {trial.untold == Beside::row ? shape[-1] : 1};
       known = false;
     }
     if (known && round > 0) return pattern;
@@ -168,7 +183,8 @@ std::optional<Graph> replaced(Host& host, const Graph& graph, const RuleSet& rul
   const auto& impl = impl_of(graph);
   std::vector<Tensor> tensors = tensors_of(impl.model());
   std::vector<bool> stay(tensors.size());
-  for (ValueId id = 0; id < stay.size(); ++id) stay[id] = tensors[id] && impl.model().values[id].role != Role::state;
+  for (ValueId id = 0; id < stay.size(); ++id)
+    stay[id] = tensors[id] && impl.model().values[id].role != Role::state;
   Rewriting rewriting(impl.current, {.optimize = Optimize::full,
                                      .device = &find_device("cpu"),
                                      .tensors = &tensors,
@@ -190,16 +206,22 @@ std::string compare_sides(const Tensor& written, const Tensor& made, bool exact)
   std::size_t where = 0;
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (std::isfinite(left[i])) largest = std::max(largest, std::fabs(left[i]));
-    const double apart = std::isnan(left[i]) && std::isnan(right[i]) ? 0 : left[i] == right[i] ? 0 : std::fabs(left[i] - right[i]);
+    const double apart = std::isnan(left[i]) && std::isnan(right[i]) ? 0
+                         : left[i] == right[i]                       ? 0
+                                               : std::fabs(left[i] - right[i]);
     if (apart > most || std::isnan(apart)) most = std::isnan(apart) ? INFINITY : apart, where = i;
   }
   if (exact && !same_bits(written, made))
-    return fmt::format("element {} is {} in the pattern and {} in the replacement, but an exact rule must not change any bit", where,
-                       left[where], right[where]);
+    return fmt::format(
+        "element {} is {} in the pattern and {} in the replacement, but an exact rule must not "
+        "change any bit",
+        where, left[where], right[where]);
   const auto allowed = rule_tolerance(written.dtype()) * largest;
   if (most <= allowed) return {};
-  return fmt::format("element {} is {} in the pattern and {} in the replacement; the difference of {:.3g} exceeds the tolerance of {:.3g}",
-                     where, left[where], right[where], most, allowed);
+  return fmt::format(
+      "element {} is {} in the pattern and {} in the replacement; the difference of {:.3g} exceeds "
+      "the tolerance of {:.3g}",
+      where, left[where], right[where], most, allowed);
 }
 
 // The results of trying a rule; empty if it could not be tried.
@@ -208,7 +230,8 @@ struct Tried {
   std::string fault, refusal;
 };
 
-void try_rule(Host& host, const ResolvedRule& rule, const RuleSet& alone, Trial trial, std::uint64_t seed, Tried& tried) {
+void try_rule(Host& host, const ResolvedRule& rule, const RuleSet& alone, Trial trial,
+              std::uint64_t seed, Tried& tried) {
   try {
     auto pattern = complete_graph(host, rule, trial, seed);
     if (!pattern) {
@@ -224,7 +247,9 @@ void try_rule(Host& host, const ResolvedRule& rule, const RuleSet& alone, Trial 
     graph.bind();
     const auto made = replaced(host, graph, alone);
     if (!made) {
-      tried.refusal = "it does not apply to its own pattern, because its replacement rejects these inputs or has other output types";
+      tried.refusal =
+          "it does not apply to its own pattern, because its replacement rejects these inputs or "
+          "has other output types";
       return;
     }
     const SessionOptions as_is{.optimize = Optimize::none};
@@ -260,15 +285,20 @@ Outcome check_rules(const CheckedOperator& subject) {
       for (const auto untold : {Beside::whole, Beside::row, Beside::element})
         for (const bool optional : {true, false})
           for (const auto draws : {Draws::positive, Draws::mixed}) {
-            try_rule(host, alone[0], alone, {optional, draws, innermost, untold, {}}, subject.seed, tried);
-            if (!tried.fault.empty()) return failed(fmt::format("rule '{}': {}", each.name, tried.fault));
+            try_rule(host, alone[0], alone, {optional, draws, innermost, untold, {}}, subject.seed,
+                     tried);
+            if (!tried.fault.empty())
+              return failed(fmt::format("rule '{}': {}", each.name, tried.fault));
           }
     }
-    if (tried.graphs == 0) return {Verdict::untried, fmt::format("rule '{}' could not be tried: {}", each.name, tried.refusal)};
+    if (tried.graphs == 0)
+      return {Verdict::untried,
+              fmt::format("rule '{}' could not be tried: {}", each.name, tried.refusal)};
     graphs += tried.graphs;
   }
   if (!missing.empty()) return skipped(missing);
-  return passed(fmt::format("{} on {}", counted(info.rewrites.size(), "rule"), counted(graphs, "graph")));
+  return passed(
+      fmt::format("{} on {}", counted(info.rewrites.size(), "rule"), counted(graphs, "graph")));
 }
 
 }  // namespace tenon::checks

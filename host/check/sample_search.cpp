@@ -13,8 +13,9 @@ constexpr std::size_t patience = 20'000;  // rejections after which parameters a
 std::vector<Shape> first_shapes(TestInputKind kind) {
   switch (kind) {
     case TestInputKind::ordinary:
-      return {{4, 6},          {6},     {2, 3, 4},          {2, 3, 5, 4}, {1, 2}, Shape::scalar(), {7, 3}, {5, 1, 3}, {2, 2, 7, 3},
-              {2, 3, 1, 2, 2}, {3, 17}, {1, 2, 2, 1, 3, 2}, {23}};
+      return {{4, 6}, {6},       {2, 3, 4},    {2, 3, 5, 4},    {1, 2},  Shape::scalar(),
+              {7, 3}, {5, 1, 3}, {2, 2, 7, 3}, {2, 3, 1, 2, 2}, {3, 17}, {1, 2, 2, 1, 3, 2},
+              {23}};
     case TestInputKind::odd:
       return {{7, 13}, {1}, {3, 1, 5}, {3, 1, 7, 5}, {31}, {5, 7, 11}, {1, 1, 1, 1, 1}};
     case TestInputKind::empty:
@@ -30,14 +31,20 @@ std::vector<Shape> first_shapes(TestInputKind kind) {
 }
 
 bool has_elements(const FixedInputs& fixed) {
-  return std::any_of(fixed.begin(), fixed.end(),
-                     [](const auto& input) { return !input.second.values.empty() || bool(input.second.elements); });
+  return std::any_of(fixed.begin(), fixed.end(), [](const auto& input) {
+    return !input.second.values.empty() || bool(input.second.elements);
+  });
 }
 
 }  // namespace
 
 SampleSearch::SampleSearch(const LoadedOperator& op, DType shared, TestInputKind kind)
-    : op_(op), info_(*op.info), shared_(shared), kind_(kind), shapes_(first_shapes(kind)), ways_(ways_to_connect(info_)) {}
+    : op_(op),
+      info_(*op.info),
+      shared_(shared),
+      kind_(kind),
+      shapes_(first_shapes(kind)),
+      ways_(ways_to_connect(info_)) {}
 
 TestInputs SampleSearch::named(const std::vector<CheckCall>& calls) {
   if (kind_ != TestInputKind::ordinary) return std::move(result_);
@@ -54,7 +61,9 @@ TestInputs SampleSearch::named(const std::vector<CheckCall>& calls) {
 void SampleSearch::find_as_in_examples(const Attributes& parameters, const FixedInputs& fixed) {
   for (const auto& example : info_.examples) {
     auto both = fixed_inputs(info_, example);
-    if (std::all_of(both.begin(), both.end(), [&](const auto& input) { return fixed.contains(input.first); })) continue;
+    if (std::all_of(both.begin(), both.end(),
+                    [&](const auto& input) { return fixed.contains(input.first); }))
+      continue;
     for (const auto& [input, wanted] : fixed) both[input] = wanted;
     find_fixed(merged(parameters, parameters_of(example)), both);
   }
@@ -67,7 +76,9 @@ TestInputs SampleSearch::of_example(const ExampleInfo& example) {
 
 TestInputs SampleSearch::with_value(const std::string& parameter, const AttributeValue& value) {
   constexpr std::size_t enough = 16;
-  const auto set = [&](const Attributes& parameters) { return with_parameter(info_, parameters, parameter, value); };
+  const auto set = [&](const Attributes& parameters) {
+    return with_parameter(info_, parameters, parameter, value);
+  };
   const auto found = bases();
   for (const auto& base : found) {
     if (!base.fixed.empty()) find_fixed(set(base.parameters), base.fixed);
@@ -76,7 +87,8 @@ TestInputs SampleSearch::with_value(const std::string& parameter, const Attribut
   }
   for (const auto& base : found)  // other parameters may have to change, too
     for (const auto& varied : varied_sets(info_, base.parameters)) {
-      if (result_.found.size() >= enough || result_.refusals.count() > patience) return std::move(result_);
+      if (result_.found.size() >= enough || result_.refusals.count() > patience)
+        return std::move(result_);
       if (!base.fixed.empty()) find_fixed(set(varied), base.fixed);
       for (auto& sample : with_shapes(set(varied))) add(std::move(sample));
     }
@@ -101,20 +113,23 @@ TestInputs SampleSearch::first() {
 TestInputs SampleSearch::all() {
   auto found = bases();
   for (auto& base : found) {
-    if (kind_ == TestInputKind::ordinary && !base.fixed.empty()) find_fixed(base.parameters, base.fixed);
+    if (kind_ == TestInputKind::ordinary && !base.fixed.empty())
+      find_fixed(base.parameters, base.fixed);
     base.found = with_shapes(base.parameters);
   }
   add_turn(found, 0);
   std::size_t varied = 0;
   for (const auto& base : found)
     if ((!base.found.empty() || !result_.found.empty()) && varied++ < most_bases) vary(base);
-  for (std::size_t turn = 1; turn < 2 * shapes_.size() + ways_.size(); ++turn) add_turn(found, turn);
+  for (std::size_t turn = 1; turn < 2 * shapes_.size() + ways_.size(); ++turn)
+    add_turn(found, turn);
   return std::move(result_);
 }
 
 std::vector<CallBase> SampleSearch::bases() const {
   std::vector<CallBase> bases;
-  for (const auto& example : info_.examples) bases.push_back({parameters_of(example), fixed_inputs(info_, example)});
+  for (const auto& example : info_.examples)
+    bases.push_back({parameters_of(example), fixed_inputs(info_, example)});
   for (auto& set : required_sets(info_)) {
     const auto is_same = [&](const CallBase& base) {
       return std::equal(base.parameters.begin(), base.parameters.end(), set.begin(), set.end());
@@ -137,7 +152,8 @@ void SampleSearch::add_turn(std::vector<CallBase>& bases, std::size_t turn) {
     if (turn < base.found.size()) add(base.found[turn]);
 }
 
-std::optional<TestInput> SampleSearch::find(const Attributes& parameters, const Shape& shape, const Connected& way, std::size_t turn,
+std::optional<TestInput> SampleSearch::find(const Attributes& parameters, const Shape& shape,
+                                            const Connected& way, std::size_t turn,
                                             const FixedInputs& fixed) {
   tell_question(describe_parameters(parameters));
   try {
@@ -152,9 +168,11 @@ std::optional<TestInput> SampleSearch::find(const Attributes& parameters, const 
 /// Omits optional inputs that the call does not name.
 bool SampleSearch::find_fixed(const Attributes& parameters, const FixedInputs& fixed) {
   Connected named(info_.inputs.size(), true);
-  for (std::size_t i = 0; i < named.size(); ++i) named[i] = !info_.inputs[i].optional || fixed.contains(i);
+  for (std::size_t i = 0; i < named.size(); ++i)
+    named[i] = !info_.inputs[i].optional || fixed.contains(i);
   bool open = false;  // whether a property of an input is left to search for
-  for (std::size_t i = 0; i < named.size(); ++i) open = open || (named[i] && (!fixed.contains(i) || !fixed.at(i).shape.has_rank()));
+  for (std::size_t i = 0; i < named.size(); ++i)
+    open = open || (named[i] && (!fixed.contains(i) || !fixed.at(i).shape.has_rank()));
   for (const auto& shape : shapes_) {
     if (auto found = find(parameters, shape, named, 0, fixed)) return add(std::move(*found)), true;
     if (!open) break;
@@ -168,7 +186,8 @@ std::vector<TestInput> SampleSearch::with_shapes(const Attributes& parameters) {
     const bool try_all = samples.empty() && kind_ == TestInputKind::ordinary;
     std::size_t left = try_all ? ways_.size() : 2;
     for (std::size_t way = 0; way < ways_.size() && left > 0; ++way, --left)
-      if (auto found = find(parameters, shapes_[i], ways_[(i + way) % ways_.size()], i)) samples.push_back(std::move(*found));
+      if (auto found = find(parameters, shapes_[i], ways_[(i + way) % ways_.size()], i))
+        samples.push_back(std::move(*found));
     if (info_.inputs.empty()) break;
   }
   return samples;
@@ -179,11 +198,13 @@ void SampleSearch::vary(const CallBase& base) {
   for (const auto& parameters : varied_sets(info_, base.parameters)) {
     if (result_.refusals.count() > patience || result_.found.size() == most()) return;
     ++turn;
-    const bool as_in_example = kind_ == TestInputKind::ordinary && !base.fixed.empty() && find_fixed(parameters, base.fixed);
+    const bool as_in_example = kind_ == TestInputKind::ordinary && !base.fixed.empty() &&
+                               find_fixed(parameters, base.fixed);
     // elements may be legal only with the example's own parameters
     if (as_in_example && !has_elements(base.fixed)) continue;
     for (std::size_t i = 0; i < shapes_.size(); ++i)
-      if (auto found = find(parameters, shapes_[(turn + i) % shapes_.size()], ways_[turn % ways_.size()], turn % 3)) {
+      if (auto found = find(parameters, shapes_[(turn + i) % shapes_.size()],
+                            ways_[turn % ways_.size()], turn % 3)) {
         add(std::move(*found));
         break;
       }

@@ -32,7 +32,8 @@ class SampleSearch {
   std::size_t most() const;
   void add(TestInput sample);
   void add_turn(std::vector<CallBase>& bases, std::size_t turn);
-  std::optional<TestInput> find(const Attributes& parameters, const Shape& shape, const Connected& way, std::size_t turn,
+  std::optional<TestInput> find(const Attributes& parameters, const Shape& shape,
+                                const Connected& way, std::size_t turn,
                                 const FixedInputs& fixed = {});
   bool find_fixed(const Attributes& parameters, const FixedInputs& fixed);
   void find_as_in_examples(const Attributes& parameters, const FixedInputs& fixed);

@@ -11,10 +11,12 @@ Attributes attributes_of(const Graph& graph) {
 
 std::string compare(const Attributes& left, const Attributes& right) {
   if (left.size() != right.size())
-    return fmt::format("the number of parameters changed from {} to {} after loading", left.size(), right.size());
+    return fmt::format("the number of parameters changed from {} to {} after loading", left.size(),
+                       right.size());
   for (auto l = left.begin(), r = right.begin(); l != left.end(); ++l, ++r)
     if (*l != *r)
-      return fmt::format("parameter '{}' is {} but comes back as '{}' {}", l->first, to_string(l->second), r->first, to_string(r->second));
+      return fmt::format("parameter '{}' is {} but comes back as '{}' {}", l->first,
+                         to_string(l->second), r->first, to_string(r->second));
   return {};
 }
 
@@ -41,7 +43,9 @@ Outcome check_save_load(const CheckedOperator& subject) {
         trial.run(threads);
         again.run(threads);
         const int differs = first_difference(trial.outputs, again.outputs);
-        return differs < 0 ? std::string() : fmt::format("output {} has different bits with the loaded parameters", differs);
+        return differs < 0 ? std::string()
+                           : fmt::format("output {} has different bits with the loaded parameters",
+                                         differs);
       },
       most, Draws::positive);
 }

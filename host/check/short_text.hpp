@@ -18,7 +18,9 @@ class ShortText {
   }
   ShortText& operator<<(std::int64_t number) {
     if (number < 0) *this << "-";
-    return digits(number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number), 10);
+    return digits(
+        number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number),
+        10);
   }
   ShortText& hexadecimal(std::uint64_t number) { return (*this << "0x").digits(number, 16); }
   void clear() { size_ = 0; }

@@ -23,8 +23,11 @@ template <class T>
 T number(RandomBits& generator, int indices) {
   const auto bits = static_cast<int>(generator() % 1024);
   if constexpr (std::is_same_v<T, bool>) return bits % 2 == 1;
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(indices > 0 ? bits % indices : 1 + bits % 4);
-  if constexpr (is_complex<T>) return T(0.1F + 0.8F * static_cast<float>(bits + 1) / 1026.0F, 0.5F - static_cast<float>(bits % 7) / 8.0F);
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(indices > 0 ? bits % indices : 1 + bits % 4);
+  if constexpr (is_complex<T>)
+    return T(0.1F + 0.8F * static_cast<float>(bits + 1) / 1026.0F,
+             0.5F - static_cast<float>(bits % 7) / 8.0F);
   return T(0.1F + 0.8F * static_cast<float>(bits + 1) / 1026.0F);
 }
 
@@ -40,8 +43,11 @@ float ordinary_number(RandomBits& generator) {
 template <class T>
 T special_number(RandomBits& generator) {
   using Limits = std::numeric_limits<float>;
-  const double largest = dtype_of<T> == DType::f64 ? std::numeric_limits<double>::max() : dtype_of<T> == DType::f16 ? 65504 : 3.3e38;
-  const double numbers[] = {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), largest, -largest, 1e-7, -1e-7};
+  const double largest = dtype_of<T> == DType::f64   ? std::numeric_limits<double>::max()
+                         : dtype_of<T> == DType::f16 ? 65504
+                                                     : 3.3e38;
+  const double numbers[] = {
+      Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), largest, -largest, 1e-7, -1e-7};
   return static_cast<T>(numbers[generator() % std::size(numbers)]);
 }
 
@@ -56,17 +62,20 @@ void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, int indices) {
 
 int indices_of(const OperatorInfo& info, const CallTypes& types, std::size_t i) {
   if (!info.inputs[declared_input(info, i)].types) return 0;
-  const bool single = std::any_of(types.inputs.begin(), types.inputs.end(), [](const tenon_type& type) {
-    return type.present && floating.has(static_cast<DType>(type.dtype)) &&
-           std::find(type.dims, type.dims + type.rank, 1) != type.dims + type.rank;
-  });
+  const bool single =
+      std::any_of(types.inputs.begin(), types.inputs.end(), [](const tenon_type& type) {
+        return type.present && floating.has(static_cast<DType>(type.dtype)) &&
+               std::find(type.dims, type.dims + type.rank, 1) != type.dims + type.rank;
+      });
   return single ? 1 : 2;
 }
 
-void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput& sample, std::size_t i, std::uint64_t seed) {
+void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput& sample,
+                std::size_t i, std::uint64_t seed) {
   if (sample.has_elements(i)) {
     const auto given = elements_in(sample.given[i], tensor.dtype());
-    if (tensor.bytes() > 0) std::memcpy(tensor.data(), given.data(), static_cast<std::size_t>(tensor.bytes()));
+    if (tensor.bytes() > 0)
+      std::memcpy(tensor.data(), given.data(), static_cast<std::size_t>(tensor.bytes()));
   } else if (const int indices = indices_of(info, sample.types, i); indices > 0) {
     fill_with_numbers(tensor, seed, indices);
   } else {
@@ -83,7 +92,8 @@ std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestI
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];
-    if (type.present && !sample.has_elements(i) && any_integer.has(static_cast<DType>(type.dtype)) && indices_of(info, sample.types, i) > 0)
+    if (type.present && !sample.has_elements(i) &&
+        any_integer.has(static_cast<DType>(type.dtype)) && indices_of(info, sample.types, i) > 0)
       open.push_back(i);
   }
   if (open.empty()) return all;
@@ -96,7 +106,8 @@ std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestI
     for (const auto i : open) {
       const auto& type = sample.types.inputs[i];
       std::vector<double> numbers(static_cast<std::size_t>(element_count(type)));
-      for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = std::array{1.0, 0.0, 2.0, static_cast<double>(k)}[left % choices];
+      for (std::size_t k = 0; k < numbers.size(); ++k)
+        numbers[k] = std::array{1.0, 0.0, 2.0, static_cast<double>(k)}[left % choices];
       other.given[i] = elements_in(numbers, static_cast<DType>(type.dtype), shape_of(type));
       left /= choices;
     }
@@ -104,7 +115,8 @@ std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestI
   return all;
 }
 
-std::optional<TestInput> accepted_by_kernel(const CheckedOperator& subject, const TestInput& sample, Refusals& refusals) {
+std::optional<TestInput> accepted_by_kernel(const CheckedOperator& subject, const TestInput& sample,
+                                            Refusals& refusals) {
   Threads threads(1);
   const OperatorCall call(subject.op, sample.attributes);
   tell_call(*subject.op.info, sample, words_for(sample.numbers));
@@ -166,16 +178,19 @@ std::string input_words(const OperatorInfo& info, std::size_t i) {
 std::string output_words(const OperatorCall& call, std::size_t i) {
   for (const auto& output : call.info().outputs) {
     const std::size_t count = call.count_of(output);
-    if (i < count) return "output '" + output.name + (output.count.empty() ? "" : std::to_string(i)) + "'";
+    if (i < count)
+      return "output '" + output.name + (output.count.empty() ? "" : std::to_string(i)) + "'";
     i -= count;
   }
   return "output " + std::to_string(i);
 }
 
-TestCall::TestCall(const OperatorCall& call, const TestInput& sample, std::uint64_t seed, Placement placement, std::uint8_t fill)
+TestCall::TestCall(const OperatorCall& call, const TestInput& sample, std::uint64_t seed,
+                   Placement placement, std::uint8_t fill)
     : call_(call), types_(sample.types), seed_(seed), placement_(placement), fill_(fill) {
   const auto make = [&](const tenon_type& type, std::uint8_t filled_with, const std::string& name) {
-    return guarded_tensor(static_cast<DType>(type.dtype), shape_of(type), placement, filled_with, name);
+    return guarded_tensor(static_cast<DType>(type.dtype), shape_of(type), placement, filled_with,
+                          name);
   };
   const auto& info = call.info();
   for (std::size_t i = 0; i < types_.inputs.size(); ++i) {
@@ -185,21 +200,27 @@ TestCall::TestCall(const OperatorCall& call, const TestInput& sample, std::uint6
     fill_input(input, info, sample, i, seed + i);
   }
   for (std::size_t i = 0; i < types_.outputs.size(); ++i)
-    outputs.push_back(info.allocates(i) ? Tensor() : make(types_.outputs[i], fill, output_words(call, i)));
+    outputs.push_back(info.allocates(i) ? Tensor()
+                                        : make(types_.outputs[i], fill, output_words(call, i)));
   for (std::size_t i = 0; i < types_.states.size(); ++i) {
-    const auto& state = states.emplace_back(make(types_.states[i], 0, "state '" + info.states[i].name + "'"));
+    const auto& state =
+        states.emplace_back(make(types_.states[i], 0, "state '" + info.states[i].name + "'"));
     const auto first = first_state(info.states[i], types_.states[i]);
-    if (first.bytes() > 0) std::memcpy(state.data(), first.data(), static_cast<std::size_t>(first.bytes()));
+    if (first.bytes() > 0)
+      std::memcpy(state.data(), first.data(), static_cast<std::size_t>(first.bytes()));
   }
 }
 
-SparseMemory::Source guarded_source(const OperatorCall& call, std::span<tenon_tensor* const> outputs, Placement placement,
+SparseMemory::Source guarded_source(const OperatorCall& call,
+                                    std::span<tenon_tensor* const> outputs, Placement placement,
                                     std::uint8_t fill) {
   // kernels get aligned memory from the host
   if (placement == Placement::unaligned) placement = Placement::apart;
   return [=, &call](const tenon_tensor& tensor, std::int64_t bytes) {
-    const auto output = static_cast<std::size_t>(std::find(outputs.begin(), outputs.end(), &tensor) - outputs.begin());
-    const auto memory = guarded_tensor(DType::u8, {bytes}, placement, fill, output_words(call, output));
+    const auto output = static_cast<std::size_t>(
+        std::find(outputs.begin(), outputs.end(), &tensor) - outputs.begin());
+    const auto memory =
+        guarded_tensor(DType::u8, {bytes}, placement, fill, output_words(call, output));
     count_elements_as(memory, static_cast<DType>(tensor.dtype));
     return memory;
   };
@@ -215,10 +236,12 @@ void TestCall::run(Threads& threads, tenon_write write) {
                             ? tenon::tensor_of(allocated[changed.size()], TENON_STORAGE_UNKNOWN)
                             : tensor.abi());
   for (const auto& input : inputs) tensors.inputs.push_back(input ? &input.abi() : nullptr);
-  for (std::size_t i = 0; i < changed.size(); ++i) (i < outputs.size() ? tensors.outputs : tensors.states).push_back(&changed[i]);
+  for (std::size_t i = 0; i < changed.size(); ++i)
+    (i < outputs.size() ? tensors.outputs : tensors.states).push_back(&changed[i]);
   for (const auto& output : outputs) {
     bool shared = false;
-    for (const auto& input : inputs) shared = shared || (input && output && input.data() == output.data());
+    for (const auto& input : inputs)
+      shared = shared || (input && output && input.data() == output.data());
     tensors.writes.push_back(static_cast<std::uint8_t>(shared ? TENON_WRITE_IN_PLACE : write));
   }
   SparseMemory memory(guarded_source(call_, tensors.outputs, placement_, fill_));
@@ -234,7 +257,9 @@ void TestCall::run(Threads& threads, tenon_write write) {
 void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uint64_t seed) {
   const auto values = tensor.stored_values();
   if (magnitude == Magnitude::positive) return fill_with_numbers(values, seed);
-  const float scale = magnitude == Magnitude::large ? 1024.0F : magnitude == Magnitude::small ? 1 / 1024.0F : 1.0F;
+  const float scale = magnitude == Magnitude::large   ? 1024.0F
+                      : magnitude == Magnitude::small ? 1 / 1024.0F
+                                                      : 1.0F;
   RandomBits generator(seed);
   visit<every_type>(values.dtype(), [&]<class T>() {
     for (auto& value : values.values<T>()) {
@@ -268,7 +293,9 @@ void add_operators(Host& host, const CheckedOperator& subject) {
   if (subject.add_own) subject.add_own(host);
 }
 
-SingleNode::SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample, const std::vector<Tensor>& fixed) : graph(host) {
+SingleNode::SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample,
+                       const std::vector<Tensor>& fixed)
+    : graph(host) {
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];
     const auto name = fmt::format("input_{}", i);
@@ -285,7 +312,8 @@ SingleNode::SingleNode(Host& host, const LoadedOperator& op, const TestInput& sa
 void SingleNode::add_gradients(const TestInput& sample) {
   std::vector<Value> by;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (sample.types.inputs[i].present && is_floating(sample.types.inputs[i])) by.push_back(inputs[i]);
+    if (sample.types.inputs[i].present && is_floating(sample.types.inputs[i]))
+      by.push_back(inputs[i]);
   int number = 0;
   try {
     for (const auto value : graph.gradient(output, by))

@@ -34,8 +34,8 @@ class RandomBits {
 class TestCall {
  public:
   /// Inputs are filled by fill_input() with `seed`, outputs with `fill`.
-  TestCall(const OperatorCall& call, const TestInput& sample, std::uint64_t seed, Placement placement = Placement::apart,
-           std::uint8_t fill = 0xc3);
+  TestCall(const OperatorCall& call, const TestInput& sample, std::uint64_t seed,
+           Placement placement = Placement::apart, std::uint8_t fill = 0xc3);
 
   /// Throws Failure if the kernel rejects the call.
   void run(Threads& threads, tenon_write write = TENON_WRITE_TO);
@@ -57,7 +57,8 @@ std::string input_words(const OperatorInfo& info, std::size_t i);
 std::string output_words(const OperatorCall& call, std::size_t i);
 /// Memory for outputs that the kernel allocates. `outputs`, the tensors of the call, must outlive
 /// the result.
-SparseMemory::Source guarded_source(const OperatorCall& call, std::span<tenon_tensor* const> outputs, Placement placement,
+SparseMemory::Source guarded_source(const OperatorCall& call,
+                                    std::span<tenon_tensor* const> outputs, Placement placement,
                                     std::uint8_t fill);
 
 /// `indices`: if not 0, numbers are indices below it.
@@ -67,7 +68,8 @@ void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, int indices = 0
 int indices_of(const OperatorInfo& info, const CallTypes& types, std::size_t i);
 /// Fills with input i of the sample: its elements, or numbers of its magnitude generated from
 /// `seed`.
-void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput& sample, std::size_t i, std::uint64_t seed);
+void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput& sample,
+                std::size_t i, std::uint64_t seed);
 /// As in `, numbers of both signs`; empty for small positive ones.
 const char* words_for(Magnitude numbers);
 /// All elements, stored or not.
@@ -85,13 +87,14 @@ std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestI
 
 /// The first of these that the CPU's kernel accepts; nothing if it rejects all. Throws Failure for
 /// mistakes (see is_mistake()).
-std::optional<TestInput> accepted_by_kernel(const CheckedOperator& subject, const TestInput& sample, Refusals& refusals);
+std::optional<TestInput> accepted_by_kernel(const CheckedOperator& subject, const TestInput& sample,
+                                            Refusals& refusals);
 
 /// `look(call, sample)` returns what is wrong, or nothing. The first fault is reported with its
 /// inputs. If a kernel rejects a call with a reason, that is not a fault; other elements are tried.
 template <class Look>
-Outcome each_sample(const CheckedOperator& subject, std::span<const TestInputKind> kinds, Look&& look, std::size_t most = 64,
-                    Draws draws = Draws::mixed) {
+Outcome each_sample(const CheckedOperator& subject, std::span<const TestInputKind> kinds,
+                    Look&& look, std::size_t most = 64, Draws draws = Draws::mixed) {
   Refusals refusals;
   std::size_t count = 0;
   const auto try_with = [&](const TestInput& sample) -> std::optional<std::string> {
@@ -111,7 +114,9 @@ Outcome each_sample(const CheckedOperator& subject, std::span<const TestInputKin
     for (std::size_t i = 0; i < std::min(most, samples.found.size()); ++i) {
       auto sample = samples.found[i];
       for (const auto numbers : {Magnitude::positive, Magnitude::ordinary, Magnitude::large}) {
-        if (numbers != Magnitude::positive && (draws == Draws::positive || (numbers == Magnitude::large && i % 4 != 0))) continue;
+        if (numbers != Magnitude::positive &&
+            (draws == Draws::positive || (numbers == Magnitude::large && i % 4 != 0)))
+          continue;
         sample.numbers = numbers;
         auto fault = try_with(sample);
         if (!fault && numbers == Magnitude::positive) {
@@ -121,7 +126,9 @@ Outcome each_sample(const CheckedOperator& subject, std::span<const TestInputKin
         }
         if (!fault) continue;
         ++count;
-        if (!fault->empty()) return failed(*fault + ", with " + describe_sample(*subject.op.info, sample) + words_for(numbers));
+        if (!fault->empty())
+          return failed(*fault + ", with " + describe_sample(*subject.op.info, sample) +
+                        words_for(numbers));
       }
     }
   }
@@ -129,11 +136,13 @@ Outcome each_sample(const CheckedOperator& subject, std::span<const TestInputKin
   return passed(counted(count, "call"));
 }
 template <class Look>
-Outcome each_sample(const CheckedOperator& subject, TestInputKind kind, Look&& look, std::size_t most = 64, Draws draws = Draws::mixed) {
+Outcome each_sample(const CheckedOperator& subject, TestInputKind kind, Look&& look,
+                    std::size_t most = 64, Draws draws = Draws::mixed) {
   return each_sample(subject, std::span(&kind, 1), look, most, draws);
 }
 /// All kinds except `large`.
-inline constexpr TestInputKind all_kinds[] = {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::scalar, TestInputKind::empty};
+inline constexpr TestInputKind all_kinds[] = {TestInputKind::ordinary, TestInputKind::odd,
+                                              TestInputKind::scalar, TestInputKind::empty};
 
 /// Fills the stored values. For integers, uses -16 to 16, or 0 to 16 if unsigned, whatever the
 /// magnitude.
@@ -154,12 +163,14 @@ void add_operators(Host& host, const CheckedOperator& subject);
 /// are floating-point.
 struct SingleNode {
   /// `fixed`: elements of inputs that are variables instead; empty tensors for the others.
-  SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample, const std::vector<Tensor>& fixed = {});
+  SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample,
+             const std::vector<Tensor>& fixed = {});
   /// Adds outputs `gradient_0` and so on, for all floating-point inputs, if the operator has a
   /// gradient.
   void add_gradients(const TestInput& sample);
   static bool is_input(const TestInput& sample, std::size_t i) {
-    return sample.types.inputs[i].present && (!sample.has_elements(i) || is_floating(sample.types.inputs[i]));
+    return sample.types.inputs[i].present &&
+           (!sample.has_elements(i) || is_floating(sample.types.inputs[i]));
   }
   Graph graph;
   std::vector<Value> inputs;

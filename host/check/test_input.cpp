@@ -15,20 +15,23 @@ namespace {
 /// As in ` k=3 mode=same`.
 std::string values_of(const Attributes& parameters) {
   std::string text;
-  for (const auto& [name, value] : parameters) text += fmt::format(" {}={}", name, tenon::to_string(value));
+  for (const auto& [name, value] : parameters)
+    text += fmt::format(" {}={}", name, tenon::to_string(value));
   return text;
 }
 
 }  // namespace
 
 DType most_telling(const OperatorInfo& info) {
-  return allows(info.types, DType::f32) ? DType::f32 : static_cast<DType>(std::countr_zero(info.types));
+  return allows(info.types, DType::f32) ? DType::f32
+                                        : static_cast<DType>(std::countr_zero(info.types));
 }
 
 std::vector<DType> shared_dtypes(const OperatorInfo& info) {
   std::vector<DType> dtypes{most_telling(info)};
   for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
-    if (const auto dtype = static_cast<DType>(i); allows(info.types, dtype) && dtype != dtypes[0]) dtypes.push_back(dtype);
+    if (const auto dtype = static_cast<DType>(i); allows(info.types, dtype) && dtype != dtypes[0])
+      dtypes.push_back(dtype);
   return dtypes;
 }
 
@@ -55,7 +58,9 @@ TestInputs find_sample(const CheckedOperator& subject, DType shared) {
 }
 
 bool is_for_devices(const TestInput& sample) {
-  const auto here = [](const tenon_type& type) { return !type.present || any_type.has(static_cast<DType>(type.dtype)); };
+  const auto here = [](const tenon_type& type) {
+    return !type.present || any_type.has(static_cast<DType>(type.dtype));
+  };
   return std::all_of(sample.types.inputs.begin(), sample.types.inputs.end(), here) &&
          std::all_of(sample.types.outputs.begin(), sample.types.outputs.end(), here);
 }
@@ -65,7 +70,8 @@ std::string describe_parameters(const Attributes& parameters) {
   return text.empty() ? "default parameters" : text.substr(1);
 }
 
-std::string describe_call(const OperatorInfo& info, std::span<const tenon_type> inputs, const Attributes& parameters) {
+std::string describe_call(const OperatorInfo& info, std::span<const tenon_type> inputs,
+                          const Attributes& parameters) {
   const auto text = describe_inputs(info, inputs) + values_of(parameters);
   return text.empty() ? "no inputs" : text.substr(1);
 }

@@ -70,7 +70,8 @@ bool is_for_devices(const TestInput& sample);
 
 std::string describe_parameters(const Attributes& parameters);
 /// Describes the inputs as far as they are known.
-std::string describe_call(const OperatorInfo& info, std::span<const tenon_type> inputs, const Attributes& parameters);
+std::string describe_call(const OperatorInfo& info, std::span<const tenon_type> inputs,
+                          const Attributes& parameters);
 inline std::string describe_sample(const OperatorInfo& info, const TestInput& sample) {
   return describe_call(info, sample.types.inputs, sample.attributes);
 }

@@ -21,19 +21,24 @@ std::string as_line(std::string text, std::size_t most) {
 }
 
 void write_line(const std::string& line) {
-  if (write(told_through, line.data(), line.size()) != static_cast<ssize_t>(line.size())) _exit(errno == EBADF ? lost_pipe : 1);
+  if (write(told_through, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    _exit(errno == EBADF ? lost_pipe : 1);
 }
 
 }  // namespace
 
 std::string line_of(const Outcome& outcome) {
-  return as_line(std::to_string(static_cast<int>(outcome.verdict)) + (outcome.ends_checks ? ends : goes_on) + outcome.sentence, 2000);
+  return as_line(std::to_string(static_cast<int>(outcome.verdict)) +
+                     (outcome.ends_checks ? ends : goes_on) + outcome.sentence,
+                 2000);
 }
 
 std::optional<Outcome> outcome_in(const std::string& line) {
   const int verdict = line.empty() ? -1 : line.front() - '0';
   const char more = line.size() < 2 ? 0 : line[1];
-  if (verdict < 0 || verdict > static_cast<int>(Verdict::untried) || (more != goes_on && more != ends)) return std::nullopt;
+  if (verdict < 0 || verdict > static_cast<int>(Verdict::untried) ||
+      (more != goes_on && more != ends))
+    return std::nullopt;
   return Outcome{static_cast<Verdict>(verdict), line.substr(2), more == ends};
 }
 

@@ -31,7 +31,8 @@ bool computes(const LoadedOperator& op, const TestInput& sample, DType precision
 /// Calls that both a variant and the operator's own kernel support.
 class VariantCalls {
  public:
-  VariantCalls(const CheckedOperator& subject, const tenon_operator& own, const LoadedOperator::Variant& variant)
+  VariantCalls(const CheckedOperator& subject, const tenon_operator& own,
+               const LoadedOperator::Variant& variant)
       : subject_(subject),
         own_(with_kernel(subject.op, own)),
         variant_(with_kernel(subject.op, *variant.table)),
@@ -40,9 +41,10 @@ class VariantCalls {
   void run() {
     constexpr std::size_t most_of_first = 12, most_of_others = 3;
     for (const auto dtype : shared_dtypes(*subject_.op.info))
-      for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty, TestInputKind::scalar,
-                              TestInputKind::round, TestInputKind::large})
-        look(find_samples(subject_, dtype, kind), kind, dtype == most_telling(*subject_.op.info) ? most_of_first : most_of_others);
+      for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty,
+                              TestInputKind::scalar, TestInputKind::round, TestInputKind::large})
+        look(find_samples(subject_, dtype, kind), kind,
+             dtype == most_telling(*subject_.op.info) ? most_of_first : most_of_others);
   }
   const std::string& name() const { return name_; }
   const std::string& fault() const { return fault_; }
@@ -59,7 +61,9 @@ class VariantCalls {
       for (const auto precision : {f32, bf16}) {
         // larger sums accumulate larger errors
         if (precision == bf16 && kind != TestInputKind::ordinary) continue;
-        if (!fault_.empty() || !computes(variant_, sample, precision, false) || !computes(own_, sample, f32, false)) continue;
+        if (!fault_.empty() || !computes(variant_, sample, precision, false) ||
+            !computes(own_, sample, f32, false))
+          continue;
         supported = true;
         if (try_sample(sample, precision) && kind != TestInputKind::empty) ++compared_;
       }
@@ -80,27 +84,31 @@ class VariantCalls {
     for (const auto numbers : {Numbers::positive, Numbers::both_signs}) {
       // cancellation would amplify the rounding errors
       if (precision == bf16 && numbers == Numbers::both_signs) continue;
-      for (const bool training : {false, true}) compare(*accepted, precision, numbers, false, training);
+      for (const bool training : {false, true})
+        compare(*accepted, precision, numbers, false, training);
       if (backward) compare(*accepted, precision, numbers, true, true);
     }
     if (!fault_.empty()) fault_ += ", with " + describe_sample(*subject_.op.info, sample);
     return true;
   }
 
-  void compare(const TestInput& sample, DType precision, Numbers numbers, bool backward, bool training) {
+  void compare(const TestInput& sample, DType precision, Numbers numbers, bool backward,
+               bool training) {
     if (!fault_.empty()) return;
     Threads threads(1);
     const CallContext context{.threads = threads, .seed = subject_.seed, .training = training};
     const SameCall own(own_, sample, cpu_device(), subject_.seed);
     CallMemory memory, expected;
     try {
-      memory =
-          backward ? own.backward_memory(numbers, std::vector<bool>(sample.types.inputs.size(), true), true) : own.forward_memory(numbers);
+      memory = backward ? own.backward_memory(
+                              numbers, std::vector<bool>(sample.types.inputs.size(), true), true)
+                        : own.forward_memory(numbers);
       if (own.here().info().accumulates)
         for (auto& write : memory.writes)
           if (write == TENON_WRITE_TO && numbers == Numbers::both_signs) write = TENON_WRITE_ADD;
-      expected =
-          run_call(own.here(), sample.types, memory.with([](const Tensor& tensor, bool) { return tensor.clone(); }), backward, context);
+      expected = run_call(own.here(), sample.types,
+                          memory.with([](const Tensor& tensor, bool) { return tensor.clone(); }),
+                          backward, context);
     } catch (const Failure&) {
       return;  // the kernel rejects these elements
     }
@@ -110,25 +118,31 @@ class VariantCalls {
     const OperatorCall call(guarded.op(), sample.attributes);
     for (const auto placement : {Placement::after_guard, Placement::before_guard}) {
       try {
-        const auto found = run_call(call, types, guarded_copy(call, memory, placement), backward, context, placement);
-        fault_ = guarded.fault().empty() ? differences(expected, found, precision) : name_ + " " + guarded.fault();
+        const auto found = run_call(call, types, guarded_copy(call, memory, placement), backward,
+                                    context, placement);
+        fault_ = guarded.fault().empty() ? differences(expected, found, precision)
+                                         : name_ + " " + guarded.fault();
       } catch (const Failure& failure) {
-        fault_ = fmt::format("{} refuses a call that the operator's own kernel accepts: {}", name_, failure.what());
+        fault_ = fmt::format("{} refuses a call that the operator's own kernel accepts: {}", name_,
+                             failure.what());
       }
       if (!fault_.empty()) return;
     }
   }
 
-  std::string differences(const CallMemory& expected, const CallMemory& found, DType precision) const {
+  std::string differences(const CallMemory& expected, const CallMemory& found,
+                          DType precision) const {
     for (const auto& [name, group] : tensor_groups) {
       if (precision == bf16) {
-        if (auto fault = compare_rounded(found.*group, expected.*group, name); !fault.empty()) return name_ + ": " + fault;
+        if (auto fault = compare_rounded(found.*group, expected.*group, name); !fault.empty())
+          return name_ + ": " + fault;
         continue;
       }
       for (std::size_t i = 0; i < (expected.*group).size(); ++i) {
         const auto& tensor = (expected.*group)[i];
         if (!tensor) continue;
-        auto fault = difference(fmt::format("{} {}", name, i), tensor, (found.*group)[i], name_, "the operator's own");
+        auto fault = difference(fmt::format("{} {}", name, i), tensor, (found.*group)[i], name_,
+                                "the operator's own");
         if (!fault.empty()) return fault;
       }
     }
@@ -149,9 +163,12 @@ Outcome check_variants(const CheckedOperator& subject) {
   const auto* own = subject.op.kernel(TENON_CPU);
   std::vector<const LoadedOperator::Variant*> variants;
   for (const auto* table : subject.op.candidates[TENON_CPU])
-    if (const auto* variant = subject.op.variant_of(*table); variant != nullptr && table != own) variants.push_back(variant);
-  if (own == nullptr || own->forward == nullptr || variants.empty()) return skipped("it has no kernel variant for the CPU");
-  if (subject.op.info->communicates) return skipped("its variants communicate with other processes, and there are none here");
+    if (const auto* variant = subject.op.variant_of(*table); variant != nullptr && table != own)
+      variants.push_back(variant);
+  if (own == nullptr || own->forward == nullptr || variants.empty())
+    return skipped("it has no kernel variant for the CPU");
+  if (subject.op.info->communicates)
+    return skipped("its variants communicate with other processes, and there are none here");
   int compared = 0;
   std::vector<std::string> unsupported;
   std::size_t tried = 0;
@@ -164,12 +181,14 @@ Outcome check_variants(const CheckedOperator& subject) {
     compared += calls.compared();
   }
   // Usually the processor lacks the required instructions, which is not the plugin's fault.
-  const auto rest = unsupported.empty() ? std::string()
-                                        : fmt::format("{} supports none of {} on this machine", fmt::join(unsupported, ", "),
-                                                      counted(tried, "call that was tried", "calls that were tried"));
+  const auto rest =
+      unsupported.empty()
+          ? std::string()
+          : fmt::format("{} supports none of {} on this machine", fmt::join(unsupported, ", "),
+                        counted(tried, "call that was tried", "calls that were tried"));
   if (compared == 0) return skipped(rest);
-  return passed(fmt::format("{}, {}{}{}", counted(variants.size() - unsupported.size(), "variant"), counted(compared, "call"),
-                            rest.empty() ? "" : "; ", rest));
+  return passed(fmt::format("{}, {}{}{}", counted(variants.size() - unsupported.size(), "variant"),
+                            counted(compared, "call"), rest.empty() ? "" : "; ", rest));
 }
 
 }  // namespace tenon::checks

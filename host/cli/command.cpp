@@ -17,8 +17,10 @@ std::vector<Command>& list() {
   return commands;
 }
 
-[[noreturn]] void refuse(const Option& option, const std::string& text, const std::string& needed, const std::string& hint = {}) {
-  throw Failure(FailureKind::usage, fmt::format("--{} is '{}' but must be {}", option.name, text, needed), hint);
+[[noreturn]] void refuse(const Option& option, const std::string& text, const std::string& needed,
+                         const std::string& hint = {}) {
+  throw Failure(FailureKind::usage,
+                fmt::format("--{} is '{}' but must be {}", option.name, text, needed), hint);
 }
 
 /// Returns the words as a phrase: `constant, step or cosine`.
@@ -35,7 +37,8 @@ int read(const Text&, const Option&, const std::string&) {
 int read(const Named& type, const Option& option, const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    refuse(option, text, option.value, fmt::format("for example --{} {}", option.name, type.example));
+    refuse(option, text, option.value,
+           fmt::format("for example --{} {}", option.name, type.example));
   return 0;
 }
 
@@ -51,7 +54,9 @@ double read(const Real& type, const Option& option, const std::string& text) {
   const bool bounded = type.least != Real().least;
   if (type.or_zero && number == 0.0) return 0;
   if (!number || *number < type.least)
-    refuse(option, text, (type.or_zero ? "0 or " : "") + (bounded ? fmt::format("a number of at least {}", type.least) : "a number"));
+    refuse(option, text,
+           (type.or_zero ? "0 or " : "") +
+               (bounded ? fmt::format("a number of at least {}", type.least) : "a number"));
   return *number;
 }
 
@@ -59,7 +64,8 @@ std::int64_t read(const Bytes&, const Option& option, const std::string& text) {
   const auto unit = text.empty() ? std::string::npos : std::string_view("KMG").find(text.back());
   const bool has_unit = unit != std::string::npos;
   const auto number = parse_number<double>(has_unit ? text.substr(0, text.size() - 1) : text);
-  const double bytes = number.value_or(-1) * static_cast<double>(std::int64_t{1} << (has_unit ? 10 * (unit + 1) : 0));
+  const double bytes = number.value_or(-1) *
+                       static_cast<double>(std::int64_t{1} << (has_unit ? 10 * (unit + 1) : 0));
   if (!(bytes >= 0 && bytes < 1e18)) refuse(option, text, "a number of bytes such as 64M");
   return static_cast<std::int64_t>(bytes);
 }
@@ -75,10 +81,13 @@ std::int64_t read(const Choice& type, const Option& option, const std::string& t
 bool add_command(Command command) {
   if (command.plugins == Plugins::runs)
     command.options.push_back(
-        {"timeout", "SECONDS", "end the program if a single operator call takes longer, and report the operator", Real{0.001}});
+        {"timeout", "SECONDS",
+         "end the program if a single operator call takes longer, and report the operator",
+         Real{0.001}});
   auto& all = list();
   const auto place =
-      std::lower_bound(all.begin(), all.end(), command.name, [](const Command& c, const auto& name) { return c.name < name; });
+      std::lower_bound(all.begin(), all.end(), command.name,
+                       [](const Command& c, const auto& name) { return c.name < name; });
   all.insert(place, std::move(command));
   return true;
 }
@@ -90,29 +99,40 @@ const std::vector<Command>& commands() {
 const std::vector<Option>& global_options() {
   static const std::vector<Option> options{
       {"plugins", "DIR",
-       "plugin folder or plugin file; its operators replace those with the same full name from TENON_PLUGIN_PATH, the installed folder "
+       "plugin folder or plugin file; its operators replace those with the same full name from "
+       "TENON_PLUGIN_PATH, the installed folder "
        "and earlier --plugins",
        Text{true}},
-      {"prefer", "PLUGIN", "resolve ambiguous short operator names to this plugin (name or file) or namespace", Text{true}},
+      {"prefer", "PLUGIN",
+       "resolve ambiguous short operator names to this plugin (name or file) or namespace",
+       Text{true}},
       {"json", "", "print results as JSON"},
-      {"threads", "N", "number of kernel threads; 0: all CPUs available to this process", Integer{0, most_threads}, "0"},
+      {"threads", "N", "number of kernel threads; 0: all CPUs available to this process",
+       Integer{0, most_threads}, "0"},
       {"device", "D", "default device for nodes without one: cpu, cuda, cuda:1 ...", Text{}, "cpu"},
       {"memory-limit", "BYTES",
-       "limit on the program's memory, for example 2G: runs whose values and outputs would exceed it are refused; use ulimit -v or "
+       "limit on the program's memory, for example 2G: runs whose values and outputs would exceed "
+       "it are refused; use ulimit -v or "
        "--isolate-memory to limit what kernels allocate themselves",
        Bytes{}},
       {"trust-writable", "", "load plugins even if other users can write to their file or folder"},
       {"trusted-only", "",
-       "load only installed plugins, plugins on your trust list, and plugins signed with a trusted key (see tenon trust)"},
+       "load only installed plugins, plugins on your trust list, and plugins signed with a trusted "
+       "key (see tenon trust)"},
       {"trust", "HASH", "SHA-256 of the pack GRAPH, as printed by tenon pack"},
-      {"trust-links", "", "follow symbolic links out of an ONNX model's folder when reading its weights"},
+      {"trust-links", "",
+       "follow symbolic links out of an ONNX model's folder when reading its weights"},
       {"strict-storage", "", "fail instead of warning when a sparse tensor is converted to dense"},
       {"isolate", "PLUGIN",
-       "run this plugin (name or file) in a sandboxed worker process without access to files, network or this process's memory; all: every "
+       "run this plugin (name or file) in a sandboxed worker process without access to files, "
+       "network or this process's memory; all: every "
        "plugin",
        Text{true}},
-      {"isolate-timeout", "SECONDS", "time limit for a call of an isolated plugin; 0: no limit", Real{0.001, true}, "0"},
-      {"isolate-memory", "BYTES", "memory limit of an isolated plugin, for example 2G; 0: half of this machine's memory", Bytes{}, "0"},
+      {"isolate-timeout", "SECONDS", "time limit for a call of an isolated plugin; 0: no limit",
+       Real{0.001, true}, "0"},
+      {"isolate-memory", "BYTES",
+       "memory limit of an isolated plugin, for example 2G; 0: half of this machine's memory",
+       Bytes{}, "0"},
   };
   return options;
 }
@@ -125,12 +145,14 @@ bool Option::repeatable() const {
 
 std::string Option::help() const {
   const auto* choice = std::get_if<Choice>(&type);
-  return doc + (choice == nullptr ? "" : ": " + words_of(*choice)) + (otherwise.empty() ? "" : fmt::format(" (default: {})", otherwise)) +
+  return doc + (choice == nullptr ? "" : ": " + words_of(*choice)) +
+         (otherwise.empty() ? "" : fmt::format(" (default: {})", otherwise)) +
          (repeatable() ? "; may be given more than once" : "");
 }
 
 const Option* Arguments::find(const std::string& name) const {
-  const auto found = std::find_if(options_->begin(), options_->end(), [&](const auto& option) { return option.name == name; });
+  const auto found = std::find_if(options_->begin(), options_->end(),
+                                  [&](const auto& option) { return option.name == name; });
   return found == options_->end() ? nullptr : &*found;
 }
 
@@ -150,7 +172,9 @@ std::int64_t Arguments::integer(const std::string& name) const {
   const auto text = get(name);
   if (text.empty()) return 0;
   const auto& option = *find(name);
-  return std::visit([&](const auto& type) { return static_cast<std::int64_t>(read(type, option, text)); }, option.type);
+  return std::visit(
+      [&](const auto& type) { return static_cast<std::int64_t>(read(type, option, text)); },
+      option.type);
 }
 
 double Arguments::real(const std::string& name) const {
@@ -165,7 +189,8 @@ std::map<std::string, std::string> Arguments::named(const std::string& name) con
   for (const auto& text : all(name)) {
     const auto equals = text.find('=');
     if (!values.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
-      throw Failure(FailureKind::usage, fmt::format("--{} names '{}' twice", name, text.substr(0, equals)));
+      throw Failure(FailureKind::usage,
+                    fmt::format("--{} names '{}' twice", name, text.substr(0, equals)));
   }
   return values;
 }
@@ -182,19 +207,23 @@ std::string Context::device() const {
 
 static Isolation isolation(const Arguments& global) {
   Isolation isolation;
-  for (const auto& name : global.all("isolate")) name == "all" ? void(isolation.all = true) : isolation.plugins.push_back(name);
+  for (const auto& name : global.all("isolate"))
+    name == "all" ? void(isolation.all = true) : isolation.plugins.push_back(name);
   isolation.call_seconds = global.real("isolate-timeout");
   isolation.memory = global.count("isolate-memory");
   return isolation;
 }
 
 /// Rejects names that match no plugin: isolating or preferring nothing is not what the user meant.
-static void require_plugins(const char* option, const Catalog& catalog, const std::vector<std::string>& wanted, bool spaces) {
+static void require_plugins(const char* option, const Catalog& catalog,
+                            const std::vector<std::string>& wanted, bool spaces) {
   std::vector<std::string> names;
   for (const auto& file : catalog.files()) names.push_back(file.path.stem().string());
   for (const auto& name : wanted) {
     const auto has_name = [&](const PluginFile& file) { return is_called(file, name); };
-    const auto has_space = [&](const CatalogOperator& op) { return spaces && op.info.space == name; };
+    const auto has_space = [&](const CatalogOperator& op) {
+      return spaces && op.info.space == name;
+    };
     if (std::none_of(catalog.files().begin(), catalog.files().end(), has_name) &&
         std::none_of(catalog.operators().begin(), catalog.operators().end(), has_space))
       throw Failure(FailureKind::usage, fmt::format("--{}: there is no plugin '{}'", option, name),
@@ -227,8 +256,10 @@ Host& Context::host(const std::function<void(const Failure&)>& report) {
   options.warn = [](const std::string& what) { tell("warning: {}\n", what); };
   auto host = std::make_unique<Host>(options);
   for (const auto& place : global_.all("plugins")) try_to([&] { host->add_plugins(place); });
-  if (!options.isolate.plugins.empty()) try_to([&] { require_plugins("isolate", host->catalog(), options.isolate.plugins, false); });
-  if (!options.prefer.empty()) try_to([&] { require_plugins("prefer", host->catalog(), options.prefer, true); });
+  if (!options.isolate.plugins.empty())
+    try_to([&] { require_plugins("isolate", host->catalog(), options.isolate.plugins, false); });
+  if (!options.prefer.empty())
+    try_to([&] { require_plugins("prefer", host->catalog(), options.prefer, true); });
   host_ = std::move(host);
   return *host_;
 }

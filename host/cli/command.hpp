@@ -56,7 +56,9 @@ class Arguments {
  public:
   /// Throws Failure (usage) if the value does not match the option's type.
   void add(const Option& option, std::string value);
-  void add(const Positional& positional, std::string value) { values_[positional.name].push_back(std::move(value)); }
+  void add(const Positional& positional, std::string value) {
+    values_[positional.name].push_back(std::move(value));
+  }
   /// Sets the command's options, whose defaults apply when they are not given.
   void set_options(const std::vector<Option>& options) { options_ = &options; }
 
@@ -66,7 +68,9 @@ class Arguments {
   /// Returns the value of an Integer or Bytes option, or the index of a Choice among its words; 0
   /// if there is neither a value nor a default.
   std::int64_t integer(const std::string& name) const;
-  std::uint64_t count(const std::string& name) const { return static_cast<std::uint64_t>(integer(name)); }
+  std::uint64_t count(const std::string& name) const {
+    return static_cast<std::uint64_t>(integer(name));
+  }
   double real(const std::string& name) const;
   const std::vector<std::string>& all(const std::string& name) const;
   /// Returns the names and values of a Named option. Throws Failure (usage) if a name occurs twice.

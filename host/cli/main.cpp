@@ -30,23 +30,28 @@ std::string called(const CLI::App& app) {
 
 // Returns a usage failure: the command's name followed by `sentence`.
 tenon::Failure misuse(const CLI::App& app, const std::string& sentence) {
-  return {tenon::FailureKind::usage, called(app) + sentence, called(app) + " --help shows the usage"};
+  return {tenon::FailureKind::usage, called(app) + sentence,
+          called(app) + " --help shows the usage"};
 }
 
 // CLI11 passes each option's values to the callback in command-line order.
 void add_option(CLI::App& app, const CLI::App& whole, const Option& option, Arguments& into) {
-  const auto dashed = (option.letter == 0 ? "" : std::string("-") + option.letter + ",") + "--" + option.name;
+  const auto dashed =
+      (option.letter == 0 ? "" : std::string("-") + option.letter + ",") + "--" + option.name;
   if (option.value.empty()) {
     app.add_flag_callback(
         dashed, [&into, &option] { into.add(option, "true"); }, option.help());
     return;
   }
   const auto keep = [&into, &whole, &option](const std::vector<std::string>& values) {
-    if (values.size() > 1 && !option.repeatable()) throw misuse(whole, ": --" + option.name + " is given more than once");
+    if (values.size() > 1 && !option.repeatable())
+      throw misuse(whole, ": --" + option.name + " is given more than once");
     for (const auto& value : values) into.add(option, value);
     return true;
   };
-  auto* added = app.add_option(dashed, keep, option.help())->option_text(option.value)->allow_extra_args(false);
+  auto* added = app.add_option(dashed, keep, option.help())
+                    ->option_text(option.value)
+                    ->allow_extra_args(false);
   if (option.repeatable())
     added->expected(1, CLI::detail::expected_max_vector_size);
   else
@@ -58,7 +63,9 @@ void add_positional(CLI::App& app, const Positional& positional, Arguments& into
     for (const auto& value : values) into.add(positional, value);
     return true;
   };
-  app.add_option(positional.name, keep, positional.doc)->type_name("")->required(positional.required);
+  app.add_option(positional.name, keep, positional.doc)
+      ->type_name("")
+      ->required(positional.required);
 }
 
 // Treats the first word that is neither an option nor an option's value as the command, and
@@ -74,8 +81,9 @@ void suggest_command(int argc, char** argv) {
       continue;
     }
     if (std::find(names.begin(), names.end(), word) != names.end()) return;
-    throw tenon::Failure(tenon::FailureKind::usage, "there is no command '" + word + "'",
-                         tenon::did_you_mean(tenon::near_names(word, names), "tenon --help lists the commands"));
+    throw tenon::Failure(
+        tenon::FailureKind::usage, "there is no command '" + word + "'",
+        tenon::did_you_mean(tenon::near_names(word, names), "tenon --help lists the commands"));
   }
 }
 
@@ -90,20 +98,25 @@ std::vector<const CLI::Option*> options_of(const CLI::App& app, const Wanted& wa
 
 // Converts a parser error to a Failure: CLI11's exceptions carry the kind of error, its options
 // what they received.
-tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app, const std::string& last_word) {
+tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app,
+                       const std::string& last_word) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const auto extra = app.remaining(true).front();
     if (!extra.starts_with("-")) return misuse(app, ": unexpected argument '" + extra + "'");
     std::vector<std::string> names;
-    for (const auto* option : options_of(app, [](const CLI::Option* o) { return !o->get_lnames().empty(); }))
+    for (const auto* option :
+         options_of(app, [](const CLI::Option* o) { return !o->get_lnames().empty(); }))
       names.push_back("--" + option->get_lnames().front());
     const auto general = misuse(app, " has no option '" + extra + "'");
     return {general.kind(), general.what(),
-            tenon::did_you_mean(tenon::near_names(extra.substr(0, extra.find('=')), names), general.hint())};
+            tenon::did_you_mean(tenon::near_names(extra.substr(0, extra.find('=')), names),
+                                general.hint())};
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    const auto missing = options_of(app, [](const CLI::Option* o) { return o->get_required() && o->empty(); });
-    if (missing.empty()) return {tenon::FailureKind::usage, "a command is missing", "tenon --help lists the commands"};
+    const auto missing =
+        options_of(app, [](const CLI::Option* o) { return o->get_required() && o->empty(); });
+    if (missing.empty())
+      return {tenon::FailureKind::usage, "a command is missing", "tenon --help lists the commands"};
     return misuse(app, ": " + missing.front()->get_name() + " is required");
   }
   // Any word after an option is taken as its value, so only the last word can lack one. For flags,
@@ -112,10 +125,12 @@ tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app, const 
   const auto name = last_word.substr(0, last_word.find('='));
   const auto at_fault = options_of(app, [&](const CLI::Option* option) {
     return lacks_value ? option->check_name(name)
-                       : option->get_items_expected_max() == 0 && !option->empty() && option->results() != std::vector<std::string>{"true"};
+                       : option->get_items_expected_max() == 0 && !option->empty() &&
+                             option->results() != std::vector<std::string>{"true"};
   });
   if (at_fault.empty()) return misuse(app, std::string(": ") + error.what());
-  return misuse(app, ": " + at_fault.front()->get_name() + (lacks_value ? " needs a value" : " takes no value"));
+  return misuse(app, ": " + at_fault.front()->get_name() +
+                         (lacks_value ? " needs a value" : " takes no value"));
 }
 
 // Prints the text of --help or --version.
@@ -132,7 +147,8 @@ void name_crashes(const Command& command, const Arguments& own, bool json) {
   if (command.plugins == Plugins::apart) return tenon::name_crashes();
   tenon::continue_below_parent([json](const tenon::Failure& failure) { report(failure, json); });
   if (command.plugins == Plugins::runs && own.has("timeout"))
-    tenon::end_hung_calls(std::chrono::milliseconds(std::llround(std::min(own.real("timeout"), 1e12) * 1000)));
+    tenon::end_hung_calls(
+        std::chrono::milliseconds(std::llround(std::min(own.real("timeout"), 1e12) * 1000)));
 }
 
 int run(int argc, char** argv) {

@@ -56,7 +56,8 @@ std::string output_file(std::string value) {
   if (results == stdout) return value;
   const auto begin = value.find('=') + 1;  // start of FILE in NAME=FILE, else 0
   for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
-    if (value.compare(begin, std::string::npos, name) == 0) return value.substr(0, begin) + "/dev/fd/" + std::to_string(fileno(results));
+    if (value.compare(begin, std::string::npos, name) == 0)
+      return value.substr(0, begin) + "/dev/fd/" + std::to_string(fileno(results));
   return value;
 }
 
@@ -87,7 +88,8 @@ int finish_results(int status, bool json) {
   flush_results();
   if (lost_results == 0) return status;
   if (lost_results == EPIPE) return status == 0 ? 128 + SIGPIPE : status;
-  report({FailureKind::failed, "cannot write to standard output: " + system_reason(lost_results)}, json);
+  report({FailureKind::failed, "cannot write to standard output: " + system_reason(lost_results)},
+         json);
   return status == 0 ? static_cast<int>(FailureKind::failed) : status;
 }
 

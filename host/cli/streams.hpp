@@ -45,7 +45,8 @@ class Quiet {
 template <class T>
 concept LineText = std::is_convertible_v<const T&, std::string_view>;
 template <class T>
-using Shown = std::conditional_t<LineText<T> || std::is_same_v<T, std::filesystem::path>, std::string, T>;
+using Shown =
+    std::conditional_t<LineText<T> || std::is_same_v<T, std::filesystem::path>, std::string, T>;
 template <class T>
 decltype(auto) shown(const T& part) {
   if constexpr (std::is_same_v<T, std::filesystem::path>)
@@ -57,16 +58,20 @@ decltype(auto) shown(const T& part) {
 }
 template <class... T>
 std::string line_of(fmt::string_view format, const T&... parts) {
-  return [&](const auto&... safe) { return fmt::vformat(format, fmt::make_format_args(safe...)); }(shown(parts)...);
+  return [&](const auto&... safe) {
+    return fmt::vformat(format, fmt::make_format_args(safe...));
+  }(shown(parts)...);
 }
 
 template <class First, class... T>
-void write_result(fmt::format_string<Shown<First>, Shown<T>...> format, const First& first, const T&... rest) {
+void write_result(fmt::format_string<Shown<First>, Shown<T>...> format, const First& first,
+                  const T&... rest) {
   write_result(std::string_view(line_of(format, first, rest...)));
 }
 
 template <class First, class... T>
-void tell(fmt::format_string<Shown<First>, Shown<T>...> format, const First& first, const T&... rest) {
+void tell(fmt::format_string<Shown<First>, Shown<T>...> format, const First& first,
+          const T&... rest) {
   tell(std::string_view(line_of(format, first, rest...)));
 }
 

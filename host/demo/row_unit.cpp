@@ -25,7 +25,8 @@ struct RowUnit : tenon::Operator {
     const auto x = call.input<float>(0);
     const auto y = call.output<float>(0);
     const auto columns = call.input_type(0).shape[1];
-    for (std::int64_t row = 0; row < x.size(); row += columns) scale(x.data() + row, y.data() + row, columns);
+    for (std::int64_t row = 0; row < x.size(); row += columns)
+      scale(x.data() + row, y.data() + row, columns);
   }
   void forward_sparse(const tenon::Call& call) const {
     const auto x = call.csr<float>(0);

@@ -15,7 +15,8 @@ constexpr auto no_limit = std::numeric_limits<std::uint64_t>::max();
 // `max` and other text that is not a number mean no limit.
 std::uint64_t number_in(const std::optional<std::string>& text) {
   std::uint64_t number = no_limit;
-  if (text && std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc()) return no_limit;
+  if (text && std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc())
+    return no_limit;
   return number;
 }
 
@@ -36,11 +37,14 @@ std::uint64_t left_of(std::uint64_t limit, std::uint64_t used) {
 }
 
 std::uint64_t left_of_cgroup(const ReadText& read, const std::string& folder, bool version_2) {
-  const auto limit = number_in(read(folder + (version_2 ? "/memory.max" : "/memory.limit_in_bytes")));
+  const auto limit =
+      number_in(read(folder + (version_2 ? "/memory.max" : "/memory.limit_in_bytes")));
   if (limit == no_limit) return no_limit;
-  const auto used = number_in(read(folder + (version_2 ? "/memory.current" : "/memory.usage_in_bytes")));
+  const auto used =
+      number_in(read(folder + (version_2 ? "/memory.current" : "/memory.usage_in_bytes")));
   if (used == no_limit) return limit;
-  const auto droppable = field(read(folder + "/memory.stat"), version_2 ? "inactive_file" : "total_inactive_file");
+  const auto droppable =
+      field(read(folder + "/memory.stat"), version_2 ? "inactive_file" : "total_inactive_file");
   return left_of(limit, used - std::min(used, droppable));
 }
 

@@ -12,12 +12,15 @@ class Block {
   /// `what` names the consumer in the Failure (failed) if memory runs out: "the values of the
   /// plan".
   Block(const Stream& stream, std::uint64_t bytes, const char* what)
-      : data_(stream.device().allocate(bytes, stream.handle(), what), Free{stream}), bytes_(bytes) {}
+      : data_(stream.device().allocate(bytes, stream.handle(), what), Free{stream}),
+        bytes_(bytes) {}
   std::byte* data() const { return data_.get(); }
   std::uint64_t bytes() const { return bytes_; }
   Device& device() const { return stream().device(); }
   const Stream& stream() const { return data_.get_deleter().stream; }
-  Place place(std::uint64_t offset = 0) const { return {device(), data() + offset}; }  ///< offset: at most bytes()
+  Place place(std::uint64_t offset = 0) const {
+    return {device(), data() + offset};
+  }  ///< offset: at most bytes()
 
  private:
   struct Free {
@@ -33,7 +36,8 @@ class Block {
 /// swap it out.
 class PinnedBlock {
  public:
-  PinnedBlock(Device& device, std::uint64_t bytes, const char* what) : data_(device.allocate_pinned(bytes, what), Free{&device}) {}
+  PinnedBlock(Device& device, std::uint64_t bytes, const char* what)
+      : data_(device.allocate_pinned(bytes, what), Free{&device}) {}
   std::byte* data() const { return data_.get(); }
 
  private:

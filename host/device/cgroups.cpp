@@ -29,14 +29,17 @@ void each_cgroup(const ReadText& read, std::string_view controller,
                  const std::function<void(const std::string& folder, bool version_2)>& visit) {
   std::istringstream lines(read("/proc/self/cgroup").value_or(""));
   for (std::string line; std::getline(lines, line);) {  // HIERARCHY:CONTROLLERS:PATH
-    const auto first = line.find(':'), second = first == std::string::npos ? first : line.find(':', first + 1);
+    const auto first = line.find(':'),
+               second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const auto controllers = line.substr(first + 1, second - first - 1);
     const bool version_2 = controllers.empty();
     if (!version_2 && !names(controllers, controller)) continue;
-    for (const auto& mount : version_2 ? std::vector<std::string>{"", "/unified"}
-                                       : std::vector<std::string>{"/" + controllers, '/' + std::string(controller)}) {
-      for (auto group = line.substr(second + 1);; group.erase(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'))) {
+    for (const auto& mount :
+         version_2 ? std::vector<std::string>{"", "/unified"}
+                   : std::vector<std::string>{"/" + controllers, '/' + std::string(controller)}) {
+      for (auto group = line.substr(second + 1);;
+           group.erase(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'))) {
         while (group.ends_with('/')) group.pop_back();
         visit(std::string("/sys/fs/cgroup").append(mount).append(group), version_2);
         if (group.empty()) break;

@@ -36,7 +36,9 @@ class CpuDevice : public Device {
 
   std::byte* allocate(std::uint64_t bytes, void* stream, const char* what) override;
   void free(std::byte* memory, void* stream) noexcept override;
-  std::byte* allocate_pinned(std::uint64_t bytes, const char* what) override { return allocate(bytes, nullptr, what); }
+  std::byte* allocate_pinned(std::uint64_t bytes, const char* what) override {
+    return allocate(bytes, nullptr, what);
+  }
   void free_pinned(std::byte* memory) noexcept override { free(memory, nullptr); }
   void copy(const Place& to, const Place& from, std::uint64_t bytes, void* stream) override;
 };

@@ -9,7 +9,8 @@ namespace tenon {
 class CurrentDevice {
  public:
   /// Does nothing for null or the CPU. Throws Failure.
-  explicit CurrentDevice(Device* device) : device_(device == nullptr || device->is_cpu() ? nullptr : device) {
+  explicit CurrentDevice(Device* device)
+      : device_(device == nullptr || device->is_cpu() ? nullptr : device) {
     if (device_ == nullptr) return;
     before_ = device_->current();
     if (before_ != device_->id()) device_->make_current();

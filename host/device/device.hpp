@@ -34,7 +34,8 @@ struct DeviceMemory {
 /// operation and reason.
 class Device {
  public:
-  Device(std::string name, std::int32_t type, std::int32_t id) : name_(std::move(name)), type_(type), id_(id) {}
+  Device(std::string name, std::int32_t type, std::int32_t id)
+      : name_(std::move(name)), type_(type), id_(id) {}
   virtual ~Device() = default;
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -48,8 +49,9 @@ class Device {
   virtual void synchronize() = 0;     ///< waits for all streams
   /// Returns empty, or that this process cannot use the device any more, as after a kernel fault.
   virtual std::string loss() = 0;
-  virtual void make_current() = 0;  ///< for kernels that this thread launches from now on; see CurrentDevice
-  virtual int current() = 0;        ///< number of this thread's current device
+  virtual void
+  make_current() = 0;  ///< for kernels that this thread launches from now on; see CurrentDevice
+  virtual int current() = 0;  ///< number of this thread's current device
   virtual void put_back_current(int number) noexcept = 0;
 
   virtual void* make_stream() = 0;
@@ -97,6 +99,7 @@ class Device {
 };
 
 /// `cuda:0 is out of memory: the plan needs 3.0 GiB, and 1.5 GiB of 79.1 GiB are free`
-Failure out_of_memory(const std::string& device, const std::string& what, std::uint64_t bytes, const DeviceMemory& memory);
+Failure out_of_memory(const std::string& device, const std::string& what, std::uint64_t bytes,
+                      const DeviceMemory& memory);
 
 }  // namespace tenon

@@ -13,7 +13,8 @@ struct DeviceType {
   std::int32_t number;  ///< enum tenon_device
   const char* name;     ///< as in kernel symbols and device names
 };
-inline constexpr std::array device_types{DeviceType{TENON_CPU, "cpu"}, DeviceType{TENON_CUDA, "cuda"}};
+inline constexpr std::array device_types{DeviceType{TENON_CPU, "cpu"},
+                                         DeviceType{TENON_CUDA, "cuda"}};
 
 constexpr std::size_t device_type_index(std::int32_t number) {
   std::size_t i = 0;

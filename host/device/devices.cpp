@@ -27,7 +27,8 @@ Failure no_such_device(std::string_view name) {
   const auto& cuda = cuda_state();
   const bool without_cuda = name.starts_with("cuda") && cuda.status != CudaStatus::usable;
   const std::string reason = without_cuda ? cuda.reason : "this machine has " + names_of_all();
-  return {FailureKind::usage, "there is no device '" + std::string(name) + "': " + reason, without_cuda ? cuda.hint : ""};
+  return {FailureKind::usage, "there is no device '" + std::string(name) + "': " + reason,
+          without_cuda ? cuda.hint : ""};
 }
 
 DeviceInfo info_of(Device& device) {
@@ -35,7 +36,8 @@ DeviceInfo info_of(Device& device) {
   try {
     const auto found = device.properties();
     const auto memory = device.memory();
-    info.model = found.model, info.major = found.major, info.minor = found.minor, info.processors = found.processors;
+    info.model = found.model, info.major = found.major, info.minor = found.minor,
+    info.processors = found.processors;
     info.free = memory.free, info.total = memory.total;
   } catch (const Failure& failure) {
     info.error = failure.what();

@@ -29,7 +29,8 @@ class FloatModes {
     asm volatile("fnstcw %0" : "=m"(x87));
     // with traps enabled, looking would raise one
     const bool left = (x87 & x87_masks) == x87_masks && empty_x87_stack();
-    return FloatModes((_mm_getcsr() & ~mxcsr_flags) | std::uint64_t{x87} << 32 | (left ? x87_stack : 0));
+    return FloatModes((_mm_getcsr() & ~mxcsr_flags) | std::uint64_t{x87} << 32 |
+                      (left ? x87_stack : 0));
 #elif defined(__aarch64__)
     std::uint64_t fpcr = 0;
     asm volatile("mrs %0, fpcr" : "=r"(fpcr));
@@ -74,7 +75,8 @@ class FloatModes {
     std::uint32_t last = 0;
     asm volatile(
         "fld1\n\tfld1\n\tfld1\n\tfld1\n\tfld1\n\tfld1\n\tfld1\n\tfld1\n\tfstps %0\n\t"
-        "fstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)"
+        "fstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)\n\tfstp %%st(0)\n\tfstp "
+        "%%st(0)\n\tfstp %%st(0)"
         : "=m"(last)
         :
         : "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)");

@@ -25,7 +25,8 @@ void with_exponent_bits(DType dtype, F&& f) {
   dtype = part_of(dtype);
   if (!floating.has(dtype)) return;
   visit<floating>(dtype, [&]<class T>() {
-    using Wide = std::conditional_t<sizeof(T) == sizeof(std::uint64_t), std::uint64_t, std::uint32_t>;
+    using Wide =
+        std::conditional_t<sizeof(T) == sizeof(std::uint64_t), std::uint64_t, std::uint32_t>;
     using Bits = std::conditional_t<sizeof(T) == sizeof(std::uint16_t), std::uint16_t, Wide>;
     f(std::bit_cast<Bits>(static_cast<T>(std::numeric_limits<float>::infinity())));
   });
@@ -33,6 +34,7 @@ void with_exponent_bits(DType dtype, F&& f) {
 
 /// Enqueues on a GPU's stream: sets *found to 1 if one of n elements is NaN or infinite, else
 /// leaves it unchanged. Implemented in cuda/.
-void mark_non_finite(DType dtype, const void* elements, std::int64_t n, std::int64_t* found, const Stream& stream);
+void mark_non_finite(DType dtype, const void* elements, std::int64_t n, std::int64_t* found,
+                     const Stream& stream);
 
 }  // namespace tenon

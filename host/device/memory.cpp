@@ -33,7 +33,8 @@ constexpr std::uint64_t least_mapped = 128u << 10;  // smaller holes in the heap
 
 std::byte* allocate_new(std::uint64_t whole, std::uint64_t alignment) {
   void* memory = nullptr;
-  return ::posix_memalign(&memory, alignment, whole) == 0 ? static_cast<std::byte*>(memory) : nullptr;
+  return ::posix_memalign(&memory, alignment, whole) == 0 ? static_cast<std::byte*>(memory)
+                                                          : nullptr;
 }
 
 /// Cache of freed large blocks. If the lock is taken, callers do without the cache: it may have
@@ -50,7 +51,9 @@ class FreeBlocks {
   std::byte* take(std::uint64_t bytes) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return nullptr;
-    const auto fits = [&](const Block& block) { return block.bytes >= bytes && block.bytes - bytes <= bytes / 8; };
+    const auto fits = [&](const Block& block) {
+      return block.bytes >= bytes && block.bytes - bytes <= bytes / 8;
+    };
     const auto found = std::find_if(blocks_.begin(), blocks_.end(), fits);
     if (found == blocks_.end()) return nullptr;
     std::byte* const memory = found->memory;
@@ -62,7 +65,9 @@ class FreeBlocks {
   /// Returns whether the block was cached. Evicts the oldest blocks to make room.
   bool keep(std::byte* memory, std::uint64_t bytes) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock || bytes > most_kept || ::madvise(memory, bytes / huge_page * huge_page, MADV_FREE) != 0) return false;
+    if (!lock || bytes > most_kept ||
+        ::madvise(memory, bytes / huge_page * huge_page, MADV_FREE) != 0)
+      return false;
     blocks_.push_back({memory, bytes});
     total_ += bytes;
     while (total_ > most_kept) free_first();
@@ -117,7 +122,9 @@ Memory allocate(std::uint64_t bytes) {
       memory = allocate_new(whole, memory_alignment);
     }
   }
-  if (memory == nullptr) throw Failure(FailureKind::failed, "cannot allocate " + readable_bytes(bytes) + ": out of memory");
+  if (memory == nullptr)
+    throw Failure(FailureKind::failed,
+                  "cannot allocate " + readable_bytes(bytes) + ": out of memory");
   return Memory(memory);
 }
 
@@ -125,7 +132,8 @@ namespace {
 
 std::byte* map_pages(std::uint64_t bytes) {
   if (bytes < least_mapped) return allocate_new(bytes, memory_alignment);
-  auto* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   if (bytes >= large) ::madvise(memory, bytes, MADV_HUGEPAGE);
   return static_cast<std::byte*>(memory);
@@ -133,14 +141,16 @@ std::byte* map_pages(std::uint64_t bytes) {
 
 }  // namespace
 
-Pages::Pages(std::uint64_t bytes, const char* what) : memory_(nullptr, Unmap{std::max(bytes, memory_alignment)}) {
+Pages::Pages(std::uint64_t bytes, const char* what)
+    : memory_(nullptr, Unmap{std::max(bytes, memory_alignment)}) {
   const bool countable = bytes <= std::numeric_limits<std::uint64_t>::max() / 2;
   auto* memory = countable ? map_pages(this->bytes()) : nullptr;
   if (memory == nullptr && countable) {
     free_kept_blocks();
     memory = map_pages(this->bytes());
   }
-  if (memory == nullptr) throw out_of_memory(cpu_device().name(), what, bytes, cpu_device().memory());
+  if (memory == nullptr)
+    throw out_of_memory(cpu_device().name(), what, bytes, cpu_device().memory());
   memory_.reset(memory);
 }
 
@@ -151,10 +161,11 @@ void Pages::Unmap::operator()(std::byte* memory) const {
     ::munmap(memory, bytes);
 }
 
-Failure out_of_memory(const std::string& device, const std::string& what, std::uint64_t bytes, const DeviceMemory& memory) {
+Failure out_of_memory(const std::string& device, const std::string& what, std::uint64_t bytes,
+                      const DeviceMemory& memory) {
   return {FailureKind::failed,
-          device + " is out of memory: " + what + " needs " + readable_bytes(bytes) + ", and " + readable_bytes(memory.free) + " of " +
-              readable_bytes(memory.total) + " are free",
+          device + " is out of memory: " + what + " needs " + readable_bytes(bytes) + ", and " +
+              readable_bytes(memory.free) + " of " + readable_bytes(memory.total) + " are free",
           "use a smaller batch; the graph's plan says what it needs"};
 }
 

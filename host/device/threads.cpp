@@ -87,7 +87,8 @@ namespace {
 // One call of parallel_for, on the caller's stack.
 class Loop {
  public:
-  Loop(std::int64_t n, std::int64_t grain, tenon_body body, void* context) : n_(n), grain_(grain), body_(body), context_(context) {}
+  Loop(std::int64_t n, std::int64_t grain, tenon_body body, void* context)
+      : n_(n), grain_(grain), body_(body), context_(context) {}
 
   std::int64_t parts() const { return n_ / grain_ + (n_ % grain_ != 0 ? 1 : 0); }
 
@@ -215,8 +216,9 @@ class Threads::Entry {
 
 static int checked_count(int count) {
   if (count < 0 || count > most_threads)
-    throw Failure(FailureKind::usage,
-                  "the number of threads is " + std::to_string(count) + " but must be from 0 (all) to " + std::to_string(most_threads));
+    throw Failure(FailureKind::usage, "the number of threads is " + std::to_string(count) +
+                                          " but must be from 0 (all) to " +
+                                          std::to_string(most_threads));
   return count == 0 ? std::min(usable_cores().count(), most_threads) : count;
 }
 
@@ -226,7 +228,8 @@ Threads::Threads(int count) : count_(checked_count(count)) {
 
 Threads::~Threads() = default;
 
-bool Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body, void* context) const {
+bool Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body,
+                           void* context) const {
   if (n <= 0) return true;
   Loop loop(n, std::max<std::int64_t>(grain, 1), body, context);
   if (loop.parts() == 1) {

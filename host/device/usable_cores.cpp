@@ -24,7 +24,8 @@ std::optional<double> quota_in(const std::string& text) {
 
 std::optional<double> quota_at(const ReadText& read, const std::string& folder, bool version_2) {
   if (version_2) return quota_in(read(folder + "/cpu.max").value_or(""));
-  return quota_in(read(folder + "/cpu.cfs_quota_us").value_or("") + ' ' + read(folder + "/cpu.cfs_period_us").value_or(""));
+  return quota_in(read(folder + "/cpu.cfs_quota_us").value_or("") + ' ' +
+                  read(folder + "/cpu.cfs_period_us").value_or(""));
 }
 
 std::optional<double> smaller(std::optional<double> one, std::optional<double> other) {
@@ -35,7 +36,8 @@ int cores_of_affinity(int otherwise) {
   for (int most = 1024; most <= 1 << 20; most *= 2) {
     std::vector<cpu_set_t> set((static_cast<std::size_t>(most) + CPU_SETSIZE - 1) / CPU_SETSIZE);
     const auto bytes = set.size() * sizeof(cpu_set_t);
-    if (sched_getaffinity(0, bytes, set.data()) == 0) return std::max(1, CPU_COUNT_S(bytes, set.data()));
+    if (sched_getaffinity(0, bytes, set.data()) == 0)
+      return std::max(1, CPU_COUNT_S(bytes, set.data()));
     if (errno != EINVAL) break;  // EINVAL: the kernel's set is larger
   }
   return otherwise;
@@ -45,7 +47,9 @@ int cores_of_affinity(int otherwise) {
 
 std::optional<double> cpu_quota(const ReadText& read) {
   std::optional<double> least;
-  each_cgroup(read, "cpu", [&](const std::string& folder, bool version_2) { least = smaller(least, quota_at(read, folder, version_2)); });
+  each_cgroup(read, "cpu", [&](const std::string& folder, bool version_2) {
+    least = smaller(least, quota_at(read, folder, version_2));
+  });
   return least;
 }
 
@@ -64,7 +68,8 @@ UsableCores usable_cores() {
 
 std::string describe(const UsableCores& cores) {
   const auto quota = cores.quota ? fmt::format("{:.3g}", *cores.quota) : "none";
-  return fmt::format("machine {}, affinity mask {}, cgroup quota {}", cores.machine, cores.affinity, quota);
+  return fmt::format("machine {}, affinity mask {}, cgroup quota {}", cores.machine, cores.affinity,
+                     quota);
 }
 
 }  // namespace tenon

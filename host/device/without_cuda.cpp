@@ -12,6 +12,7 @@ bool has_cuda_driver() {
   return false;
 }
 
-void mark_non_finite(DType, const void*, std::int64_t, std::int64_t*, const Stream&) {}  // no tensor is on a GPU
+void mark_non_finite(DType, const void*, std::int64_t, std::int64_t*, const Stream&) {
+}  // no tensor is on a GPU
 
 }  // namespace tenon

@@ -12,7 +12,8 @@ namespace tenon {
 namespace {
 
 // Pixels. A panel consists of a frame, the numbers left of and below it, and a title above.
-constexpr double panel_width = 380, panel_height = 280, frame_left = 56, frame_right = 364, frame_top = 34, frame_bottom = 238;
+constexpr double panel_width = 380, panel_height = 280, frame_left = 56, frame_right = 364,
+                 frame_top = 34, frame_bottom = 238;
 constexpr double largest_drawn = 1e30;  // beyond it, differences and their squares overflow
 
 struct Point {
@@ -35,7 +36,8 @@ struct Axis {
 
   double operator()(double number) const {
     const auto place = [&](double x) { return logarithmic ? std::log10(x) : x; };
-    return low_pixel + (place(number) - place(low)) / (place(high) - place(low)) * (high_pixel - low_pixel);
+    return low_pixel +
+           (place(number) - place(low)) / (place(high) - place(low)) * (high_pixel - low_pixel);
   }
 };
 
@@ -50,7 +52,8 @@ double round_step(double length, int most) {
 /// Ends at round numbers, or close to low and high.
 Axis even_axis(double low, double high, int most, double least_step, bool round_ends) {
   const double middle = std::max(std::abs(low), std::abs(high));
-  if (high - low <= middle * 1e-9) low -= std::max(middle * 0.05, 0.05), high += std::max(middle * 0.05, 0.05);
+  if (high - low <= middle * 1e-9)
+    low -= std::max(middle * 0.05, 0.05), high += std::max(middle * 0.05, 0.05);
   const double step = std::max(round_step(high - low, most), least_step);
   const double first = round_ends ? std::floor(low / step + 1e-9) : std::ceil(low / step - 1e-9);
   const double last = round_ends ? std::ceil(high / step - 1e-9) : std::floor(high / step + 1e-9);
@@ -65,13 +68,15 @@ Axis even_axis(double low, double high, int most, double least_step, bool round_
 /// Powers of ten, with 2 and 5 in between if there is room.
 Axis logarithmic_axis(double low, double high) {
   Axis axis{low / 1.1, high * 1.1, 0, 1, true, {}};
-  const int first = static_cast<int>(std::floor(std::log10(axis.low))), last = static_cast<int>(std::ceil(std::log10(axis.high)));
+  const int first = static_cast<int>(std::floor(std::log10(axis.low))),
+            last = static_cast<int>(std::ceil(std::log10(axis.high)));
   const int every = (last - first + 5) / 6;
   const bool room = axis.high / axis.low < 2000;
   for (int power = first; power <= last; power += every)
     for (const double factor : {1.0, 2.0, 5.0}) {
       const double at = factor * std::pow(10, power);
-      if (at >= axis.low && at <= axis.high && (factor == 1 || room)) axis.ticks.push_back({at, fmt::format("{:.6g}", at)});
+      if (at >= axis.low && at <= axis.high && (factor == 1 || room))
+        axis.ticks.push_back({at, fmt::format("{:.6g}", at)});
     }
   return axis;
 }
@@ -84,7 +89,8 @@ struct Panel {
   std::pair<double, double> range(double Point::*member) const {
     double low = 1e300, high = -1e300;
     for (const auto& curve : curves)
-      for (const auto& point : curve.points) low = std::min(low, point.*member), high = std::max(high, point.*member);
+      for (const auto& point : curve.points)
+        low = std::min(low, point.*member), high = std::max(high, point.*member);
     return low > high ? std::pair(0.0, 1.0) : std::pair(low, high);
   }
 };
@@ -93,7 +99,9 @@ struct Panel {
 /// ones.
 Axis value_axis(const Panel& panel) {
   const auto [low, high] = panel.range(&Point::value);
-  auto axis = panel.may_be_logarithmic && low > 0 && high / low > 10 ? logarithmic_axis(low, high) : even_axis(low, high, 6, 0, true);
+  auto axis = panel.may_be_logarithmic && low > 0 && high / low > 10
+                  ? logarithmic_axis(low, high)
+                  : even_axis(low, high, 6, 0, true);
   axis.low_pixel = frame_bottom, axis.high_pixel = frame_top;
   return axis;
 }
@@ -108,21 +116,29 @@ Axis epoch_axis(const Panel& panel) {
 std::string axes_svg(const Axis& x, const Axis& y) {
   std::string svg;
   for (const auto& [at, text] : y.ticks)
-    svg += fmt::format("<path class=\"grid\" d=\"M{:g} {:.1f}H{:g}\"/><text x=\"{:g}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-                       frame_left, y(at), frame_right, frame_left - 6, y(at) + 4, text);
+    svg += fmt::format(
+        "<path class=\"grid\" d=\"M{:g} {:.1f}H{:g}\"/><text x=\"{:g}\" y=\"{:.1f}\" "
+        "text-anchor=\"end\">{}</text>\n",
+        frame_left, y(at), frame_right, frame_left - 6, y(at) + 4, text);
   for (const auto& [at, text] : x.ticks)
-    svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:g}v4\"/><text x=\"{:.1f}\" y=\"{:g}\" text-anchor=\"middle\">{}</text>\n", x(at),
-                       frame_bottom, x(at), frame_bottom + 18, text);
-  return svg +
-         fmt::format("<path class=\"axis\" d=\"M{:g} {:g}V{:g}H{:g}\"/>\n<text x=\"{:g}\" y=\"{:g}\" text-anchor=\"middle\">epoch</text>\n",
-                     frame_left, frame_top, frame_bottom, frame_right, (frame_left + frame_right) / 2, frame_bottom + 34);
+    svg += fmt::format(
+        "<path class=\"axis\" d=\"M{:.1f} {:g}v4\"/><text x=\"{:.1f}\" y=\"{:g}\" "
+        "text-anchor=\"middle\">{}</text>\n",
+        x(at), frame_bottom, x(at), frame_bottom + 18, text);
+  return svg + fmt::format(
+                   "<path class=\"axis\" d=\"M{:g} {:g}V{:g}H{:g}\"/>\n<text x=\"{:g}\" y=\"{:g}\" "
+                   "text-anchor=\"middle\">epoch</text>\n",
+                   frame_left, frame_top, frame_bottom, frame_right, (frame_left + frame_right) / 2,
+                   frame_bottom + 34);
 }
 
 std::string curve_svg(const Curve& curve, const Axis& x, const Axis& y) {
   std::string places;
-  for (const auto& [epoch, value] : curve.points) places += fmt::format("{}{:.1f} {:.1f}", places.empty() ? "M" : "L", x(epoch), y(value));
+  for (const auto& [epoch, value] : curve.points)
+    places += fmt::format("{}{:.1f} {:.1f}", places.empty() ? "M" : "L", x(epoch), y(value));
   if (curve.points.size() == 1) places += "h0.1";  // round line ends make it a dot
-  return fmt::format("<path class=\"curve\" stroke=\"{}\" stroke-dasharray=\"{}\" d=\"{}\"/>\n", curve.colour, curve.dashes, places);
+  return fmt::format("<path class=\"curve\" stroke=\"{}\" stroke-dasharray=\"{}\" d=\"{}\"/>\n",
+                     curve.colour, curve.dashes, places);
 }
 
 /// Names with the last values, in the order of the curves.
@@ -132,8 +148,10 @@ std::string legend_svg(const Panel& panel) {
   for (const auto& curve : panel.curves) {
     if (curve.points.empty()) continue;
     svg += fmt::format(
-        "<path class=\"curve\" stroke=\"{}\" stroke-dasharray=\"{}\" d=\"M{:g} {:g}h18\"/><text x=\"{:g}\" y=\"{:g}\">{} {:.3g}</text>\n",
-        curve.colour, curve.dashes, x, frame_top - 16, x + 24, frame_top - 12, curve.name, curve.points.back().value);
+        "<path class=\"curve\" stroke=\"{}\" stroke-dasharray=\"{}\" d=\"M{:g} {:g}h18\"/><text "
+        "x=\"{:g}\" y=\"{:g}\">{} {:.3g}</text>\n",
+        curve.colour, curve.dashes, x, frame_top - 16, x + 24, frame_top - 12, curve.name,
+        curve.points.back().value);
     x += 122;
   }
   return svg;
@@ -141,19 +159,22 @@ std::string legend_svg(const Panel& panel) {
 
 std::string panel_svg(const Panel& panel, double left) {
   const auto x = epoch_axis(panel), y = value_axis(panel);
-  auto svg = fmt::format("<g transform=\"translate({:g} 0)\">\n<text class=\"name\" x=\"4\" y=\"{:g}\">{}</text>\n", left, frame_top - 12,
-                         panel.name);
+  auto svg = fmt::format(
+      "<g transform=\"translate({:g} 0)\">\n<text class=\"name\" x=\"4\" y=\"{:g}\">{}</text>\n",
+      left, frame_top - 12, panel.name);
   svg += legend_svg(panel) + axes_svg(x, y);
   for (const auto& curve : panel.curves) svg += curve_svg(curve, x, y);
   return svg + "</g>\n";
 }
 
 void add_point(Curve& curve, std::uint64_t epoch, std::optional<double> value) {
-  if (value && std::abs(*value) <= largest_drawn) curve.points.push_back({static_cast<double>(epoch + 1), *value});
+  if (value && std::abs(*value) <= largest_drawn)
+    curve.points.push_back({static_cast<double>(epoch + 1), *value});
 }
 
 std::vector<Panel> panels_of(std::span<const EpochMetrics> epochs) {
-  const std::vector<Curve> empty{{"training", "#1f6fb4", "none", {}}, {"validation", "#d1495b", "5 3", {}}};
+  const std::vector<Curve> empty{{"training", "#1f6fb4", "none", {}},
+                                 {"validation", "#d1495b", "5 3", {}}};
   Panel loss{"loss", true, empty}, accuracy{"accuracy", false, empty};
   for (const auto& [epoch, training, validation] : epochs) {
     add_point(loss.curves[0], epoch, training.loss);
@@ -162,7 +183,8 @@ std::vector<Panel> panels_of(std::span<const EpochMetrics> epochs) {
     add_point(loss.curves[1], epoch, validation->loss);
     add_point(accuracy.curves[1], epoch, validation->accuracy);
   }
-  const bool has_accuracy = !accuracy.curves[0].points.empty() || !accuracy.curves[1].points.empty();
+  const bool has_accuracy =
+      !accuracy.curves[0].points.empty() || !accuracy.curves[1].points.empty();
   return has_accuracy ? std::vector{loss, accuracy} : std::vector{loss};
 }
 
@@ -172,13 +194,18 @@ std::string draw_curves(std::span<const EpochMetrics> epochs) {
   const auto panels = panels_of(epochs);
   const double width = panel_width * static_cast<double>(panels.size());
   auto svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" height=\"{1:g}\" role=\"img\">\n"
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" "
+      "height=\"{1:g}\" role=\"img\">\n"
       "<title>{2} over {3}</title>\n"
-      "<style>text {{font: 12px sans-serif; fill: #333}} .name {{font-weight: bold}} path {{fill: none}} .axis {{stroke: #333}}\n"
-      ".grid {{stroke: #ddd}} .curve {{stroke-width: 2; stroke-linejoin: round; stroke-linecap: round}}</style>\n"
+      "<style>text {{font: 12px sans-serif; fill: #333}} .name {{font-weight: bold}} path {{fill: "
+      "none}} .axis {{stroke: #333}}\n"
+      ".grid {{stroke: #ddd}} .curve {{stroke-width: 2; stroke-linejoin: round; stroke-linecap: "
+      "round}}</style>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      width, panel_height, panels.size() > 1 ? "Loss and accuracy" : "Loss", counted(epochs.size(), "epoch"));
-  for (std::size_t i = 0; i < panels.size(); ++i) svg += panel_svg(panels[i], panel_width * static_cast<double>(i));
+      width, panel_height, panels.size() > 1 ? "Loss and accuracy" : "Loss",
+      counted(epochs.size(), "epoch"));
+  for (std::size_t i = 0; i < panels.size(); ++i)
+    svg += panel_svg(panels[i], panel_width * static_cast<double>(i));
   return svg + "</svg>\n";
 }
 

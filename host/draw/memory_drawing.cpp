@@ -31,7 +31,8 @@ class Drawing {
         bytes_(static_cast<double>(std::max<std::int64_t>(plan.bytes(), 1))) {}
 
   std::string run() {
-    add("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" font-family=\"Helvetica\" "
+    add("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+        "height=\"{1}\" font-family=\"Helvetica\" "
         "font-size=\"11\">\n",
         left + width + right, top + height + bottom);
     add("<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
@@ -64,11 +65,15 @@ void Drawing::add_axes() {
   add("<text x=\"{}\" y=\"{}\">{}</text>\n", left, top - 12, xml_text(summarize(plan_)));
   for (int i = 0; i <= 4; ++i) {
     const double step = std::floor(steps_ * i / 4), offset = bytes_ * i / 4;
-    add("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(step), top + height + 16, step);
-    add("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left - 6, y(offset) + 4, bytes_text(offset));
+    add("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(step),
+        top + height + 16, step);
+    add("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left - 6, y(offset) + 4,
+        bytes_text(offset));
   }
-  add("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">step</text>\n", left + width / 2, top + height + 32);
-  add("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#555555\"/>\n", left, top, width, height);
+  add("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">step</text>\n", left + width / 2,
+      top + height + 32);
+  add("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#555555\"/>\n",
+      left, top, width, height);
 }
 
 void Drawing::add_boxes() {
@@ -83,18 +88,24 @@ void Drawing::add_boxes() {
 }
 
 void Drawing::add_box(const MemoryUse& use, std::uint32_t end) {
-  static constexpr const char* fills[] = {"#cfe8cf", "#d7ecff", "#fde7c8", "#ffd9d9", "#e6dcf5", "#f4f0b8"};
+  static constexpr const char* fills[] = {"#cfe8cf", "#d7ecff", "#fde7c8",
+                                          "#ffd9d9", "#e6dcf5", "#f4f0b8"};
   if (use.bytes == 0) return;
-  const auto bottom_edge = static_cast<double>(base_of(use.arena) + use.offset), top_edge = bottom_edge + static_cast<double>(use.bytes);
+  const auto bottom_edge = static_cast<double>(base_of(use.arena) + use.offset),
+             top_edge = bottom_edge + static_cast<double>(use.bytes);
   const double box_width = x(end) - x(use.first), box_height = y(bottom_edge) - y(top_edge);
   const auto name = xml_text(use.name);
-  add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\" stroke=\"#555555\" stroke-width=\"0.5\">",
-      x(use.first), y(top_edge), box_width, box_height, use.workspace ? "#eeeeee" : fills[use.first % std::size(fills)]);
-  add("<title>{}{}: {} at {}, steps {} to {}{}</title></rect>\n", name, use.workspace ? " (workspace)" : "", counted(use.bytes, "byte"),
-      use.offset, use.first, use.last, use.in_place_of.empty() ? "" : ", in place of " + xml_text(use.in_place_of));
+  add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\" "
+      "stroke=\"#555555\" stroke-width=\"0.5\">",
+      x(use.first), y(top_edge), box_width, box_height,
+      use.workspace ? "#eeeeee" : fills[use.first % std::size(fills)]);
+  add("<title>{}{}: {} at {}, steps {} to {}{}</title></rect>\n", name,
+      use.workspace ? " (workspace)" : "", counted(use.bytes, "byte"), use.offset, use.first,
+      use.last, use.in_place_of.empty() ? "" : ", in place of " + xml_text(use.in_place_of));
   if (box_height >= 13 && box_width >= 7 * static_cast<double>(use.name.size()))
-    add("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"middle\" pointer-events=\"none\">{}</text>\n", x(use.first) + box_width / 2,
-        y((bottom_edge + top_edge) / 2) + 4, name);
+    add("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"middle\" "
+        "pointer-events=\"none\">{}</text>\n",
+        x(use.first) + box_width / 2, y((bottom_edge + top_edge) / 2) + 4, name);
 }
 
 // Devices are stacked vertically.
@@ -109,8 +120,9 @@ void Drawing::add_bound() {
     const auto& each = plan_.arenas[arena];
     const auto where = plan_.arenas.size() == 1 ? "" : " of " + each.device;
     const auto bound = y(static_cast<double>(base_of(arena) + each.lower_bound));
-    add("<line x1=\"{0}\" y1=\"{2:.2f}\" x2=\"{1}\" y2=\"{2:.2f}\" stroke=\"#b03030\" stroke-dasharray=\"6 4\">", left, left + width,
-        bound);
+    add("<line x1=\"{0}\" y1=\"{2:.2f}\" x2=\"{1}\" y2=\"{2:.2f}\" stroke=\"#b03030\" "
+        "stroke-dasharray=\"6 4\">",
+        left, left + width, bound);
     add("<title>lower bound{}: {}</title></line>\n", where, counted(each.lower_bound, "byte"));
   }
 }

@@ -15,12 +15,14 @@ namespace {
 
 bool is_derivative(const GraphModel& model, const NodeRecord& node) {
   const auto* first = model.attributes.data() + node.first_attribute;
-  return std::any_of(first, first + node.attribute_count,
-                     [&](const AttributeRecord& attribute) { return model.strings[attribute.name] == "derivative"; });
+  return std::any_of(first, first + node.attribute_count, [&](const AttributeRecord& attribute) {
+    return model.strings[attribute.name] == "derivative";
+  });
 }
 
 bool is_same_shape(const tenon_type& left, const tenon_type& right) {
-  return left.rank >= 0 && left.rank == right.rank && std::equal(left.dims, left.dims + left.rank, right.dims) &&
+  return left.rank >= 0 && left.rank == right.rank &&
+         std::equal(left.dims, left.dims + left.rank, right.dims) &&
          std::all_of(left.dims, left.dims + left.rank, [](std::int64_t dim) { return dim >= 0; });
 }
 
@@ -53,7 +55,8 @@ bool BackwardAgain::is_linear() const {
 // it. `none` if there is none.
 std::uint32_t BackwardAgain::beside_terms() const {
   for (std::uint32_t i = 0; i < partner_.size(); ++i)
-    if (partner_[i] == none && input(i) != none && may_have_gradient(model_.values[input(i)].type)) return i;
+    if (partner_[i] == none && input(i) != none && may_have_gradient(model_.values[input(i)].type))
+      return i;
   return none;
 }
 
@@ -65,10 +68,12 @@ ValueId BackwardAgain::input(std::uint32_t i) const {
   return read != none ? read : given;
 }
 
-ValueId BackwardAgain::helper(std::string_view op, const std::vector<ValueId>& inputs, const Attributes& attributes) const {
+ValueId BackwardAgain::helper(std::string_view op, const std::vector<ValueId>& inputs,
+                              const Attributes& attributes) const {
   const auto name = free_name();
   const auto own = fmt::format("{}.{}", bundled_space, op);
-  const auto added = builder_.node({.op = own, .name = name, .inputs = inputs, .named_inputs = {}, .attributes = attributes});
+  const auto added = builder_.node(
+      {.op = own, .name = name, .inputs = inputs, .named_inputs = {}, .attributes = attributes});
   return model_.nodes[added].first_output;
 }
 
@@ -91,7 +96,9 @@ BackwardAgain::Factors BackwardAgain::factors() const {
     const bool first = partner_[i] != none && partner_[i] >= i, second = partner_[i] < i;
     if (left) factors.left.push_back(input(i) == none || !first ? input(i) : gradient());
     if (right)
-      factors.right.push_back(input(i) == none || !(second || partner_[i] == i) ? input(i) : second ? gradient() : zeros(input(i)));
+      factors.right.push_back(input(i) == none || !(second || partner_[i] == i) ? input(i)
+                              : second                                          ? gradient()
+                                                                                : zeros(input(i)));
   }
   return factors;
 }
@@ -103,7 +110,9 @@ std::vector<std::pair<ValueId, ValueId>> BackwardAgain::by_linearity() const {
   const auto calls = factors();
   for (const auto& inputs : {calls.left, calls.right})
     if (!inputs.empty())
-      found.emplace_back(output_gradient, model_.nodes[builder_.another(node_.origin, inputs, free_name())].first_output);
+      found.emplace_back(
+          output_gradient,
+          model_.nodes[builder_.another(node_.origin, inputs, free_name())].first_output);
 
   // The gradients of a and b are those of backward with the other factor replaced by its gradient.
   std::vector<ValueId> edges{output_gradient};
@@ -111,12 +120,15 @@ std::vector<std::pair<ValueId, ValueId>> BackwardAgain::by_linearity() const {
   for (std::uint32_t i = 0; i < partner_.size(); ++i) {
     const bool replaced = partner_[i] != none && partner_[i] != i && gradients_[i] != none;
     product = product || replaced;
-    edges.push_back(!info().backward_reads_input[declared_input(info(), i)] ? none : replaced ? gradients_[i] : input(i));
+    edges.push_back(!info().backward_reads_input[declared_input(info(), i)] ? none
+                    : replaced                                              ? gradients_[i]
+                                                                            : input(i));
   }
   if (!product) return found;
   const auto backward = model_.nodes[builder_.backward(node_.origin, edges, free_name())];
   for (std::uint32_t i = 0; i < partner_.size(); ++i)
-    if (partner_[i] != none && partner_[i] != i && gradients_[partner_[i]] != none) found.emplace_back(input(i), backward.first_output + i);
+    if (partner_[i] != none && partner_[i] != i && gradients_[partner_[i]] != none)
+      found.emplace_back(input(i), backward.first_output + i);
   return found;
 }
 
@@ -124,15 +136,22 @@ std::string BackwardAgain::refusal() const {
   const auto& op = *builder_.binding().nodes[node_.origin].op;
   if (op.table->gradient != nullptr || is_composed(op)) return {};
   if (!info().linear.empty())
-    return fmt::format("op.linear() does not name input '{}'", info().inputs[declared_input(info(), beside_terms())].name);
-  if (!info().elementwise) return "declare op.linear(), or give the operator a gradient() in addition to its backward()";
-  if (is_derivative(model_, origin_)) return "elementwise operators have first and second derivatives, but no third";
-  return info().derivative ? "" : "an elementwise operator needs SDK 0.2 or later, and op.gradient_of_duals() if it has its own gradient()";
+    return fmt::format("op.linear() does not name input '{}'",
+                       info().inputs[declared_input(info(), beside_terms())].name);
+  if (!info().elementwise)
+    return "declare op.linear(), or give the operator a gradient() in addition to its backward()";
+  if (is_derivative(model_, origin_))
+    return "elementwise operators have first and second derivatives, but no third";
+  return info().derivative ? ""
+                           : "an elementwise operator needs SDK 0.2 or later, and "
+                             "op.gradient_of_duals() if it has its own gradient()";
 }
 
 std::vector<ValueId> BackwardAgain::as_graph() const {
   const auto& op = *builder_.binding().nodes[node_.origin].op;
-  return op.table->gradient != nullptr ? by_gradient() : is_composed(op) ? by_composition() : with_derivatives();
+  return op.table->gradient != nullptr ? by_gradient()
+         : is_composed(op)             ? by_composition()
+                                       : with_derivatives();
 }
 
 // Adds the composed nodes a second time and differentiates them.
@@ -140,19 +159,25 @@ std::vector<ValueId> BackwardAgain::by_composition() const {
   const auto& bound = builder_.binding().nodes[node_.origin];
   std::vector<ValueId> inputs, wrt;
   for (std::uint32_t i = 0; i < origin_.input_count; ++i) inputs.push_back(input(i));
-  GradientPart part{.first = static_cast<NodeId>(model_.nodes.size()), .end = none, .seeds = {}, .kept = {}};
+  GradientPart part{
+      .first = static_cast<NodeId>(model_.nodes.size()), .end = none, .seeds = {}, .kept = {}};
   const auto outputs = compose(
-      builder_, {*bound.op, bound.instance->get(), free_name(), std::string(model_.strings[origin_.device]), inputs, origin_.output_count});
+      builder_, {*bound.op, bound.instance->get(), free_name(),
+                 std::string(model_.strings[origin_.device]), inputs, origin_.output_count});
   part.end = static_cast<NodeId>(model_.nodes.size());
   for (auto id = part.first; id < part.end; ++id)
     if (const auto& inside = *builder_.binding().nodes[id].info; inside.random)
-      throw Failure(FailureKind::usage,
-                    fmt::format("cannot be differentiated again: '{}' inside it draws new random numbers on each call", inside.name));
+      throw Failure(FailureKind::usage, fmt::format("cannot be differentiated again: '{}' inside "
+                                                    "it draws new random numbers on each call",
+                                                    inside.name));
   for (std::uint32_t i = 0; i < origin_.output_count; ++i)
-    if (const auto gradient = model_.edges[node_.first_edge + i]; gradient != none) part.seeds.emplace_back(outputs[i], gradient);
-  std::vector<std::uint32_t> places;  // index of each wrt input; a repeated input has its whole gradient at its first index
+    if (const auto gradient = model_.edges[node_.first_edge + i]; gradient != none)
+      part.seeds.emplace_back(outputs[i], gradient);
+  std::vector<std::uint32_t> places;  // index of each wrt input; a repeated input has its whole
+                                      // gradient at its first index
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
-    const bool first = std::find(inputs.begin(), inputs.begin() + i, inputs[i]) == inputs.begin() + i;
+    const bool first =
+        std::find(inputs.begin(), inputs.begin() + i, inputs[i]) == inputs.begin() + i;
     if (inputs[i] == none || !first || !may_have_gradient(model_.values[inputs[i]].type)) continue;
     wrt.push_back(inputs[i]);
     places.push_back(i);
@@ -164,22 +189,32 @@ std::vector<ValueId> BackwardAgain::by_composition() const {
 }
 
 std::vector<ValueId> BackwardAgain::by_gradient() const {
-  const auto output_gradient = [this](std::uint32_t i) { return model_.edges[node_.first_edge + i]; };
+  const auto output_gradient = [this](std::uint32_t i) {
+    return model_.edges[node_.first_edge + i];
+  };
   GraphAround around;
   around.input_count = origin_.input_count;
   around.output_count = origin_.output_count;
   around.results.assign(origin_.input_count, none);
-  around.name_of = [name = fmt::format("{}_gradient", model_.strings[origin_.name])](auto) { return name; };
+  around.name_of = [name = fmt::format("{}_gradient", model_.strings[origin_.name])](auto) {
+    return name;
+  };
   around.input = [this](std::uint32_t i) {
     const auto value = input(i);
-    if (value == none) throw Failure(FailureKind::usage, fmt::format("its gradient() reads input {}, but that input is not connected", i));
+    if (value == none)
+      throw Failure(
+          FailureKind::usage,
+          fmt::format("its gradient() reads input {}, but that input is not connected", i));
     return value;
   };
   around.output = [this](std::uint32_t i) {
-    const auto read = model_.edges[node_.first_edge + origin_.output_count + origin_.input_count + i];
+    const auto read =
+        model_.edges[node_.first_edge + origin_.output_count + origin_.input_count + i];
     return read != none ? read : origin_.first_output + i;
   };
-  around.output_grad = [&](std::uint32_t i) { return output_gradient(i) != none ? output_gradient(i) : zeros(origin_.first_output + i); };
+  around.output_grad = [&](std::uint32_t i) {
+    return output_gradient(i) != none ? output_gradient(i) : zeros(origin_.first_output + i);
+  };
   around.connected = [&](std::int32_t source, std::uint32_t i) {
     return source == TENON_GRADIENT_INPUT         ? model_.edges[origin_.first_edge + i] != none
            : source == TENON_GRADIENT_OUTPUT_GRAD ? output_gradient(i) != none
@@ -199,8 +234,10 @@ std::vector<ValueId> BackwardAgain::with_derivatives() const {
   for (std::uint32_t i = 0; i < origin_.input_count; ++i) {
     if (gradients_[i] == none) continue;
     // Only the CPU has kernels for derivatives.
-    const auto derivative = builder_.another(node_.origin, inputs, free_name(), {{"derivative", static_cast<std::int64_t>(i)}}, "cpu");
-    const auto product = helper("mul_gradients", {output_gradient, model_.nodes[derivative].first_output});
+    const auto derivative = builder_.another(node_.origin, inputs, free_name(),
+                                             {{"derivative", static_cast<std::int64_t>(i)}}, "cpu");
+    const auto product =
+        helper("mul_gradients", {output_gradient, model_.nodes[derivative].first_output});
     const bool same = is_same_shape(model_.values[product].type, model_.values[inputs[i]].type);
     written[i] = same ? product : helper("sum_like", {product, inputs[i]});
   }

@@ -12,7 +12,8 @@ namespace tenon {
 /// Whether a value of this type has a gradient, as far as its dtype is known. The gradient of a
 /// complex value is dL/d(re) + i dL/d(im).
 inline bool may_have_gradient(const tenon_type& type) {
-  return type.dtype == TENON_DTYPE_UNKNOWN || (floating + any_complex).has(static_cast<DType>(type.dtype));
+  return type.dtype == TENON_DTYPE_UNKNOWN ||
+         (floating + any_complex).has(static_cast<DType>(type.dtype));
 }
 
 /// One backward node whose outputs have gradients. Adds nodes to the graph. Not thread-safe.
@@ -44,7 +45,8 @@ class BackwardAgain {
   std::uint32_t beside_terms() const;
   ValueId input(std::uint32_t i) const;
   ValueId zeros(ValueId like) const;
-  ValueId helper(std::string_view op, const std::vector<ValueId>& inputs, const Attributes& attributes = {}) const;
+  ValueId helper(std::string_view op, const std::vector<ValueId>& inputs,
+                 const Attributes& attributes = {}) const;
   std::string free_name() const;
   std::vector<ValueId> with_derivatives() const;
   std::vector<ValueId> by_gradient() const;

@@ -29,7 +29,8 @@ std::string use_of(const GraphModel& model, std::uint32_t op) {
     text += "of the application that built the graph)";
   } else {
     const auto& plugin = model.plugins[use.plugin];
-    text += fmt::format("from plugin {}{}{})", plugin.name, plugin.version.empty() ? "" : " ", plugin.version);
+    text += fmt::format("from plugin {}{}{})", plugin.name, plugin.version.empty() ? "" : " ",
+                        plugin.version);
   }
   const auto uses = [&](const NodeRecord& node) { return node.op == op; };
   const auto first = std::find_if(model.nodes.begin(), model.nodes.end(), uses);
@@ -40,43 +41,56 @@ std::string use_of(const GraphModel& model, std::uint32_t op) {
 }
 
 SavedOperator saved(const GraphModel& model, const OperatorUse& use, const std::string& name) {
-  return {name, use.info.get(), use.plugin == none ? std::string_view() : std::string_view(model.plugins[use.plugin].name),
-          use.plugin == none};
+  return {
+      name, use.info.get(),
+      use.plugin == none ? std::string_view() : std::string_view(model.plugins[use.plugin].name),
+      use.plugin == none};
 }
 
 PluginSet::Fits fitting(const GraphModel& model, std::size_t op) {
-  return [&model, op](const OperatorInfo& here) { return fits(model, static_cast<std::uint32_t>(op), here); };
+  return [&model, op](const OperatorInfo& here) {
+    return fits(model, static_cast<std::uint32_t>(op), here);
+  };
 }
 
 void find_operators(GraphModel& model, PluginSet& plugins, Binding& binding) {
   std::vector<MissingOperator> missing;
   for (auto op = binding.operators.size(); op < model.operators.size(); ++op)
-    if (const auto name = model.operators[op].info->full_name(); plugins.find(saved(model, model.operators[op], name)).name.empty())
+    if (const auto name = model.operators[op].info->full_name();
+        plugins.find(saved(model, model.operators[op], name)).name.empty())
       missing.push_back({name, use_of(model, static_cast<std::uint32_t>(op))});
   if (!missing.empty()) throw missing_operators(plugins.catalog(), missing);
   std::vector<const LoadedOperator*> found;
   for (auto op = binding.operators.size(); op < model.operators.size(); ++op)
-    found.push_back(&plugins.load(saved(model, model.operators[op], model.operators[op].info->full_name()), fitting(model, op)));
+    found.push_back(
+        &plugins.load(saved(model, model.operators[op], model.operators[op].info->full_name()),
+                      fitting(model, op)));
   for (const auto* loaded : found) {
     const auto op = static_cast<std::uint32_t>(binding.operators.size());
     upgrade(model, op, *loaded->info, false);
-    if (model.operators[op].version != loaded->info->version) refresh(model, model.operators[op], plugins, loaded->info, loaded->file);
+    if (model.operators[op].version != loaded->info->version)
+      refresh(model, model.operators[op], plugins, loaded->info, loaded->file);
     binding.operators.push_back(loaded);
   }
 }
 
 void require_connected(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
   for (std::uint32_t i = 0; i < node.input_count; ++i)
-    if (const auto& declared = info.inputs[declared_input(info, i)]; model.edges[node.first_edge + i] == none && !declared.optional)
+    if (const auto& declared = info.inputs[declared_input(info, i)];
+        model.edges[node.first_edge + i] == none && !declared.optional)
       throw Failure(FailureKind::file, fmt::format("input '{}' is not connected", declared.name));
 }
 
 // A backward node uses the kernel and object of its origin.
-Binding::Node bind_backward(const GraphModel& model, const NodeRecord& node, const Binding& binding) {
+Binding::Node bind_backward(const GraphModel& model, const NodeRecord& node,
+                            const Binding& binding) {
   const auto& op = *binding.nodes[node.origin].op;
   const auto& kernels = op.kernels;
-  const auto has_backward = [](const tenon_operator* kernel) { return kernel != nullptr && kernel->backward != nullptr; };
-  const bool has_kernel = std::any_of(kernels.begin(), kernels.end(), [](const auto* kernel) { return kernel != nullptr; });
+  const auto has_backward = [](const tenon_operator* kernel) {
+    return kernel != nullptr && kernel->backward != nullptr;
+  };
+  const bool has_kernel = std::any_of(kernels.begin(), kernels.end(),
+                                      [](const auto* kernel) { return kernel != nullptr; });
   if (has_kernel && !is_composed(op) && std::none_of(kernels.begin(), kernels.end(), has_backward))
     throw Failure(FailureKind::plugin, "the installed operator has no backward kernel");
   check_backward_arity(model, node);
@@ -94,10 +108,15 @@ std::string input_names(const OperatorInfo& info) {
 void check_inputs_agree(const OperatorInfo& stored, const OperatorInfo& here) {
   if (&stored == &here || stored.version != here.version) return;
   const auto common = std::min(stored.inputs.size(), here.inputs.size());
-  const auto same = [](const InputInfo& left, const InputInfo& right) { return left.name == right.name; };
-  if (!std::equal(stored.inputs.begin(), stored.inputs.begin() + static_cast<std::ptrdiff_t>(common), here.inputs.begin(), same))
+  const auto same = [](const InputInfo& left, const InputInfo& right) {
+    return left.name == right.name;
+  };
+  if (!std::equal(stored.inputs.begin(),
+                  stored.inputs.begin() + static_cast<std::ptrdiff_t>(common), here.inputs.begin(),
+                  same))
     throw Failure(FailureKind::plugin,
-                  fmt::format("the graph was made for an operator with the inputs {}, but the installed one of the same version has {}",
+                  fmt::format("the graph was made for an operator with the inputs {}, but the "
+                              "installed one of the same version has {}",
                               input_names(stored), input_names(here)),
                   "install the plugin that the graph was made with");
 }
@@ -105,10 +124,13 @@ void check_inputs_agree(const OperatorInfo& stored, const OperatorInfo& here) {
 // Tensor parameters are equal only if they share one tensor.
 bool same_parameters(const GraphModel& model, const NodeRecord& left, const NodeRecord& right) {
   const auto same = [&](const AttributeRecord& one, const AttributeRecord& other) {
-    if (one.name != other.name || one.kind != other.kind || one.i != other.i || one.count != other.count) return false;
+    if (one.name != other.name || one.kind != other.kind || one.i != other.i ||
+        one.count != other.count)
+      return false;
     if (std::bit_cast<std::uint64_t>(one.f) != std::bit_cast<std::uint64_t>(other.f)) return false;
     const auto same_list = [&](const auto& all) {
-      return one.count == 0 || std::memcmp(all.data() + one.first, all.data() + other.first, one.count * sizeof(all[0])) == 0;
+      return one.count == 0 || std::memcmp(all.data() + one.first, all.data() + other.first,
+                                           one.count * sizeof(all[0])) == 0;
     };
     return one.kind == TENON_ATTR_INTS     ? same_list(model.ints)
            : one.kind == TENON_ATTR_FLOATS ? same_list(model.floats)
@@ -116,14 +138,16 @@ bool same_parameters(const GraphModel& model, const NodeRecord& left, const Node
   };
   const auto first = model.attributes.begin() + left.first_attribute;
   return left.attribute_count == right.attribute_count &&
-         std::equal(first, first + left.attribute_count, model.attributes.begin() + right.first_attribute, same);
+         std::equal(first, first + left.attribute_count,
+                    model.attributes.begin() + right.first_attribute, same);
 }
 
 /// Nodes with equal parameters share an object because inference never changes it. Remembers the
 /// last node of each operator.
 class Alike {
  public:
-  Alike(const GraphModel& model, const Binding& binding) : model_(model), binding_(binding), last_(model.operators.size(), none) {}
+  Alike(const GraphModel& model, const Binding& binding)
+      : model_(model), binding_(binding), last_(model.operators.size(), none) {}
 
   /// Returns a node whose object can be shared, or null. Only objects made by the operator itself
   /// are shared.
@@ -146,8 +170,9 @@ class Alike {
 // CUDA has to be initialized before the first plugin is loaded, hence before the devices of nodes
 // are looked up.
 static void find_devices(const GraphModel& model) {
-  if (std::any_of(model.nodes.begin(), model.nodes.end(),
-                  [&](const NodeRecord& node) { return node.device != 0 && model.strings[node.device] != "cpu"; }))
+  if (std::any_of(model.nodes.begin(), model.nodes.end(), [&](const NodeRecord& node) {
+        return node.device != 0 && model.strings[node.device] != "cpu";
+      }))
     devices();
 }
 
@@ -158,7 +183,9 @@ void upgrade_outputs(GraphModel& model, PluginSet& plugins) {
     const auto name = use.info->full_name();
     const auto here = plugins.choose(saved(model, use, name), fitting(model, op));
     if (here.info == nullptr || use.version >= here.info->version) continue;
-    if (here.info->outputs.size() <= use.info->outputs.size() && here.info->inputs.size() <= use.info->inputs.size()) continue;
+    if (here.info->outputs.size() <= use.info->outputs.size() &&
+        here.info->inputs.size() <= use.info->inputs.size())
+      continue;
     try {
       upgrade(model, op, *here.info, true);
       refresh(model, use, plugins, here.info, here.file);
@@ -179,7 +206,8 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
   for (auto id = static_cast<NodeId>(binding.nodes.size()); id < model.nodes.size(); ++id) {
     auto& node = model.nodes[id];
     // A backward or recomputed node uses its origin's operator, which may have been replaced since.
-    const auto& op = node.pass == Pass::forward ? *binding.operators[node.op] : *binding.nodes[node.origin].op;
+    const auto& op =
+        node.pass == Pass::forward ? *binding.operators[node.op] : *binding.nodes[node.origin].op;
     at_node(model, id, [&] {
       if (node.pass == Pass::backward) {
         check_inputs_agree(*model.operators[node.op].info, *op.info);
@@ -195,14 +223,16 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
       require_connected(model, node, *op.info);
       if (other != nullptr) return binding.nodes.push_back(Binding::Node(*other));
       fill_attributes(model, node, attributes);
-      auto instance = std::make_shared<const Instance>(op, *op.table, attributes, object_factory(model, id));
+      auto instance =
+          std::make_shared<const Instance>(op, *op.table, attributes, object_factory(model, id));
       auto info = instance->info();
       binding.nodes.push_back({&op, std::move(instance), std::move(info)});
     });
   }
   for (auto op = first_new; op < model.operators.size(); ++op) {
     const auto& here = *binding.operators[op];
-    if (!describes(model.operators[op], here)) refresh(model, model.operators[op], plugins, here.info, here.file);
+    if (!describes(model.operators[op], here))
+      refresh(model, model.operators[op], plugins, here.info, here.file);
   }
 }
 

@@ -23,7 +23,8 @@ GraphBuilder::Mark GraphBuilder::mark() const {
 }
 
 void GraphBuilder::roll_back(const Mark& mark) {
-  for (auto i = mark.nodes; i < model_.nodes.size(); ++i) model_.node_names.erase(model_.nodes[i].name);
+  for (auto i = mark.nodes; i < model_.nodes.size(); ++i)
+    model_.node_names.erase(model_.nodes[i].name);
   for (auto i = mark.values; i < model_.values.size(); ++i)
     if (model_.values[i].role != Role::output) model_.value_names.erase(model_.values[i].name);
   std::erase_if(model_.objects, [&](const auto& object) { return object.first >= mark.nodes; });
@@ -41,15 +42,19 @@ void GraphBuilder::roll_back(const Mark& mark) {
 
 void GraphBuilder::check_name(std::string_view name) const {
   check_name_text(name, "a value");
-  if (is_named(model_, name)) throw Failure(FailureKind::usage, fmt::format("the name '{}' is taken", name));
+  if (is_named(model_, name))
+    throw Failure(FailureKind::usage, fmt::format("the name '{}' is taken", name));
 }
 
 ValueId GraphBuilder::add_value(std::string_view name, Role role, const tenon_type& type) {
   check_name(name);
   if (type.dtype >= TENON_DTYPE_COUNT && type.dtype != TENON_DTYPE_UNKNOWN)
-    throw Failure(FailureKind::usage, fmt::format("'{}' has dtype number {}, which does not exist", name, type.dtype),
-                  "the dtypes are tenon::boolean, tenon::u8, tenon::f32 and the others of <tenon/dtype.hpp>");
-  if (!is_sound(type)) throw Failure(FailureKind::usage, fmt::format("'{}' has an invalid shape", name));
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("'{}' has dtype number {}, which does not exist", name, type.dtype),
+        "the dtypes are tenon::boolean, tenon::u8, tenon::f32 and the others of <tenon/dtype.hpp>");
+  if (!is_sound(type))
+    throw Failure(FailureKind::usage, fmt::format("'{}' has an invalid shape", name));
   check_storage(name, role, type);
   const auto id = static_cast<ValueId>(model_.values.size());
   auto& value = model_.values.emplace_back();
@@ -60,7 +65,8 @@ ValueId GraphBuilder::add_value(std::string_view name, Role role, const tenon_ty
   return id;
 }
 
-ValueId GraphBuilder::unset(std::string_view name, Role role, const tenon_type& type, const Init& init) {
+ValueId GraphBuilder::unset(std::string_view name, Role role, const tenon_type& type,
+                            const Init& init) {
   check_init(name, init, type);
   const auto id = add_value(name, role, type);
   model_.values[id].init = init;
@@ -75,9 +81,11 @@ ValueId GraphBuilder::input(std::string_view name, const tenon_type& type) {
 
 void GraphBuilder::name_dims(ValueId input, const std::vector<std::string>& names) {
   auto& value = model_.values[input];
-  if (value.role != Role::input || static_cast<std::size_t>(std::max(value.type.rank, 0)) != names.size())
+  if (value.role != Role::input ||
+      static_cast<std::size_t>(std::max(value.type.rank, 0)) != names.size())
     throw Failure(FailureKind::usage,
-                  fmt::format("'{}' is not an input of {}", value_label(model_, input), counted(names.size(), "dimension")));
+                  fmt::format("'{}' is not an input of {}", value_label(model_, input),
+                              counted(names.size(), "dimension")));
   std::vector<StringId> ids;
   for (const auto& name : names) {
     if (!name.empty()) check_name_text(name, "a dimension");
@@ -102,7 +110,8 @@ void GraphBuilder::output(std::string_view name, ValueId value) {
   auto& names = model_.output_names;
   if (names.size() > model_.outputs.size()) names.clear();  // the list of outputs was replaced
   for (auto i = names.size(); i < model_.outputs.size(); ++i) names.insert(model_.outputs[i].first);
-  if (!names.insert(id).second) throw Failure(FailureKind::usage, fmt::format("the output name '{}' is taken", name));
+  if (!names.insert(id).second)
+    throw Failure(FailureKind::usage, fmt::format("the output name '{}' is taken", name));
   model_.outputs.emplace_back(id, value);
 }
 
@@ -120,35 +129,40 @@ std::string GraphBuilder::own_name(const NodeRecord& node, const std::string& pa
 }
 
 // Returns the existing value `node_part`, supplied by the user, or adds one.
-ValueId GraphBuilder::own_value(const NodeRecord& node, const std::string& part, Role role, const tenon_type& type) {
+ValueId GraphBuilder::own_value(const NodeRecord& node, const std::string& part, Role role,
+                                const tenon_type& type) {
   const auto name = own_name(node, part);
   const auto found = model_.value_names.find(model_.strings.intern(name));
   if (found == none || model_.values[found].role != role) return add_value(name, role, type);
   if (merge(model_.values[found].type, type) == Merge::contradiction)
     throw Failure(FailureKind::failed,
-                  fmt::format("'{}' is {} but the node needs {}", name, to_string(model_.values[found].type), to_string(type)));
+                  fmt::format("'{}' is {} but the node needs {}", name,
+                              to_string(model_.values[found].type), to_string(type)));
   return found;
 }
 
 // An unconnected weight becomes a variable. Manifests older than 0.2 lack `weight`: every
 // unconnected input becomes a variable, with a warning.
-ValueId GraphBuilder::own_weight(const NodeRecord& node, const LoadedOperator& op, const InputInfo& input, const tenon_type& type) {
+ValueId GraphBuilder::own_weight(const NodeRecord& node, const LoadedOperator& op,
+                                 const InputInfo& input, const tenon_type& type) {
   if (!input.weight && op.warn != nullptr && *op.warn)
-    (*op.warn)(
-        "weights of " + op.info->name,
-        fmt::format("[{}] node '{}': input '{}' is not connected, so it becomes a variable; the operator was built with an SDK older than "
-                    "0.2, which does not declare which inputs are weights",
-                    op.info->name, model_.strings[node.name], input.name));
+    (*op.warn)("weights of " + op.info->name,
+               fmt::format("[{}] node '{}': input '{}' is not connected, so it becomes a variable; "
+                           "the operator was built with an SDK older than "
+                           "0.2, which does not declare which inputs are weights",
+                           op.info->name, model_.strings[node.name], input.name));
   const auto there = model_.value_names.find(model_.strings.intern(own_name(node, input.name)));
   const bool given = there != none && model_.values[there].role == Role::variable;
   if (!input.weight.value_or(true) && !given)
-    throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", input.name, input.doc),
+    throw Failure(FailureKind::usage,
+                  fmt::format("input '{}' is missing: {}", input.name, input.doc),
                   "connect a value to it; only weights become variables automatically");
   return own_value(node, input.name, Role::variable, type);
 }
 
 // Adds the edges, then the values that belong to the node: states, implicit variables, outputs.
-void GraphBuilder::connect(NodeRecord& node, const LoadedOperator& op, const std::vector<ValueId>& inputs, bool own_weights) {
+void GraphBuilder::connect(NodeRecord& node, const LoadedOperator& op,
+                           const std::vector<ValueId>& inputs, bool own_weights) {
   const auto& info = *op.info;
   node.first_edge = static_cast<std::uint32_t>(model_.edges.size());
   node.input_count = static_cast<std::uint32_t>(inputs.size());
@@ -157,8 +171,11 @@ void GraphBuilder::connect(NodeRecord& node, const LoadedOperator& op, const std
     const auto& declared = info.inputs[std::min(i, info.inputs.size() - 1)];
     const bool missing = inputs[i] == none && !declared.optional;
     if (missing && declared.variadic)
-      throw Failure(FailureKind::usage, fmt::format("variadic input '{}' contains an empty value", declared.name));
-    if (missing && !own_weights) throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
+      throw Failure(FailureKind::usage,
+                    fmt::format("variadic input '{}' contains an empty value", declared.name));
+    if (missing && !own_weights)
+      throw Failure(FailureKind::usage,
+                    fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
     const auto value = missing ? own_weight(node, op, declared, unknown_type()) : inputs[i];
     model_.edges.push_back(value);
   }
@@ -205,7 +222,8 @@ NodeId GraphBuilder::finish(NodeRecord& node, const Mark& before) {
   return id;
 }
 
-NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges, std::string_view name) {
+NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges,
+                              std::string_view name) {
   complete_loaded();
   const auto before = mark();
   auto node = made_from(forward, Pass::backward, name);
@@ -222,7 +240,8 @@ NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges,
   }
 }
 
-NodeId GraphBuilder::another(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name, const Attributes& changed,
+NodeId GraphBuilder::another(NodeId forward, const std::vector<ValueId>& inputs,
+                             std::string_view name, const Attributes& changed,
                              std::string_view device) {
   complete_loaded();
   const auto before = mark();
@@ -246,7 +265,8 @@ NodeId GraphBuilder::another(NodeId forward, const std::vector<ValueId>& inputs,
   }
 }
 
-NodeId GraphBuilder::recompute(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name) {
+NodeId GraphBuilder::recompute(NodeId forward, const std::vector<ValueId>& inputs,
+                               std::string_view name) {
   require_repeatable(forward);
   complete_loaded();
   const auto before = mark();
@@ -263,16 +283,22 @@ NodeId GraphBuilder::recompute(NodeId forward, const std::vector<ValueId>& input
 
 void GraphBuilder::require_repeatable(NodeId id) const {
   if (model_.nodes[id].state_count > 0)
-    throw Failure(FailureKind::usage, fmt::format("{}: cannot be recomputed: its states would change twice", node_label(model_, id)));
+    throw Failure(FailureKind::usage,
+                  fmt::format("{}: cannot be recomputed: its states would change twice",
+                              node_label(model_, id)));
   if (const auto& info = model_.operators[model_.nodes[id].op].info; info && info->communicates)
-    throw Failure(FailureKind::usage, fmt::format("{}: cannot be recomputed: it communicates with other processes, which expect it once",
-                                                  node_label(model_, id)));
+    throw Failure(
+        FailureKind::usage,
+        fmt::format(
+            "{}: cannot be recomputed: it communicates with other processes, which expect it once",
+            node_label(model_, id)));
 }
 
 NodeRecord GraphBuilder::made_from(NodeId forward, Pass pass, std::string_view name) {
   auto node = model_.nodes[forward];
   if (node.pass != Pass::forward)
-    throw Failure(FailureKind::usage, fmt::format("{}: is itself derived from another node", node_label(model_, forward)));
+    throw Failure(FailureKind::usage, fmt::format("{}: is itself derived from another node",
+                                                  node_label(model_, forward)));
   const auto of = model_.strings[node.name];
   if (!name.empty()) check_name(name);
   const auto wanted = fmt::format("{}_{}", of, pass == Pass::backward ? "backward" : "recomputed");
@@ -282,10 +308,12 @@ NodeRecord GraphBuilder::made_from(NodeId forward, Pass pass, std::string_view n
   return node;
 }
 
-void GraphBuilder::add_edges(NodeRecord& node, const std::vector<ValueId>& inputs, std::size_t count) {
+void GraphBuilder::add_edges(NodeRecord& node, const std::vector<ValueId>& inputs,
+                             std::size_t count) {
   if (inputs.size() > count)
     throw Failure(FailureKind::usage,
-                  fmt::format("node '{}' is given {} but takes {}", model_.strings[node.name], counted(inputs.size(), "input"), count));
+                  fmt::format("node '{}' is given {} but takes {}", model_.strings[node.name],
+                              counted(inputs.size(), "input"), count));
   node.first_edge = static_cast<std::uint32_t>(model_.edges.size());
   node.input_count = static_cast<std::uint32_t>(count);
   model_.edges.insert(model_.edges.end(), inputs.begin(), inputs.end());
@@ -306,19 +334,23 @@ void GraphBuilder::add_outputs(NodeRecord& node, std::uint32_t count) {
 void GraphBuilder::update(ValueId variable, ValueId value) {
   const auto name = value_label(model_, variable);
   if (model_.values[variable].role != Role::variable)
-    throw Failure(FailureKind::usage, fmt::format("'{}' cannot be updated: it is not a variable", name));
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}' cannot be updated: it is not a variable", name));
   if (model_.values[variable].updated) {
-    const auto taken =
-        std::find_if(model_.updates.begin(), model_.updates.end(), [&](const auto& update) { return update.first == variable; });
-    throw Failure(FailureKind::usage, fmt::format("'{}' is already updated by '{}'", name, value_label(model_, taken->second)));
+    const auto taken = std::find_if(model_.updates.begin(), model_.updates.end(),
+                                    [&](const auto& update) { return update.first == variable; });
+    throw Failure(FailureKind::usage, fmt::format("'{}' is already updated by '{}'", name,
+                                                  value_label(model_, taken->second)));
   }
   if (merge(model_.values[variable].type, model_.values[value].type) == Merge::contradiction)
-    throw Failure(FailureKind::usage, fmt::format("'{}' is {} but would be updated with {}", name, to_string(model_.values[variable].type),
+    throw Failure(FailureKind::usage, fmt::format("'{}' is {} but would be updated with {}", name,
+                                                  to_string(model_.values[variable].type),
                                                   to_string(model_.values[value].type)));
   model_.add_update(variable, value);
 }
 
-void GraphBuilder::add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted, NodeId first_node) {
+void GraphBuilder::add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted,
+                              NodeId first_node) {
   NodeId id = first_node;
   for (const auto& [edge, type] : wanted) {
     if (model_.edges[edge] != none) continue;
@@ -327,7 +359,8 @@ void GraphBuilder::add_wanted(const std::vector<std::pair<std::uint32_t, tenon_t
     const auto& declared = binding_.nodes[id].op->info->inputs[edge - node.first_edge];
     auto present = type;
     present.present = 1;
-    model_.edges[edge] = at_node(model_, id, [&] { return own_weight(node, *binding_.nodes[id].op, declared, present); });
+    model_.edges[edge] = at_node(
+        model_, id, [&] { return own_weight(node, *binding_.nodes[id].op, declared, present); });
   }
 }
 
@@ -345,7 +378,8 @@ void GraphBuilder::complete() {
     infer_all();
     for (ValueId value = 0; value < said.size(); ++value) require_as_said(value, said[value]);
   } catch (...) {
-    for (std::size_t value = 0; value < said.size(); ++value) model_.values[value].type = said[value];
+    for (std::size_t value = 0; value < said.size(); ++value)
+      model_.values[value].type = said[value];
     binding_.nodes.resize(std::min(binding_.nodes.size(), bound));
     // the installed operators may change before the next attempt
     binding_.operators.resize(std::min(binding_.operators.size(), known));
@@ -355,7 +389,9 @@ void GraphBuilder::complete() {
 
 // Call before adding a node to a graph that was read from a file.
 void GraphBuilder::complete_loaded() {
-  if (binding_.nodes.size() < model_.nodes.size() || binding_.operators.size() < model_.operators.size()) complete();
+  if (binding_.nodes.size() < model_.nodes.size() ||
+      binding_.operators.size() < model_.operators.size())
+    complete();
 }
 
 void GraphBuilder::infer_all() {
@@ -365,7 +401,8 @@ void GraphBuilder::infer_all() {
     inference.run();
     auto wanted = inference.wanted();
     if (wanted.empty()) return;
-    std::sort(wanted.begin(), wanted.end(), [](const auto& left, const auto& right) { return left.first < right.first; });
+    std::sort(wanted.begin(), wanted.end(),
+              [](const auto& left, const auto& right) { return left.first < right.first; });
     add_wanted(wanted, 0);
   }
 }
@@ -374,9 +411,11 @@ void GraphBuilder::require_as_said(ValueId id, tenon_type said) const {
   const auto& value = model_.values[id];
   if (value.producer == none || merge(said, value.type) != Merge::contradiction) return;
   throw Failure(FailureKind::file,
-                fmt::format("{}: the file declares output '{}' as {}, but the operator returns {}", node_label(model_, value.producer),
-                            value_label(model_, id), to_string(said), to_string(value.type)),
-                "the file is damaged or forged, or was written with another version of the operator; rebuild it");
+                fmt::format("{}: the file declares output '{}' as {}, but the operator returns {}",
+                            node_label(model_, value.producer), value_label(model_, id),
+                            to_string(said), to_string(value.type)),
+                "the file is damaged or forged, or was written with another version of the "
+                "operator; rebuild it");
 }
 
 }  // namespace tenon

@@ -31,7 +31,8 @@ struct NodeSpec {
 /// Not thread-safe. After a Failure the graph is unchanged.
 class GraphBuilder {
  public:
-  GraphBuilder(GraphModel& model, Binding& binding, PluginSet& plugins) : model_(model), binding_(binding), plugins_(plugins) {}
+  GraphBuilder(GraphModel& model, Binding& binding, PluginSet& plugins)
+      : model_(model), binding_(binding), plugins_(plugins) {}
 
   ValueId input(std::string_view name, const tenon_type& type);
   /// Names the dimensions of an input, one name each, empty for unnamed ones; equal names mean
@@ -49,8 +50,8 @@ class GraphBuilder {
   NodeId backward(NodeId forward, const std::vector<ValueId>& edges, std::string_view name = {});
   /// Adds a forward node with the operator and parameters of `forward`, except for `changed`, on
   /// other inputs. Throws Failure (usage).
-  NodeId another(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name, const Attributes& changed = {},
-                 std::string_view device = {});
+  NodeId another(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name,
+                 const Attributes& changed = {}, std::string_view device = {});
   /// Adds a recomputation of a stateless forward node from these inputs.
   NodeId recompute(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name = {});
   /// Throws Failure (usage) if the node cannot be recomputed.
@@ -80,11 +81,15 @@ class GraphBuilder {
   ValueId add_value(std::string_view name, Role role, const tenon_type& type);
   void check_name(std::string_view name) const;
   std::string own_name(const NodeRecord& node, const std::string& part) const;
-  ValueId own_value(const NodeRecord& node, const std::string& part, Role role, const tenon_type& type);
+  ValueId own_value(const NodeRecord& node, const std::string& part, Role role,
+                    const tenon_type& type);
   StringId node_name(const NodeSpec& spec);
-  void connect(NodeRecord& node, const LoadedOperator& op, const std::vector<ValueId>& inputs, bool own_weights);
-  ValueId own_weight(const NodeRecord& node, const LoadedOperator& op, const InputInfo& input, const tenon_type& type);
-  void add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted, NodeId first_node);
+  void connect(NodeRecord& node, const LoadedOperator& op, const std::vector<ValueId>& inputs,
+               bool own_weights);
+  ValueId own_weight(const NodeRecord& node, const LoadedOperator& op, const InputInfo& input,
+                     const tenon_type& type);
+  void add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted,
+                  NodeId first_node);
   NodeRecord made_from(NodeId forward, Pass pass, std::string_view name);
   void add_edges(NodeRecord& node, const std::vector<ValueId>& inputs, std::size_t count);
   void add_outputs(NodeRecord& node, std::uint32_t count);
@@ -96,7 +101,8 @@ class GraphBuilder {
   GraphModel& model_;
   Binding& binding_;
   PluginSet& plugins_;
-  std::unordered_map<std::string, std::uint64_t> last_numbers_;  // the last number used for each generated name
+  std::unordered_map<std::string, std::uint64_t>
+      last_numbers_;  // the last number used for each generated name
 };
 
 }  // namespace tenon

@@ -14,7 +14,8 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_nodes = 20000;  // added by one composed operator, including nested composed ones
+constexpr std::size_t most_nodes =
+    20000;  // added by one composed operator, including nested composed ones
 
 /// The composed operators that this thread is currently expanding, outermost first, and the number
 /// of nodes they added.
@@ -31,7 +32,8 @@ class Entered {
     auto name = op.info->full_name();
     if (const auto found = std::find(open.begin(), open.end(), name); found != open.end())
       throw Failure(FailureKind::plugin,
-                    fmt::format("the composed operator '{}' contains itself: {} -> {}", name, fmt::join(found, open.end(), " -> "), name));
+                    fmt::format("the composed operator '{}' contains itself: {} -> {}", name,
+                                fmt::join(found, open.end(), " -> "), name));
     if (open.empty()) depth.nodes = 0;
     open.push_back(std::move(name));
   }
@@ -44,38 +46,49 @@ class Entered {
 };
 
 std::string output_name(const OperatorInfo& info, std::size_t i) {
-  const bool counted =
-      std::any_of(info.outputs.begin(), info.outputs.end(), [](const OutputInfo& output) { return !output.count.empty(); });
-  return counted || i >= info.outputs.size() ? fmt::format("output {}", i) : fmt::format("output '{}'", info.outputs[i].name);
+  const bool counted = std::any_of(info.outputs.begin(), info.outputs.end(),
+                                   [](const OutputInfo& output) { return !output.count.empty(); });
+  return counted || i >= info.outputs.size() ? fmt::format("output {}", i)
+                                             : fmt::format("output '{}'", info.outputs[i].name);
 }
 
 // Implicit variables and states of the added nodes would not belong to any node in a file.
-void require_no_values_of_its_own(const GraphModel& model, NodeId id, const std::vector<ValueId>& given) {
+void require_no_values_of_its_own(const GraphModel& model, NodeId id,
+                                  const std::vector<ValueId>& given) {
   const auto& node = model.nodes[id];
-  for (auto edge = node.first_edge; edge < node.first_edge + node.input_count + node.state_count; ++edge) {
+  for (auto edge = node.first_edge; edge < node.first_edge + node.input_count + node.state_count;
+       ++edge) {
     const auto value = model.edges[edge];
     const bool state = edge >= node.first_edge + node.input_count;
     if (value == none || std::find(given.begin(), given.end(), value) != given.end()) continue;
     if (!state && model.values[value].role != Role::variable) continue;
     const auto& op = model.operators[node.op].name;
     if (state)
-      throw Failure(FailureKind::usage,
-                    fmt::format("its forward() adds '{}', which has states; composed operators cannot have states", op));
+      throw Failure(
+          FailureKind::usage,
+          fmt::format(
+              "its forward() adds '{}', which has states; composed operators cannot have states",
+              op));
     throw Failure(FailureKind::usage,
-                  fmt::format("its forward() adds '{}', which creates the implicit variable '{}'", op, value_label(model, value)),
-                  "add an input for it to the composed operator (it may be a .weight()), or disable it with a parameter");
+                  fmt::format("its forward() adds '{}', which creates the implicit variable '{}'",
+                              op, value_label(model, value)),
+                  "add an input for it to the composed operator (it may be a .weight()), or "
+                  "disable it with a parameter");
   }
 }
 
 /// A graph that contains only the nodes of one composed node.
 struct Inside {
-  Inside(const LoadedOperator& op, const void* object, const CallTypes& types) : builder(model, binding, *op.plugins) {
-    ComposedNode node{op, object, op.info->name, {}, {}, static_cast<std::uint32_t>(types.outputs.size())};
+  Inside(const LoadedOperator& op, const void* object, const CallTypes& types)
+      : builder(model, binding, *op.plugins) {
+    ComposedNode node{op, object, op.info->name,
+                      {}, {},     static_cast<std::uint32_t>(types.outputs.size())};
     for (std::size_t i = 0; i < types.inputs.size(); ++i) {
       auto type = types.inputs[i];
       const bool present = type.present != 0;
       type.present = 1, type.storage = TENON_DENSE;
-      node.inputs.push_back(present ? builder.input(free_name(model, name_of_input(*op.info, i)), type) : none);
+      node.inputs.push_back(
+          present ? builder.input(free_name(model, name_of_input(*op.info, i)), type) : none);
     }
     inputs = node.inputs;
     outputs = compose(builder, node);
@@ -105,7 +118,8 @@ std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node) {
   around.input = [&](std::uint32_t i) {
     if (node.inputs[i] == none)
       throw Failure(FailureKind::usage,
-                    fmt::format("its forward() reads input '{}', but that input is not connected", name_of_input(*node.op.info, i)),
+                    fmt::format("its forward() reads input '{}', but that input is not connected",
+                                name_of_input(*node.op.info, i)),
                     "check c.has_input() first");
     return node.inputs[i];
   };
@@ -114,7 +128,8 @@ std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node) {
   around.added = [&](NodeId id) {
     require_no_values_of_its_own(builder.model(), id, node.inputs);
     if (++composing.nodes > most_nodes)
-      throw Failure(FailureKind::plugin, fmt::format("its forward() adds more than {} nodes", most_nodes));
+      throw Failure(FailureKind::plugin,
+                    fmt::format("its forward() adds more than {} nodes", most_nodes));
   };
   around.device = node.device;
   around.only_given = node.inputs;
@@ -122,7 +137,8 @@ std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node) {
   run_graph_function(builder, node.op, node.object, around);
   for (std::size_t i = 0; i < around.results.size(); ++i)
     if (around.results[i] == none)
-      throw Failure(FailureKind::plugin, fmt::format("its forward() does not set {}", output_name(*node.op.info, i)),
+      throw Failure(FailureKind::plugin,
+                    fmt::format("its forward() does not set {}", output_name(*node.op.info, i)),
                     "call c.set_output() for this output");
   return std::move(around.results);
 }
@@ -141,16 +157,20 @@ void infer_composed(const LoadedOperator& op, const void* object, CallTypes& typ
   take(types.outputs, inside.outputs);
 }
 
-std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* object, const CallTypes& types,
+std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* object,
+                                      const CallTypes& types,
                                       const std::vector<bool>& output_grads) {
   const Entered entered(differentiating, op);
   Inside inside(op, object, types);
-  GradientPart part{.first = 0, .end = static_cast<NodeId>(inside.model.nodes.size()), .seeds = {}, .kept = {}};
+  GradientPart part{
+      .first = 0, .end = static_cast<NodeId>(inside.model.nodes.size()), .seeds = {}, .kept = {}};
   for (std::size_t i = 0; i < inside.outputs.size(); ++i) {
     if (!output_grads[i]) continue;
     // a copy, because input() may reallocate the values
     const auto type = inside.model.values[inside.outputs[i]].type;
-    part.seeds.emplace_back(inside.outputs[i], inside.builder.input(free_name(inside.model, fmt::format("gradient {}", i)), type));
+    part.seeds.emplace_back(
+        inside.outputs[i],
+        inside.builder.input(free_name(inside.model, fmt::format("gradient {}", i)), type));
   }
   std::vector<ValueId> wrt;
   std::vector<std::size_t> places;

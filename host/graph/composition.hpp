@@ -32,7 +32,8 @@ void infer_composed(const LoadedOperator& op, const void* object, CallTypes& typ
 
 /// Returns which inputs have a gradient if only these outputs have one. Throws Failure if a node
 /// inside cannot be differentiated.
-std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* object, const CallTypes& types,
+std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* object,
+                                      const CallTypes& types,
                                       const std::vector<bool>& output_grads);
 
 }  // namespace tenon

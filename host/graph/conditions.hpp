@@ -11,6 +11,7 @@ namespace tenon {
 
 /// Returns the description resolved for these parameters, or `info` itself if nothing depends on
 /// them. Missing parameters have their defaults.
-std::shared_ptr<const OperatorInfo> with_parameters(std::shared_ptr<const OperatorInfo> info, std::span<const tenon_attribute> attributes);
+std::shared_ptr<const OperatorInfo> with_parameters(std::shared_ptr<const OperatorInfo> info,
+                                                    std::span<const tenon_attribute> attributes);
 
 }  // namespace tenon

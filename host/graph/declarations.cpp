@@ -17,49 +17,64 @@ bool is_device_name(std::string_view device) {
   if (device == "cpu" || device == "cuda") return true;
   if (!device.starts_with("cuda:")) return false;
   const auto number = device.substr(5);
-  const bool digits = std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits =
+      std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
   return digits && !number.empty() && (number == "0" || number[0] != '0');
 }
 
 bool holds(DType dtype, double value) {
-  return dtype == DType::boolean || visit<every_type>(dtype, [&]<class T>() { return fits<T>(value); });
+  return dtype == DType::boolean ||
+         visit<every_type>(dtype, [&]<class T>() { return fits<T>(value); });
 }
 
 }  // namespace
 
 void check_name_text(std::string_view name, const char* what) {
   if (name.empty()) throw Failure(FailureKind::usage, fmt::format("the name of {} is empty", what));
-  if (!is_utf8(name)) throw Failure(FailureKind::usage, fmt::format("the name '{}' is not UTF-8", printable(name)));
+  if (!is_utf8(name))
+    throw Failure(FailureKind::usage, fmt::format("the name '{}' is not UTF-8", printable(name)));
   if (name.find_first_of(":\n\t") != std::string_view::npos || !is_plain_text(name))
-    throw Failure(FailureKind::usage, fmt::format("the name '{}' contains a colon or a control character", printable(name)),
-                  "a colon separates a node's name from the number of its output, as in 'split:1'");
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("the name '{}' contains a colon or a control character", printable(name)),
+        "a colon separates a node's name from the number of its output, as in 'split:1'");
 }
 
 void check_init(std::string_view name, const Init& init, const tenon_type& type) {
   const bool finite = std::isfinite(init.a) && std::isfinite(init.b);
   if (init.kind == Init::Kind::uniform && !(finite && init.a <= init.b))
-    throw Failure(FailureKind::usage, fmt::format("the init of '{}' is uniform from {} to {} but needs two finite numbers, the first not "
-                                                  "above the second",
-                                                  name, init.a, init.b));
+    throw Failure(
+        FailureKind::usage,
+        fmt::format(
+            "the init of '{}' is uniform from {} to {} but needs two finite numbers, the first not "
+            "above the second",
+            name, init.a, init.b));
   if (init.kind == Init::Kind::normal && !(finite && init.b >= 0))
-    throw Failure(FailureKind::usage, fmt::format("the init of '{}' is normal with mean {} and standard deviation {}, but both must be "
-                                                  "finite and the deviation 0 or more",
-                                                  name, init.a, init.b));
-  if (init.kind == Init::Kind::value && type.dtype < TENON_DTYPE_COUNT && !holds(static_cast<DType>(type.dtype), init.a))
-    throw Failure(FailureKind::usage, fmt::format("the initial value of '{}' is {}, which does not fit {}", name, init.a,
-                                                  name_of(static_cast<DType>(type.dtype))));
+    throw Failure(
+        FailureKind::usage,
+        fmt::format(
+            "the init of '{}' is normal with mean {} and standard deviation {}, but both must be "
+            "finite and the deviation 0 or more",
+            name, init.a, init.b));
+  if (init.kind == Init::Kind::value && type.dtype < TENON_DTYPE_COUNT &&
+      !holds(static_cast<DType>(type.dtype), init.a))
+    throw Failure(FailureKind::usage,
+                  fmt::format("the initial value of '{}' is {}, which does not fit {}", name,
+                              init.a, name_of(static_cast<DType>(type.dtype))));
 }
 
 void check_storage(std::string_view name, Role role, const tenon_type& type) {
   if (role == Role::state && type.storage != TENON_DENSE)
-    throw Failure(FailureKind::usage,
-                  fmt::format("the state '{}' is {} but must be dense", name, name_of(static_cast<Storage>(type.storage))));
+    throw Failure(FailureKind::usage, fmt::format("the state '{}' is {} but must be dense", name,
+                                                  name_of(static_cast<Storage>(type.storage))));
 }
 
 void check_node_device(std::string_view node, std::string_view device) {
   if (!device.empty() && !is_device_name(device))
-    throw Failure(FailureKind::usage,
-                  fmt::format("the device of node '{}' is '{}' but must be cpu, cuda or cuda:NUMBER", node, printable(device)));
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("the device of node '{}' is '{}' but must be cpu, cuda or cuda:NUMBER", node,
+                    printable(device)));
 }
 
 }  // namespace tenon

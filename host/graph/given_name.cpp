@@ -11,7 +11,9 @@ std::string allowed_name(std::string_view name) {
   std::string allowed(name);
   const bool utf8 = is_utf8(name);
   for (auto& c : allowed)
-    if (c == ':' || static_cast<unsigned char>(c) < ' ' || c == 127 || (!utf8 && static_cast<unsigned char>(c) > 127)) c = '_';
+    if (c == ':' || static_cast<unsigned char>(c) < ' ' || c == 127 ||
+        (!utf8 && static_cast<unsigned char>(c) > 127))
+      c = '_';
   if (!is_plain_text(allowed))
     for (auto& c : allowed)
       if (static_cast<unsigned char>(c) > 127) c = '_';
@@ -19,8 +21,11 @@ std::string allowed_name(std::string_view name) {
 }
 
 // A name that was already taken got a number as its suffix.
-std::string own_name(const std::vector<std::string>& names, const std::string& given, const std::map<std::string, std::string>& changed) {
-  const auto has = [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+std::string own_name(const std::vector<std::string>& names, const std::string& given,
+                     const std::map<std::string, std::string>& changed) {
+  const auto has = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   if (has(given)) return given;
   const auto allowed = allowed_name(given);
   if (allowed == given) return {};
@@ -33,13 +38,16 @@ std::string own_name(const std::vector<std::string>& names, const std::string& g
                        [](char c) { return c >= '0' && c <= '9'; });
   };
   const auto found = std::find_if(names.begin(), names.end(), stands_for);
-  return found == names.end() || std::find_if(found + 1, names.end(), stands_for) != names.end() ? std::string() : *found;
+  return found == names.end() || std::find_if(found + 1, names.end(), stands_for) != names.end()
+             ? std::string()
+             : *found;
 }
 
 constexpr std::string_view changed_note = "name in the model of ";
 
 void note_changed_name(GraphModel& model, const std::string& name, std::string_view given) {
-  model.meta.emplace_back(model.strings.intern(std::string(changed_note) + name), model.strings.intern(given));
+  model.meta.emplace_back(model.strings.intern(std::string(changed_note) + name),
+                          model.strings.intern(given));
 }
 
 std::map<std::string, std::string> changed_names(const GraphModel& model) {

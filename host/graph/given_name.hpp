@@ -29,12 +29,15 @@ std::string own_output_name(const GraphModel& model, const std::string& given);
 
 /// Maps each key of `given` to the name among `names` that it stands for, if the two differ.
 template <class Given>
-std::map<std::string, std::string> own_names(const GraphModel& model, const std::vector<std::string>& names, const Given& given) {
+std::map<std::string, std::string> own_names(const GraphModel& model,
+                                             const std::vector<std::string>& names,
+                                             const Given& given) {
   std::map<std::string, std::string> own;
   const auto changed = changed_names(model);
   for (const auto& [name, value] : given)
     if (allowed_name(name) != name)
-      if (auto found = own_name(names, name, changed); !found.empty() && found != name) own.emplace(name, std::move(found));
+      if (auto found = own_name(names, name, changed); !found.empty() && found != name)
+        own.emplace(name, std::move(found));
   return own;
 }
 

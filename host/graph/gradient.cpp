@@ -20,7 +20,9 @@ bool is_real(const tenon_type& type) {
 }
 
 bool has_backward_kernel(const LoadedOperator& op) {
-  const auto has = [](const tenon_operator* table) { return table != nullptr && table->backward != nullptr; };
+  const auto has = [](const tenon_operator* table) {
+    return table != nullptr && table->backward != nullptr;
+  };
   return has(op.table) || std::any_of(op.kernels.begin(), op.kernels.end(), has);
 }
 
@@ -33,14 +35,18 @@ bool stops_gradients(const OperatorUse& op) {
 class GradientBuilder {
  public:
   GradientBuilder(GraphBuilder& builder, const GradientRequest& request)
-      : builder_(builder), model_(builder.model()), request_(request), kept_(builder, request.recompute) {}
+      : builder_(builder),
+        model_(builder.model()),
+        request_(request),
+        kept_(builder, request.recompute) {}
 
   std::vector<ValueId> run() {
     check_request();
     const auto [first, end] = range();
     extend(first, end);
     if (is_dependent(request_.loss)) {
-      gradients_[request_.loss] = request_.seed != none ? request_.seed : filled_like(request_.loss, 1);
+      gradients_[request_.loss] =
+          request_.seed != none ? request_.seed : filled_like(request_.loss, 1);
       if (request_.part != nullptr) seed_part();
       differentiate_from(first, end);
     }
@@ -52,7 +58,9 @@ class GradientBuilder {
  private:
   std::pair<NodeId, NodeId> range() const {
     const auto all = static_cast<NodeId>(model_.nodes.size());
-    return request_.part == nullptr ? std::pair{NodeId{0}, all} : std::pair{request_.part->first, std::min(request_.part->end, all)};
+    return request_.part == nullptr
+               ? std::pair{NodeId{0}, all}
+               : std::pair{request_.part->first, std::min(request_.part->end, all)};
   }
   // The first seed is the loss's own.
   void seed_part() {
@@ -70,15 +78,17 @@ class GradientBuilder {
 
   void check_request() const {
     const auto refuse = [&](ValueId value, const char* what) {
-      throw Failure(FailureKind::usage,
-                    fmt::format("'{}' is {}{}", value_label(model_, value), to_string(model_.values[value].type), what));
+      throw Failure(FailureKind::usage, fmt::format("'{}' is {}{}", value_label(model_, value),
+                                                    to_string(model_.values[value].type), what));
     };
     const auto& loss = model_.values[request_.loss].type;
     if (!may_have_gradient(loss)) refuse(request_.loss, ", but a loss must be floating-point");
     if (!is_real(loss) && request_.seed == none)
-      refuse(request_.loss, ", but a loss must be real: take real() or abs() of it, or pass a seed");
+      refuse(request_.loss,
+             ", but a loss must be real: take real() or abs() of it, or pass a seed");
     for (const auto value : request_.wrt)
-      if (!may_have_gradient(model_.values[value].type)) refuse(value, " and has no gradient; only floating and complex dtypes have one");
+      if (!may_have_gradient(model_.values[value].type))
+        refuse(value, " and has no gradient; only floating and complex dtypes have one");
   }
 
   // Extends the analysis to nodes [first, end): marks floating-point and complex values that depend
@@ -101,12 +111,15 @@ class GradientBuilder {
   bool reads_dependent(const NodeRecord& node) const {
     if (stops_gradients(model_.operators[node.op])) return false;
     const auto* edges = model_.edges.data() + node.first_edge;
-    return std::any_of(edges, edges + node.input_count, [&](ValueId value) { return is_dependent(value); });
+    return std::any_of(edges, edges + node.input_count,
+                       [&](ValueId value) { return is_dependent(value); });
   }
   bool is_needed(NodeId id) const {
     const auto& node = model_.nodes[id];
     const auto* gradient = gradients_.data() + node.first_output;
-    return std::any_of(gradient, gradient + node.output_count, [](ValueId value) { return value != none; }) && reads_dependent(node);
+    return std::any_of(gradient, gradient + node.output_count,
+                       [](ValueId value) { return value != none; }) &&
+           reads_dependent(node);
   }
 
   void differentiate_from(NodeId first, NodeId end) {
@@ -128,7 +141,8 @@ class GradientBuilder {
     } else if (is_composed(op)) {
       by_kernel(id, at_node(model_, id, [&] { return reached_inside(id); }));
     } else {
-      refuse(id, "has no gradient", "give the operator a backward() or a gradient(), or put stop_gradient before it");
+      refuse(id, "has no gradient",
+             "give the operator a backward() or a gradient(), or put stop_gradient before it");
     }
   }
 
@@ -146,17 +160,21 @@ class GradientBuilder {
     const auto node = model_.nodes[id];
     const auto first = static_cast<NodeId>(model_.nodes.size());
     const BackwardAgain backward(builder_, id,
-                                 {gradients_.begin() + node.first_output, gradients_.begin() + node.first_output + node.output_count});
+                                 {gradients_.begin() + node.first_output,
+                                  gradients_.begin() + node.first_output + node.output_count});
     if (backward.is_linear()) {
       for (const auto& [value, gradient] : backward.by_linearity()) add_to(value, gradient, id);
       return;
     }
-    if (const auto reason = backward.refusal(); !reason.empty()) refuse(id, "cannot be differentiated again", reason);
+    if (const auto reason = backward.refusal(); !reason.empty())
+      refuse(id, "cannot be differentiated again", reason);
     const auto written = at_node(model_, id, [&] { return backward.as_graph(); });
     const auto end = static_cast<NodeId>(model_.nodes.size());
     extend(first, end);
     for (std::uint32_t i = 0; i < node.output_count; ++i)
-      if (const auto gradient = gradients_[node.first_output + i]; gradient != none && written[i] != none) add_to(written[i], gradient, id);
+      if (const auto gradient = gradients_[node.first_output + i];
+          gradient != none && written[i] != none)
+        add_to(written[i], gradient, id);
     differentiate_from(first, end);
   }
 
@@ -168,13 +186,16 @@ class GradientBuilder {
     std::vector<tenon_type> inputs(node.input_count, unknown_type()), outputs;
     std::vector<bool> output_grads;
     for (std::uint32_t i = 0; i < node.input_count; ++i)
-      if (const auto value = model_.edges[node.first_edge + i]; value != none) inputs[i] = model_.values[value].type;
-    for (std::uint32_t i = 0; i < node.input_count; ++i) inputs[i].present = model_.edges[node.first_edge + i] != none;
+      if (const auto value = model_.edges[node.first_edge + i]; value != none)
+        inputs[i] = model_.values[value].type;
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      inputs[i].present = model_.edges[node.first_edge + i] != none;
     for (std::uint32_t i = 0; i < node.output_count; ++i) {
       outputs.push_back(model_.values[node.first_output + i].type);
       output_grads.push_back(gradients_[node.first_output + i] != none);
     }
-    return reached_by_gradient(*bound.op, bound.instance->get(), {std::move(inputs), std::move(outputs), {}}, output_grads);
+    return reached_by_gradient(*bound.op, bound.instance->get(),
+                               {std::move(inputs), std::move(outputs), {}}, output_grads);
   }
 
   // A repeated input has its whole gradient at its first index, consistent with the expansion.
@@ -197,10 +218,12 @@ class GradientBuilder {
     const auto& info = *builder_.binding().nodes[id].info;
     require_visible(id, info);
     std::vector<ValueId> edges;
-    for (std::uint32_t i = 0; i < node.output_count; ++i) edges.push_back(gradients_[node.first_output + i]);
+    for (std::uint32_t i = 0; i < node.output_count; ++i)
+      edges.push_back(gradients_[node.first_output + i]);
     for (std::uint32_t i = 0; i < node.input_count; ++i) {
       const auto value = model_.edges[node.first_edge + i];
-      const bool read = value != none && (composed || info.backward_reads_input[declared_input(info, i)]);
+      const bool read =
+          value != none && (composed || info.backward_reads_input[declared_input(info, i)]);
       edges.push_back(read ? kept(value) : none);
     }
     std::uint32_t output = node.first_output;
@@ -218,11 +241,15 @@ class GradientBuilder {
     around.input_count = node.input_count;
     around.output_count = node.output_count;
     around.results.assign(node.input_count, none);
-    around.name_of = [name = fmt::format("{}_gradient", model_.strings[node.name])](auto) { return name; };
+    around.name_of = [name = fmt::format("{}_gradient", model_.strings[node.name])](auto) {
+      return name;
+    };
     around.input = [&](std::uint32_t i) {
       const auto value = model_.edges[node.first_edge + i];
       if (value == none)
-        throw Failure(FailureKind::usage, fmt::format("its gradient() reads input {}, but that input is not connected", i));
+        throw Failure(
+            FailureKind::usage,
+            fmt::format("its gradient() reads input {}, but that input is not connected", i));
       return kept(value);
     };
     around.output = [&](std::uint32_t i) { return kept(node.first_output + i); };
@@ -249,17 +276,21 @@ class GradientBuilder {
         if (declared.hidden && gradients_[output] != none)
           throw Failure(
               FailureKind::failed,
-              fmt::format("{}: its hidden output '{}' reaches the loss, but has no gradient", node_label(model_, id), declared.name),
+              fmt::format("{}: its hidden output '{}' reaches the loss, but has no gradient",
+                          node_label(model_, id), declared.name),
               "put stop_gradient after it, or compute it from the inputs");
   }
 
   // Adds a gradient of a value to a running sum, so at most two of them are alive at a time.
   void add(NodeId from, std::uint32_t input, ValueId gradient) {
-    if (const auto value = model_.edges[model_.nodes[from].first_edge + input]; value != none) add_to(value, gradient, from);
+    if (const auto value = model_.edges[model_.nodes[from].first_edge + input]; value != none)
+      add_to(value, gradient, from);
   }
   void add_to(ValueId value, ValueId gradient, NodeId from) {
     if (!is_dependent(value)) return;
-    if (const auto producer = model_.values[value].producer; producer != none && next_[producer] == none) next_[producer] = from;
+    if (const auto producer = model_.values[value].producer;
+        producer != none && next_[producer] == none)
+      next_[producer] = from;
     add_to(value, gradient);
   }
   void add_to(ValueId value, ValueId gradient) {
@@ -267,28 +298,35 @@ class GradientBuilder {
     sum = sum == none ? gradient : helper("tenon.sum_gradients", value, {sum, gradient}, {});
   }
 
-  ValueId filled_like(ValueId value, double number) { return helper("tenon.fill_like", value, {value}, {{"value", number}}); }
+  ValueId filled_like(ValueId value, double number) {
+    return helper("tenon.fill_like", value, {value}, {{"value", number}});
+  }
 
-  ValueId helper(std::string_view op, ValueId of, const std::vector<ValueId>& inputs, const Attributes& attributes) {
+  ValueId helper(std::string_view op, ValueId of, const std::vector<ValueId>& inputs,
+                 const Attributes& attributes) {
     auto wanted = fmt::format("{}_gradient", value_label(model_, of));
     std::replace(wanted.begin(), wanted.end(), ':', '_');
     const auto name = free_name(model_, wanted);
-    const auto node = builder_.node({.op = op, .name = name, .inputs = inputs, .named_inputs = {}, .attributes = attributes});
+    const auto node = builder_.node(
+        {.op = op, .name = name, .inputs = inputs, .named_inputs = {}, .attributes = attributes});
     return model_.nodes[node].first_output;
   }
 
   [[noreturn]] void refuse(NodeId id, const char* what, const std::string& hint) const {
     std::vector<std::string> path;
-    for (auto at = id; at != none && path.size() < 12; at = next_[at]) path.emplace_back(model_.strings[model_.nodes[at].name]);
+    for (auto at = id; at != none && path.size() < 12; at = next_[at])
+      path.emplace_back(model_.strings[model_.nodes[at].name]);
     if (path.size() == 12) path.back() = "...";
     const auto loss = value_label(model_, request_.loss);
     if (path.back() != loss) path.push_back(loss);
     const auto* const edges = model_.edges.data() + model_.nodes[id].first_edge;
-    const auto changed = *std::find_if(edges, edges + model_.nodes[id].input_count, [&](ValueId value) { return is_dependent(value); });
-    throw Failure(FailureKind::failed,
-                  fmt::format("{}: {}, but '{}' reaches the loss through it: {}", node_label(model_, id), what,
-                              value_label(model_, changed), fmt::join(path, " -> ")),
-                  hint);
+    const auto changed = *std::find_if(edges, edges + model_.nodes[id].input_count,
+                                       [&](ValueId value) { return is_dependent(value); });
+    throw Failure(
+        FailureKind::failed,
+        fmt::format("{}: {}, but '{}' reaches the loss through it: {}", node_label(model_, id),
+                    what, value_label(model_, changed), fmt::join(path, " -> ")),
+        hint);
   }
 
   GraphBuilder& builder_;
@@ -302,10 +340,13 @@ class GradientBuilder {
 
 }  // namespace
 
-std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientPart& part, const std::vector<ValueId>& wrt) {
+std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientPart& part,
+                                  const std::vector<ValueId>& wrt) {
   if (part.seeds.empty() || wrt.empty()) return std::vector<ValueId>(wrt.size(), none);
   const auto& [loss, seed] = part.seeds.front();
-  return add_gradient(builder, GradientRequest{.loss = loss, .seed = seed, .wrt = wrt, .recompute = {}, .part = &part});
+  return add_gradient(
+      builder,
+      GradientRequest{.loss = loss, .seed = seed, .wrt = wrt, .recompute = {}, .part = &part});
 }
 
 std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientRequest& request) {

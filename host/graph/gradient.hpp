@@ -20,8 +20,10 @@ struct GradientRequest {
   ValueId loss = none;
   ValueId seed = none;  ///< gradient of the loss itself; none: ones
   std::vector<ValueId> wrt;
-  std::vector<NodeId> recompute;       ///< nodes whose outputs backward recomputes instead of keeping them
-  const GradientPart* part = nullptr;  ///< null: the whole graph; otherwise it provides the other seeds
+  std::vector<NodeId>
+      recompute;  ///< nodes whose outputs backward recomputes instead of keeping them
+  const GradientPart* part =
+      nullptr;  ///< null: the whole graph; otherwise it provides the other seeds
 };
 
 /// Adds nodes that compute the gradient of the sum of the loss with respect to each of `wrt`.
@@ -31,6 +33,7 @@ struct GradientRequest {
 /// graph unchanged.
 std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientRequest& request);
 /// Adds the gradients of a subgraph.
-std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientPart& part, const std::vector<ValueId>& wrt);
+std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientPart& part,
+                                  const std::vector<ValueId>& wrt);
 
 }  // namespace tenon

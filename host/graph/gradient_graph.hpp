@@ -14,20 +14,23 @@ namespace tenon {
 struct GraphAround {
   const char* function = "gradient()";
   std::uint32_t input_count = 0, output_count = 0;
-  std::function<ValueId(std::uint32_t)> input, output, output_grad;   ///< the last two: null in forward()
+  std::function<ValueId(std::uint32_t)> input, output,
+      output_grad;  ///< the last two: null in forward()
   std::function<bool(std::int32_t source, std::uint32_t)> connected;  // enum tenon_gradient_source
   std::function<std::string(std::string_view op)> name_of{};          ///< name of an added node
   /// called for each added node; may be null
   std::function<void(NodeId)> added{};
-  std::string home{};                                ///< the operator's space, which is searched first
-  std::string device{};                              ///< device of the added nodes
-  std::optional<std::vector<ValueId>> only_given{};  ///< existing values that may be used; empty optional: all
+  std::string home{};    ///< the operator's space, which is searched first
+  std::string device{};  ///< device of the added nodes
+  std::optional<std::vector<ValueId>>
+      only_given{};  ///< existing values that may be used; empty optional: all
   /// out: none for results that the operator did not set
   std::vector<ValueId> results{};
 };
 
 /// Runs the operator's gradient() or, without `output_grad`, its forward(Compose&), and checks
 /// every request. Throws Failure with the operator's reason.
-void run_graph_function(GraphBuilder& builder, const LoadedOperator& op, const void* object, GraphAround& around);
+void run_graph_function(GraphBuilder& builder, const LoadedOperator& op, const void* object,
+                        GraphAround& around);
 
 }  // namespace tenon

@@ -59,11 +59,14 @@ struct SumGradients : Operator {
   // Calls visit(output row, row in left or -1, row in right or -1) for each row ID of either.
   // Returns the number of rows.
   template <class T, class Visit>
-  static std::int64_t each_row(const RowSparse<const T>& left, const RowSparse<const T>& right, Visit&& visit) {
+  static std::int64_t each_row(const RowSparse<const T>& left, const RowSparse<const T>& right,
+                               Visit&& visit) {
     std::int64_t count = 0;
     for (std::int64_t l = 0, r = 0; l < left.rows || r < right.rows; ++count) {
-      const bool from_left = r >= right.rows || (l < left.rows && left.row_ids[l] <= right.row_ids[r]);
-      const bool from_right = l >= left.rows || (r < right.rows && right.row_ids[r] <= left.row_ids[l]);
+      const bool from_left =
+          r >= right.rows || (l < left.rows && left.row_ids[l] <= right.row_ids[r]);
+      const bool from_right =
+          l >= left.rows || (r < right.rows && right.row_ids[r] <= left.row_ids[l]);
       visit(count, from_left ? l : -1, from_right ? r : -1);
       l += from_left ? 1 : 0;
       r += from_right ? 1 : 0;
@@ -80,7 +83,8 @@ struct SumGradients : Operator {
       const auto* a = l >= 0 ? left.values + l * size : right.values + r * size;
       const auto* b = l >= 0 && r >= 0 ? right.values + r * size : nullptr;
       auto* sum = out.values + row * size;
-      for (std::int64_t i = 0; i < size; ++i) sum[i] = b == nullptr ? a[i] : static_cast<T>(a[i] + b[i]);
+      for (std::int64_t i = 0; i < size; ++i)
+        sum[i] = b == nullptr ? a[i] : static_cast<T>(a[i] + b[i]);
     });
   }
 };
@@ -101,7 +105,8 @@ struct FillLike : Operator {
   void forward(const Call& call) const {
     visit<floating + any_complex>(call.output_type(0).dtype, [&]<class T>() {
       const auto number = number_as<T>(value);
-      for (auto& element : call.output<T>(0)) element = call.write(0) == Write::add ? static_cast<T>(element + number) : number;
+      for (auto& element : call.output<T>(0))
+        element = call.write(0) == Write::add ? static_cast<T>(element + number) : number;
     });
   }
   // The output is dense for any storage of the input, which is not read.
@@ -135,8 +140,9 @@ struct InTraining : Operator {
   }
   void infer(Infer& io) const { io.set_output(0, Shape::scalar()); }
   void forward(const Call& call) const {
-    visit<floating>(call.output_type(0).dtype,
-                    [&]<class T>() { *call.output<T>(0).data() = static_cast<T>(call.training() ? 1.0f : 0.0f); });
+    visit<floating>(call.output_type(0).dtype, [&]<class T>() {
+      *call.output<T>(0).data() = static_cast<T>(call.training() ? 1.0f : 0.0f);
+    });
   }
   void gradient(Gradient&) const {}  // the output does not depend on the elements of the input
 };
@@ -166,7 +172,9 @@ struct BroadcastLike : Elementwise {
   T operator()(T data, T) const {
     return data;
   }
-  void gradient(Gradient& g) const { g.set_input_grad(0, g.sum_like(g.output_grad(0), g.input(0))); }
+  void gradient(Gradient& g) const {
+    g.set_input_grad(0, g.sum_like(g.output_grad(0), g.input(0)));
+  }
 };
 
 struct SumLike : Operator {
@@ -186,16 +194,21 @@ struct SumLike : Operator {
       std::array<std::int64_t, max_rank> place{};
       for (const T value : call.input<T>(0)) {
         sums[static_cast<std::size_t>(offset(from, to, place))] += static_cast<double>(value);
-        for (int axis = from.rank(); axis-- > 0 && ++place[static_cast<std::size_t>(axis)] == from[axis];)
+        for (int axis = from.rank();
+             axis-- > 0 && ++place[static_cast<std::size_t>(axis)] == from[axis];)
           place[static_cast<std::size_t>(axis)] = 0;
       }
-      std::transform(sums.begin(), sums.end(), call.output<T>(0).begin(), [](double sum) { return static_cast<T>(sum); });
+      std::transform(sums.begin(), sums.end(), call.output<T>(0).begin(),
+                     [](double sum) { return static_cast<T>(sum); });
     });
   }
-  void gradient(Gradient& g) const { g.set_input_grad(0, g.add("broadcast_like", {g.output_grad(0), g.input(0)})); }
+  void gradient(Gradient& g) const {
+    g.set_input_grad(0, g.add("broadcast_like", {g.output_grad(0), g.input(0)}));
+  }
 
  private:
-  static std::int64_t offset(const Shape& from, const Shape& to, const std::array<std::int64_t, max_rank>& place) {
+  static std::int64_t offset(const Shape& from, const Shape& to,
+                             const std::array<std::int64_t, max_rank>& place) {
     std::int64_t offset = 0;
     for (int axis = 0; axis < to.rank(); ++axis) {
       const int wide = axis + from.rank() - to.rank();

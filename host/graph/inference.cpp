@@ -17,12 +17,15 @@ void each_around(const GraphModel& model, const NodeRecord& node, Visit&& visit)
 }
 
 bool same(const std::vector<tenon_type>& left, const std::vector<tenon_type>& right) {
-  return left.size() == right.size() && (left.empty() || std::memcmp(left.data(), right.data(), left.size() * sizeof(tenon_type)) == 0);
+  return left.size() == right.size() &&
+         (left.empty() ||
+          std::memcmp(left.data(), right.data(), left.size() * sizeof(tenon_type)) == 0);
 }
 
 // `type_of_value` returns the type of a value by its number.
 template <class TypeOfValue>
-void gather(const GraphModel& model, const NodeRecord& node, CallTypes& types, TypeOfValue type_of_value) {
+void gather(const GraphModel& model, const NodeRecord& node, CallTypes& types,
+            TypeOfValue type_of_value) {
   const auto* edges = model.edges.data() + node.first_edge;
   types.inputs.resize(node.input_count);
   types.states.resize(node.state_count);
@@ -31,22 +34,27 @@ void gather(const GraphModel& model, const NodeRecord& node, CallTypes& types, T
     types.inputs[i] = edges[i] == none ? unknown_type() : type_of_value(edges[i]);
     types.inputs[i].present = edges[i] != none;
   }
-  for (std::uint32_t i = 0; i < node.state_count; ++i) types.states[i] = type_of_value(edges[node.input_count + i]);
-  for (std::uint32_t i = 0; i < node.output_count; ++i) types.outputs[i] = type_of_value(node.first_output + i);
+  for (std::uint32_t i = 0; i < node.state_count; ++i)
+    types.states[i] = type_of_value(edges[node.input_count + i]);
+  for (std::uint32_t i = 0; i < node.output_count; ++i)
+    types.outputs[i] = type_of_value(node.first_output + i);
 }
 
 }  // namespace
 
-void gather_types(const GraphModel& model, const NodeRecord& node, const std::vector<tenon_type>& from, CallTypes& types) {
+void gather_types(const GraphModel& model, const NodeRecord& node,
+                  const std::vector<tenon_type>& from, CallTypes& types) {
   gather(model, node, types, [&](ValueId value) -> const tenon_type& { return from[value]; });
 }
 
-void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, CallTypes& types) {
+void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from,
+                  CallTypes& types) {
   gather(model, node, types, [&](ValueId value) -> const tenon_type& { return from[value]; });
 }
 
 void gather_types(const GraphModel& model, const NodeRecord& node, CallTypes& types) {
-  gather(model, node, types, [&](ValueId value) -> const tenon_type& { return model.values[value].type; });
+  gather(model, node, types,
+         [&](ValueId value) -> const tenon_type& { return model.values[value].type; });
 }
 
 void Inference::run() {
@@ -59,7 +67,8 @@ void Inference::run() {
     // What a node learned about its own outputs reaches their readers within the same sweep.
     const auto& record = model_.nodes[node];
     for (const auto value : changed_)
-      if (value < record.first_output || value >= record.first_output + record.output_count) later.push_back(value);
+      if (value < record.first_output || value >= record.first_output + record.output_count)
+        later.push_back(value);
   }
   changed_ = std::move(later);
   settle();
@@ -77,12 +86,15 @@ bool Inference::may_tell(NodeId id) const {
   const auto& node = model_.nodes[id];
   const auto* edges = model_.edges.data() + node.first_edge;
   bool may = false;
-  for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i) may = may || (edges[i] != none && news_[edges[i]]);
+  for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
+    may = may || (edges[i] != none && news_[edges[i]]);
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
     const auto value = node.first_output + i;
     may = may || news_[value] || !is_known(types_[value]);
   }
-  if (node.pass == Pass::backward) each_around(model_, model_.nodes[node.origin], [&](ValueId value) { may = may || news_[value]; });
+  if (node.pass == Pass::backward)
+    each_around(model_, model_.nodes[node.origin],
+                [&](ValueId value) { may = may || news_[value]; });
   return may;
 }
 
@@ -91,8 +103,10 @@ void Inference::check_updates() const {
   for (const auto& [variable, value] : model_.updates) {
     auto type = types_[variable];
     if (merge(type, types_[value]) == Merge::contradiction)
-      throw Failure(FailureKind::failed, fmt::format("'{}' is {} but would be updated with {}, which is {}", value_label(model_, variable),
-                                                     to_string(types_[variable]), value_label(model_, value), to_string(types_[value])));
+      throw Failure(FailureKind::failed,
+                    fmt::format("'{}' is {} but would be updated with {}, which is {}",
+                                value_label(model_, variable), to_string(types_[variable]),
+                                value_label(model_, value), to_string(types_[value])));
   }
 }
 
@@ -106,7 +120,8 @@ void Inference::run_from(NodeId node) {
     std::erase_if(changed_, [&](ValueId value) { return value >= record.first_output; });
     settle();
   } catch (...) {
-    for (auto entry = before_.rbegin(); entry != before_.rend(); ++entry) types_[entry->first] = entry->second;
+    for (auto entry = before_.rbegin(); entry != before_.rend(); ++entry)
+      types_[entry->first] = entry->second;
     throw;
   }
 }
@@ -143,7 +158,8 @@ void Inference::find_readers() {
       const auto& node = model_.nodes[id];
       for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
         if (const auto value = model_.edges[node.first_edge + i]; value != none) visit(id, value);
-      if (node.pass == Pass::backward) each_around(model_, model_.nodes[node.origin], [&](ValueId value) { visit(id, value); });
+      if (node.pass == Pass::backward)
+        each_around(model_, model_.nodes[node.origin], [&](ValueId value) { visit(id, value); });
     }
   };
   each_read([&](NodeId, ValueId value) { ++first_reader_[value + 1]; });
@@ -183,13 +199,16 @@ const tenon_tensor* Inference::elements_of(ValueId value) const {
   if (record.role == Role::constant && record.tensor != none)
     tensor = &model_.tensors[record.tensor].abi();
   else if (elements_ != nullptr)
-    if (const auto found = elements_->find(value); found != elements_->end()) tensor = found->second;
+    if (const auto found = elements_->find(value); found != elements_->end())
+      tensor = found->second;
   if (tensor == nullptr)
-    if (const auto found = evaluated_.find(value); found != evaluated_.end()) tensor = &found->second.abi();
+    if (const auto found = evaluated_.find(value); found != evaluated_.end())
+      tensor = &found->second.abi();
   return tensor != nullptr && may_infer_see(*tensor) ? tensor : nullptr;
 }
 
-void Inference::find_values(const NodeRecord& node, std::vector<const tenon_tensor*>& values) const {
+void Inference::find_values(const NodeRecord& node,
+                            std::vector<const tenon_tensor*>& values) const {
   values.clear();
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     const auto value = model_.edges[node.first_edge + i];
@@ -220,7 +239,8 @@ bool Inference::evaluate(ValueId value, int depth, std::set<ValueId>& failed) {
   constexpr std::size_t most = 2000;
   if (evaluated_.contains(value) || elements_of(value) != nullptr) return true;
   const auto producer = model_.values[value].producer;
-  if (producer == none || depth > longest || failed.size() > most || failed.contains(value)) return false;
+  if (producer == none || depth > longest || failed.size() > most || failed.contains(value))
+    return false;
   if (run_kernel(producer, depth, failed)) return true;
   failed.insert(value);
   return false;
@@ -231,14 +251,16 @@ bool Inference::run_kernel(NodeId id, int depth, std::set<ValueId>& failed) {
   const auto& node = model_.nodes[id];
   const auto& bound = binding_.nodes[id];
   const auto& info = *bound.info;
-  if (node.pass == Pass::backward || node.state_count != 0 || info.random || info.communicates || bound.op->isolated_plugin() != nullptr)
+  if (node.pass == Pass::backward || node.state_count != 0 || info.random || info.communicates ||
+      bound.op->isolated_plugin() != nullptr)
     return false;
   const auto* edges = model_.edges.data() + node.first_edge;
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     if (edges[i] == none) continue;
     const auto& type = types_[edges[i]];
     if (!is_known(type) || type.storage != TENON_DENSE) return false;
-    if (!info.inputs[declared_input(info, i)].shape_only && !evaluate(edges[i], depth + 1, failed)) return false;
+    if (!info.inputs[declared_input(info, i)].shape_only && !evaluate(edges[i], depth + 1, failed))
+      return false;
   }
   CallTypes types;
   gather_types(model_, node, types_, types);
@@ -252,7 +274,8 @@ bool Inference::run_kernel(NodeId id, int depth, std::set<ValueId>& failed) {
   if (bytes > most_bytes) return false;
   auto made = (*evaluate_)(id, types);
   if (made.empty()) return false;
-  for (std::uint32_t i = 0; i < node.output_count; ++i) evaluated_.insert_or_assign(node.first_output + i, std::move(made[i]));
+  for (std::uint32_t i = 0; i < node.output_count; ++i)
+    evaluated_.insert_or_assign(node.first_output + i, std::move(made[i]));
   return true;
 }
 
@@ -262,7 +285,8 @@ std::vector<std::pair<NodeId, ValueId>> Inference::unseen() const {
     const auto& node = model_.nodes[id];
     bool known = true;
     for (std::uint32_t i = 0; i < node.output_count; ++i)
-      known = known && (is_known(types_[node.first_output + i]) || binding_.nodes[id].info->allocates(i));
+      known = known &&
+              (is_known(types_[node.first_output + i]) || binding_.nodes[id].info->allocates(i));
     if (!known) found.emplace_back(id, value);
   }
   return found;
@@ -275,11 +299,13 @@ const CallTypes& Inference::ask(NodeId id) {
   auto& types = scratch_;
   gather_types(model_, node, types_, types);
   find_values(node, types.values);
-  const auto ask = [&] { at_node(model_, id, [&] { infer_operator(*bound.op, bound.instance->get(), types); }); };
+  const auto ask = [&] {
+    at_node(model_, id, [&] { infer_operator(*bound.op, bound.instance->get(), types); });
+  };
   if (last_.empty() || !types.values.empty()) return ask(), types;
   auto& last = last_[node.op];
-  if (last.from == bound.instance.get() && same(last.asked.inputs, types.inputs) && same(last.asked.outputs, types.outputs) &&
-      same(last.asked.states, types.states))
+  if (last.from == bound.instance.get() && same(last.asked.inputs, types.inputs) &&
+      same(last.asked.outputs, types.outputs) && same(last.asked.states, types.states))
     return last.told;
   last.from = nullptr;
   last.asked = types;
@@ -297,7 +323,9 @@ void Inference::infer(NodeId id) {
   if (evaluate_ != nullptr && evaluate_wanted(node, *answer)) answer = &ask(id);
   const auto& types = *answer;
   for (std::uint32_t i = 0; i < types.wanted.size(); ++i)
-    if (types.wanted[i] != 0 && edges[i] != none && (types.values.empty() || types.values[i] == nullptr)) unseen_.emplace(id, edges[i]);
+    if (types.wanted[i] != 0 && edges[i] != none &&
+        (types.values.empty() || types.values[i] == nullptr))
+      unseen_.emplace(id, edges[i]);
 
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     if (edges[i] != none)
@@ -305,8 +333,10 @@ void Inference::infer(NodeId id) {
     else if (types.inputs[i].rank >= 0 && becomes_variable(id, i))
       wanted_.emplace_back(node.first_edge + i, types.inputs[i]);
   }
-  for (std::uint32_t i = 0; i < node.state_count; ++i) learn(id, edges[node.input_count + i], types.states[i]);
-  for (std::uint32_t i = 0; i < node.output_count; ++i) learn(id, node.first_output + i, types.outputs[i]);
+  for (std::uint32_t i = 0; i < node.state_count; ++i)
+    learn(id, edges[node.input_count + i], types.states[i]);
+  for (std::uint32_t i = 0; i < node.output_count; ++i)
+    learn(id, node.first_output + i, types.outputs[i]);
 }
 
 // An unconnected optional input stays unconnected unless it is a weight or the graph has a variable
@@ -333,8 +363,10 @@ void Inference::learn(NodeId node, ValueId value, const tenon_type& type) {
       if (remember_) before_.emplace_back(value, before);
       return;
     case Merge::contradiction:
-      throw Failure(FailureKind::failed, fmt::format("{}: {} is inferred as both {} and {}", node_label(model_, node),
-                                                     value_label(model_, value), to_string(types_[value]), to_string(type)));
+      throw Failure(
+          FailureKind::failed,
+          fmt::format("{}: {} is inferred as both {} and {}", node_label(model_, node),
+                      value_label(model_, value), to_string(types_[value]), to_string(type)));
   }
 }
 

@@ -17,7 +17,9 @@ class TypeTable {
  public:
   explicit TypeTable(std::vector<ValueRecord>& values) : values_(values.data()) {}
   explicit TypeTable(std::vector<tenon_type>& types) : types_(types.data()) {}
-  tenon_type& operator[](ValueId value) const { return types_ != nullptr ? types_[value] : values_[value].type; }
+  tenon_type& operator[](ValueId value) const {
+    return types_ != nullptr ? types_[value] : values_[value].type;
+  }
 
  private:
   ValueRecord* values_ = nullptr;
@@ -25,8 +27,10 @@ class TypeTable {
 };
 
 /// Collects the types around a node; an input that is not connected has present = 0.
-void gather_types(const GraphModel& model, const NodeRecord& node, const std::vector<tenon_type>& from, CallTypes& types);
-void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from, CallTypes& types);
+void gather_types(const GraphModel& model, const NodeRecord& node,
+                  const std::vector<tenon_type>& from, CallTypes& types);
+void gather_types(const GraphModel& model, const NodeRecord& node, TypeTable from,
+                  CallTypes& types);
 /// Uses the types stored in the graph.
 void gather_types(const GraphModel& model, const NodeRecord& node, CallTypes& types);
 
@@ -43,9 +47,15 @@ class Inference {
   using Elements = std::map<ValueId, const tenon_tensor*>;
 
   /// `only`: the nodes to consider; null: all.
-  Inference(const GraphModel& model, const Binding& binding, TypeTable types, const std::vector<bool>* only = nullptr,
-            const Elements* elements = nullptr, const Evaluate* evaluate = nullptr)
-      : model_(model), binding_(binding), types_(types), only_(only), elements_(elements), evaluate_(evaluate) {}
+  Inference(const GraphModel& model, const Binding& binding, TypeTable types,
+            const std::vector<bool>* only = nullptr, const Elements* elements = nullptr,
+            const Evaluate* evaluate = nullptr)
+      : model_(model),
+        binding_(binding),
+        types_(types),
+        only_(only),
+        elements_(elements),
+        evaluate_(evaluate) {}
 
   /// Visits every node, then repeatedly those whose values changed. Throws Failure (failed) with
   /// the node's label.
@@ -103,7 +113,8 @@ class Inference {
   std::vector<ValueId> changed_;
   std::vector<NodeId> queue_;
   std::vector<bool> queued_;
-  std::vector<std::uint32_t> first_reader_;  // readers of value v: readers_[first_reader_[v] .. first_reader_[v + 1])
+  std::vector<std::uint32_t>
+      first_reader_;  // readers of value v: readers_[first_reader_[v] .. first_reader_[v + 1])
   std::vector<NodeId> readers_;
   std::vector<std::pair<std::uint32_t, tenon_type>> wanted_;
   // the previous types, for rollback in run_from()

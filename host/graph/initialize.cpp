@@ -50,7 +50,9 @@ std::unordered_map<ValueId, double> said_by_operators(const GraphModel& model) {
     const auto* edges = model.edges.data() + node.first_edge;
     if (!info.inputs.empty())
       for (std::uint32_t i = 0; i < node.input_count; ++i)
-        if (const auto said = info.inputs[declared_input(info, i)].initial; said && edges[i] != none) initial.emplace(edges[i], *said);
+        if (const auto said = info.inputs[declared_input(info, i)].initial;
+            said && edges[i] != none)
+          initial.emplace(edges[i], *said);
     for (std::uint32_t i = 0; i < std::min<std::size_t>(node.state_count, info.states.size()); ++i)
       initial.emplace(edges[node.input_count + i], info.states[i].initial);
   }
@@ -66,7 +68,8 @@ T as(double value, std::string_view name) {
   if constexpr (std::is_same_v<T, bool>) return value != 0;
   if (!fits<T>(value))
     throw Failure(FailureKind::usage,
-                  fmt::format("the initial value of '{}' is {}, which does not fit {}", name, value, name_of(dtype_of<T>)));
+                  fmt::format("the initial value of '{}' is {}, which does not fit {}", name, value,
+                              name_of(dtype_of<T>)));
   return number_as<T>(value);
 }
 
@@ -78,7 +81,8 @@ Tensor empty_tensor(const tenon_type& type, std::string_view name) {
   }
 }
 
-Tensor first_values(const tenon_type& type, const Init& init, std::string_view name, std::uint64_t seed) {
+Tensor first_values(const tenon_type& type, const Init& init, std::string_view name,
+                    std::uint64_t seed) {
   const auto fans = fans_of(type);
   const Random random(seed, 0, random_stream_of(name));
   const double a = init.a, b = init.b;
@@ -93,7 +97,8 @@ Tensor first_values(const tenon_type& type, const Init& init, std::string_view n
       case Init::Kind::normal:
         return a + b * static_cast<double>(random.normal(i));
       case Init::Kind::xavier:  // Glorot and Bengio, 2010: uniform within sqrt(6 / (in + out))
-        return std::sqrt(6 / (fans.in + fans.out)) * (2 * static_cast<double>(random.uniform(i)) - 1);
+        return std::sqrt(6 / (fans.in + fans.out)) *
+               (2 * static_cast<double>(random.uniform(i)) - 1);
       case Init::Kind::he:  // He et al., 2015: normal with deviation sqrt(2 / in)
         return std::sqrt(2 / fans.in) * static_cast<double>(random.normal(i));
       default:
@@ -109,18 +114,21 @@ Tensor first_values(const tenon_type& type, const Init& init, std::string_view n
 }
 
 bool can_begin(const ValueRecord& value, const tenon_type& type) {
-  return (value.role == Role::variable || value.role == Role::state) && is_known(type) && byte_count(type) >= 0;
+  return (value.role == Role::variable || value.role == Role::state) && is_known(type) &&
+         byte_count(type) >= 0;
 }
 
 class FirstValues {
  public:
-  FirstValues(const GraphModel& model, std::uint64_t seed) : model_(model), seed_(seed), said_(said_by_operators(model)) {}
+  FirstValues(const GraphModel& model, std::uint64_t seed)
+      : model_(model), seed_(seed), said_(said_by_operators(model)) {}
   Tensor of(ValueId id, const tenon_type& type) const {
     return first_values(type, init_of(id, type), model_.strings[model_.values[id].name], seed_);
   }
   bool are_random(ValueId id, const tenon_type& type) const {
     const auto kind = init_of(id, type).kind;
-    return kind == Init::Kind::uniform || kind == Init::Kind::normal || kind == Init::Kind::xavier || kind == Init::Kind::he;
+    return kind == Init::Kind::uniform || kind == Init::Kind::normal ||
+           kind == Init::Kind::xavier || kind == Init::Kind::he;
   }
 
  private:
@@ -128,7 +136,8 @@ class FirstValues {
     const auto& value = model_.values[id];
     if (value.init.kind != Init::Kind::automatic) return value.init;
     const auto found = said_.find(id);
-    return found == said_.end() ? automatic(value.role, type) : Init{Init::Kind::value, found->second};
+    return found == said_.end() ? automatic(value.role, type)
+                                : Init{Init::Kind::value, found->second};
   }
 
   const GraphModel& model_;
@@ -143,17 +152,20 @@ Tensor first_state(const StateInfo& state, const tenon_type& type) {
 }
 
 bool lacks_values(const GraphModel& model) {
-  return std::any_of(model.values.begin(), model.values.end(),
-                     [](const ValueRecord& value) { return value.tensor == none && can_begin(value, value.type); });
+  return std::any_of(model.values.begin(), model.values.end(), [](const ValueRecord& value) {
+    return value.tensor == none && can_begin(value, value.type);
+  });
 }
 
-bool lacks_values(const GraphModel& model, std::span<const tenon_type> types, std::span<const Tensor> tensors) {
+bool lacks_values(const GraphModel& model, std::span<const tenon_type> types,
+                  std::span<const Tensor> tensors) {
   for (ValueId id = 0; id < model.values.size(); ++id)
     if (!tensors[id] && can_begin(model.values[id], types[id])) return true;
   return false;
 }
 
-std::vector<ValueId> initialize(const GraphModel& model, std::uint64_t seed, std::span<const tenon_type> types, std::span<Tensor> tensors) {
+std::vector<ValueId> initialize(const GraphModel& model, std::uint64_t seed,
+                                std::span<const tenon_type> types, std::span<Tensor> tensors) {
   const FirstValues first(model, seed);
   std::vector<ValueId> random;
   for (ValueId id = 0; id < model.values.size(); ++id) {

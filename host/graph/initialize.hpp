@@ -25,9 +25,11 @@ bool lacks_values(const GraphModel& model);
 
 /// Variant for a session, which stores tensors outside the graph; `types` and `tensors` are indexed
 /// by value.
-bool lacks_values(const GraphModel& model, std::span<const tenon_type> types, std::span<const Tensor> tensors);
+bool lacks_values(const GraphModel& model, std::span<const tenon_type> types,
+                  std::span<const Tensor> tensors);
 /// Session variant of initialize(). Returns the variables that received random values.
-std::vector<ValueId> initialize(const GraphModel& model, std::uint64_t seed, std::span<const tenon_type> types, std::span<Tensor> tensors);
+std::vector<ValueId> initialize(const GraphModel& model, std::uint64_t seed,
+                                std::span<const tenon_type> types, std::span<Tensor> tensors);
 
 /// Creates a state with its operator's declared initial value. Throws Failure (usage) if the dtype
 /// cannot hold it.

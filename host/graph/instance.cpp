@@ -25,13 +25,15 @@ static void* made_by(const OperatorFactory& make, std::span<const tenon_attribut
 }
 
 // Returns the table of a plugin that runs in a worker process; null for other tables.
-static std::shared_ptr<const IsolatedTable> isolated_table(const LoadedOperator& op, const tenon_operator& table) {
+static std::shared_ptr<const IsolatedTable> isolated_table(const LoadedOperator& op,
+                                                           const tenon_operator& table) {
   for (const auto& isolated : op.isolated)
     if (&isolated->functions() == &table) return isolated;
   return nullptr;
 }
 
-static void* made_in_worker(std::shared_ptr<const IsolatedTable> table, std::span<const tenon_attribute> attributes) {
+static void* made_in_worker(std::shared_ptr<const IsolatedTable> table,
+                            std::span<const tenon_attribute> attributes) {
   try {
     return create_isolated(std::move(table), attributes);
   } catch (const Failure&) {
@@ -41,8 +43,8 @@ static void* made_in_worker(std::shared_ptr<const IsolatedTable> table, std::spa
   }
 }
 
-Instance::Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes,
-                   const OperatorFactory* make)
+Instance::Instance(const LoadedOperator& op, const tenon_operator& table,
+                   std::span<const tenon_attribute> attributes, const OperatorFactory* make)
     : op_(&op), owner_(op.owner_of(table)), info_(with_parameters(op.info, attributes)) {
   ErrorBuffer buffer;
   const PluginCall call(op, owner_, PluginFunction::create);

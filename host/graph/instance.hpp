@@ -19,8 +19,8 @@ class Instance {
   Instance() = default;
   /// Creates an object of one of the operator's tables, its own or a kernel's. `make`, if not null,
   /// creates objects of the operator's own table. Throws Failure (usage) with the plugin's reason.
-  Instance(const LoadedOperator& op, const tenon_operator& table, std::span<const tenon_attribute> attributes,
-           const OperatorFactory* make = nullptr);
+  Instance(const LoadedOperator& op, const tenon_operator& table,
+           std::span<const tenon_attribute> attributes, const OperatorFactory* make = nullptr);
   ~Instance() { reset(); }
   Instance(Instance&& other) noexcept
       : op_(other.op_),

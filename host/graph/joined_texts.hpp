@@ -22,7 +22,8 @@ inline bool are_joined_texts(std::string_view joined) {
 /// Inverse of joined_texts(). Requires are_joined_texts().
 inline std::vector<std::string> split_texts(std::string_view joined) {
   std::vector<std::string> texts;
-  for (; !joined.empty(); joined.remove_prefix(texts.back().size() + 1)) texts.emplace_back(joined.substr(0, joined.find('\0')));
+  for (; !joined.empty(); joined.remove_prefix(texts.back().size() + 1))
+    texts.emplace_back(joined.substr(0, joined.find('\0')));
   return texts;
 }
 

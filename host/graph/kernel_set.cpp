@@ -4,7 +4,8 @@
 
 namespace tenon {
 
-KernelSet::KernelSet(const LoadedOperator& op, std::int32_t device_type, std::span<const tenon_attribute> attributes, bool backward,
+KernelSet::KernelSet(const LoadedOperator& op, std::int32_t device_type,
+                     std::span<const tenon_attribute> attributes, bool backward,
                      const OperatorFactory* make) {
   for (const auto* table : op.candidates[device_type]) {
     if (backward && table->backward == nullptr) continue;

@@ -15,7 +15,8 @@ class KernelSet {
   KernelSet() = default;
   /// Creates the kernels of LoadedOperator::candidates; with `backward`, only those that have a
   /// backward function. `make`: see Instance.
-  KernelSet(const LoadedOperator& op, std::int32_t device_type, std::span<const tenon_attribute> attributes, bool backward,
+  KernelSet(const LoadedOperator& op, std::int32_t device_type,
+            std::span<const tenon_attribute> attributes, bool backward,
             const OperatorFactory* make = nullptr);
   /// Holds one existing object.
   explicit KernelSet(Instance only) : first_(std::move(only)) {}

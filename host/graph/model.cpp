@@ -37,12 +37,14 @@ std::string own_value_name(const GraphModel& model, std::string_view text) {
 [[noreturn]] ValueId refuse_unknown(const GraphModel& model, std::string_view text) {
   const auto name = text.substr(0, text.find(':'));
   if (name != text && look_up(model.strings, model.value_names, name) != none)
-    throw Failure(FailureKind::usage, fmt::format("'{}': '{}' is one value and has no numbered outputs", text, name),
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}': '{}' is one value and has no numbered outputs", text, name),
                   fmt::format("write {}", name));
   std::vector<std::string> names;
   for (const auto& node : model.nodes) names.emplace_back(model.strings[node.name]);
   for (const auto name : model.value_names.names()) names.emplace_back(model.strings[name]);
-  throw Failure(FailureKind::usage, fmt::format("the graph has no value '{}'", text), did_you_mean(near_names(text, names)));
+  throw Failure(FailureKind::usage, fmt::format("the graph has no value '{}'", text),
+                did_you_mean(near_names(text, names)));
 }
 
 }  // namespace
@@ -60,8 +62,10 @@ std::vector<tenon_type> declared_types(const GraphModel& model) {
 
 std::string operator_label(const GraphModel& model, std::uint32_t op) {
   const auto& use = model.operators[op];
-  const auto namesakes = std::count_if(model.operators.begin(), model.operators.end(),
-                                       [&](const auto& other) { return other.name == use.name && other.info->space != use.info->space; });
+  const auto namesakes =
+      std::count_if(model.operators.begin(), model.operators.end(), [&](const auto& other) {
+        return other.name == use.name && other.info->space != use.info->space;
+      });
   return namesakes == 0 ? use.name : use.info->full_name();
 }
 
@@ -79,7 +83,8 @@ std::string work_label(const GraphModel& model, const NodeRecord& node) {
 
 std::string value_label(const GraphModel& model, ValueId value) {
   const auto& record = model.values[value];
-  if (record.role != Role::output || record.name != 0) return std::string(model.strings[record.name]);
+  if (record.role != Role::output || record.name != 0)
+    return std::string(model.strings[record.name]);
   const auto name = model.strings[model.nodes[record.producer].name];
   return record.index == 0 ? std::string(name) : fmt::format("{}:{}", name, record.index);
 }
@@ -92,7 +97,9 @@ bool is_named(const GraphModel& model, std::string_view name) {
 // Numbers are mostly taken from 1 on without gaps, so the first free one is found by doubling and
 // bisection.
 std::string free_name(const GraphModel& model, std::string_view wanted, std::uint64_t& last) {
-  const auto numbered = [&](std::uint64_t i) { return i == 0 ? std::string(wanted) : fmt::format("{}_{}", wanted, i); };
+  const auto numbered = [&](std::uint64_t i) {
+    return i == 0 ? std::string(wanted) : fmt::format("{}_{}", wanted, i);
+  };
   if (last > 0 && is_named(model, numbered(last)))
     if (auto next = numbered(last + 1); !is_named(model, next)) return ++last, next;
   last = 0;
@@ -117,24 +124,29 @@ ValueId find_input(const GraphModel& model, std::string_view name) {
 }
 
 ValueId find_value(const GraphModel& model, std::string_view text) {
-  if (const auto value = look_up(model.strings, model.value_names, text); value != none) return value;
+  if (const auto value = look_up(model.strings, model.value_names, text); value != none)
+    return value;
   const auto colon = text.find(':');
   const auto id = look_up(model.strings, model.node_names, text.substr(0, colon));
   if (id == none) {
     const auto own = own_value_name(model, text);
-    return own.empty() ? refuse_unknown(model, text) : look_up(model.strings, model.value_names, own);
+    return own.empty() ? refuse_unknown(model, text)
+                       : look_up(model.strings, model.value_names, own);
   }
   const auto& node = model.nodes[id];
-  const auto index = colon == std::string_view::npos ? 0 : output_index(model, node, text.substr(colon + 1));
+  const auto index =
+      colon == std::string_view::npos ? 0 : output_index(model, node, text.substr(colon + 1));
   if (index >= node.output_count)
     throw Failure(FailureKind::usage,
-                  fmt::format("'{}': node '{}' has {}", text, text.substr(0, colon), counted(node.output_count, "output")));
+                  fmt::format("'{}': node '{}' has {}", text, text.substr(0, colon),
+                              counted(node.output_count, "output")));
   return node.first_output + index;
 }
 
 const OperatorFactory* object_factory(const GraphModel& model, NodeId node) {
   if (model.objects.empty()) return nullptr;
-  const auto found = model.objects.find(model.nodes[node].pass == Pass::forward ? node : model.nodes[node].origin);
+  const auto found =
+      model.objects.find(model.nodes[node].pass == Pass::forward ? node : model.nodes[node].origin);
   return found == model.objects.end() ? nullptr : found->second.get();
 }
 
@@ -151,7 +163,8 @@ std::vector<std::string> lost_members(const GraphModel& model) {
     const std::string_view text = model.strings[key];
     if (!text.starts_with(object_note)) continue;
     lost.push_back(
-        fmt::format("node '{}' ran on an object of class {}, whose members other than parameters are not in the file: they have "
+        fmt::format("node '{}' ran on an object of class {}, whose members other than parameters "
+                    "are not in the file: they have "
                     "their initial values",
                     text.substr(object_note.size()), model.strings[class_name]));
   }

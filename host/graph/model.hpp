@@ -56,8 +56,9 @@ struct NodeRecord {
   StringId name = 0;
   std::uint32_t op = none;  // into GraphModel::operators
   Pass pass = Pass::forward;
-  NodeId origin = none;          // an earlier forward node; backward and recompute only
-  std::uint32_t first_edge = 0;  // into edges: the inputs in the operator's order (none: not connected), then the states
+  NodeId origin = none;  // an earlier forward node; backward and recompute only
+  std::uint32_t first_edge =
+      0;  // into edges: the inputs in the operator's order (none: not connected), then the states
   std::uint32_t input_count = 0, state_count = 0;
   std::uint32_t first_output = 0;  // into values: a node's outputs are contiguous
   std::uint32_t output_count = 0;
@@ -83,7 +84,8 @@ struct PluginUse {
 /// An operator as recorded in the graph: enough to show, edit and save nodes whose plugin is not
 /// installed.
 struct OperatorUse {
-  std::string name;  // short name; the space is in `info`, and empty in files older than 0.2 until bound
+  std::string
+      name;  // short name; the space is in `info`, and empty in files older than 0.2 until bound
   int version = 1;
   std::shared_ptr<const OperatorInfo> info;  // decoded from its manifest, whose bytes it owns
   // into GraphModel::plugins; none: defined by the application
@@ -136,14 +138,16 @@ struct GraphModel {
   std::vector<PluginUse> plugins;
   std::vector<Tensor> tensors;
   std::vector<std::pair<StringId, ValueId>> outputs;  // by name, in declaration order
-  std::unordered_set<StringId> output_names;          // names of outputs[0, size); extended lazily by output()
-  std::vector<ValueId> inputs;                        // in declaration order
-  std::vector<std::pair<ValueId, ValueId>> updates;   // (variable, its new value at the end of a training run)
+  std::unordered_set<StringId>
+      output_names;             // names of outputs[0, size); extended lazily by output()
+  std::vector<ValueId> inputs;  // in declaration order
+  std::vector<std::pair<ValueId, ValueId>>
+      updates;  // (variable, its new value at the end of a training run)
   /// Names of inputs' dimensions, empty for unnamed ones. In a run, equal names mean equal sizes.
   std::vector<std::vector<StringId>> dim_names;
-  NameTable node_names;                             // also enforces uniqueness
-  NameTable value_names;                            // inputs, variables, states and constants
-  std::string producer;                             // program that first wrote the file; empty for new graphs
+  NameTable node_names;   // also enforces uniqueness
+  NameTable value_names;  // inputs, variables, states and constants
+  std::string producer;   // program that first wrote the file; empty for new graphs
   std::vector<std::pair<StringId, StringId>> meta;  // free-form notes: key, text
   std::vector<Extension> extensions;
   std::optional<TrainingRecord> training;  // checkpoints only; ignored by runs
@@ -151,9 +155,11 @@ struct GraphModel {
   /// files.
   std::unordered_map<NodeId, std::shared_ptr<const OperatorFactory>> objects;
   // Set only in graphs that a session optimized; not stored in files.
-  std::unordered_map<NodeId, std::vector<StringId>> stands_for;  // names of the nodes that a node replaces
+  std::unordered_map<NodeId, std::vector<StringId>>
+      stands_for;  // names of the nodes that a node replaces
   std::vector<ReplacedNode> replaced;
-  std::unordered_map<ValueId, ValueId> redirected;  // values of the original graph -> values that are read instead
+  std::unordered_map<ValueId, ValueId>
+      redirected;  // values of the original graph -> values that are read instead
 
   void clear_outputs() { outputs.clear(), output_names.clear(); }
   /// Requires that the variable has no update yet.

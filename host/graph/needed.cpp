@@ -16,12 +16,14 @@ namespace {
 [[noreturn]] void report_unknown(const GraphModel& model, const std::string& name) {
   std::vector<std::string_view> names;
   for (const auto& [output, value] : model.outputs) names.push_back(model.strings[output]);
-  throw Failure(FailureKind::usage, fmt::format("the graph has no output '{}'", name), fmt::format("its outputs are {}", listed(names)));
+  throw Failure(FailureKind::usage, fmt::format("the graph has no output '{}'", name),
+                fmt::format("its outputs are {}", listed(names)));
 }
 
 }  // namespace
 
-WantedOutputs::WantedOutputs(const GraphModel& model, std::span<const std::string> names, bool training) {
+WantedOutputs::WantedOutputs(const GraphModel& model, std::span<const std::string> names,
+                             bool training) {
   std::unordered_map<StringId, ValueId> all(model.outputs.begin(), model.outputs.end());
   std::unordered_set<StringId> taken;
   for (const auto& name : names) {
@@ -43,7 +45,8 @@ WantedOutputs::WantedOutputs(const GraphModel& model, std::span<const std::strin
   for (auto id = static_cast<NodeId>(model.nodes.size()); id-- > 0;) {
     const auto& node = model.nodes[id];
     const auto first = values.begin() + node.first_output;
-    nodes[id] = nodes[id] || std::find(first, first + node.output_count, true) != first + node.output_count;
+    nodes[id] =
+        nodes[id] || std::find(first, first + node.output_count, true) != first + node.output_count;
     if (!nodes[id]) continue;
     read(node);
     // a backward node's types depend on its origin
@@ -51,7 +54,8 @@ WantedOutputs::WantedOutputs(const GraphModel& model, std::span<const std::strin
   }
 }
 
-std::vector<ValueId> needed_inputs(const GraphModel& model, std::span<const std::string> outputs, bool training) {
+std::vector<ValueId> needed_inputs(const GraphModel& model, std::span<const std::string> outputs,
+                                   bool training) {
   std::vector<ValueId> inputs(model.inputs.begin(), model.inputs.end());
   if (outputs.empty()) return inputs;
   const WantedOutputs wanted(model, outputs, training);

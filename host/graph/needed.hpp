@@ -26,6 +26,7 @@ struct WantedOutputs {
 
 /// Returns the inputs that these outputs need; all inputs if `outputs` is empty. Throws like
 /// WantedOutputs.
-std::vector<ValueId> needed_inputs(const GraphModel& model, std::span<const std::string> outputs, bool training);
+std::vector<ValueId> needed_inputs(const GraphModel& model, std::span<const std::string> outputs,
+                                   bool training);
 
 }  // namespace tenon

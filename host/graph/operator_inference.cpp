@@ -26,26 +26,31 @@ std::string name_of_input(const OperatorInfo& info, std::size_t i) {
 
 namespace {
 
-[[noreturn]] void refuse(const OperatorInfo& info, const CallTypes& types, const std::string& reason) {
+[[noreturn]] void refuse(const OperatorInfo& info, const CallTypes& types,
+                         const std::string& reason) {
   throw Failure(FailureKind::failed, reason + describe_inputs(info, types.inputs));
 }
 
 std::string names_of(DTypeMask mask) {
   std::string text;
   for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
-    if (allows(mask, static_cast<DType>(i))) text += (text.empty() ? "" : ", ") + std::string(name_of(static_cast<DType>(i)));
+    if (allows(mask, static_cast<DType>(i)))
+      text += (text.empty() ? "" : ", ") + std::string(name_of(static_cast<DType>(i)));
   return text;
 }
 
 std::uint8_t only_one_of(DTypeMask mask) {
-  return std::has_single_bit(mask) ? static_cast<std::uint8_t>(std::countr_zero(mask)) : std::uint8_t{TENON_DTYPE_UNKNOWN};
+  return std::has_single_bit(mask) ? static_cast<std::uint8_t>(std::countr_zero(mask))
+                                   : std::uint8_t{TENON_DTYPE_UNKNOWN};
 }
 
-void check_allowed(const OperatorInfo& info, const CallTypes& types, std::size_t i, DTypeMask mask) {
+void check_allowed(const OperatorInfo& info, const CallTypes& types, std::size_t i,
+                   DTypeMask mask) {
   const auto dtype = types.inputs[i].dtype;
   if (dtype == TENON_DTYPE_UNKNOWN || allows(mask, static_cast<DType>(dtype))) return;
   refuse(info, types,
-         fmt::format("{} is {} but must be one of {}", name_of_input(info, i), name_of(static_cast<DType>(dtype)), names_of(mask)));
+         fmt::format("{} is {} but must be one of {}", name_of_input(info, i),
+                     name_of(static_cast<DType>(dtype)), names_of(mask)));
 }
 
 // Inputs that declare no dtype share one.
@@ -64,28 +69,34 @@ void share_dtype(const OperatorInfo& info, CallTypes& types) {
     if (input.dtype == TENON_DTYPE_UNKNOWN || !input.present) continue;
     if (shared != TENON_DTYPE_UNKNOWN && input.dtype != shared)
       refuse(info, types,
-             fmt::format("{} is {} but {} is {}: both must have the same dtype", name_of_input(info, i),
-                         name_of(static_cast<DType>(input.dtype)), name_of_input(info, first), name_of(static_cast<DType>(shared))));
+             fmt::format("{} is {} but {} is {}: both must have the same dtype",
+                         name_of_input(info, i), name_of(static_cast<DType>(input.dtype)),
+                         name_of_input(info, first), name_of(static_cast<DType>(shared))));
     shared = input.dtype;
     if (first == types.inputs.size()) first = i;
   }
   for (std::size_t i = 0; i < types.inputs.size(); ++i)
-    if (!info.inputs[declared_input(info, i)].types && types.inputs[i].dtype == TENON_DTYPE_UNKNOWN) types.inputs[i].dtype = shared;
+    if (!info.inputs[declared_input(info, i)].types && types.inputs[i].dtype == TENON_DTYPE_UNKNOWN)
+      types.inputs[i].dtype = shared;
 }
 
 // The operator may only add to what is known.
-void check_said(const OperatorInfo& info, const CallTypes& before, std::vector<tenon_type> CallTypes::*group, const char* what,
-                CallTypes& types) {
+void check_said(const OperatorInfo& info, const CallTypes& before,
+                std::vector<tenon_type> CallTypes::*group, const char* what, CallTypes& types) {
   for (std::size_t i = 0; i < (types.*group).size(); ++i) {
     const tenon_type& said = (types.*group)[i];
     tenon_type known = (before.*group)[i];
     if (std::memcmp(&said, &known, sizeof said) == 0) continue;
-    if (!is_sound(said)) refuse(info, before, fmt::format("its infer() returned an invalid type for {} {}", what, i));
-    const bool other_dtype = group == &CallTypes::outputs && known.dtype != TENON_DTYPE_UNKNOWN && said.dtype != known.dtype;
+    if (!is_sound(said))
+      refuse(info, before, fmt::format("its infer() returned an invalid type for {} {}", what, i));
+    const bool other_dtype = group == &CallTypes::outputs && known.dtype != TENON_DTYPE_UNKNOWN &&
+                             said.dtype != known.dtype;
     if (merge(known, said) == Merge::contradiction)
       refuse(info, before,
-             fmt::format("{} {} is inferred as {}, but is already {}{}", what, i, to_string(said), to_string(known),
-                         other_dtype ? "; infer() must name the output's dtype on every path, before any return: without one, "
+             fmt::format("{} {} is inferred as {}, but is already {}{}", what, i, to_string(said),
+                         to_string(known),
+                         other_dtype ? "; infer() must name the output's dtype on every path, "
+                                       "before any return: without one, "
                                        "an output has the inputs' shared dtype"
                                      : ""));
     known.present = (before.*group)[i].present;
@@ -95,9 +106,11 @@ void check_said(const OperatorInfo& info, const CallTypes& before, std::vector<t
 
 // Whether the outputs are known more precisely than the operator reported.
 bool knows_more(const std::vector<tenon_type>& known, const std::vector<tenon_type>& told) {
-  return !std::equal(known.begin(), known.end(), told.begin(), [](const tenon_type& left, const tenon_type& right) {
-    return left.dtype == right.dtype && left.rank == right.rank && std::equal(left.dims, left.dims + TENON_MAX_RANK, right.dims);
-  });
+  return !std::equal(known.begin(), known.end(), told.begin(),
+                     [](const tenon_type& left, const tenon_type& right) {
+                       return left.dtype == right.dtype && left.rank == right.rank &&
+                              std::equal(left.dims, left.dims + TENON_MAX_RANK, right.dims);
+                     });
 }
 
 tenon_infer as_boundary(CallTypes& types, ErrorBuffer& buffer) {
@@ -122,12 +135,14 @@ tenon_infer as_boundary(CallTypes& types, ErrorBuffer& buffer) {
 bool may_infer_see(const tenon_tensor& tensor) {
   constexpr std::int64_t most = std::int64_t{64} << 10;
   const auto& dense = tensor.dense;
-  if (tensor.storage != TENON_DENSE || dense.strides != nullptr || dense.device_type != TENON_CPU) return false;
+  if (tensor.storage != TENON_DENSE || dense.strides != nullptr || dense.device_type != TENON_CPU)
+    return false;
   const auto bytes = byte_count(static_cast<DType>(tensor.dtype), Shape(dense.shape, dense.ndim));
   return bytes && *bytes <= most && (dense.data != nullptr || *bytes == 0);
 }
 
-static void ask_operator(const LoadedOperator& op, const void* instance, const CallTypes& before, CallTypes& types) {
+static void ask_operator(const LoadedOperator& op, const void* instance, const CallTypes& before,
+                         CallTypes& types) {
   ErrorBuffer buffer;
   auto io = as_boundary(types, buffer);
   const PluginCall call(op, op.owner, PluginFunction::infer);
@@ -200,15 +215,19 @@ void infer_operator(const LoadedOperator& op, const void* instance, CallTypes& t
   check_said(*op.info, before, &CallTypes::outputs, "output", types);
 }
 
-std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch, CallTypes& types) {
+std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch,
+                              CallTypes& types) {
   if (kernel.table()->workspace == nullptr) return 0;
   constexpr std::uint64_t limit = std::uint64_t{1} << 46;  // 64 TiB, more than any machine has
   ErrorBuffer buffer;
   const auto io = as_boundary(types, buffer);
   std::uint64_t bytes = 0;
   const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::workspace);
-  if (kernel.table()->workspace(kernel.get(), &io, dispatch, &bytes) != 0) refuse(info, types, buffer.reason());
-  if (bytes > limit) refuse(info, types, fmt::format("its workspace() requests {} bytes, more than any machine has", bytes));
+  if (kernel.table()->workspace(kernel.get(), &io, dispatch, &bytes) != 0)
+    refuse(info, types, buffer.reason());
+  if (bytes > limit)
+    refuse(info, types,
+           fmt::format("its workspace() requests {} bytes, more than any machine has", bytes));
   return bytes;
 }
 
@@ -218,9 +237,12 @@ double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, 
   const auto io = as_boundary(types, buffer);
   double flops = 0;
   const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::flops);
-  if (kernel.table()->flops(kernel.get(), &io, dispatch, &flops) != 0) refuse(info, types, buffer.reason());
+  if (kernel.table()->flops(kernel.get(), &io, dispatch, &flops) != 0)
+    refuse(info, types, buffer.reason());
   if (!(flops >= 0 && flops < std::numeric_limits<double>::infinity()))
-    refuse(info, types, fmt::format("its flops() returned {} but must return a finite number of at least 0", flops));
+    refuse(info, types,
+           fmt::format("its flops() returned {} but must return a finite number of at least 0",
+                       flops));
   return flops;
 }
 
@@ -234,14 +256,16 @@ bool tells_algorithm(const Instance& kernel) {
   return algorithm_function(kernel) != nullptr;
 }
 
-std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int dispatch, CallTypes& types) {
+std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int dispatch,
+                         CallTypes& types) {
   const auto algorithm = algorithm_function(kernel);
   if (algorithm == nullptr) return {};
   const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::algorithm);
   ErrorBuffer buffer;
   const auto io = as_boundary(types, buffer);
   std::array<char, 256> line{};
-  if (algorithm(kernel.get(), &io, dispatch, line.data(), line.size()) != 0) refuse(info, types, buffer.reason());
+  if (algorithm(kernel.get(), &io, dispatch, line.data(), line.size()) != 0)
+    refuse(info, types, buffer.reason());
   return printable({line.data(), strnlen(line.data(), line.size())});
 }
 

@@ -16,7 +16,8 @@ namespace tenon {
 /// states.
 struct CallTypes {
   std::vector<tenon_type> inputs, outputs, states;
-  std::vector<const tenon_tensor*> values{};  ///< elements of inputs, null if unknown; empty: all unknown
+  std::vector<const tenon_tensor*>
+      values{};  ///< elements of inputs, null if unknown; empty: all unknown
   /// of inputs, if kernel selection depends on them (enum tenon_storage)
   std::vector<std::uint8_t> storages{};
   std::vector<std::uint8_t> wanted{};  ///< out: 1 if infer() requested the elements of an input
@@ -42,7 +43,8 @@ void infer_operator(const LoadedOperator& op, const void* instance, CallTypes& t
 
 /// Returns the bytes of scratch memory that a kernel requests; dispatch is enum tenon_dispatch.
 /// Throws Failure like infer_operator.
-std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch, CallTypes& types);
+std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch,
+                              CallTypes& types);
 
 /// Returns the floating-point operations of a call as reported by the kernel; 0 if it does not
 /// report them. Throws Failure like infer_operator.
@@ -52,7 +54,8 @@ double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, 
 bool tells_algorithm(const Instance& kernel);
 /// Returns the algorithm of a call and the reason for it in one printable line; empty if the kernel
 /// reports none. Throws Failure like infer_operator.
-std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int dispatch, CallTypes& types);
+std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int dispatch,
+                         CallTypes& types);
 
 /// Whether the kernel supports these types, as far as they are known. Throws Failure like
 /// infer_operator.

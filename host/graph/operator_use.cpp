@@ -14,16 +14,20 @@ namespace {
 
 std::uint32_t use_plugin(GraphModel& model, PluginSet& plugins, int index) {
   const auto file = plugins.file(index);
-  const auto same = [&](const PluginUse& use) { return use.name == file.name && use.version == file.version; };
+  const auto same = [&](const PluginUse& use) {
+    return use.name == file.name && use.version == file.version;
+  };
   const auto found = std::find_if(model.plugins.begin(), model.plugins.end(), same);
-  if (found != model.plugins.end()) return static_cast<std::uint32_t>(found - model.plugins.begin());
+  if (found != model.plugins.end())
+    return static_cast<std::uint32_t>(found - model.plugins.begin());
   model.plugins.push_back({file.name, file.version, file.abi_minor, plugins.content_hash(index)});
   return static_cast<std::uint32_t>(model.plugins.size() - 1);
 }
 
 }  // namespace
 
-void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, std::shared_ptr<const OperatorInfo> info, int file) {
+void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins,
+             std::shared_ptr<const OperatorInfo> info, int file) {
   use.name = info->name;
   use.version = info->version;
   use.info = std::move(info);
@@ -31,12 +35,14 @@ void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, std::share
 }
 
 bool describes(const OperatorUse& use, const LoadedOperator& op) {
-  return use.info == op.info || (use.info->space == op.info->space && use.info->manifest == op.info->manifest);
+  return use.info == op.info ||
+         (use.info->space == op.info->space && use.info->manifest == op.info->manifest);
 }
 
 // One record may cover several loaded versions of an operator that differ only in code or kernels:
 // each node keeps its own.
-std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugins, const LoadedOperator& op) {
+std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugins,
+                           const LoadedOperator& op) {
   for (std::uint32_t i = 0; i < model.operators.size(); ++i) {
     if (model.operators[i].name != op.info->name || !describes(model.operators[i], op)) continue;
     binding.operators[i] = &op;
@@ -64,11 +70,13 @@ std::uint32_t count_of(const GraphModel& model, const NodeRecord& node, const Ou
     if (model.strings[record.name] == output.count) count = record.i;
   }
   if (count < 0 || count > max_outputs)
-    throw Failure(FailureKind::usage, fmt::format("parameter '{}' is {} but must be from 0 to {}", output.count, count, max_outputs));
+    throw Failure(FailureKind::usage, fmt::format("parameter '{}' is {} but must be from 0 to {}",
+                                                  output.count, count, max_outputs));
   return static_cast<std::uint32_t>(count);
 }
 
-std::uint32_t output_count(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
+std::uint32_t output_count(const GraphModel& model, const NodeRecord& node,
+                           const OperatorInfo& info) {
   std::uint32_t total = 0;
   for (const auto& output : info.outputs) total += count_of(model, node, output);
   return total;
@@ -78,11 +86,13 @@ std::size_t input_count(const OperatorInfo& info, std::size_t given) {
   const auto declared = info.inputs.size();
   if (info.variadic()) return std::max(given, declared - 1);
   if (given > declared)
-    throw Failure(FailureKind::usage, fmt::format("the operator takes {} but is given {}", counted(declared, "input"), given));
+    throw Failure(FailureKind::usage, fmt::format("the operator takes {} but is given {}",
+                                                  counted(declared, "input"), given));
   return declared;
 }
 
-std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId> placed, const NamedValues& named) {
+std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId> placed,
+                                  const NamedValues& named) {
   placed.resize(input_count(info, placed.size()), none);
   for (const auto& [name, value] : named) {
     const auto index = info.find_input(name);
@@ -90,7 +100,8 @@ std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId>
       std::vector<std::string> names;
       for (const auto& input : info.inputs) names.push_back(input.name);
       throw Failure(FailureKind::usage, fmt::format("unknown input '{}'", name),
-                    did_you_mean(near_names(name, names), fmt::format("its inputs are {}", fmt::join(names, ", "))));
+                    did_you_mean(near_names(name, names),
+                                 fmt::format("its inputs are {}", fmt::join(names, ", "))));
     }
     if (info.inputs[static_cast<std::size_t>(index)].variadic)
       placed.push_back(value);
@@ -103,13 +114,17 @@ std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId>
 }
 
 void check_arity(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
-  const auto need = [](bool holds, std::uint32_t found, const char* what, const char* has, std::size_t needed) {
-    if (!holds) throw Failure(FailureKind::file, fmt::format("has {} but the operator {} {}", counted(found, what), has, needed));
+  const auto need = [](bool holds, std::uint32_t found, const char* what, const char* has,
+                       std::size_t needed) {
+    if (!holds)
+      throw Failure(FailureKind::file, fmt::format("has {} but the operator {} {}",
+                                                   counted(found, what), has, needed));
   };
   const auto inputs = info.inputs.size();
-  need(info.variadic() ? node.input_count + std::size_t{1} >= inputs : node.input_count == inputs, node.input_count, "input", "takes",
-       inputs);
-  need(node.state_count == info.states.size(), node.state_count, "state", "has", info.states.size());
+  need(info.variadic() ? node.input_count + std::size_t{1} >= inputs : node.input_count == inputs,
+       node.input_count, "input", "takes", inputs);
+  need(node.state_count == info.states.size(), node.state_count, "state", "has",
+       info.states.size());
   const auto outputs = output_count(model, node, info);
   need(node.output_count == outputs, node.output_count, "output", "makes", outputs);
 }
@@ -117,9 +132,11 @@ void check_arity(const GraphModel& model, const NodeRecord& node, const Operator
 void check_backward_arity(const GraphModel& model, const NodeRecord& node) {
   const auto& forward = model.nodes[node.origin];
   const auto inputs = std::uint64_t{forward.output_count} * 2 + forward.input_count;
-  if (node.op != forward.op || node.input_count != inputs || node.output_count != forward.input_count || node.state_count != 0 ||
+  if (node.op != forward.op || node.input_count != inputs ||
+      node.output_count != forward.input_count || node.state_count != 0 ||
       node.attribute_count != 0)
-    throw Failure(FailureKind::file, fmt::format("does not fit node '{}', whose backward it is", model.strings[forward.name]));
+    throw Failure(FailureKind::file, fmt::format("does not fit node '{}', whose backward it is",
+                                                 model.strings[forward.name]));
 }
 
 }  // namespace tenon

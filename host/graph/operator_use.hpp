@@ -11,19 +11,22 @@ inline constexpr std::int64_t max_outputs = 4096;
 
 /// Returns the model's record for this operator; adds one if there is none with its name and
 /// description.
-std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugins, const LoadedOperator& op);
+std::uint32_t use_operator(GraphModel& model, Binding& binding, PluginSet& plugins,
+                           const LoadedOperator& op);
 
 /// Whether a record's description equals the operator's.
 bool describes(const OperatorUse& use, const LoadedOperator& op);
 
 /// Updates a record to the installed operator, after its nodes were upgraded.
-void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins, std::shared_ptr<const OperatorInfo> info, int file);
+void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins,
+             std::shared_ptr<const OperatorInfo> info, int file);
 
 /// Returns the number of outputs that a declared output stands for, given the node's parameters.
 /// Throws Failure (usage).
 std::uint32_t count_of(const GraphModel& model, const NodeRecord& node, const OutputInfo& output);
 /// Returns the number of outputs of a node with its current parameters. Throws Failure (usage).
-std::uint32_t output_count(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info);
+std::uint32_t output_count(const GraphModel& model, const NodeRecord& node,
+                           const OperatorInfo& info);
 
 /// Returns the number of inputs of a node to which `given` inputs are passed: all declared ones,
 /// plus the tensors of a variadic one. Throws Failure (usage) if there are too many.
@@ -32,7 +35,8 @@ std::size_t input_count(const OperatorInfo& info, std::size_t given);
 using NamedValues = std::vector<std::pair<std::string, ValueId>>;
 /// Returns one entry for each input of the operator, more for a variadic one; none for unconnected
 /// inputs. Throws Failure (usage).
-std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId> by_position, const NamedValues& named);
+std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId> by_position,
+                                  const NamedValues& named);
 
 /// Whether this text parameter holds a graph in graph.json format, as in tenon.if, while, scan,
 /// branch and loop.

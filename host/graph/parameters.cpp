@@ -26,7 +26,7 @@ template <class... Args>
 
 [[noreturn]] void refuse_kind(const ParamInfo& param, const AttributeValue& value) {
   refuse("parameter '{}' is {} but must be {}", param.name, to_string(value),
-         param.kind == ParamKind::choice   ? fmt::format("one of {}", fmt::join(param.choices, ", "))
+         param.kind == ParamKind::choice ? fmt::format("one of {}", fmt::join(param.choices, ", "))
          : param.kind == ParamKind::tensor ? table_text(param)
                                            : std::string(name_of(param.kind)));
 }
@@ -35,21 +35,25 @@ bool as_integer(const AttributeValue& value, std::int64_t& out) {
   if (const auto* whole = std::get_if<std::int64_t>(&value.variant())) return out = *whole, true;
   const auto* real = std::get_if<double>(&value.variant());
   // 2^63 is the first double that does not fit; the comparison is false for NaN.
-  if (real == nullptr || !(*real >= -0x1p63 && *real < 0x1p63) || *real != std::trunc(*real)) return false;
+  if (real == nullptr || !(*real >= -0x1p63 && *real < 0x1p63) || *real != std::trunc(*real))
+    return false;
   return out = static_cast<std::int64_t>(*real), true;
 }
 
 bool as_real(const AttributeValue& value, double& out) {
   if (const auto* real = std::get_if<double>(&value.variant())) return out = *real, true;
-  if (const auto* whole = std::get_if<std::int64_t>(&value.variant())) return out = static_cast<double>(*whole), true;
+  if (const auto* whole = std::get_if<std::int64_t>(&value.variant()))
+    return out = static_cast<double>(*whole), true;
   // graph.json can write these values only as strings.
   const auto* word = std::get_if<std::string>(&value.variant());
   if (word == nullptr) return false;
-  if (*word == "inf" || *word == "-inf") return out = (*word)[0] == '-' ? -HUGE_VAL : HUGE_VAL, true;
+  if (*word == "inf" || *word == "-inf")
+    return out = (*word)[0] == '-' ? -HUGE_VAL : HUGE_VAL, true;
   return *word == "nan" && (out = NAN, true);
 }
 
-void put_ints(GraphModel& model, AttributeRecord& record, const ParamInfo& param, const AttributeValue& value) {
+void put_ints(GraphModel& model, AttributeRecord& record, const ParamInfo& param,
+              const AttributeValue& value) {
   record.first = static_cast<std::uint32_t>(model.ints.size());
   if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant())) {
     model.ints.insert(model.ints.end(), whole->begin(), whole->end());
@@ -57,7 +61,8 @@ void put_ints(GraphModel& model, AttributeRecord& record, const ParamInfo& param
     for (std::size_t i = 0; i < real->size(); ++i) {
       std::int64_t integer = 0;
       if (!as_integer((*real)[i], integer))
-        refuse("parameter '{}' is {} but must be {}: element {} is {}", param.name, to_string(value), name_of(param.kind), i, (*real)[i]);
+        refuse("parameter '{}' is {} but must be {}: element {} is {}", param.name,
+               to_string(value), name_of(param.kind), i, (*real)[i]);
       model.ints.push_back(integer);
     }
   } else {
@@ -66,7 +71,8 @@ void put_ints(GraphModel& model, AttributeRecord& record, const ParamInfo& param
   record.count = static_cast<std::uint32_t>(model.ints.size()) - record.first;
 }
 
-void put_floats(GraphModel& model, AttributeRecord& record, const ParamInfo& param, const AttributeValue& value) {
+void put_floats(GraphModel& model, AttributeRecord& record, const ParamInfo& param,
+                const AttributeValue& value) {
   record.first = static_cast<std::uint32_t>(model.floats.size());
   if (const auto* real = std::get_if<std::vector<double>>(&value.variant())) {
     model.floats.insert(model.floats.end(), real->begin(), real->end());
@@ -78,27 +84,35 @@ void put_floats(GraphModel& model, AttributeRecord& record, const ParamInfo& par
   record.count = static_cast<std::uint32_t>(model.floats.size()) - record.first;
 }
 
-void put_texts(GraphModel& model, AttributeRecord& record, const ParamInfo& param, const AttributeValue& value) {
+void put_texts(GraphModel& model, AttributeRecord& record, const ParamInfo& param,
+               const AttributeValue& value) {
   static const std::vector<std::string> none_given;
   const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant());
-  const auto* texts = whole != nullptr && whole->empty() ? &none_given : std::get_if<std::vector<std::string>>(&value.variant());
+  const auto* texts = whole != nullptr && whole->empty()
+                          ? &none_given
+                          : std::get_if<std::vector<std::string>>(&value.variant());
   if (texts == nullptr) refuse_kind(param, value);
   for (std::size_t i = 0; i < texts->size(); ++i) {
     const auto& text = (*texts)[i];
-    if (!is_utf8(text)) refuse("element {} of parameter '{}' is '{}', which is not UTF-8", i, param.name, printable(text));
+    if (!is_utf8(text))
+      refuse("element {} of parameter '{}' is '{}', which is not UTF-8", i, param.name,
+             printable(text));
     if (text.find('\0') != std::string::npos)
-      refuse("element {} of parameter '{}' contains a zero byte, which would end the text early", i, param.name);
+      refuse("element {} of parameter '{}' contains a zero byte, which would end the text early", i,
+             param.name);
   }
   record.i = model.strings.intern(joined_texts(*texts));
 }
 
-void put_table(GraphModel& model, AttributeRecord& record, const ParamInfo& param, const AttributeValue& value) {
+void put_table(GraphModel& model, AttributeRecord& record, const ParamInfo& param,
+               const AttributeValue& value) {
   auto table = table_of(param, value);
   record.first = static_cast<std::uint32_t>(model.tables.size());
   model.tables.push_back(std::move(table));
 }
 
-AttributeRecord make_record(GraphModel& model, const ParamInfo& param, const AttributeValue& value) {
+AttributeRecord make_record(GraphModel& model, const ParamInfo& param,
+                            const AttributeValue& value) {
   AttributeRecord record;
   record.name = model.strings.intern(param.name);
   record.kind = attribute_kind(param.kind);
@@ -118,7 +132,8 @@ AttributeRecord make_record(GraphModel& model, const ParamInfo& param, const Att
     case TENON_ATTR_TEXT: {
       const auto* text = std::get_if<std::string>(&value.variant());
       if (text == nullptr) refuse_kind(param, value);
-      if (!is_utf8(*text)) refuse("parameter '{}' is '{}', which is not UTF-8", param.name, printable(*text));
+      if (!is_utf8(*text))
+        refuse("parameter '{}' is '{}', which is not UTF-8", param.name, printable(*text));
       record.i = model.strings.intern(*text);
       break;
     }
@@ -138,11 +153,13 @@ AttributeRecord make_record(GraphModel& model, const ParamInfo& param, const Att
 }
 
 // `element`: index within a list; -1 if it is not a list.
-void check_number(const ParamInfo& param, double number, const std::string& shown, std::int64_t element = -1) {
+void check_number(const ParamInfo& param, double number, const std::string& shown,
+                  std::int64_t element = -1) {
   const auto need = [&](bool holds, const char* relation, double bound) {
     if (!holds)
-      refuse("{}parameter '{}' is {} but must be {} {}", element < 0 ? "" : fmt::format("element {} of ", element), param.name, shown,
-             relation, bound);
+      refuse("{}parameter '{}' is {} but must be {} {}",
+             element < 0 ? "" : fmt::format("element {} of ", element), param.name, shown, relation,
+             bound);
   };
   if (param.min) need(number >= *param.min, "at least", *param.min);
   if (param.max) need(number <= *param.max, "at most", *param.max);
@@ -153,11 +170,13 @@ void check_number(const ParamInfo& param, double number, const std::string& show
 void check_scalar(const GraphModel& model, const ParamInfo& param, const AttributeRecord& record) {
   if (param.kind == ParamKind::int32 && record.i != static_cast<std::int32_t>(record.i))
     refuse("parameter '{}' is {} but must fit 32 bits", param.name, record.i);
-  if (param.kind == ParamKind::float32 && std::isfinite(record.f) && std::abs(record.f) > std::numeric_limits<float>::max())
+  if (param.kind == ParamKind::float32 && std::isfinite(record.f) &&
+      std::abs(record.f) > std::numeric_limits<float>::max())
     refuse("parameter '{}' is {} but must fit a 32-bit float", param.name, record.f);
   if (param.min || param.max || param.above || param.below) {
     const bool integer = record.kind == TENON_ATTR_INT;
-    check_number(param, integer ? static_cast<double>(record.i) : record.f, to_string(value_of(model, record)));
+    check_number(param, integer ? static_cast<double>(record.i) : record.f,
+                 to_string(value_of(model, record)));
   }
 }
 
@@ -166,7 +185,8 @@ void check_elements(const ParamInfo& param, const Tensor& table) {
   if (!param.min && !param.max && !param.above && !param.below) return;
   visit<table_types>(table.dtype(), [&]<class T>() {
     std::int64_t i = 0;
-    for (const T item : table.values<T>()) check_number(param, static_cast<double>(item), fmt::to_string(item), i++);
+    for (const T item : table.values<T>())
+      check_number(param, static_cast<double>(item), fmt::to_string(item), i++);
   });
 }
 
@@ -174,15 +194,16 @@ void check_choices(const ParamInfo& param, const std::vector<std::string>& texts
   if (param.choices.empty()) return;
   for (std::size_t i = 0; i < texts.size(); ++i)
     if (std::find(param.choices.begin(), param.choices.end(), texts[i]) == param.choices.end())
-      refuse("element {} of parameter '{}' is \"{}\" but must be one of {}", i, param.name, printable(texts[i]),
-             fmt::join(param.choices, ", "));
+      refuse("element {} of parameter '{}' is \"{}\" but must be one of {}", i, param.name,
+             printable(texts[i]), fmt::join(param.choices, ", "));
 }
 
 void check_record(const GraphModel& model, const ParamInfo& param, const AttributeRecord& record) {
   if (record.kind != attribute_kind(param.kind)) refuse_kind(param, value_of(model, record));
   if (param.kind == ParamKind::choice) {
     const auto chosen = model.strings[static_cast<StringId>(record.i)];
-    if (std::find(param.choices.begin(), param.choices.end(), chosen) == param.choices.end()) refuse_kind(param, value_of(model, record));
+    if (std::find(param.choices.begin(), param.choices.end(), chosen) == param.choices.end())
+      refuse_kind(param, value_of(model, record));
   } else if (record.kind == TENON_ATTR_INTS) {
     for (std::uint32_t i = 0; i < record.count; ++i) {
       const auto item = model.ints[record.first + i];
@@ -190,7 +211,8 @@ void check_record(const GraphModel& model, const ParamInfo& param, const Attribu
     }
   } else if (record.kind == TENON_ATTR_FLOATS) {
     for (std::uint32_t i = 0; i < record.count; ++i)
-      check_number(param, model.floats[record.first + i], fmt::to_string(model.floats[record.first + i]), i);
+      check_number(param, model.floats[record.first + i],
+                   fmt::to_string(model.floats[record.first + i]), i);
   } else if (record.kind == TENON_ATTR_TEXTS) {
     check_choices(param, split_texts(model.strings[static_cast<StringId>(record.i)]));
   } else if (record.kind == TENON_ATTR_TENSOR) {
@@ -203,8 +225,10 @@ void check_record(const GraphModel& model, const ParamInfo& param, const Attribu
 [[noreturn]] void refuse_unknown(const OperatorInfo& info, const std::string& name) {
   std::vector<std::string> known;
   for (const auto& param : info.params) known.push_back(param.name);
-  const auto all = known.empty() ? std::string("it has no parameters") : fmt::format("its parameters are {}", fmt::join(known, ", "));
-  throw Failure(FailureKind::usage, fmt::format("unknown parameter '{}'", name), did_you_mean(near_names(name, known), all));
+  const auto all = known.empty() ? std::string("it has no parameters")
+                                 : fmt::format("its parameters are {}", fmt::join(known, ", "));
+  throw Failure(FailureKind::usage, fmt::format("unknown parameter '{}'", name),
+                did_you_mean(near_names(name, known), all));
 }
 
 // The implicit parameter of OperatorInfo::derivative, which is not in `params`; nullopt for any
@@ -255,24 +279,37 @@ std::uint32_t attribute_kind(ParamKind kind) {
 }
 
 std::string_view name_of(ParamKind kind) {
-  static constexpr std::string_view names[] = {
-      "true or false",           "a whole number",    "a whole number", "a number",        "a number", "text",
-      "a list of whole numbers", "a list of numbers", "a choice",       "a list of texts", "a tensor"};
+  static constexpr std::string_view names[] = {"true or false",
+                                               "a whole number",
+                                               "a whole number",
+                                               "a number",
+                                               "a number",
+                                               "text",
+                                               "a list of whole numbers",
+                                               "a list of numbers",
+                                               "a choice",
+                                               "a list of texts",
+                                               "a tensor"};
   return names[static_cast<std::size_t>(kind)];
 }
 
-void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& info, const Attributes& all_given) {
-  const auto is_unknown = [&](const auto& entry) { return info.find_param(entry.first) < 0 && !derivative_parameter(info, entry.first); };
+void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& info,
+                    const Attributes& all_given) {
+  const auto is_unknown = [&](const auto& entry) {
+    return info.find_param(entry.first) < 0 && !derivative_parameter(info, entry.first);
+  };
   const bool has_unknown = std::any_of(all_given.begin(), all_given.end(), is_unknown);
   const auto renamed = has_unknown ? with_todays_names(all_given, info) : Attributes();
   const auto& attributes = has_unknown ? renamed : all_given;
-  if (const auto unknown = std::find_if(attributes.begin(), attributes.end(), is_unknown); unknown != attributes.end())
+  if (const auto unknown = std::find_if(attributes.begin(), attributes.end(), is_unknown);
+      unknown != attributes.end())
     refuse_unknown(info, unknown->first);
   node.first_attribute = static_cast<std::uint32_t>(model.attributes.size());
   node.attribute_count = static_cast<std::uint32_t>(info.params.size());
   for (const auto& param : info.params) {
     const auto* value = given(attributes, param.name);
-    if (value == nullptr && param.required) refuse("parameter '{}' is required: {}", param.name, param.doc);
+    if (value == nullptr && param.required)
+      refuse("parameter '{}' is required: {}", param.name, param.doc);
     const auto record = make_record(model, param, value != nullptr ? *value : param.default_value);
     if (value != nullptr) check_record(model, param, record);
     model.attributes.push_back(record);
@@ -292,7 +329,8 @@ void check_parameters(const GraphModel& model, const NodeRecord& node, const Ope
     const auto& record = model.attributes[node.first_attribute + i];
     const auto name = model.strings[record.name];
     // Files list the parameters in declaration order, so the search is rarely needed.
-    const int found = i < info.params.size() && info.params[i].name == name ? static_cast<int>(i) : info.find_param(name);
+    const int found = i < info.params.size() && info.params[i].name == name ? static_cast<int>(i)
+                                                                            : info.find_param(name);
     if (const auto derivative = derivative_parameter(info, name)) {
       check_record(model, *derivative, record);
       continue;
@@ -302,10 +340,12 @@ void check_parameters(const GraphModel& model, const NodeRecord& node, const Ope
     if (found < 64) seen |= std::uint64_t{1} << found;
   }
   for (std::size_t i = 0; i < info.params.size() && i < 64; ++i)
-    if (info.params[i].required && (seen >> i & 1U) == 0) refuse("parameter '{}' is required: {}", info.params[i].name, info.params[i].doc);
+    if (info.params[i].required && (seen >> i & 1U) == 0)
+      refuse("parameter '{}' is required: {}", info.params[i].name, info.params[i].doc);
 }
 
-void fill_attributes(const GraphModel& model, const NodeRecord& node, std::vector<tenon_attribute>& out) {
+void fill_attributes(const GraphModel& model, const NodeRecord& node,
+                     std::vector<tenon_attribute>& out) {
   out.resize(node.attribute_count);
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
     const auto& record = model.attributes[node.first_attribute + i];
@@ -333,7 +373,8 @@ void fill_attributes(const GraphModel& model, const NodeRecord& node, std::vecto
 Attributes all_parameters(const GraphModel& model, const NodeRecord& node) {
   Attributes attributes;
   for (auto i = node.first_attribute; i < node.first_attribute + node.attribute_count; ++i)
-    attributes.set(std::string(model.strings[model.attributes[i].name]), value_of(model, model.attributes[i]));
+    attributes.set(std::string(model.strings[model.attributes[i].name]),
+                   value_of(model, model.attributes[i]));
   return attributes;
 }
 
@@ -348,22 +389,28 @@ AttributeValue value_of(const GraphModel& model, const AttributeRecord& record) 
     case TENON_ATTR_TEXT:
       return std::string(model.strings[static_cast<StringId>(record.i)]);
     case TENON_ATTR_INTS:
-      return std::vector<std::int64_t>(model.ints.begin() + record.first, model.ints.begin() + record.first + record.count);
+      return std::vector<std::int64_t>(model.ints.begin() + record.first,
+                                       model.ints.begin() + record.first + record.count);
     case TENON_ATTR_TEXTS:
       return split_texts(model.strings[static_cast<StringId>(record.i)]);
     case TENON_ATTR_TENSOR:
       return model.tables[record.first];
     default:
-      return std::vector<double>(model.floats.begin() + record.first, model.floats.begin() + record.first + record.count);
+      return std::vector<double>(model.floats.begin() + record.first,
+                                 model.floats.begin() + record.first + record.count);
   }
 }
 
 // Prints all elements, because such texts are also used to compare values.
 static std::string table_string(const Tensor& tensor) {
   auto type = fmt::format("{} {}", name_of(tensor.dtype()), to_string(tensor.shape()));
-  if (tensor.storage() != Storage::dense || !table_types.has(tensor.dtype()) || tensor.size() > TENON_MAX_TABLE) return type;
+  if (tensor.storage() != Storage::dense || !table_types.has(tensor.dtype()) ||
+      tensor.size() > TENON_MAX_TABLE)
+    return type;
   const auto whole = tensor.to("cpu").make_contiguous();
-  return visit<table_types>(whole.dtype(), [&]<class T>() { return fmt::format("{} {{{}}}", type, fmt::join(whole.values<T>(), ", ")); });
+  return visit<table_types>(whole.dtype(), [&]<class T>() {
+    return fmt::format("{} {{{}}}", type, fmt::join(whole.values<T>(), ", "));
+  });
 }
 
 std::string to_string(const AttributeValue& value) {
@@ -372,8 +419,12 @@ std::string to_string(const AttributeValue& value) {
     std::string operator()(std::int64_t whole) const { return std::to_string(whole); }
     std::string operator()(double real) const { return fmt::to_string(real); }
     std::string operator()(const std::string& text) const { return '"' + text + '"'; }
-    std::string operator()(const std::vector<std::int64_t>& list) const { return fmt::format("[{}]", fmt::join(list, ", ")); }
-    std::string operator()(const std::vector<double>& list) const { return fmt::format("[{}]", fmt::join(list, ", ")); }
+    std::string operator()(const std::vector<std::int64_t>& list) const {
+      return fmt::format("[{}]", fmt::join(list, ", "));
+    }
+    std::string operator()(const std::vector<double>& list) const {
+      return fmt::format("[{}]", fmt::join(list, ", "));
+    }
     std::string operator()(const std::vector<std::string>& list) const {
       return list.empty() ? "[]" : fmt::format("[\"{}\"]", fmt::join(list, "\", \""));
     }

@@ -15,13 +15,15 @@ namespace tenon {
 /// Throws Failure (usage) for unknown names (with similar ones), missing required parameters, wrong
 /// kinds and values out of range. The message omits the node, e.g.
 /// `parameter 'scale' is -1 but must be above 0`.
-void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& info, const Attributes& attributes);
+void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& info,
+                    const Attributes& attributes);
 
 /// Checks records read from a file against the declaration, with the same error messages.
 void check_parameters(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info);
 
 /// Converts the records to the ABI's structs, which are valid until the model changes.
-void fill_attributes(const GraphModel& model, const NodeRecord& node, std::vector<tenon_attribute>& out);
+void fill_attributes(const GraphModel& model, const NodeRecord& node,
+                     std::vector<tenon_attribute>& out);
 
 /// Converts a record back to a user-level value.
 AttributeValue value_of(const GraphModel& model, const AttributeRecord& record);

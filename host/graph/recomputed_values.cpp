@@ -31,8 +31,9 @@ ValueId RecomputedValues::of(ValueId value) {
   while (!open.empty()) {
     const auto id = open.back();
     const auto node = builder_.model().nodes[id];
-    std::vector<ValueId> inputs(builder_.model().edges.begin() + node.first_edge,
-                                builder_.model().edges.begin() + node.first_edge + node.input_count);
+    std::vector<ValueId> inputs(
+        builder_.model().edges.begin() + node.first_edge,
+        builder_.model().edges.begin() + node.first_edge + node.input_count);
     const auto before = open.size();
     for (const auto input : inputs)
       if (is_recomputed(input) && !recomputed_.contains(builder_.model().values[input].producer))

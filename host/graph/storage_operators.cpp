@@ -21,9 +21,13 @@ struct CastStorage : Operator {
   static constexpr void describe(auto& op) {
     op.doc("the same elements in another storage");
     op.input("data", "any shape and storage");
-    op.output("output", "same shape as data, in the requested storage; elements that are 0 are not stored when dense data becomes sparse");
+    op.output("output",
+              "same shape as data, in the requested storage; elements that are 0 are not stored "
+              "when dense data becomes sparse");
     op.param("storage", &CastStorage::storage, "csr needs two dimensions, row_sparse at least one")
-        .one_of({{"dense", Storage::dense}, {"row_sparse", Storage::row_sparse}, {"csr", Storage::csr}});
+        .one_of({{"dense", Storage::dense},
+                 {"row_sparse", Storage::row_sparse},
+                 {"csr", Storage::csr}});
     op.types(every_type);
     op.backward_reads();
     op.example({{"data", {2, 3}}}, {{"storage", "csr"}});
@@ -35,7 +39,8 @@ struct CastStorage : Operator {
     io.set_input(0, io.output(0).shape);
     if (shape.has_rank()) {
       io.require(storage != Storage::csr || shape.rank() == 2, "csr needs two dimensions");
-      io.require(storage != Storage::row_sparse || shape.rank() > 0, "row_sparse needs at least one dimension");
+      io.require(storage != Storage::row_sparse || shape.rank() > 0,
+                 "row_sparse needs at least one dimension");
     }
   }
   void infer_storage(InferStorage& io) const {
@@ -65,7 +70,9 @@ struct CastStorage : Operator {
 
  private:
   static auto threads_of(const Call& call) {
-    return [&call](std::int64_t count, std::int64_t grain, auto&& work) { call.parallel_for(count, grain, work); };
+    return [&call](std::int64_t count, std::int64_t grain, auto&& work) {
+      call.parallel_for(count, grain, work);
+    };
   }
   template <class T>
   static void to_dense(const Call& call) {
@@ -80,10 +87,12 @@ struct CastStorage : Operator {
     const auto from = call.input<T>(0);
     const auto rows = from.dim(0), size = rows == 0 ? 0 : from.size() / rows;
     if (storage == Storage::csr)
-      casts::csr_from_dense(from.data(), rows, size, threads_of(call), [&](std::int64_t count) { return call.allocate_csr<T>(0, count); });
+      casts::csr_from_dense(from.data(), rows, size, threads_of(call),
+                            [&](std::int64_t count) { return call.allocate_csr<T>(0, count); });
     else
-      casts::rows_from_dense(from.data(), rows, size, threads_of(call),
-                             [&](std::int64_t count) { return call.allocate_row_sparse<T>(0, count); });
+      casts::rows_from_dense(from.data(), rows, size, threads_of(call), [&](std::int64_t count) {
+        return call.allocate_row_sparse<T>(0, count);
+      });
   }
   template <class T>
   static void write(const Call& call, const Tensor& result) {

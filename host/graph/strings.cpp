@@ -25,7 +25,8 @@ Strings::Strings() {
 }
 
 // The copy shares the existing chunks, which never change; both tables then append to new ones.
-Strings::Strings(const Strings& other) : texts_(other.texts_), slots_(other.slots_), chunks_(other.chunks_) {}
+Strings::Strings(const Strings& other)
+    : texts_(other.texts_), slots_(other.slots_), chunks_(other.chunks_) {}
 
 Strings& Strings::operator=(const Strings& other) {
   if (this != &other) *this = Strings(other);

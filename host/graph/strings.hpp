@@ -38,9 +38,10 @@ class Strings {
   void grow(std::size_t slots);
   std::string_view keep(std::string_view text);
 
-  std::vector<std::string_view> texts_;          // into chunks_
-  std::vector<Slot> slots_;                      // open addressing; power of two, at most half full
-  std::vector<std::shared_ptr<char[]>> chunks_;  // never moved, so views stay valid; shared with copies
+  std::vector<std::string_view> texts_;  // into chunks_
+  std::vector<Slot> slots_;              // open addressing; power of two, at most half full
+  std::vector<std::shared_ptr<char[]>>
+      chunks_;  // never moved, so views stay valid; shared with copies
   // end of the used part of the last chunk, to which only this table appends
   char* end_ = nullptr;
   std::size_t left_ = 0;

@@ -19,7 +19,9 @@ template <class... Args>
 // Called before anything is converted or copied.
 void check_size(const ParamInfo& param, std::int64_t size) {
   if (size > TENON_MAX_TABLE)
-    reject("parameter '{}' has {} elements, but a tensor parameter holds at most {}: make it an input", param.name, size, TENON_MAX_TABLE);
+    reject(
+        "parameter '{}' has {} elements, but a tensor parameter holds at most {}: make it an input",
+        param.name, size, TENON_MAX_TABLE);
 }
 
 template <class T>
@@ -32,15 +34,19 @@ Tensor rounded(const ParamInfo& param, const std::vector<double>& list) {
   check_size(param, static_cast<std::int64_t>(list.size()));
   std::vector<float> numbers;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (!fits<float>(list[i])) reject("element {} of parameter '{}' is {} but must fit a 32-bit float", i, param.name, list[i]);
+    if (!fits<float>(list[i]))
+      reject("element {} of parameter '{}' is {} but must fit a 32-bit float", i, param.name,
+             list[i]);
     numbers.push_back(number_as<float>(list[i]));
   }
   return list_of(param, numbers);
 }
 
 Tensor given_tensor(const ParamInfo& param, const AttributeValue& value) {
-  if (const auto* tensor = std::get_if<Tensor>(&value.variant())) return check_size(param, tensor->size()), *tensor;
-  if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant())) return list_of(param, *whole);
+  if (const auto* tensor = std::get_if<Tensor>(&value.variant()))
+    return check_size(param, tensor->size()), *tensor;
+  if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant()))
+    return list_of(param, *whole);
   if (const auto* real = std::get_if<std::vector<double>>(&value.variant()))
     return *param.dtype == f32 ? rounded(param, *real) : list_of(param, *real);
   reject("parameter '{}' is {} but must be {}", param.name, to_string(value), table_text(param));
@@ -57,15 +63,20 @@ Tensor table_of(const ParamInfo& param, const AttributeValue& value) {
   const Tensor given = given_tensor(param, value);
   if (auto table = exact_cast(given, *param.dtype)) return *std::move(table);
   const auto shown = std::holds_alternative<Tensor>(value.variant())
-                         ? fmt::format("{}{} {}", given.storage() == Storage::dense ? "" : fmt::format("{} ", name_of(given.storage())),
+                         ? fmt::format("{}{} {}",
+                                       given.storage() == Storage::dense
+                                           ? ""
+                                           : fmt::format("{} ", name_of(given.storage())),
                                        name_of(given.dtype()), to_string(given.shape()))
                          : to_string(value);
-  reject("parameter '{}' is {}, which cannot be converted to {} without loss", param.name, shown, table_text(param));
+  reject("parameter '{}' is {}, which cannot be converted to {} without loss", param.name, shown,
+         table_text(param));
 }
 
 void check_table(const ParamInfo& param, const Tensor& table) {
   if (table.dtype() != *param.dtype)
-    reject("parameter '{}' is {} {} but must be {}", param.name, name_of(table.dtype()), to_string(table.shape()), table_text(param));
+    reject("parameter '{}' is {} {} but must be {}", param.name, name_of(table.dtype()),
+           to_string(table.shape()), table_text(param));
   check_size(param, table.size());
 }
 

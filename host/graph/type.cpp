@@ -52,7 +52,10 @@ std::int64_t element_count(const tenon_type& type) {
 std::int64_t byte_count(const tenon_type& type) {
   const auto count = element_count(type);
   std::int64_t bytes = 0;
-  if (count < 0 || __builtin_mul_overflow(count, static_cast<std::int64_t>(size_of(static_cast<DType>(type.dtype))), &bytes)) return -1;
+  if (count < 0 ||
+      __builtin_mul_overflow(
+          count, static_cast<std::int64_t>(size_of(static_cast<DType>(type.dtype))), &bytes))
+    return -1;
   return bytes;
 }
 
@@ -96,7 +99,8 @@ std::string to_string(const tenon_type& type) {
   const auto storage = static_cast<Storage>(type.storage);
   const bool dense = storage == Storage::dense || type.storage == TENON_STORAGE_UNKNOWN;
   std::string text = dense ? "" : std::string(name_of(storage)) + ' ';
-  text += type.dtype < TENON_DTYPE_COUNT ? std::string(name_of(static_cast<DType>(type.dtype))) : "?";
+  text +=
+      type.dtype < TENON_DTYPE_COUNT ? std::string(name_of(static_cast<DType>(type.dtype))) : "?";
   return text + ' ' + to_string(shape_of(type));
 }
 

@@ -33,7 +33,8 @@ void add_outputs(GraphModel& model, const OutputCounts& counts) {
     moved.push_back(static_cast<ValueId>(values.size()));
     values.push_back(value);
     const auto found = value.producer == none ? counts.end() : counts.find(value.producer);
-    if (found != counts.end() && value.index + 1 == model.nodes[found->first].output_count) grow(found->first, found->second);
+    if (found != counts.end() && value.index + 1 == model.nodes[found->first].output_count)
+      grow(found->first, found->second);
   }
   const auto move = [&](ValueId& value) {
     if (value < moved.size()) value = moved[value];
@@ -42,7 +43,8 @@ void add_outputs(GraphModel& model, const OutputCounts& counts) {
     if (model.nodes[id].output_count > 0) move(model.nodes[id].first_output);
   for (const auto& [id, count] : counts) {
     auto& node = model.nodes[id];
-    if (node.output_count == 0) node.first_output = static_cast<std::uint32_t>(values.size()), grow(id, count);
+    if (node.output_count == 0)
+      node.first_output = static_cast<std::uint32_t>(values.size()), grow(id, count);
     node.output_count = count;
   }
   model.values = std::move(values);
@@ -59,13 +61,15 @@ void add_outputs(GraphModel& model, const OutputCounts& counts) {
 
 /// Returns which input dtype of the node the description does not accept: `does not take float32 as
 /// input 'x'`. Empty: all are accepted.
-std::string refused_dtype(const GraphModel& model, const NodeRecord& node, const OperatorInfo& here) {
+std::string refused_dtype(const GraphModel& model, const NodeRecord& node,
+                          const OperatorInfo& here) {
   for (std::uint32_t i = 0; i < node.input_count && node.pass == Pass::forward; ++i) {
     const auto value = model.edges[node.first_edge + i];
     if (value == none || model.values[value].type.dtype == TENON_DTYPE_UNKNOWN) continue;
     const auto& input = here.inputs[declared_input(here, i)];
     const auto dtype = static_cast<DType>(model.values[value].type.dtype);
-    if (!allows(input.types.value_or(here.types), dtype)) return fmt::format("does not take {} as input '{}'", name_of(dtype), input.name);
+    if (!allows(input.types.value_or(here.types), dtype))
+      return fmt::format("does not take {} as input '{}'", name_of(dtype), input.name);
   }
   return {};
 }
@@ -74,17 +78,23 @@ std::string refused_dtype(const GraphModel& model, const NodeRecord& node, const
 class Upgrade {
  public:
   Upgrade(GraphModel& model, std::uint32_t op, const OperatorInfo& here)
-      : model_(model), op_(op), stored_(model.operators[op].version), here_(here), before_(model.nodes) {}
+      : model_(model),
+        op_(op),
+        stored_(model.operators[op].version),
+        here_(here),
+        before_(model.nodes) {}
 
   void run(bool may_move) {
     try {
       each_node([&](NodeId id, NodeRecord& node) {
-        if (node.pass != Pass::backward) at_node(model_, id, [&] { require_dtypes(node), renew_parameters(node); });
+        if (node.pass != Pass::backward)
+          at_node(model_, id, [&] { require_dtypes(node), renew_parameters(node); });
       });
       const auto counts = new_outputs();
       if (!counts.empty() && !may_move)
         throw Failure(FailureKind::plugin,
-                      fmt::format("version {} of operator '{}' has more outputs than version {}, for which the graph was made, and it "
+                      fmt::format("version {} of operator '{}' has more outputs than version {}, "
+                                  "for which the graph was made, and it "
                                   "was added after the graph was loaded",
                                   here_.version, here_.full_name(), stored_),
                       "add the plugin before loading the graph");
@@ -93,7 +103,9 @@ class Upgrade {
       model_.nodes = before_;
       throw;
     }
-    each_node([&](NodeId, NodeRecord& node) { node.pass == Pass::backward ? renew_backward(node) : renew_edges(node); });
+    each_node([&](NodeId, NodeRecord& node) {
+      node.pass == Pass::backward ? renew_backward(node) : renew_edges(node);
+    });
   }
 
  private:
@@ -105,9 +117,11 @@ class Upgrade {
 
   void require_dtypes(const NodeRecord& node) const {
     if (const auto refused = refused_dtype(model_, node, here_); !refused.empty())
-      throw Failure(FailureKind::plugin,
-                    fmt::format("needs version {} of the operator, but version {} is installed, which {}", stored_, here_.version, refused),
-                    fmt::format("use a plugin with version {}", stored_));
+      throw Failure(
+          FailureKind::plugin,
+          fmt::format("needs version {} of the operator, but version {} is installed, which {}",
+                      stored_, here_.version, refused),
+          fmt::format("use a plugin with version {}", stored_));
   }
 
   void renew_parameters(NodeRecord& node) {
@@ -117,19 +131,22 @@ class Upgrade {
     } catch (const Failure& failure) {
       throw Failure(
           failure.kind(),
-          fmt::format("{} in version {} of the operator, and the graph was made for version {}", failure.what(), here_.version, stored_),
+          fmt::format("{} in version {} of the operator, and the graph was made for version {}",
+                      failure.what(), here_.version, stored_),
           fmt::format("use a plugin with version {}", stored_));
     }
   }
 
   std::uint32_t new_inputs(const NodeRecord& node) const {
-    return std::max(node.input_count, static_cast<std::uint32_t>(here_.inputs.size() - (here_.variadic() ? 1 : 0)));
+    return std::max(node.input_count,
+                    static_cast<std::uint32_t>(here_.inputs.size() - (here_.variadic() ? 1 : 0)));
   }
 
   OutputCounts new_outputs() {
     OutputCounts counts;
     each_node([&](NodeId id, const NodeRecord& node) {
-      const auto count = node.pass == Pass::backward ? new_inputs(before_[node.origin]) : output_count(model_, node, here_);
+      const auto count = node.pass == Pass::backward ? new_inputs(before_[node.origin])
+                                                     : output_count(model_, node, here_);
       if (count > node.output_count) counts.emplace(id, count);
     });
     return counts;
@@ -139,8 +156,9 @@ class Upgrade {
   void renew_edges(NodeRecord& node) {
     const auto inputs = new_inputs(node);
     if (inputs == node.input_count && node.state_count >= here_.states.size()) return;
-    const std::vector<ValueId> old(model_.edges.begin() + node.first_edge,
-                                   model_.edges.begin() + node.first_edge + node.input_count + node.state_count);
+    const std::vector<ValueId> old(
+        model_.edges.begin() + node.first_edge,
+        model_.edges.begin() + node.first_edge + node.input_count + node.state_count);
     node.first_edge = static_cast<std::uint32_t>(model_.edges.size());
     const auto states = old.begin() + node.input_count;
     model_.edges.insert(model_.edges.end(), old.begin(), states);
@@ -148,12 +166,14 @@ class Upgrade {
     model_.edges.insert(model_.edges.end(), states, old.end());
     node.input_count = inputs;
     if (node.pass != Pass::forward) return;
-    for (; node.state_count < here_.states.size(); ++node.state_count) model_.edges.push_back(new_state(node));
+    for (; node.state_count < here_.states.size(); ++node.state_count)
+      model_.edges.push_back(new_state(node));
   }
 
   ValueId new_state(const NodeRecord& node) {
     const auto id = static_cast<ValueId>(model_.values.size());
-    const auto name = fmt::format("{}_{}", model_.strings[node.name], here_.states[node.state_count].name);
+    const auto name =
+        fmt::format("{}_{}", model_.strings[node.name], here_.states[node.state_count].name);
     auto& value = model_.values.emplace_back();
     value.name = model_.strings.intern(free_name(model_, name));
     value.role = Role::state;
@@ -183,7 +203,8 @@ class Upgrade {
     const auto outputs = node.first_edge + forward.output_count + forward.input_count;
     const auto added = model_.operators[op_].info->outputs.size();  // index of the first new output
     for (auto i = old.output_count; i < forward.output_count; ++i)
-      if (here_.backward_reads_output[std::min(added + (i - old.output_count), here_.outputs.size() - 1)])
+      if (here_.backward_reads_output[std::min(added + (i - old.output_count),
+                                               here_.outputs.size() - 1)])
         model_.edges[outputs + i] = forward.first_output + i;
   }
 
@@ -198,22 +219,30 @@ class Upgrade {
 
 void require_known_change(const OperatorInfo& stored, const OperatorInfo& here) {
   if (stored.version > here.version)
-    throw Failure(FailureKind::plugin,
-                  fmt::format("was written for version {} of the operator, but version {} is installed", stored.version, here.version),
-                  "install a newer version of the plugin");
+    throw Failure(
+        FailureKind::plugin,
+        fmt::format("was written for version {} of the operator, but version {} is installed",
+                    stored.version, here.version),
+        "install a newer version of the plugin");
   const auto change = change_since(stored, here);
   if (!change) return;
   const bool same = stored.version == here.version;
-  const auto word = change->word.empty() ? std::string() : fmt::format("its author declares {}", change->word);
+  const auto word =
+      change->word.empty() ? std::string() : fmt::format("its author declares {}", change->word);
   if (same)
-    throw Failure(FailureKind::plugin,
-                  fmt::format("was made with another version {} of the operator: the installed one {}", stored.version, change->what),
-                  fmt::format("use the plugin that the graph was made with; its author raises op.version for such a change{}",
-                              change->word.empty() ? "" : " and declares " + change->word));
+    throw Failure(
+        FailureKind::plugin,
+        fmt::format("was made with another version {} of the operator: the installed one {}",
+                    stored.version, change->what),
+        fmt::format("use the plugin that the graph was made with; its author raises op.version for "
+                    "such a change{}",
+                    change->word.empty() ? "" : " and declares " + change->word));
   throw Failure(
       FailureKind::plugin,
-      fmt::format("needs version {} of the operator, but version {} is installed, which {}", stored.version, here.version, change->what),
-      fmt::format("use a plugin with version {}{}", stored.version, word.empty() ? "" : "; older graphs load if " + word));
+      fmt::format("needs version {} of the operator, but version {} is installed, which {}",
+                  stored.version, here.version, change->what),
+      fmt::format("use a plugin with version {}{}", stored.version,
+                  word.empty() ? "" : "; older graphs load if " + word));
 }
 
 bool fits(const GraphModel& model, std::uint32_t op, const OperatorInfo& here) {
@@ -229,7 +258,8 @@ bool fits(const GraphModel& model, std::uint32_t op, const OperatorInfo& here) {
     if (!refused_dtype(model, node, here).empty()) return false;
     try {
       NodeRecord renewed;
-      add_parameters(scratch, renewed, here, upgraded(all_parameters(model, node), use.version, here));
+      add_parameters(scratch, renewed, here,
+                     upgraded(all_parameters(model, node), use.version, here));
     } catch (const Failure&) {
       return false;
     }
@@ -238,7 +268,8 @@ bool fits(const GraphModel& model, std::uint32_t op, const OperatorInfo& here) {
 }
 
 void upgrade(GraphModel& model, std::uint32_t op, const OperatorInfo& here, bool may_move) {
-  const auto first = std::find_if(model.nodes.begin(), model.nodes.end(), [&](const NodeRecord& node) { return node.op == op; });
+  const auto first = std::find_if(model.nodes.begin(), model.nodes.end(),
+                                  [&](const NodeRecord& node) { return node.op == op; });
   const auto require = [&] { require_known_change(*model.operators[op].info, here); };
   if (first == model.nodes.end())
     require();

@@ -28,13 +28,15 @@ static std::string begin_of_temporary(const std::filesystem::path& target) {
 // systems.
 static std::filesystem::path temporary_beside(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter = 0;
-  return target.parent_path() / (begin_of_temporary(target) + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp");
+  return target.parent_path() / (begin_of_temporary(target) + std::to_string(::getpid()) + "-" +
+                                 std::to_string(counter++) + ".tmp");
 }
 
 static bool is_temporary_of(const std::filesystem::path& target, std::string_view name) {
   const auto begin = begin_of_temporary(target);
   constexpr std::string_view end = ".tmp";
-  if (!name.starts_with(begin) || !name.ends_with(end) || name.size() < begin.size() + end.size()) return false;
+  if (!name.starts_with(begin) || !name.ends_with(end) || name.size() < begin.size() + end.size())
+    return false;
   const auto middle = name.substr(begin.size(), name.size() - begin.size() - end.size());
   const auto dash = middle.find('-');
   return dash != 0 && dash < middle.size() - 1 && middle.find_first_not_of("0123456789") == dash &&
@@ -47,15 +49,18 @@ static bool lock(int descriptor) {
 
 // Returns the old file's mode, 0 if there is none. Checks the target first, because renaming would
 // replace anything, even /dev/null.
-static unsigned mode_of_old_file(const std::filesystem::path& path, const std::filesystem::path& target) {
+static unsigned mode_of_old_file(const std::filesystem::path& path,
+                                 const std::filesystem::path& target) {
   struct stat status {};
   if (::stat(target.c_str(), &status) != 0) {
     if (errno == ENOENT) return 0;
     throw file_failure("write", path, system_reason(errno));
   }
   if (S_ISDIR(status.st_mode)) throw file_failure("write", path, system_reason(EISDIR));
-  if (!S_ISREG(status.st_mode)) throw file_failure("write", path, "it is a pipe or a device, but a file is needed");
-  if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) throw file_failure("write", path, "it is write-protected");
+  if (!S_ISREG(status.st_mode))
+    throw file_failure("write", path, "it is a pipe or a device, but a file is needed");
+  if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0)
+    throw file_failure("write", path, "it is write-protected");
   return status.st_mode & 0777U;
 }
 
@@ -65,8 +70,10 @@ void AtomicFile::write_text(const std::filesystem::path& path, std::string_view 
   file.commit();
 }
 
-AtomicFile::AtomicFile(const std::filesystem::path& path, bool synced) : path_(path), synced_(synced) {
-  if (!path.has_filename()) throw file_failure("write", path.empty() ? "a file" : path, "the path has no file name");
+AtomicFile::AtomicFile(const std::filesystem::path& path, bool synced)
+    : path_(path), synced_(synced) {
+  if (!path.has_filename())
+    throw file_failure("write", path.empty() ? "a file" : path, "the path has no file name");
   std::error_code error;
   target_ = std::filesystem::canonical(path, error);
   if (error) target_ = path;
@@ -86,26 +93,31 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, bool synced) : path_(p
 // nothing is removed.
 void AtomicFile::remove_leftovers() const {
   std::error_code error;
-  for (std::filesystem::directory_iterator entries(folder_, error), end; !error && entries != end; entries.increment(error)) {
+  for (std::filesystem::directory_iterator entries(folder_, error), end; !error && entries != end;
+       entries.increment(error)) {
     const auto& path = entries->path();
     if (!is_temporary_of(target_, path.filename().native())) continue;
     const OpenFile left(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (left.descriptor() >= 0 && lock(left.descriptor()) && left.is_at(path)) ::unlink(path.c_str());
+    if (left.descriptor() >= 0 && lock(left.descriptor()) && left.is_at(path))
+      ::unlink(path.c_str());
   }
 }
 
 void AtomicFile::open_temporary() {
   if (open_nameless() || open_named()) return;
-  if (errno == EACCES || errno == EPERM) throw file_failure("write", path_, "the folder " + folder_.string() + " is not writable");
+  if (errno == EACCES || errno == EPERM)
+    throw file_failure("write", path_, "the folder " + folder_.string() + " is not writable");
   // for example in /proc
-  if (errno == ENOENT) throw file_failure("write", path_, "cannot create a file in the folder " + folder_.string());
+  if (errno == ENOENT)
+    throw file_failure("write", path_, "cannot create a file in the folder " + folder_.string());
   fail(errno);
 }
 
 // A nameless file vanishes if the process is killed. Giving it a name later needs /proc.
 bool AtomicFile::open_nameless() {
   file_ = OpenFile(::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
-  if (file_.descriptor() < 0 || ::access(descriptor_path(file_.descriptor()).c_str(), F_OK) != 0) return false;
+  if (file_.descriptor() < 0 || ::access(descriptor_path(file_.descriptor()).c_str(), F_OK) != 0)
+    return false;
   lock(file_.descriptor());
   return true;
 }
@@ -133,7 +145,8 @@ void AtomicFile::fail(int error) const {
 
 void AtomicFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(file_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const ssize_t written =
+        ::pwrite(file_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail(errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
@@ -172,7 +185,9 @@ static void sync_folder(const std::filesystem::path& folder, const std::filesyst
   if (opened.descriptor() < 0) return;
   if (::fsync(opened.descriptor()) != 0 && errno != EINVAL && errno != ENOTSUP) {
     throw Failure(FailureKind::failed,
-                  "cannot write " + path.string() + ": the file is in place, but syncing its folder failed (" + system_reason(errno) + ")");
+                  "cannot write " + path.string() +
+                      ": the file is in place, but syncing its folder failed (" +
+                      system_reason(errno) + ")");
   }
 }
 

@@ -27,7 +27,8 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   /// Writes a file with this content.
-  static void write_text(const std::filesystem::path& path, std::string_view text, bool synced = true);
+  static void write_text(const std::filesystem::path& path, std::string_view text,
+                         bool synced = true);
 
   void write(std::span<const std::byte> bytes) { write_at(size_, bytes); }  ///< appends
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }

@@ -26,7 +26,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t line_limit = 4096;
 
 [[noreturn]] void fail(const Child::StartError& start_error, int error) {
-  throw Failure(FailureKind::failed, start_error.sentence + ": " + std::generic_category().message(error), start_error.hint);
+  throw Failure(FailureKind::failed,
+                start_error.sentence + ": " + std::generic_category().message(error),
+                start_error.hint);
 }
 
 /// Reads what is available; returns false at the end.
@@ -50,7 +52,8 @@ void set_attributes(posix_spawnattr_t& attributes) {
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
 std::atomic<pid_t> parent = 0;
@@ -86,8 +89,8 @@ OpenFile Child::open_pipe(const StartError& start_error) {
   return OpenFile(ends[1]);
 }
 
-Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const StartError& start_error,
-             const std::vector<std::string>* environment) {
+Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors,
+             const StartError& start_error, const std::vector<std::string>* environment) {
   const OpenFile to_write = open_pipe(start_error);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -103,14 +106,17 @@ Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& 
       posix_spawn_file_actions_addopen(&actions, number++, "/dev/null", O_RDWR, 0);
       continue;
     }
-    sources.emplace_back(fcntl(descriptor == report ? to_write.descriptor() : descriptor, F_DUPFD_CLOEXEC, count));
+    sources.emplace_back(
+        fcntl(descriptor == report ? to_write.descriptor() : descriptor, F_DUPFD_CLOEXEC, count));
     if (sources.back().descriptor() < 0) error = errno;
     posix_spawn_file_actions_adddup2(&actions, sources.back().descriptor(), number++);
   }
   posix_spawn_file_actions_addclosefrom_np(&actions, count);
-  auto pointers = pointers_to(arguments), variables = environment == nullptr ? std::vector<char*>() : pointers_to(*environment);
+  auto pointers = pointers_to(arguments),
+       variables = environment == nullptr ? std::vector<char*>() : pointers_to(*environment);
   if (error == 0)
-    error = posix_spawnp(&child_, pointers[0], &actions, &attributes, pointers.data(), environment == nullptr ? environ : variables.data());
+    error = posix_spawnp(&child_, pointers[0], &actions, &attributes, pointers.data(),
+                         environment == nullptr ? environ : variables.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) child_ = -1, fail(start_error, error);
@@ -129,7 +135,8 @@ Child::Child(const std::function<void(int report)>& work, const StartError& star
   setpgid(0, 0);
   end_with(parent);
   // A signal must end this process to be reported, whatever handlers were inherited.
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS})
+    std::signal(signal, SIG_DFL);
   work(to_write.descriptor());
   _exit(0);
 }
@@ -142,13 +149,15 @@ Child::~Child() {
 /// cannot be reused.
 bool Child::has_ended() const {
   siginfo_t info{};
-  if (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return errno == ECHILD;
+  if (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    return errno == ECHILD;
   return info.si_pid == child_;
 }
 
 void Child::wait_for_end() const {
   siginfo_t info{};
-  while (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
+  while (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
+    continue;
 }
 
 void Child::end() const {
@@ -180,11 +189,15 @@ std::optional<ChildOutcome> Child::poll_line(Clock::time_point end, int wait_ms)
   if (!ended) {
     // Waits only some milliseconds at a time, because the pipe does not show the child's end while
     // a grandchild holds it open.
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     pollfd wait{pipe_.descriptor(), POLLIN, 0};
-    poll(&wait, open_ ? 1 : 0, static_cast<int>(std::clamp<std::int64_t>(left, 0, std::min(wait_ms, open_ ? 20 : 1))));
+    poll(&wait, open_ ? 1 : 0,
+         static_cast<int>(std::clamp<std::int64_t>(left, 0, std::min(wait_ms, open_ ? 20 : 1))));
     ended = has_ended();
-    if (open_) open_ = read_available(pipe_.descriptor(), text_, line_limit) || text_.find('\n') != std::string::npos;
+    if (open_)
+      open_ = read_available(pipe_.descriptor(), text_, line_limit) ||
+              text_.find('\n') != std::string::npos;
     if (auto said = said_line()) return said;
   }
   ChildOutcome outcome;

@@ -36,8 +36,8 @@ class Child {
   /// descriptors for the child's 0, 1, 2 ..., with /dev/null for `nothing` and the pipe for
   /// `report`; it gets no others. `environment` has entries such as `LANG=C`; null: this process's
   /// environment.
-  Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, const StartError& start_error,
-        const std::vector<std::string>* environment = nullptr);
+  Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors,
+        const StartError& start_error, const std::vector<std::string>* environment = nullptr);
   /// Forks; call only while this process has no other threads. `work` gets the pipe to write to.
   /// The child, and what it forks, is killed when the calling thread ends, and so when the process
   /// ends for any reason.

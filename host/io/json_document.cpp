@@ -12,7 +12,8 @@
 namespace tenon {
 namespace {
 
-constexpr const char* kinds[] = {"null", "true or false", "an integer", "a number", "a string", "a list", "an object"};
+constexpr const char* kinds[] = {"null",     "true or false", "an integer", "a number",
+                                 "a string", "a list",        "an object"};
 
 /// Returns the beginning of a sentence about a value without a name.
 std::string named(std::string_view what) {
@@ -32,10 +33,12 @@ bool append_way(std::string& way, const JsonValue& from, const JsonValue& to) {
   };
   std::size_t i = 0;
   if (const auto* items = std::get_if<JsonValue::List>(&from.content))
-    return std::any_of(items->begin(), items->end(), [&](const auto& item) { return leads(fmt::format("[{}]", i++), item); });
+    return std::any_of(items->begin(), items->end(),
+                       [&](const auto& item) { return leads(fmt::format("[{}]", i++), item); });
   if (const auto* members = std::get_if<JsonValue::Object>(&from.content))
-    return std::any_of(members->begin(), members->end(),
-                       [&](const auto& member) { return leads((before == 0 ? "" : ".") + printable(member.key), member.value); });
+    return std::any_of(members->begin(), members->end(), [&](const auto& member) {
+      return leads((before == 0 ? "" : ".") + printable(member.key), member.value);
+    });
   return false;
 }
 
@@ -46,7 +49,9 @@ std::string place_of(const JsonDocument& document, std::size_t offset) {
   const auto before = document.text.substr(0, offset);
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const auto last = before.substr(before.rfind('\n') + 1);  // npos + 1 is 0
-  const auto column = 1 + std::count_if(last.begin(), last.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+  const auto column = 1 + std::count_if(last.begin(), last.end(), [](char c) {
+                        return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+                      });
   return fmt::format("{}:{}:{}", document.label, line, column);
 }
 
@@ -78,9 +83,11 @@ std::int64_t JsonField::integer(std::string_view what) const {
   return require<std::int64_t>(what, "a 64-bit integer");
 }
 
-std::int64_t JsonField::integer(std::string_view what, std::int64_t lowest, std::int64_t highest) const {
+std::int64_t JsonField::integer(std::string_view what, std::int64_t lowest,
+                                std::int64_t highest) const {
   const auto found = integer(what);
-  if (found < lowest || found > highest) refuse("{}is {} but must be from {} to {}", named(what), found, lowest, highest);
+  if (found < lowest || found > highest)
+    refuse("{}is {} but must be from {} to {}", named(what), found, lowest, highest);
   return found;
 }
 
@@ -96,22 +103,27 @@ double JsonField::number(std::string_view what) const {
 
 std::vector<JsonField> JsonField::list(std::string_view what) const {
   std::vector<JsonField> fields;
-  for (const auto& item : require<JsonValue::List>(what, "a list")) fields.emplace_back(*document_, item);
+  for (const auto& item : require<JsonValue::List>(what, "a list"))
+    fields.emplace_back(*document_, item);
   return fields;
 }
 
 JsonField JsonField::at(std::size_t i) const {
   const auto& items = require<JsonValue::List>({}, "a list");
-  if (i >= items.size()) refuse("has {} but needs {}", counted(items.size(), "entry", "entries"), i + 1);
+  if (i >= items.size())
+    refuse("has {} but needs {}", counted(items.size(), "entry", "entries"), i + 1);
   return {*document_, items[i]};
 }
 
-std::vector<JsonField::Entry> JsonField::object(std::string_view what, const std::vector<std::string_view>& known) const {
+std::vector<JsonField::Entry> JsonField::object(std::string_view what,
+                                                const std::vector<std::string_view>& known) const {
   std::vector<Entry> entries;
   for (const auto& member : require<JsonValue::Object>(what, "an object")) {
     if (!known.empty() && std::find(known.begin(), known.end(), member.key) == known.end()) {
       const auto near = near_names(member.key, {known.begin(), known.end()});
-      throw Failure(FailureKind::file, fmt::format("{}: {} has no '{}'", place_of(*document_, member.offset), what, printable(member.key)),
+      throw Failure(FailureKind::file,
+                    fmt::format("{}: {} has no '{}'", place_of(*document_, member.offset), what,
+                                printable(member.key)),
                     did_you_mean(near, fmt::format("available keys: {}", fmt::join(known, ", "))));
     }
     entries.push_back({member.key, member.offset, JsonField(*document_, member.value)});

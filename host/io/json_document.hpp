@@ -49,7 +49,8 @@ std::string place_of(const JsonDocument& document, std::size_t offset);
 /// are identified by their path instead: "inputs[1].types[0]".
 class JsonField {
  public:
-  JsonField(const JsonDocument& document, const JsonValue& value) : document_(&document), value_(&value) {}
+  JsonField(const JsonDocument& document, const JsonValue& value)
+      : document_(&document), value_(&value) {}
   explicit JsonField(const JsonDocument& document) : JsonField(document, document.root) {}
 
   /// Throws Failure: (file) `graph.json:3:14: sentence`; for CBOR (plugin) `inputs[1].types[0]
@@ -84,7 +85,8 @@ class JsonField {
   /// Returns the members; throws, with near names, for keys that are not in `known`. If `known` is
   /// empty, any key is accepted.
   struct Entry;
-  std::vector<Entry> object(std::string_view what, const std::vector<std::string_view>& known = {}) const;
+  std::vector<Entry> object(std::string_view what,
+                            const std::vector<std::string_view>& known = {}) const;
   /// Returns a member of an object.
   std::optional<JsonField> find(std::string_view key) const;
   JsonField need(std::string_view key, std::string_view what) const;

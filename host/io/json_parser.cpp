@@ -32,7 +32,9 @@ class CountingIterator {
     ++*this;
     return before;
   }
-  friend bool operator==(const CountingIterator& left, const CountingIterator& right) { return left.at_ == right.at_; }
+  friend bool operator==(const CountingIterator& left, const CountingIterator& right) {
+    return left.at_ == right.at_;
+  }
 
  private:
   const char* at_;
@@ -56,8 +58,10 @@ class TreeBuilder {
     return add(value, start_of_number());
   }
   bool number_unsigned(std::uint64_t value) {
-    if (value > std::numeric_limits<std::int64_t>::max() && is_cbor()) refuse(read_, "an integer is above 2^63 - 1");
-    if (value > std::numeric_limits<std::int64_t>::max()) return add(static_cast<double>(value), start_of_number());
+    if (value > std::numeric_limits<std::int64_t>::max() && is_cbor())
+      refuse(read_, "an integer is above 2^63 - 1");
+    if (value > std::numeric_limits<std::int64_t>::max())
+      return add(static_cast<double>(value), start_of_number());
     return add(static_cast<std::int64_t>(value), start_of_number());
   }
   bool number_float(double value, const std::string&) { return add(value, start_of_number()); }
@@ -67,7 +71,8 @@ class TreeBuilder {
   bool start_object(std::size_t length) { return open(JsonValue::Object(), length); }
   bool start_array(std::size_t length) { return open(JsonValue::List(), length); }
   bool key(std::string& key) {
-    std::get<JsonValue::Object>(open_.back()->content).push_back({std::move(key), start_of_text(), {}});
+    std::get<JsonValue::Object>(open_.back()->content)
+        .push_back({std::move(key), start_of_text(), {}});
     return true;
   }
   bool end_array() {
@@ -80,11 +85,13 @@ class TreeBuilder {
     return true;
   }
 
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::json::exception& error) {
     std::string_view reason = error.what();
     // strip the library's error number and position
     for (const std::string_view before : {"] ", "column ", ": "})
-      if (const auto found = reason.find(before); found != std::string_view::npos) reason = reason.substr(found + before.size());
+      if (const auto found = reason.find(before); found != std::string_view::npos)
+        reason = reason.substr(found + before.size());
     if (is_cbor()) refuse(position, fmt::format("invalid CBOR: {}", printable(reason)));
     refuse(read_ == 0 ? 0 : read_ - 1, fmt::format("invalid JSON: {}", printable(reason)));
   }
@@ -93,12 +100,14 @@ class TreeBuilder {
   bool is_cbor() const { return document_.text.empty(); }
 
   [[noreturn]] void refuse(std::size_t offset, const std::string& sentence) const {
-    throw Failure(is_cbor() ? FailureKind::plugin : FailureKind::file, fmt::format("{}: {}", place_of(document_, offset), sentence));
+    throw Failure(is_cbor() ? FailureKind::plugin : FailureKind::file,
+                  fmt::format("{}: {}", place_of(document_, offset), sentence));
   }
 
   JsonValue& place() {
     if (open_.empty()) return document_.root;
-    if (auto* object = std::get_if<JsonValue::Object>(&open_.back()->content)) return object->back().value;
+    if (auto* object = std::get_if<JsonValue::Object>(&open_.back()->content))
+      return object->back().value;
     return std::get<JsonValue::List>(open_.back()->content).emplace_back();
   }
 
@@ -113,8 +122,10 @@ class TreeBuilder {
   template <class Content>
   bool open(Content content, std::size_t length) {
     const std::size_t depth_limit = is_cbor() ? 6 : 64;
-    if (open_.size() == depth_limit) refuse(read_ - 1, fmt::format("nested deeper than {} lists and objects", depth_limit));
-    if (is_cbor() && length == std::numeric_limits<std::size_t>::max()) refuse(read_, "found a list or map of indefinite length");
+    if (open_.size() == depth_limit)
+      refuse(read_ - 1, fmt::format("nested deeper than {} lists and objects", depth_limit));
+    if (is_cbor() && length == std::numeric_limits<std::size_t>::max())
+      refuse(read_, "found a list or map of indefinite length");
     auto& value = place();
     value.content = std::move(content);
     value.offset = read_ - 1;
@@ -137,7 +148,9 @@ class TreeBuilder {
 
   // One character after the number has been read, unless the text ends with it.
   std::size_t start_of_number() const {
-    const auto belongs = [](char c) { return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'; };
+    const auto belongs = [](char c) {
+      return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+    };
     auto i = std::min(read_, document_.text.size());
     if (i > 0 && !belongs(document_.text[i - 1])) --i;
     while (i > 0 && belongs(document_.text[i - 1])) --i;
@@ -147,10 +160,13 @@ class TreeBuilder {
   void require_once(const JsonValue::Object& members) const {
     std::vector<const JsonValue::Member*> sorted;
     for (const auto& member : members) sorted.push_back(&member);
-    std::stable_sort(sorted.begin(), sorted.end(), [](const auto* left, const auto* right) { return left->key < right->key; });
-    const auto twice =
-        std::adjacent_find(sorted.begin(), sorted.end(), [](const auto* left, const auto* right) { return left->key == right->key; });
-    if (twice != sorted.end()) refuse((*(twice + 1))->offset, fmt::format("duplicate key '{}'", printable((*twice)->key)));
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto* left, const auto* right) { return left->key < right->key; });
+    const auto twice = std::adjacent_find(
+        sorted.begin(), sorted.end(),
+        [](const auto* left, const auto* right) { return left->key == right->key; });
+    if (twice != sorted.end())
+      refuse((*(twice + 1))->offset, fmt::format("duplicate key '{}'", printable((*twice)->key)));
   }
 
   JsonDocument& document_;
@@ -158,10 +174,12 @@ class TreeBuilder {
   std::vector<JsonValue*> open_;
 };
 
-void parse(JsonDocument& document, const char* begin, std::size_t size, nlohmann::json::input_format_t format) {
+void parse(JsonDocument& document, const char* begin, std::size_t size,
+           nlohmann::json::input_format_t format) {
   std::size_t read = 0;
   TreeBuilder builder(document, read);
-  nlohmann::json::sax_parse(CountingIterator(begin, &read), CountingIterator(begin + size, &read), &builder, format);
+  nlohmann::json::sax_parse(CountingIterator(begin, &read), CountingIterator(begin + size, &read),
+                            &builder, format);
 }
 
 }  // namespace
@@ -169,14 +187,16 @@ void parse(JsonDocument& document, const char* begin, std::size_t size, nlohmann
 JsonDocument parse_json(std::string_view text, std::string label) {
   JsonDocument document{std::move(label), text, {}};
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
-    throw Failure(FailureKind::file, fmt::format("{}: the file is empty, but JSON is needed", document.label));
+    throw Failure(FailureKind::file,
+                  fmt::format("{}: the file is empty, but JSON is needed", document.label));
   parse(document, text.data(), text.size(), nlohmann::json::input_format_t::json);
   return document;
 }
 
 JsonDocument parse_cbor(std::span<const std::byte> bytes) {
   JsonDocument document;
-  parse(document, reinterpret_cast<const char*>(bytes.data()), bytes.size(), nlohmann::json::input_format_t::cbor);
+  parse(document, reinterpret_cast<const char*>(bytes.data()), bytes.size(),
+        nlohmann::json::input_format_t::cbor);
   return document;
 }
 

@@ -54,7 +54,9 @@ void append_json_number(std::string& to, std::int64_t value) {
 void append_json_number(std::string& to, double value) {
   if (std::isfinite(value)) return append_finite(to, value);
   const auto bits = std::bit_cast<std::uint64_t>(value);
-  to += std::isinf(value) ? (value > 0 ? "\"inf\"" : "\"-inf\"") : bits == plain_nan ? "\"nan\"" : fmt::format("\"nan(0x{:x})\"", bits);
+  to += std::isinf(value)   ? (value > 0 ? "\"inf\"" : "\"-inf\"")
+        : bits == plain_nan ? "\"nan\""
+                            : fmt::format("\"nan(0x{:x})\"", bits);
 }
 
 void append_json_number(std::string& to, float value) {
@@ -77,7 +79,8 @@ std::optional<double> special_number(std::string_view text) {
   std::uint64_t bits = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
   const auto value = std::bit_cast<double>(bits);
-  if (error != std::errc() || end != digits.data() + digits.size() || !std::isnan(value)) return std::nullopt;
+  if (error != std::errc() || end != digits.data() + digits.size() || !std::isnan(value))
+    return std::nullopt;
   return value;
 }
 

@@ -16,8 +16,10 @@ std::string listed(const Names& names) {
   std::string text;
   std::size_t count = 0;
   for (const auto& name : names)
-    if (count++ < max_listed) fmt::format_to(std::back_inserter(text), "{}{}", count > 1 ? ", " : "", name);
-  if (count > max_listed) fmt::format_to(std::back_inserter(text), " and {} more", count - max_listed);
+    if (count++ < max_listed)
+      fmt::format_to(std::back_inserter(text), "{}{}", count > 1 ? ", " : "", name);
+  if (count > max_listed)
+    fmt::format_to(std::back_inserter(text), " and {} more", count - max_listed);
   return count == 0 ? "none" : text;
 }
 

@@ -6,7 +6,8 @@
 
 namespace tenon {
 
-static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free,
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free &&
+                  std::atomic<std::uint64_t>::is_always_lock_free,
               "a signal handler reads these atomics");
 
 std::atomic<MappedRange*> MappedRange::first_ = nullptr;
@@ -44,7 +45,8 @@ MappedRange& MappedRange::take_free_one() {
   return *added;
 }
 
-MappedRange& MappedRange::add(const void* begin, std::size_t size, int descriptor, const void* owner) {
+MappedRange& MappedRange::add(const void* begin, std::size_t size, int descriptor,
+                              const void* owner) {
   page_size();  // cache it before any signal
   auto& range = take_free_one();
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
@@ -80,14 +82,17 @@ bool MappedRange::repair(const void* address) noexcept {
   Bounds bounds;
   auto* const range = find(address, bounds);
   if (range == nullptr) return false;
-  const auto place = reinterpret_cast<std::uintptr_t>(address), page = place / page_size() * page_size();
+  const auto place = reinterpret_cast<std::uintptr_t>(address),
+             page = place / page_size() * page_size();
   auto end = page + page_size();
   struct stat status {};
-  if (::fstat(bounds.descriptor, &status) == 0 && static_cast<std::uintptr_t>(status.st_size) <= page - bounds.begin)
+  if (::fstat(bounds.descriptor, &status) == 0 &&
+      static_cast<std::uintptr_t>(status.st_size) <= page - bounds.begin)
     end = (bounds.end + page_size() - 1) / page_size() * page_size();
   range->lost_ = true;  // before any thread can read a zero
-  return ::mmap(static_cast<std::byte*>(const_cast<void*>(address)) - (place - page), end - page, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+  return ::mmap(static_cast<std::byte*>(const_cast<void*>(address)) - (place - page), end - page,
+                PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+                0) != MAP_FAILED;
 }
 
 }  // namespace tenon

@@ -33,7 +33,8 @@ static void on_bus_error(int signal, siginfo_t* info, void* context) {
   if (from_the_system && repair_mapping(info->si_addr)) return;
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
   if (before.sa_handler == SIG_IGN && !from_the_system) return;
-  if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) return default_action(signal, *info);
+  if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)
+    return default_action(signal, *info);
   before.sa_handler(signal);
 }
 

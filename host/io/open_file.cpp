@@ -23,7 +23,8 @@ static Failure open_failure(const std::filesystem::path& path, int error) {
 OpenFile OpenFile::anything(const std::filesystem::path& path) {
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file.descriptor_ >= 0 && ::fstat(file.descriptor_, &file.status_) != 0) ::close(file.release());
+  if (file.descriptor_ >= 0 && ::fstat(file.descriptor_, &file.status_) != 0)
+    ::close(file.release());
   return file;
 }
 
@@ -32,7 +33,8 @@ OpenFile OpenFile::for_reading(const std::filesystem::path& path) {
   OpenFile file = anything(path);
   if (file.descriptor_ < 0) throw open_failure(path, errno);
   if (S_ISDIR(file.status_.st_mode)) throw open_failure(path, EISDIR);
-  if (!S_ISREG(file.status_.st_mode)) throw file_failure("read", path, "it is a pipe or a device, but a file is needed");
+  if (!S_ISREG(file.status_.st_mode))
+    throw file_failure("read", path, "it is a pipe or a device, but a file is needed");
   return file;
 }
 
@@ -49,8 +51,8 @@ OpenFile::~OpenFile() {
 bool OpenFile::is_at(const std::filesystem::path& path) const {
   struct stat named {
   }, opened{};
-  return lstat(path.c_str(), &named) == 0 && fstat(descriptor_, &opened) == 0 && named.st_dev == opened.st_dev &&
-         named.st_ino == opened.st_ino;
+  return lstat(path.c_str(), &named) == 0 && fstat(descriptor_, &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
 }  // namespace tenon

@@ -14,7 +14,8 @@ inline std::string readable_bytes(std::uint64_t bytes) {
     bytes /= 1024;
     ++unit;
   }
-  return std::to_string(bytes / 1024) + "." + std::to_string(bytes % 1024 * 10 / 1024) + units[unit];
+  return std::to_string(bytes / 1024) + "." + std::to_string(bytes % 1024 * 10 / 1024) +
+         units[unit];
 }
 
 }  // namespace tenon

@@ -17,7 +17,8 @@ std::string Sha256::hexadecimal() {
 
 bool is_sha256(std::string_view text) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  return text.size() == std::size_t{2} * SHA256_DIGEST_SIZE && std::all_of(text.begin(), text.end(), is_digit);
+  return text.size() == std::size_t{2} * SHA256_DIGEST_SIZE &&
+         std::all_of(text.begin(), text.end(), is_digit);
 }
 
 }  // namespace tenon

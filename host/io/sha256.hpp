@@ -13,7 +13,9 @@ namespace tenon {
 class Sha256 {
  public:
   Sha256() { sha256_init(&state_); }
-  void add(std::span<const std::byte> bytes) { sha256_update(&state_, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data())); }
+  void add(std::span<const std::byte> bytes) {
+    sha256_update(&state_, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
+  }
   /// Returns the digest of everything added, in hexadecimal. Must be the last call.
   std::string hexadecimal();
 

@@ -41,8 +41,10 @@ std::string system_reason(int error) {
   }
 }
 
-Failure file_failure(const char* action, const std::filesystem::path& path, const std::string& reason, std::string hint) {
-  return {FailureKind::file, std::string("cannot ") + action + " " + path.string() + ": " + reason, std::move(hint)};
+Failure file_failure(const char* action, const std::filesystem::path& path,
+                     const std::string& reason, std::string hint) {
+  return {FailureKind::file, std::string("cannot ") + action + " " + path.string() + ": " + reason,
+          std::move(hint)};
 }
 
 Failure write_failure(const std::filesystem::path& path, int error) {

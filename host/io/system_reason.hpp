@@ -10,7 +10,8 @@ namespace tenon {
 std::string system_reason(int error);
 
 /// Returns `cannot ACTION PATH: REASON`, of kind file. `action` is a verb: read, write.
-Failure file_failure(const char* action, const std::filesystem::path& path, const std::string& reason, std::string hint = {});
+Failure file_failure(const char* action, const std::filesystem::path& path,
+                     const std::string& reason, std::string hint = {});
 
 /// Returns `cannot write PATH: REASON`, of kind failed: the file may be written, but the system
 /// failed to.

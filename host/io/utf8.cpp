@@ -26,7 +26,9 @@ std::size_t skip_ascii(std::string_view text, std::size_t i) {
 /// Returns the length of the well-formed multi-byte sequence at the beginning of `text`; 0 if there
 /// is none. Unicode 15, table 3-7.
 std::size_t sequence_length(std::string_view text) {
-  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto at = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
   const unsigned first = at(0);
   const std::size_t length = first >= 0xc2 && first <= 0xdf   ? 2
                              : first >= 0xe0 && first <= 0xef ? 3
@@ -47,13 +49,15 @@ std::uint32_t code_point(std::string_view sequence) {
   const auto first = static_cast<unsigned char>(sequence[0]);
   if (sequence.size() == 1) return first;
   std::uint32_t value = first & (0x7fU >> sequence.size());
-  for (const char c : sequence.substr(1)) value = value << 6U | (static_cast<unsigned char>(c) & 0x3fU);
+  for (const char c : sequence.substr(1))
+    value = value << 6U | (static_cast<unsigned char>(c) & 0x3fU);
   return value;
 }
 
 bool drives_terminal(std::uint32_t point) {
   if (point == '\n' || point == '\t') return false;
-  const bool turns_text_around = (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+  const bool turns_text_around =
+      (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
   return point < 0x20 || (point >= 0x7f && point < 0xa0) || turns_text_around;
 }
 
@@ -62,14 +66,16 @@ enum class Lines { one, several };
 std::string shown(std::string_view text, Lines lines) {
   std::string out;
   while (!text.empty()) {
-    const auto length = static_cast<unsigned char>(text[0]) < 0x80 ? std::size_t{1} : sequence_length(text);
+    const auto length =
+        static_cast<unsigned char>(text[0]) < 0x80 ? std::size_t{1} : sequence_length(text);
     const auto sequence = text.substr(0, std::max<std::size_t>(length, 1));
     text.remove_prefix(sequence.size());
     const bool breaks = lines == Lines::one && (sequence[0] == '\n' || sequence[0] == '\t');
     if (length > 0 && !breaks && !drives_terminal(code_point(sequence)))
       out += sequence;
     else
-      for (const char byte : sequence) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+      for (const char byte : sequence)
+        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
   }
   return out;
 }
@@ -85,12 +91,14 @@ bool is_word(char c) {
 }  // namespace
 
 bool is_identifier(std::string_view text) {
-  return !text.empty() && text.size() <= 128 && is_letter(text[0]) && std::all_of(text.begin(), text.end(), is_word);
+  return !text.empty() && text.size() <= 128 && is_letter(text[0]) &&
+         std::all_of(text.begin(), text.end(), is_word);
 }
 
 bool is_plain_text(std::string_view text) {
   while (!text.empty()) {
-    const auto length = static_cast<unsigned char>(text[0]) < 0x80 ? std::size_t{1} : sequence_length(text);
+    const auto length =
+        static_cast<unsigned char>(text[0]) < 0x80 ? std::size_t{1} : sequence_length(text);
     if (length == 0 || drives_terminal(code_point(text.substr(0, length)))) return false;
     text.remove_prefix(length);
   }

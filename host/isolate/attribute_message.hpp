@@ -17,11 +17,14 @@
 namespace tenon::isolate {
 
 inline std::size_t element_bytes(std::uint32_t kind) {
-  return kind == TENON_ATTR_TEXT || kind == TENON_ATTR_TEXTS ? 1 : kind == TENON_ATTR_INTS || kind == TENON_ATTR_FLOATS ? 8 : 0;
+  return kind == TENON_ATTR_TEXT || kind == TENON_ATTR_TEXTS    ? 1
+         : kind == TENON_ATTR_INTS || kind == TENON_ATTR_FLOATS ? 8
+                                                                : 0;
 }
 
 /// Returns the size of a dense tensor in bytes; empty if the dtype, rank or dimensions are invalid.
-inline std::optional<std::size_t> tensor_bytes(std::uint32_t dtype, std::uint32_t rank, const std::int64_t* dims) {
+inline std::optional<std::size_t> tensor_bytes(std::uint32_t dtype, std::uint32_t rank,
+                                               const std::int64_t* dims) {
   if (dtype >= TENON_DTYPE_COUNT || rank > TENON_MAX_RANK) return {};
   std::uint64_t bytes = size_of(static_cast<DType>(dtype));
   for (std::uint32_t axis = 0; axis < rank; ++axis)
@@ -36,7 +39,12 @@ inline std::optional<std::size_t> tensor_bytes(std::uint32_t dtype, std::uint32_
 /// Returns the type_code of abi.h.
 inline std::uint8_t dlpack_code(DType dtype) {
   const char letter = numpy_letter(dtype);
-  return letter == 'i' ? 0 : letter == 'u' ? 1 : letter == 'f' ? 2 : letter == 'V' ? 4 : letter == 'c' ? 5 : 6;
+  return letter == 'i'   ? 0
+         : letter == 'u' ? 1
+         : letter == 'f' ? 2
+         : letter == 'V' ? 4
+         : letter == 'c' ? 5
+                         : 6;
 }
 
 /// A tensor that is not dense or not on the CPU is sent without elements, and the receiver rejects
@@ -45,17 +53,23 @@ inline void put_tensor(Writer& writer, const tenon_attribute& attribute) {
   const auto* tensor = attribute.tensor;
   TensorParameterRecord record{TENON_DTYPE_COUNT, 0, {}};
   std::optional<std::size_t> bytes;
-  if (tensor != nullptr && tensor->storage == TENON_DENSE && tensor->dense.strides == nullptr && tensor->dense.device_type == TENON_CPU)
-    bytes = tensor_bytes(tensor->dtype, static_cast<std::uint32_t>(tensor->dense.ndim), tensor->dense.shape);
+  if (tensor != nullptr && tensor->storage == TENON_DENSE && tensor->dense.strides == nullptr &&
+      tensor->dense.device_type == TENON_CPU)
+    bytes = tensor_bytes(tensor->dtype, static_cast<std::uint32_t>(tensor->dense.ndim),
+                         tensor->dense.shape);
   if (bytes) {
     record.dtype = tensor->dtype, record.rank = static_cast<std::uint32_t>(tensor->dense.ndim);
     std::copy_n(tensor->dense.shape, record.rank, record.dims);
   }
   const auto name = std::strlen(attribute.name);
-  writer.put(AttributeRecord{attribute.kind, static_cast<std::uint32_t>(name), bytes.value_or(0), 0, 0});
+  writer.put(
+      AttributeRecord{attribute.kind, static_cast<std::uint32_t>(name), bytes.value_or(0), 0, 0});
   writer.put_text({attribute.name, name});
   writer.put(record);
-  writer.put_array(bytes ? static_cast<const std::byte*>(tensor->dense.data) + tensor->dense.byte_offset : nullptr, bytes.value_or(0));
+  writer.put_array(
+      bytes ? static_cast<const std::byte*>(tensor->dense.data) + tensor->dense.byte_offset
+            : nullptr,
+      bytes.value_or(0));
 }
 
 inline void put_attributes(Writer& writer, std::span<const tenon_attribute> attributes) {
@@ -67,9 +81,11 @@ inline void put_attributes(Writer& writer, std::span<const tenon_attribute> attr
     const auto name = std::strlen(attribute.name);
     const auto size = element_bytes(attribute.kind);
     const auto count = size == 0 || attribute.text == nullptr ? 0 : attribute.count;
-    writer.put(AttributeRecord{attribute.kind, static_cast<std::uint32_t>(name), count, attribute.i, attribute.f});
+    writer.put(AttributeRecord{attribute.kind, static_cast<std::uint32_t>(name), count, attribute.i,
+                               attribute.f});
     writer.put_text({attribute.name, name});
-    writer.put_array(reinterpret_cast<const std::byte*>(attribute.text), static_cast<std::size_t>(count) * size);
+    writer.put_array(reinterpret_cast<const std::byte*>(attribute.text),
+                     static_cast<std::size_t>(count) * size);
   }
 }
 
@@ -83,15 +99,18 @@ class OwnedAttributes {
       const auto record = reader.take<AttributeRecord>();
       const auto name = reader.take_text(record.name_bytes);
       const auto size = element_bytes(record.kind);
-      if (name.find('\0') != std::string_view::npos) throw ProtocolError("an attribute's name contains a NUL");
+      if (name.find('\0') != std::string_view::npos)
+        throw ProtocolError("an attribute's name contains a NUL");
       if (record.kind == TENON_ATTR_TENSOR) {
         add_tensor(std::string(name), record, reader);
         continue;
       }
-      if (size == 0 && (record.count != 0 || record.kind < TENON_ATTR_BOOL || record.kind > TENON_ATTR_FLOAT))
+      if (size == 0 &&
+          (record.count != 0 || record.kind < TENON_ATTR_BOOL || record.kind > TENON_ATTR_FLOAT))
         throw ProtocolError("an attribute has an invalid kind");
-      const auto values = size == 1 ? std::as_bytes(reader.take_array<char>(record.count))
-                                    : std::as_bytes(reader.take_array<std::int64_t>(size == 0 ? 0 : record.count));
+      const auto values =
+          size == 1 ? std::as_bytes(reader.take_array<char>(record.count))
+                    : std::as_bytes(reader.take_array<std::int64_t>(size == 0 ? 0 : record.count));
       add(std::string(name), record, values);
     }
   }

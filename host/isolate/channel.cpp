@@ -53,14 +53,18 @@ bool send_descriptors(int socket, const BlockNotice& notice, std::span<const int
     header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
     std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
   }
-  return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof notice);
+  return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(sizeof notice);
 }
 
 Channel::Channel(std::uint32_t number, std::uint64_t most_bytes)
-    : number_(number), most_bytes_(most_bytes), control_(sizeof(Control), SharedBlock::Access::write, "a conversation") {
+    : number_(number),
+      most_bytes_(most_bytes),
+      control_(sizeof(Control), SharedBlock::Access::write, "a conversation") {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    throw Failure(FailureKind::failed, "cannot communicate with a worker process: " + system_reason(errno));
+    throw Failure(FailureKind::failed,
+                  "cannot communicate with a worker process: " + system_reason(errno));
   socket_ = OpenFile(ends[0]);
   worker_socket_ = OpenFile(ends[1]);
   control().spin_ns = spin_ns();
@@ -71,13 +75,15 @@ SharedBlock& Channel::room(std::size_t which, std::uint64_t bytes) {
   auto& room = rooms_[which];
   if (room != nullptr && room->bytes() >= bytes) return *room;
   if (most_bytes_ > 0 && bytes > most_bytes_)
-    throw Failure(FailureKind::failed,
-                  "its tensors need " + readable_bytes(bytes) + ", but the limit for isolated operators is " + readable_bytes(most_bytes_));
+    throw Failure(FailureKind::failed, "its tensors need " + readable_bytes(bytes) +
+                                           ", but the limit for isolated operators is " +
+                                           readable_bytes(most_bytes_));
   if (room != nullptr) forget(*room);
   room.reset();
   const bool read = which == messages || which == inputs;
-  auto larger = std::make_unique<SharedBlock>(std::max(bytes, least_room), read ? SharedBlock::Access::read : SharedBlock::Access::write,
-                                              "its tensors");
+  auto larger = std::make_unique<SharedBlock>(
+      std::max(bytes, least_room), read ? SharedBlock::Access::read : SharedBlock::Access::write,
+      "its tensors");
   announce(*larger);
   room = std::move(larger);
   return *room;
@@ -97,13 +103,15 @@ std::uint64_t Channel::share(const SharedBlock& block, SharedBlock::Access acces
   });
   const auto read_alone = block.open_for_reading();
   if (!writes && read_alone.descriptor() < 0) return 0;
-  send({number, block.bytes(), writes ? 1u : 0u, 0}, writes ? block.descriptor() : read_alone.descriptor());
+  send({number, block.bytes(), writes ? 1u : 0u, 0},
+       writes ? block.descriptor() : read_alone.descriptor());
   shared_.insert(number);
   return number;
 }
 
 void Channel::announce(const SharedBlock& block) {
-  send({block.id(), block.bytes(), block.access() == SharedBlock::Access::write ? 1u : 0u, 0}, block.descriptor());
+  send({block.id(), block.bytes(), block.access() == SharedBlock::Access::write ? 1u : 0u, 0},
+       block.descriptor());
 }
 
 void Channel::forget(const SharedBlock& block) {
@@ -112,14 +120,17 @@ void Channel::forget(const SharedBlock& block) {
 
 // A worker that has ended has closed its socket; waiting for its answer reports that.
 void Channel::send(const BlockNotice& notice, int descriptor) {
-  if (send_descriptors(socket_.descriptor(), notice, std::span(&descriptor, descriptor < 0 ? 0 : 1)))
+  if (send_descriptors(socket_.descriptor(), notice,
+                       std::span(&descriptor, descriptor < 0 ? 0 : 1)))
     ++new_blocks_;
   else if (errno == EAGAIN)
-    throw Failure(FailureKind::failed, "too many memory blocks announced to its worker process in one call");
+    throw Failure(FailureKind::failed,
+                  "too many memory blocks announced to its worker process in one call");
 }
 
-const Report& Channel::exchange(WorkerProcess& worker, Operation operation, std::uint64_t instance, std::span<const std::byte> message,
-                                std::uint64_t reply_bytes, CallbackHandler* handler) {
+const Report& Channel::exchange(WorkerProcess& worker, Operation operation, std::uint64_t instance,
+                                std::span<const std::byte> message, std::uint64_t reply_bytes,
+                                CallbackHandler* handler) {
   const auto& out = room(messages, message.size());
   const auto& in = room(replies, reply_bytes);
   if (!message.empty()) std::memcpy(out.data(), message.data(), message.size());
@@ -128,14 +139,16 @@ const Report& Channel::exchange(WorkerProcess& worker, Operation operation, std:
   new_blocks_ = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline;
   if (const auto seconds = worker.options().call_seconds; seconds > 0)
-    deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+    deadline = std::chrono::steady_clock::now() +
+               std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
   auto next = Turn::request;
   std::uint32_t callbacks = 0;
   for (;;) {
     give_turn(control(), next, control().worker_sleeps);
     const auto turn = wait(worker, deadline ? &*deadline : nullptr);
     try {
-      if (turn != Turn::reply && turn != Turn::callback) throw ProtocolError("it set an invalid turn");
+      if (turn != Turn::reply && turn != Turn::callback)
+        throw ProtocolError("it set an invalid turn");
       if (turn == Turn::callback && (handler == nullptr || ++callbacks > callback_limit))
         throw ProtocolError("it made a callback that is not allowed here");
       read_report(reply_bytes);
@@ -153,7 +166,8 @@ Turn Channel::wait(WorkerProcess& worker, const std::chrono::steady_clock::time_
   auto turn = Turn::ended;
   if (!worker.ended()) {
     turn = wait_for_turn(
-        control(), spin_ns(), control().host_sleeps, [](Turn t) { return t == Turn::request || t == Turn::resume; }, deadline);
+        control(), spin_ns(), control().host_sleeps,
+        [](Turn t) { return t == Turn::request || t == Turn::resume; }, deadline);
     if (turn == Turn::request || turn == Turn::resume) {
       auto seconds = std::to_string(worker.options().call_seconds);
       seconds.erase(seconds.find_last_not_of('0') + 1);
@@ -163,7 +177,8 @@ Turn Channel::wait(WorkerProcess& worker, const std::chrono::steady_clock::time_
     }
   }
   if (turn == Turn::ended) {
-    if (!worker.ended()) worker.end("violated the protocol (it claims to have ended) and was ended");
+    if (!worker.ended())
+      worker.end("violated the protocol (it claims to have ended) and was ended");
     throw Failure(FailureKind::failed, worker.end_sentence(number_));
   }
   return turn;

@@ -23,7 +23,8 @@ class CallbackHandler {
  public:
   virtual ~CallbackHandler() = default;
   /// Exceptions become the answer, except ProtocolError, which ends the worker.
-  virtual void answer(const isolate::Report& question, std::span<const std::byte> payload, isolate::Resume& resume) = 0;
+  virtual void answer(const isolate::Report& question, std::span<const std::byte> payload,
+                      isolate::Resume& resume) = 0;
 };
 
 /// Used by one thread at a time.
@@ -43,8 +44,10 @@ class Channel {
   /// Sends a request with this message and waits for the reply. Throws Failure if the worker ends,
   /// violates the protocol or exceeds the time limit. If the report's status is not 0, its text is
   /// set and NUL-terminated.
-  const isolate::Report& exchange(WorkerProcess& worker, isolate::Operation operation, std::uint64_t instance,
-                                  std::span<const std::byte> message, std::uint64_t reply_bytes = 0, CallbackHandler* handler = nullptr);
+  const isolate::Report& exchange(WorkerProcess& worker, isolate::Operation operation,
+                                  std::uint64_t instance, std::span<const std::byte> message,
+                                  std::uint64_t reply_bytes = 0,
+                                  CallbackHandler* handler = nullptr);
   /// Returns the last reply's arrays: a copy that the worker cannot change.
   std::span<const std::byte> reply() const { return reply_; }
 
@@ -75,6 +78,7 @@ class Channel {
 
 /// Sends a notice and descriptors through a worker's socket without blocking. Returns false on
 /// failure.
-bool send_descriptors(int socket, const isolate::BlockNotice& notice, std::span<const int> descriptors);
+bool send_descriptors(int socket, const isolate::BlockNotice& notice,
+                      std::span<const int> descriptors);
 
 }  // namespace tenon

@@ -42,7 +42,8 @@ class IsolatedPlugin : public std::enable_shared_from_this<IsolatedPlugin> {
 /// A worker's conversation for one or several consecutive requests.
 class Conversation {
  public:
-  explicit Conversation(std::shared_ptr<WorkerProcess> worker) : worker_(std::move(worker)), channel_(worker_->borrow_channel()) {}
+  explicit Conversation(std::shared_ptr<WorkerProcess> worker)
+      : worker_(std::move(worker)), channel_(worker_->borrow_channel()) {}
   ~Conversation() { worker_->give_back(std::move(channel_)); }
   Conversation(const Conversation&) = delete;
   Conversation& operator=(const Conversation&) = delete;
@@ -50,8 +51,9 @@ class Conversation {
   Channel& channel() const { return *channel_; }
   WorkerProcess& worker() const { return *worker_; }
   /// See Channel::exchange.
-  const isolate::Report& exchange(isolate::Operation operation, std::uint64_t instance, std::span<const std::byte> message,
-                                  std::uint64_t reply_bytes = 0, CallbackHandler* handler = nullptr) const {
+  const isolate::Report& exchange(isolate::Operation operation, std::uint64_t instance,
+                                  std::span<const std::byte> message, std::uint64_t reply_bytes = 0,
+                                  CallbackHandler* handler = nullptr) const {
     return channel_->exchange(*worker_, operation, instance, message, reply_bytes, handler);
   }
   /// Calls read(Reader&) on the last reply's arrays and checks that it consumes all of them. Throws
@@ -77,7 +79,8 @@ class Conversation {
 /// null. Its own create() always fails, because it has no access to the table.
 class IsolatedTable {
  public:
-  IsolatedTable(std::shared_ptr<IsolatedPlugin> plugin, std::string symbol, const isolate::TableRecord& record);
+  IsolatedTable(std::shared_ptr<IsolatedPlugin> plugin, std::string symbol,
+                const isolate::TableRecord& record);
   IsolatedTable(const IsolatedTable&) = delete;
   IsolatedTable& operator=(const IsolatedTable&) = delete;
 
@@ -97,6 +100,7 @@ class IsolatedTable {
 
 /// Creates an object for the table's functions; destroy() frees it. The object keeps the table
 /// alive. Throws Error with the plugin's reason, or Failure.
-void* create_isolated(std::shared_ptr<const IsolatedTable> table, std::span<const tenon_attribute> attributes);
+void* create_isolated(std::shared_ptr<const IsolatedTable> table,
+                      std::span<const tenon_attribute> attributes);
 
 }  // namespace tenon

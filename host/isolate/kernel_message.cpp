@@ -26,7 +26,8 @@ constexpr std::uint64_t index_bytes = sizeof(std::int64_t);
 
 std::uint64_t elements(const tenon_dense& dense, int first_axis = 0) {
   std::uint64_t count = 1;
-  for (int axis = first_axis; axis < dense.ndim; ++axis) count *= static_cast<std::uint64_t>(dense.shape[axis]);
+  for (int axis = first_axis; axis < dense.ndim; ++axis)
+    count *= static_cast<std::uint64_t>(dense.shape[axis]);
   return count;
 }
 
@@ -35,7 +36,9 @@ std::uint64_t element_bytes(const tenon_tensor& tensor) {
 }
 
 std::byte* data_of(const tenon_tensor& tensor) {
-  return tensor.dense.data == nullptr ? nullptr : static_cast<std::byte*>(tensor.dense.data) + tensor.dense.byte_offset;
+  return tensor.dense.data == nullptr
+             ? nullptr
+             : static_cast<std::byte*>(tensor.dense.data) + tensor.dense.byte_offset;
 }
 
 struct SparseBytes {
@@ -46,7 +49,8 @@ SparseBytes sparse_bytes(const tenon_tensor& tensor) {
   const auto stored = static_cast<std::uint64_t>(tensor.stored);
   const auto index = tensor.index_dtype == TENON_I32 ? sizeof(std::int32_t) : index_bytes;
   if (tensor.storage == TENON_CSR)
-    return {stored * element_bytes(tensor), stored * index, (static_cast<std::uint64_t>(tensor.dense.shape[0]) + 1) * index};
+    return {stored * element_bytes(tensor), stored * index,
+            (static_cast<std::uint64_t>(tensor.dense.shape[0]) + 1) * index};
   return {stored * elements(tensor.dense, 1) * element_bytes(tensor), stored * index, 0};
 }
 
@@ -66,17 +70,21 @@ TensorRecord describe(const tenon_tensor& tensor) {
 
 }  // namespace
 
-std::uint64_t KernelMessage::Layout::add(const void* memory, std::uint64_t size, bool before, bool after) {
+std::uint64_t KernelMessage::Layout::add(const void* memory, std::uint64_t size, bool before,
+                                         bool after) {
   const auto offset = bytes;
-  parts.push_back({static_cast<std::byte*>(const_cast<void*>(memory)), size, offset, before, after});
+  parts.push_back(
+      {static_cast<std::byte*>(const_cast<void*>(memory)), size, offset, before, after});
   bytes += align_up(size);
   return offset;
 }
 
-std::optional<Place> KernelMessage::share(const tenon_tensor& tensor, std::uint64_t bytes, SharedBlock::Access access) const {
+std::optional<Place> KernelMessage::share(const tenon_tensor& tensor, std::uint64_t bytes,
+                                          SharedBlock::Access access) const {
   if (bytes < shared_memory::worth_sharing || tensor.dense.strides != nullptr) return std::nullopt;
   const auto* block = shared_memory::find(data_of(tensor), bytes);
-  if (block == nullptr || (access == SharedBlock::Access::write && block->access() != access)) return std::nullopt;
+  if (block == nullptr || (access == SharedBlock::Access::write && block->access() != access))
+    return std::nullopt;
   const auto number = channel_->share(*block, access);
   if (number == 0) return std::nullopt;
   return Place{number, static_cast<std::uint64_t>(data_of(tensor) - block->data())};
@@ -84,12 +92,15 @@ std::optional<Place> KernelMessage::share(const tenon_tensor& tensor, std::uint6
 
 // Memory that is accumulated into, or that an input also uses, has content before the call.
 Place KernelMessage::place_written(const tenon_tensor* tensor, std::uint8_t write, bool filled) {
-  if (tensor == nullptr || tensor->storage != TENON_DENSE || data_of(*tensor) == nullptr) return {nowhere, 0};
+  if (tensor == nullptr || tensor->storage != TENON_DENSE || data_of(*tensor) == nullptr)
+    return {nowhere, 0};
   const auto bytes = elements(tensor->dense) * element_bytes(*tensor);
-  auto place = write == TENON_WRITE_NONE ? std::nullopt : share(*tensor, bytes, SharedBlock::Access::write);
+  auto place =
+      write == TENON_WRITE_NONE ? std::nullopt : share(*tensor, bytes, SharedBlock::Access::write);
   if (!place) {
     const bool before = filled || write == TENON_WRITE_ADD || write == TENON_WRITE_IN_PLACE;
-    place = {written_room, written_.add(data_of(*tensor), bytes, before, write != TENON_WRITE_NONE)};
+    place = {written_room,
+             written_.add(data_of(*tensor), bytes, before, write != TENON_WRITE_NONE)};
   }
   if (write == TENON_WRITE_IN_PLACE) in_place_.emplace_back(data_of(*tensor), *place);
   return *place;
@@ -105,7 +116,8 @@ TensorRecord KernelMessage::read_record(const tenon_tensor* tensor) {
   };
   if (tensor->storage == TENON_DENSE) {
     if (data == nullptr) return record;
-    const auto shared = std::find_if(in_place_.begin(), in_place_.end(), [&](const auto& each) { return each.first == data; });
+    const auto shared = std::find_if(in_place_.begin(), in_place_.end(),
+                                     [&](const auto& each) { return each.first == data; });
     if (shared != in_place_.end()) {
       record.data = shared->second;
       return record;
@@ -137,22 +149,30 @@ TensorRecord KernelMessage::written_record(const tenon_tensor* tensor, const Pla
 // their memory.
 void KernelMessage::lay_out(Channel& channel, const tenon_call& call) {
   channel_ = &channel;
-  const bool backward = is_backward(call.dispatch), filled = static_cast<const CallContext*>(call.context)->filled;
+  const bool backward = is_backward(call.dispatch),
+             filled = static_cast<const CallContext*>(call.context)->filled;
   const auto written_count = backward ? call.input_count : call.output_count;
   auto* const* written = backward ? call.input_grads : call.outputs;
   read_.clear(), written_.clear();
   records_.clear(), places_.clear(), in_place_.clear(), strided_.clear();
-  for (std::uint32_t i = 0; i < written_count; ++i) places_.push_back(place_written(written[i], call.writes[i], filled));
-  for (std::uint32_t i = 0; i < call.state_count; ++i) places_.push_back(place_written(call.states[i], TENON_WRITE_ADD, filled));
+  for (std::uint32_t i = 0; i < written_count; ++i)
+    places_.push_back(place_written(written[i], call.writes[i], filled));
+  for (std::uint32_t i = 0; i < call.state_count; ++i)
+    places_.push_back(place_written(call.states[i], TENON_WRITE_ADD, filled));
   workspace_offset_ = written_.add(call.workspace, call.workspace_size, filled, false);
 
-  for (std::uint32_t i = 0; i < call.input_count; ++i) records_.push_back(read_record(call.inputs[i]));
+  for (std::uint32_t i = 0; i < call.input_count; ++i)
+    records_.push_back(read_record(call.inputs[i]));
   for (std::uint32_t i = 0; i < call.output_count; ++i)
-    records_.push_back(backward ? read_record(call.outputs[i]) : written_record(call.outputs[i], places_[i]));
-  for (std::uint32_t i = 0; i < call.state_count; ++i) records_.push_back(written_record(call.states[i], places_[written_count + i]));
+    records_.push_back(backward ? read_record(call.outputs[i])
+                                : written_record(call.outputs[i], places_[i]));
+  for (std::uint32_t i = 0; i < call.state_count; ++i)
+    records_.push_back(written_record(call.states[i], places_[written_count + i]));
   if (!backward) return;
-  for (std::uint32_t i = 0; i < call.output_count; ++i) records_.push_back(read_record(call.output_grads[i]));
-  for (std::uint32_t i = 0; i < call.input_count; ++i) records_.push_back(written_record(call.input_grads[i], places_[i]));
+  for (std::uint32_t i = 0; i < call.output_count; ++i)
+    records_.push_back(read_record(call.output_grads[i]));
+  for (std::uint32_t i = 0; i < call.input_count; ++i)
+    records_.push_back(written_record(call.input_grads[i], places_[i]));
 }
 
 void KernelMessage::fill_rooms(Conversation& conversation, const tenon_call& call) {
@@ -167,15 +187,17 @@ void KernelMessage::fill_rooms(Conversation& conversation, const tenon_call& cal
       std::memcpy(read.data() + part.offset, part.memory, part.bytes);
   }
   for (const auto& part : written_.parts)
-    if (part.before && part.bytes > 0) std::memcpy(written.data() + part.offset, part.memory, part.bytes);
+    if (part.before && part.bytes > 0)
+      std::memcpy(written.data() + part.offset, part.memory, part.bytes);
   const auto settle = [&](Place& place) {
     if (place.block == read_room) place.block = read.id();
     if (place.block == written_room) place.block = written.id();
   };
   for (auto& record : records_)
     for (auto* place : {&record.data, &record.indices, &record.row_starts}) settle(*place);
-  CallRecord record{call.dispatch, call.flags, call.input_count,   call.output_count, call.state_count, call.threads, call.seed, call.step,
-                    call.node,     {},         call.workspace_size};
+  CallRecord record{call.dispatch,    call.flags,   call.input_count,   call.output_count,
+                    call.state_count, call.threads, call.seed,          call.step,
+                    call.node,        {},           call.workspace_size};
   if (call.workspace_size > 0) record.workspace = {written.id(), workspace_offset_};
   Writer writer(message_);
   writer.put(record);
@@ -187,7 +209,8 @@ void KernelMessage::fill_rooms(Conversation& conversation, const tenon_call& cal
 /// for the worker to write to.
 class KernelMessage::AllocationHandler : public CallbackHandler {
  public:
-  AllocationHandler(KernelMessage& message, Channel& channel, const tenon_call& call) : message_(message), channel_(channel), call_(call) {}
+  AllocationHandler(KernelMessage& message, Channel& channel, const tenon_call& call)
+      : message_(message), channel_(channel), call_(call) {}
 
   void answer(const Report& question, std::span<const std::byte> payload, Resume& resume) override {
     Reader reader(payload);
@@ -196,7 +219,8 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
       reader.expect_end();
       return asked;
     };
-    if (question.operation == Operation::allocate_sparse) return allocate_sparse(read(SparseCallback()), resume);
+    if (question.operation == Operation::allocate_sparse)
+      return allocate_sparse(read(SparseCallback()), resume);
     if (question.operation == Operation::allocate) return allocate(read(DenseCallback()), resume);
     throw ProtocolError("it made a callback that kernels may not make");
   }
@@ -207,7 +231,8 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
     if (output < message_.allocated_.size()) message_.allocated_[output] = {};
   }
   // Creates a buffer for these parts of the output.
-  const SharedBlock& keep(std::uint32_t output, std::initializer_list<std::pair<const void*, std::uint64_t>> parts) {
+  const SharedBlock& keep(std::uint32_t output,
+                          std::initializer_list<std::pair<const void*, std::uint64_t>> parts) {
     Layout layout;
     for (const auto& [memory, size] : parts) layout.add(memory, size, false, true);
     const auto& room = channel_.room(Channel::first_of_sparse + output, layout.bytes);
@@ -222,11 +247,13 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
     forget(asked.output);
     HostError error;
     tenon_tensor* tensor = nullptr;
-    if (call_.host->allocate_sparse(&call_, asked.output, asked.stored, &tensor, error.raw()) != 0) error.raise();
+    if (call_.host->allocate_sparse(&call_, asked.output, asked.stored, &tensor, error.raw()) != 0)
+      error.raise();
     const auto bytes = sparse_bytes(*tensor);
     const auto stored = std::exchange(tensor->stored, -1);
-    const auto& room =
-        keep(asked.output, {{tensor->dense.data, bytes.values}, {tensor->indices, bytes.indices}, {tensor->row_starts, bytes.row_starts}});
+    const auto& room = keep(asked.output, {{tensor->dense.data, bytes.values},
+                                           {tensor->indices, bytes.indices},
+                                           {tensor->row_starts, bytes.row_starts}});
     resume.values = place(asked.output, 0, room);
     resume.indices = place(asked.output, 1, room);
     if (tensor->storage == TENON_CSR) resume.row_starts = place(asked.output, 2, room);
@@ -243,7 +270,8 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
     std::copy_n(asked.dims, TENON_MAX_RANK, dims);
     if (function(&call_, asked.output, dims, rank, &tensor, error.raw()) != 0) error.raise();
     tensor->storage = TENON_STORAGE_UNKNOWN;  // until the worker has its own memory
-    const auto& room = keep(asked.output, {{tensor->dense.data, elements(tensor->dense) * element_bytes(*tensor)}});
+    const auto& room = keep(
+        asked.output, {{tensor->dense.data, elements(tensor->dense) * element_bytes(*tensor)}});
     resume.values = place(asked.output, 0, room);
     tensor->storage = TENON_DENSE;
   }
@@ -253,7 +281,8 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
   const tenon_call& call_;
 };
 
-const Report& KernelMessage::exchange(Conversation& conversation, std::uint64_t object, const tenon_call& call) {
+const Report& KernelMessage::exchange(Conversation& conversation, std::uint64_t object,
+                                      const tenon_call& call) {
   lay_out(conversation.channel(), call);
   fill_rooms(conversation, call);
   allocated_.assign(is_backward(call.dispatch) ? call.input_count : call.output_count, {});

@@ -20,7 +20,8 @@ class KernelMessage {
  public:
   /// Sends the call and waits. Throws Failure. The conversation must stay open until take_results()
   /// returns.
-  const isolate::Report& exchange(Conversation& conversation, std::uint64_t object, const tenon_call& call);
+  const isolate::Report& exchange(Conversation& conversation, std::uint64_t object,
+                                  const tenon_call& call);
   /// Copies what a successful call wrote. Until then, states and outputs that are not exclusive to
   /// the call are unchanged.
   void take_results() const;
@@ -42,10 +43,12 @@ class KernelMessage {
   };
 
   void lay_out(Channel& channel, const tenon_call& call);
-  std::optional<isolate::Place> share(const tenon_tensor& tensor, std::uint64_t bytes, SharedBlock::Access access) const;
+  std::optional<isolate::Place> share(const tenon_tensor& tensor, std::uint64_t bytes,
+                                      SharedBlock::Access access) const;
   isolate::Place place_written(const tenon_tensor* tensor, std::uint8_t write, bool filled);
   isolate::TensorRecord read_record(const tenon_tensor* tensor);
-  isolate::TensorRecord written_record(const tenon_tensor* tensor, const isolate::Place& place) const;
+  isolate::TensorRecord written_record(const tenon_tensor* tensor,
+                                       const isolate::Place& place) const;
   void fill_rooms(Conversation& conversation, const tenon_call& call);
 
   Channel* channel_ = nullptr;  // of the current call

@@ -15,7 +15,8 @@ inline constexpr std::uint64_t worth_huge_pages = 4 * huge_page;
 /// MAP_FAILED with errno on failure.
 inline void* map_shared(int descriptor, std::uint64_t bytes, int protection) {
   if (bytes < worth_huge_pages) return mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
-  void* reserved = mmap(nullptr, bytes + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* reserved = mmap(nullptr, bytes + huge_page, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return MAP_FAILED;
   auto* const first = static_cast<std::byte*>(reserved);
   const auto before = (huge_page - reinterpret_cast<std::uintptr_t>(first) % huge_page) % huge_page;

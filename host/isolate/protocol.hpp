@@ -22,7 +22,8 @@ inline constexpr std::uint64_t gradient_message_limit = 1u << 20;
 inline constexpr std::uint32_t callback_limit = 1u << 20;
 
 // The worker's descriptors. 0, 1 and 2 are /dev/null.
-inline constexpr int plugin_descriptor = 3, socket_descriptor = 4, crash_descriptor = 5, first_library_descriptor = 6;
+inline constexpr int plugin_descriptor = 3, socket_descriptor = 4, crash_descriptor = 5,
+                     first_library_descriptor = 6;
 
 // Sent once by the worker on its first socket: a word, followed by a space and a text.
 inline constexpr const char* ready = "ready";            // followed by the limits in force

@@ -34,10 +34,13 @@ void put_values(Writer& writer, const tenon_infer& io) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (const auto* tensor = values[i])
       bytes[i] =
-          static_cast<std::uint64_t>(byte_count(static_cast<DType>(tensor->dtype), Shape(tensor->dense.shape, tensor->dense.ndim)).value());
+          static_cast<std::uint64_t>(byte_count(static_cast<DType>(tensor->dtype),
+                                                Shape(tensor->dense.shape, tensor->dense.ndim))
+                                         .value());
   writer.put_array(bytes.data(), bytes.size());
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (const auto* tensor = values[i]) writer.put_array(static_cast<const std::byte*>(tensor->dense.data), bytes[i]);
+    if (const auto* tensor = values[i])
+      writer.put_array(static_cast<const std::byte*>(tensor->dense.data), bytes[i]);
 }
 
 std::uint64_t bytes_of_types(const tenon_infer& io) {
@@ -57,7 +60,8 @@ class GradientHandler : public CallbackHandler {
   void answer(const Report& question, std::span<const std::byte> payload, Resume& resume) override {
     Reader reader(payload);
     const auto asked = reader.take<GradientCallback>();
-    if (question.operation == Operation::gradient_add && (added_ += payload.size()) > gradient_message_limit)
+    if (question.operation == Operation::gradient_add &&
+        (added_ += payload.size()) > gradient_message_limit)
       throw Error(ErrorKind::failed, "it adds more nodes than isolated operators are allowed to");
     std::int32_t failed = 0;
     switch (question.operation) {
@@ -76,8 +80,9 @@ class GradientHandler : public CallbackHandler {
         const OwnedAttributes attributes(reader, asked.attribute_count);
         std::array<tenon_value, sizeof resume.text / sizeof(tenon_value)> outputs{};
         std::uint32_t count = 0;
-        failed = io_.add_all(&io_, name.c_str(), inputs.data(), asked.input_count, attributes.all().data(), asked.attribute_count,
-                             outputs.data(), static_cast<std::uint32_t>(outputs.size()), &count);
+        failed = io_.add_all(&io_, name.c_str(), inputs.data(), asked.input_count,
+                             attributes.all().data(), asked.attribute_count, outputs.data(),
+                             static_cast<std::uint32_t>(outputs.size()), &count);
         resume.number = count;
         std::memcpy(resume.text, outputs.data(), sizeof outputs);
         break;
@@ -130,7 +135,8 @@ std::int32_t infer(const void* instance, tenon_infer* io) {
     put_values(writer, *io);
     Conversation conversation(home.worker);
     require_success(
-        conversation.exchange(Operation::infer, home.number, message, bytes_of_types(*io) + io->input_count + message_alignment));
+        conversation.exchange(Operation::infer, home.number, message,
+                              bytes_of_types(*io) + io->input_count + message_alignment));
     conversation.read_reply([&](Reader& reader) {
       take_into(reader, io->inputs, io->input_count);
       take_into(reader, io->outputs, io->output_count);
@@ -148,19 +154,23 @@ std::int32_t infer_storage(const void* instance, tenon_infer_storage* io) {
     std::vector<std::byte> message;
     Writer writer(message);
     const bool has_types = io->input_types != nullptr;
-    writer.put(StorageRecord{io->input_count, io->output_count, io->device_type, io->dispatch, has_types ? 1u : 0u, 0});
+    writer.put(StorageRecord{io->input_count, io->output_count, io->device_type, io->dispatch,
+                             has_types ? 1u : 0u, 0});
     writer.put_array(io->inputs, io->input_count);
     writer.put_array(io->input_types, has_types ? io->input_count : 0);
     Conversation conversation(home.worker);
-    const auto& report = conversation.exchange(Operation::infer_storage, home.number, message, io->output_count + message_alignment);
+    const auto& report = conversation.exchange(Operation::infer_storage, home.number, message,
+                                               io->output_count + message_alignment);
     require_success(report);
     io->sparse_kernel = report.number != 0 ? 1 : 0;
-    conversation.read_reply([&](Reader& reader) { take_into(reader, io->outputs, io->output_count); });
+    conversation.read_reply(
+        [&](Reader& reader) { take_into(reader, io->outputs, io->output_count); });
   });
 }
 
 // The caller reports errors: it owns the struct, but `io` is const while its error is not.
-std::int32_t workspace(const void* instance, const tenon_infer* io, std::int32_t dispatch, std::uint64_t* bytes) {
+std::int32_t workspace(const void* instance, const tenon_infer* io, std::int32_t dispatch,
+                       std::uint64_t* bytes) {
   return guarded(io->error, [&] {
     const auto home = RemoteObject::of(instance).home();
     std::vector<std::byte> message;
@@ -181,7 +191,8 @@ static std::int32_t build_graph(Operation operation, const void* instance, tenon
     writer.put(GradientRecord{io->input_count, io->output_count});
     GradientHandler handler(*io);
     Conversation conversation(home.worker);
-    require_success(conversation.exchange(operation, home.number, message, gradient_message_limit, &handler));
+    require_success(
+        conversation.exchange(operation, home.number, message, gradient_message_limit, &handler));
   });
 }
 

@@ -11,10 +11,12 @@ using namespace isolate;
 
 void require_success(const Report& report) {
   if (report.status != 0)
-    throw Error(static_cast<ErrorKind>(report.error_kind), report.text[0] != '\0' ? report.text : "it failed without an error message");
+    throw Error(static_cast<ErrorKind>(report.error_kind),
+                report.text[0] != '\0' ? report.text : "it failed without an error message");
 }
 
-RemoteObject::RemoteObject(std::shared_ptr<const IsolatedTable> table, std::span<const tenon_attribute> attributes)
+RemoteObject::RemoteObject(std::shared_ptr<const IsolatedTable> table,
+                           std::span<const tenon_attribute> attributes)
     : table_(std::move(table)) {
   Writer writer(create_message_);
   const std::uint64_t lengths[] = {table_->symbol().size(), attributes.size()};
@@ -50,7 +52,8 @@ RemoteObject::~RemoteObject() {
   }
 }
 
-void* create_isolated(std::shared_ptr<const IsolatedTable> table, std::span<const tenon_attribute> attributes) {
+void* create_isolated(std::shared_ptr<const IsolatedTable> table,
+                      std::span<const tenon_attribute> attributes) {
   return new RemoteObject(std::move(table), attributes);
 }
 

@@ -14,12 +14,15 @@ namespace tenon {
 /// functions in abi.h.
 class RemoteObject {
  public:
-  RemoteObject(std::shared_ptr<const IsolatedTable> table, std::span<const tenon_attribute> attributes);
+  RemoteObject(std::shared_ptr<const IsolatedTable> table,
+               std::span<const tenon_attribute> attributes);
   ~RemoteObject();
   RemoteObject(const RemoteObject&) = delete;
   RemoteObject& operator=(const RemoteObject&) = delete;
 
-  static RemoteObject& of(const void* instance) { return *static_cast<RemoteObject*>(const_cast<void*>(instance)); }
+  static RemoteObject& of(const void* instance) {
+    return *static_cast<RemoteObject*>(const_cast<void*>(instance));
+  }
 
   /// Returns the worker and the object's number in it. Throws Failure, or Error with the reason why
   /// the object cannot be recreated.

@@ -25,8 +25,9 @@ namespace tenon {
 namespace {
 
 [[noreturn]] void refuse(const char* what, std::uint64_t bytes) {
-  throw Failure(FailureKind::failed,
-                std::string("cannot share ") + readable_bytes(bytes) + " with a worker process, for " + what + ": " + system_reason(errno));
+  throw Failure(FailureKind::failed, std::string("cannot share ") + readable_bytes(bytes) +
+                                         " with a worker process, for " + what + ": " +
+                                         system_reason(errno));
 }
 
 std::uint64_t whole_pages(std::uint64_t bytes) {
@@ -68,12 +69,15 @@ void ask_for_huge_pages(std::byte* data, std::uint64_t bytes) {
 
 }  // namespace
 
-SharedBlock::SharedBlock(std::uint64_t bytes, Access access, const char* what) : bytes_(whole_pages(bytes)), access_(access) {
+SharedBlock::SharedBlock(std::uint64_t bytes, Access access, const char* what)
+    : bytes_(whole_pages(bytes)), access_(access) {
   static std::atomic<std::uint64_t> last = 0;
   id_ = ++last;
   file_ = OpenFile(make_memory_file("tenon tensors"));
   if (file_.descriptor() < 0) refuse(what, bytes);
-  if (bytes_ < bytes || bytes_ > INT64_MAX || ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0) refuse(what, bytes);
+  if (bytes_ < bytes || bytes_ > INT64_MAX ||
+      ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0)
+    refuse(what, bytes);
   void* memory = isolate::map_shared(file_.descriptor(), bytes_, PROT_READ | PROT_WRITE);
   if (memory == MAP_FAILED) refuse(what, bytes);
   data_ = static_cast<std::byte*>(memory);

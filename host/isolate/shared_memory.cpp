@@ -32,7 +32,8 @@ void remove(SharedBlock* block) {
 
 }  // namespace
 
-std::shared_ptr<SharedBlock> make(std::uint64_t bytes, SharedBlock::Access access, const char* what) {
+std::shared_ptr<SharedBlock> make(std::uint64_t bytes, SharedBlock::Access access,
+                                  const char* what) {
   std::shared_ptr<SharedBlock> block(new SharedBlock(bytes, access, what), remove);
   auto& all = registry();
   const std::unique_lock lock(all.mutex);

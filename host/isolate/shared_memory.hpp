@@ -11,7 +11,8 @@ namespace tenon::shared_memory {
 inline constexpr std::uint64_t worth_sharing = 64 << 10;
 
 /// Creates a block that find() can find during its lifetime. Throws Failure.
-std::shared_ptr<SharedBlock> make(std::uint64_t bytes, SharedBlock::Access access, const char* what);
+std::shared_ptr<SharedBlock> make(std::uint64_t bytes, SharedBlock::Access access,
+                                  const char* what);
 /// Returns the block that contains all these bytes, or null. Thread-safe; the result lives as long
 /// as the memory.
 const SharedBlock* find(const void* data, std::uint64_t bytes);

@@ -23,7 +23,8 @@ inline void relax() {
 }
 
 inline void wake(std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT32_MAX, nullptr,
+          nullptr, 0);
 }
 
 /// Passes the turn to the other side and wakes it if it sleeps. Earlier writes are visible to it.
@@ -35,8 +36,8 @@ inline void give_turn(Control& control, Turn turn, std::atomic<std::uint32_t>& o
 /// Waits until `theirs` no longer holds for the turn, at most until `deadline`. Returns the current
 /// turn, whatever it is.
 template <class Theirs>
-Turn wait_for_turn(Control& control, std::uint32_t spin_ns, std::atomic<std::uint32_t>& sleeps, Theirs theirs,
-                   const std::chrono::steady_clock::time_point* deadline = nullptr) {
+Turn wait_for_turn(Control& control, std::uint32_t spin_ns, std::atomic<std::uint32_t>& sleeps,
+                   Theirs theirs, const std::chrono::steady_clock::time_point* deadline = nullptr) {
   using Clock = std::chrono::steady_clock;
   const auto now = [&] { return control.turn.load(std::memory_order_acquire); };
   auto turn = now();
@@ -50,12 +51,13 @@ Turn wait_for_turn(Control& control, std::uint32_t spin_ns, std::atomic<std::uin
   while (theirs(static_cast<Turn>(turn = control.turn.load(std::memory_order_seq_cst)))) {
     timespec left{};
     if (deadline != nullptr) {
-      const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(*deadline - Clock::now()).count();
+      const auto rest =
+          std::chrono::duration_cast<std::chrono::nanoseconds>(*deadline - Clock::now()).count();
       if (rest <= 0) break;
       left = {static_cast<time_t>(rest / 1'000'000'000), static_cast<long>(rest % 1'000'000'000)};
     }
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&control.turn), FUTEX_WAIT, turn, deadline == nullptr ? nullptr : &left, nullptr,
-            0);
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&control.turn), FUTEX_WAIT, turn,
+            deadline == nullptr ? nullptr : &left, nullptr, 0);
   }
   sleeps.store(0, std::memory_order_relaxed);
   return static_cast<Turn>(turn);

@@ -52,7 +52,8 @@ std::string with_absolute_folders(const std::string& variable) {
   for (auto begin = name.size(); begin <= variable.size();) {
     const auto end = std::min(variable.find_first_of(":;", begin), variable.size());
     const auto folder = variable.substr(begin, end - begin);
-    text += (begin == name.size() ? "" : ":") + std::filesystem::absolute(folder.empty() ? "." : folder).string();
+    text += (begin == name.size() ? "" : ":") +
+            std::filesystem::absolute(folder.empty() ? "." : folder).string();
     begin = end + 1;
   }
   return text;
@@ -63,8 +64,10 @@ std::string with_absolute_folders(const std::string& variable) {
 std::vector<std::string> environment_of_worker() {
   std::vector<std::string> found;
   for (char** variable = environ; *variable != nullptr; ++variable)
-    for (const char* begin : {"LD_", "LC_", "LANG", "TZ=", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "DNNL_", "MALLOC_",
-                              "GLIBC_TUNABLES=", "TENON_", "ASAN_OPTIONS=", "UBSAN_OPTIONS=", "TSAN_OPTIONS=", "LSAN_OPTIONS="})
+    for (const char* begin :
+         {"LD_", "LC_", "LANG", "TZ=", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "ONEDNN_",
+          "DNNL_", "MALLOC_", "GLIBC_TUNABLES=", "TENON_",
+          "ASAN_OPTIONS=", "UBSAN_OPTIONS=", "TSAN_OPTIONS=", "LSAN_OPTIONS="})
       if (std::string_view(*variable).starts_with(begin)) {
         found.push_back(with_absolute_folders(*variable));
         break;
@@ -75,24 +78,33 @@ std::vector<std::string> environment_of_worker() {
 }  // namespace
 
 WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& options)
-    : options_(options), name_(plugin.path.filename()), crash_(sizeof(CrashRecord), SharedBlock::Access::write, "its crash report") {
+    : options_(options),
+      name_(plugin.path.filename()),
+      crash_(sizeof(CrashRecord), SharedBlock::Access::write, "its crash report") {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    throw Failure(FailureKind::failed, "cannot communicate with a worker process: " + system_reason(errno));
+    throw Failure(FailureKind::failed,
+                  "cannot communicate with a worker process: " + system_reason(errno));
   socket_ = OpenFile(ends[0]);
   OpenFile theirs(ends[1]);
-  std::vector<std::string> arguments{options.program.string(),        std::to_string(getpid()), std::to_string(options.memory),
-                                     std::to_string(options.threads), plugin.path.string(),     std::to_string(plugin.libraries.size())};
+  std::vector<std::string> arguments{
+      options.program.string(),       std::to_string(getpid()),
+      std::to_string(options.memory), std::to_string(options.threads),
+      plugin.path.string(),           std::to_string(plugin.libraries.size())};
   for (const auto& path : plugin.readable) arguments.push_back(path.string());
-  std::vector<int> descriptors{Child::nothing, Child::nothing, Child::nothing, plugin.descriptor, theirs.descriptor(), crash_.descriptor()};
+  std::vector<int> descriptors{Child::nothing,    Child::nothing,      Child::nothing,
+                               plugin.descriptor, theirs.descriptor(), crash_.descriptor()};
   descriptors.insert(descriptors.end(), plugin.libraries.begin(), plugin.libraries.end());
   std::promise<void> started;
   auto start = started.get_future();
   try {
     const SignalsBlocked blocked;
-    guardian_ = std::thread([this, arguments, descriptors, &started] { guard(arguments, descriptors, started); });
+    guardian_ = std::thread(
+        [this, arguments, descriptors, &started] { guard(arguments, descriptors, started); });
   } catch (const std::system_error& error) {
-    throw Failure(FailureKind::failed, std::string("cannot start a thread that waits for a worker process: ") + error.what());
+    throw Failure(
+        FailureKind::failed,
+        std::string("cannot start a thread that waits for a worker process: ") + error.what());
   }
   try {
     start.get();
@@ -107,10 +119,13 @@ WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& op
 
 void WorkerProcess::await_ready() {
   pollfd wait{socket_.descriptor(), POLLIN, 0};
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
+  const auto give_up =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
   int said = 0;
   do {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(give_up - std::chrono::steady_clock::now()).count();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          give_up - std::chrono::steady_clock::now())
+                          .count();
     said = poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
   } while (said < 0 && errno == EINTR);
   char text[4096];
@@ -130,20 +145,25 @@ void WorkerProcess::await_ready() {
   if (said == 0) {
     end("hung");
     end_.wait();
-    throw WorkerStartError(Reason::hung,
-                           "hung: loading it in a worker process took more than " + std::to_string(options_.start_timeout_ms) + " ms");
+    throw WorkerStartError(Reason::hung, "hung: loading it in a worker process took more than " +
+                                             std::to_string(options_.start_timeout_ms) + " ms");
   }
-  if (end_.wait_for(std::chrono::seconds(1)) == std::future_status::timeout) end("closed its socket and was ended");
+  if (end_.wait_for(std::chrono::seconds(1)) == std::future_status::timeout)
+    end("closed its socket and was ended");
   end_.wait();
-  throw WorkerStartError(Reason::crashed, how_it_ended(0) + " while being loaded in a worker process");
+  throw WorkerStartError(Reason::crashed,
+                         how_it_ended(0) + " while being loaded in a worker process");
 }
 
 // Runs in its own thread that lives as long as the process, because the process is signalled when
 // the thread that started it ends.
-void WorkerProcess::guard(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, std::promise<void>& started) {
+void WorkerProcess::guard(const std::vector<std::string>& arguments,
+                          const std::vector<int>& descriptors, std::promise<void>& started) {
   try {
     const auto environment = environment_of_worker();
-    child_.emplace(arguments, descriptors, Child::StartError{"cannot start a worker process: " + arguments[0], ""}, &environment);
+    child_.emplace(arguments, descriptors,
+                   Child::StartError{"cannot start a worker process: " + arguments[0], ""},
+                   &environment);
   } catch (...) {
     started.set_exception(std::current_exception());
     return;
@@ -205,14 +225,18 @@ std::string WorkerProcess::end_sentence(std::uint32_t channel) {
 std::string WorkerProcess::how_it_ended(std::uint32_t channel) const {
   if (!ended_because_.empty()) return ended_because_;
   if (!status_) return "ended";
-  if (WIFEXITED(*status_) && WEXITSTATUS(*status_) == no_more_threads) return "could not start more threads and ended";
-  if (!WIFSIGNALED(*status_)) return "ended with exit code " + std::to_string(WEXITSTATUS(*status_));
+  if (WIFEXITED(*status_) && WEXITSTATUS(*status_) == no_more_threads)
+    return "could not start more threads and ended";
+  if (!WIFSIGNALED(*status_))
+    return "ended with exit code " + std::to_string(WEXITSTATUS(*status_));
   const auto& crash = *reinterpret_cast<const CrashRecord*>(crash_.data());
   const auto at = crash.conversation;
   const auto signal = WTERMSIG(*status_);
-  const bool others = crash.signal.load() == static_cast<std::uint32_t>(signal) && at != 0 && channel != 0 && at != channel;
+  const bool others = crash.signal.load() == static_cast<std::uint32_t>(signal) && at != 0 &&
+                      channel != 0 && at != channel;
   if (signal == SIGKILL) return "was killed with SIGKILL; the system may have run out of memory";
-  return (others ? "ended because another call in it crashed with " : "crashed with ") + signal_name(signal);
+  return (others ? "ended because another call in it crashed with " : "crashed with ") +
+         signal_name(signal);
 }
 
 // The worker controls the record, so numbers are read once and names may contain anything. Frames
@@ -231,7 +255,8 @@ std::string WorkerProcess::backtrace() const {
     for (char& letter : frame.module)
       if (letter != '\0' && (letter < ' ' || letter > '~')) letter = '?';
     char number[24];
-    std::snprintf(number, sizeof number, "%s0x%llx", frame.module[0] == '\0' ? "" : "+", static_cast<unsigned long long>(frame.offset));
+    std::snprintf(number, sizeof number, "%s0x%llx", frame.module[0] == '\0' ? "" : "+",
+                  static_cast<unsigned long long>(frame.offset));
     text += (text.empty() ? "; backtrace: " : ", ") + std::string(frame.module) + number;
   }
   return text;

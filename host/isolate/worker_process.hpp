@@ -50,7 +50,8 @@ struct WorkerPlugin {
 class WorkerStartError : public Failure {
  public:
   enum class Reason { crashed, hung, not_opened };
-  WorkerStartError(Reason reason, const std::string& text) : Failure(FailureKind::plugin, text), reason_(reason) {}
+  WorkerStartError(Reason reason, const std::string& text)
+      : Failure(FailureKind::plugin, text), reason_(reason) {}
   Reason reason() const { return reason_; }
 
  private:
@@ -84,7 +85,8 @@ class WorkerProcess {
   const std::string& limits() const { return limits_; }  ///< in force: `seccomp, landlock, rlimits`
 
  private:
-  void guard(const std::vector<std::string>& arguments, const std::vector<int>& descriptors, std::promise<void>& started);
+  void guard(const std::vector<std::string>& arguments, const std::vector<int>& descriptors,
+             std::promise<void>& started);
   void await_ready();
   std::string how_it_ended(std::uint32_t channel) const;
   std::string backtrace() const;

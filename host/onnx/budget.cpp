@@ -23,8 +23,11 @@ void Budget::charge(std::uint64_t count, std::uint64_t size, const char* what) {
   std::uint64_t bytes = 0;
   const bool overflow = __builtin_mul_overflow(count, size, &bytes);
   if (overflow || bytes > left_)
-    refuse_file(path_, "{} {} need {} of memory, but a file of this size may use only {} more: the file is damaged or malicious", count,
-                what, overflow ? "more than 16 EiB" : readable_bytes(bytes), readable_bytes(left_));
+    refuse_file(path_,
+                "{} {} need {} of memory, but a file of this size may use only {} more: the file "
+                "is damaged or malicious",
+                count, what, overflow ? "more than 16 EiB" : readable_bytes(bytes),
+                readable_bytes(left_));
   left_ -= bytes;
 }
 

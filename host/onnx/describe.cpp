@@ -36,7 +36,8 @@ std::string type_text(const proto::Type* type) {
   }
   std::string text = type->has_shape ? "" : "...";
   for (const auto& dim : type->dims) text += (text.empty() ? "" : ", ") + dim_text(dim);
-  return (type->kind == proto::TypeKind::tensor ? "" : "sparse ") + element_type_name(type->dtype) + " [" + text + "]";
+  return (type->kind == proto::TypeKind::tensor ? "" : "sparse ") + element_type_name(type->dtype) +
+         " [" + text + "]";
 }
 
 // Returns -1 if a dimension is unknown or the size overflows.
@@ -78,14 +79,17 @@ void charge_values(Budget& budget, List<proto::ValueInfo> values) {
   // twice, because vectors over-allocate as they grow
   budget.charge(values.size(), 2 * sizeof(ValueInfo), "inputs and outputs");
   for (const auto& value : values)
-    if (value.type != nullptr) budget.charge(value.type->dims.size(), 3 * sizeof(Dim), "dimensions");
+    if (value.type != nullptr)
+      budget.charge(value.type->dims.size(), 3 * sizeof(Dim), "dimensions");
 }
 
 void describe_values(const Model& model, ModelInfo& info) {
   const auto& graph = model.graph;
   charge_values(model.arena->budget(), graph.inputs);
   charge_values(model.arena->budget(), graph.outputs);
-  DistinctNames initialized(graph.initializers.size() + graph.sparse_initializers.size() + graph.inputs.size(), model.arena->budget());
+  DistinctNames initialized(
+      graph.initializers.size() + graph.sparse_initializers.size() + graph.inputs.size(),
+      model.arena->budget());
   for (const auto& tensor : graph.initializers) initialized.add(tensor.name), add(info, tensor);
   for (const auto& tensor : graph.sparse_initializers) {
     initialized.add(tensor.values->name);
@@ -99,7 +103,8 @@ void describe_values(const Model& model, ModelInfo& info) {
       info.defaults.push_back(describe(input));
   }
   for (const auto& output : graph.outputs) info.outputs.push_back(describe(output));
-  info.initializers = graph.initializers.size(), info.sparse_initializers = graph.sparse_initializers.size();
+  info.initializers = graph.initializers.size(),
+  info.sparse_initializers = graph.sparse_initializers.size();
 }
 
 std::vector<std::string> texts(List<std::string_view> views) {
@@ -112,8 +117,10 @@ static ModelInfo describe(const Model& model) {
   ModelInfo info;
   info.graph = model.graph.name;
   info.ir_version = model.ir_version, info.model_version = model.model_version;
-  info.producer = model.producer_name, info.producer_version = model.producer_version, info.domain = model.domain;
-  for (const auto& opset : model.opset_imports) info.opsets.emplace_back(opset.domain, opset.version);
+  info.producer = model.producer_name, info.producer_version = model.producer_version,
+  info.domain = model.domain;
+  for (const auto& opset : model.opset_imports)
+    info.opsets.emplace_back(opset.domain, opset.version);
   for (const auto& entry : model.metadata) info.metadata.emplace_back(entry.key, entry.value);
   info.nodes = model.graph.nodes.size();
   describe_values(model, info);
@@ -123,18 +130,23 @@ static ModelInfo describe(const Model& model) {
   info.operators.reserve(uses.size());
   for (const auto& use : uses) {
     const auto& node = *use.first;
-    info.operators.push_back({std::string(node.domain), std::string(node.type), std::string(node.overload), model.opset(node.domain),
-                              use.count, std::string(node.name), model.function(node.domain, node.type, node.overload) != nullptr});
+    info.operators.push_back({std::string(node.domain), std::string(node.type),
+                              std::string(node.overload), model.opset(node.domain), use.count,
+                              std::string(node.name),
+                              model.function(node.domain, node.type, node.overload) != nullptr});
   }
   budget.charge(model.functions.size(), sizeof(FunctionInfo), "functions");
   info.functions.reserve(model.functions.size());
   for (const auto& function : model.functions) {
-    budget.charge(function.inputs.size() + function.outputs.size() + function.attributes.size() + function.attribute_defaults.size(),
+    budget.charge(function.inputs.size() + function.outputs.size() + function.attributes.size() +
+                      function.attribute_defaults.size(),
                   2 * sizeof(std::string), "names");
     auto attributes = texts(function.attributes);
-    for (const auto& attribute : function.attribute_defaults) attributes.emplace_back(attribute.name);
-    info.functions.push_back({std::string(function.domain), std::string(function.name), std::string(function.overload),
-                              texts(function.inputs), texts(function.outputs), attributes, function.nodes.size()});
+    for (const auto& attribute : function.attribute_defaults)
+      attributes.emplace_back(attribute.name);
+    info.functions.push_back({std::string(function.domain), std::string(function.name),
+                              std::string(function.overload), texts(function.inputs),
+                              texts(function.outputs), attributes, function.nodes.size()});
   }
   return info;
 }

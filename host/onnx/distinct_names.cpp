@@ -25,7 +25,8 @@ DistinctNames::DistinctNames(std::size_t most, Budget& budget) : budget_(budget)
 bool DistinctNames::add(std::string_view name) {
   const auto mask = slots_.size() - 1;
   for (auto i = hash_of(name) & mask;; i = (i + 1) & mask) {
-    if (slots_[i].data() == nullptr) return slots_[i] = name.data() == nullptr ? std::string_view("") : name, true;
+    if (slots_[i].data() == nullptr)
+      return slots_[i] = name.data() == nullptr ? std::string_view("") : name, true;
     if (slots_[i] == name) return false;
   }
 }

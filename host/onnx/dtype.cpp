@@ -40,7 +40,8 @@ constexpr ElementType types[] = {
 }  // namespace
 
 const ElementType* element_type(std::int32_t number) {
-  return number > 0 && static_cast<std::size_t>(number) < std::size(types) ? &types[number] : nullptr;
+  return number > 0 && static_cast<std::size_t>(number) < std::size(types) ? &types[number]
+                                                                           : nullptr;
 }
 
 std::string element_type_name(std::int32_t number) {

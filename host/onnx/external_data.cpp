@@ -19,7 +19,8 @@ namespace {
 
 // a model may have many external files, and files that are read instead of mapped use memory
 constexpr std::uint64_t map_above = std::uint64_t{1} << 20;
-constexpr const char* link_hint = "copy the file into the model's folder, or trust the model's links";
+constexpr const char* link_hint =
+    "copy the file into the model's folder, or trust the model's links";
 constexpr int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
 struct Place {
@@ -29,9 +30,12 @@ struct Place {
 
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
-    refuse_file(model, "external data '{}' {}", shown(location), fmt::format(text, std::forward<Args>(args)...));
+    refuse_file(model, "external data '{}' {}", shown(location),
+                fmt::format(text, std::forward<Args>(args)...));
   }
-  [[noreturn]] void refuse_error(int error) const { refuse("cannot be read: {}", system_reason(error)); }
+  [[noreturn]] void refuse_error(int error) const {
+    refuse("cannot be read: {}", system_reason(error));
+  }
 };
 
 // Splits the location into path components, resolving `.` and `..` lexically without following
@@ -70,7 +74,8 @@ OpenFile open_step_by_step(const Place& place, OpenFile folder) {
   // on failure, errno says why
   for (std::size_t i = 0; i < parts.size() && folder.descriptor() >= 0; ++i) {
     const bool last = i + 1 == parts.size();
-    folder = OpenFile(::openat(folder.descriptor(), parts[i].c_str(), last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    folder = OpenFile(::openat(folder.descriptor(), parts[i].c_str(),
+                               last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   }
   return folder;
 }
@@ -81,7 +86,8 @@ OpenFile open_without_links(const Place& place, const OpenFile& folder, bool res
     struct open_how how {};
     how.flags = flags;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-    OpenFile file(static_cast<int>(::syscall(SYS_openat2, folder.descriptor(), place.path.c_str(), &how, sizeof how)));
+    OpenFile file(static_cast<int>(
+        ::syscall(SYS_openat2, folder.descriptor(), place.path.c_str(), &how, sizeof how)));
     // Sandboxes that do not implement the system call reject it with EPERM.
     if (file.descriptor() >= 0 || (errno != ENOSYS && errno != EPERM)) return file;
   }
@@ -91,19 +97,22 @@ OpenFile open_without_links(const Place& place, const OpenFile& folder, bool res
 // Path of an open file with all links resolved; empty if the system does not report it.
 std::filesystem::path real_path(const OpenFile& file) {
   std::error_code error;
-  auto path = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", file.descriptor()), error);
+  auto path =
+      std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", file.descriptor()), error);
   return path.is_absolute() ? path : std::filesystem::path();
 }
 
 bool is_within(const std::filesystem::path& file, const std::filesystem::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first ==
+         folder.end();
 }
 
 // In the Hugging Face cache, files in REPOSITORY/snapshots/REVISION are links to
 // REPOSITORY/blobs/HASH.
 bool is_blob_of(const std::filesystem::path& file, const std::filesystem::path& folder) {
   for (auto at = folder; at.has_relative_path(); at = at.parent_path())
-    if (at.parent_path().filename() == "snapshots") return file.parent_path() == at.parent_path().parent_path() / "blobs";
+    if (at.parent_path().filename() == "snapshots")
+      return file.parent_path() == at.parent_path().parent_path() / "blobs";
   return false;
 }
 
@@ -116,35 +125,45 @@ OpenFile open_link(const Place& place, const OpenFile& folder, bool trust_links)
     std::error_code none;
     const auto target = std::filesystem::read_symlink(place.model.parent_path() / place.path, none);
     if (target.empty()) place.refuse_error(error);
-    place.refuse("cannot be read: it is a symbolic link to '{}': {}", shown(target.string()), system_reason(error));
+    place.refuse("cannot be read: it is a symbolic link to '{}': {}", shown(target.string()),
+                 system_reason(error));
   }
   const auto real = real_path(found), home = real_path(folder);
   if (real.empty() || home.empty())
-    place.refuse("cannot be read: it is reached through a symbolic link, and /proc does not show the target");
+    place.refuse(
+        "cannot be read: it is reached through a symbolic link, and /proc does not show the "
+        "target");
   if (!trust_links && !is_within(real, home) && !is_blob_of(real, home))
     throw Failure(FailureKind::file,
-                  fmt::format("{}: external data '{}' resolves through a symbolic link to '{}', outside the model's folder",
+                  fmt::format("{}: external data '{}' resolves through a symbolic link to '{}', "
+                              "outside the model's folder",
                               place.model.string(), shown(place.location), shown(real.string())),
                   link_hint);
-  return OpenFile(::open(fmt::format("/proc/self/fd/{}", found.descriptor()).c_str(), flags & ~O_NOFOLLOW));
+  return OpenFile(
+      ::open(fmt::format("/proc/self/fd/{}", found.descriptor()).c_str(), flags & ~O_NOFOLLOW));
 }
 
 }  // namespace
 
-OpenFile open_beneath(const std::filesystem::path& model, std::string_view location, bool trust_links, bool resolve_by_hand) {
+OpenFile open_beneath(const std::filesystem::path& model, std::string_view location,
+                      bool trust_links, bool resolve_by_hand) {
   const auto place = place_of(model, location);
   const auto parent = model.parent_path();
-  const OpenFile folder(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const OpenFile folder(
+      ::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (folder.descriptor() < 0) place.refuse("cannot be read: {}", system_reason(errno));
   auto file = open_without_links(place, folder, resolve_by_hand);
-  if (file.descriptor() < 0 && (errno == ELOOP || errno == EXDEV || errno == ENOTDIR)) file = open_link(place, folder, trust_links);
+  if (file.descriptor() < 0 && (errno == ELOOP || errno == EXDEV || errno == ENOTDIR))
+    file = open_link(place, folder, trust_links);
   if (file.descriptor() < 0) place.refuse_error(errno);
   struct stat status {};
   if (::fstat(file.descriptor(), &status) != 0) place.refuse_error(errno);
-  if (!S_ISREG(status.st_mode)) place.refuse("cannot be read: it is a folder, pipe or device, not a regular file");
+  if (!S_ISREG(status.st_mode))
+    place.refuse("cannot be read: it is a folder, pipe or device, not a regular file");
   if (status.st_nlink > 1 && !trust_links)
     throw Failure(FailureKind::file,
-                  fmt::format("{}: external data '{}' cannot be read: the file has {} hard links and may belong to another folder",
+                  fmt::format("{}: external data '{}' cannot be read: the file has {} hard links "
+                              "and may belong to another folder",
                               model.string(), shown(location), status.st_nlink),
                   link_hint);
   return {file.release(), status};
@@ -165,7 +184,8 @@ ExternalFiles::File& ExternalFiles::open(std::string_view location, bool& added)
   if (!added) return found->second;
   auto file = open_beneath(model_, location, trust_links_);
   const auto path = model_.parent_path() / plain;
-  return files_.emplace(plain, File{FileMemory::of(path, std::move(file), map_above)}).first->second;
+  return files_.emplace(plain, File{FileMemory::of(path, std::move(file), map_above)})
+      .first->second;
 }
 
 }  // namespace tenon::onnx

@@ -18,13 +18,14 @@ namespace tenon::onnx {
 /// in a Hugging Face cache, to the `blobs` folder of the same repository. `trust_links` also allows
 /// other links and files with several hard links. `resolve_by_hand` resolves the path as on kernels
 /// older than 5.6. Throws Failure (file).
-OpenFile open_beneath(const std::filesystem::path& model, std::string_view location, bool trust_links = false,
-                      bool resolve_by_hand = false);
+OpenFile open_beneath(const std::filesystem::path& model, std::string_view location,
+                      bool trust_links = false, bool resolve_by_hand = false);
 
 /// A model's external data files, each opened and mapped once.
 class ExternalFiles {
  public:
-  ExternalFiles(std::filesystem::path model, bool trust_links) : model_(std::move(model)), trust_links_(trust_links) {}
+  ExternalFiles(std::filesystem::path model, bool trust_links)
+      : model_(std::move(model)), trust_links_(trust_links) {}
 
   struct File {
     std::shared_ptr<const FileMemory> memory;

@@ -26,10 +26,26 @@ namespace entry {
 enum : std::uint32_t { key = 1, value = 2 };
 }
 namespace graph {
-enum : std::uint32_t { node = 1, name = 2, initializer = 5, input = 11, output = 12, value_info = 13, sparse_initializer = 15 };
+enum : std::uint32_t {
+  node = 1,
+  name = 2,
+  initializer = 5,
+  input = 11,
+  output = 12,
+  value_info = 13,
+  sparse_initializer = 15
+};
 }
 namespace node {
-enum : std::uint32_t { input = 1, output = 2, name = 3, op_type = 4, attribute = 5, domain = 7, overload = 8 };
+enum : std::uint32_t {
+  input = 1,
+  output = 2,
+  name = 3,
+  op_type = 4,
+  attribute = 5,
+  domain = 7,
+  overload = 8
+};
 }
 namespace function {
 enum : std::uint32_t {
@@ -90,7 +106,14 @@ namespace value_info {
 enum : std::uint32_t { name = 1, type = 2 };
 }
 namespace type {
-enum : std::uint32_t { tensor = 1, sequence = 4, map = 5, opaque = 7, sparse_tensor = 8, optional = 9 };
+enum : std::uint32_t {
+  tensor = 1,
+  sequence = 4,
+  map = 5,
+  opaque = 7,
+  sparse_tensor = 8,
+  optional = 9
+};
 }
 namespace tensor_type {
 enum : std::uint32_t { elem_type = 1, shape = 2 };

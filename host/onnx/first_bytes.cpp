@@ -34,7 +34,8 @@ bool is_model_start(std::string_view bytes) {
                                       model_version << 3U | varint,
                                       graph << 3U | length_delimited,
                                       opset_import << 3U | length_delimited};
-  return bytes.size() > 1 && std::find(std::begin(starts), std::end(starts), static_cast<unsigned char>(bytes[0])) != std::end(starts);
+  return bytes.size() > 1 && std::find(std::begin(starts), std::end(starts),
+                                       static_cast<unsigned char>(bytes[0])) != std::end(starts);
 }
 
 }  // namespace tenon::onnx

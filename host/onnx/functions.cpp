@@ -16,7 +16,8 @@ auto key_of(const Function& function) {
 }
 
 std::string label(const Function& function) {
-  return fmt::format("{}{}{}{}{}", shown(function.domain), function.domain.empty() ? "" : "::", shown(function.name),
+  return fmt::format("{}{}{}{}{}", shown(function.domain),
+                     function.domain.empty() ? "" : "::", shown(function.name),
                      function.overload.empty() ? "" : ":", shown(function.overload));
 }
 
@@ -47,11 +48,15 @@ struct Visit {
   std::size_t next_call;
 };
 
-[[noreturn]] void refuse_cycle(const Model& model, const std::vector<Visit>& way, std::uint32_t again) {
-  auto visit = std::find_if(way.begin(), way.end(), [&](const Visit& on_way) { return on_way.function == again; });
+[[noreturn]] void refuse_cycle(const Model& model, const std::vector<Visit>& way,
+                               std::uint32_t again) {
+  auto visit = std::find_if(way.begin(), way.end(),
+                            [&](const Visit& on_way) { return on_way.function == again; });
   std::string text;
-  for (int shown = 0; visit != way.end() && shown < 8; ++visit, ++shown) text += "'" + label(model.functions[visit->function]) + "' calls ";
-  refuse_file(model.path, "recursive functions: {}{}'{}'", text, visit == way.end() ? "" : "... calls ", label(model.functions[again]));
+  for (int shown = 0; visit != way.end() && shown < 8; ++visit, ++shown)
+    text += "'" + label(model.functions[visit->function]) + "' calls ";
+  refuse_file(model.path, "recursive functions: {}{}'{}'", text,
+              visit == way.end() ? "" : "... calls ", label(model.functions[again]));
 }
 
 }  // namespace
@@ -60,11 +65,15 @@ void index_functions(Model& model) {
   const auto count = model.functions.size();
   auto* const sorted = model.arena->make<const Function*>(count, "functions");
   for (std::size_t i = 0; i < count; ++i) sorted[i] = &model.functions[i];
-  std::sort(sorted, sorted + count, [](const Function* left, const Function* right) { return key_of(*left) < key_of(*right); });
+  std::sort(sorted, sorted + count, [](const Function* left, const Function* right) {
+    return key_of(*left) < key_of(*right);
+  });
   model.functions_by_name = {sorted, count};
-  const auto* const twice = std::adjacent_find(model.functions_by_name.begin(), model.functions_by_name.end(),
-                                               [](const Function* left, const Function* right) { return key_of(*left) == key_of(*right); });
-  if (twice != model.functions_by_name.end()) refuse_file(model.path, "duplicate function '{}'", label(**twice));
+  const auto* const twice = std::adjacent_find(
+      model.functions_by_name.begin(), model.functions_by_name.end(),
+      [](const Function* left, const Function* right) { return key_of(*left) == key_of(*right); });
+  if (twice != model.functions_by_name.end())
+    refuse_file(model.path, "duplicate function '{}'", label(**twice));
 }
 
 // Depth-first search without recursion, because call chains may be as long as the file.
@@ -93,10 +102,12 @@ void refuse_cycles(const Model& model) {
   }
 }
 
-const proto::Function* Model::function(std::string_view domain_name, std::string_view type, std::string_view overload) const {
+const proto::Function* Model::function(std::string_view domain_name, std::string_view type,
+                                       std::string_view overload) const {
   const auto key = std::tuple(domain_name, type, overload);
-  const auto* const found = std::lower_bound(functions_by_name.begin(), functions_by_name.end(), key,
-                                             [](const proto::Function* left, const auto& right) { return key_of(*left) < right; });
+  const auto* const found = std::lower_bound(
+      functions_by_name.begin(), functions_by_name.end(), key,
+      [](const proto::Function* left, const auto& right) { return key_of(*left) < right; });
   return found != functions_by_name.end() && key_of(**found) == key ? *found : nullptr;
 }
 

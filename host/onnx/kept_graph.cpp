@@ -35,16 +35,21 @@ class Canonical {
     for (const auto& opset : model.opset_imports) add(opset.domain), add(opset.version);
     add(model.graph);
     for (const auto& function : model.functions) {
-      add(function.domain), add(function.name), add(function.inputs), add(function.outputs), add(function.attributes);
+      add(function.domain), add(function.name), add(function.inputs), add(function.outputs),
+          add(function.attributes);
       add(function.attribute_defaults), add(function.nodes);
     }
   }
   std::string text() const {
-    return fmt::format("{:016x}", layout::checksum({reinterpret_cast<const std::byte*>(bytes_.data()), bytes_.size()}));
+    return fmt::format(
+        "{:016x}",
+        layout::checksum({reinterpret_cast<const std::byte*>(bytes_.data()), bytes_.size()}));
   }
 
  private:
-  void add(std::int64_t number) { bytes_.append(reinterpret_cast<const char*>(&number), sizeof number); }
+  void add(std::int64_t number) {
+    bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
   void add(float number) { bytes_.append(reinterpret_cast<const char*>(&number), sizeof number); }
   void add(std::monostate) {}
   void add(std::string_view text) {
@@ -67,19 +72,25 @@ class Canonical {
   }
   void add(const proto::Tensor& tensor) {
     add(tensor.name), add(std::int64_t{tensor.dtype}), add(tensor.dims);
-    if (!without_.contains(tensor.name)) add(tensor.bytes), add(static_cast<std::int64_t>(tensor.data));
+    if (!without_.contains(tensor.name))
+      add(tensor.bytes), add(static_cast<std::int64_t>(tensor.data));
   }
-  void add(const proto::SparseTensor& tensor) { add(tensor.values), add(tensor.indices), add(tensor.dims); }
+  void add(const proto::SparseTensor& tensor) {
+    add(tensor.values), add(tensor.indices), add(tensor.dims);
+  }
   void add(const proto::ValueInfo& value) { add(value.name), add(value.type); }
   void add(const proto::Attribute& attribute) {
-    add(attribute.name), add(attribute.ref_attr_name), add(static_cast<std::int64_t>(attribute.kind));
+    add(attribute.name), add(attribute.ref_attr_name),
+        add(static_cast<std::int64_t>(attribute.kind));
     std::visit([&](const auto& value) { add(value); }, attribute.value);
   }
   void add(const proto::Node& node) {
-    add(node.domain), add(node.type), add(node.overload), add(node.inputs), add(node.outputs), add(node.attributes);
+    add(node.domain), add(node.type), add(node.overload), add(node.inputs), add(node.outputs),
+        add(node.attributes);
   }
   void add(const proto::Graph& graph) {
-    add(graph.nodes), add(graph.inputs), add(graph.outputs), add(graph.initializers), add(graph.sparse_initializers);
+    add(graph.nodes), add(graph.inputs), add(graph.outputs), add(graph.initializers),
+        add(graph.sparse_initializers);
   }
 
   std::unordered_set<std::string_view> without_;
@@ -131,15 +142,18 @@ void take_elements(GraphModel& graph, const Model& model, bool trust_links) {
     if (!has_elements(value)) continue;
     const auto name = graph.strings[value.name];
     const auto found = initializers.find(name);
-    if (found == initializers.end()) throw Failure(FailureKind::file, fmt::format("the model has no initializer '{}'", name));
+    if (found == initializers.end())
+      throw Failure(FailureKind::file, fmt::format("the model has no initializer '{}'", name));
     auto elements = reader.read(*found->second);
     const auto type = type_of(elements);
     if (to_string(type) != to_string(value.type))
       throw Failure(FailureKind::file,
-                    fmt::format("initializer '{}' is {}, but the embedded graph needs {}", name, to_string(type), to_string(value.type)));
+                    fmt::format("initializer '{}' is {}, but the embedded graph needs {}", name,
+                                to_string(type), to_string(value.type)));
     if (constants.contains(std::string(name))) value.role = Role::constant;
     value.tensor = static_cast<std::uint32_t>(graph.tensors.size());
-    graph.tensors.push_back(HeldTensor::hold(value.role == Role::state ? elements.clone() : elements));
+    graph.tensors.push_back(
+        HeldTensor::hold(value.role == Role::state ? elements.clone() : elements));
   }
 }
 
@@ -156,7 +170,8 @@ std::string keep(const GraphModel& graph) {
     value.tensor = none;
   }
   bare.tensors.clear();
-  if (!constants.empty()) bare.meta.emplace_back(bare.strings.intern(constants_note), bare.strings.intern(constants));
+  if (!constants.empty())
+    bare.meta.emplace_back(bare.strings.intern(constants_note), bare.strings.intern(constants));
   const auto bytes = write_tenon(bare);
   return to_base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
@@ -172,7 +187,8 @@ std::optional<FileBytes> from_base64(std::string_view text, const std::filesyste
   base64_decode_ctx context;
   base64_decode_init(&context);
   std::size_t size = 0;
-  if (base64_decode_update(&context, &size, reinterpret_cast<std::uint8_t*>(bytes.get()), text.size(), text.data()) == 0 ||
+  if (base64_decode_update(&context, &size, reinterpret_cast<std::uint8_t*>(bytes.get()),
+                           text.size(), text.data()) == 0 ||
       base64_decode_final(&context) == 0)
     return {};
   return FileBytes{name, {bytes.get(), size}, bytes};

@@ -21,7 +21,8 @@ std::string digest(const std::string& bytes, const GraphModel& graph);
 /// Returns the embedded graph with the elements of the model's initializers; nothing if there is
 /// none or if anything but these elements has changed since export. If a graph is present but
 /// unusable, `why` receives the reason. Needs no plugin.
-std::optional<GraphModel> kept_graph(const Model& model, std::string& why, bool trust_links = false);
+std::optional<GraphModel> kept_graph(const Model& model, std::string& why,
+                                     bool trust_links = false);
 
 std::string to_base64(std::string_view bytes);
 /// Returns nothing if `text` is not valid base64. `name` is used in error messages.

@@ -25,7 +25,15 @@ struct Dim {
   std::string_view name{};
 };
 
-enum class TypeKind : std::uint8_t { unknown, tensor, sparse_tensor, sequence, map, optional, opaque };
+enum class TypeKind : std::uint8_t {
+  unknown,
+  tensor,
+  sparse_tensor,
+  sequence,
+  map,
+  optional,
+  opaque
+};
 
 struct Type {
   TypeKind kind = TypeKind::unknown;
@@ -104,8 +112,9 @@ struct Attribute {
   std::string_view ref_attr_name{};
   /// Alternatives follow the numbers of `kind`; std::monostate if ref_attr_name is set. Strings are
   /// arbitrary bytes.
-  std::variant<std::monostate, float, std::int64_t, std::string_view, const Tensor*, const Graph*, List<float>, List<std::int64_t>,
-               List<std::string_view>, List<Tensor>, List<Graph>, const SparseTensor*, List<SparseTensor>, const Type*, List<Type>>
+  std::variant<std::monostate, float, std::int64_t, std::string_view, const Tensor*, const Graph*,
+               List<float>, List<std::int64_t>, List<std::string_view>, List<Tensor>, List<Graph>,
+               const SparseTensor*, List<SparseTensor>, const Type*, List<Type>>
       value{};
 };
 
@@ -172,12 +181,14 @@ struct Model {
   /// Returns 0 if the model does not import the domain.
   std::int64_t opset(std::string_view domain) const;
   /// Returns null if the model has no such function.
-  const proto::Function* function(std::string_view domain, std::string_view type, std::string_view overload) const;
+  const proto::Function* function(std::string_view domain, std::string_view type,
+                                  std::string_view overload) const;
 };
 
 /// Throws Failure (file) with a one-sentence reason. Tensor elements are not read; see TensorReader
 /// (tensor_data.hpp). Files larger than `map_above` bytes are mapped.
-Model read_model(const std::filesystem::path& path, std::uint64_t map_above = FileMemory::most_read);
+Model read_model(const std::filesystem::path& path,
+                 std::uint64_t map_above = FileMemory::most_read);
 /// Reads a file that is already in memory.
 Model read_model(const FileBytes& file);
 
@@ -188,7 +199,8 @@ void for_each_node(List<proto::Node> nodes, const Visit& visit) {
   for (const auto& node : nodes) {
     visit(node);
     for (const auto& attribute : node.attributes) {
-      if (const auto* const graph = std::get_if<const proto::Graph*>(&attribute.value)) for_each_node((*graph)->nodes, visit);
+      if (const auto* const graph = std::get_if<const proto::Graph*>(&attribute.value))
+        for_each_node((*graph)->nodes, visit);
       if (const auto* const graphs = std::get_if<List<proto::Graph>>(&attribute.value))
         for (const auto& graph : *graphs) for_each_node(graph.nodes, visit);
     }

@@ -43,7 +43,8 @@ Outline outline(Wire wire, proto::Attribute& attribute) {
   while (wire.next()) {
     const auto number = wire.field();
     if (number == field::attribute::name) attribute.name = wire.text("name");
-    if (number == field::attribute::ref_attr_name) attribute.ref_attr_name = wire.text("ref_attr_name");
+    if (number == field::attribute::ref_attr_name)
+      attribute.ref_attr_name = wire.text("ref_attr_name");
     if (number == field::attribute::type) found.kind = wire.integer("type");
     if (number >= 32 || (all >> number & 1U) == 0) continue;
     found.values |= 1U << number;
@@ -65,16 +66,20 @@ void MessageReader::read(Wire wire, proto::Attribute& attribute) {
   if (attribute.ref_attr_name.empty()) read_value(wire, attribute, found.count);
 }
 
-void MessageReader::check(const Wire& wire, const proto::Attribute& attribute, std::uint32_t values) const {
+void MessageReader::check(const Wire& wire, const proto::Attribute& attribute,
+                          std::uint32_t values) const {
   const auto what = [&] { return shown(attribute.name); };
   if (attribute.name.empty()) wire.refuse("it has no name");
   if (attribute.kind == AttributeKind::undefined) wire.refuse("attribute '{}' has no type", what());
   const auto own = 1U << value_fields[static_cast<std::size_t>(attribute.kind)];
-  if ((values & ~own) != 0) wire.refuse("the value of attribute '{}' does not match its type", what());
+  if ((values & ~own) != 0)
+    wire.refuse("the value of attribute '{}' does not match its type", what());
   if (attribute.ref_attr_name.empty()) return;
-  if (values != 0) wire.refuse("attribute '{}' has both a value and a reference to another attribute", what());
+  if (values != 0)
+    wire.refuse("attribute '{}' has both a value and a reference to another attribute", what());
   if (!in_function_)
-    wire.refuse("attribute '{}' refers to function attribute '{}' outside of a function", what(), shown(attribute.ref_attr_name));
+    wire.refuse("attribute '{}' refers to function attribute '{}' outside of a function", what(),
+                shown(attribute.ref_attr_name));
 }
 
 void MessageReader::read_value(Wire& wire, proto::Attribute& attribute, std::size_t count) {
@@ -90,7 +95,8 @@ void MessageReader::read_value(Wire& wire, proto::Attribute& attribute, std::siz
     attribute.value = List<T>(entries);
   };
   const auto messages = [&]<class T>(const char* name, const char* what, const char* kind) {
-    list.template operator()<T>(what, [&](Filling<T>& entries) { read(wire.message(name, kind), entries.next()); });
+    list.template operator()<T>(
+        what, [&](Filling<T>& entries) { read(wire.message(name, kind), entries.next()); });
   };
   const auto message = [&]<class T>(const char* name, const char* kind) {
     const T* value = nullptr;
@@ -111,12 +117,17 @@ void MessageReader::read_value(Wire& wire, proto::Attribute& attribute, std::siz
       attribute.value = std::string_view();
       return each([&] { attribute.value = wire.bytes("s"); });
     case AttributeKind::floats:
-      return list.operator()<float>("numbers", [&](auto& to) { wire.reals<float>("floats", [&](float value) { to.next() = value; }); });
+      return list.operator()<float>("numbers", [&](auto& to) {
+        wire.reals<float>("floats", [&](float value) { to.next() = value; });
+      });
     case AttributeKind::ints:
-      return list.operator()<std::int64_t>(
-          "numbers", [&](auto& to) { wire.integers("ints", [&](std::uint64_t value) { to.next() = static_cast<std::int64_t>(value); }); });
+      return list.operator()<std::int64_t>("numbers", [&](auto& to) {
+        wire.integers("ints",
+                      [&](std::uint64_t value) { to.next() = static_cast<std::int64_t>(value); });
+      });
     case AttributeKind::strings:
-      return list.operator()<std::string_view>("texts", [&](auto& to) { to.next() = wire.bytes("strings"); });
+      return list.operator()<std::string_view>(
+          "texts", [&](auto& to) { to.next() = wire.bytes("strings"); });
     case AttributeKind::tensor:
       return message.operator()<proto::Tensor>("t", "a tensor");
     case AttributeKind::graph:
@@ -130,7 +141,8 @@ void MessageReader::read_value(Wire& wire, proto::Attribute& attribute, std::siz
     case AttributeKind::graphs:
       return messages.operator()<proto::Graph>("graphs", "graphs", "a graph");
     case AttributeKind::sparse_tensors:
-      return messages.operator()<proto::SparseTensor>("sparse_tensors", "sparse tensors", "a sparse tensor");
+      return messages.operator()<proto::SparseTensor>("sparse_tensors", "sparse tensors",
+                                                      "a sparse tensor");
     case AttributeKind::types:
       return messages.operator()<proto::Type>("type_protos", "types", "a type");
   }

@@ -43,14 +43,17 @@ void MessageReader::read(Wire wire, proto::Node& node) {
 }
 
 void MessageReader::read(Wire wire, proto::Graph& graph) {
-  if (++graphs_ > most_graphs) wire.refuse("graphs are nested more than {} levels deep", most_graphs);
+  if (++graphs_ > most_graphs)
+    wire.refuse("graphs are nested more than {} levels deep", most_graphs);
   const FieldCounts counts(wire);
   auto nodes = fill<proto::Node>(wire, counts[field::graph::node], "nodes");
   auto inputs = fill<proto::ValueInfo>(wire, counts[field::graph::input], "inputs");
   auto outputs = fill<proto::ValueInfo>(wire, counts[field::graph::output], "outputs");
-  auto value_infos = fill<proto::ValueInfo>(wire, counts[field::graph::value_info], "types of values");
+  auto value_infos =
+      fill<proto::ValueInfo>(wire, counts[field::graph::value_info], "types of values");
   auto initializers = fill<proto::Tensor>(wire, counts[field::graph::initializer], "initializers");
-  auto sparse = fill<proto::SparseTensor>(wire, counts[field::graph::sparse_initializer], "sparse initializers");
+  auto sparse = fill<proto::SparseTensor>(wire, counts[field::graph::sparse_initializer],
+                                          "sparse initializers");
   while (wire.next()) {
     switch (wire.field()) {
       case field::graph::node:
@@ -78,7 +81,8 @@ void MessageReader::read(Wire wire, proto::Graph& graph) {
         break;
     }
   }
-  graph.nodes = nodes, graph.inputs = inputs, graph.outputs = outputs, graph.value_infos = value_infos;
+  graph.nodes = nodes, graph.inputs = inputs, graph.outputs = outputs,
+  graph.value_infos = value_infos;
   graph.initializers = initializers, graph.sparse_initializers = sparse;
   check_names(wire, graph);
   --graphs_;
@@ -90,10 +94,13 @@ void MessageReader::read(Wire wire, proto::Function& function) {
   auto inputs = fill<std::string_view>(wire, counts[field::function::input], "inputs");
   auto outputs = fill<std::string_view>(wire, counts[field::function::output], "outputs");
   auto attributes = fill<std::string_view>(wire, counts[field::function::attribute], "attributes");
-  auto defaults = fill<proto::Attribute>(wire, counts[field::function::attribute_proto], "attributes");
+  auto defaults =
+      fill<proto::Attribute>(wire, counts[field::function::attribute_proto], "attributes");
   auto nodes = fill<proto::Node>(wire, counts[field::function::node], "nodes");
-  auto opsets = fill<proto::OpsetImport>(wire, counts[field::function::opset_import], "opset imports");
-  auto value_infos = fill<proto::ValueInfo>(wire, counts[field::function::value_info], "types of values");
+  auto opsets =
+      fill<proto::OpsetImport>(wire, counts[field::function::opset_import], "opset imports");
+  auto value_infos =
+      fill<proto::ValueInfo>(wire, counts[field::function::value_info], "types of values");
   while (wire.next()) {
     switch (wire.field()) {
       case field::function::name:
@@ -130,7 +137,8 @@ void MessageReader::read(Wire wire, proto::Function& function) {
         break;
     }
   }
-  function.inputs = inputs, function.outputs = outputs, function.attributes = attributes, function.attribute_defaults = defaults;
+  function.inputs = inputs, function.outputs = outputs, function.attributes = attributes,
+  function.attribute_defaults = defaults;
   function.nodes = nodes, function.opset_imports = opsets, function.value_infos = value_infos;
   if (function.name.empty()) wire.refuse("it has no name");
   check_names(wire, function);
@@ -139,7 +147,9 @@ void MessageReader::read(Wire wire, proto::Function& function) {
 
 // Few attributes are compared pairwise; for many, quadratic time would be too slow.
 void MessageReader::check_names(const Wire& wire, List<proto::Attribute> attributes) {
-  const auto refuse = [&](std::string_view name) { wire.refuse("duplicate attribute '{}'", shown(name)); };
+  const auto refuse = [&](std::string_view name) {
+    wire.refuse("duplicate attribute '{}'", shown(name));
+  };
   if (attributes.size() <= 8) {
     for (const auto& one : attributes)
       for (const auto* other = attributes.begin(); other != &one; ++other)
@@ -163,7 +173,8 @@ void add_outputs(const Wire& wire, DistinctNames& names, List<proto::Node> nodes
   for (const auto& node : nodes)
     for (const auto output : node.outputs)
       if (!output.empty() && !names.add(output))
-        wire.refuse("output '{}' of node '{}' ({}) reuses the name of an earlier value", shown(output), shown(node.name), shown(node.type));
+        wire.refuse("output '{}' of node '{}' ({}) reuses the name of an earlier value",
+                    shown(output), shown(node.name), shown(node.type));
 }
 
 }  // namespace
@@ -187,11 +198,14 @@ void MessageReader::check_names(const Wire& wire, const proto::Graph& graph) {
 void MessageReader::check_names(const Wire& wire, const proto::Function& function) {
   DistinctNames values(function.inputs.size() + count_outputs(function.nodes), arena_.budget());
   for (const auto input : function.inputs)
-    if (!values.add(input)) wire.refuse("function '{}' has duplicate input '{}'", shown(function.name), shown(input));
+    if (!values.add(input))
+      wire.refuse("function '{}' has duplicate input '{}'", shown(function.name), shown(input));
   add_outputs(wire, values, function.nodes);
-  DistinctNames attributes(function.attributes.size() + function.attribute_defaults.size(), arena_.budget());
+  DistinctNames attributes(function.attributes.size() + function.attribute_defaults.size(),
+                           arena_.budget());
   const auto add = [&](std::string_view name) {
-    if (!attributes.add(name)) wire.refuse("function '{}' has duplicate attribute '{}'", shown(function.name), shown(name));
+    if (!attributes.add(name))
+      wire.refuse("function '{}' has duplicate attribute '{}'", shown(function.name), shown(name));
   };
   for (const auto name : function.attributes) add(name);
   for (const auto& attribute : function.attribute_defaults) add(attribute.name);

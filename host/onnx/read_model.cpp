@@ -15,40 +15,52 @@ constexpr std::int64_t oldest_ir = 3, newest_ir = 14, oldest_opset = 7, newest_o
 void refuse_other_files(const std::filesystem::path& path, std::string_view text) {
   if (text.empty()) refuse_file(path, "the file is empty, not an ONNX model");
   const auto refuse = [&](const char* what, const char* hint) {
-    throw Failure(FailureKind::file, fmt::format("{}: the file is {}, not an ONNX model", path.string(), what), hint);
+    throw Failure(FailureKind::file,
+                  fmt::format("{}: the file is {}, not an ONNX model", path.string(), what), hint);
   };
   if (text.starts_with("version https://git-lfs.github.com/"))
-    refuse("a Git LFS pointer", "run `git lfs pull` in its repository, or download the model itself");
-  const auto start = text.substr(std::min(text.find_first_not_of(" \t\r\n\xef\xbb\xbf"), text.size()), 16);
+    refuse("a Git LFS pointer",
+           "run `git lfs pull` in its repository, or download the model itself");
+  const auto start =
+      text.substr(std::min(text.find_first_not_of(" \t\r\n\xef\xbb\xbf"), text.size()), 16);
   std::string lower(start);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   for (const auto* tag : {"<!doctype", "<html", "<head", "<?xml"})
-    if (lower.starts_with(tag)) refuse("a web page", "the download is a page about the model or an error page; download the model itself");
+    if (lower.starts_with(tag))
+      refuse("a web page",
+             "the download is a page about the model or an error page; download the model itself");
 }
 
 void check_opsets(const Model& model, List<proto::OpsetImport> opsets, const std::string& whose) {
   constexpr std::size_t most = 100;  // each is compared with all others
-  if (opsets.size() > most) refuse_file(model.path, "{} imports {} opsets; at most {} are allowed", whose, opsets.size(), most);
+  if (opsets.size() > most)
+    refuse_file(model.path, "{} imports {} opsets; at most {} are allowed", whose, opsets.size(),
+                most);
   for (const auto& opset : opsets) {
     for (const auto* other = opsets.begin(); other != &opset; ++other)
       if (other->domain == opset.domain && other->version != opset.version)
-        refuse_file(model.path, "{} imports both opset {} and opset {} of domain '{}'", whose, other->version, opset.version,
-                    shown(opset.domain));
+        refuse_file(model.path, "{} imports both opset {} and opset {} of domain '{}'", whose,
+                    other->version, opset.version, shown(opset.domain));
     if (opset.domain.empty() && (opset.version < oldest_opset || opset.version > newest_opset))
-      throw Failure(FailureKind::file,
-                    fmt::format("{}: {} uses ONNX opset {}, but this version of Tenon reads opsets {} to {}", model.path.string(), whose,
-                                opset.version, oldest_opset, newest_opset),
-                    "re-export the model for one of these opsets, or convert it with onnx.version_converter");
+      throw Failure(
+          FailureKind::file,
+          fmt::format("{}: {} uses ONNX opset {}, but this version of Tenon reads opsets {} to {}",
+                      model.path.string(), whose, opset.version, oldest_opset, newest_opset),
+          "re-export the model for one of these opsets, or convert it with onnx.version_converter");
   }
 }
 
 void check(const Model& model) {
   if (model.ir_version < oldest_ir || model.ir_version > newest_ir)
-    throw Failure(FailureKind::file,
-                  fmt::format("{}: the model has ONNX IR version {}, but this version of Tenon reads {} to {}", model.path.string(),
-                              model.ir_version, oldest_ir, newest_ir),
-                  model.ir_version > newest_ir ? "re-export the model with an older version of ONNX, or use a newer version of Tenon"
-                                               : "re-export the model with a newer version of ONNX");
+    throw Failure(
+        FailureKind::file,
+        fmt::format(
+            "{}: the model has ONNX IR version {}, but this version of Tenon reads {} to {}",
+            model.path.string(), model.ir_version, oldest_ir, newest_ir),
+        model.ir_version > newest_ir
+            ? "re-export the model with an older version of ONNX, or use a newer version of Tenon"
+            : "re-export the model with a newer version of ONNX");
   check_opsets(model, model.opset_imports, "the model");
   for (const auto& function : model.functions)
     check_opsets(model, function.opset_imports, fmt::format("function '{}'", shown(function.name)));
@@ -59,16 +71,21 @@ void read_fields(Wire wire, Model& model) {
   const FieldCounts counts(wire);
   const auto require = [&](std::uint32_t number, const char* what) {
     if (counts[number] == 0)
-      throw Failure(FailureKind::file,
-                    fmt::format("{}: the model has no {}: the file is truncated or not an ONNX model", model.path.string(), what),
-                    "download or export the file again");
+      throw Failure(
+          FailureKind::file,
+          fmt::format("{}: the model has no {}: the file is truncated or not an ONNX model",
+                      model.path.string(), what),
+          "download or export the file again");
   };
   require(field::model::ir_version, "ir_version");
   require(field::model::graph, "graph");
   require(field::model::opset_import, "opset_import");
-  if (counts[field::model::graph] > 1) wire.refuse("it has {} graphs instead of one", counts[field::model::graph]);
-  auto opsets = reader.fill<proto::OpsetImport>(wire, counts[field::model::opset_import], "opset imports");
-  auto metadata = reader.fill<proto::Metadata>(wire, counts[field::model::metadata_props], "metadata entries");
+  if (counts[field::model::graph] > 1)
+    wire.refuse("it has {} graphs instead of one", counts[field::model::graph]);
+  auto opsets =
+      reader.fill<proto::OpsetImport>(wire, counts[field::model::opset_import], "opset imports");
+  auto metadata =
+      reader.fill<proto::Metadata>(wire, counts[field::model::metadata_props], "metadata entries");
   auto functions = reader.fill<proto::Function>(wire, counts[field::model::functions], "functions");
   while (wire.next()) {
     switch (wire.field()) {
@@ -126,8 +143,8 @@ void MessageReader::read(Wire wire, proto::Metadata& entry) {
 }
 
 std::int64_t Model::opset(std::string_view wanted) const {
-  const auto* const found =
-      std::find_if(opset_imports.begin(), opset_imports.end(), [&](const auto& opset) { return opset.domain == wanted; });
+  const auto* const found = std::find_if(opset_imports.begin(), opset_imports.end(),
+                                         [&](const auto& opset) { return opset.domain == wanted; });
   return found == opset_imports.end() ? 0 : found->version;
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 std::int32_t read_element_type(const Wire& wire, const char* name) {
   const auto number = wire.integer(name);
-  if (number != 0 && (number < 0 || number > INT32_MAX || element_type(static_cast<std::int32_t>(number)) == nullptr))
+  if (number != 0 && (number < 0 || number > INT32_MAX ||
+                      element_type(static_cast<std::int32_t>(number)) == nullptr))
     wire.refuse("unknown element type: {} {}", name, number);
   return static_cast<std::int32_t>(number);
 }
@@ -37,7 +38,8 @@ void MessageReader::read_tensor_type(Wire wire, proto::Type& type) {
       auto shape = wire.message("shape", "a shape");
       auto dims = fill<proto::Dim>(shape, FieldCounts(shape)[field::shape::dim], "dimensions");
       while (shape.next())
-        if (shape.field() == field::shape::dim) read(shape.message("dim", "a dimension"), dims.next());
+        if (shape.field() == field::shape::dim)
+          read(shape.message("dim", "a dimension"), dims.next());
       type.dims = dims;
     }
   }

@@ -33,10 +33,14 @@ class Filling {
     if (filled_ == size_) refuse();
     return first_[filled_++];
   }
-  operator List<T>() const { return filled_ == size_ ? List<T>(first_, size_) : (refuse(), List<T>()); }
+  operator List<T>() const {
+    return filled_ == size_ ? List<T>(first_, size_) : (refuse(), List<T>());
+  }
 
  private:
-  [[noreturn]] void refuse() const { wire_.refuse("its number of {} changed while the file was read", what_); }
+  [[noreturn]] void refuse() const {
+    wire_.refuse("its number of {} changed while the file was read", what_);
+  }
 
   const Wire& wire_;
   const char* what_;
@@ -99,7 +103,8 @@ std::int64_t elements_of(const Wire& wire, List<std::int64_t> dims);
 /// Reads a message that may occur once. Protobuf would merge repeated ones, but no exporter writes
 /// them.
 template <class T>
-const T* MessageReader::read_one(const Wire& wire, const T* before, const char* name, const char* kind) {
+const T* MessageReader::read_one(const Wire& wire, const T* before, const char* name,
+                                 const char* kind) {
   if (before != nullptr) wire.refuse("duplicate field {}", name);
   auto* const entry = arena_.make<T>(1, kind);
   read(wire.message(name, kind), *entry);

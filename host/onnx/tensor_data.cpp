@@ -27,14 +27,18 @@ struct TensorReader::Whose {
 
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
-    refuse_file(model.path, "tensor '{}' {}", shown(name), fmt::format(text, std::forward<Args>(args)...));
+    refuse_file(model.path, "tensor '{}' {}", shown(name),
+                fmt::format(text, std::forward<Args>(args)...));
   }
 
   Whose(const Model& whole, const proto::Tensor& one, std::string_view otherwise)
       : model(whole), tensor(one), name(one.name.empty() ? otherwise : one.name) {
     dtype = element_type(tensor.dtype)->dtype;
-    if (dtype == unknown_dtype) refuse("has elements of type {}, which Tenon does not support", element_type_name(tensor.dtype));
-    if (tensor.dims.size() > max_rank) refuse("has {} dimensions; at most {} are supported", tensor.dims.size(), max_rank);
+    if (dtype == unknown_dtype)
+      refuse("has elements of type {}, which Tenon does not support",
+             element_type_name(tensor.dtype));
+    if (tensor.dims.size() > max_rank)
+      refuse("has {} dimensions; at most {} are supported", tensor.dims.size(), max_rank);
     shape = Shape(tensor.dims.data(), static_cast<int>(tensor.dims.size()));
     // the model's reader has checked that this does not overflow
     size = static_cast<std::size_t>(byte_count(dtype, shape).value());
@@ -87,14 +91,16 @@ Tensor TensorReader::empty(const Whose& whose) {
 }
 
 // Bools are copied, because bytes other than 0 and 1 must not become bools.
-Tensor TensorReader::at(const Whose& whose, std::byte* bytes, const std::shared_ptr<const void>& owner, bool lent) {
+Tensor TensorReader::at(const Whose& whose, std::byte* bytes,
+                        const std::shared_ptr<const void>& owner, bool lent) {
   const bool aligned = is_aligned(bytes, whose.dtype);
   if (aligned && lent && whose.dtype != boolean && whose.size != 0)
     return HeldTensor::exclusive(Tensor::borrow(bytes, whose.dtype, whose.shape, {}, owner));
   auto tensor = empty(whose);
   auto* const to = static_cast<std::byte*>(tensor.data());
   if (whose.dtype == boolean)
-    for (std::size_t i = 0; i < whose.size; ++i) to[i] = bytes[i] == std::byte{0} ? std::byte{0} : std::byte{1};
+    for (std::size_t i = 0; i < whose.size; ++i)
+      to[i] = bytes[i] == std::byte{0} ? std::byte{0} : std::byte{1};
   else if (whose.size != 0)
     std::memcpy(to, bytes, whose.size);
   return tensor;
@@ -103,7 +109,8 @@ Tensor TensorReader::at(const Whose& whose, std::byte* bytes, const std::shared_
 Tensor TensorReader::typed(const Whose& whose) {
   auto tensor = empty(whose);
   const auto& type = *element_type(whose.tensor.dtype);
-  const auto count = static_cast<std::size_t>(tensor.size()) * static_cast<std::size_t>(type.numbers);
+  const auto count =
+      static_cast<std::size_t>(tensor.size()) * static_cast<std::size_t>(type.numbers);
   const WireFile file{model_.path, model_.bytes.data()};
   Wire wire(file, whose.tensor.bytes, "a tensor");
   std::size_t found = 0;
@@ -111,7 +118,8 @@ Tensor TensorReader::typed(const Whose& whose) {
     using Real = typename Reals<T>::type;
     auto* const to = static_cast<Real*>(tensor.data());
     const auto next = [&]() -> Real& {
-      if (found == count) whose.refuse("has more than the {} numbers that its dimensions need", count);
+      if (found == count)
+        whose.refuse("has more than the {} numbers that its dimensions need", count);
       return to[found++];
     };
     while (wire.next()) {
@@ -122,7 +130,8 @@ Tensor TensorReader::typed(const Whose& whose) {
         wire.integers("data", [&](std::uint64_t number) {
           const auto place = found;
           if (!store(number, next()))
-            whose.refuse("has {} as element {}, which is out of range for {}", static_cast<std::int64_t>(number), place, type.name);
+            whose.refuse("has {} as element {}, which is out of range for {}",
+                         static_cast<std::int64_t>(number), place, type.name);
         });
       }
     }
@@ -138,9 +147,10 @@ Tensor TensorReader::external(const Whose& whose) {
   const auto bytes = file.memory->bytes();
   if (added) model_.arena->budget().add(bytes.size());
   if (place.offset > bytes.size() || whose.size > bytes.size() - place.offset)
-    whose.refuse("has {} bytes at offset {} of '{}', which has only {} bytes", whose.size, place.offset, shown(place.location),
-                 bytes.size());
-  return at(whose, file.memory->data() + place.offset, file.memory, file.lend(place.offset, whose.size));
+    whose.refuse("has {} bytes at offset {} of '{}', which has only {} bytes", whose.size,
+                 place.offset, shown(place.location), bytes.size());
+  return at(whose, file.memory->data() + place.offset, file.memory,
+            file.lend(place.offset, whose.size));
 }
 
 Tensor TensorReader::read(const proto::Tensor& tensor, std::string_view name) {
@@ -150,7 +160,8 @@ Tensor TensorReader::read(const proto::Tensor& tensor, std::string_view name) {
       return empty(whose);
     case proto::TensorData::raw:
       // The file's bytes are writable, though the model's views are const.
-      return at(whose, reinterpret_cast<std::byte*>(const_cast<char*>(tensor.bytes.data())), model_.owner, model_.owner != nullptr);
+      return at(whose, reinterpret_cast<std::byte*>(const_cast<char*>(tensor.bytes.data())),
+                model_.owner, model_.owner != nullptr);
     case proto::TensorData::typed:
       return typed(whose);
     case proto::TensorData::external:
@@ -162,12 +173,15 @@ Tensor TensorReader::read(const proto::Tensor& tensor, std::string_view name) {
 // ONNX requires ascending indices without duplicates, so nothing has to be sorted or added up.
 Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view name) {
   const Whose whose(model_, *sparse.values, name);
-  if (sparse.dims.size() != 2) whose.refuse("is sparse and has {} dimensions; only sparse matrices are supported", sparse.dims.size());
+  if (sparse.dims.size() != 2)
+    whose.refuse("is sparse and has {} dimensions; only sparse matrices are supported",
+                 sparse.dims.size());
   const auto rows = sparse.dims[0], columns = sparse.dims[1];
   const auto values = read(*sparse.values, whose.name);
   const auto stored = values.size();
   if (rows == INT64_MAX) whose.refuse("has too many rows");
-  model_.arena->budget().charge(static_cast<std::uint64_t>(rows) + 1, sizeof(std::int64_t), "rows of a sparse tensor");
+  model_.arena->budget().charge(static_cast<std::uint64_t>(rows) + 1, sizeof(std::int64_t),
+                                "rows of a sparse tensor");
   const auto starts = Tensor::zeros(i64, {rows + 1}), kept = Tensor::empty(i64, {stored});
   if (sparse.indices != nullptr) {
     const auto indices = read(*sparse.indices, whose.name);
@@ -176,10 +190,13 @@ Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view na
     std::int64_t last = -1;
     for (std::int64_t i = 0; i < stored; ++i) {
       const auto first = *from++;
-      const auto row = by_axis ? first : first / columns, column = by_axis ? *from++ : first % columns;
+      const auto row = by_axis ? first : first / columns,
+                 column = by_axis ? *from++ : first % columns;
       if (row < 0 || row >= rows || column < 0 || column >= columns)
-        whose.refuse("has value {} at [{}, {}], outside of its shape [{}, {}]", i, row, column, rows, columns);
-      if (row * columns + column <= last) whose.refuse("has value {} at [{}, {}], not in ascending order", i, row, column);
+        whose.refuse("has value {} at [{}, {}], outside of its shape [{}, {}]", i, row, column,
+                     rows, columns);
+      if (row * columns + column <= last)
+        whose.refuse("has value {} at [{}, {}], not in ascending order", i, row, column);
       last = row * columns + column;
       kept.data<std::int64_t>()[i] = column;
       ++starts.data<std::int64_t>()[row + 1];

@@ -14,7 +14,8 @@ namespace tenon::onnx {
 class TensorReader {
  public:
   /// The model must outlive this. `trust_links`: see open_beneath().
-  explicit TensorReader(const Model& model, bool trust_links = false) : model_(model), files_(model.path, trust_links) {}
+  explicit TensorReader(const Model& model, bool trust_links = false)
+      : model_(model), files_(model.path, trust_links) {}
 
   /// Throws Failure (file) naming the tensor for element types that Tenon does not support
   /// (strings, 8-bit floats, 4-bit and 2-bit types), more than 8 dimensions, numbers out of range
@@ -28,7 +29,8 @@ class TensorReader {
   struct Whose;
   Tensor typed(const Whose& whose);
   Tensor external(const Whose& whose);
-  Tensor at(const Whose& whose, std::byte* bytes, const std::shared_ptr<const void>& owner, bool lent);
+  Tensor at(const Whose& whose, std::byte* bytes, const std::shared_ptr<const void>& owner,
+            bool lent);
   Tensor empty(const Whose& whose);
 
   const Model& model_;

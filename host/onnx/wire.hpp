@@ -32,7 +32,11 @@ class Wire {
  public:
   /// `kind`: the message's kind with its article, such as "a node".
   Wire(const WireFile& file, std::string_view message, const char* kind)
-      : file_(file), kind_(kind), message_(message), next_(message.data()), end_(message.data() + message.size()) {}
+      : file_(file),
+        kind_(kind),
+        message_(message),
+        next_(message.data()),
+        end_(message.data() + message.size()) {}
 
   bool next();
   std::uint32_t field() const { return field_; }
@@ -40,12 +44,16 @@ class Wire {
 
   // These return the current field's value, or throw, naming the field `name`, if its wire type
   // does not match.
-  std::string_view bytes(const char* name) const { return require(protozero::pbf_wire_type::length_delimited, name), bytes_; }
+  std::string_view bytes(const char* name) const {
+    return require(protozero::pbf_wire_type::length_delimited, name), bytes_;
+  }
   std::string_view text(const char* name) const;  ///< UTF-8
   std::int64_t integer(const char* name) const {
     return require(protozero::pbf_wire_type::varint, name), static_cast<std::int64_t>(number_);
   }
-  float real(const char* name) const { return require(protozero::pbf_wire_type::fixed32, name), from_bits<float>(bytes_.data()); }
+  float real(const char* name) const {
+    return require(protozero::pbf_wire_type::fixed32, name), from_bits<float>(bytes_.data());
+  }
   /// The same message, from its start.
   Wire again() const { return {file_, message_, kind_}; }
   Wire message(const char* name, const char* kind) const { return {file_, bytes(name), kind}; }
@@ -64,12 +72,14 @@ class Wire {
   /// `PATH: SENTENCE (a node at byte 17)`
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
-    refuse_file(file_.path, "{} ({} at byte {})", fmt::format(text, std::forward<Args>(args)...), kind_, message_.data() - file_.begin);
+    refuse_file(file_.path, "{} ({} at byte {})", fmt::format(text, std::forward<Args>(args)...),
+                kind_, message_.data() - file_.begin);
   }
 
  private:
   template <class T>
-  static constexpr auto wire_type_of = sizeof(T) == 4 ? protozero::pbf_wire_type::fixed32 : protozero::pbf_wire_type::fixed64;
+  static constexpr auto wire_type_of = sizeof(T) == 4 ? protozero::pbf_wire_type::fixed32
+                                                      : protozero::pbf_wire_type::fixed64;
   template <class T>
   static T from_bits(const char* at) {
     T value;
@@ -131,7 +141,8 @@ template <class T>
 std::size_t Wire::count_reals(const char* name) const {
   if (type_ == wire_type_of<T>) return 1;
   if (bytes(name).size() % sizeof(T) != 0)
-    refuse("{} has {} bytes, not a multiple of {}: the file is damaged", name, bytes_.size(), sizeof(T));
+    refuse("{} has {} bytes, not a multiple of {}: the file is damaged", name, bytes_.size(),
+           sizeof(T));
   return bytes_.size() / sizeof(T);
 }
 

@@ -32,7 +32,8 @@ constexpr std::uint64_t longest_list = std::uint64_t{16} << 20;
 class NewFile {
  public:
   explicit NewFile(fs::path path)
-      : path_(std::move(path)), file_(::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0400)) {
+      : path_(std::move(path)),
+        file_(::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0400)) {
     if (file_.descriptor() < 0) throw write_failure(path_, errno);
   }
   void write(std::span<const std::byte> bytes) const {
@@ -56,9 +57,11 @@ class NewFile {
 /// Makes a folder that only this user can write to. Throws if it is not.
 void make_own_folder(const fs::path& folder) {
   if (!make_user_folder(folder)) throw write_failure(folder, errno);
-  const auto opened = OpenFile(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const auto opened =
+      OpenFile(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
-  if (opened.descriptor() < 0 || ::fstat(opened.descriptor(), &status) != 0) throw write_failure(folder, errno);
+  if (opened.descriptor() < 0 || ::fstat(opened.descriptor(), &status) != 0)
+    throw write_failure(folder, errno);
   if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     throw file_failure("use", folder, "other users may write to it, but packs are unpacked there",
                        "run chmod go-w, or choose another cache folder");
@@ -67,7 +70,9 @@ void make_own_folder(const fs::path& folder) {
 fs::path packs_folder(const fs::path& cache) {
   const auto folder = cache.empty() ? user_cache_folder() : cache;
   if (folder.empty())
-    throw Failure(FailureKind::usage, "there is no folder to unpack packs to: neither XDG_CACHE_HOME nor HOME is an absolute path",
+    throw Failure(FailureKind::usage,
+                  "there is no folder to unpack packs to: neither XDG_CACHE_HOME nor HOME is an "
+                  "absolute path",
                   "set HOME or HostOptions::cache");
   auto packs = folder / "packs";
   make_own_folder(packs);
@@ -78,26 +83,34 @@ fs::path packs_folder(const fs::path& cache) {
 /// malicious.
 class Pack {
  public:
-  Pack(const fs::path& archive, std::string shown_as) : zip_(archive), shown_as_(std::move(shown_as)) {
+  Pack(const fs::path& archive, std::string shown_as)
+      : zip_(archive), shown_as_(std::move(shown_as)) {
     const auto& members = zip_.members();
-    if (members.empty() || members[0].name != pack_list_name) refuse("its first member is not pack.json");
+    if (members.empty() || members[0].name != pack_list_name)
+      refuse("its first member is not pack.json");
     for (const auto& member : members) {
       const auto type = member.attributes >> 16 & S_IFMT;
-      if (type != 0 && type != S_IFREG) refuse(fmt::format("its member {} is not a regular file", member.name));
-      if ((member.flags & zip::encrypted_flag) != 0 || member.method != zip::stored || member.size != member.stored_size)
+      if (type != 0 && type != S_IFREG)
+        refuse(fmt::format("its member {} is not a regular file", member.name));
+      if ((member.flags & zip::encrypted_flag) != 0 || member.method != zip::stored ||
+          member.size != member.stored_size)
         refuse(fmt::format("its member {} is compressed or encrypted", member.name));
-      if (!by_name_.emplace(member.name, &member).second) refuse(fmt::format("its member {} occurs twice", member.name));
+      if (!by_name_.emplace(member.name, &member).second)
+        refuse(fmt::format("its member {} occurs twice", member.name));
     }
     if (members[0].size > longest_list) refuse("its pack.json is larger than 16 MiB");
     text_.resize(static_cast<std::size_t>(members[0].size));
     zip_.read(members[0], label_of(pack_list_name), std::as_writable_bytes(std::span(text_)));
     list_ = read_pack_list(text_, label_of(pack_list_name));
-    if (list_.members.size() + 1 != members.size()) refuse("its members differ from those listed in pack.json");
+    if (list_.members.size() + 1 != members.size())
+      refuse("its members differ from those listed in pack.json");
     for (const auto& member : list_.members) {
       const auto found = by_name_.find(member.name);
-      if (found == by_name_.end()) refuse(fmt::format("its pack.json lists {}, which is missing", member.name));
+      if (found == by_name_.end())
+        refuse(fmt::format("its pack.json lists {}, which is missing", member.name));
       if (found->second->size != member.size)
-        refuse(fmt::format("{} has {} bytes but pack.json says {}", member.name, found->second->size, member.size));
+        refuse(fmt::format("{} has {} bytes but pack.json says {}", member.name,
+                           found->second->size, member.size));
     }
   }
 
@@ -106,11 +119,13 @@ class Pack {
     for (const auto& member : list_.members) {
       const NewFile file(folder / member.name);
       Sha256 sum;
-      zip_.read_stored(*by_name_.find(member.name)->second, label_of(member.name), [&](std::span<const std::byte> bytes) {
-        sum.add(bytes);
-        file.write(bytes);
-      });
-      if (sum.hexadecimal() != member.sha256) refuse(fmt::format("the hash of {} does not match its pack.json", member.name));
+      zip_.read_stored(*by_name_.find(member.name)->second, label_of(member.name),
+                       [&](std::span<const std::byte> bytes) {
+                         sum.add(bytes);
+                         file.write(bytes);
+                       });
+      if (sum.hexadecimal() != member.sha256)
+        refuse(fmt::format("the hash of {} does not match its pack.json", member.name));
       file.sync();
     }
     const NewFile file(folder / pack_list_name);
@@ -119,8 +134,12 @@ class Pack {
   }
 
  private:
-  std::string label_of(const std::string& member) const { return fmt::format("{}:{}", shown_as_, member); }
-  [[noreturn]] void refuse(const std::string& why) const { throw file_failure("open the pack", shown_as_, why); }
+  std::string label_of(const std::string& member) const {
+    return fmt::format("{}:{}", shown_as_, member);
+  }
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw file_failure("open the pack", shown_as_, why);
+  }
 
   ZipReader zip_;
   std::string shown_as_, text_;
@@ -134,7 +153,9 @@ std::optional<PackList> unpacked_in(const fs::path& folder) {
   const auto path = folder / pack_list_name;
   std::string text;
   try {
-    sum_of_pack(path, [&](std::span<const std::byte> bytes) { text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size()); });
+    sum_of_pack(path, [&](std::span<const std::byte> bytes) {
+      text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    });
     auto list = read_pack_list(text, path.string());
     std::error_code error;
     for (const auto& member : list.members)
@@ -162,7 +183,8 @@ void unpack(const fs::path& path, const std::string& sum, const fs::path& folder
   make_own_folder(work / "content");
   {
     const NewFile copy(work / "pack");
-    const auto copied = sum_of_pack(path, [&](std::span<const std::byte> bytes) { copy.write(bytes); });
+    const auto copied =
+        sum_of_pack(path, [&](std::span<const std::byte> bytes) { copy.write(bytes); });
     if (copied != sum) throw file_failure("open the pack", path, "it changed while it was copied");
   }
   Pack(work / "pack", path.string()).unpack(work / "content");
@@ -180,14 +202,17 @@ OpenedPack open_pack(const fs::path& path, const PackTrust& trust) {
     while (::flock(locked.descriptor(), LOCK_EX) != 0 && errno == EINTR) continue;
     list = unpacked_in(folder);  // another process may have unpacked it meanwhile
     if (!list) unpack(path, sum, folder), list = unpacked_in(folder);
-    if (!list) throw file_failure("open the pack", path, "it was unpacked to " + folder.string() + ", but files there are missing");
+    if (!list)
+      throw file_failure("open the pack", path,
+                         "it was unpacked to " + folder.string() + ", but files there are missing");
   }
   OpenedPack opened{sum, folder / pack_graph_name, {}};
   for (const auto& plugin : list->plugins) opened.plugins.push_back(folder / plugin);
   return opened;
 }
 
-Graph load_pack(Host& host, const fs::path& path, const PackTrust& trust, const LoadOptions& options) {
+Graph load_pack(Host& host, const fs::path& path, const PackTrust& trust,
+                const LoadOptions& options) {
   auto of = trust;
   const auto& chosen = impl_of(host).options;
   if (of.cache.empty()) of.cache = chosen.cache;

@@ -16,7 +16,8 @@ bool is_member_name(std::string_view name) {
   if (name == pack_graph_name) return true;
   if (!name.starts_with(pack_plugins)) return false;
   name.remove_prefix(pack_plugins.size());
-  return name.size() <= 255 && is_name(name) && name.front() != '.' && name.find_first_of("/\\") == std::string_view::npos;
+  return name.size() <= 255 && is_name(name) && name.front() != '.' &&
+         name.find_first_of("/\\") == std::string_view::npos;
 }
 
 std::string to_text(const PackList& list) {
@@ -54,10 +55,14 @@ PackList read_pack_list(std::string_view text, const std::string& label) {
   for (const auto& entry : root["members"].list("'members'")) {
     entry.object("a member", {"name", "size", "sha256"});
     const auto name = entry["name"], sum = entry["sha256"];
-    PackMember member{name.text("'name'"), static_cast<std::uint64_t>(entry["size"].integer("'size'", 0, INT64_MAX)), sum.text("'sha256'")};
+    PackMember member{name.text("'name'"),
+                      static_cast<std::uint64_t>(entry["size"].integer("'size'", 0, INT64_MAX)),
+                      sum.text("'sha256'")};
     if (!is_member_name(member.name))
-      name.refuse("'{}' is not allowed in a pack, which holds graph.tenon and files in plugins/", printable(member.name));
-    if (!is_sha256(member.sha256)) sum.refuse("'{}' is not a SHA-256 hash", printable(member.sha256));
+      name.refuse("'{}' is not allowed in a pack, which holds graph.tenon and files in plugins/",
+                  printable(member.name));
+    if (!is_sha256(member.sha256))
+      sum.refuse("'{}' is not a SHA-256 hash", printable(member.sha256));
     if (!names.insert(name.text()).second) name.refuse("'{}' occurs twice", member.name);
     list.members.push_back(std::move(member));
   }

@@ -17,12 +17,15 @@ namespace tenon {
 namespace {
 
 constexpr const char* how_to_trust =
-    "pass the pack's hash, which `tenon pack` printed and `sha256sum` prints, or add it to your trusted hashes with `tenon trust add` if "
+    "pass the pack's hash, which `tenon pack` printed and `sha256sum` prints, or add it to your "
+    "trusted hashes with `tenon trust add` if "
     "you know where the pack comes from";
 
-std::size_t read_some(const OpenFile& file, std::uint64_t offset, std::span<std::byte> bytes, const std::filesystem::path& path) {
+std::size_t read_some(const OpenFile& file, std::uint64_t offset, std::span<std::byte> bytes,
+                      const std::filesystem::path& path) {
   for (;;) {
-    const auto got = pread(file.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const auto got =
+        pread(file.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got >= 0) return static_cast<std::size_t>(got);
     if (errno != EINTR) throw file_failure("read", path, system_reason(errno));
   }
@@ -33,14 +36,17 @@ std::string said_sum(const std::string& text) {
   constexpr std::string_view kind = "sha256:";
   auto sum = text.starts_with(kind) ? text.substr(kind.size()) : text;
   if (!text.empty() && !is_sha256(sum))
-    throw Failure(FailureKind::usage,
-                  fmt::format("'{}' is not a pack's hash: it must be sha256: and 64 digits of 0-9 and a-f", printable(text)));
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("'{}' is not a pack's hash: it must be sha256: and 64 digits of 0-9 and a-f",
+                    printable(text)));
   return sum;
 }
 
 }  // namespace
 
-std::string sum_of_pack(const std::filesystem::path& path, const std::function<void(std::span<const std::byte>)>& also) {
+std::string sum_of_pack(const std::filesystem::path& path,
+                        const std::function<void(std::span<const std::byte>)>& also) {
   const auto file = OpenFile::for_reading(path);
   std::vector<std::byte> part(std::size_t{1} << 20);
   Sha256 sum;
@@ -69,12 +75,19 @@ std::string require_trusted_pack(const std::filesystem::path& path, const PackTr
   auto sum = sum_of_pack(path);
   if (!said.empty()) {
     if (said == sum) return sum;
-    throw Failure(FailureKind::file, fmt::format("{} is not the trusted pack: its SHA-256 is {}, not {}", path.string(), sum, said));
+    throw Failure(FailureKind::file,
+                  fmt::format("{} is not the trusted pack: its SHA-256 is {}, not {}",
+                              path.string(), sum, said));
   }
   const auto listed = trusted_plugins(trust.config);
-  if (std::any_of(listed.begin(), listed.end(), [&](const TrustedPlugin& entry) { return entry.sha256 == sum; })) return sum;
-  throw Failure(FailureKind::file, path.string() + " is a pack, which holds code: its hash must be trusted, but no hash was passed",
-                how_to_trust);
+  if (std::any_of(listed.begin(), listed.end(),
+                  [&](const TrustedPlugin& entry) { return entry.sha256 == sum; }))
+    return sum;
+  throw Failure(
+      FailureKind::file,
+      path.string() +
+          " is a pack, which holds code: its hash must be trusted, but no hash was passed",
+      how_to_trust);
 }
 
 }  // namespace tenon

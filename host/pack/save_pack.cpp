@@ -41,7 +41,9 @@ std::set<fs::path> plugins_of(const Graph& graph, const Catalog& catalog) {
     const auto* op = catalog.find(used.full_name());
     if (op == nullptr) continue;
     if (op->file < 0 && op->info.space != "tenon")
-      throw Failure(FailureKind::usage, fmt::format("operator '{}' is defined by the application, not by a plugin", used.full_name()),
+      throw Failure(FailureKind::usage,
+                    fmt::format("operator '{}' is defined by the application, not by a plugin",
+                                used.full_name()),
                     "build it as a plugin, so that it can be packed");
     for (const auto file : op->kernel_files) add(file);
     for (const auto& variant : op->variants) add(variant.file);
@@ -58,12 +60,15 @@ class Files {
     list.plugins.push_back(add(path));
     if (const fs::path signature = path.native() + ".sig"; fs::exists(signature)) add(signature);
     try {
-      for (const auto& library : find_needed_libraries(InputFile(path), path.parent_path(), SearchEnvironment::ignored)) {
-        if (library.path.filename().empty() || library.found != NeededLibrary::Found::bundled) continue;
+      for (const auto& library :
+           find_needed_libraries(InputFile(path), path.parent_path(), SearchEnvironment::ignored)) {
+        if (library.path.filename().empty() || library.found != NeededLibrary::Found::bundled)
+          continue;
         if (!fs::equivalent(library.path.parent_path(), path.parent_path()))
           throw Failure(FailureKind::file,
-                        fmt::format("{} needs {}, which is in another folder, but a pack has a single folder for both", path.string(),
-                                    library.path.string()),
+                        fmt::format("{} needs {}, which is in another folder, but a pack has a "
+                                    "single folder for both",
+                                    path.string(), library.path.string()),
                         "build the plugin so that it finds the library in its own folder");
         add(library.path);
       }
@@ -75,14 +80,17 @@ class Files {
   std::string add(const fs::path& path) {
     auto name = std::string(pack_plugins) + path.filename().string();
     if (!is_member_name(name))
-      throw Failure(FailureKind::usage,
-                    fmt::format("{} cannot be in a pack: its name begins with a dot or is not plain text", printable(path.string())));
+      throw Failure(
+          FailureKind::usage,
+          fmt::format("{} cannot be in a pack: its name begins with a dot or is not plain text",
+                      printable(path.string())));
     const auto file = FileMemory::open(path);
     const auto [at, added] = files_.emplace(name, file);
     if (!added && !std::ranges::equal(at->second->bytes(), file->bytes()))
       throw Failure(
           FailureKind::usage,
-          fmt::format("{} and {} have the same name, but a pack has a single folder for both", at->second->path().string(), path.string()),
+          fmt::format("{} and {} have the same name, but a pack has a single folder for both",
+                      at->second->path().string(), path.string()),
           "rename one of them");
     return name;
   }
@@ -99,13 +107,15 @@ class Files {
 SavedPack save_pack(Graph& graph, const fs::path& path, const PackOptions& options) {
   graph.bind();
   Files found;
-  for (const auto& plugin : plugins_of(graph, impl_of(graph).host.catalog())) found.add_plugin(plugin);
+  for (const auto& plugin : plugins_of(graph, impl_of(graph).host.catalog()))
+    found.add_plugin(plugin);
   for (const auto& file : options.with) found.add(file);
   auto& list = found.list;
   std::sort(list.plugins.begin(), list.plugins.end());
   const auto content = graph.to_bytes(options.seed);
   list.members.push_back({pack_graph_name, content.size(), sum_of(content)});
-  for (const auto& [name, file] : found.files()) list.members.push_back({name, file->bytes().size(), sum_of(file->bytes())});
+  for (const auto& [name, file] : found.files())
+    list.members.push_back({name, file->bytes().size(), sum_of(file->bytes())});
 
   AtomicFile file(path);
   Sha256 sum;

@@ -11,7 +11,11 @@ namespace {
 class KernelSelection {
  public:
   explicit KernelSelection(PlanDraft& draft)
-      : draft_(draft), graph_(draft.graph()), model_(draft.model()), kernels_(draft.kernels), types_(draft.types()) {}
+      : draft_(draft),
+        graph_(draft.graph()),
+        model_(draft.model()),
+        kernels_(draft.kernels),
+        types_(draft.types()) {}
 
   void run() {
     const auto count = model_.nodes.size();
@@ -46,30 +50,38 @@ class KernelSelection {
     graph_.kernels[id] = kernels_.choose(model_, graph_.binding(), id, device, types_);
     const auto& kernel = graph_.kernel_of(id, kernels_);
     if (kernel.table() != nullptr)
-      if (const auto* variant = kernel.op().variant_of(*kernel.table())) graph_.variants.emplace(id, variant->name);
+      if (const auto* variant = kernel.op().variant_of(*kernel.table()))
+        graph_.variants.emplace(id, variant->name);
     const auto choice = storages(id, node, kernel, device);
     graph_.sparse[id] = choice.sparse;
     const auto& info = *graph_.binding().nodes[id].info;
     for (std::uint32_t i = 0; i < node.output_count; ++i) {
-      set_storage(node.first_output + i, choice.sparse ? choice.outputs[i] : std::uint8_t{TENON_DENSE});
-      if (node.pass != Pass::backward && info.allocates(i)) types_[node.first_output + i].storage = TENON_STORAGE_UNKNOWN;
+      set_storage(node.first_output + i,
+                  choice.sparse ? choice.outputs[i] : std::uint8_t{TENON_DENSE});
+      if (node.pass != Pass::backward && info.allocates(i))
+        types_[node.first_output + i].storage = TENON_STORAGE_UNKNOWN;
       graph_.places[node.first_output + i] = &device;
     }
   }
 
-  StorageChoice storages(NodeId id, const NodeRecord& node, const Instance& kernel, const Device& device) {
+  StorageChoice storages(NodeId id, const NodeRecord& node, const Instance& kernel,
+                         const Device& device) {
     const auto& op = *graph_.binding().nodes[id].op;
     const bool backward = node.pass == Pass::backward;
     bool any_sparse = false;
-    for_each_read(node, [&](ValueId value) { any_sparse = any_sparse || (value != none && types_[value].storage != TENON_DENSE); });
+    for_each_read(node, [&](ValueId value) {
+      any_sparse = any_sparse || (value != none && types_[value].storage != TENON_DENSE);
+    });
     if (!chooses_storage(op, kernel, backward, any_sparse)) return {};
     storages_.clear();
     read_types_.clear();
     for_each_read(node, [&](ValueId value) {
-      storages_.push_back(value == none ? static_cast<std::uint8_t>(TENON_DENSE) : types_[value].storage);
+      storages_.push_back(value == none ? static_cast<std::uint8_t>(TENON_DENSE)
+                                        : types_[value].storage);
       read_types_.push_back(value == none ? unknown_type() : types_[value]);
     });
-    return choose_storage(op, kernel, backward, storages_, read_types_, node.output_count, device.type());
+    return choose_storage(op, kernel, backward, storages_, read_types_, node.output_count,
+                          device.type());
   }
 
   // Visits what the forward node reads; for a backward node, first the output gradients, then all
@@ -78,21 +90,26 @@ class KernelSelection {
   void for_each_read(const NodeRecord& node, Visit visit) const {
     const auto& forward = forward_of(model_, node);
     if (node.pass == Pass::backward)
-      for (std::uint32_t i = 0; i < forward.output_count; ++i) visit(model_.edges[node.first_edge + i]);
-    for (std::uint32_t i = 0; i < forward.input_count; ++i) visit(model_.edges[forward.first_edge + i]);
+      for (std::uint32_t i = 0; i < forward.output_count; ++i)
+        visit(model_.edges[node.first_edge + i]);
+    for (std::uint32_t i = 0; i < forward.input_count; ++i)
+      visit(model_.edges[forward.first_edge + i]);
   }
 
   void check_states(const NodeRecord& forward, const Device& device) const {
     for (std::uint32_t i = 0; i < forward.state_count; ++i) {
       const auto value = model_.edges[forward.first_edge + forward.input_count + i];
       const auto refuse = [&](const std::string& what) {
-        throw Failure(FailureKind::failed, fmt::format("its state '{}' {}", value_label(model_, value), what));
+        throw Failure(FailureKind::failed,
+                      fmt::format("its state '{}' {}", value_label(model_, value), what));
       };
       if (const auto storage = types_[value].storage; storage != TENON_DENSE)
-        refuse(fmt::format("is {}, but states must be dense", name_of(static_cast<Storage>(storage))));
-      if (const auto* place = graph_.places[value]; draft_.tensors[value] && place != &device)
         refuse(
-            fmt::format("is on {}, but the node runs on {}: nodes that share a state must share a device", place->name(), device.name()));
+            fmt::format("is {}, but states must be dense", name_of(static_cast<Storage>(storage))));
+      if (const auto* place = graph_.places[value]; draft_.tensors[value] && place != &device)
+        refuse(fmt::format(
+            "is on {}, but the node runs on {}: nodes that share a state must share a device",
+            place->name(), device.name()));
     }
   }
 

@@ -37,7 +37,8 @@ void DependencyTracker::use(const MemoryAccess& access, std::uint32_t stream, st
 }
 
 // Latest work first, because it may already wait for the others.
-std::vector<std::uint32_t> DependencyTracker::add(std::uint32_t stream, std::span<const MemoryAccess> accesses) {
+std::vector<std::uint32_t> DependencyTracker::add(std::uint32_t stream,
+                                                  std::span<const MemoryAccess> accesses) {
   Clock needed(known_.size());
   for (const auto& access : accesses)
     if (access.begin < access.end) need(access, needed);

@@ -17,7 +17,8 @@ struct MemoryAccess {
 /// after write) keep that order: both are on one stream, or the later one waits, directly or
 /// transitively. Vector clocks remove redundant waits.
 ///
-/// Example: stream 0 writes [0, 8); stream 1 reads [0, 4) and waits for it; stream 1 reads [4, 8) and need not wait again.
+/// Example: stream 0 writes [0, 8); stream 1 reads [0, 4) and waits for it; stream 1 reads [4, 8)
+/// and need not wait again.
 class DependencyTracker {
  public:
   explicit DependencyTracker(std::uint32_t streams);
@@ -29,7 +30,8 @@ class DependencyTracker {
   void finished(std::uint32_t work);
 
  private:
-  using Clock = std::vector<std::uint32_t>;  // for each stream: number of its last completed work plus 1; 0: none
+  using Clock = std::vector<std::uint32_t>;  // for each stream: number of its last completed work
+                                             // plus 1; 0: none
   struct Users {
     std::uint32_t writer_stream = 0, writer = 0;  // the last writer, as in a Clock
     Clock readers;                                // since the last write

@@ -4,9 +4,14 @@
 
 namespace tenon {
 
-PlanDraft::PlanDraft(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors,
-                     std::vector<tenon_type> types, const PlanRequest& request)
-    : kernels(kernels), tensors(tensors), request(request), plan(std::make_shared<Plan>()), original_(std::move(graph)) {
+PlanDraft::PlanDraft(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels,
+                     const TensorTable& tensors, std::vector<tenon_type> types,
+                     const PlanRequest& request)
+    : kernels(kernels),
+      tensors(tensors),
+      request(request),
+      plan(std::make_shared<Plan>()),
+      original_(std::move(graph)) {
   plan->graph.graph = original_;
   plan->memory.types = std::move(types);
 }
@@ -18,12 +23,14 @@ GraphSnapshot& PlanDraft::edit() {
   own_->model = original_->model;
   own_->binding.operators = original_->binding.operators;
   own_->binding.nodes.reserve(original_->binding.nodes.size());
-  for (const auto& node : original_->binding.nodes) own_->binding.nodes.push_back({node.op, {}, node.info});
+  for (const auto& node : original_->binding.nodes)
+    own_->binding.nodes.push_back({node.op, {}, node.info});
   plan->graph.graph = own_;
   return *own_;
 }
 
-std::uint32_t PlanDraft::add_operator(const LoadedOperator& op, std::shared_ptr<const OperatorInfo> info) {
+std::uint32_t PlanDraft::add_operator(const LoadedOperator& op,
+                                      std::shared_ptr<const OperatorInfo> info) {
   auto& snapshot = edit();
   auto& model = snapshot.model;
   const auto name = info->name;
@@ -33,7 +40,8 @@ std::uint32_t PlanDraft::add_operator(const LoadedOperator& op, std::shared_ptr<
   return static_cast<std::uint32_t>(model.operators.size() - 1);
 }
 
-NodeId PlanDraft::add_node(std::string_view name, std::uint32_t op, std::span<const ValueId> inputs, Device& device) {
+NodeId PlanDraft::add_node(std::string_view name, std::uint32_t op, std::span<const ValueId> inputs,
+                           Device& device) {
   auto& snapshot = edit();
   auto& model = snapshot.model;
   const auto id = static_cast<NodeId>(model.nodes.size());

@@ -16,8 +16,8 @@ namespace tenon {
 class PlanDraft {
  public:
   /// `types`: of all values, from infer_with().
-  PlanDraft(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors, std::vector<tenon_type> types,
-            const PlanRequest& request);
+  PlanDraft(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels,
+            const TensorTable& tensors, std::vector<tenon_type> types, const PlanRequest& request);
 
   const Kernels& kernels;
   const TensorTable& tensors;
@@ -25,10 +25,12 @@ class PlanDraft {
   std::shared_ptr<Plan> plan;  ///< the plan so far
 
   // Data that memory passes exchange, indexed by the graph's values.
-  std::vector<std::uint32_t> output_names;     ///< number of graph outputs that are this value
-  std::vector<bool> adds;                      ///< written by accumulation into existing memory
-  std::vector<std::uint32_t> last_use;         ///< for owners of memory: last step that uses a value in it; none: no step
-  std::vector<const IsolatedPlugin*> writers;  ///< for owners of memory: plugin whose worker process may write it; or null
+  std::vector<std::uint32_t> output_names;  ///< number of graph outputs that are this value
+  std::vector<bool> adds;                   ///< written by accumulation into existing memory
+  std::vector<std::uint32_t>
+      last_use;  ///< for owners of memory: last step that uses a value in it; none: no step
+  std::vector<const IsolatedPlugin*>
+      writers;  ///< for owners of memory: plugin whose worker process may write it; or null
 
   LoweredGraph& graph() { return plan->graph; }
   MemoryPlan& memory() { return plan->memory; }
@@ -43,7 +45,8 @@ class PlanDraft {
   std::uint32_t add_operator(const LoadedOperator& op, std::shared_ptr<const OperatorInfo> info);
   /// Appends a forward node. The caller adds its outputs before the next node, and inserts it into
   /// graph().order.
-  NodeId add_node(std::string_view name, std::uint32_t op, std::span<const ValueId> inputs, Device& device);
+  NodeId add_node(std::string_view name, std::uint32_t op, std::span<const ValueId> inputs,
+                  Device& device);
   /// Adds an output to the last node. Without a name it gets a node output's default label.
   ValueId add_output(NodeId node, tenon_type type, std::string_view name = {});
 

@@ -26,7 +26,9 @@ class Scheduling {
     find_work(capture);
     find_streams();
     order_work();
-    if (std::any_of(schedule_.work.begin(), schedule_.work.end(), [](const auto& work) { return work.is_segment(); })) find_rebound();
+    if (std::any_of(schedule_.work.begin(), schedule_.work.end(),
+                    [](const auto& work) { return work.is_segment(); }))
+      find_rebound();
     return std::move(schedule_);
   }
 
@@ -62,10 +64,12 @@ class Scheduling {
 void Scheduling::find_devices() {
   auto& devices = schedule_.devices;
   const auto use = [&](Device* device) {
-    if (!device->is_cpu() && std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
+    if (!device->is_cpu() && std::find(devices.begin(), devices.end(), device) == devices.end())
+      devices.push_back(device);
   };
   for (const auto id : memory_.order) {
-    if (graph_.copies_at(id)) use(graph_.places[graph_.source_of(graph_.copies[graph_.copy_of[id]])]);
+    if (graph_.copies_at(id))
+      use(graph_.places[graph_.source_of(graph_.copies[graph_.copy_of[id]])]);
     use(graph_.devices[id]);
   }
   for (const auto& [variable, value] : memory_.copies) use(graph_.places[variable]);
@@ -77,7 +81,8 @@ bool Scheduling::may_stage(const DeviceCopy& copy) const {
   if (memory_.types[copy.copy].storage != TENON_DENSE || readers == 0) return false;
   if (!graph_.places[copy.copy]->is_cpu()) return graph_.places[graph_.source_of(copy)]->is_cpu();
   const auto& outputs = graph_.model().outputs;
-  return readers == std::count_if(outputs.begin(), outputs.end(), [&](const auto& output) { return output.second == copy.copy; });
+  return readers == std::count_if(outputs.begin(), outputs.end(),
+                                  [&](const auto& output) { return output.second == copy.copy; });
 }
 
 // Copies that exceed the limit are not staged; the submitting thread waits for those.
@@ -88,7 +93,8 @@ void Scheduling::stage_copies() {
     if (!may_stage(copy) || bytes > most_staging - schedule_.staging_bytes) continue;
     schedule_.staging[i] = schedule_.staging_bytes;
     if (graph_.places[copy.copy]->is_cpu()) schedule_.delivered.push_back(i);
-    schedule_.staging_bytes += static_cast<std::int64_t>(align_up(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1))));
+    schedule_.staging_bytes += static_cast<std::int64_t>(
+        align_up(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1))));
   }
 }
 
@@ -96,7 +102,9 @@ void Scheduling::stage_copies() {
 bool Scheduling::is_capturable(std::uint32_t step) const {
   const auto id = node_of(step);
   const auto& device = device_of(step);
-  if (device.is_cpu() || graph_.copies_at(id) || graph_.sparse[id] || graph_.binding().nodes[id].info->random) return false;
+  if (device.is_cpu() || graph_.copies_at(id) || graph_.sparse[id] ||
+      graph_.binding().nodes[id].info->random)
+    return false;
   const auto& model = graph_.model();
   const auto& node = model.nodes[id];
   const auto& inputs = graph_.binding().nodes[id].info->inputs;
@@ -104,10 +112,13 @@ bool Scheduling::is_capturable(std::uint32_t step) const {
     const auto value = model.edges[node.first_edge + i];
     const auto& input = inputs[std::min<std::size_t>(i, inputs.size() - 1)];
     // The captured launch would bake in the values that the kernel read there.
-    if (value != none && input.on_cpu && !input.shape_only && model.values[value].role != Role::constant) return false;
+    if (value != none && input.on_cpu && !input.shape_only &&
+        model.values[value].role != Role::constant)
+      return false;
   }
   for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
-    if (memory_.types[value].storage == TENON_STORAGE_UNKNOWN) return false;  // its kernel waits for the size
+    if (memory_.types[value].storage == TENON_STORAGE_UNKNOWN)
+      return false;  // its kernel waits for the size
   return (graph_.kernel_of(id, kernels_).table()->traits & TENON_TRAIT_CAPTURABLE) != 0;
 }
 
@@ -118,8 +129,10 @@ std::vector<bool> Scheduling::nodes_before_copies() const {
   for (std::uint32_t i = 0; i < graph_.copies.size(); ++i) {
     const auto& copy = graph_.copies[i];
     const auto& type = memory_.types[copy.copy];
-    const bool large = type.storage == TENON_DENSE && is_known(type) && byte_count(type) >= large_copy;
-    if (const auto producer = graph_.model().values[graph_.source_of(copy)].producer; producer != none)
+    const bool large =
+        type.storage == TENON_DENSE && is_known(type) && byte_count(type) >= large_copy;
+    if (const auto producer = graph_.model().values[graph_.source_of(copy)].producer;
+        producer != none)
       if (large || schedule_.waits_for(graph_, i)) found[producer] = true;
   }
   return found;
@@ -138,14 +151,16 @@ void Scheduling::find_work(bool capture) {
 
 // Returns the step's stream; nullopt if the CPU runs the step synchronously.
 std::optional<PlannedStream> Scheduling::stream_of_step(std::uint32_t step) const {
-  if (const auto id = node_of(step); graph_.copies_at(id)) return stream_of(graph_, memory_.types, graph_.copies[graph_.copy_of[id]]);
+  if (const auto id = node_of(step); graph_.copies_at(id))
+    return stream_of(graph_, memory_.types, graph_.copies[graph_.copy_of[id]]);
   if (device_of(step).is_cpu()) return std::nullopt;
   return PlannedStream{&device_of(step), StreamRole::kernels};
 }
 
 std::uint32_t Scheduling::number_of(const PlannedStream& stream) const {
   const auto& streams = schedule_.streams;
-  return static_cast<std::uint32_t>(std::find(streams.begin(), streams.end(), stream) - streams.begin());
+  return static_cast<std::uint32_t>(std::find(streams.begin(), streams.end(), stream) -
+                                    streams.begin());
 }
 
 void Scheduling::find_streams() {
@@ -157,8 +172,10 @@ void Scheduling::find_streams() {
   for (auto& work : schedule_.work) work.stream = number_of(*stream_of_step(work.begin));
   schedule_.work_of.assign(steps(), none);
   for (std::uint32_t i = 0; i < schedule_.work.size(); ++i)
-    std::fill(schedule_.work_of.begin() + schedule_.work[i].begin, schedule_.work_of.begin() + schedule_.work[i].end, i);
-  for (auto* device : schedule_.devices) schedule_.work.push_back({steps(), steps(), number_of({device, StreamRole::kernels}), {}});
+    std::fill(schedule_.work_of.begin() + schedule_.work[i].begin,
+              schedule_.work_of.begin() + schedule_.work[i].end, i);
+  for (auto* device : schedule_.devices)
+    schedule_.work.push_back({steps(), steps(), number_of({device, StreamRole::kernels}), {}});
 }
 
 // The tracker numbers the bytes of all arenas consecutively, followed by two virtual bytes for each
@@ -166,18 +183,21 @@ void Scheduling::find_streams() {
 // work reads the second, and the end of a run writes it.
 std::int64_t Scheduling::outside_arenas(const Device& device) const {
   const auto& devices = schedule_.devices;
-  return memory_.bytes() + 2 * (std::find(devices.begin(), devices.end(), &device) - devices.begin());
+  return memory_.bytes() +
+         2 * (std::find(devices.begin(), devices.end(), &device) - devices.begin());
 }
 
 void Scheduling::add_buffer(std::uint32_t buffer, bool written) {
   auto begin = memory_.offsets[buffer];
-  for (std::uint32_t i = 0; i < memory_.arena_of[buffer]; ++i) begin += memory_.arenas[i].placement.bytes;
+  for (std::uint32_t i = 0; i < memory_.arena_of[buffer]; ++i)
+    begin += memory_.arenas[i].placement.bytes;
   accesses_.push_back({begin, begin + memory_.buffers[buffer].bytes, written});
 }
 
 void Scheduling::add_access(ValueId value, bool written) {
   if (value == none || graph_.places[value]->is_cpu()) return;
-  if (const auto buffer = memory_.buffer_of[memory_.root[value]]; buffer != none) return add_buffer(buffer, written);
+  if (const auto buffer = memory_.buffer_of[memory_.root[value]]; buffer != none)
+    return add_buffer(buffer, written);
   const auto outside = outside_arenas(*graph_.places[value]);
   accesses_.push_back({outside, outside + 1, written});
 }
@@ -188,11 +208,16 @@ void Scheduling::find_accesses(const StreamWork& work) {
   for (auto step = work.begin; step < work.end; ++step) {
     const auto& node = model.nodes[node_of(step)];
     const auto& forward = forward_of(model, node);
-    for (std::uint32_t i = 0; i < node.input_count; ++i) add_access(model.edges[node.first_edge + i], false);
-    for (std::uint32_t i = 0; i < forward.state_count; ++i) add_access(model.edges[forward.first_edge + forward.input_count + i], true);
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      add_access(model.edges[node.first_edge + i], false);
+    for (std::uint32_t i = 0; i < forward.state_count; ++i)
+      add_access(model.edges[forward.first_edge + forward.input_count + i], true);
     for (std::uint32_t i = 0; i < node.output_count; ++i)
-      if (memory_.writes[memory_.first_write[step] + i] != TENON_WRITE_NONE) add_access(node.first_output + i, true);
-    if (const auto buffer = memory_.workspace_buffer[step]; buffer != none && !device_of(step).is_cpu()) add_buffer(buffer, true);
+      if (memory_.writes[memory_.first_write[step] + i] != TENON_WRITE_NONE)
+        add_access(node.first_output + i, true);
+    if (const auto buffer = memory_.workspace_buffer[step];
+        buffer != none && !device_of(step).is_cpu())
+      add_buffer(buffer, true);
   }
 }
 
@@ -212,7 +237,9 @@ void Scheduling::order_work() {
     auto& work = schedule_.work[i];
     submit(work, tracker);
     if (work.begin == work.end) continue;
-    if (const auto id = node_of(work.begin); graph_.copies_at(id) && schedule_.waits_for(graph_, graph_.copy_of[id])) tracker.finished(i);
+    if (const auto id = node_of(work.begin);
+        graph_.copies_at(id) && schedule_.waits_for(graph_, graph_.copy_of[id]))
+      tracker.finished(i);
   }
 }
 
@@ -237,7 +264,8 @@ const char* name_of(StreamRole role) {
   return "kernels";
 }
 
-PlannedStream stream_of(const LoweredGraph& graph, const std::vector<tenon_type>& types, const DeviceCopy& copy) {
+PlannedStream stream_of(const LoweredGraph& graph, const std::vector<tenon_type>& types,
+                        const DeviceCopy& copy) {
   Device &from = *graph.places[graph.source_of(copy)], &to = *graph.places[copy.copy];
   Device& own = to.is_cpu() ? from : to;
   if (types[copy.copy].storage != TENON_DENSE) return {&own, StreamRole::kernels};
@@ -245,7 +273,8 @@ PlannedStream stream_of(const LoweredGraph& graph, const std::vector<tenon_type>
 }
 
 void schedule_gpus(PlanDraft& draft) {
-  draft.plan->gpus = Scheduling(draft.graph(), draft.memory(), draft.kernels).run(draft.request.capture);
+  draft.plan->gpus =
+      Scheduling(draft.graph(), draft.memory(), draft.kernels).run(draft.request.capture);
 }
 
 }  // namespace tenon

@@ -39,10 +39,13 @@ struct GpuSchedule {
   std::vector<std::uint32_t> work_of;
   /// in program order, followed by the end of the run for each of `devices`
   std::vector<StreamWork> work;
-  std::vector<std::int64_t> staging;     ///< for each copy: its offset in pinned memory; -1: not staged
-  std::int64_t staging_bytes = 0;        ///< of pinned memory
-  std::vector<std::uint32_t> delivered;  ///< staged copies to the CPU, copied to their targets after the run
-  std::vector<ValueId> rebound;          ///< values that captured kernels use at addresses that differ between runs
+  std::vector<std::int64_t>
+      staging;                     ///< for each copy: its offset in pinned memory; -1: not staged
+  std::int64_t staging_bytes = 0;  ///< of pinned memory
+  std::vector<std::uint32_t>
+      delivered;  ///< staged copies to the CPU, copied to their targets after the run
+  std::vector<ValueId>
+      rebound;  ///< values that captured kernels use at addresses that differ between runs
 
   /// Whether the submitting thread waits for the copy.
   bool waits_for(const LoweredGraph& graph, std::uint32_t copy) const {
@@ -52,6 +55,7 @@ struct GpuSchedule {
 
 /// Returns the stream of a copy. Sparse copies use the kernels' stream: their size is known only
 /// when the source has been computed.
-PlannedStream stream_of(const LoweredGraph& graph, const std::vector<tenon_type>& types, const DeviceCopy& copy);
+PlannedStream stream_of(const LoweredGraph& graph, const std::vector<tenon_type>& types,
+                        const DeviceCopy& copy);
 
 }  // namespace tenon

@@ -15,9 +15,13 @@ namespace {
 std::string placement_fault(const LoadedOperator& op, std::int32_t device_type, bool backward) {
   const auto* kernel = op.kernel(device_type);
   const auto* device = device_type_name(device_type);
-  if (kernel == nullptr) return op.kernel_error.empty() ? fmt::format("there is no kernel for {} in any plugin", device) : op.kernel_error;
-  if (kernel->forward == nullptr) return fmt::format("its kernel for {} has no forward function", device);
-  if (backward && kernel->backward == nullptr) return fmt::format("its kernel for {} has no backward function", device);
+  if (kernel == nullptr)
+    return op.kernel_error.empty() ? fmt::format("there is no kernel for {} in any plugin", device)
+                                   : op.kernel_error;
+  if (kernel->forward == nullptr)
+    return fmt::format("its kernel for {} has no forward function", device);
+  if (backward && kernel->backward == nullptr)
+    return fmt::format("its kernel for {} has no backward function", device);
   return {};
 }
 
@@ -25,8 +29,10 @@ std::string placement_fault(const LoadedOperator& op, std::int32_t device_type, 
 std::string advice(const LoadedOperator& op, const Device& refused, bool backward) {
   for (const auto& [type, name] : device_types) {
     if (type == refused.type() || !placement_fault(op, type, backward).empty()) continue;
-    if (type == TENON_CPU) return "it has a kernel for cpu: remove the node's \"device\" to run it there";
-    return fmt::format("it has a kernel for {}: choose that device for the node or for the session", name);
+    if (type == TENON_CPU)
+      return "it has a kernel for cpu: remove the node's \"device\" to run it there";
+    return fmt::format("it has a kernel for {}: choose that device for the node or for the session",
+                       name);
   }
   return {};
 }
@@ -40,10 +46,15 @@ std::vector<bool> with_backward(const GraphModel& model) {
 
 }  // namespace
 
-Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device, DType precision)
-    : device_(device), precision_(precision), cast_(cast), reorder_(Instance(reorder_operator(), *reorder_operator().table, {})) {
+Kernels::Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast,
+                 Device& device, DType precision)
+    : device_(device),
+      precision_(precision),
+      cast_(cast),
+      reorder_(Instance(reorder_operator(), *reorder_operator().table, {})) {
   for (const auto& type : device_types)
-    if (const auto* kernel = cast.kernel(type.number); kernel != nullptr && kernel->forward_sparse != nullptr)
+    if (const auto* kernel = cast.kernel(type.number);
+        kernel != nullptr && kernel->forward_sparse != nullptr)
       to_dense_[type.number] = KernelSet(Instance(cast, *kernel, {}));
   const auto backward = with_backward(model);
   std::vector<tenon_attribute> attributes;  // reused for all nodes, of which there may be a million
@@ -75,33 +86,40 @@ void Kernels::require_precision(const GraphModel& model, const Binding& binding)
     types.precision = precision_;
     if (kernels.find(*binding.nodes[id].info, types) != usual) return;
   }
-  throw Failure(FailureKind::usage,
-                fmt::format("no node of this graph can compute in {} here: none of its operators has such a kernel for {}",
-                            name_of(precision_), describe_processor()),
-                "omit the precision to compute in float32; bundled products need a CPU with AVX512-BF16");
+  throw Failure(
+      FailureKind::usage,
+      fmt::format("no node of this graph can compute in {} here: none of its operators has such a "
+                  "kernel for {}",
+                  name_of(precision_), describe_processor()),
+      "omit the precision to compute in float32; bundled products need a CPU with AVX512-BF16");
 }
 
 // Creates kernels for the device or, if it supports none of the node's types, for the CPU.
-void Kernels::make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward, std::span<const tenon_attribute> attributes,
-                   Node& placed) const {
+void Kernels::make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward,
+                   std::span<const tenon_attribute> attributes, Node& placed) const {
   const auto& node = model.nodes[id];
-  const auto objects = [&](const Device& device) { return KernelSet(op, device.type(), attributes, backward, object_factory(model, id)); };
+  const auto objects = [&](const Device& device) {
+    return KernelSet(op, device.type(), attributes, backward, object_factory(model, id));
+  };
   placed.kernels = objects(*placed.device);
   if (placed.device->is_cpu() || node.pass == Pass::recompute || !placed.kernels.chooses()) return;
   CallTypes types;
   gather_types(model, node, types);
   if (placed.kernels.find(*op.info, types) < placed.kernels.size()) return;
-  const auto why = fmt::format("its kernel for {} does not compute these types{}", device_type_name(placed.device->type()),
-                               describe_inputs(*op.info, types.inputs));
+  const auto why =
+      fmt::format("its kernel for {} does not compute these types{}",
+                  device_type_name(placed.device->type()), describe_inputs(*op.info, types.inputs));
   if (node.device != 0)
-    throw Failure(FailureKind::plugin, fmt::format("is placed on {}, but {}", placed.device->name(), why),
+    throw Failure(FailureKind::plugin,
+                  fmt::format("is placed on {}, but {}", placed.device->name(), why),
                   advice(op, *placed.device, backward));
-  if (auto fault = placement_fault(op, TENON_CPU, backward); !fault.empty()) throw Failure(FailureKind::plugin, why + ", and " + fault);
+  if (auto fault = placement_fault(op, TENON_CPU, backward); !fault.empty())
+    throw Failure(FailureKind::plugin, why + ", and " + fault);
   placed = {&cpu_device(), objects(cpu_device()), why};
 }
 
-std::uint32_t Kernels::choose(const GraphModel& model, const Binding& binding, NodeId id, const Device& device,
-                              const std::vector<tenon_type>& types) const {
+std::uint32_t Kernels::choose(const GraphModel& model, const Binding& binding, NodeId id,
+                              const Device& device, const std::vector<tenon_type>& types) const {
   const auto& kernels = all_of(model, id, device);
   if (!kernels.chooses()) return 0;
   const auto own = owner(model, id);
@@ -113,7 +131,8 @@ std::uint32_t Kernels::choose(const GraphModel& model, const Binding& binding, N
   if (found == kernels.size())
     throw Failure(
         FailureKind::plugin,
-        fmt::format("no kernel for {} computes these types{}", device_type_name(device.type()), describe_inputs(info, known.inputs)),
+        fmt::format("no kernel for {} computes these types{}", device_type_name(device.type()),
+                    describe_inputs(info, known.inputs)),
         device.is_cpu() ? "" : "set \"device\": \"cpu\" for the node to run it on the CPU");
   return static_cast<std::uint32_t>(found);
 }
@@ -124,14 +143,16 @@ bool Kernels::reorders(const GraphModel& model, NodeId id) {
 
 // Chooses the device; creates no objects. A recomputed node runs where its origin does, so its
 // results are bit-identical.
-Kernels::Node Kernels::place(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward) const {
+Kernels::Node Kernels::place(const GraphModel& model, NodeId id, const LoadedOperator& op,
+                             bool backward) const {
   const auto& node = model.nodes[id];
   if (node.pass == Pass::recompute) return {nodes_[node.origin].device, {}, {}};
   Device& wanted = node.device == 0 ? device_ : find_device(model.strings[node.device]);
   const auto why = placement_fault(op, wanted.type(), backward);
   if (why.empty()) return {&wanted, {}, {}};
   if (node.device != 0 && !wanted.is_cpu())
-    throw Failure(FailureKind::plugin, fmt::format("is placed on {}, but {}", wanted.name(), why), advice(op, wanted, backward));
+    throw Failure(FailureKind::plugin, fmt::format("is placed on {}, but {}", wanted.name(), why),
+                  advice(op, wanted, backward));
   if (wanted.is_cpu() || !placement_fault(op, TENON_CPU, backward).empty())
     throw Failure(FailureKind::plugin, why, advice(op, wanted, backward));
   return {&cpu_device(), {}, why};

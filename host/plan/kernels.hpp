@@ -18,7 +18,8 @@ class Kernels {
   /// origins do. `cast` is the operator cast_storage. Throws Failure that names the node: (plugin)
   /// if a kernel is missing, (usage) if this machine has no such device, or if `precision` is not
   /// f32 and no node has a kernel that computes in it.
-  Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast, Device& device, DType precision = f32);
+  Kernels(const GraphModel& model, const Binding& binding, const LoadedOperator& cast,
+          Device& device, DType precision = f32);
 
   /// The kernels available to a node on its device. A backward node uses its origin's; nodes that a
   /// plan added convert to dense or reorder.
@@ -29,15 +30,19 @@ class Kernels {
   }
   /// Returns the index in all_of() of the kernel for these types. Throws Failure if none supports
   /// them.
-  std::uint32_t choose(const GraphModel& model, const Binding& binding, NodeId id, const Device& device,
-                       const std::vector<tenon_type>& types) const;
+  std::uint32_t choose(const GraphModel& model, const Binding& binding, NodeId id,
+                       const Device& device, const std::vector<tenon_type>& types) const;
   /// Whether tensors can be converted to dense on this device.
   bool converts_on(const Device& device) const { return !to_dense_[device.type()].empty(); }
   /// The device of a node of the original graph, not of one that a plan added.
-  Device& device_of(const GraphModel& model, NodeId id) const { return *nodes_[owner(model, id)].device; }
+  Device& device_of(const GraphModel& model, NodeId id) const {
+    return *nodes_[owner(model, id)].device;
+  }
   /// Why a node of the original graph runs on the CPU although another device was requested; empty
   /// if it does not.
-  const std::string& why_on_cpu(const GraphModel& model, NodeId id) const { return nodes_[owner(model, id)].why_on_cpu; }
+  const std::string& why_on_cpu(const GraphModel& model, NodeId id) const {
+    return nodes_[owner(model, id)].why_on_cpu;
+  }
 
   const LoadedOperator& cast() const { return cast_; }
   Device& device() const { return device_; }  ///< of nodes that name none
@@ -56,8 +61,8 @@ class Kernels {
   static bool reorders(const GraphModel& model, NodeId id);
   void require_precision(const GraphModel& model, const Binding& binding) const;
   Node place(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward) const;
-  void make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward, std::span<const tenon_attribute> attributes,
-            Node& placed) const;
+  void make(const GraphModel& model, NodeId id, const LoadedOperator& op, bool backward,
+            std::span<const tenon_attribute> attributes, Node& placed) const;
 
   std::vector<Node> nodes_;
   Device& device_;

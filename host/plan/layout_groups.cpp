@@ -10,7 +10,8 @@ namespace tenon {
 namespace {
 
 bool fits(const tenon_type& type) {
-  return type.storage == TENON_DENSE && is_known(type) && may_be_channels_last(type.rank) && byte_count(type) > 0;
+  return type.storage == TENON_DENSE && is_known(type) && may_be_channels_last(type.rank) &&
+         byte_count(type) > 0;
 }
 
 bool same_dims_as(const tenon_type& left, const tenon_type& right) {
@@ -28,7 +29,10 @@ bool is_per_channel(const tenon_type& type, int rank) {
 class Grouping {
  public:
   Grouping(const LoweredGraph& graph, NodeId id, const std::vector<tenon_type>& types)
-      : graph_(graph), node_(graph.model().nodes[id]), info_(*graph.binding().nodes[id].info), types_(types) {}
+      : graph_(graph),
+        node_(graph.model().nodes[id]),
+        info_(*graph.binding().nodes[id].info),
+        types_(types) {}
 
   LayoutGroup elementwise() {
     const auto& shape = types_[node_.first_output];
@@ -46,13 +50,17 @@ class Grouping {
   }
 
   LayoutGroup declared() {
-    LayoutGroup group{info_.prefers_channels_last ? LayoutWish::prefers : LayoutWish::takes, {}, {}};
+    LayoutGroup group{
+        info_.prefers_channels_last ? LayoutWish::prefers : LayoutWish::takes, {}, {}};
     for (std::uint32_t i = 0; i < node_.input_count; ++i)
-      if (input(i) != none && info_.channels_last_input[declared_input(info_, i)] && !add(group.inputs, i, input(i))) return {};
+      if (input(i) != none && info_.channels_last_input[declared_input(info_, i)] &&
+          !add(group.inputs, i, input(i)))
+        return {};
     std::uint32_t next = 0;
     for (std::size_t o = 0; o < info_.outputs.size(); ++o)
       for (auto left = count_of(graph_.model(), node_, info_.outputs[o]); left > 0; --left, ++next)
-        if (info_.channels_last_output[o] && !add(group.outputs, next, node_.first_output + next)) return {};
+        if (info_.channels_last_output[o] && !add(group.outputs, next, node_.first_output + next))
+          return {};
     return group;
   }
 
@@ -71,12 +79,13 @@ class Grouping {
 
 }  // namespace
 
-LayoutGroup layout_group(const LoweredGraph& graph, const Kernels& kernels, NodeId id, const std::vector<tenon_type>& types) {
+LayoutGroup layout_group(const LoweredGraph& graph, const Kernels& kernels, NodeId id,
+                         const std::vector<tenon_type>& types) {
   const auto& node = graph.model().nodes[id];
   const auto& info = *graph.binding().nodes[id].info;
   const bool may = info.elementwise || !info.channels_last.empty();
-  if (!may || node.pass != Pass::forward || graph.sparse[id] || graph.copies_at(id) || !graph.devices[id]->is_cpu() ||
-      graph.worker_of(id) != nullptr)
+  if (!may || node.pass != Pass::forward || graph.sparse[id] || graph.copies_at(id) ||
+      !graph.devices[id]->is_cpu() || graph.worker_of(id) != nullptr)
     return {};
   Grouping grouping(graph, id, types);
   auto group = info.elementwise ? grouping.elementwise() : grouping.declared();

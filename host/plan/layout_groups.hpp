@@ -18,6 +18,7 @@ struct LayoutGroup {
 /// Returns the group of a node. `types`: of all values. For an elementwise node: the operands with
 /// the output's shape, provided the others are scalars or have one element for each channel. A node
 /// whose kernels do not support channels-last types stays plain.
-LayoutGroup layout_group(const LoweredGraph& graph, const Kernels& kernels, NodeId id, const std::vector<tenon_type>& types);
+LayoutGroup layout_group(const LoweredGraph& graph, const Kernels& kernels, NodeId id,
+                         const std::vector<tenon_type>& types);
 
 }  // namespace tenon

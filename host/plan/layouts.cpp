@@ -14,8 +14,13 @@ namespace {
 /// group, plain if there is none; all readers that need the other layout share one reordering.
 class LayoutChoice {
  public:
-  LayoutChoice(const LoweredGraph& graph, const Kernels& kernels, const std::vector<tenon_type>& types)
-      : graph_(graph), model_(graph.model()), types_(types), last_(model_.nodes.size()), values_(model_.values.size()) {
+  LayoutChoice(const LoweredGraph& graph, const Kernels& kernels,
+               const std::vector<tenon_type>& types)
+      : graph_(graph),
+        model_(graph.model()),
+        types_(types),
+        last_(model_.nodes.size()),
+        values_(model_.values.size()) {
     groups_.resize(model_.nodes.size());
     for (const auto id : graph.order) groups_[id] = layout_group(graph, kernels, id, types);
     for (const auto id : graph.order) count_readers(id);
@@ -39,7 +44,9 @@ class LayoutChoice {
     std::uint32_t plain_readers = 0, last_readers = 0;
     bool last = false;  // the layout in which it is produced
   };
-  ValueId input(NodeId id, std::uint32_t i) const { return model_.edges[model_.nodes[id].first_edge + i]; }
+  ValueId input(NodeId id, std::uint32_t i) const {
+    return model_.edges[model_.nodes[id].first_edge + i];
+  }
   ValueId output(NodeId id, std::uint32_t o) const { return model_.nodes[id].first_output + o; }
   std::int64_t bytes(ValueId value) const { return byte_count(types_[value]); }
   // Bytes to reorder if a reader needs the other layout.
@@ -81,7 +88,8 @@ void LayoutChoice::put(NodeId id, bool last) {
 // The initial choice: the layout of most of the bytes that the node reads.
 bool LayoutChoice::follows(NodeId id) const {
   std::int64_t more = 0;
-  for (const auto i : groups_[id].inputs) more += values_[input(id, i)].last ? bytes(input(id, i)) : -bytes(input(id, i));
+  for (const auto i : groups_[id].inputs)
+    more += values_[input(id, i)].last ? bytes(input(id, i)) : -bytes(input(id, i));
   return more > 0;
 }
 
@@ -131,7 +139,8 @@ class Reordering {
     auto order = std::move(graph_.order);
     for (const auto id : order)
       if (choice_.is_last(id))
-        for (const auto o : choice_.group(id).outputs) layout(model_.nodes[id].first_output + o) = TENON_LAYOUT_CHANNELS_LAST;
+        for (const auto o : choice_.group(id).outputs)
+          layout(model_.nodes[id].first_output + o) = TENON_LAYOUT_CHANNELS_LAST;
     graph_.order.clear();
     graph_.order.reserve(order.size());
     for (const auto id : order) {
@@ -152,7 +161,8 @@ class Reordering {
     for (std::uint32_t i = 0; i < node.input_count; ++i) {
       const auto value = model_.edges[node.first_edge + i];
       if (value == none) continue;
-      const bool last = choice_.is_last(id) && std::find(group.inputs.begin(), group.inputs.end(), i) != group.inputs.end();
+      const bool last = choice_.is_last(id) && std::find(group.inputs.begin(), group.inputs.end(),
+                                                         i) != group.inputs.end();
       const auto read = in_layout(value, last ? TENON_LAYOUT_CHANNELS_LAST : TENON_LAYOUT_PLAIN);
       model_.edges[node.first_edge + i] = read;
     }
@@ -166,7 +176,8 @@ class Reordering {
   }
 
   ValueId add_node(ValueId value, std::uint8_t wanted) {
-    const auto name = value_label(model_, value) + (wanted == TENON_LAYOUT_PLAIN ? ".plain" : ".channels_last");
+    const auto name =
+        value_label(model_, value) + (wanted == TENON_LAYOUT_PLAIN ? ".plain" : ".channels_last");
     const auto id = draft_.add_node(name, use_, std::span(&value, 1), cpu_device());
     auto type = draft_.types()[value];
     type.layout = wanted;
@@ -179,10 +190,14 @@ class Reordering {
     const auto& kernels = draft_.kernels;
     const auto& set = kernels.all_of(model_, id, *graph_.devices[id]);
     if (!set.chooses()) return;
-    at_node(model_, id, [&] { graph_.kernels[id] = kernels.choose(model_, graph_.binding(), id, *graph_.devices[id], draft_.types()); });
+    at_node(model_, id, [&] {
+      graph_.kernels[id] =
+          kernels.choose(model_, graph_.binding(), id, *graph_.devices[id], draft_.types());
+    });
     graph_.variants.erase(id);
     const auto& kernel = set[graph_.kernels[id]];
-    if (const auto* variant = kernel.op().variant_of(*kernel.table())) graph_.variants.emplace(id, variant->name);
+    if (const auto* variant = kernel.op().variant_of(*kernel.table()))
+      graph_.variants.emplace(id, variant->name);
   }
 
   PlanDraft& draft_;
@@ -203,9 +218,14 @@ class Reordering {
 void choose_layouts(PlanDraft& draft) {
   if (draft.request.optimize != Optimize::full || draft.request.training) return;
   const auto& graph = draft.graph();
-  const auto differentiates = [&](NodeId id) { return graph.model().nodes[id].pass != Pass::forward; };
-  const auto prefers = [&](NodeId id) { return graph.binding().nodes[id].info->prefers_channels_last; };
-  if (std::none_of(graph.order.begin(), graph.order.end(), prefers) || std::any_of(graph.order.begin(), graph.order.end(), differentiates))
+  const auto differentiates = [&](NodeId id) {
+    return graph.model().nodes[id].pass != Pass::forward;
+  };
+  const auto prefers = [&](NodeId id) {
+    return graph.binding().nodes[id].info->prefers_channels_last;
+  };
+  if (std::none_of(graph.order.begin(), graph.order.end(), prefers) ||
+      std::any_of(graph.order.begin(), graph.order.end(), differentiates))
     return;
   LayoutChoice choice(graph, draft.kernels, draft.types());
   choice.run();

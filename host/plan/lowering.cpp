@@ -30,7 +30,8 @@ const LoadedOperator& copy_operator() {
 
 class Lowering {
  public:
-  explicit Lowering(PlanDraft& draft) : draft_(draft), graph_(draft.graph()), kernels_(draft.kernels) {}
+  explicit Lowering(PlanDraft& draft)
+      : draft_(draft), graph_(draft.graph()), kernels_(draft.kernels) {}
 
   void run() {
     const auto nodes = std::move(graph_.order);
@@ -56,7 +57,8 @@ class Lowering {
       const auto value = model().edges[first + i];
       if (value == none) continue;
       const auto plain = graph_.sparse[id] ? value : dense_of(value);
-      const auto read = graph_.places[plain] == &device && device.is_cpu() ? plain : where_read(id, i, plain);
+      const auto read =
+          graph_.places[plain] == &device && device.is_cpu() ? plain : where_read(id, i, plain);
       if (read != value) draft_.edit().model.edges[first + i] = read;
     }
   }
@@ -74,7 +76,9 @@ class Lowering {
     const auto& forward = forward_of(model(), node);
     const auto first = node.pass == Pass::backward ? forward.output_count : 0;
     const auto& info = *graph_.binding().nodes[id].info;
-    return edge < first || edge - first >= forward.input_count ? nullptr : &info.inputs[declared_input(info, edge - first)];
+    return edge < first || edge - first >= forward.input_count
+               ? nullptr
+               : &info.inputs[declared_input(info, edge - first)];
   }
 
   // One conversion serves all readers. It runs on the value's device, or on the CPU if that device
@@ -82,7 +86,8 @@ class Lowering {
   ValueId dense_of(ValueId value) {
     if (type(value).storage == TENON_DENSE) return value;
     if (const auto found = dense_.find(value); found != dense_.end()) return found->second;
-    auto& device = kernels_.converts_on(*graph_.places[value]) ? *graph_.places[value] : cpu_device();
+    auto& device =
+        kernels_.converts_on(*graph_.places[value]) ? *graph_.places[value] : cpu_device();
     const auto dense = add_node(kernels_.cast(), on_device(value, device), "dense", device);
     draft_.edit().model.values[dense].type.storage = draft_.types()[dense].storage = TENON_DENSE;
     graph_.sparse.back() = true;
@@ -104,15 +109,19 @@ class Lowering {
   // Adds a node that reads one value and returns one of the same type, ahead of the current node.
   // Copies of values that exist before the run go ahead of all nodes, so kernels stay contiguous,
   // unless they are so large that kernels should run meanwhile.
-  ValueId add_node(const LoadedOperator& op, ValueId value, const std::string& suffix, Device& device) {
+  ValueId add_node(const LoadedOperator& op, ValueId value, const std::string& suffix,
+                   Device& device) {
     const auto role = model().values[value].role;
     const auto [found, added] = uses_.try_emplace(&op);
     if (added) found->second = draft_.add_operator(op, op.info);
-    const auto id = draft_.add_node(value_label(model(), value) + "." + suffix, found->second, std::span(&value, 1), device);
+    const auto id = draft_.add_node(value_label(model(), value) + "." + suffix, found->second,
+                                    std::span(&value, 1), device);
     const auto added_value = draft_.add_output(id, type(value));
     const auto& added_type = type(added_value);
-    const bool large = added_type.storage == TENON_DENSE && is_known(added_type) && byte_count(added_type) >= large_copy;
-    const bool early = &op == &copy_operator() && role != Role::output && role != Role::state && !large;
+    const bool large = added_type.storage == TENON_DENSE && is_known(added_type) &&
+                       byte_count(added_type) >= large_copy;
+    const bool early =
+        &op == &copy_operator() && role != Role::output && role != Role::state && !large;
     (early ? first_ : graph_.order).push_back(id);
     return added_value;
   }
@@ -123,7 +132,8 @@ class Lowering {
       const auto variable = model().updates[i].first, value = model().updates[i].second;
       if (type(variable).storage != TENON_DENSE)
         throw Failure(FailureKind::failed,
-                      fmt::format("variable '{}' is {} but must be dense to be updated", value_label(model(), variable),
+                      fmt::format("variable '{}' is {} but must be dense to be updated",
+                                  value_label(model(), variable),
                                   name_of(static_cast<Storage>(type(variable).storage))));
       if (const auto read = on_device(dense_of(value), *graph_.places[variable]); read != value)
         draft_.edit().model.updates[i].second = read;
@@ -133,11 +143,15 @@ class Lowering {
   // Output copies come after all nodes, so no thread waits for a device in the middle of a run. The
   // session copies outputs that no node produces.
   void fetch_outputs() {
-    const auto count = model().outputs.size() - (draft_.request.wanted == nullptr ? 0 : draft_.request.wanted->staying);
+    const auto count = model().outputs.size() -
+                       (draft_.request.wanted == nullptr ? 0 : draft_.request.wanted->staying);
     for (std::size_t i = 0; i < count; ++i) {
       const auto value = model().outputs[i].second;
-      if (model().values[value].role != Role::output || type(value).storage == TENON_STORAGE_UNKNOWN) continue;
-      if (const auto fetched = on_device(value, cpu_device()); fetched != value) draft_.edit().model.outputs[i].second = fetched;
+      if (model().values[value].role != Role::output ||
+          type(value).storage == TENON_STORAGE_UNKNOWN)
+        continue;
+      if (const auto fetched = on_device(value, cpu_device()); fetched != value)
+        draft_.edit().model.outputs[i].second = fetched;
     }
   }
 

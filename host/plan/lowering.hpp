@@ -55,9 +55,13 @@ struct LoweredGraph {
   }
   bool copies_at(NodeId id) const { return copy_of[id] != none; }
   /// The value that is copied.
-  ValueId source_of(const DeviceCopy& copy) const { return model().edges[model().nodes[copy.node].first_edge]; }
+  ValueId source_of(const DeviceCopy& copy) const {
+    return model().edges[model().nodes[copy.node].first_edge];
+  }
   /// The fused group that the node runs; null: it runs a kernel, or copies.
-  const FusedGroup* group_at(NodeId id) const { return id < first_group ? nullptr : &groups[id - first_group]; }
+  const FusedGroup* group_at(NodeId id) const {
+    return id < first_group ? nullptr : &groups[id - first_group];
+  }
   /// The nodes that it replaces: those of its fused group, else itself.
   std::span<const NodeId> nodes_at(const NodeId& id) const {
     const auto* group = group_at(id);
@@ -71,17 +75,21 @@ struct LoweredGraph {
   }
   /// The plugin in whose worker process the node runs; null: in this process.
   const IsolatedPlugin* worker_of(NodeId id) const {
-    return copies_at(id) || !devices[id]->is_cpu() ? nullptr : binding().nodes[id].op->isolated_plugin();
+    return copies_at(id) || !devices[id]->is_cpu() ? nullptr
+                                                   : binding().nodes[id].op->isolated_plugin();
   }
   /// Whether the node copies a value that exists before the run to a GPU.
   bool copies_given(NodeId id) const {
-    return copies_at(id) && !devices[id]->is_cpu() && model().values[source_of(copies[copy_of[id]])].role != Role::output;
+    return copies_at(id) && !devices[id]->is_cpu() &&
+           model().values[source_of(copies[copy_of[id]])].role != Role::output;
   }
 };
 
 /// enum tenon_dispatch
 inline std::int32_t dispatch_of(bool backward, bool sparse) {
-  return sparse ? backward ? TENON_BACKWARD_SPARSE : TENON_FORWARD_SPARSE : backward ? TENON_BACKWARD : TENON_FORWARD;
+  return sparse     ? backward ? TENON_BACKWARD_SPARSE : TENON_FORWARD_SPARSE
+         : backward ? TENON_BACKWARD
+                    : TENON_FORWARD;
 }
 
 }  // namespace tenon

@@ -23,14 +23,16 @@ void select_outputs(PlanDraft& draft) {
   const auto* requested = draft.request.wanted;
   if (requested == nullptr) return;
   draft.graph().partial = requested->partial;
-  const bool same = requested->staying == 0 && draft.model().outputs == requested->outputs && same_updates(draft);
+  const bool same =
+      requested->staying == 0 && draft.model().outputs == requested->outputs && same_updates(draft);
   if (same && requested->evaluated.empty()) return;
   auto& model = draft.edit().model;
   for (const auto value : requested->evaluated) make_input(model, value);
   model.outputs = requested->outputs;
   model.updates = requested->updates;
   for (auto i = model.outputs.size() - requested->staying; i < model.outputs.size(); ++i)
-    model.outputs[i].first = model.strings.intern(for_later + value_label(model, model.outputs[i].second));
+    model.outputs[i].first =
+        model.strings.intern(for_later + value_label(model, model.outputs[i].second));
 }
 
 }  // namespace tenon

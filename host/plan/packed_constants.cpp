@@ -25,17 +25,25 @@ constexpr std::size_t longest_key = 4096;
 class Asking {
  public:
   Asking(const PackingQuery& question, std::uint32_t step, const PackConstant& keep)
-      : question_(question), plan_(question.plan), step_(step), keep_(keep), node_(forward_of(plan_.model(), plan_.node(step))) {}
+      : question_(question),
+        plan_(question.plan),
+        step_(step),
+        keep_(keep),
+        node_(forward_of(plan_.model(), plan_.node(step))) {}
 
   void ask();
 
  private:
-  static std::int32_t keep(tenon_prepare* self, std::uint32_t slot, std::uint32_t input, const char* key, std::uint64_t bytes,
-                           tenon_fill fill, void* fill_context);
-  void keep(std::uint32_t slot, std::uint32_t input, const char* key, std::uint64_t bytes, tenon_fill fill, void* fill_context);
+  static std::int32_t keep(tenon_prepare* self, std::uint32_t slot, std::uint32_t input,
+                           const char* key, std::uint64_t bytes, tenon_fill fill,
+                           void* fill_context);
+  void keep(std::uint32_t slot, std::uint32_t input, const char* key, std::uint64_t bytes,
+            tenon_fill fill, void* fill_context);
   const tenon_tensor* constant(std::uint32_t input) const;
   [[noreturn]] void fail(const std::string& reason) const {
-    throw Failure(FailureKind::failed, reason + describe_inputs(*plan_.graph.binding().nodes[plan_.node_of(step_)].info, types_.inputs));
+    throw Failure(FailureKind::failed,
+                  reason + describe_inputs(*plan_.graph.binding().nodes[plan_.node_of(step_)].info,
+                                           types_.inputs));
   }
 
   const PackingQuery& question_;
@@ -53,7 +61,9 @@ class Asking {
 
 const tenon_tensor* Asking::constant(std::uint32_t input) const {
   const auto value = plan_.model().edges[node_.first_edge + input];
-  return value != none && value < plan_.constant.size() && plan_.constant[value] ? &question_.tensors[value].abi() : nullptr;
+  return value != none && value < plan_.constant.size() && plan_.constant[value]
+             ? &question_.tensors[value].abi()
+             : nullptr;
 }
 
 void Asking::ask() {
@@ -81,8 +91,9 @@ void Asking::ask() {
   if (failed) fail(buffer.reason());
 }
 
-std::int32_t Asking::keep(tenon_prepare* self, std::uint32_t slot, std::uint32_t input, const char* key, std::uint64_t bytes,
-                          tenon_fill fill, void* fill_context) {
+std::int32_t Asking::keep(tenon_prepare* self, std::uint32_t slot, std::uint32_t input,
+                          const char* key, std::uint64_t bytes, tenon_fill fill,
+                          void* fill_context) {
   auto& own = *static_cast<Asking*>(self->context);
   try {
     own.keep(slot, input, key, bytes, fill, fill_context);
@@ -95,28 +106,40 @@ std::int32_t Asking::keep(tenon_prepare* self, std::uint32_t slot, std::uint32_t
   return 1;
 }
 
-void Asking::keep(std::uint32_t slot, std::uint32_t input, const char* key, std::uint64_t bytes, tenon_fill fill, void* fill_context) {
-  const auto refuse = [](const std::string& what) { throw Failure(FailureKind::plugin, "its prepare() " + what); };
+void Asking::keep(std::uint32_t slot, std::uint32_t input, const char* key, std::uint64_t bytes,
+                  tenon_fill fill, void* fill_context) {
+  const auto refuse = [](const std::string& what) {
+    throw Failure(FailureKind::plugin, "its prepare() " + what);
+  };
   if (filling_) refuse("packs a constant while it fills another");
-  if (slot >= TENON_MAX_KEPT) refuse(fmt::format("uses slot {}, but there are {}", slot, TENON_MAX_KEPT));
+  if (slot >= TENON_MAX_KEPT)
+    refuse(fmt::format("uses slot {}, but there are {}", slot, TENON_MAX_KEPT));
   if (taken_[slot]) refuse(fmt::format("uses slot {} twice", slot));
-  if (input >= constants_.size() || constants_[input] == nullptr) refuse(fmt::format("packs input {}, which is not a constant", input));
+  if (input >= constants_.size() || constants_[input] == nullptr)
+    refuse(fmt::format("packs input {}, which is not a constant", input));
   const auto length = key == nullptr ? 0 : strnlen(key, longest_key + 1);
   if (length == 0 || length > longest_key || !is_name({key, length}))
-    refuse(fmt::format("gives slot {} a key that is not 1 to {} bytes of printable text", slot, longest_key));
-  if (bytes == 0 || bytes > most_bytes) refuse(fmt::format("requests {} for slot {}", counted(bytes, "byte"), slot));
+    refuse(fmt::format("gives slot {} a key that is not 1 to {} bytes of printable text", slot,
+                       longest_key));
+  if (bytes == 0 || bytes > most_bytes)
+    refuse(fmt::format("requests {} for slot {}", counted(bytes, "byte"), slot));
   if (fill == nullptr) refuse(fmt::format("has no fill function for slot {}", slot));
   taken_[slot] = true;
   filling_ = true;
-  keep_({step_, slot, plan_.model().edges[node_.first_edge + input], std::string(key, length), bytes}, fill, fill_context);
+  keep_(
+      {step_, slot, plan_.model().edges[node_.first_edge + input], std::string(key, length), bytes},
+      fill, fill_context);
   filling_ = false;
 }
 
 }  // namespace
 
-void query_packed_constants(const PackingQuery& question, std::uint32_t step, const PackConstant& keep) {
+void query_packed_constants(const PackingQuery& question, std::uint32_t step,
+                            const PackConstant& keep) {
   const auto& plan = question.plan;
-  if (plan.copy_of(step) != none || plan.group_of(step) != none || plan.constant.empty() || !plan.device_of(step).is_cpu()) return;
+  if (plan.copy_of(step) != none || plan.group_of(step) != none || plan.constant.empty() ||
+      !plan.device_of(step).is_cpu())
+    return;
   const auto id = plan.node_of(step);
   if (!prepares(*plan.graph.kernel_of(id, question.kernels).table())) return;
   at_node(plan.model(), id, [&] { Asking(question, step, keep).ask(); });
@@ -127,8 +150,9 @@ void pack_constants(PlanDraft& draft) {
   plan.constant = draft.request.constant;
   std::vector<PackedConstant> parts;
   for (std::uint32_t step = 0; step < plan.step_count(); ++step)
-    query_packed_constants({plan, draft.kernels, draft.tensors, draft.request.threads}, step,
-                           [&](const PackedConstant& part, tenon_fill, void*) { parts.push_back(part); });
+    query_packed_constants(
+        {plan, draft.kernels, draft.tensors, draft.request.threads}, step,
+        [&](const PackedConstant& part, tenon_fill, void*) { parts.push_back(part); });
   plan.packed = std::move(parts);
 }
 

@@ -19,9 +19,12 @@ namespace {
 /// Collects counts, and phrases for the nonzero ones.
 class ChangeList {
  public:
-  void count(const char* what, std::size_t number) { changes_.counts.push_back({what, static_cast<std::int64_t>(number)}); }
+  void count(const char* what, std::size_t number) {
+    changes_.counts.push_back({what, static_cast<std::int64_t>(number)});
+  }
   void say(std::string phrase) { phrases_.push_back(std::move(phrase)); }
-  void add(const char* what, std::size_t number, std::string_view noun, std::string_view rest = {}, std::string_view plural = {}) {
+  void add(const char* what, std::size_t number, std::string_view noun, std::string_view rest = {},
+           std::string_view plural = {}) {
     count(what, number);
     if (number > 0) say(counted(number, noun, plural).append(rest));
   }
@@ -52,11 +55,13 @@ std::size_t reorder_count(const Plan& plan) {
 /// Number of nodes of the original graph: passes append theirs.
 std::size_t original_nodes(const Plan& plan) {
   const auto& graph = plan.graph;
-  return plan.model().nodes.size() - graph.conversions.size() - graph.copies.size() - reorder_count(plan) - graph.groups.size();
+  return plan.model().nodes.size() - graph.conversions.size() - graph.copies.size() -
+         reorder_count(plan) - graph.groups.size();
 }
 
 std::size_t count_writes(const Plan& plan, std::uint8_t write) {
-  return static_cast<std::size_t>(std::count(plan.memory.writes.begin(), plan.memory.writes.end(), write));
+  return static_cast<std::size_t>(
+      std::count(plan.memory.writes.begin(), plan.memory.writes.end(), write));
 }
 
 }  // namespace
@@ -96,7 +101,9 @@ PassChanges changes_of_lowering(const Plan& plan) {
 
 PassChanges changes_of_layouts(const Plan& plan) {
   const auto& types = plan.types();
-  const auto last = std::count_if(types.begin(), types.end(), [](const auto& type) { return type.layout == TENON_LAYOUT_CHANNELS_LAST; });
+  const auto last = std::count_if(types.begin(), types.end(), [](const auto& type) {
+    return type.layout == TENON_LAYOUT_CHANNELS_LAST;
+  });
   std::int64_t bytes = 0;
   for (NodeId id = 0; id < plan.model().nodes.size(); ++id)
     if (reorders(plan, id)) bytes += byte_count(types[plan.model().nodes[id].first_output]);
@@ -113,7 +120,9 @@ PassChanges changes_of_fusion(const Plan& plan) {
   ChangeList list;
   list.count("nodes", nodes);
   list.count("steps", plan.graph.groups.size());
-  if (nodes > 0) list.say(fmt::format("{} -> {}", counted(nodes, "node"), counted(plan.graph.groups.size(), "step")));
+  if (nodes > 0)
+    list.say(
+        fmt::format("{} -> {}", counted(nodes, "node"), counted(plan.graph.groups.size(), "step")));
   return list.take();
 }
 
@@ -134,14 +143,16 @@ PassChanges changes_of_sums(const Plan& plan) {
 PassChanges changes_of_lifetimes(const Plan& plan) {
   ChangeList list;
   list.add("updates_in_place", plan.memory.updated.size(), "variable", " updated in place");
-  list.add("updates_copied", plan.memory.copies.size(), "variable", " updated by a copy after the run");
+  list.add("updates_copied", plan.memory.copies.size(), "variable",
+           " updated by a copy after the run");
   return list.take();
 }
 
 PassChanges changes_of_workers(const Plan& plan) {
   const auto& memory = plan.memory;
-  const auto shared = std::count_if(memory.arena_of.begin(), memory.arena_of.end(),
-                                    [&](std::uint32_t arena) { return memory.arenas[arena].writer != nullptr; });
+  const auto shared =
+      std::count_if(memory.arena_of.begin(), memory.arena_of.end(),
+                    [&](std::uint32_t arena) { return memory.arenas[arena].writer != nullptr; });
   ChangeList list;
   list.add("buffers", static_cast<std::size_t>(shared), "buffer", " written by worker processes");
   return list.take();
@@ -149,7 +160,9 @@ PassChanges changes_of_workers(const Plan& plan) {
 
 PassChanges changes_of_buffers(const Plan& plan) {
   const auto& memory = plan.memory;
-  const auto workspaces = std::count_if(memory.workspace_buffer.begin(), memory.workspace_buffer.end(), [](auto id) { return id != none; });
+  const auto workspaces =
+      std::count_if(memory.workspace_buffer.begin(), memory.workspace_buffer.end(),
+                    [](auto id) { return id != none; });
   ChangeList list;
   list.add("buffers", memory.buffers.size() - static_cast<std::size_t>(workspaces), "buffer");
   list.add("in_place", count_writes(plan, TENON_WRITE_IN_PLACE), "output", " in place");
@@ -165,7 +178,8 @@ PassChanges changes_of_workspaces(const Plan& plan) {
     bytes += static_cast<std::size_t>(plan.workspace_of(step));
   }
   ChangeList list;
-  list.add("workspaces", count, "workspace", fmt::format(" of {}", bytes_text(static_cast<std::int64_t>(bytes))));
+  list.add("workspaces", count, "workspace",
+           fmt::format(" of {}", bytes_text(static_cast<std::int64_t>(bytes))));
   list.count("bytes", bytes);
   return list.take();
 }
@@ -176,9 +190,11 @@ PassChanges changes_of_placement(const Plan& plan) {
   list.count("lower_bound", static_cast<std::size_t>(plan.memory.lower_bound()));
   for (const auto& arena : plan.memory.arenas)
     if (arena.placement.bytes > 0)
-      list.say(fmt::format("{} on {}: {:.3f} of the lower bound, {}", bytes_text(arena.placement.bytes),
-                           arena.writer == nullptr ? arena.device->name() : arena.device->name() + " of " + arena.writer->name(),
-                           arena.placement.ratio(), name_of(arena.placement.strategy)));
+      list.say(fmt::format(
+          "{} on {}: {:.3f} of the lower bound, {}", bytes_text(arena.placement.bytes),
+          arena.writer == nullptr ? arena.device->name()
+                                  : arena.device->name() + " of " + arena.writer->name(),
+          arena.placement.ratio(), name_of(arena.placement.strategy)));
   return list.take();
 }
 
@@ -188,8 +204,10 @@ PassChanges changes_of_variables(const Plan&) {
 
 PassChanges changes_of_gpus(const Plan& plan) {
   const auto& gpus = plan.gpus;
-  const auto segments = std::count_if(gpus.work.begin(), gpus.work.end(), [](const auto& work) { return work.is_segment(); });
-  const auto staged = std::count_if(gpus.staging.begin(), gpus.staging.end(), [](std::int64_t offset) { return offset >= 0; });
+  const auto segments = std::count_if(gpus.work.begin(), gpus.work.end(),
+                                      [](const auto& work) { return work.is_segment(); });
+  const auto staged = std::count_if(gpus.staging.begin(), gpus.staging.end(),
+                                    [](std::int64_t offset) { return offset >= 0; });
   ChangeList list;
   list.add("devices", gpus.devices.size(), "GPU");
   list.add("streams", gpus.streams.size(), "stream");
@@ -202,7 +220,8 @@ PassChanges changes_of_constants(const Plan& plan) {
   std::size_t bytes = 0;
   for (const auto& part : plan.packed) bytes += part.bytes;
   ChangeList list;
-  list.add("constants", plan.packed.size(), "packed constant", fmt::format(" of {}", bytes_text(static_cast<std::int64_t>(bytes))));
+  list.add("constants", plan.packed.size(), "packed constant",
+           fmt::format(" of {}", bytes_text(static_cast<std::int64_t>(bytes))));
   list.count("bytes", bytes);
   return list.take();
 }

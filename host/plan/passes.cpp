@@ -11,7 +11,8 @@ void run_passes(PlanDraft& draft, std::string_view last) {
   }
 }
 
-std::shared_ptr<const Plan> make_plan(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors,
+std::shared_ptr<const Plan> make_plan(std::shared_ptr<const GraphSnapshot> graph,
+                                      const Kernels& kernels, const TensorTable& tensors,
                                       std::vector<tenon_type> types, const PlanRequest& request) {
   PlanDraft draft(std::move(graph), kernels, tensors, std::move(types), request);
   run_passes(draft);

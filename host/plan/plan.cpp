@@ -33,21 +33,26 @@ void require_equal_sizes(const GraphModel& model, const std::map<ValueId, tenon_
       if (name == 0 || type.dims[i] < 0) continue;
       const auto [first, is_new] = sizes.try_emplace(name, Dim{value, type.dims[i]});
       if (!is_new && first->second.size != type.dims[i])
-        throw Failure(FailureKind::usage,
-                      fmt::format("dimension '{}' is {} in input '{}' and {} in input '{}', but both must be equal", model.strings[name],
-                                  first->second.size, value_label(model, first->second.input), type.dims[i], value_label(model, value)));
+        throw Failure(
+            FailureKind::usage,
+            fmt::format(
+                "dimension '{}' is {} in input '{}' and {} in input '{}', but both must be equal",
+                model.strings[name], first->second.size, value_label(model, first->second.input),
+                type.dims[i], value_label(model, value)));
     }
   }
 }
 
 }  // namespace
 
-std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::map<std::string, Shape>& given_shapes) {
+std::map<ValueId, tenon_type> input_types(const GraphModel& model,
+                                          const std::map<std::string, Shape>& given_shapes) {
   const auto shapes = by_input_names(model, given_shapes);
   std::map<ValueId, tenon_type> types;
   for (const auto id : model.inputs) {
     auto type = model.values[id].type;
-    if (const auto given = shapes.find(std::string(model.strings[model.values[id].name])); given != shapes.end()) {
+    if (const auto given = shapes.find(std::string(model.strings[model.values[id].name]));
+        given != shapes.end()) {
       const auto storage = type.storage;
       type = type_of(static_cast<DType>(type.dtype), given->second);
       type.storage = storage;
@@ -57,12 +62,14 @@ std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::ma
   for (const auto& [name, shape] : shapes)
     if (find_input(model, name) == none)
       throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
-                    model.inputs.empty() ? "it has no inputs" : fmt::format("its inputs are {}", input_names(model)));
+                    model.inputs.empty() ? "it has no inputs"
+                                         : fmt::format("its inputs are {}", input_names(model)));
   return types;
 }
 
 Inferred infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
-                    const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted, const KnownBefore& known) {
+                    const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted,
+                    const KnownBefore& known) {
   Inferred inferred;
   auto& types = inferred.types = known.types == nullptr ? declared_types(model) : *known.types;
   std::vector<bool> news(types.size());
@@ -76,13 +83,15 @@ Inferred infer_with(const GraphModel& model, const Binding& binding, const Tenso
     const auto merged = merge(types[value], type);
     news[value] = merged == Merge::learned;
     if (merged == Merge::contradiction)
-      throw Failure(FailureKind::usage, fmt::format("input '{}' is {} but the graph needs {}", value_label(model, value), to_string(type),
+      throw Failure(FailureKind::usage, fmt::format("input '{}' is {} but the graph needs {}",
+                                                    value_label(model, value), to_string(type),
                                                     to_string(model.values[value].type)));
   }
   require_equal_sizes(model, inputs);
   if (known.elements != nullptr)
     for (const auto& [value, tensor] : *known.elements) news[value] = true;
-  Inference inference(model, binding, TypeTable(types), wanted == nullptr ? nullptr : &wanted->nodes, known.elements, known.evaluate);
+  Inference inference(model, binding, TypeTable(types),
+                      wanted == nullptr ? nullptr : &wanted->nodes, known.elements, known.evaluate);
   if (known.settled && known.types == nullptr)
     inference.run_again(std::move(news));
   else
@@ -90,7 +99,8 @@ Inferred infer_with(const GraphModel& model, const Binding& binding, const Tenso
   inferred.unseen = inference.unseen();
   inferred.evaluated = inference.take_evaluated();
   for (ValueId value = 0; value < types.size(); ++value)
-    types[value].storage = tensors[value] ? tensors[value].abi().storage : static_cast<std::uint8_t>(TENON_DENSE);
+    types[value].storage =
+        tensors[value] ? tensors[value].abi().storage : static_cast<std::uint8_t>(TENON_DENSE);
   for (const auto& [value, type] : inputs) types[value].storage = type.storage;
   return inferred;
 }

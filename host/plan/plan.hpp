@@ -20,10 +20,13 @@ struct Plan {
   LoweredGraph graph;
   MemoryPlan memory;
   GpuSchedule gpus;
-  std::vector<bool> constant;          ///< of each value of the session's graph: kernels may pack it; empty: none
+  std::vector<bool>
+      constant;  ///< of each value of the session's graph: kernels may pack it; empty: none
   std::vector<PackedConstant> kept{};  ///< packed constants in step order
 
-  const GraphModel& model() const { return graph.model(); }  ///< the executed graph, with conversions and copies
+  const GraphModel& model() const {
+    return graph.model();
+  }  ///< the executed graph, with conversions and copies
   const std::vector<tenon_type>& types() const { return memory.types; }
   std::size_t step_count() const { return memory.order.size(); }
   NodeId node_of(std::size_t step) const { return memory.order[step]; }
@@ -33,10 +36,13 @@ struct Plan {
   /// Index in graph.copies of a step that copies; none for others.
   std::uint32_t copy_of(std::size_t step) const { return graph.copy_of[node_of(step)]; }
   /// Index in graph.groups of a step that runs a fused elementwise group; none for others.
-  std::uint32_t group_of(std::size_t step) const { return node_of(step) < graph.first_group ? none : node_of(step) - graph.first_group; }
+  std::uint32_t group_of(std::size_t step) const {
+    return node_of(step) < graph.first_group ? none : node_of(step) - graph.first_group;
+  }
   /// The device that a copy step reads from; null for others.
   const Device* copied_from(std::size_t step) const {
-    return copy_of(step) == none ? nullptr : graph.places[graph.source_of(graph.copies[copy_of(step)])];
+    return copy_of(step) == none ? nullptr
+                                 : graph.places[graph.source_of(graph.copies[copy_of(step)])];
   }
   /// The step's stream; null if the CPU runs it synchronously.
   const PlannedStream* stream_of(std::size_t step) const;
@@ -45,9 +51,13 @@ struct Plan {
   bool runs_sparse(std::size_t step) const { return graph.sparse[node_of(step)]; }
   /// enum tenon_write; TENON_WRITE_NONE for a gradient that nothing reads and the step does not
   /// compute.
-  std::uint8_t write(std::size_t step, std::uint32_t output) const { return memory.writes[memory.first_write[step] + output]; }
+  std::uint8_t write(std::size_t step, std::uint32_t output) const {
+    return memory.writes[memory.first_write[step] + output];
+  }
   std::int64_t workspace_of(std::size_t step) const {
-    return memory.workspace_buffer[step] == none ? 0 : static_cast<std::int64_t>(memory.workspace_bytes[step]);
+    return memory.workspace_buffer[step] == none
+               ? 0
+               : static_cast<std::int64_t>(memory.workspace_bytes[step]);
   }
 };
 
@@ -58,20 +68,23 @@ struct PlanRequest {
   bool capture = true;                    ///< capture capturable kernels on GPUs
   std::map<ValueId, Device*> devices{};   ///< devices of inputs that are not on the CPU
   const WantedOutputs* wanted = nullptr;  ///< null: all outputs and updates
-  Optimize optimize = Optimize::full;     ///< allowed changes: none, bit-identical, or different rounding
-  std::vector<bool> constant{};           ///< see Plan::constant
-  bool fuse_elementwise = true;           ///< fuse elementwise nodes, unless Optimize::none
+  Optimize optimize =
+      Optimize::full;            ///< allowed changes: none, bit-identical, or different rounding
+  std::vector<bool> constant{};  ///< see Plan::constant
+  bool fuse_elementwise = true;  ///< fuse elementwise nodes, unless Optimize::none
   /// threads that a kernel may use; fused groups get scratch memory for each
   int threads = 1;
 };
 
 /// Runs all plan_passes. `types`: of all values, from infer_with(). Throws Failure that names the
 /// node if something cannot run.
-std::shared_ptr<const Plan> make_plan(std::shared_ptr<const GraphSnapshot> graph, const Kernels& kernels, const TensorTable& tensors,
+std::shared_ptr<const Plan> make_plan(std::shared_ptr<const GraphSnapshot> graph,
+                                      const Kernels& kernels, const TensorTable& tensors,
                                       std::vector<tenon_type> types, const PlanRequest& request);
 
 /// Returns the declared types of the inputs, including storages, with these shapes substituted.
-std::map<ValueId, tenon_type> input_types(const GraphModel& model, const std::map<std::string, Shape>& shapes);
+std::map<ValueId, tenon_type> input_types(const GraphModel& model,
+                                          const std::map<std::string, Shape>& shapes);
 
 struct Inferred {
   std::vector<tenon_type> types;                   ///< of all values
@@ -91,7 +104,8 @@ struct KnownBefore {
 /// Binds the input shapes and infers the types of all values that `wanted` needs, taking storages
 /// from the inputs and `tensors`. Throws Failure for inputs that do not match.
 Inferred infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
-                    const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted = nullptr, const KnownBefore& known = {});
+                    const std::map<ValueId, tenon_type>& inputs,
+                    const WantedOutputs* wanted = nullptr, const KnownBefore& known = {});
 
 /// Describes the plan's steps for printing and for applications. Throws Failure if a kernel fails
 /// to report its algorithm.

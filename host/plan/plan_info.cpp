@@ -49,10 +49,14 @@ std::string without(const Plan& plan, std::size_t step) {
   const auto& op = plan.operator_of(id);
   const auto& node = forward_of(plan.model(), plan.node(step));
   const auto* edges = plan.model().edges.data() + node.first_edge;
-  const auto is_constant = [&](ValueId value) { return value != none && value < plan.constant.size() && plan.constant[value]; };
-  const bool keeps = std::any_of(op.isolated.begin(), op.isolated.end(), [](const auto& table) { return table->prepares(); }) &&
+  const auto is_constant = [&](ValueId value) {
+    return value != none && value < plan.constant.size() && plan.constant[value];
+  };
+  const bool keeps = std::any_of(op.isolated.begin(), op.isolated.end(),
+                                 [](const auto& table) { return table->prepares(); }) &&
                      std::any_of(edges, edges + node.input_count, is_constant);
-  const char* const words[] = {"", "cannot pack constants", "cannot use channels-last", "cannot pack constants or use channels-last"};
+  const char* const words[] = {"", "cannot pack constants", "cannot use channels-last",
+                               "cannot pack constants or use channels-last"};
   const int left_out = (keeps ? 1 : 0) + (op.info->prefers_channels_last ? 2 : 0);
   return left_out == 0 ? std::string() : fmt::format("{} in a worker process", words[left_out]);
 }
@@ -72,7 +76,8 @@ std::vector<std::string> node_names(const Plan& plan, std::size_t step) {
 
 std::string step_algorithm(const Plan& plan, std::size_t step, const Kernels& kernels) {
   // only dense kernels report algorithms
-  if (plan.copy_of(step) != none || plan.group_of(step) != none || plan.runs_sparse(step)) return {};
+  if (plan.copy_of(step) != none || plan.group_of(step) != none || plan.runs_sparse(step))
+    return {};
   const auto id = plan.node_of(step);
   const auto& node = plan.node(step);
   const auto& kernel = plan.graph.kernel_of(id, kernels);
@@ -80,14 +85,15 @@ std::string step_algorithm(const Plan& plan, std::size_t step, const Kernels& ke
   CallTypes around;
   gather_types(plan.model(), forward_of(plan.model(), node), plan.types(), around);
   return at_node(plan.model(), id, [&] {
-    return algorithm_of(*plan.graph.binding().nodes[id].info, kernel, dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)),
-                        around);
+    return algorithm_of(*plan.graph.binding().nodes[id].info, kernel,
+                        dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)), around);
   });
 }
 
 PlannedStep step_of(const Plan& plan, std::size_t step, const Kernels& kernels) {
   const auto& node = plan.node(step);
-  PlannedStep info{std::string(plan.model().strings[node.name]), work_label(plan.model(), node), plan.device_of(step).name()};
+  PlannedStep info{std::string(plan.model().strings[node.name]), work_label(plan.model(), node),
+                   plan.device_of(step).name()};
   if (const auto* from = plan.copied_from(step); from != nullptr) {
     const auto& type = plan.types()[node.first_output];
     info.copied_from = from->name();
@@ -103,19 +109,26 @@ PlannedStep step_of(const Plan& plan, std::size_t step, const Kernels& kernels) 
   }
   info.captured = plan.captures(step);
   info.sparse = plan.runs_sparse(step);
-  if (const auto variant = plan.graph.variants.find(plan.node_of(step)); variant != plan.graph.variants.end())
+  if (const auto variant = plan.graph.variants.find(plan.node_of(step));
+      variant != plan.graph.variants.end())
     info.variant = variant->second;
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
-    const bool of_nothing =
-        node.pass == Pass::backward && plan.types()[node.first_output + i].rank < 0 && plan.memory.readers[node.first_output + i] == 0;
-    if (!of_nothing) info.outputs.push_back(output_of(plan, step, i));  // skip gradients of unconnected inputs
+    const bool of_nothing = node.pass == Pass::backward &&
+                            plan.types()[node.first_output + i].rank < 0 &&
+                            plan.memory.readers[node.first_output + i] == 0;
+    if (!of_nothing)
+      info.outputs.push_back(output_of(plan, step, i));  // skip gradients of unconnected inputs
   }
   info.workspace = plan.workspace_of(step);
   info.without = without(plan, step);
-  const auto kept = std::equal_range(plan.packed.begin(), plan.packed.end(), PackedConstant{static_cast<std::uint32_t>(step), 0, 0, {}, 0},
-                                     [](const PackedConstant& left, const PackedConstant& right) { return left.step < right.step; });
+  const auto kept = std::equal_range(plan.packed.begin(), plan.packed.end(),
+                                     PackedConstant{static_cast<std::uint32_t>(step), 0, 0, {}, 0},
+                                     [](const PackedConstant& left, const PackedConstant& right) {
+                                       return left.step < right.step;
+                                     });
   for (auto part = kept.first; part != kept.second; ++part)
-    info.kept.push_back({value_label(plan.model(), part->value), part->key, static_cast<std::int64_t>(part->bytes)});
+    info.kept.push_back({value_label(plan.model(), part->value), part->key,
+                         static_cast<std::int64_t>(part->bytes)});
   info.nodes = node_names(plan, step);
   info.algorithm = step_algorithm(plan, step, kernels);
   return info;
@@ -146,16 +159,20 @@ std::string text_of(const PlannedOutput& output) {
 PlanInfo info_of(const Plan& plan, const Kernels& kernels) {
   PlanInfo info;
   info.steps.reserve(plan.step_count());
-  for (std::size_t step = 0; step < plan.step_count(); ++step) info.steps.push_back(step_of(plan, step, kernels));
+  for (std::size_t step = 0; step < plan.step_count(); ++step)
+    info.steps.push_back(step_of(plan, step, kernels));
   for (const auto& [name, how] : plan.model().replaced)
-    info.left_out.push_back({std::string(plan.model().strings[name]), std::string(plan.model().strings[how])});
+    info.left_out.push_back(
+        {std::string(plan.model().strings[name]), std::string(plan.model().strings[how])});
   info.memory = memory_uses(plan.model(), plan.memory);
   for (const auto& [device, writer, placement] : plan.memory.arenas)
-    info.arenas.push_back({writer == nullptr ? device->name() : device->name() + " of " + writer->name(), placement.bytes,
-                           placement.lower_bound, std::string(name_of(placement.strategy))});
+    info.arenas.push_back(
+        {writer == nullptr ? device->name() : device->name() + " of " + writer->name(),
+         placement.bytes, placement.lower_bound, std::string(name_of(placement.strategy))});
   for (const auto& pass : plan_passes) {
     auto changes = pass.changes(plan);
-    info.passes.push_back({std::string(pass.name), std::string(pass.doc), std::move(changes.text), std::move(changes.counts)});
+    info.passes.push_back({std::string(pass.name), std::string(pass.doc), std::move(changes.text),
+                           std::move(changes.counts)});
   }
   return info;
 }
@@ -179,7 +196,10 @@ std::int64_t PlanInfo::kept_bytes() const {
   std::int64_t sum = 0;
   for (const auto& step : steps)
     for (const auto& kept : step.kept)
-      if (counted.emplace(std::string_view(step.op).substr(0, step.op.find(' ')), kept.value, kept.key).second) sum += kept.bytes;
+      if (counted
+              .emplace(std::string_view(step.op).substr(0, step.op.find(' ')), kept.value, kept.key)
+              .second)
+        sum += kept.bytes;
   return sum;
 }
 
@@ -190,24 +210,29 @@ std::string describe(const PlanInfo& plan) {
     const auto& step = plan.steps[i];
     fmt::format_to(to, "{:>5}  {:<24} {:<20} {}", i, step.node, step.op, step.device);
     if (!step.copied_from.empty())
-      fmt::format_to(to, " from {}, {}", step.copied_from, step.copied >= 0 ? counted(step.copied, "byte") : "the stored bytes");
+      fmt::format_to(to, " from {}, {}", step.copied_from,
+                     step.copied >= 0 ? counted(step.copied, "byte") : "the stored bytes");
     if (step.reordered >= 0) fmt::format_to(to, " {}", counted(step.reordered, "byte"));
     if (step.captured) text += " captured";
     if (step.sparse) text += " sparse";
     if (!step.variant.empty()) text += " by " + step.variant;
-    for (const auto& output : step.outputs) fmt::format_to(to, "  {} {}", output.type, text_of(output));
+    for (const auto& output : step.outputs)
+      fmt::format_to(to, "  {} {}", output.type, text_of(output));
     if (step.workspace > 0) fmt::format_to(to, "  workspace {}", step.workspace);
     if (!step.without.empty()) text += "  " + step.without;
-    for (const auto& kept : step.kept) fmt::format_to(to, "  packs {} of {}", counted(kept.bytes, "byte"), kept.value);
+    for (const auto& kept : step.kept)
+      fmt::format_to(to, "  packs {} of {}", counted(kept.bytes, "byte"), kept.value);
     if (!step.algorithm.empty()) text += "  algorithm " + step.algorithm;
     text += '\n';
   }
   for (std::size_t i = 0; i < std::min(plan.left_out.size(), most_left_out); ++i)
     fmt::format_to(to, "    -  {:<24} {}\n", plan.left_out[i].node, plan.left_out[i].why);
-  if (plan.left_out.size() > most_left_out) fmt::format_to(to, "    -  and {} more\n", plan.left_out.size() - most_left_out);
+  if (plan.left_out.size() > most_left_out)
+    fmt::format_to(to, "    -  and {} more\n", plan.left_out.size() - most_left_out);
   if (!plan.later.empty())
-    fmt::format_to(to, "then {} that {} planned when the shapes are known: {}\n", counted(plan.later.size(), "node"),
-                   plan.later.size() == 1 ? "is" : "are", listed(plan.later));
+    fmt::format_to(to, "then {} that {} planned when the shapes are known: {}\n",
+                   counted(plan.later.size(), "node"), plan.later.size() == 1 ? "is" : "are",
+                   listed(plan.later));
   return text + summarize(plan) + '\n';
 }
 
@@ -216,7 +241,8 @@ std::string describe_passes(const PlanInfo& plan) {
   for (const auto& pass : plan.passes) width = std::max(width, pass.name.size());
   std::string text;
   for (const auto& pass : plan.passes)
-    fmt::format_to(std::back_inserter(text), "{:<{}} {}\n", pass.name + ":", width + 1, pass.changes.empty() ? "no change" : pass.changes);
+    fmt::format_to(std::back_inserter(text), "{:<{}} {}\n", pass.name + ":", width + 1,
+                   pass.changes.empty() ? "no change" : pass.changes);
   return text;
 }
 
@@ -224,18 +250,25 @@ std::string describe_memory(const PlanInfo& plan) {
   check_arenas(plan);
   std::size_t width = 24, device_width = 8;
   const bool several = plan.arenas.size() > 1;
-  const auto name_of_use = [](const MemoryUse& use) { return use.workspace ? use.name + " (workspace)" : use.name; };
-  const auto device = [&](std::string_view name) { return several ? fmt::format(" {:<{}}", name, device_width) : std::string(); };
+  const auto name_of_use = [](const MemoryUse& use) {
+    return use.workspace ? use.name + " (workspace)" : use.name;
+  };
+  const auto device = [&](std::string_view name) {
+    return several ? fmt::format(" {:<{}}", name, device_width) : std::string();
+  };
   for (const auto& use : plan.memory) width = std::max(width, name_of_use(use).size());
   for (const auto& arena : plan.arenas) device_width = std::max(device_width, arena.device.size());
-  auto text = fmt::format("{:<{}}{} {:>12} {:>12} {:>13}  in place of\n", "value", width, device("device"), "bytes", "offset", "steps");
+  auto text = fmt::format("{:<{}}{} {:>12} {:>12} {:>13}  in place of\n", "value", width,
+                          device("device"), "bytes", "offset", "steps");
   for (const auto& use : plan.memory)
-    fmt::format_to(std::back_inserter(text), "{:<{}}{} {:>12} {:>12} {:>13}  {}\n", name_of_use(use), width,
-                   device(plan.arenas[use.arena].device), use.bytes, use.offset, fmt::format("{}..{}", use.first, use.last),
+    fmt::format_to(std::back_inserter(text), "{:<{}}{} {:>12} {:>12} {:>13}  {}\n",
+                   name_of_use(use), width, device(plan.arenas[use.arena].device), use.bytes,
+                   use.offset, fmt::format("{}..{}", use.first, use.last),
                    use.in_place_of.empty() ? "-" : use.in_place_of);
   for (const auto& step : plan.steps)
     for (const auto& kept : step.kept)
-      fmt::format_to(std::back_inserter(text), "{} packs {} of {}: {}\n", step.node, counted(kept.bytes, "byte"), kept.value, kept.key);
+      fmt::format_to(std::back_inserter(text), "{} packs {} of {}: {}\n", step.node,
+                     counted(kept.bytes, "byte"), kept.value, kept.key);
   return text + summarize(plan) + '\n';
 }
 
@@ -243,11 +276,15 @@ std::string summarize(const PlanInfo& plan) {
   std::string text;
   for (const auto& arena : plan.arenas)
     fmt::format_to(std::back_inserter(text), "{}{} of memory, lower bound {}, ratio {:.3f}, {}",
-                   plan.arenas.size() == 1 ? counted(plan.steps.size(), "step") + ", " : fmt::format("\n{}: ", arena.device),
-                   counted(arena.bytes, "byte"), counted(arena.lower_bound, "byte"), arena.ratio(), arena.strategy);
+                   plan.arenas.size() == 1 ? counted(plan.steps.size(), "step") + ", "
+                                           : fmt::format("\n{}: ", arena.device),
+                   counted(arena.bytes, "byte"), counted(arena.lower_bound, "byte"), arena.ratio(),
+                   arena.strategy);
   if (plan.arenas.size() != 1) text = counted(plan.steps.size(), "step") + text;
-  if (const auto kept = plan.kept_bytes(); kept > 0) text += fmt::format("; {} packed from constants", counted(kept, "byte"));
-  if (const auto reordered = plan.reordered_bytes(); reordered > 0) text += fmt::format("; {} reordered", counted(reordered, "byte"));
+  if (const auto kept = plan.kept_bytes(); kept > 0)
+    text += fmt::format("; {} packed from constants", counted(kept, "byte"));
+  if (const auto reordered = plan.reordered_bytes(); reordered > 0)
+    text += fmt::format("; {} reordered", counted(reordered, "byte"));
   return text;
 }
 

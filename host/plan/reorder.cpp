@@ -29,32 +29,38 @@ struct Reorder : Operator {
     for (int axis = 2; axis < type.shape.rank(); ++axis) places *= type.shape[axis];
     const bool to_last = call.output_channels_last(0);
     const TransposedCopy first{static_cast<const std::byte*>(data.data) + data.byte_offset,
-                               static_cast<std::byte*>(output.data) + output.byte_offset, to_last ? channels : places,
-                               to_last ? places : channels, size_of(type.dtype)};
+                               static_cast<std::byte*>(output.data) + output.byte_offset,
+                               to_last ? channels : places, to_last ? places : channels,
+                               size_of(type.dtype)};
     const auto image_bytes = static_cast<std::size_t>(channels * places) * first.element;
-    if (std::min(channels, places) == 1) return copy(call, first, static_cast<std::size_t>(images) * image_bytes);
+    if (std::min(channels, places) == 1)
+      return copy(call, first, static_cast<std::size_t>(images) * image_bytes);
     // Each task handles a block of columns of some images.
     constexpr std::int64_t most = 64 << 10, line = 64;
-    const auto in_part = std::max<std::int64_t>(line, most / std::max<std::int64_t>(1, first.rows) / line * line);
+    const auto in_part =
+        std::max<std::int64_t>(line, most / std::max<std::int64_t>(1, first.rows) / line * line);
     const auto parts = (first.columns + in_part - 1) / in_part;
-    call.parallel_for(images * parts, std::max<std::int64_t>(1, most / std::max<std::int64_t>(1, first.rows * in_part)),
-                      [&](std::int64_t begin, std::int64_t end) {
-                        for (auto i = begin; i < end; ++i) {
-                          auto copy = first;
-                          copy.from += static_cast<std::size_t>(i / parts) * image_bytes;
-                          copy.to += static_cast<std::size_t>(i / parts) * image_bytes;
-                          const auto column = i % parts * in_part;
-                          copy_transposed(copy, column, std::min(copy.columns, column + in_part));
-                        }
-                      });
+    call.parallel_for(
+        images * parts,
+        std::max<std::int64_t>(1, most / std::max<std::int64_t>(1, first.rows * in_part)),
+        [&](std::int64_t begin, std::int64_t end) {
+          for (auto i = begin; i < end; ++i) {
+            auto copy = first;
+            copy.from += static_cast<std::size_t>(i / parts) * image_bytes;
+            copy.to += static_cast<std::size_t>(i / parts) * image_bytes;
+            const auto column = i % parts * in_part;
+            copy_transposed(copy, column, std::min(copy.columns, column + in_part));
+          }
+        });
   }
 
  private:
   /// For layouts that coincide.
   static void copy(const Call& call, const TransposedCopy& all, std::size_t bytes) {
-    call.parallel_for(static_cast<std::int64_t>(bytes), 256 << 10, [&](std::int64_t begin, std::int64_t end) {
-      std::memcpy(all.to + begin, all.from + begin, static_cast<std::size_t>(end - begin));
-    });
+    call.parallel_for(
+        static_cast<std::int64_t>(bytes), 256 << 10, [&](std::int64_t begin, std::int64_t end) {
+          std::memcpy(all.to + begin, all.from + begin, static_cast<std::size_t>(end - begin));
+        });
   }
 };
 
@@ -64,7 +70,8 @@ const LoadedOperator& reorder_operator() {
   static const auto op = [] {
     const auto manifest = manifest_of<Reorder>("reorder");
     LoadedOperator loaded;
-    loaded.info = std::make_shared<const OperatorInfo>(read_manifest(std::as_bytes(std::span(manifest))));
+    loaded.info =
+        std::make_shared<const OperatorInfo>(read_manifest(std::as_bytes(std::span(manifest))));
     loaded.table = table_of<Reorder>();
     loaded.owner = code_owner("reorder", "");
     loaded.kernels[TENON_CPU] = loaded.table;

@@ -9,7 +9,10 @@ namespace {
 class Resuming {
  public:
   Resuming(const GraphSnapshot& original, const Stage& rest)
-      : original_(original.model), binding_(original.binding), rest_(rest), input_for_(original_.values.size(), none) {
+      : original_(original.model),
+        binding_(original.binding),
+        rest_(rest),
+        input_for_(original_.values.size(), none) {
     needed_.values.resize(original_.values.size());
     needed_.nodes.resize(original_.nodes.size());
     needed_.partial = rest.part->partial;
@@ -23,7 +26,9 @@ class Resuming {
   /// Returns the value of the optimized graph that replaces a value of the original graph.
   ValueId now(ValueId value) const {
     const auto& redirected = rest_.model().redirected;
-    for (auto found = redirected.find(value); found != redirected.end(); found = redirected.find(value)) value = found->second;
+    for (auto found = redirected.find(value); found != redirected.end();
+         found = redirected.find(value))
+      value = found->second;
     return value;
   }
   void find_inputs();
@@ -36,8 +41,8 @@ class Resuming {
   bool may_have_effect(NodeId id) const {
     const auto& node = original_.nodes[id];
     const auto& op = *binding_.nodes[id].op;
-    return node.state_count > 0 || node.pass != Pass::forward || op.info->communicates || is_application_own(op) ||
-           original_.objects.contains(id);
+    return node.state_count > 0 || node.pass != Pass::forward || op.info->communicates ||
+           is_application_own(op) || original_.objects.contains(id);
   }
 
   const GraphModel& original_;
@@ -52,7 +57,9 @@ void Resuming::find_inputs() {
   std::vector<bool> taken(rest_.model().values.size());
   for (ValueId value = 0; value < original_.values.size(); ++value) {
     const auto given = now(value);
-    if (original_.values[value].role != Role::output || rest_.model().values[given].role != Role::input || taken[given]) continue;
+    if (original_.values[value].role != Role::output ||
+        rest_.model().values[given].role != Role::input || taken[given])
+      continue;
     if (rest_.part->values[given]) input_for_[value] = given, taken[given] = true;
   }
 }
@@ -65,7 +72,8 @@ bool Resuming::need(NodeId id) {
   // the node produces all of its outputs
   std::fill_n(input_for_.begin() + node.first_output, node.output_count, none);
   for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
-    if (const auto value = original_.edges[node.first_edge + i]; value != none) needed_.values[value] = true;
+    if (const auto value = original_.edges[node.first_edge + i]; value != none)
+      needed_.values[value] = true;
   return true;
 }
 
@@ -73,9 +81,10 @@ bool Resuming::need(NodeId id) {
 bool Resuming::find_needed() {
   find_inputs();
   for (const auto& [name, value] : rest_.part->outputs) {
-    const auto output = std::find_if(original_.outputs.begin(), original_.outputs.end(), [&, &wanted = name](const auto& each) {
-      return original_.strings[each.first] == rest_.model().strings[wanted];
-    });
+    const auto output = std::find_if(
+        original_.outputs.begin(), original_.outputs.end(), [&, &wanted = name](const auto& each) {
+          return original_.strings[each.first] == rest_.model().strings[wanted];
+        });
     if (output == original_.outputs.end()) return false;
     needed_.outputs.push_back(*output);
     needed_.values[output->second] = true;
@@ -107,7 +116,9 @@ std::shared_ptr<Stage> Resuming::stage(const std::shared_ptr<const GraphSnapshot
   }
   for (const auto seen : rest_.seen)
     for (ValueId value = 0; value < original_.values.size(); ++value)
-      if (needed_.values[value] && (input_for_[value] == seen || (value == seen && original_.values[value].role != Role::output)))
+      if (needed_.values[value] &&
+          (input_for_[value] == seen ||
+           (value == seen && original_.values[value].role != Role::output)))
         stage->seen.push_back(value);
   stage->graph = std::move(graph);
   stage->part = needed_;
@@ -116,7 +127,8 @@ std::shared_ptr<Stage> Resuming::stage(const std::shared_ptr<const GraphSnapshot
 
 }  // namespace
 
-std::shared_ptr<Stage> resumed(const std::shared_ptr<const GraphSnapshot>& original, const Stage& rest) {
+std::shared_ptr<Stage> resumed(const std::shared_ptr<const GraphSnapshot>& original,
+                               const Stage& rest) {
   Resuming resuming(*original, rest);
   return resuming.find_needed() ? resuming.stage(original) : nullptr;
 }

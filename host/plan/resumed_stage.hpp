@@ -10,6 +10,7 @@ namespace tenon {
 /// `rest` have run. It takes the same inputs and computes the same outputs as `rest`. Null if it
 /// would repeat a node that may have side effects: one that is stateful, communicates, or belongs
 /// to the application. For sessions that do not train.
-std::shared_ptr<Stage> resumed(const std::shared_ptr<const GraphSnapshot>& original, const Stage& rest);
+std::shared_ptr<Stage> resumed(const std::shared_ptr<const GraphSnapshot>& original,
+                               const Stage& rest);
 
 }  // namespace tenon

@@ -73,7 +73,8 @@ bool Cutting::find_later() {
       });
     const auto& info = *stage_.graph->binding.nodes[id].info;
     for (std::uint32_t i = 0; i < node.output_count; ++i)
-      late_[node.first_output + i] = later_[id] || (node.pass != Pass::backward && info.allocates(i));
+      late_[node.first_output + i] =
+          later_[id] || (node.pass != Pass::backward && info.allocates(i));
   }
   for (const auto& update : updates()) found = found || late_[update.second];
   return found;
@@ -81,7 +82,9 @@ bool Cutting::find_later() {
 
 bool Cutting::waits(NodeId id) const {
   bool waits = waiting_.contains(id);
-  const auto look = [&](ValueId value) { waits = waits || late_[value] || held_back_.contains(value); };
+  const auto look = [&](ValueId value) {
+    waits = waits || late_[value] || held_back_.contains(value);
+  };
   each_edge(model_.nodes[id], look);
   each_around_origin(model_.nodes[id], look);
   return waits;
@@ -104,7 +107,8 @@ std::vector<bool> Cutting::needed_later() const {
   for (NodeId id = 0; id < model_.nodes.size(); ++id) {
     if (!later_[id]) continue;
     each_edge(model_.nodes[id], [&](ValueId value) { needed[value] = true; });
-    each_around_origin(model_.nodes[id], [&](ValueId value) { needed[value] = needed[value] || late_[value]; });
+    each_around_origin(model_.nodes[id],
+                       [&](ValueId value) { needed[value] = needed[value] || late_[value]; });
   }
   for (const auto value : wanted_) needed[value] = true;
   return needed;
@@ -125,7 +129,8 @@ CutStage Cutting::cut() const {
   }
   for (const auto& update : updates()) {
     // A later node still reads the old value, or the shape of the new one is not known yet.
-    const bool now_too = is_made_now(update.second) && !late_[update.second] && !needed[update.first];
+    const bool now_too =
+        is_made_now(update.second) && !late_[update.second] && !needed[update.first];
     (now_too ? first : second).updates.push_back(update);
     if (!now_too) needed[update.second] = true;
   }
@@ -164,13 +169,15 @@ bool Stage::sees(ValueId value) const {
 CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred, bool training) {
   const auto& operators = stage->graph->binding.operators;
   const bool may_wait = !inferred.unseen.empty() ||
-                        std::any_of(operators.begin(), operators.end(), [](const LoadedOperator* op) { return op->info->allocates(); });
+                        std::any_of(operators.begin(), operators.end(),
+                                    [](const LoadedOperator* op) { return op->info->allocates(); });
   if (!may_wait) return {stage, nullptr};
   Cutting cutting(*stage, inferred, training);
   return cutting.find_later() ? cutting.cut() : CutStage{stage, nullptr};
 }
 
-std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage, const std::map<ValueId, Tensor>& evaluated) {
+std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage,
+                                     const std::map<ValueId, Tensor>& evaluated) {
   if (evaluated.empty()) return stage;
   const auto& model = stage->model();
   auto rest = std::make_shared<Stage>(*stage);
@@ -189,7 +196,8 @@ std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage, const s
 std::vector<std::string> node_names(const Stage& stage) {
   std::vector<std::string> names;
   for (NodeId id = 0; id < stage.model().nodes.size(); ++id)
-    if (stage.part->nodes[id]) names.emplace_back(stage.model().strings[stage.model().nodes[id].name]);
+    if (stage.part->nodes[id])
+      names.emplace_back(stage.model().strings[stage.model().nodes[id].name]);
   return names;
 }
 

@@ -18,7 +18,8 @@ struct Stage {
   std::uint64_t id = 0;  ///< unique within the session
   std::shared_ptr<const GraphSnapshot> graph;
   std::optional<WantedOutputs> part;  ///< nullopt: the whole graph
-  std::vector<tenon_type> types;      ///< of all values, as known from earlier stages; empty: as declared
+  std::vector<tenon_type>
+      types;  ///< of all values, as known from earlier stages; empty: as declared
   /// inputs, variables and states whose elements inference may read
   std::vector<ValueId> seen;
 
@@ -41,7 +42,8 @@ CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred
 
 /// Returns the stage without the computation of the values that planning has evaluated: the caller
 /// passes these to a run of the plan like inputs.
-std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage, const std::map<ValueId, Tensor>& evaluated);
+std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage,
+                                     const std::map<ValueId, Tensor>& evaluated);
 
 /// Returns the names of the nodes of a later stage.
 std::vector<std::string> node_names(const Stage& stage);

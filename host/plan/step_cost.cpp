@@ -11,7 +11,9 @@ namespace {
 
 double bytes_of(const Plan& plan, ValueId value) {
   const auto& type = plan.types()[value];
-  return type.storage == TENON_DENSE && is_known(type) ? static_cast<double>(std::max<std::int64_t>(byte_count(type), 0)) : 0;
+  return type.storage == TENON_DENSE && is_known(type)
+             ? static_cast<double>(std::max<std::int64_t>(byte_count(type), 0))
+             : 0;
 }
 
 double bytes_moved(const Plan& plan, std::size_t step) {
@@ -19,7 +21,8 @@ double bytes_moved(const Plan& plan, std::size_t step) {
   const std::span inputs(plan.model().edges.data() + node.first_edge, node.input_count);
   double bytes = 0;
   for (auto input = inputs.begin(); input != inputs.end(); ++input)
-    if (*input != none && std::find(inputs.begin(), input, *input) == input) bytes += bytes_of(plan, *input);
+    if (*input != none && std::find(inputs.begin(), input, *input) == input)
+      bytes += bytes_of(plan, *input);
   for (std::uint32_t i = 0; i < node.output_count; ++i)
     if (plan.write(step, i) != TENON_WRITE_NONE) bytes += bytes_of(plan, node.first_output + i);
   return bytes;
@@ -41,7 +44,8 @@ double operations(const Plan& plan, std::size_t step, const Kernels& kernels) {
 
 std::vector<StepCost> step_costs(const Plan& plan, const Kernels& kernels) {
   std::vector<StepCost> costs;
-  for (std::size_t step = 0; step < plan.step_count(); ++step) costs.push_back({bytes_moved(plan, step), operations(plan, step, kernels)});
+  for (std::size_t step = 0; step < plan.step_count(); ++step)
+    costs.push_back({bytes_moved(plan, step), operations(plan, step, kernels)});
   return costs;
 }
 

@@ -7,7 +7,8 @@
 namespace tenon {
 
 struct StepCost {
-  double bytes = 0;  ///< dense inputs, each once, plus dense outputs; reads of accumulating writes are not counted
+  double bytes = 0;  ///< dense inputs, each once, plus dense outputs; reads of accumulating writes
+                     ///< are not counted
   double flops = 0;  ///< as the operator reports; 0: not reported
 };
 

@@ -15,7 +15,8 @@ using TensorTable = std::vector<Tensor>;
 inline TensorTable tensors_of(const GraphModel& model) {
   TensorTable tensors(model.values.size());
   for (ValueId id = 0; id < tensors.size(); ++id)
-    if (const auto stored = model.values[id].tensor; stored != none) tensors[id] = model.tensors[stored];
+    if (const auto stored = model.values[id].tensor; stored != none)
+      tensors[id] = model.tensors[stored];
   return tensors;
 }
 

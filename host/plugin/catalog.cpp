@@ -11,10 +11,12 @@ std::size_t CatalogIndex::find(std::string_view name, std::string_view home) con
   if (found == names.end()) return nowhere;
   const auto in_space = [&](std::string_view space) {
     const auto& all = found->second.operators;
-    auto op = std::find_if(all.begin(), all.end(), [&](auto i) { return operators[i].info.space == space; });
+    auto op = std::find_if(all.begin(), all.end(),
+                           [&](auto i) { return operators[i].info.space == space; });
     if (op == all.end())
       op = std::find_if(all.begin(), all.end(), [&](auto i) {
-        return operators[i].has_file_space() && also_spaces.contains({std::string(space), operators[i].file});
+        return operators[i].has_file_space() &&
+               also_spaces.contains({std::string(space), operators[i].file});
       });
     return op == all.end() ? nowhere : *op;
   };
@@ -32,9 +34,12 @@ std::string CatalogIndex::dispute(std::string_view name) const {
   return {};
 }
 
-Catalog::Catalog() : Catalog(std::make_shared<const CatalogIndex>(), std::make_shared<const std::vector<PluginFile>>()) {}
+Catalog::Catalog()
+    : Catalog(std::make_shared<const CatalogIndex>(),
+              std::make_shared<const std::vector<PluginFile>>()) {}
 
-Catalog::Catalog(std::shared_ptr<const CatalogIndex> index, std::shared_ptr<const std::vector<PluginFile>> files)
+Catalog::Catalog(std::shared_ptr<const CatalogIndex> index,
+                 std::shared_ptr<const std::vector<PluginFile>> files)
     : index_(std::move(index)), files_(std::move(files)) {}
 
 const std::vector<CatalogOperator>& Catalog::operators() const& {
@@ -79,7 +84,8 @@ std::shared_ptr<const CatalogOperator> Catalog::find(std::string_view name) cons
   return found == nullptr ? nullptr : std::shared_ptr<const CatalogOperator>(index_, found);
 }
 
-std::vector<OnnxClaim> Catalog::find_onnx(std::string_view domain, std::string_view type, int version) const& {
+std::vector<OnnxClaim> Catalog::find_onnx(std::string_view domain, std::string_view type,
+                                          int version) const& {
   const auto of_type = index_->onnx.find(type);
   if (of_type == index_->onnx.end()) return {};
   const auto forms = of_type->second.find(domain == "ai.onnx" ? std::string_view() : domain);
@@ -115,7 +121,8 @@ std::vector<std::string> Catalog::near_full_name(std::string_view name) const {
   for (const auto& [known, meaning] : index_->names)
     for (const auto op : meaning.operators) {
       const auto& other = index_->operators[op].info.space;
-      if (known == own && index_->operators[op].has_file_space()) found.push_back(other + '.' + known);
+      if (known == own && index_->operators[op].has_file_space())
+        found.push_back(other + '.' + known);
       if (known == own) spaces.push_back(other);
       if (other == space) names.push_back(known);
     }
@@ -130,7 +137,8 @@ std::vector<std::string> Catalog::near_full_name(std::string_view name) const {
 const PluginFile* Catalog::refused_file(std::string_view name) const {
   // Use the last one: a file that was read again comes after its earlier record.
   const auto found = std::find_if(files_->rbegin(), files_->rend(), [&](const PluginFile& file) {
-    return !file.usable() && std::find(file.operators.begin(), file.operators.end(), short_name(name)) != file.operators.end();
+    return !file.usable() && std::find(file.operators.begin(), file.operators.end(),
+                                       short_name(name)) != file.operators.end();
   });
   return found == files_->rend() ? nullptr : &*found;
 }
@@ -141,7 +149,9 @@ std::string Catalog::ambiguity(std::string_view name) const {
   std::string texts;
   for (const auto i : found->second.operators) {
     const auto& op = index_->operators[i];
-    texts += texts.empty() ? "it may refer to " : i == found->second.operators.back() ? " or " : ", ";
+    texts += texts.empty()                         ? "it may refer to "
+             : i == found->second.operators.back() ? " or "
+                                                   : ", ";
     texts += op.full_name();
     if (op.file >= 0) texts += " of " + (*files_)[static_cast<std::size_t>(op.file)].path.string();
     if (op.file < 0 && op.info.space != bundled_space) texts += " of the application";
@@ -154,15 +164,19 @@ std::string Catalog::why_missing(std::string_view name) const {
   if (auto several = ambiguity(name); !several.empty()) return several;
   if (auto dispute = index_->dispute(name); !dispute.empty()) return dispute;
   const PluginFile* file = refused_file(name);
-  return file ? file->path.string() + ", which has operator '" + std::string(short_name(name)) + "', " + file->reason : "";
+  return file ? file->path.string() + ", which has operator '" + std::string(short_name(name)) +
+                    "', " + file->reason
+              : "";
 }
 
 std::string Catalog::next_step(std::string_view name) const {
   if (find(name)) return {};
   if (!ambiguity(name).empty()) {
     const auto& several = index_->names.find(name)->second.operators;
-    const auto hint = "use the full name, or prefer a plugin or namespace, such as '" + index_->operators[several.front()].info.space + "'";
-    const bool by_file = std::any_of(several.begin(), several.end(), [&](auto i) { return index_->operators[i].has_file_space(); });
+    const auto hint = "use the full name, or prefer a plugin or namespace, such as '" +
+                      index_->operators[several.front()].info.space + "'";
+    const bool by_file = std::any_of(several.begin(), several.end(),
+                                     [&](auto i) { return index_->operators[i].has_file_space(); });
     return (by_file ? file_space_hint + ("; " + hint) : hint);
   }
   if (!index_->dispute(name).empty()) return {};

@@ -14,16 +14,19 @@ namespace {
 /// Builds one catalog.
 class Building {
  public:
-  Building(const PluginSources& sources, const std::set<int>& named, const CatalogIndex& before, CatalogIndex& index)
+  Building(const PluginSources& sources, const std::set<int>& named, const CatalogIndex& before,
+           CatalogIndex& index)
       : sources_(sources), named_(named), before_(before), index_(index) {}
 
   void settle(const Claims& claims);
-  void list(const std::function<OwnOperator(const std::string&)>& own_of, const std::vector<std::string>& preferred);
+  void list(const std::function<OwnOperator(const std::string&)>& own_of,
+            const std::vector<std::string>& preferred);
   std::vector<std::string> unused() const;
 
  private:
   std::shared_ptr<const Definition> before(const Winner& winner) const;
-  std::shared_ptr<const Definition> define(const Winner& winner, OwnOperator own, const KernelTable& table,
+  std::shared_ptr<const Definition> define(const Winner& winner, OwnOperator own,
+                                           const KernelTable& table,
                                            std::shared_ptr<const Definition> old) const;
   void find_other_versions(const std::vector<Winner>& claims, const Winner& winner);
   void define_other_version(Winner other, const Winner& winner);
@@ -63,7 +66,8 @@ void Building::find_other_versions(const std::vector<Winner>& claims, const Winn
   for (const auto& [version, of_version] : by_version) {
     std::vector<std::string> notes;
     const OperatorContest contest(of_version, sources_, notes);
-    if (contest.winner() && contest.winner()->file >= 0) define_other_version(*contest.winner(), winner);
+    if (contest.winner() && contest.winner()->file >= 0)
+      define_other_version(*contest.winner(), winner);
   }
 }
 
@@ -72,8 +76,10 @@ void Building::find_other_versions(const std::vector<Winner>& claims, const Winn
 void Building::define_other_version(Winner other, const Winner& winner) {
   auto sources = sources_;
   for (std::size_t i = 0; i < sources.files.size(); ++i)
-    sources.files[i].sound = sources.files[i].sound &&
-                             (static_cast<int>(i) == other.file || (sources.files[i].rank == other.rank && !(winner.rank == other.rank)));
+    sources.files[i].sound =
+        sources.files[i].sound &&
+        (static_cast<int>(i) == other.file ||
+         (sources.files[i].rank == other.rank && !(winner.rank == other.rank)));
   const auto name = other.info->full_name();
   other.since = other.rank.layer;
   KernelTable kernels;
@@ -82,26 +88,34 @@ void Building::define_other_version(Winner other, const Winner& winner) {
   const auto known = [&](const auto& definition) { return definition->info == other.info; };
   std::shared_ptr<const Definition> same;
   if (old != before_.other_versions.end())
-    if (const auto found = std::find_if(old->second.begin(), old->second.end(), known); found != old->second.end()) same = *found;
+    if (const auto found = std::find_if(old->second.begin(), old->second.end(), known);
+        found != old->second.end())
+      same = *found;
   index_.other_versions[name].push_back(define(other, {}, kernels, same));
   other_files_[other.file] = other.info->version;
 }
 
-void Building::list(const std::function<OwnOperator(const std::string&)>& own_of, const std::vector<std::string>& preferred) {
+void Building::list(const std::function<OwnOperator(const std::string&)>& own_of,
+                    const std::vector<std::string>& preferred) {
   auto kernel_notes = kernels_.settle(sources_, winners_, preferred);
   std::vector<const Winners::value_type*> sorted;
   for (const auto& winner : winners_) sorted.push_back(&winner);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->second.info->name < b->second.info->name; });
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
+    return a->second.info->name < b->second.info->name;
+  });
   for (const auto* entry : sorted) {
     const auto& [name, winner] = *entry;
     index_.operators.emplace_back(winner.info, winner.file, kernels_.devices(name));
     auto& listed = index_.operators.back();
     for (const auto& device : listed.devices) {
       listed.kernel_files.push_back(kernels_.find(name, device).file);
-      for (const auto& variant : kernels_.variants(name, device)) listed.variants.push_back({variant.variant, device, variant.file});
+      for (const auto& variant : kernels_.variants(name, device))
+        listed.variants.push_back({variant.variant, device, variant.file});
     }
-    for (const auto& form : listed.info.onnx) index_.onnx[form.type][form.domain].emplace_back(index_.operators.size() - 1, &form);
-    index_.definitions.push_back(define(winner, winner.file < 0 ? own_of(name) : OwnOperator(), kernels_, before(winner)));
+    for (const auto& form : listed.info.onnx)
+      index_.onnx[form.type][form.domain].emplace_back(index_.operators.size() - 1, &form);
+    index_.definitions.push_back(
+        define(winner, winner.file < 0 ? own_of(name) : OwnOperator(), kernels_, before(winner)));
   }
   ShortNames(sources_, winners_, preferred, index_).settle();
   for (auto& sentence : kernel_notes) index_.notes.push_back(std::move(sentence));
@@ -109,19 +123,22 @@ void Building::list(const std::function<OwnOperator(const std::string&)>& own_of
   for (std::size_t i = 0; i < sources_.files.size(); ++i) {
     const auto& file = sources_.files[i];
     if (file.sound && !file.note.empty()) index_.notes.push_back(file.note);
-    for (const auto& path : file.also_at) index_.also_spaces.emplace(space_of_plugin(path.stem().string()), static_cast<int>(i));
+    for (const auto& path : file.also_at)
+      index_.also_spaces.emplace(space_of_plugin(path.stem().string()), static_cast<int>(i));
   }
 }
 
 /// Returns the operator's earlier definition if the name already referred to it, else null.
 std::shared_ptr<const Definition> Building::before(const Winner& winner) const {
   const auto known = before_.find(winner.info->full_name());
-  if (known == CatalogIndex::nowhere || before_.definitions[known]->info != winner.info) return nullptr;
+  if (known == CatalogIndex::nowhere || before_.definitions[known]->info != winner.info)
+    return nullptr;
   return before_.definitions[known];
 }
 
 // Unchanged definitions stay the same object, because it records whether the operator is loaded.
-std::shared_ptr<const Definition> Building::define(const Winner& winner, OwnOperator own, const KernelTable& table,
+std::shared_ptr<const Definition> Building::define(const Winner& winner, OwnOperator own,
+                                                   const KernelTable& table,
                                                    std::shared_ptr<const Definition> old) const {
   const auto name = winner.info->full_name();
   ByDevice<KernelChoice> kernels;
@@ -154,14 +171,18 @@ std::vector<std::string> Building::unused() const {
 std::string Building::reason_unused(std::size_t number) const {
   const PluginSource& file = sources_.files[number];
   if (file.changed) return "is not used: it has changed and was read again";
-  if (file.operators.empty()) return "has only kernels that other files also have, or kernels of replaced operators";
+  if (file.operators.empty())
+    return "has only kernels that other files also have, or kernels of replaced operators";
   const auto name = file.operators[0]->full_name();
-  if (const auto dispute = index_.disputed.find(name); dispute != index_.disputed.end()) return "is not used: " + dispute->second;
+  if (const auto dispute = index_.disputed.find(name); dispute != index_.disputed.end())
+    return "is not used: " + dispute->second;
   const std::string rest = file.operators.size() > 1 ? ", and so is everything else in it" : "";
   if (const auto other = other_files_.find(static_cast<int>(number)); other != other_files_.end())
-    return "is used only for graphs that need version " + std::to_string(other->second) + ": operator '" + name + "' is taken from " +
-           sources_.path_of(winners_.at(name).file) + rest;
-  return "is not used: operator '" + name + "' is taken from " + sources_.path_of(winners_.at(name).file) + rest;
+    return "is used only for graphs that need version " + std::to_string(other->second) +
+           ": operator '" + name + "' is taken from " + sources_.path_of(winners_.at(name).file) +
+           rest;
+  return "is not used: operator '" + name + "' is taken from " +
+         sources_.path_of(winners_.at(name).file) + rest;
 }
 
 }  // namespace
@@ -215,12 +236,13 @@ std::string CatalogBuilder::add_own(OperatorInfo info, OwnOperator own) {
   if (info.space.empty()) info.space = application_space;
   if (info.space == bundled_space) {
     throw Failure(FailureKind::usage,
-                  "operator '" + info.full_name() + "' cannot be added: the namespace '" + info.space +
-                      "' is reserved for operators that come with Tenon",
+                  "operator '" + info.full_name() + "' cannot be added: the namespace '" +
+                      info.space + "' is reserved for operators that come with Tenon",
                   "choose another op.space(), or leave it out");
   }
   auto name = info.full_name();
-  own_[name] = {std::make_shared<const OperatorInfo>(std::move(info)), std::move(own), {++layers_, 0}};
+  own_[name] = {
+      std::make_shared<const OperatorInfo>(std::move(info)), std::move(own), {++layers_, 0}};
   sources_.note_layer(name, layers_);
   return name;
 }
@@ -228,7 +250,8 @@ std::string CatalogBuilder::add_own(OperatorInfo info, OwnOperator own) {
 void CatalogBuilder::add_builtin(OperatorInfo info, OwnOperator own) {
   info.space = bundled_space;
   const auto name = info.full_name();
-  builtin_[name] = {std::make_shared<const OperatorInfo>(std::move(info)), std::move(own), {Rank::own_layer, 0}};
+  builtin_[name] = {
+      std::make_shared<const OperatorInfo>(std::move(info)), std::move(own), {Rank::own_layer, 0}};
 }
 
 CatalogBuilder::Built CatalogBuilder::build(const CatalogIndex& before) const {

@@ -31,7 +31,9 @@ class CatalogBuilder {
   /// read. The file takes effect once it is part of a layer.
   int add_file(Candidate candidate, int old = -1);
   /// Returns the file as it was when last read, for comparisons.
-  const PluginSource& file(int number) const { return sources_.files[static_cast<std::size_t>(number)]; }
+  const PluginSource& file(int number) const {
+    return sources_.files[static_cast<std::size_t>(number)];
+  }
   /// Records another path of the same file.
   void add_path(int number, const std::filesystem::path& path);
   /// Marks a file that has changed and was read again under another number.

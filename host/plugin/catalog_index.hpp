@@ -43,7 +43,8 @@ struct Definition {
 
 /// A sentence for hints and notes about operators with CatalogOperator::has_file_space().
 inline constexpr const char* file_space_hint =
-    "plugins without op.space() use their file name as namespace; set op.space() so that versions of a plugin share one";
+    "plugins without op.space() use their file name as namespace; set op.space() so that versions "
+    "of a plugin share one";
 
 /// The operators that a short name or alias may refer to, at most one per namespace.
 struct ShortName {
@@ -69,7 +70,10 @@ struct CatalogIndex {
   /// and the file.
   std::set<std::pair<std::string, int>> also_spaces;
   /// Operators that support an ONNX operator, by its type and domain, in the order of `operators`.
-  std::map<std::string, std::map<std::string, std::vector<std::pair<std::size_t, const OnnxForm*>>, std::less<>>, std::less<>> onnx;
+  std::map<std::string,
+           std::map<std::string, std::vector<std::pair<std::size_t, const OnnxForm*>>, std::less<>>,
+           std::less<>>
+      onnx;
   // full names that several files claim without a winner, and the reason
   std::map<std::string, std::string, std::less<>> disputed;
 

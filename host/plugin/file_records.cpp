@@ -24,7 +24,9 @@ PluginLoader::Operators FileRecords::operators(int number) const {
 void FileRecords::came_to(int number, const PluginFile& after) {
   const std::lock_guard lock(mutex_);
   auto& file = at(number).file;
-  if (file.status == after.status && file.content_hash == after.content_hash && file.reason == after.reason) return;
+  if (file.status == after.status && file.content_hash == after.content_hash &&
+      file.reason == after.reason)
+    return;
   file.status = after.status;
   file.reason = after.reason;
   file.content_hash = after.content_hash;

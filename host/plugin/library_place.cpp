@@ -14,7 +14,9 @@ namespace fs = std::filesystem;
 // Returns the path that was passed to the loader.
 static fs::path loaded_from() {
   Dl_info info{};
-  return dladdr(reinterpret_cast<const void*>(&find_beside_library), &info) != 0 && info.dli_fname ? info.dli_fname : fs::path();
+  return dladdr(reinterpret_cast<const void*>(&find_beside_library), &info) != 0 && info.dli_fname
+             ? info.dli_fname
+             : fs::path();
 }
 
 fs::path library_file() {
@@ -27,7 +29,8 @@ fs::path find_beside_library(const fs::path& name) {
   std::error_code error;
   const fs::path library = fs::canonical(loaded_from(), error);
   if (error) return {};
-  for (const fs::path& place : {library.parent_path() / "tenon" / name, library.parent_path() / name}) {
+  for (const fs::path& place :
+       {library.parent_path() / "tenon" / name, library.parent_path() / name}) {
     if (auto found = fs::canonical(place, error); !error) return found;
   }
   return {};
@@ -36,7 +39,8 @@ fs::path find_beside_library(const fs::path& name) {
 bool is_bundled(const fs::path& plugin) {
   static const auto installed = find_beside_library("plugins");
   std::error_code error;
-  return !installed.empty() && fs::equivalent(plugin.has_parent_path() ? plugin.parent_path() : ".", installed, error);
+  return !installed.empty() &&
+         fs::equivalent(plugin.has_parent_path() ? plugin.parent_path() : ".", installed, error);
 }
 
 std::vector<std::filesystem::path> default_plugins() {
@@ -47,7 +51,8 @@ std::vector<std::filesystem::path> default_plugins() {
     for (std::string folder; std::getline(stream, folder, ':');)
       if (!folder.empty()) folders.emplace_back(folder);
   }
-  if (auto installed = find_beside_library("plugins"); std::filesystem::is_directory(installed, error))
+  if (auto installed = find_beside_library("plugins");
+      std::filesystem::is_directory(installed, error))
     folders.push_back(std::move(installed));
   return folders;
 }

@@ -14,7 +14,8 @@ bool is_list(ParamKind kind) {
 // Returns std::nullopt if a double cannot represent the integer exactly.
 std::optional<double> as_double(std::int64_t value) {
   const auto number = static_cast<double>(value);
-  const bool exact = number >= -0x1p63 && number < 0x1p63 && static_cast<std::int64_t>(number) == value;
+  const bool exact =
+      number >= -0x1p63 && number < 0x1p63 && static_cast<std::int64_t>(number) == value;
   return exact ? std::optional(number) : std::nullopt;
 }
 
@@ -24,11 +25,13 @@ Value from_value(const ParamInfo& param, bool value) {
 
 Value from_value(const ParamInfo& param, double value) {
   if (param.kind == ParamKind::floats) return std::vector<double>{value};
-  return param.kind == ParamKind::float32 || param.kind == ParamKind::float64 ? Value(value) : Value();
+  return param.kind == ParamKind::float32 || param.kind == ParamKind::float64 ? Value(value)
+                                                                              : Value();
 }
 
 Value from_value(const ParamInfo& param, std::int64_t value) {
-  if (param.kind == ParamKind::boolean) return value == 0 || value == 1 ? Value(value == 1) : Value();
+  if (param.kind == ParamKind::boolean)
+    return value == 0 || value == 1 ? Value(value == 1) : Value();
   if (param.kind == ParamKind::ints) return std::vector<std::int64_t>{value};
   if (param.kind == ParamKind::int32 || param.kind == ParamKind::int64) return value;
   const auto number = as_double(value);
@@ -37,7 +40,8 @@ Value from_value(const ParamInfo& param, std::int64_t value) {
 
 Value from_value(const ParamInfo& param, const std::string& value) {
   const bool any = param.choices.empty();
-  if (!any && std::find(param.choices.begin(), param.choices.end(), value) == param.choices.end()) return {};
+  if (!any && std::find(param.choices.begin(), param.choices.end(), value) == param.choices.end())
+    return {};
   if (param.kind == ParamKind::texts) return std::vector<std::string>{value};
   return param.kind == ParamKind::text || param.kind == ParamKind::choice ? Value(value) : Value();
 }
@@ -51,17 +55,21 @@ Value from_value(const ParamInfo& param, const Tensor& value) {
 template <class T>
 Value from_value(const ParamInfo& param, const std::vector<T>& values) {
   if (!is_list(param.kind)) return values.size() == 1 ? from_value(param, values[0]) : Value();
-  const bool sound = std::all_of(values.begin(), values.end(), [&](const T& value) { return from_value(param, value).has_value(); });
+  const bool sound = std::all_of(values.begin(), values.end(), [&](const T& value) {
+    return from_value(param, value).has_value();
+  });
   if (param.kind == ParamKind::floats && sound) {
-    if constexpr (!std::is_same_v<T, std::string>) return std::vector<double>(values.begin(), values.end());
+    if constexpr (!std::is_same_v<T, std::string>)
+      return std::vector<double>(values.begin(), values.end());
   }
   return sound ? Value(values) : Value();
 }
 
 // Returns the translation of this value of the parameter, from one side of `values` to the other;
 // `any` tells whether `values` has entries for the parameter at all.
-Value translated(const OnnxForm& form, const ParamInfo& param, const AttributeValue& value, AttributeValue OnnxForm::Value::*from,
-                 AttributeValue OnnxForm::Value::*to, bool& any) {
+Value translated(const OnnxForm& form, const ParamInfo& param, const AttributeValue& value,
+                 AttributeValue OnnxForm::Value::*from, AttributeValue OnnxForm::Value::*to,
+                 bool& any) {
   any = false;
   for (const auto& entry : form.values) {
     if (entry.param != param.name) continue;
@@ -73,14 +81,16 @@ Value translated(const OnnxForm& form, const ParamInfo& param, const AttributeVa
 
 }  // namespace
 
-std::optional<AttributeValue> OnnxForm::value_of(const ParamInfo& param, const AttributeValue& theirs) const {
+std::optional<AttributeValue> OnnxForm::value_of(const ParamInfo& param,
+                                                 const AttributeValue& theirs) const {
   bool any = false;
   auto known = translated(*this, param, theirs, &Value::theirs, &Value::ours, any);
   if (any) return known;
   return std::visit([&](const auto& held) { return from_value(param, held); }, theirs.variant());
 }
 
-std::optional<AttributeValue> OnnxForm::onnx_value_of(const ParamInfo& param, const AttributeValue& ours) const {
+std::optional<AttributeValue> OnnxForm::onnx_value_of(const ParamInfo& param,
+                                                      const AttributeValue& ours) const {
   bool any = false;
   auto known = translated(*this, param, ours, &Value::ours, &Value::theirs, any);
   if (any) return known;

@@ -4,12 +4,16 @@
 
 namespace tenon {
 
-OperatorContest::OperatorContest(std::vector<Winner> claims, const PluginSources& sources, std::vector<std::string>& notes)
+OperatorContest::OperatorContest(std::vector<Winner> claims, const PluginSources& sources,
+                                 std::vector<std::string>& notes)
     : sources_(sources), notes_(notes) {
-  std::stable_sort(claims.begin(), claims.end(), [](const Winner& left, const Winner& right) { return left.rank.beats(right.rank); });
+  std::stable_sort(claims.begin(), claims.end(), [](const Winner& left, const Winner& right) {
+    return left.rank.beats(right.rank);
+  });
   const auto* const end = claims.data() + claims.size();
   for (const auto* folder = claims.data(); folder != end;) {
-    const auto* const next = std::find_if(folder, end, [&](const Winner& claim) { return claim.rank != folder->rank; });
+    const auto* const next =
+        std::find_if(folder, end, [&](const Winner& claim) { return claim.rank != folder->rank; });
     if (winner_)
       std::for_each(folder, next, [&](const Winner& claim) { lose(claim); });
     else
@@ -25,7 +29,8 @@ void OperatorContest::settle_folder(const Winner* begin, const Winner* end) {
   if (disputed_.empty()) return;
   winner_.reset();
   std::string sentence = versioned(disputed_[0]) + " is in ";
-  for (std::size_t i = 0; i < disputed_.size(); ++i) sentence += (i == 0 ? "" : " and in ") + place(disputed_[i]);
+  for (std::size_t i = 0; i < disputed_.size(); ++i)
+    sentence += (i == 0 ? "" : " and in ") + place(disputed_[i]);
   dispute_ = sentence + " with different manifests, so neither is used: remove one of the files";
 }
 
@@ -35,22 +40,26 @@ void OperatorContest::take(const Winner& claim) {
   if (!winner_) {
     winner_ = claim;
   } else if (claim.info->version > winner_->info->version) {
-    notes_.push_back("operator '" + claim.info->full_name() + "': version " + std::to_string(claim.info->version) + " in " + place(claim) +
-                     " is used, not version " + std::to_string(winner_->info->version) + " in " + place(*winner_));
+    notes_.push_back("operator '" + claim.info->full_name() + "': version " +
+                     std::to_string(claim.info->version) + " in " + place(claim) +
+                     " is used, not version " + std::to_string(winner_->info->version) + " in " +
+                     place(*winner_));
     winner_ = claim;
     disputed_.clear();
   } else if (claim.info->version == winner_->info->version) {
     meet_equal(claim);
   } else if (disputed_.empty()) {
-    notes_.push_back("operator '" + claim.info->full_name() + "': version " + std::to_string(winner_->info->version) + " in " +
-                     place(*winner_) + " is used, not version " + std::to_string(claim.info->version) + " in " + place(claim));
+    notes_.push_back("operator '" + claim.info->full_name() + "': version " +
+                     std::to_string(winner_->info->version) + " in " + place(*winner_) +
+                     " is used, not version " + std::to_string(claim.info->version) + " in " +
+                     place(claim));
   }
 }
 
 void OperatorContest::meet_equal(const Winner& claim) {
   if (disputed_.empty() && claim.info->manifest == winner_->info->manifest) {
-    notes_.push_back(versioned(claim) + " is in " + place(*winner_) + " and, with the same manifest, in " + place(claim) +
-                     ": the first is used");
+    notes_.push_back(versioned(claim) + " is in " + place(*winner_) +
+                     " and, with the same manifest, in " + place(claim) + ": the first is used");
     return;
   }
   if (disputed_.empty()) disputed_.push_back(*winner_);
@@ -62,13 +71,15 @@ void OperatorContest::lose(const Winner& claim) {
   if (winner_->rank.layer == Rank::own_layer)
     notes_.push_back(begin + "it is built into the host");
   else if (winner_->rank.layer == claim.rank.layer)
-    notes_.push_back(begin + "the folder of " + place(*winner_) + ", which also has it, comes first");
+    notes_.push_back(begin + "the folder of " + place(*winner_) +
+                     ", which also has it, comes first");
   else
     notes_.push_back(begin + place(*winner_) + ", which was added later, also has it");
 }
 
 std::string OperatorContest::versioned(const Winner& claim) const {
-  return "operator '" + claim.info->full_name() + "' version " + std::to_string(claim.info->version);
+  return "operator '" + claim.info->full_name() + "' version " +
+         std::to_string(claim.info->version);
 }
 
 }  // namespace tenon

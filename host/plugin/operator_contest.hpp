@@ -16,7 +16,8 @@ using Claims = std::map<std::string, std::vector<Winner>, std::less<>>;
 /// Resolves one name by the rules of CatalogBuilder and adds a note for each losing candidate.
 class OperatorContest {
  public:
-  OperatorContest(std::vector<Winner> claims, const PluginSources& sources, std::vector<std::string>& notes);
+  OperatorContest(std::vector<Winner> claims, const PluginSources& sources,
+                  std::vector<std::string>& notes);
 
   /// std::nullopt if all candidates are disputed
   const std::optional<Winner>& winner() const { return winner_; }

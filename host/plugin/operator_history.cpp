@@ -12,13 +12,16 @@ namespace {
 // Compares as the parameter's kind does: a float32 set to 0.1 may be stored as the double of
 // either.
 bool same_number(double left, double right) {
-  return left == right || static_cast<double>(static_cast<float>(left)) == right || left == static_cast<double>(static_cast<float>(right));
+  return left == right || static_cast<double>(static_cast<float>(left)) == right ||
+         left == static_cast<double>(static_cast<float>(right));
 }
 
 std::optional<std::vector<double>> numbers_in(const AttributeValue& value) {
   std::vector<double> numbers;
-  if (const auto* whole = std::get_if<std::int64_t>(&value.variant())) return numbers.assign(1, static_cast<double>(*whole)), numbers;
-  if (const auto* real = std::get_if<double>(&value.variant())) return numbers.assign(1, *real), numbers;
+  if (const auto* whole = std::get_if<std::int64_t>(&value.variant()))
+    return numbers.assign(1, static_cast<double>(*whole)), numbers;
+  if (const auto* real = std::get_if<double>(&value.variant()))
+    return numbers.assign(1, *real), numbers;
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant()))
     return numbers.assign(list->begin(), list->end()), numbers;
   if (const auto* list = std::get_if<std::vector<double>>(&value.variant())) return *list;
@@ -32,21 +35,25 @@ std::optional<std::vector<double>> numbers_in(const AttributeValue& value) {
 
 bool same_value(const AttributeValue& left, const AttributeValue& right) {
   const auto these = numbers_in(left), those = numbers_in(right);
-  if (these && those) return std::equal(these->begin(), these->end(), those->begin(), those->end(), same_number);
+  if (these && those)
+    return std::equal(these->begin(), these->end(), those->begin(), those->end(), same_number);
   return left == right;
 }
 
-void require_droppable(const OperatorInfo::Removed& removed, const std::string& name, const AttributeValue& value) {
+void require_droppable(const OperatorInfo::Removed& removed, const std::string& name,
+                       const AttributeValue& value) {
   if (!removed.was || same_value(*removed.was, value)) return;
   throw Failure(FailureKind::plugin,
-                fmt::format("parameter '{}' is {}, but version {} of the operator removed it and always computes as for {}", name,
-                            to_string(value), removed.version, to_string(*removed.was)),
+                fmt::format("parameter '{}' is {}, but version {} of the operator removed it and "
+                            "always computes as for {}",
+                            name, to_string(value), removed.version, to_string(*removed.was)),
                 "use a plugin that has an older version of the operator");
 }
 
 template <class Entries>
 bool names(const Entries& entries, std::string_view name) {
-  return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == name; });
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const auto& entry) { return entry.name == name; });
 }
 
 // Tensors are matched by position, so new ones must come last. A renamed tensor is not a change.
@@ -58,18 +65,25 @@ bool may_be_left_out(const auto&) {
 }
 
 template <class Entries>
-std::optional<Change> change_of(const char* kind, const Entries& stored, const Entries& here, const OperatorInfo::Added& added, int since) {
+std::optional<Change> change_of(const char* kind, const Entries& stored, const Entries& here,
+                                const OperatorInfo::Added& added, int since) {
   for (std::size_t i = 0; i < stored.size(); ++i) {
     const auto& name = stored[i].name;
     if (i < here.size() && here[i].name == name) continue;
-    if (names(here, name)) return Change{fmt::format("has {} '{}' in another position", kind, name), {}};
-    if (i >= here.size() || names(stored, here[i].name)) return Change{fmt::format("no longer has {} '{}'", kind, name), {}};
+    if (names(here, name))
+      return Change{fmt::format("has {} '{}' in another position", kind, name), {}};
+    if (i >= here.size() || names(stored, here[i].name))
+      return Change{fmt::format("no longer has {} '{}'", kind, name), {}};
   }
   for (std::size_t i = stored.size(); i < here.size(); ++i) {
     const auto& name = here[i].name;
-    if (std::none_of(added.begin(), added.end(), [&](const auto& entry) { return entry.first > since && entry.second == name; }))
+    if (std::none_of(added.begin(), added.end(), [&](const auto& entry) {
+          return entry.first > since && entry.second == name;
+        }))
       return Change{fmt::format("has the new {} '{}'", kind, name),
-                    may_be_left_out(here[i]) ? fmt::format("op.added_{}({}, \"{}\")", kind, since + 1, name) : ""};
+                    may_be_left_out(here[i])
+                        ? fmt::format("op.added_{}({}, \"{}\")", kind, since + 1, name)
+                        : ""};
   }
   return {};
 }
@@ -79,14 +93,15 @@ std::optional<Change> change_of_parameters(const OperatorInfo& stored, const Ope
   for (const auto& param : stored.params) {
     const auto today = todays_name(param.name, stored.version, here);
     if (today.name && here.find_param(*today.name) < 0)
-      return Change{
-          fmt::format("no longer has parameter '{}'", param.name),
-          fmt::format("op.removed({}, \"{}\") or op.renamed({}, \"{}\", ...)", here.version, param.name, here.version, param.name)};
+      return Change{fmt::format("no longer has parameter '{}'", param.name),
+                    fmt::format("op.removed({}, \"{}\") or op.renamed({}, \"{}\", ...)",
+                                here.version, param.name, here.version, param.name)};
     if (today.name) known.push_back(*today.name);
   }
   for (const auto& [name, value] : here.was)
     if (added_in(here, name) > stored.version)
-      if (const auto today = todays_name(name, added_in(here, name), here); today.name) known.push_back(*today.name);
+      if (const auto today = todays_name(name, added_in(here, name), here); today.name)
+        known.push_back(*today.name);
   for (const auto& param : here.params)
     if (param.required && std::find(known.begin(), known.end(), param.name) == known.end())
       return Change{fmt::format("requires the new parameter '{}'", param.name),
@@ -115,7 +130,8 @@ TodaysName todays_name(std::string name, int since, const OperatorInfo& info) {
 }
 
 int added_in(const OperatorInfo& info, std::string_view param) {
-  const auto found = std::find_if(info.added.rbegin(), info.added.rend(), [&](const auto& entry) { return entry.second == param; });
+  const auto found = std::find_if(info.added.rbegin(), info.added.rend(),
+                                  [&](const auto& entry) { return entry.second == param; });
   return found == info.added.rend() ? 1 : found->first;
 }
 
@@ -147,9 +163,15 @@ Attributes with_todays_names(const Attributes& given, const OperatorInfo& info) 
 }
 
 std::optional<Change> change_since(const OperatorInfo& stored, const OperatorInfo& here) {
-  if (auto change = change_of("input", stored.inputs, here.inputs, here.added_inputs, stored.version)) return change;
-  if (auto change = change_of("output", stored.outputs, here.outputs, here.added_outputs, stored.version)) return change;
-  if (auto change = change_of("state", stored.states, here.states, here.added_states, stored.version)) return change;
+  if (auto change =
+          change_of("input", stored.inputs, here.inputs, here.added_inputs, stored.version))
+    return change;
+  if (auto change =
+          change_of("output", stored.outputs, here.outputs, here.added_outputs, stored.version))
+    return change;
+  if (auto change =
+          change_of("state", stored.states, here.states, here.added_states, stored.version))
+    return change;
   return change_of_parameters(stored, here);
 }
 

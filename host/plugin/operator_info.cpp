@@ -6,7 +6,8 @@ namespace {
 
 template <class Entries>
 int find_named(const Entries& entries, std::string_view name) {
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == name; });
+  const auto found = std::find_if(entries.begin(), entries.end(),
+                                  [&](const auto& entry) { return entry.name == name; });
   return found == entries.end() ? -1 : static_cast<int>(found - entries.begin());
 }
 
@@ -26,7 +27,8 @@ std::vector<std::string> OperatorInfo::read_by_backward() const {
 }
 
 bool OperatorInfo::allocates() const {
-  return std::any_of(outputs.begin(), outputs.end(), [](const OutputInfo& output) { return output.allocated; });
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [](const OutputInfo& output) { return output.allocated; });
 }
 
 int OperatorInfo::find_input(std::string_view name) const {

@@ -27,7 +27,8 @@ const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definitio
   return op;
 }
 
-const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definition>& definition, Warnings& warnings) {
+const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definition>& definition,
+                                           Warnings& warnings) {
   const std::lock_guard lock(loading_);
   if (const auto* done = definition->loaded.load(std::memory_order_acquire)) return *done;
   if (!cuda_) cuda_ = wants_cuda_();
@@ -40,11 +41,14 @@ const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definitio
   op.warn = &warn_;
   op.make = definition->own.make.get();
   op.owner = owner_in(op.file, op.info->name);
-  op.table = op.file < 0 ? definition->own.table : table(op, op.file, TENON_GET_SYMBOL_PREFIX + op.info->name, TableRole::op, warnings);
+  op.table = op.file < 0 ? definition->own.table
+                         : table(op, op.file, TENON_GET_SYMBOL_PREFIX + op.info->name,
+                                 TableRole::op, warnings);
   for (const auto& type : device_types) {
     if (type.number != TENON_CPU && !*cuda_) continue;
     load_kernel(op, type, definition->kernels[type.number], warnings);
-    for (const auto& variant : definition->variants[type.number]) load_variant(op, type, variant, warnings);
+    for (const auto& variant : definition->variants[type.number])
+      load_variant(op, type, variant, warnings);
     find_candidates(op, type);
   }
   loaded_.push_back(std::move(made));
@@ -56,11 +60,13 @@ const CodeOwner* OperatorLoader::owner_in(int file, const std::string& op) const
   return code_owner(op, file < 0 ? "" : files_.file(file).path.native());
 }
 
-const tenon_operator* OperatorLoader::table(LoadedOperator& op, int file, const std::string& symbol, TableRole role, Warnings& warnings) {
+const tenon_operator* OperatorLoader::table(LoadedOperator& op, int file, const std::string& symbol,
+                                            TableRole role, Warnings& warnings) {
   PluginFile plugin = files_.file(file);
   try {
-    const auto* table = loader_.isolates(plugin) ? isolated_table(op, file, plugin, symbol, role, warnings)
-                                                 : table_here(file, plugin, symbol, role, warnings);
+    const auto* table = loader_.isolates(plugin)
+                            ? isolated_table(op, file, plugin, symbol, role, warnings)
+                            : table_here(file, plugin, symbol, role, warnings);
     files_.came_to(file, plugin);
     return table;
   } catch (const PluginError&) {
@@ -69,41 +75,51 @@ const tenon_operator* OperatorLoader::table(LoadedOperator& op, int file, const 
   }
 }
 
-const tenon_operator* OperatorLoader::table_here(int file, PluginFile& plugin, const std::string& symbol, TableRole role,
+const tenon_operator* OperatorLoader::table_here(int file, PluginFile& plugin,
+                                                 const std::string& symbol, TableRole role,
                                                  Warnings& warnings) {
   Library& library = loader_.open(file, plugin, files_.operators(file));
   const auto* table = library.table(symbol, role, host_);
   const auto path = plugin.path.string();
   if (!library.left_modes().empty())
-    warnings.emplace_back("floating-point modes of " + path, path + " changes floating-point modes when it is loaded (" +
-                                                                 library.left_modes() +
-                                                                 "); they were restored: link it without -ffast-math");
+    warnings.emplace_back("floating-point modes of " + path,
+                          path + " changes floating-point modes when it is loaded (" +
+                              library.left_modes() +
+                              "); they were restored: link it without -ffast-math");
   return table;
 }
 
 const IsolatedPlugin* LoadedOperator::isolated_plugin() const {
-  const auto found =
-      std::find_if(isolated.begin(), isolated.end(), [&](const auto& its) { return &its->functions() == kernel(TENON_CPU); });
+  const auto found = std::find_if(isolated.begin(), isolated.end(), [&](const auto& its) {
+    return &its->functions() == kernel(TENON_CPU);
+  });
   return found == isolated.end() ? nullptr : &(*found)->plugin();
 }
 
-const tenon_operator* OperatorLoader::isolated_table(LoadedOperator& op, int file, PluginFile& plugin, const std::string& symbol,
+const tenon_operator* OperatorLoader::isolated_table(LoadedOperator& op, int file,
+                                                     PluginFile& plugin, const std::string& symbol,
                                                      TableRole role, Warnings& warnings) {
   if (op.info->communicates && launcher().size > 1)  // it would see itself as the only process
-    throw PluginError(PluginStatus::not_loadable, "communicates with other processes, which a worker process cannot: do not isolate it");
+    throw PluginError(
+        PluginStatus::not_loadable,
+        "communicates with other processes, which a worker process cannot: do not isolate it");
   auto& isolated = loader_.open_isolated(file, plugin, files_.operators(file));
   const auto table = isolated.table(symbol);
   const auto* functions = table == nullptr ? nullptr : &table->functions();
   if (const char* fault = table_fault(functions, role))
-    throw PluginError(PluginStatus::broken_manifest, "is broken: the table returned by " + symbol + " " + fault);
+    throw PluginError(PluginStatus::broken_manifest,
+                      "is broken: the table returned by " + symbol + " " + fault);
   if (const auto limits = isolated.worker()->limits(); limits.find("seccomp") == std::string::npos)
-    warnings.emplace_back("limits of workers", "isolated plugins can open files and connections: this kernel has no seccomp filters");
+    warnings.emplace_back(
+        "limits of workers",
+        "isolated plugins can open files and connections: this kernel has no seccomp filters");
   op.isolated.push_back(table);
   return functions;
 }
 
 /// If a kernel cannot be loaded, the operator keeps working on its other devices.
-void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice, Warnings& warnings) {
+void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device,
+                                 const KernelChoice& choice, Warnings& warnings) {
   const auto*& kernel = op.kernels[device.number];
   if (choice.source == KernelChoice::Source::own && can_run(*op.table)) {
     kernel = op.table;
@@ -114,28 +130,36 @@ void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device, c
   try {
     if (device.number != TENON_CPU && loader_.isolates(files_.file(choice.file)))
       throw PluginError(PluginStatus::not_loadable,
-                        "is isolated, but GPU kernels cannot run in a worker process: do not isolate it, or run it on the CPU");
-    kernel = table(op, choice.file, kernel_symbol({choice.symbol, device.name}), TableRole::kernel, warnings);
+                        "is isolated, but GPU kernels cannot run in a worker process: do not "
+                        "isolate it, or run it on the CPU");
+    kernel = table(op, choice.file, kernel_symbol({choice.symbol, device.name}), TableRole::kernel,
+                   warnings);
     op.kernel_owners[device.number] = owner_in(choice.file, name);
     distrust_guesses(op, *kernel, choice.file);
   } catch (const PluginError& error) {
     if (!op.kernel_error.empty()) op.kernel_error += "; ";
     op.kernel_error += "the " + std::string(device.name) + " kernel of operator '" + name +
-                       "' cannot be used: " + files_.file(choice.file).path.string() + " " + error.what();
+                       "' cannot be used: " + files_.file(choice.file).path.string() + " " +
+                       error.what();
   }
 }
 
 /// Skips a variant that cannot be loaded, or that would run in another process than the operator's
 /// own kernel.
-void OperatorLoader::load_variant(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice, Warnings& warnings) {
+void OperatorLoader::load_variant(LoadedOperator& op, const DeviceType& device,
+                                  const KernelChoice& choice, Warnings& warnings) {
   const auto file = files_.file(choice.file);
   const auto left_out = [&](const std::string& why) {
     warnings.emplace_back("variant " + choice.variant + " of " + op.info->full_name(),
-                          "the " + std::string(device.name) + " kernel " + choice.variant + " of operator '" + op.info->full_name() +
+                          "the " + std::string(device.name) + " kernel " + choice.variant +
+                              " of operator '" + op.info->full_name() +
                               "' is not used: " + file.path.string() + " " + why);
   };
-  const bool isolated = loader_.isolates(file) || (op.file >= 0 && loader_.isolates(files_.file(op.file)));
-  if (isolated) return left_out("or the operator's plugin is isolated, but variants cannot run in worker processes");
+  const bool isolated =
+      loader_.isolates(file) || (op.file >= 0 && loader_.isolates(files_.file(op.file)));
+  if (isolated)
+    return left_out(
+        "or the operator's plugin is isolated, but variants cannot run in worker processes");
   try {
     const auto symbol = kernel_symbol({choice.symbol, device.name, choice.variant});
     const auto* found = table(op, choice.file, symbol, TableRole::kernel, warnings);
@@ -150,20 +174,24 @@ void OperatorLoader::find_candidates(LoadedOperator& op, const DeviceType& devic
   auto& candidates = op.candidates[device.number];
   auto& kernel = op.kernels[device.number];
   if (kernel != nullptr && kernel->forward != nullptr) candidates.push_back(kernel);
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const auto* left, const auto* right) { return priority_of(*left) > priority_of(*right); });
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto* left, const auto* right) {
+    return priority_of(*left) > priority_of(*right);
+  });
   if (kernel == nullptr && !candidates.empty()) kernel = candidates.back();
 }
 
 /// A record without a version belongs to a plugin that was not built with an SDK.
-void OperatorLoader::distrust_guesses(LoadedOperator& op, const tenon_operator& kernel, int file) const {
+void OperatorLoader::distrust_guesses(LoadedOperator& op, const tenon_operator& kernel,
+                                      int file) const {
   if (!op.info->elementwise || kernel.backward_sparse == nullptr || file < 0) return;
   const auto plugin = files_.file(file);
   const auto version = plugin.sdk_version;
   if (version == 0 || version >= first_sdk_without_guesses) return;
-  op.sparse_gradient_fault = plugin.path.string() + " was built with SDK " + std::to_string(version / 10000) + "." +
-                             std::to_string(version / 100 % 100) + "." + std::to_string(version % 100) +
-                             ", which guesses where sparse gradients of '" + op.info->name + "' are 0: rebuild it with SDK 0.2 or later";
+  op.sparse_gradient_fault =
+      plugin.path.string() + " was built with SDK " + std::to_string(version / 10000) + "." +
+      std::to_string(version / 100 % 100) + "." + std::to_string(version % 100) +
+      ", which guesses where sparse gradients of '" + op.info->name +
+      "' are 0: rebuild it with SDK 0.2 or later";
 }
 
 }  // namespace tenon

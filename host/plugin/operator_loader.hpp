@@ -19,12 +19,22 @@ namespace tenon {
 /// Thread-safe; loads one operator at a time.
 class OperatorLoader {
  public:
-  OperatorLoader(const PluginOptions& options, const tenon_host& host, FileRecords& files, PluginSet& plugins)
-      : plugins_(plugins), host_(host), wants_cuda_(options.cuda), warn_(options.warn), files_(files), loader_(options) {}
+  OperatorLoader(const PluginOptions& options, const tenon_host& host, FileRecords& files,
+                 PluginSet& plugins)
+      : plugins_(plugins),
+        host_(host),
+        wants_cuda_(options.cuda),
+        warn_(options.warn),
+        files_(files),
+        loader_(options) {}
 
   /// See PluginLoader.
-  void admit(const std::filesystem::path& path, const InputFile& file) { loader_.admit(path, file); }
-  bool has_other_libraries(const std::filesystem::path& path) { return loader_.has_other_libraries(path); }
+  void admit(const std::filesystem::path& path, const InputFile& file) {
+    loader_.admit(path, file);
+  }
+  bool has_other_libraries(const std::filesystem::path& path) {
+    return loader_.has_other_libraries(path);
+  }
   /// Loads the operator on the first call; the result lives as long as this object. Throws
   /// PluginError.
   const LoadedOperator& load(const std::shared_ptr<const Definition>& definition);
@@ -36,14 +46,20 @@ class OperatorLoader {
   };
   using Warnings = std::vector<std::pair<std::string, std::string>>;
 
-  const LoadedOperator& load(const std::shared_ptr<const Definition>& definition, Warnings& warnings);
+  const LoadedOperator& load(const std::shared_ptr<const Definition>& definition,
+                             Warnings& warnings);
   const CodeOwner* owner_in(int file, const std::string& op) const;
-  void load_kernel(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice, Warnings& warnings);
-  void load_variant(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice, Warnings& warnings);
+  void load_kernel(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice,
+                   Warnings& warnings);
+  void load_variant(LoadedOperator& op, const DeviceType& device, const KernelChoice& choice,
+                    Warnings& warnings);
   void find_candidates(LoadedOperator& op, const DeviceType& device) const;
-  const tenon_operator* table(LoadedOperator& op, int file, const std::string& symbol, TableRole role, Warnings& warnings);
-  const tenon_operator* table_here(int file, PluginFile& plugin, const std::string& symbol, TableRole role, Warnings& warnings);
-  const tenon_operator* isolated_table(LoadedOperator& op, int file, PluginFile& plugin, const std::string& symbol, TableRole role,
+  const tenon_operator* table(LoadedOperator& op, int file, const std::string& symbol,
+                              TableRole role, Warnings& warnings);
+  const tenon_operator* table_here(int file, PluginFile& plugin, const std::string& symbol,
+                                   TableRole role, Warnings& warnings);
+  const tenon_operator* isolated_table(LoadedOperator& op, int file, PluginFile& plugin,
+                                       const std::string& symbol, TableRole role,
                                        Warnings& warnings);
   void distrust_guesses(LoadedOperator& op, const tenon_operator& kernel, int file) const;
 

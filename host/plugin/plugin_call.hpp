@@ -9,7 +9,8 @@ namespace tenon {
 
 /// Restores the modes from before the call, and warns that a function of the operator changed them;
 /// if they are unchanged, that a parallel loop in it did. Never throws.
-void put_back(const FloatModes& before, const FloatModes& left, const LoadedOperator& op, PluginFunction function) noexcept;
+void put_back(const FloatModes& before, const FloatModes& left, const LoadedOperator& op,
+              PluginFunction function) noexcept;
 
 /// Wraps a call into an operator's table. `owner` is the owner of that table, see LoadedOperator.
 class PluginCall {

@@ -9,7 +9,8 @@ namespace tenon {
 /// `what()` begins with a verb so that it can follow the file's path: "is truncated: ...".
 class PluginError : public Failure {
  public:
-  PluginError(PluginStatus status, const std::string& reason) : Failure(FailureKind::plugin, reason), status_(status) {}
+  PluginError(PluginStatus status, const std::string& reason)
+      : Failure(FailureKind::plugin, reason), status_(status) {}
   PluginStatus status() const { return status_; }
 
  private:

@@ -34,10 +34,14 @@ OperatorInfo read_own_manifest(std::span<const std::byte> manifest, const tenon_
   try {
     info = read_manifest(manifest);
   } catch (const Failure& failure) {
-    throw Failure(FailureKind::usage, std::string("cannot add an operator of the application: its manifest is broken: ") + failure.what());
+    throw Failure(
+        FailureKind::usage,
+        std::string("cannot add an operator of the application: its manifest is broken: ") +
+            failure.what());
   }
   if (const char* fault = table_fault(table, TableRole::op)) {
-    throw Failure(FailureKind::usage, "cannot add operator '" + info.name + "' of the application: its table " + fault);
+    throw Failure(FailureKind::usage,
+                  "cannot add operator '" + info.name + "' of the application: its table " + fault);
   }
   return info;
 }
@@ -45,7 +49,8 @@ OperatorInfo read_own_manifest(std::span<const std::byte> manifest, const tenon_
 }  // namespace
 
 struct PluginSet::Impl {
-  Impl(const PluginOptions& options, const tenon_host& host, PluginSet& plugins) : loader(options, host, files, plugins) {
+  Impl(const PluginOptions& options, const tenon_host& host, PluginSet& plugins)
+      : loader(options, host, files, plugins) {
     builder.prefer(options.prefer);
   }
 
@@ -60,9 +65,11 @@ struct PluginSet::Impl {
   void publish();
   std::shared_ptr<const CatalogIndex> current() const;
   std::shared_ptr<const Definition> find(std::string_view name, std::string_view home = {}) const;
-  std::shared_ptr<const Definition> choose(const SavedOperator& saved, const Fits& fits, std::string& note) const;
+  std::shared_ptr<const Definition> choose(const SavedOperator& saved, const Fits& fits,
+                                           std::string& note) const;
   template <class StillMeant>
-  const LoadedOperator* load(const std::shared_ptr<const Definition>& definition, std::string_view name, StillMeant still_meant);
+  const LoadedOperator* load(const std::shared_ptr<const Definition>& definition,
+                             std::string_view name, StillMeant still_meant);
   void warn_of_short_name(const LoadedOperator& op, std::string_view name) const;
 
   FileRecords files;
@@ -86,13 +93,16 @@ std::shared_ptr<const CatalogIndex> PluginSet::Impl::current() const {
   return index;
 }
 
-std::shared_ptr<const Definition> PluginSet::Impl::find(std::string_view name, std::string_view home) const {
+std::shared_ptr<const Definition> PluginSet::Impl::find(std::string_view name,
+                                                        std::string_view home) const {
   const auto all = current();
   const auto found = all->find(name, home);
   return found == CatalogIndex::nowhere ? nullptr : all->definitions[found];
 }
 
-std::shared_ptr<const Definition> PluginSet::Impl::choose(const SavedOperator& saved, const Fits& fits, std::string& note) const {
+std::shared_ptr<const Definition> PluginSet::Impl::choose(const SavedOperator& saved,
+                                                          const Fits& fits,
+                                                          std::string& note) const {
   const auto all = current();
   const auto found = find_saved(*all, *files.all(), saved, note);
   if (found == CatalogIndex::nowhere) return nullptr;
@@ -102,29 +112,35 @@ std::shared_ptr<const Definition> PluginSet::Impl::choose(const SavedOperator& s
   std::vector<std::shared_ptr<const Definition>> versions{meant};
   versions.insert(versions.end(), others->second.begin(), others->second.end());
   const auto first = versions.begin() + (saved.info == nullptr ? 1 : 0);
-  std::stable_sort(first, versions.end(), [](const auto& left, const auto& right) { return left->info->version > right->info->version; });
-  const auto chosen = std::find_if(versions.begin(), versions.end(), [&](const auto& version) { return fits(*version->info); });
+  std::stable_sort(first, versions.end(), [](const auto& left, const auto& right) {
+    return left->info->version > right->info->version;
+  });
+  const auto chosen = std::find_if(versions.begin(), versions.end(),
+                                   [&](const auto& version) { return fits(*version->info); });
   return chosen == versions.end() ? meant : *chosen;
 }
 
 void PluginSet::Impl::warn_of_short_name(const LoadedOperator& op, std::string_view name) const {
   if (op.warn == nullptr || !*op.warn) return;
   const auto all = current();
-  if (const auto found = all->names.find(name); found != all->names.end() && !found->second.warning.empty())
+  if (const auto found = all->names.find(name);
+      found != all->names.end() && !found->second.warning.empty())
     (*op.warn)("short name " + std::string(name), found->second.warning);
 }
 
 /// Returns null if the name refers to another operator by now: errors of the replaced operator are
 /// ignored.
 template <class StillMeant>
-const LoadedOperator* PluginSet::Impl::load(const std::shared_ptr<const Definition>& definition, std::string_view name,
-                                            StillMeant still_meant) {
+const LoadedOperator* PluginSet::Impl::load(const std::shared_ptr<const Definition>& definition,
+                                            std::string_view name, StillMeant still_meant) {
   try {
     return &loader.load(definition);
   } catch (const PluginError& error) {
     if (!still_meant()) return nullptr;
     const auto file = files.file(definition->file);
-    throw Failure(FailureKind::plugin, "operator '" + std::string(name) + "' cannot be used: " + file.path.string() + " " + error.what(),
+    throw Failure(FailureKind::plugin,
+                  "operator '" + std::string(name) + "' cannot be used: " + file.path.string() +
+                      " " + error.what(),
                   next_step(file));
   }
 }
@@ -153,16 +169,21 @@ void PluginSet::Impl::supersede(int number) {
 
 /// Groups candidates that are the same plugin. Each group is represented by the shortest file name,
 /// for example rope.so -> rope-1.2.so.
-static std::vector<std::size_t> find_same(const std::vector<Candidate>& candidates, SamePlugins& same) {
-  const auto length = [&](std::size_t i) { return candidates[i].file.path.filename().native().size(); };
+static std::vector<std::size_t> find_same(const std::vector<Candidate>& candidates,
+                                          SamePlugins& same) {
+  const auto length = [&](std::size_t i) {
+    return candidates[i].file.path.filename().native().size();
+  };
   std::vector<std::size_t> order(candidates.size()), stands_for(candidates.size()), first;
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return length(a) < length(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](auto a, auto b) { return length(a) < length(b); });
   for (const auto i : order) {
     stands_for[i] = i;
     if (!candidates[i].file.usable()) continue;
-    const auto found =
-        std::find_if(first.begin(), first.end(), [&](auto j) { return same.are_same(known(candidates[i]), known(candidates[j])); });
+    const auto found = std::find_if(first.begin(), first.end(), [&](auto j) {
+      return same.are_same(known(candidates[i]), known(candidates[j]));
+    });
     if (found == first.end())
       first.push_back(i);
     else
@@ -176,7 +197,9 @@ static std::vector<std::size_t> find_same(const std::vector<Candidate>& candidat
 int PluginSet::Impl::same_number(const Candidate& candidate, SamePlugins& same) {
   for (int i = 0; candidate.file.usable() && i < builder.file_count(); ++i) {
     const auto& file = builder.file(i);
-    if (file.path != candidate.file.path && is_current(i) && same.are_same(known(candidate), known(file))) return i;
+    if (file.path != candidate.file.path && is_current(i) &&
+        same.are_same(known(candidate), known(file)))
+      return i;
   }
   return -1;
 }
@@ -193,8 +216,9 @@ std::vector<int> PluginSet::Impl::numbers_of(std::vector<Candidate> candidates) 
     if (stands_for[i] != i) continue;
     const int known = same_number(candidates[i], same);
     const auto before = known < 0 ? fs::path() : builder.file(known).path;
-    const bool takes_place = known >= 0 && before.parent_path() == read[i].first.parent_path() &&
-                             read[i].first.filename().native().size() < before.filename().native().size();
+    const bool takes_place =
+        known >= 0 && before.parent_path() == read[i].first.parent_path() &&
+        read[i].first.filename().native().size() < before.filename().native().size();
     numbers[i] = known < 0 || takes_place ? number_of(std::move(candidates[i])) : known;
     if (!takes_place) continue;
     supersede(known);
@@ -210,8 +234,8 @@ std::vector<int> PluginSet::Impl::numbers_of(std::vector<Candidate> candidates) 
 /// Records that the path leads to the plugin of that number.
 void PluginSet::Impl::place(const fs::path& path, int number, const FileStamp& stamp) {
   const auto known = newest.find(path);
-  if (known != newest.end() && known->second.number != number && builder.file(known->second.number).path == path &&
-      builder.file(known->second.number).sound)
+  if (known != newest.end() && known->second.number != number &&
+      builder.file(known->second.number).path == path && builder.file(known->second.number).sound)
     supersede(known->second.number);
   newest[path] = {number, stamp};
   if (builder.file(number).path == path) return;
@@ -231,11 +255,14 @@ std::vector<int> PluginSet::Impl::read(const std::vector<fs::path>& paths) {
     }
     unknown.push_back(path);
     // Also read the plugin's own path, otherwise it would become two plugins.
-    if (const auto known = newest.find(path); known != newest.end() && builder.file(known->second.number).sound)
-      if (const auto& own = builder.file(known->second.number); own.path != path && own.stamp == FileStamp::of(own.path))
+    if (const auto known = newest.find(path);
+        known != newest.end() && builder.file(known->second.number).sound)
+      if (const auto& own = builder.file(known->second.number);
+          own.path != path && own.stamp == FileStamp::of(own.path))
         unknown.push_back(own.path);
   }
-  const auto read = numbers_of(read_candidates(unknown, [&](const fs::path& path, const InputFile& file) { loader.admit(path, file); }));
+  const auto read = numbers_of(read_candidates(
+      unknown, [&](const fs::path& path, const InputFile& file) { loader.admit(path, file); }));
   numbers.insert(numbers.end(), read.begin(), read.end());
   return numbers;
 }
@@ -265,7 +292,8 @@ void PluginSet::Impl::publish() {
   generation.fetch_add(1, std::memory_order_release);
 }
 
-PluginSet::PluginSet(const PluginOptions& options, const tenon_host& host) : impl_(std::make_unique<Impl>(options, host, *this)) {}
+PluginSet::PluginSet(const PluginOptions& options, const tenon_host& host)
+    : impl_(std::make_unique<Impl>(options, host, *this)) {}
 
 PluginSet::~PluginSet() = default;
 
@@ -308,7 +336,8 @@ void PluginSet::add_file(const fs::path& file) {
   impl_->publish();
 }
 
-std::string PluginSet::add(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make) {
+std::string PluginSet::add(std::span<const std::byte> manifest, const tenon_operator* table,
+                           OperatorFactory make) {
   auto info = read_own_manifest(manifest, table);
   OwnOperator own{table, make ? std::make_shared<const OperatorFactory>(std::move(make)) : nullptr};
   const std::lock_guard lock(impl_->adding);
@@ -317,7 +346,8 @@ std::string PluginSet::add(std::span<const std::byte> manifest, const tenon_oper
   return name;
 }
 
-void PluginSet::add_builtin(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make, bool allocates) {
+void PluginSet::add_builtin(std::span<const std::byte> manifest, const tenon_operator* table,
+                            OperatorFactory make, bool allocates) {
   auto info = read_own_manifest(manifest, table);
   for (auto& output : info.outputs) output.allocated = output.allocated || allocates;
   OwnOperator own{table, make ? std::make_shared<const OperatorFactory>(std::move(make)) : nullptr};
@@ -328,8 +358,11 @@ void PluginSet::add_builtin(std::span<const std::byte> manifest, const tenon_ope
 
 std::string PluginSet::name_of(const tenon_operator* table, std::string_view preferred) const {
   const auto index = impl_->current();
-  const auto stands_for_it = [&](std::size_t i) { return index->definitions[i]->file < 0 && index->definitions[i]->own.table == table; };
-  if (const auto i = index->find(preferred); i != CatalogIndex::nowhere && stands_for_it(i)) return index->operators[i].full_name();
+  const auto stands_for_it = [&](std::size_t i) {
+    return index->definitions[i]->file < 0 && index->definitions[i]->own.table == table;
+  };
+  if (const auto i = index->find(preferred); i != CatalogIndex::nowhere && stands_for_it(i))
+    return index->operators[i].full_name();
   for (std::size_t i = 0; i < index->definitions.size(); ++i)
     if (stands_for_it(i)) return index->operators[i].full_name();
   return {};
@@ -349,7 +382,8 @@ bool PluginSet::has(std::string_view op) const {
 PluginSet::Found PluginSet::find(const SavedOperator& saved) const {
   const auto index = impl_->current();
   Found found;
-  if (const auto i = find_saved(*index, *impl_->files.all(), saved, found.note); i != CatalogIndex::nowhere)
+  if (const auto i = find_saved(*index, *impl_->files.all(), saved, found.note);
+      i != CatalogIndex::nowhere)
     found.name = index->operators[i].full_name();
   return found;
 }
@@ -365,7 +399,8 @@ const LoadedOperator& PluginSet::load(const SavedOperator& saved, const Fits& fi
     std::string note;
     const auto chosen = impl_->choose(saved, fits, note);
     if (chosen == nullptr) return load(saved.name);
-    const auto* op = impl_->load(chosen, chosen->info->full_name(), [&] { return impl_->choose(saved, fits, note) == chosen; });
+    const auto* op = impl_->load(chosen, chosen->info->full_name(),
+                                 [&] { return impl_->choose(saved, fits, note) == chosen; });
     if (op == nullptr) continue;
     if (!note.empty() && op->warn != nullptr && *op->warn) (*op->warn)(note, note);
     if (saved.info == nullptr) impl_->warn_of_short_name(*op, saved.name);
@@ -383,7 +418,8 @@ std::vector<std::string> PluginSet::served_by(int file, std::string_view device)
       const auto& variants = definition.variants[type.number];
       const bool plain = kernel.source == KernelChoice::Source::file && kernel.file == file;
       return device.starts_with(type.name) &&
-             (plain || std::any_of(variants.begin(), variants.end(), [&](const auto& variant) { return variant.file == file; }));
+             (plain || std::any_of(variants.begin(), variants.end(),
+                                   [&](const auto& variant) { return variant.file == file; }));
     };
     if (definition.file == file)
       own.push_back(definition.info->full_name());
@@ -401,8 +437,10 @@ std::uint64_t PluginSet::generation() const {
 const LoadedOperator& PluginSet::load(std::string_view name, std::string_view home) {
   for (;;) {
     const auto definition = impl_->find(name, home);
-    if (definition == nullptr) throw missing_operators(catalog(), std::vector<MissingOperator>{{std::string(name), {}}});
-    const auto* op = impl_->load(definition, name, [&] { return impl_->find(name, home) == definition; });
+    if (definition == nullptr)
+      throw missing_operators(catalog(), std::vector<MissingOperator>{{std::string(name), {}}});
+    const auto* op =
+        impl_->load(definition, name, [&] { return impl_->find(name, home) == definition; });
     if (op == nullptr) continue;
     if (home.empty()) impl_->warn_of_short_name(*op, name);
     return *op;

@@ -101,7 +101,8 @@ struct PluginOptions {
   /// Whether to load CUDA kernels, which only costs time if there is no device. Called once, before
   /// the first operator is loaded.
   std::function<bool()> cuda = has_cuda_driver;
-  std::function<void(const std::string& key, const std::string& sentence)> warn = nullptr;  ///< see LoadedOperator::warn
+  std::function<void(const std::string& key, const std::string& sentence)> warn =
+      nullptr;  ///< see LoadedOperator::warn
   PluginIsolation isolation{};
   /// preferred plugins and namespaces for short names, see ShortNames
   std::vector<std::string> prefer{};
@@ -130,14 +131,16 @@ class PluginSet {
   /// objects are created by it instead of the table's create(). Returns the full name. Throws
   /// Failure (usage) for a broken manifest or table, and for the namespace of Tenon's own
   /// operators.
-  std::string add(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make = {});
+  std::string add(std::span<const std::byte> manifest, const tenon_operator* table,
+                  OperatorFactory make = {});
   /// Returns the full name under which the table was added and can still be found: `preferred` if
   /// it is one, else another; empty if there is none.
   std::string name_of(const tenon_operator* table, std::string_view preferred) const;
   /// Adds an operator of the host itself, which nothing replaces. Must precede all other additions.
   /// `allocates`: its kernel allocates all outputs, however many there are, which classes of the
   /// SDK cannot do.
-  void add_builtin(std::span<const std::byte> manifest, const tenon_operator* table, OperatorFactory make = {}, bool allocates = false);
+  void add_builtin(std::span<const std::byte> manifest, const tenon_operator* table,
+                   OperatorFactory make = {}, bool allocates = false);
 
   Catalog catalog() const;
   bool has(std::string_view op) const;  ///< by name or alias

@@ -43,14 +43,17 @@ std::string_view name_of(PluginStatus status) {
 
 bool is_at(const PluginFile& file, const std::filesystem::path& path) {
   const auto whole = absolute_path(path);
-  return whole == file.path || std::find(file.also_at.begin(), file.also_at.end(), whole) != file.also_at.end();
+  return whole == file.path ||
+         std::find(file.also_at.begin(), file.also_at.end(), whole) != file.also_at.end();
 }
 
 bool is_called(const PluginFile& file, const std::string& word) {
   if (word.empty()) return false;
-  const auto is_its_name = [&](const std::filesystem::path& path) { return word == path.filename() || word == path.stem(); };
-  return word == file.name || is_its_name(file.path) || std::any_of(file.also_at.begin(), file.also_at.end(), is_its_name) ||
-         is_at(file, word);
+  const auto is_its_name = [&](const std::filesystem::path& path) {
+    return word == path.filename() || word == path.stem();
+  };
+  return word == file.name || is_its_name(file.path) ||
+         std::any_of(file.also_at.begin(), file.also_at.end(), is_its_name) || is_at(file, word);
 }
 
 std::string next_step(const PluginFile& file) {
@@ -58,12 +61,14 @@ std::string next_step(const PluginFile& file) {
     case PluginStatus::crashed:
     case PluginStatus::hung:
     case PluginStatus::quarantined:
-      return "it stays quarantined until it or a library that it needs is rebuilt; `tenon trust " + file.path.string() +
-             "` releases it now";
+      return "it stays quarantined until it or a library that it needs is rebuilt; `tenon trust " +
+             file.path.string() + "` releases it now";
     case PluginStatus::untrusted:
-      return "remove other users' write permission (chmod go-w), or accept plugins that others can write to";
+      return "remove other users' write permission (chmod go-w), or accept plugins that others can "
+             "write to";
     case PluginStatus::unlisted:
-      return "if you trust its source, run `tenon trust add " + file.path.string() + "` to add its current content to your list";
+      return "if you trust its source, run `tenon trust add " + file.path.string() +
+             "` to add its current content to your list";
     default:
       return "`tenon list` shows all plugins and their status";
   }

@@ -21,10 +21,12 @@ bool is_name_character(char c) {
 /// Parses one side of a rule. Names from the pattern can be used in the replacement.
 class RuleParser {
  public:
-  RuleParser(RewriteRule& rule, const std::string& text, bool is_pattern) : rule_(rule), text_(text), is_pattern_(is_pattern) {}
+  RuleParser(RewriteRule& rule, const std::string& text, bool is_pattern)
+      : rule_(rule), text_(text), is_pattern_(is_pattern) {}
 
   RewriteRule::Operand parse() {
-    if (text_.size() > longest_rule) refuse(fmt::format("has {} bytes; at most {} are allowed", text_.size(), longest_rule));
+    if (text_.size() > longest_rule)
+      refuse(fmt::format("has {} bytes; at most {} are allowed", text_.size(), longest_rule));
     const auto found = operand(0);
     skip();
     if (at_ < text_.size()) refuse_here("the end");
@@ -33,10 +35,12 @@ class RuleParser {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Failure(FailureKind::plugin, fmt::format("the {} {}", is_pattern_ ? "pattern" : "replacement", what));
+    throw Failure(FailureKind::plugin,
+                  fmt::format("the {} {}", is_pattern_ ? "pattern" : "replacement", what));
   }
   [[noreturn]] void refuse_here(const std::string& needed) const {
-    const auto found = at_ < text_.size() ? "'" + printable(text_.substr(at_, 12)) + "'" : std::string("the end");
+    const auto found =
+        at_ < text_.size() ? "'" + printable(text_.substr(at_, 12)) + "'" : std::string("the end");
     refuse(fmt::format("has {} at column {} but needs {}", found, at_ + 1, needed));
   }
 
@@ -56,7 +60,8 @@ class RuleParser {
   std::string word(bool dotted = false) {
     skip();
     const auto first = at_;
-    while (at_ < text_.size() && (is_name_character(text_[at_]) || (dotted && text_[at_] == '.'))) ++at_;
+    while (at_ < text_.size() && (is_name_character(text_[at_]) || (dotted && text_[at_] == '.')))
+      ++at_;
     auto found = text_.substr(first, at_ - first);
     if (!found.empty() && !is_operator_name(found)) {
       at_ = first;
@@ -74,16 +79,19 @@ class RuleParser {
   }
 
   RewriteRule::Operand variable(const std::string& name) {
-    if (name.find('.') != std::string::npos) refuse(fmt::format("has operator '{}' without '(' after its name", name));
+    if (name.find('.') != std::string::npos)
+      refuse(fmt::format("has operator '{}' without '(' after its name", name));
     auto& all = rule_.variables;
-    auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+    auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
     if (found == all.end()) {
       if (!is_pattern_) refuse(fmt::format("has '{}', which the pattern does not have", name));
       if (all.size() == most_names) refuse(fmt::format("has more than {} variables", most_names));
       found = all.insert(all.end(), {name});
     }
     while (at_ < text_.size() && (text_[at_] == '!' || text_[at_] == '?')) {
-      if (!is_pattern_ && text_[at_] == '!') refuse_here("no '!', which is allowed only in the pattern,");
+      if (!is_pattern_ && text_[at_] == '!')
+        refuse_here("no '!', which is allowed only in the pattern,");
       if (is_pattern_) (text_[at_] == '!' ? found->constant : found->optional) = true;
       ++at_;
     }
@@ -131,7 +139,8 @@ class RuleParser {
     RewriteRule::Param made{word(), {}, false};
     if (made.name.empty()) refuse_here("a parameter or '...'");
     for (const auto& other : call.params)
-      if (other.name == made.name) refuse(fmt::format("mentions parameter '{}' twice in one call", made.name));
+      if (other.name == made.name)
+        refuse(fmt::format("mentions parameter '{}' twice in one call", made.name));
     need('=');
     if (take("$"))
       made.capture = capture();
@@ -147,7 +156,8 @@ class RuleParser {
     auto found = std::find(all.begin(), all.end(), name);
     if (found == all.end()) {
       if (!is_pattern_) refuse(fmt::format("has '${}', which the pattern does not have", name));
-      if (all.size() == most_names) refuse(fmt::format("captures more than {} parameters", most_names));
+      if (all.size() == most_names)
+        refuse(fmt::format("captures more than {} parameters", most_names));
       found = all.insert(all.end(), name);
     }
     return static_cast<std::uint32_t>(found - all.begin());
@@ -157,7 +167,8 @@ class RuleParser {
     skip();
     if (take("\"")) return text();
     if (take("[")) return list();
-    if (at_ < text_.size() && is_name_character(text_[at_]) && (text_[at_] < '0' || text_[at_] > '9')) {
+    if (at_ < text_.size() && is_name_character(text_[at_]) &&
+        (text_[at_] < '0' || text_[at_] > '9')) {
       const auto found = word();
       if (found == "true" || found == "false") return found == "true";
       at_ -= found.size();
@@ -193,7 +204,8 @@ class RuleParser {
         const auto item = number();
         const auto* integer = std::get_if<std::int64_t>(&item.variant());
         if (integer != nullptr) integers.push_back(*integer);
-        reals.push_back(integer != nullptr ? static_cast<double>(*integer) : std::get<double>(item.variant()));
+        reals.push_back(integer != nullptr ? static_cast<double>(*integer)
+                                           : std::get<double>(item.variant()));
       } while (take(","));
       need(']');
     }
@@ -209,16 +221,21 @@ class RuleParser {
 
 // Returns whether the pattern's call could match this call of the replacement, judging by the
 // texts.
-bool may_match(const RewriteRule& rule, const RewriteRule::Call& pattern, const RewriteRule::Call& made) {
+bool may_match(const RewriteRule& rule, const RewriteRule::Call& pattern,
+               const RewriteRule::Call& made) {
   if (pattern.op != made.op) return false;
   for (const auto& param : pattern.params)
     for (const auto& other : made.params)
-      if (param.name == other.name && !param.capture && !other.capture && !(param.value == other.value)) return false;
+      if (param.name == other.name && !param.capture && !other.capture &&
+          !(param.value == other.value))
+        return false;
   for (std::size_t i = 0; i < pattern.inputs.size(); ++i) {
     const auto& wanted = pattern.inputs[i].operand;
     if (!wanted.call) continue;
     if (i >= made.inputs.size() || !made.inputs[i].operand.call) return false;
-    if (!may_match(rule, rule.pattern[wanted.index], rule.replacement[made.inputs[i].operand.index])) return false;
+    if (!may_match(rule, rule.pattern[wanted.index],
+                   rule.replacement[made.inputs[i].operand.index]))
+      return false;
   }
   return true;
 }
@@ -230,9 +247,11 @@ void refuse_rule(const std::string& what) {
 void check_rests(const RewriteRule& rule) {
   for (const auto& call : rule.replacement) {
     if (!call.rest) continue;
-    const auto same = std::count_if(rule.pattern.begin(), rule.pattern.end(), [&](const auto& one) { return one.rest == call.rest; });
+    const auto same = std::count_if(rule.pattern.begin(), rule.pattern.end(),
+                                    [&](const auto& one) { return one.rest == call.rest; });
     if (same == 1) continue;
-    refuse_rule(fmt::format("the replacement has '...{}', which {} of the pattern {}", *call.rest, same == 0 ? "no call" : "several calls",
+    refuse_rule(fmt::format("the replacement has '...{}', which {} of the pattern {}", *call.rest,
+                            same == 0 ? "no call" : "several calls",
                             same == 0 ? "has" : "have: give each a label, as in ...a"));
   }
 }
@@ -240,20 +259,24 @@ void check_rests(const RewriteRule& rule) {
 }  // namespace
 
 const RewriteRule::Call& RewriteRule::rest_of(const std::string& label) const {
-  return *std::find_if(pattern.begin(), pattern.end(), [&](const auto& call) { return call.rest == label; });
+  return *std::find_if(pattern.begin(), pattern.end(),
+                       [&](const auto& call) { return call.rest == label; });
 }
 
 RewriteRule parse_rule(const RewriteInfo& info) {
   RewriteRule rule;
   rule.name = info.name;
   rule.exact = info.exact;
-  if (!RuleParser(rule, info.pattern, true).parse().call) refuse_rule("the pattern matches every value; name at least one operator");
+  if (!RuleParser(rule, info.pattern, true).parse().call)
+    refuse_rule("the pattern matches every value; name at least one operator");
   rule.result = RuleParser(rule, info.replacement, false).parse();
   if (!rule.result.call && rule.variables[rule.result.index].optional)
-    refuse_rule(fmt::format("the replacement is '{}', which is optional and may be missing", rule.variables[rule.result.index].name));
+    refuse_rule(fmt::format("the replacement is '{}', which is optional and may be missing",
+                            rule.variables[rule.result.index].name));
   check_rests(rule);
   for (const auto& call : rule.replacement)
-    if (may_match(rule, rule.root(), call)) refuse_rule("the replacement contains the pattern again, so the rule would never terminate");
+    if (may_match(rule, rule.root(), call))
+      refuse_rule("the replacement contains the pattern again, so the rule would never terminate");
   return rule;
 }
 

@@ -26,6 +26,7 @@ struct SavedOperator {
 /// is a bundled operator and the file's was not; a text must use a namespace that an author
 /// declared. A short name refers to the operator of the plugin that the file names, if that has
 /// one. If another operator stands in, `note` is set to a sentence that follows the user's name.
-std::size_t find_saved(const CatalogIndex& index, const std::vector<PluginFile>& files, const SavedOperator& saved, std::string& note);
+std::size_t find_saved(const CatalogIndex& index, const std::vector<PluginFile>& files,
+                       const SavedOperator& saved, std::string& note);
 
 }  // namespace tenon

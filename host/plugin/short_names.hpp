@@ -16,14 +16,16 @@ namespace tenon {
 /// otherwise it is ambiguous.
 class ShortNames {
  public:
-  ShortNames(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred, CatalogIndex& index)
+  ShortNames(const PluginSources& sources, const Winners& winners,
+             const std::vector<std::string>& preferred, CatalogIndex& index)
       : sources_(sources), winners_(winners), preferred_(preferred), index_(index) {}
 
   void settle();
 
  private:
   using Claims = std::map<std::string, std::vector<std::size_t>>;  // by namespace
-  std::size_t settle_alias(const std::string& alias, const std::string& space, const std::vector<std::size_t>& claims);
+  std::size_t settle_alias(const std::string& alias, const std::string& space,
+                           const std::vector<std::size_t>& claims);
   std::size_t choose(const std::vector<std::size_t>& operators) const;
   std::string note(const std::string& name, const ShortName& meaning) const;
   std::string warning(const std::string& name, const ShortName& meaning) const;

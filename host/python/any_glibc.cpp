@@ -3,7 +3,8 @@
 // too.
 #if defined(__x86_64__) && defined(__linux__)
 extern "C" {
-__attribute__((visibility("hidden"))) double own_hypot(double x, double y) noexcept __asm__("hypot");
+__attribute__((visibility("hidden"))) double own_hypot(double x, double y) noexcept
+    __asm__("hypot");
 __attribute__((visibility("hidden"))) float own_hypotf(float x, float y) noexcept __asm__("hypotf");
 double old_hypot(double x, double y) noexcept;
 float old_hypotf(float x, float y) noexcept;

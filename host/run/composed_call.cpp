@@ -13,20 +13,30 @@
 namespace tenon {
 namespace {
 
-GraphSnapshot graph_of(const LoadedOperator& op, const Instance& object, const CallTypes& types, std::vector<ValueId>& inputs) {
+GraphSnapshot graph_of(const LoadedOperator& op, const Instance& object, const CallTypes& types,
+                       std::vector<ValueId>& inputs) {
   GraphSnapshot graph;
   GraphBuilder builder(graph.model, graph.binding, *op.plugins);
   for (std::size_t i = 0; i < types.inputs.size(); ++i) {
     auto type = types.inputs[i];
     type.storage = TENON_DENSE;
-    inputs.push_back(type.present != 0 ? builder.input(free_name(graph.model, name_of_input(*op.info, i)), type) : none);
+    inputs.push_back(type.present != 0
+                         ? builder.input(free_name(graph.model, name_of_input(*op.info, i)), type)
+                         : none);
   }
-  const auto outputs = compose(builder, {op, object.get(), op.info->name, {}, inputs, static_cast<std::uint32_t>(types.outputs.size())});
+  const auto outputs = compose(builder, {op,
+                                         object.get(),
+                                         op.info->name,
+                                         {},
+                                         inputs,
+                                         static_cast<std::uint32_t>(types.outputs.size())});
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& made = graph.model.values[outputs[i]].type;
     if (auto said = types.outputs[i]; !is_known(made) || merge(said, made) == Merge::contradiction)
-      throw Failure(FailureKind::plugin, fmt::format("its infer() declares output {} as {}, but its composed nodes produce {}", i,
-                                                     to_string(types.outputs[i]), to_string(made)));
+      throw Failure(
+          FailureKind::plugin,
+          fmt::format("its infer() declares output {} as {}, but its composed nodes produce {}", i,
+                      to_string(types.outputs[i]), to_string(made)));
     builder.output(fmt::format("output {}", i), outputs[i]);
   }
   return graph;
@@ -34,14 +44,16 @@ GraphSnapshot graph_of(const LoadedOperator& op, const Instance& object, const C
 
 }  // namespace
 
-ComposedCall::ComposedCall(const LoadedOperator& op, const Instance& object, Device& device, const CallTypes& types,
-                           const CallContext& context)
+ComposedCall::ComposedCall(const LoadedOperator& op, const Instance& object, Device& device,
+                           const CallTypes& types, const CallContext& context)
     : device_(device) {
-  graph_ = expanded(std::make_shared<const GraphSnapshot>(graph_of(op, object, types, inputs_)), device);
+  graph_ =
+      expanded(std::make_shared<const GraphSnapshot>(graph_of(op, object, types, inputs_)), device);
   no_tensors_ = tensors_of(graph_->model);
   kernels_.emplace(graph_->model, graph_->binding, op.plugins->load("tenon.cast_storage"), device);
   std::map<ValueId, tenon_type> given;
-  PlanRequest request{.training = context.training, .keep_on_device = true, .threads = context.threads.count()};
+  PlanRequest request{
+      .training = context.training, .keep_on_device = true, .threads = context.threads.count()};
   for (const auto input : inputs_) {
     if (input == none) continue;
     given.emplace(input, graph_->model.values[input].type);
@@ -50,7 +62,8 @@ ComposedCall::ComposedCall(const LoadedOperator& op, const Instance& object, Dev
   auto inferred = infer_with(graph_->model, graph_->binding, no_tensors_, given).types;
   auto plan = make_plan(graph_, *kernels_, no_tensors_, std::move(inferred), request);
   if (!arenas_.hold(*plan)) arenas_.grow(*plan, streams_, false);
-  execution_.emplace(std::move(plan), *kernels_, no_tensors_, ExecutionContext{.call = context, .streams = &streams_, .arenas = &arenas_});
+  execution_.emplace(std::move(plan), *kernels_, no_tensors_,
+                     ExecutionContext{.call = context, .streams = &streams_, .arenas = &arenas_});
 }
 
 // A kernel cannot write an output directly that is an input, sparse, on another device, or the same
@@ -62,11 +75,14 @@ void ComposedCall::bind_outputs(const CallTensors& tensors) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto value = outputs[i].second;
     const auto same = [value](const auto& other) { return other.second == value; };
-    const bool first = std::find_if(outputs.begin(), outputs.end(), same) == outputs.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool first = std::find_if(outputs.begin(), outputs.end(), same) ==
+                       outputs.begin() + static_cast<std::ptrdiff_t>(i);
     const auto& type = plan.types()[value];
-    if (plan.model().values[value].role != Role::output || type.storage != TENON_DENSE || !first) continue;
+    if (plan.model().values[value].role != Role::output || type.storage != TENON_DENSE || !first)
+      continue;
     auto& place = *plan.graph.places[value];
-    if (&place != &device_) made_[i] = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), place.name());
+    if (&place != &device_)
+      made_[i] = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), place.name());
     const auto& dense = made_[i] ? made_[i].abi().dense : tensors.outputs[i]->dense;
     execution_->set_data(value, static_cast<std::byte*>(dense.data) + dense.byte_offset);
   }

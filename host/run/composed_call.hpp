@@ -10,7 +10,8 @@ namespace tenon {
 /// a time.
 class ComposedCall {
  public:
-  ComposedCall(const LoadedOperator& op, const Instance& object, Device& device, const CallTypes& types, const CallContext& context);
+  ComposedCall(const LoadedOperator& op, const Instance& object, Device& device,
+               const CallTypes& types, const CallContext& context);
   ComposedCall(const ComposedCall&) = delete;
   ComposedCall& operator=(const ComposedCall&) = delete;
 
@@ -30,7 +31,8 @@ class ComposedCall {
   Arenas arenas_;
   std::optional<Kernels> kernels_;
   std::optional<Execution> execution_;
-  std::vector<Tensor> made_;  // outputs that no kernel writes to the caller's memory; empty: written directly
+  std::vector<Tensor>
+      made_;  // outputs that no kernel writes to the caller's memory; empty: written directly
 };
 
 }  // namespace tenon

@@ -29,7 +29,9 @@ class CallKey {
       std::visit([&](const auto& held) { add_value(held); }, value.variant());
     }
   }
-  std::string_view text() const { return long_.empty() ? std::string_view(short_.data(), size_) : std::string_view(long_); }
+  std::string_view text() const {
+    return long_.empty() ? std::string_view(short_.data(), size_) : std::string_view(long_);
+  }
 
  private:
   void add(const void* bytes, std::size_t count) {
@@ -84,9 +86,11 @@ class CallKey {
 };
 
 std::string name_of_given(const OperatorInfo& info, std::size_t i) {
-  if (i < info.inputs.size() || info.variadic()) return "input '" + info.inputs[declared_input(info, i)].name + "'";
+  if (i < info.inputs.size() || info.variadic())
+    return "input '" + info.inputs[declared_input(info, i)].name + "'";
   const auto state = i - info.inputs.size();
-  return state < info.states.size() ? "state '" + info.states[state].name + "'" : fmt::format("input {}", i);
+  return state < info.states.size() ? "state '" + info.states[state].name + "'"
+                                    : fmt::format("input {}", i);
 }
 
 // The device of the inputs, except those that stay on the CPU; the CPU if there are none. Throws
@@ -94,34 +98,45 @@ std::string name_of_given(const OperatorInfo& info, std::size_t i) {
 Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given) {
   const auto decides = [&](const Tensor& tensor) {
     const auto i = static_cast<std::size_t>(&tensor - given.data());
-    return tensor && !((i < info.inputs.size() || info.variadic()) && info.inputs[declared_input(info, i)].on_cpu);
+    return tensor && !((i < info.inputs.size() || info.variadic()) &&
+                       info.inputs[declared_input(info, i)].on_cpu);
   };
   const auto first = std::find_if(given.begin(), given.end(), decides);
   if (first == given.end()) return cpu_device();
-  const auto other =
-      std::find_if(first, given.end(), [&](const Tensor& tensor) { return decides(tensor) && tensor.device() != first->device(); });
+  const auto other = std::find_if(first, given.end(), [&](const Tensor& tensor) {
+    return decides(tensor) && tensor.device() != first->device();
+  });
   if (other == given.end()) return device_of(*first);
-  const auto name = [&](auto at) { return name_of_given(info, static_cast<std::size_t>(at - given.begin())); };
+  const auto name = [&](auto at) {
+    return name_of_given(info, static_cast<std::size_t>(at - given.begin()));
+  };
   const auto& gpu = first->device() == "cpu" ? other->device() : first->device();
-  throw Failure(
-      FailureKind::usage,
-      fmt::format("{} is on {}, but {} is on {}: a call runs on one device", name(first), first->device(), name(other), other->device()),
-      fmt::format("use .to(\"{}\") to move {}", gpu, gpu == first->device() ? name(other) : name(first)));
+  throw Failure(FailureKind::usage,
+                fmt::format("{} is on {}, but {} is on {}: a call runs on one device", name(first),
+                            first->device(), name(other), other->device()),
+                fmt::format("use .to(\"{}\") to move {}", gpu,
+                            gpu == first->device() ? name(other) : name(first)));
 }
 
 /// The types of `count` inputs; trailing optional ones may be missing.
-CallTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given, std::size_t count) {
+CallTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given,
+                   std::size_t count) {
   CallTypes types;
   for (std::size_t i = 0; i < count; ++i) {
     const bool present = i < given.size() && given[i].present;
     const auto& declared = info.inputs[declared_input(info, i)];
     if (!present && !declared.optional)
-      throw Failure(FailureKind::usage, fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
-    auto& type = types.inputs.emplace_back(present ? type_of(given[i].dtype, given[i].shape) : unknown_type());
+      throw Failure(FailureKind::usage,
+                    fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
+    auto& type = types.inputs.emplace_back(present ? type_of(given[i].dtype, given[i].shape)
+                                                   : unknown_type());
     type.present = present;
     if (present && (!is_sound(type) || !is_known(type)))
-      throw Failure(FailureKind::usage, fmt::format("input '{}' is {} but its shape must be fully known", declared.name, to_string(type)));
-    types.storages.push_back(static_cast<std::uint8_t>(present ? given[i].storage : Storage::dense));
+      throw Failure(FailureKind::usage,
+                    fmt::format("input '{}' is {} but its shape must be fully known", declared.name,
+                                to_string(type)));
+    types.storages.push_back(
+        static_cast<std::uint8_t>(present ? given[i].storage : Storage::dense));
   }
   types.states.assign(info.states.size(), unknown_type());
   return types;
@@ -131,16 +146,19 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
   // States may follow the inputs; they are updated in place.
   const auto states = info.states.size();
   const bool has_states = info.variadic() || given.size() == info.inputs.size() + states;
-  const auto count = input_count(info, given.size() - (has_states ? std::min(given.size(), states) : 0));
+  const auto count =
+      input_count(info, given.size() - (has_states ? std::min(given.size(), states) : 0));
   std::vector<Argument> inputs;
-  for (std::size_t i = 0; i < std::min(count, given.size()); ++i) inputs.push_back(Argument::like(given[i]));
+  for (std::size_t i = 0; i < std::min(count, given.size()); ++i)
+    inputs.push_back(Argument::like(given[i]));
   auto types = types_of(info, inputs, count);
   for (std::size_t i = 0; i < info.states.size() && given.size() > count; ++i) {
     const auto& state = given[count + i];
     if (!state) continue;
     if (state.storage() != Storage::dense)
       throw Failure(FailureKind::usage,
-                    fmt::format("state '{}' is {} but states must be dense", info.states[i].name, name_of(state.storage())),
+                    fmt::format("state '{}' is {} but states must be dense", info.states[i].name,
+                                name_of(state.storage())),
                     "convert it with cast_storage(tensor, Storage::dense)");
     types.states[i] = type_of(state.dtype(), state.shape());
   }
@@ -154,11 +172,13 @@ constexpr std::int64_t max_idle_bytes = 1 << 20;  // memory that one cached idle
 
 /// Runs the operator and passes its outputs, including hidden ones, to `use`.
 template <class Use>
-void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor>& given, const Attributes& attributes, Use&& use) {
+void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor>& given,
+                 const Attributes& attributes, Use&& use) {
   auto& cache = *host.calls;
   const CallKey key(op, given, attributes);
   const auto hash = std::hash<std::string_view>()(key.text());
-  auto lease = cache.take(host.version(), hash, [&](const EagerCall& each) { return each.key == key.text(); });
+  auto lease = cache.take(host.version(), hash,
+                          [&](const EagerCall& each) { return each.key == key.text(); });
   const LoadedOperator* loaded = nullptr;
   try {
     if (!lease) {
@@ -166,7 +186,8 @@ void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor
       const auto version = host.version();
       loaded = &plugins.load(op);
       auto& device = common_device(*loaded->info, given);
-      lease = cache.make(version, hash, key.text(), host, nullptr, *loaded, attributes, device, types_of(*loaded->info, given), false);
+      lease = cache.make(version, hash, key.text(), host, nullptr, *loaded, attributes, device,
+                         types_of(*loaded->info, given), false);
     }
     auto& call = lease->call;
     const std::span all(given);
@@ -184,45 +205,55 @@ void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor
     use(call.outputs, made);
   } catch (const Failure& failure) {
     if (!lease && loaded == nullptr) throw;
-    throw Failure(failure.kind(), fmt::format("[{}] {}", (lease ? lease->call.info() : *loaded->info).name, failure.what()),
-                  failure.hint());
+    throw Failure(
+        failure.kind(),
+        fmt::format("[{}] {}", (lease ? lease->call.info() : *loaded->info).name, failure.what()),
+        failure.hint());
   }
   const auto& call = lease->call;
-  if (!call.depends_on_values() && !keeps_host(call.info()) && call.bytes() <= max_idle_bytes) cache.give_back(std::move(lease));
+  if (!call.depends_on_values() && !keeps_host(call.info()) && call.bytes() <= max_idle_bytes)
+    cache.give_back(std::move(lease));
 }
 
 }  // namespace
 
-std::vector<Tensor> Host::call_all(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+std::vector<Tensor> Host::call_all(std::string_view op, const std::vector<Tensor>& inputs,
+                                   const Attributes& attributes) {
   std::vector<Tensor> visible;
-  run_eagerly(*impl_, op, inputs, attributes, [&](const std::vector<Argument>& outputs, std::span<Tensor> made) {
-    for (std::size_t i = 0; i < made.size(); ++i)
-      if (!outputs[i].hidden) visible.push_back(std::move(made[i]));
-  });
+  run_eagerly(*impl_, op, inputs, attributes,
+              [&](const std::vector<Argument>& outputs, std::span<Tensor> made) {
+                for (std::size_t i = 0; i < made.size(); ++i)
+                  if (!outputs[i].hidden) visible.push_back(std::move(made[i]));
+              });
   return visible;
 }
 
-Tensor Host::call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+Tensor Host::call(std::string_view op, const std::vector<Tensor>& inputs,
+                  const Attributes& attributes) {
   Tensor found;
-  run_eagerly(*impl_, op, inputs, attributes, [&](const std::vector<Argument>& outputs, std::span<Tensor> made) {
-    for (std::size_t i = 0; i < made.size() && !found; ++i)
-      if (!outputs[i].hidden) found = std::move(made[i]);
-  });
-  if (!found) throw Failure(FailureKind::usage, "[" + std::string(op) + "] has no output with these parameters");
+  run_eagerly(*impl_, op, inputs, attributes,
+              [&](const std::vector<Argument>& outputs, std::span<Tensor> made) {
+                for (std::size_t i = 0; i < made.size() && !found; ++i)
+                  if (!outputs[i].hidden) found = std::move(made[i]);
+              });
+  if (!found)
+    throw Failure(FailureKind::usage,
+                  "[" + std::string(op) + "] has no output with these parameters");
   return found;
 }
 
-PreparedCall Host::prepare(std::string_view op, const std::vector<Argument>& inputs, const Attributes& attributes,
-                           const PrepareOptions& options) {
+PreparedCall Host::prepare(std::string_view op, const std::vector<Argument>& inputs,
+                           const Attributes& attributes, const PrepareOptions& options) {
   const auto& loaded = impl_->plugins().load(op);
   const auto& info = *loaded.info;
   try {
     auto& device = find_device(options.device.empty() ? "cpu" : options.device);
     auto types = types_of(info, inputs, input_count(info, inputs.size()));
-    return PreparedCall(
-        std::make_unique<PreparedCall::Impl>(*impl_, impl_, loaded, attributes, device, std::move(types), options.training));
+    return PreparedCall(std::make_unique<PreparedCall::Impl>(
+        *impl_, impl_, loaded, attributes, device, std::move(types), options.training));
   } catch (const Failure& failure) {
-    throw Failure(failure.kind(), fmt::format("[{}] {}", info.name, failure.what()), failure.hint());
+    throw Failure(failure.kind(), fmt::format("[{}] {}", info.name, failure.what()),
+                  failure.hint());
   }
 }
 

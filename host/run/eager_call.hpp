@@ -9,7 +9,8 @@ namespace tenon {
 
 struct EagerCall {
   template <class... Arguments>
-  explicit EagerCall(std::string_view key, Arguments&&... arguments) : key(key), call(std::forward<Arguments>(arguments)...) {}
+  explicit EagerCall(std::string_view key, Arguments&&... arguments)
+      : key(key), call(std::forward<Arguments>(arguments)...) {}
   const std::string key;
   PreparedCall::Impl call;
 };

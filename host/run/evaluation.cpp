@@ -6,7 +6,8 @@
 namespace tenon {
 namespace {
 
-std::vector<Tensor> run_node(const GraphSnapshot& graph, NodeId id, CallTypes& types, Threads& threads) {
+std::vector<Tensor> run_node(const GraphSnapshot& graph, NodeId id, CallTypes& types,
+                             Threads& threads) {
   const auto& bound = graph.binding.nodes[id];
   if (object_factory(graph.model, id) != nullptr) return {};
   const OperatorCall call(*bound.op, all_parameters(graph.model, graph.model.nodes[id]));

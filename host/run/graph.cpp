@@ -48,7 +48,8 @@ Value Graph::constant(std::string_view name, const Tensor& tensor) {
   return impl_->value(impl_->builder().tensor(name, Role::constant, tensor));
 }
 
-Value Graph::add(std::string_view op, const std::vector<Value>& inputs, const Attributes& attributes, std::string_view name) {
+Value Graph::add(std::string_view op, const std::vector<Value>& inputs,
+                 const Attributes& attributes, std::string_view name) {
   const GraphUsers::Changing use(impl_of(*this).users);
   NodeSpec spec{.op = op, .name = name, .inputs = {}, .named_inputs = {}, .attributes = attributes};
   for (const auto input : inputs) spec.inputs.push_back(impl_->id_of(input));
@@ -56,34 +57,42 @@ Value Graph::add(std::string_view op, const std::vector<Value>& inputs, const At
   return impl_->value(first_output(impl_->model(), node));
 }
 
-Value Graph::add(std::string_view op, const std::vector<std::pair<std::string, Value>>& inputs, const Attributes& attributes,
-                 std::string_view name) {
+Value Graph::add(std::string_view op, const std::vector<std::pair<std::string, Value>>& inputs,
+                 const Attributes& attributes, std::string_view name) {
   const GraphUsers::Changing use(impl_of(*this).users);
   NodeSpec spec{.op = op, .name = name, .inputs = {}, .named_inputs = {}, .attributes = attributes};
-  for (const auto& [input, value] : inputs) spec.named_inputs.emplace_back(input, impl_->id_of(value));
+  for (const auto& [input, value] : inputs)
+    spec.named_inputs.emplace_back(input, impl_->id_of(value));
   const auto node = impl_->builder().node(spec);
   return impl_->value(first_output(impl_->model(), node));
 }
 
-Value Graph::add_object(Object object, const std::vector<Value>& inputs, const Attributes& attributes, std::string_view name) {
+Value Graph::add_object(Object object, const std::vector<Value>& inputs,
+                        const Attributes& attributes, std::string_view name) {
   auto& plugins = impl_of(host()).plugins();
   const auto wanted = internal::snake_case(object.class_name);
   auto type = plugins.name_of(object.table, wanted);
   if (type.empty()) {
-    const auto give_name = fmt::format("register the class under its own name first: host.add<{}>(\"NAME\")", object.class_name);
+    const auto give_name = fmt::format(
+        "register the class under its own name first: host.add<{}>(\"NAME\")", object.class_name);
     if (!is_identifier(wanted))
-      throw Failure(FailureKind::usage, fmt::format("the class name '{}' is not a valid operator name", object.class_name), give_name);
+      throw Failure(
+          FailureKind::usage,
+          fmt::format("the class name '{}' is not a valid operator name", object.class_name),
+          give_name);
     const auto manifest = object.manifest(wanted);
     auto info = read_manifest(std::as_bytes(std::span(manifest)));
     if (info.space.empty()) info.space = application_space;
     if (plugins.has(info.full_name()))
       throw Failure(FailureKind::usage,
-                    fmt::format("the class '{}' would become operator '{}', but that name is taken", object.class_name, info.full_name()),
+                    fmt::format("the class '{}' would become operator '{}', but that name is taken",
+                                object.class_name, info.full_name()),
                     give_name);
     type = host().add_operator(manifest, object.table);
   }
   const GraphUsers::Changing use(impl_of(*this).users);
-  NodeSpec spec{.op = type, .name = name, .inputs = {}, .named_inputs = {}, .attributes = attributes};
+  NodeSpec spec{
+      .op = type, .name = name, .inputs = {}, .named_inputs = {}, .attributes = attributes};
   for (const auto input : inputs) spec.inputs.push_back(impl_->id_of(input));
   spec.object = std::make_shared<const OperatorFactory>(std::move(object.make));
   const auto node = impl_->builder().node(spec);
@@ -93,18 +102,22 @@ Value Graph::add_object(Object object, const std::vector<Value>& inputs, const A
 
 void Graph::output(std::string_view name, Value value) {
   const GraphUsers::Changing use(impl_of(*this).users);
-  if (value.empty()) throw Failure(FailureKind::usage, fmt::format("the value of output '{}' is empty", name));
+  if (value.empty())
+    throw Failure(FailureKind::usage, fmt::format("the value of output '{}' is empty", name));
   const auto id = impl_->id_of(value);
   impl_->builder().output(name, id);
 }
 
-std::vector<Value> Graph::gradient(Value loss, const std::vector<Value>& wrt, const GradientOptions& options) {
+std::vector<Value> Graph::gradient(Value loss, const std::vector<Value>& wrt,
+                                   const GradientOptions& options) {
   const GraphUsers::Changing use(impl_of(*this).users);
   if (loss.empty()) throw Failure(FailureKind::usage, "the loss is an empty value");
   if (options.memory_budget < 0)
-    throw Failure(FailureKind::usage, fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
+    throw Failure(FailureKind::usage,
+                  fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
   bind();
-  GradientRequest request{.loss = impl_->id_of(loss), .seed = impl_->id_of(options.seed), .wrt = {}, .recompute = {}};
+  GradientRequest request{
+      .loss = impl_->id_of(loss), .seed = impl_->id_of(options.seed), .wrt = {}, .recompute = {}};
   for (const auto value : wrt) {
     if (value.empty()) throw Failure(FailureKind::usage, "wrt contains an empty value");
     request.wrt.push_back(impl_->id_of(value));
@@ -112,11 +125,13 @@ std::vector<Value> Graph::gradient(Value loss, const std::vector<Value>& wrt, co
   for (const auto value : options.recompute) {
     const auto id = impl_->id_of(value);
     const auto producer = id == none ? none : impl_->model().values[id].producer;
-    if (producer == none) throw Failure(FailureKind::usage, "only a node's output can be recomputed");
+    if (producer == none)
+      throw Failure(FailureKind::usage, "only a node's output can be recomputed");
     request.recompute.push_back(producer);
   }
   if (options.memory_budget > 0) {
-    const auto chosen = choose_recompute(*this, request, options.memory_budget, input_types(impl_->model(), options.shapes));
+    const auto chosen = choose_recompute(*this, request, options.memory_budget,
+                                         input_types(impl_->model(), options.shapes));
     request.recompute.insert(request.recompute.end(), chosen.begin(), chosen.end());
   }
   auto builder = impl_->builder();
@@ -131,7 +146,8 @@ Value Graph::stop_gradient(Value value, std::string_view name) {
 
 void Graph::update(Value variable, Value value) {
   const GraphUsers::Changing use(impl_of(*this).users);
-  if (variable.empty() || value.empty()) throw Failure(FailureKind::usage, "update() needs a variable and a value");
+  if (variable.empty() || value.empty())
+    throw Failure(FailureKind::usage, "update() needs a variable and a value");
   const auto taker = impl_->id_of(variable), taken = impl_->id_of(value);
   impl_->builder().update(taker, taken);
 }
@@ -150,7 +166,9 @@ DType Graph::dtype(Value value) const {
   const GraphUsers::Reading use(impl_of(*this).users);
   const auto id = impl_->id_of(value);
   if (id == none || impl_->model().values[id].type.dtype == TENON_DTYPE_UNKNOWN)
-    throw Failure(FailureKind::usage, fmt::format("the dtype of '{}' is not known yet", id == none ? "" : value_label(impl_->model(), id)));
+    throw Failure(FailureKind::usage,
+                  fmt::format("the dtype of '{}' is not known yet",
+                              id == none ? "" : value_label(impl_->model(), id)));
   return static_cast<DType>(impl_->model().values[id].type.dtype);
 }
 
@@ -166,7 +184,8 @@ Tensor Graph::tensor(Value value) const {
   const auto id = impl_->id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no elements");
   const auto& record = impl_->model().values[id];
-  return record.tensor == none ? Tensor() : HeldTensor::give_out(impl_->model().tensors[record.tensor]);
+  return record.tensor == none ? Tensor()
+                               : HeldTensor::give_out(impl_->model().tensors[record.tensor]);
 }
 
 void Graph::bind() {

@@ -60,10 +60,11 @@ Graph Graph::load(Host& host, const std::filesystem::path& path, const LoadOptio
   Graph graph(host);
   if (path.extension() == ".json") {
     auto builder = graph.impl_->builder();
-    read_graph_json(read_text(path, options.map_above), {path.string(), path.parent_path()}, graph.impl_->current->model, builder,
-                    host.catalog());
+    read_graph_json(read_text(path, options.map_above), {path.string(), path.parent_path()},
+                    graph.impl_->current->model, builder, host.catalog());
   } else {
-    graph.impl_->adopt(read_tenon(path, options.verify ? FileCheck::everything : FileCheck::structure, options.map_above));
+    graph.impl_->adopt(read_tenon(
+        path, options.verify ? FileCheck::everything : FileCheck::structure, options.map_above));
   }
   warn_of_lost_members(graph, path.string());
   return graph;
@@ -72,7 +73,8 @@ Graph Graph::load(Host& host, const std::filesystem::path& path, const LoadOptio
 Graph Graph::from_json(Host& host, std::string_view text, const std::filesystem::path& folder) {
   Graph graph(host);
   auto builder = graph.impl_->builder();
-  read_graph_json(text, {"graph.json", folder}, graph.impl_->current->model, builder, host.catalog());
+  read_graph_json(text, {"graph.json", folder}, graph.impl_->current->model, builder,
+                  host.catalog());
   warn_of_lost_members(graph, "graph.json");
   return graph;
 }

@@ -22,7 +22,9 @@ std::uint32_t new_identity() {
 }  // namespace
 
 Graph::Impl::Impl(std::shared_ptr<Host::Impl> owner)
-    : host(std::move(owner)), current(std::make_shared<GraphSnapshot>()), identity(new_identity()) {}
+    : host(std::move(owner)),
+      current(std::make_shared<GraphSnapshot>()),
+      identity(new_identity()) {}
 
 Graph::Impl::Impl(const Impl& other, std::shared_ptr<GraphSnapshot> shared)
     : host(other.host.impl_),
@@ -113,7 +115,8 @@ Graph Graph::Impl::completed() {
 // of them accept the handle.
 Value Graph::Impl::value(ValueId id) const {
   if (id == none) return {};
-  const auto from = std::find_if(ancestors_.begin(), ancestors_.end(), [&](const Ancestor& ancestor) { return id < ancestor.values; });
+  const auto from = std::find_if(ancestors_.begin(), ancestors_.end(),
+                                 [&](const Ancestor& ancestor) { return id < ancestor.values; });
   const auto& record = model().values[id];
   const auto base = record.producer == none ? id : model().nodes[record.producer].first_output;
   return Value(from == ancestors_.end() ? identity : from->identity, base, id - base);
@@ -122,7 +125,8 @@ Value Graph::Impl::value(ValueId id) const {
 bool Graph::Impl::owns(Value value) const {
   if (value.graph_ == identity) return value.base_ < model().values.size();
   return std::any_of(ancestors_.begin(), ancestors_.end(), [&](const Ancestor& ancestor) {
-    return ancestor.identity == value.graph_ && value.base_ < std::min(ancestor.values, model().values.size());
+    return ancestor.identity == value.graph_ &&
+           value.base_ < std::min(ancestor.values, model().values.size());
   });
 }
 
@@ -137,7 +141,8 @@ ValueId Graph::Impl::id_of(Value value) const {
   const auto count = record.producer == none ? 1 : model().nodes[record.producer].output_count;
   if (value.offset_ >= count)
     throw Failure(FailureKind::usage,
-                  fmt::format("'{}' has no output {}: it has {}", value_label(model(), value.base_), value.offset_, count));
+                  fmt::format("'{}' has no output {}: it has {}", value_label(model(), value.base_),
+                              value.offset_, count));
   return value.base_ + value.offset_;
 }
 

@@ -12,7 +12,8 @@ namespace tenon {
 namespace {
 
 /// The operator's doc of a node's output; null if the operator does not declare outputs.
-const std::string* output_doc(const GraphModel& model, const NodeRecord& node, std::uint32_t index) {
+const std::string* output_doc(const GraphModel& model, const NodeRecord& node,
+                              std::uint32_t index) {
   const auto& outputs = model.operators[node.op].info->outputs;
   return outputs.empty() ? nullptr : &outputs[std::min<std::size_t>(index, outputs.size() - 1)].doc;
 }
@@ -20,7 +21,9 @@ const std::string* output_doc(const GraphModel& model, const NodeRecord& node, s
 /// The operator's doc of an input or state; null if there is none.
 const std::string* edge_doc(const GraphModel& model, const NodeRecord& node, std::uint32_t i) {
   const auto& info = *model.operators[node.op].info;
-  if (i >= node.input_count) return i - node.input_count < info.states.size() ? &info.states[i - node.input_count].doc : nullptr;
+  if (i >= node.input_count)
+    return i - node.input_count < info.states.size() ? &info.states[i - node.input_count].doc
+                                                     : nullptr;
   return info.inputs.empty() ? nullptr : &info.inputs[declared_input(info, i)].doc;
 }
 
@@ -41,7 +44,9 @@ class Docs {
         if (const auto* doc = output_doc(model, node, i)) docs_[node.first_output + i] = doc;
     }
   }
-  std::string of(ValueId value) const { return docs_[value] == nullptr ? std::string() : *docs_[value]; }
+  std::string of(ValueId value) const {
+    return docs_[value] == nullptr ? std::string() : *docs_[value];
+  }
 
  private:
   std::vector<const std::string*> docs_;
@@ -51,9 +56,11 @@ class Docs {
 std::string doc_of(const GraphModel& model, ValueId id) {
   const auto producer = model.values[id].producer;
   if (producer != none && model.nodes[producer].pass != Pass::backward)
-    if (const auto* doc = output_doc(model, model.nodes[producer], model.values[id].index)) return *doc;
+    if (const auto* doc = output_doc(model, model.nodes[producer], model.values[id].index))
+      return *doc;
   for (const auto& node : model.nodes)
-    for (std::uint32_t i = 0; node.pass == Pass::forward && i < node.input_count + node.state_count; ++i)
+    for (std::uint32_t i = 0; node.pass == Pass::forward && i < node.input_count + node.state_count;
+         ++i)
       if (model.edges[node.first_edge + i] == id)
         if (const auto* doc = edge_doc(model, node, i)) return *doc;
   return {};
@@ -61,16 +68,22 @@ std::string doc_of(const GraphModel& model, ValueId id) {
 
 ValueInfo info_of(const GraphModel& model, std::string doc, ValueId id, std::string name) {
   const auto& value = model.values[id];
-  ValueInfo info{.name = std::move(name), .role = value.role, .shape = shape_of(value.type), .doc = std::move(doc)};
+  ValueInfo info{.name = std::move(name),
+                 .role = value.role,
+                 .shape = shape_of(value.type),
+                 .doc = std::move(doc)};
   if (value.type.dtype != TENON_DTYPE_UNKNOWN) info.dtype = static_cast<DType>(value.type.dtype);
-  info.storage = value.tensor == none ? static_cast<Storage>(value.type.storage) : model.tensors[value.tensor].storage();
+  info.storage = value.tensor == none ? static_cast<Storage>(value.type.storage)
+                                      : model.tensors[value.tensor].storage();
   if (value.dims != none)
-    for (const auto name : model.dim_names[value.dims]) info.dim_names.emplace_back(model.strings[name]);
+    for (const auto name : model.dim_names[value.dims])
+      info.dim_names.emplace_back(model.strings[name]);
   return info;
 }
 
 // Names an output as the bound node's operator does.
-void name_output(ValueInfo& info, const GraphModel& model, const NodeRecord& node, const OperatorInfo& op, std::uint32_t index) {
+void name_output(ValueInfo& info, const GraphModel& model, const NodeRecord& node,
+                 const OperatorInfo& op, std::uint32_t index) {
   for (const auto& declared : op.outputs) {
     const auto count = count_of(model, node, declared);
     if (index >= count) {
@@ -87,7 +100,8 @@ std::vector<ValueInfo> values_of(const GraphModel& model, Role role) {
   const Docs docs(model);
   std::vector<ValueInfo> found;
   for (ValueId id = 0; id < model.values.size(); ++id)
-    if (model.values[id].role == role) found.push_back(info_of(model, docs.of(id), id, value_label(model, id)));
+    if (model.values[id].role == role)
+      found.push_back(info_of(model, docs.of(id), id, value_label(model, id)));
   return found;
 }
 
@@ -113,7 +127,8 @@ std::vector<ValueInfo> Graph::inputs() const {
   const auto& model = impl_->model();
   const Docs docs(model);
   std::vector<ValueInfo> found;
-  for (const auto id : model.inputs) found.push_back(info_of(model, docs.of(id), id, value_label(model, id)));
+  for (const auto id : model.inputs)
+    found.push_back(info_of(model, docs.of(id), id, value_label(model, id)));
   return found;
 }
 
@@ -142,7 +157,8 @@ std::vector<ValueInfo> Graph::constants() const {
   return values_of(impl_->model(), Role::constant);
 }
 
-std::vector<ValueInfo> Graph::needed_inputs(std::span<const std::string> outputs, bool training) const {
+std::vector<ValueInfo> Graph::needed_inputs(std::span<const std::string> outputs,
+                                            bool training) const {
   const GraphUsers::Reading use(impl_of(*this).users);
   const auto& model = impl_->model();
   const Docs docs(model);
@@ -162,8 +178,11 @@ std::vector<UsedOperator> Graph::operators() const {
   const auto& model = impl_->model();
   std::vector<UsedOperator> found;
   for (const auto& use : model.operators) {
-    auto& op = found.emplace_back(UsedOperator{.name = use.name, .space = use.info->space, .version = use.version});
-    if (use.plugin != none) op.plugin = model.plugins[use.plugin].name, op.plugin_version = model.plugins[use.plugin].version;
+    auto& op = found.emplace_back(
+        UsedOperator{.name = use.name, .space = use.info->space, .version = use.version});
+    if (use.plugin != none)
+      op.plugin = model.plugins[use.plugin].name,
+      op.plugin_version = model.plugins[use.plugin].version;
   }
   return found;
 }
@@ -188,7 +207,8 @@ ValueInfo Graph::info(Value value) const {
   const auto& model = impl_->model();
   auto info = info_of(model, doc_of(model, id), id, value_label(model, id));
   const auto producer = model.values[id].producer;
-  if (producer != none && model.nodes[producer].pass == Pass::forward && producer < impl_->binding().nodes.size())
+  if (producer != none && model.nodes[producer].pass == Pass::forward &&
+      producer < impl_->binding().nodes.size())
     if (const auto& op = impl_->binding().nodes[producer].info)
       name_output(info, model, model.nodes[producer], *op, model.values[id].index);
   return info;
@@ -199,13 +219,21 @@ std::vector<NodeInfo> Graph::nodes() const {
   const auto& model = impl_->model();
   std::vector<NodeInfo> found;
   for (const auto& node : model.nodes) {
-    auto& info = found.emplace_back(NodeInfo{.name = std::string(model.strings[node.name]), .op = operator_label(model, node.op)});
-    info.kind = node.pass == Pass::forward ? NodeKind::forward : node.pass == Pass::backward ? NodeKind::backward : NodeKind::recompute;
+    auto& info = found.emplace_back(NodeInfo{.name = std::string(model.strings[node.name]),
+                                             .op = operator_label(model, node.op)});
+    info.kind = node.pass == Pass::forward    ? NodeKind::forward
+                : node.pass == Pass::backward ? NodeKind::backward
+                                              : NodeKind::recompute;
     if (node.origin != none) info.of = model.strings[model.nodes[node.origin].name];
-    const auto label = [&](ValueId id) { return id == none ? std::string() : value_label(model, id); };
-    for (std::uint32_t i = 0; i < node.input_count; ++i) info.inputs.push_back(label(model.edges[node.first_edge + i]));
-    for (std::uint32_t i = 0; i < node.state_count; ++i) info.states.push_back(label(model.edges[node.first_edge + node.input_count + i]));
-    for (std::uint32_t i = 0; i < node.output_count; ++i) info.outputs.push_back(label(node.first_output + i));
+    const auto label = [&](ValueId id) {
+      return id == none ? std::string() : value_label(model, id);
+    };
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      info.inputs.push_back(label(model.edges[node.first_edge + i]));
+    for (std::uint32_t i = 0; i < node.state_count; ++i)
+      info.states.push_back(label(model.edges[node.first_edge + node.input_count + i]));
+    for (std::uint32_t i = 0; i < node.output_count; ++i)
+      info.outputs.push_back(label(node.first_output + i));
     for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
       const auto& record = model.attributes[node.first_attribute + i];
       info.attributes.set(std::string(model.strings[record.name]), value_of(model, record));

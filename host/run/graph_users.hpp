@@ -57,7 +57,8 @@ class GraphUsers {
   bool is_own_change() const { return changing_.load() == std::this_thread::get_id(); }
   [[noreturn]] static void refuse() {
     throw Failure(FailureKind::usage, "the graph is in use by another thread",
-                  "use a graph that is being edited from one thread at a time; clone() makes an independent copy");
+                  "use a graph that is being edited from one thread at a time; clone() makes an "
+                  "independent copy");
   }
 
   std::atomic<int> readers_ = 0;

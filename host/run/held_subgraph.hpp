@@ -44,7 +44,8 @@ inline std::size_t at(std::int64_t position) {
   return static_cast<std::size_t>(position);
 }
 
-inline std::span<const tenon_type> input_types(const Infer& io, std::size_t first, std::size_t count) {
+inline std::span<const tenon_type> input_types(const Infer& io, std::size_t first,
+                                               std::size_t count) {
   return {io.raw().inputs + first, count};
 }
 
@@ -74,13 +75,17 @@ inline bool is_true(const Tensor& condition) {
 }
 
 inline void require_condition(const tenon_type& type, const Subgraph& graph) {
-  const bool fits = (type.dtype == TENON_BOOLEAN || type.dtype == TENON_DTYPE_UNKNOWN) && (!is_known(type) || element_count(type) == 1);
+  const bool fits = (type.dtype == TENON_BOOLEAN || type.dtype == TENON_DTYPE_UNKNOWN) &&
+                    (!is_known(type) || element_count(type) == 1);
   if (!fits) graph.refuse("returns " + to_string(type) + " but must return one boolean");
 }
 
 inline void require_counts(const Subgraph& graph, std::size_t inputs, std::size_t outputs) {
-  if (graph.inputs() != inputs) graph.refuse(fmt::format("has {} but gets {}", counted(graph.inputs(), "input"), counted(inputs, "value")));
-  if (graph.outputs() != outputs) graph.refuse(fmt::format("has {} but needs {}", counted(graph.outputs(), "output"), outputs));
+  if (graph.inputs() != inputs)
+    graph.refuse(fmt::format("has {} but gets {}", counted(graph.inputs(), "input"),
+                             counted(inputs, "value")));
+  if (graph.outputs() != outputs)
+    graph.refuse(fmt::format("has {} but needs {}", counted(graph.outputs(), "output"), outputs));
 }
 
 /// Base of `if` and `branch`, which differ in how the types of two outputs are merged, and in who
@@ -103,7 +108,8 @@ struct TwoBranches : Operator {
     op.input("data", "inputs of both graphs, in order").types(every_type).variadic();
     op.output("output", outputs_doc).count(&TwoBranches::outputs);
     op.param("then", &TwoBranches::then, "a graph").required();
-    op.param("else", &TwoBranches::otherwise, "a graph with the same number of inputs and outputs").required();
+    op.param("else", &TwoBranches::otherwise, "a graph with the same number of inputs and outputs")
+        .required();
     op.param("outputs", &TwoBranches::outputs, "number of outputs of the graphs").at_least(1);
   }
 
@@ -114,8 +120,8 @@ struct TwoBranches : Operator {
   void infer_branches(Infer& io, const Join& join) const {
     const auto count = at(io.inputs()) - 1;
     for (const auto& branch : branches) require_counts(*branch, count, at(io.outputs()));
-    io.require(!io.input(0).shape.known() || io.input(0).shape.size() == 1, "the condition is ", io.input(0).shape,
-               " but needs one element");
+    io.require(!io.input(0).shape.known() || io.input(0).shape.size() == 1, "the condition is ",
+               io.input(0).shape, " but needs one element");
     const auto data = input_types(io, 1, count);
     Types types[2] = {infer_branch(0, data), infer_branch(1, data)};
     auto& [one, other] = types;
@@ -124,17 +130,24 @@ struct TwoBranches : Operator {
       if (const auto condition = io.values<bool>(0); condition.size() == 1)
         known = &types[condition[0] ? 0 : 1];
       else if (one.failure && other.failure)
-        throw Failure(one.failure->kind(), fmt::format("{}; {}", one.failure->what(), other.failure->what()), one.failure->hint());
+        throw Failure(one.failure->kind(),
+                      fmt::format("{}; {}", one.failure->what(), other.failure->what()),
+                      one.failure->hint());
     }
     if (known == nullptr)
       for (int i = 0; i < io.outputs(); ++i) join(i, one.list[at(i)], other.list[at(i)]);
     else if (known->failure)
       throw *known->failure;
-    for (int i = 0; i < io.outputs(); ++i) set_output(io, i, (known != nullptr ? *known : one).list[at(i)]);
+    for (int i = 0; i < io.outputs(); ++i)
+      set_output(io, i, (known != nullptr ? *known : one).list[at(i)]);
   }
 
-  const HeldSubgraph& chosen(const Call& call) const { return branches[is_true(tensor_at(call.raw().inputs[0])) ? 0 : 1]; }
-  static std::vector<Tensor> data_of(const Call& call) { return tensors_at(call.raw().inputs + 1, at(call.inputs()) - 1); }
+  const HeldSubgraph& chosen(const Call& call) const {
+    return branches[is_true(tensor_at(call.raw().inputs[0])) ? 0 : 1];
+  }
+  static std::vector<Tensor> data_of(const Call& call) {
+    return tensors_at(call.raw().inputs + 1, at(call.inputs()) - 1);
+  }
 
  private:
   struct Types {
@@ -148,10 +161,13 @@ struct TwoBranches : Operator {
       return {{}, failure};
     }
   }
-  static bool same_types(const std::vector<tenon_type>& left, const std::vector<tenon_type>& right) {
-    return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const tenon_type& one, const tenon_type& other) {
-      return one.dtype == other.dtype && one.rank == other.rank && std::equal(one.dims, one.dims + std::max(one.rank, 0), other.dims);
-    });
+  static bool same_types(const std::vector<tenon_type>& left,
+                         const std::vector<tenon_type>& right) {
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                      [](const tenon_type& one, const tenon_type& other) {
+                        return one.dtype == other.dtype && one.rank == other.rank &&
+                               std::equal(one.dims, one.dims + std::max(one.rank, 0), other.dims);
+                      });
   }
 };
 
@@ -162,7 +178,8 @@ void add_flow_operator(Host::Impl& host, const char* name, bool allocates = fals
     op.host = &host;
     return op;
   });
-  host.plugin_set.add_builtin(std::as_bytes(std::span(std::string_view(manifest_of<Op>(name)))), table_of<Op>(), make, allocates);
+  host.plugin_set.add_builtin(std::as_bytes(std::span(std::string_view(manifest_of<Op>(name)))),
+                              table_of<Op>(), make, allocates);
 }
 
 }  // namespace tenon

@@ -19,19 +19,24 @@ namespace {
 
 PluginOptions plugin_options(const HostOptions& options, Warnings& warnings, int threads) {
   PluginOptions plugin;
-  plugin.warn = [&warnings](const std::string& key, const std::string& sentence) { warnings.once(key, sentence); };
+  plugin.warn = [&warnings](const std::string& key, const std::string& sentence) {
+    warnings.once(key, sentence);
+  };
   plugin.cache = options.cache;
   plugin.trust_writable = options.trust_writable;
   plugin.trusted_only = options.trusted_only;
   plugin.config = options.config;
   plugin.prefer = options.prefer;
   const auto& isolate = options.isolate;
-  plugin.isolation = {isolate.all, isolate.plugins, isolate.call_seconds, isolate.memory, threads, {}};
-  if (isolate.memory == 0 && (isolate.all || !isolate.plugins.empty())) plugin.isolation.memory = cpu_device().memory().total / 2;
+  plugin.isolation = {isolate.all,    isolate.plugins, isolate.call_seconds,
+                      isolate.memory, threads,         {}};
+  if (isolate.memory == 0 && (isolate.all || !isolate.plugins.empty()))
+    plugin.isolation.memory = cpu_device().memory().total / 2;
   return plugin;
 }
 
-constexpr std::size_t max_idle_calls = 256;  // bounds the cache, because every call may have new shapes
+constexpr std::size_t max_idle_calls =
+    256;  // bounds the cache, because every call may have new shapes
 
 std::uint64_t next_host_number() {
   static std::atomic<std::uint64_t> last = 0;
@@ -100,7 +105,8 @@ void Host::seed(std::uint64_t seed) {
   impl_->start_random(seed);
 }
 
-std::string Host::add_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make) {
+std::string Host::add_operator(std::string_view manifest, const tenon_operator* table,
+                               OperatorFactory make) {
   return impl_->plugin_set.add(std::as_bytes(std::span(manifest)), table, std::move(make));
 }
 

@@ -28,7 +28,8 @@ struct RandomPlace {
 /// levels to HostOptions::log.
 class HostLog : public KernelLog {
  public:
-  HostLog(Warnings& warnings, const std::function<void(const std::string&)>& log) : warnings_(warnings), log_(log) {}
+  HostLog(Warnings& warnings, const std::function<void(const std::string&)>& log)
+      : warnings_(warnings), log_(log) {}
   void add(std::int32_t level, std::string_view text) override;
 
  private:

@@ -12,7 +12,8 @@ void HostLog::add(std::int32_t level, std::string_view text) {
   const auto* slot = RunningSlot::here_if_any();
   const auto* running = slot == nullptr ? nullptr : slot->now();
   std::string line = running == nullptr ? std::string() : fmt::format("[{}]", running->owner->op);
-  if (running != nullptr && running->node != nullptr) line += fmt::format(" node '{}'", running->node);
+  if (running != nullptr && running->node != nullptr)
+    line += fmt::format(" node '{}'", running->node);
   line += (line.empty() ? "" : ": ") + printable(text);
   if (level >= TENON_LOG_WARNING)
     warnings_.once(line, line);

@@ -13,7 +13,8 @@
 namespace tenon {
 namespace {
 
-void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, tenon_body body, void* body_context) {
+void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, tenon_body body,
+                  void* body_context) {
   auto& context = *static_cast<CallContext*>(call->context);
   if (!context.threads.parallel_for(n, grain, body, body_context)) context.leave_modes();
 }
@@ -24,15 +25,19 @@ std::int32_t refuse(tenon_error* error, std::int32_t kind, const char* form, std
   return 1;
 }
 
-std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::int64_t stored, tenon_tensor** out, tenon_error* error) {
+std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::int64_t stored,
+                             tenon_tensor** out, tenon_error* error) {
   *out = nullptr;
   const bool backward = is_backward(call->dispatch);
   if (output >= (backward ? call->input_count : call->output_count))
     return refuse(error, TENON_ERROR_FAILED, "there is no output %u to allocate", output);
   auto* tensor = (backward ? call->input_grads : call->outputs)[output];
-  if (tensor == nullptr) return refuse(error, TENON_ERROR_FAILED, "output %u was not requested: check write() first", output);
+  if (tensor == nullptr)
+    return refuse(error, TENON_ERROR_FAILED, "output %u was not requested: check write() first",
+                  output);
   if (tensor->storage == TENON_DENSE)
-    return refuse(error, TENON_ERROR_TYPE, "output %u was planned as dense, so it has its memory already", output);
+    return refuse(error, TENON_ERROR_TYPE,
+                  "output %u was planned as dense, so it has its memory already", output);
   try {
     static_cast<CallContext*>(call->context)->memory->allocate(*tensor, stored);
   } catch (const std::exception& failure) {
@@ -44,18 +49,21 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
   return 0;
 }
 
-std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::int64_t* dims, std::int32_t rank, tenon_tensor** out,
-                      tenon_error* error) {
+std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::int64_t* dims,
+                      std::int32_t rank, tenon_tensor** out, tenon_error* error) {
   *out = nullptr;
-  if (is_backward(call->dispatch) || output >= call->output_count || call->outputs[output] == nullptr)
+  if (is_backward(call->dispatch) || output >= call->output_count ||
+      call->outputs[output] == nullptr)
     return refuse(error, TENON_ERROR_FAILED, "there is no output %u to allocate", output);
   auto& tensor = *call->outputs[output];
   if (tensor.storage != TENON_STORAGE_UNKNOWN)
     return refuse(error, TENON_ERROR_FAILED,
-                  "output %u has its memory already: a kernel may allocate only outputs that describe() declares allocated(), each once",
+                  "output %u has its memory already: a kernel may allocate only outputs that "
+                  "describe() declares allocated(), each once",
                   output);
   try {
-    static_cast<CallContext*>(call->context)->memory->allocate_dense(tensor, {dims, static_cast<std::size_t>(std::max(rank, 0))});
+    static_cast<CallContext*>(call->context)
+        ->memory->allocate_dense(tensor, {dims, static_cast<std::size_t>(std::max(rank, 0))});
   } catch (const std::exception& failure) {
     error->kind = TENON_ERROR_MEMORY;
     std::snprintf(error->text, error->capacity, "output %u: %s", output, failure.what());
@@ -69,17 +77,24 @@ std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::i
 Device* gpu_of(const tenon_call& call) {
   if (call.stream == nullptr) return nullptr;
   const auto& all = devices();
-  const auto found = std::find_if(all.begin(), all.end(), [](Device* each) { return !each->is_cpu() && each->current() == each->id(); });
+  const auto found = std::find_if(all.begin(), all.end(), [](Device* each) {
+    return !each->is_cpu() && each->current() == each->id();
+  });
   return found == all.end() ? nullptr : *found;
 }
 
-std::int32_t allocate_scratch(const tenon_call* call, std::uint64_t bytes, void** out, tenon_error* error) {
+std::int32_t allocate_scratch(const tenon_call* call, std::uint64_t bytes, void** out,
+                              tenon_error* error) {
   *out = nullptr;
   try {
     Device* const gpu = gpu_of(*call);
-    if (gpu == nullptr) throw Failure(FailureKind::failed, "GPU scratch is only for kernels that run on a GPU; others use workspace()");
+    if (gpu == nullptr)
+      throw Failure(FailureKind::failed,
+                    "GPU scratch is only for kernels that run on a GPU; others use workspace()");
     if (gpu->is_capturing(call->stream))
-      throw Failure(FailureKind::failed, "a kernel that allocates scratch cannot be captured and must not declare itself capturable");
+      throw Failure(FailureKind::failed,
+                    "a kernel that allocates scratch cannot be captured and must not declare "
+                    "itself capturable");
     *out = gpu->allocate(bytes, call->stream, "the scratch of a kernel");
     return 0;
   } catch (const std::exception& failure) {
@@ -91,14 +106,16 @@ std::int32_t allocate_scratch(const tenon_call* call, std::uint64_t bytes, void*
 
 void free_scratch(const tenon_call* call, void* memory) {
   try {
-    if (Device* const gpu = gpu_of(*call); gpu != nullptr && memory != nullptr) gpu->free(static_cast<std::byte*>(memory), call->stream);
+    if (Device* const gpu = gpu_of(*call); gpu != nullptr && memory != nullptr)
+      gpu->free(static_cast<std::byte*>(memory), call->stream);
   } catch (const std::exception&) {  // the GPU is lost; the next call that can fail reports it
   }
 }
 
 void log(const tenon_call* call, std::int32_t level, const char* text) {
   try {
-    if (auto* lines = static_cast<const CallContext*>(call->context)->log) lines->add(level, text == nullptr ? "" : text);
+    if (auto* lines = static_cast<const CallContext*>(call->context)->log)
+      lines->add(level, text == nullptr ? "" : text);
   } catch (const std::exception&) {  // out of memory: drop the line
   }
 }
@@ -127,7 +144,8 @@ tenon_function query(const char* name) {
 }  // namespace
 
 const tenon_host& host_table() {
-  static constexpr tenon_host table{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, allocate_sparse, query};
+  static constexpr tenon_host table{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR,
+                                    parallel_for,       allocate_sparse, query};
   return table;
 }
 

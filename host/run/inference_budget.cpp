@@ -26,7 +26,9 @@ void InferenceBudget::charge(std::size_t bodies) {
   count.charged += bodies;
   if (count.budgets > 0 && count.charged > count.most)
     throw Failure(FailureKind::usage,
-                  fmt::format("type inference of its loops did not finish within {} inferences of their bodies, the limit", count.most),
+                  fmt::format("type inference of its loops did not finish within {} inferences of "
+                              "their bodies, the limit",
+                              count.most),
                   "declare unknown dimensions in the shapes of values that loops carry");
 }
 

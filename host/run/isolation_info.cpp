@@ -9,12 +9,16 @@ namespace tenon {
 
 IsolationInfo isolation_info() {
   const auto program = find_beside_library("tenon-worker");
-  if (program.empty()) return {{}, "the program tenon-worker is not in the folder of Tenon's library"};
+  if (program.empty())
+    return {{}, "the program tenon-worker is not in the folder of Tenon's library"};
   try {
-    Child child({program.string(), "limits"}, {Child::nothing, Child::report, Child::nothing}, {"cannot start " + program.string(), ""});
+    Child child({program.string(), "limits"}, {Child::nothing, Child::report, Child::nothing},
+                {"cannot start " + program.string(), ""});
     const auto outcome = child.watch(10000);
     if (outcome.line) return {*outcome.line, {}};
-    return {{}, program.string() + (outcome.timed_out ? " does not respond" : " ends without a response")};
+    return {
+        {},
+        program.string() + (outcome.timed_out ? " does not respond" : " ends without a response")};
   } catch (const std::exception& error) {
     return {{}, error.what()};
   }

@@ -20,7 +20,8 @@ bool generalize(tenon_type& into, const tenon_type& other) {
   if (into.rank != other.rank) into.rank = -1;
   for (int axis = 0; axis < into.rank; ++axis)
     if (into.dims[axis] != other.dims[axis]) into.dims[axis] = unknown;
-  return into.dtype != before.dtype || into.rank != before.rank || !std::equal(into.dims, into.dims + std::max(into.rank, 0), before.dims);
+  return into.dtype != before.dtype || into.rank != before.rank ||
+         !std::equal(into.dims, into.dims + std::max(into.rank, 0), before.dims);
 }
 
 /// Allocates output `i` of the call with this shape.
@@ -32,18 +33,23 @@ Tensor allocated(const Call& call, std::size_t i, DType dtype, const Shape& shap
 void give(const Call& call, std::size_t i, const Tensor& tensor) {
   const auto& planned = *call.raw().outputs[i];
   if (planned.dtype != static_cast<std::uint8_t>(tensor.dtype()))
-    throw Error("output ", i, " is ", tensor.dtype(), " ", tensor.shape(), ", but was inferred as ", static_cast<DType>(planned.dtype));
+    throw Error("output ", i, " is ", tensor.dtype(), " ", tensor.shape(), ", but was inferred as ",
+                static_cast<DType>(planned.dtype));
   copy_elements(tensor, allocated(call, i, tensor.dtype(), tensor.shape()));
 }
 
 struct Branch : TwoBranches {
   static constexpr void describe(auto& op) {
-    op.doc("like `if`, but the graphs may return different shapes, which are known only after the run");
-    describe_branches(op, "outputs of the graph that runs; both graphs must return the same dtypes");
+    op.doc(
+        "like `if`, but the graphs may return different shapes, which are known only after the "
+        "run");
+    describe_branches(op,
+                      "outputs of the graph that runs; both graphs must return the same dtypes");
   }
 
   void infer(Infer& io) const {
-    infer_branches(io, [](int, tenon_type& type, const tenon_type& other) { generalize(type, other); });
+    infer_branches(io,
+                   [](int, tenon_type& type, const tenon_type& other) { generalize(type, other); });
   }
 
   void forward(const Call& call) const {
@@ -51,7 +57,9 @@ struct Branch : TwoBranches {
     for (std::size_t i = 0; i < made.size(); ++i) give(call, i, made[i]);
   }
 
-  void gradient(Gradient&) const { throw Error("a branch has no gradient: use if, whose graphs return the same shapes"); }
+  void gradient(Gradient&) const {
+    throw Error("a branch has no gradient: use if, whose graphs return the same shapes");
+  }
 };
 
 struct Loop : Operator {
@@ -62,24 +70,32 @@ struct Loop : Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "runs `body` while it returns true, at most `limit` times; some of its outputs are carried to the next iteration, the others are "
+        "runs `body` while it returns true, at most `limit` times; some of its outputs are carried "
+        "to the next iteration, the others are "
         "stacked. Shapes of carried values may change between iterations");
     op.input("limit", "maximum number of iterations").types({i64});
     op.input("condition", "whether there is a first iteration").types({boolean});
-    op.input("data", "first the carried values, then those that stay the same").types(every_type).variadic();
-    op.output("output", "the carried values after the last iteration, then the stacked outputs, whose first axis is the iteration")
+    op.input("data", "first the carried values, then those that stay the same")
+        .types(every_type)
+        .variadic();
+    op.output("output",
+              "the carried values after the last iteration, then the stacked outputs, whose first "
+              "axis is the iteration")
         .count(&Loop::outputs);
-    op.param(
-          "body", &Loop::body,
-          "a graph: its inputs are the iteration index, int64 [], the condition, boolean [], the carried values and the inputs that stay "
-          "the same; its outputs the next condition, the next carried values and the values to stack")
+    op.param("body", &Loop::body,
+             "a graph: its inputs are the iteration index, int64 [], the condition, boolean [], "
+             "the carried values and the inputs that stay "
+             "the same; its outputs the next condition, the next carried values and the values to "
+             "stack")
         .required();
     op.param("carries", &Loop::carries, "number of carried values").at_least(0);
-    op.param("outputs", &Loop::outputs, "number of outputs of the body without the condition").at_least(1);
+    op.param("outputs", &Loop::outputs, "number of outputs of the body without the condition")
+        .at_least(1);
   }
 
   void configure() {
-    if (carries > outputs) throw Error("carries is ", carries, " but there are ", outputs, " outputs");
+    if (carries > outputs)
+      throw Error("carries is ", carries, " but there are ", outputs, " outputs");
     if (host) step.hold(*host, body, "body");
   }
 
@@ -87,8 +103,9 @@ struct Loop : Operator {
     const auto count = at(io.inputs()) - 2;
     io.require(count >= at(carries), "there are ", count, " inputs but carries needs ", carries);
     for (int i = 0; i < 2; ++i)
-      io.require(!io.input(i).shape.known() || io.input(i).shape.size() == 1, i == 0 ? "the limit is " : "the condition is ",
-                 io.input(i).shape, " but needs one element");
+      io.require(!io.input(i).shape.known() || io.input(i).shape.size() == 1,
+                 i == 0 ? "the limit is " : "the condition is ", io.input(i).shape,
+                 " but needs one element");
     require_counts(*step, count + 2, at(io.outputs()) + 1);
     std::vector<tenon_type> data{type_of(i64, Shape::scalar()), type_of(boolean, Shape::scalar())};
     const auto all = input_types(io, 2, count);
@@ -108,7 +125,8 @@ struct Loop : Operator {
       }
       auto type = made[at(i) + 1];
       if (type.rank >= 0) {
-        io.require(type.rank < max_rank, "the body's output ", i + 1, " has ", type.rank, " dimensions and cannot be stacked");
+        io.require(type.rank < max_rank, "the body's output ", i + 1, " has ", type.rank,
+                   " dimensions and cannot be stacked");
         Shape stacked = Shape::of_rank(type.rank + 1);
         for (int axis = 0; axis < type.rank; ++axis) stacked.set(axis + 1, type.dims[axis]);
         type = type_of(static_cast<DType>(type.dtype), stacked);
@@ -120,7 +138,8 @@ struct Loop : Operator {
   void forward(const Call& call) const {
     const auto limit = *static_cast<const std::int64_t*>(tensor_at(call.raw().inputs[0]).data());
     const auto count = at(call.inputs());
-    std::vector<Tensor> inputs{Tensor::from({std::int64_t{0}}, Shape::scalar()), tensor_at(call.raw().inputs[1]).reshape(Shape::scalar())};
+    std::vector<Tensor> inputs{Tensor::from({std::int64_t{0}}, Shape::scalar()),
+                               tensor_at(call.raw().inputs[1]).reshape(Shape::scalar())};
     for (std::size_t i = 2; i < count; ++i) inputs.push_back(tensor_at(call.raw().inputs[i]));
     std::vector<std::vector<Tensor>> rows(at(outputs - carries));
     for (std::int64_t run = 0; run < limit && is_true(inputs[1]); ++run) {
@@ -135,17 +154,24 @@ struct Loop : Operator {
     for (std::size_t i = 0; i < rows.size(); ++i) stack(call, at(carries) + i, rows[i]);
   }
 
-  void gradient(Gradient&) const { throw Error("a loop has no gradient: use scan if shapes determine the number of iterations"); }
+  void gradient(Gradient&) const {
+    throw Error("a loop has no gradient: use scan if shapes determine the number of iterations");
+  }
 
  private:
   // Types only become wider, so this terminates.
-  bool generalize_carried(std::vector<tenon_type>& data, const std::vector<tenon_type>& made) const {
+  bool generalize_carried(std::vector<tenon_type>& data,
+                          const std::vector<tenon_type>& made) const {
     bool changed = false;
     for (std::size_t i = 0; i < at(carries); ++i) {
       auto& type = data[i + 2];
-      if (type.dtype != TENON_DTYPE_UNKNOWN && made[i + 1].dtype != TENON_DTYPE_UNKNOWN && type.dtype != made[i + 1].dtype)
-        throw Failure(FailureKind::usage, fmt::format("carried value {} is {}, but the body returns {}: dtypes must stay the same", i,
-                                                      to_string(type), to_string(made[i + 1])));
+      if (type.dtype != TENON_DTYPE_UNKNOWN && made[i + 1].dtype != TENON_DTYPE_UNKNOWN &&
+          type.dtype != made[i + 1].dtype)
+        throw Failure(
+            FailureKind::usage,
+            fmt::format(
+                "carried value {} is {}, but the body returns {}: dtypes must stay the same", i,
+                to_string(type), to_string(made[i + 1])));
       auto other = made[i + 1];
       other.dtype = type.dtype;
       changed = generalize(type, other) || changed;
@@ -155,20 +181,27 @@ struct Loop : Operator {
 
   static void stack(const Call& call, std::size_t i, const std::vector<Tensor>& rows) {
     const auto& planned = *call.raw().outputs[i];
-    const int rank = planned.dense.ndim >= 0 || rows.empty() ? planned.dense.ndim : rows[0].shape().rank() + 1;
-    if (rank < 0) throw Error("output ", i, " has no iterations to stack, and its rank is unknown without one");
+    const int rank =
+        planned.dense.ndim >= 0 || rows.empty() ? planned.dense.ndim : rows[0].shape().rank() + 1;
+    if (rank < 0)
+      throw Error("output ", i, " has no iterations to stack, and its rank is unknown without one");
     Shape shape = Shape::of_rank(rank);
     shape.set(0, static_cast<std::int64_t>(rows.size()));
     for (int axis = 1; axis < rank; ++axis) {
-      const auto known = planned.dense.ndim < 0 ? 0 : std::max<std::int64_t>(planned.dense.shape[axis], 0);  // without iterations
-      shape.set(axis, rows.empty() ? known : axis <= rows[0].shape().rank() ? rows[0].shape()[axis - 1] : 0);
+      const auto known = planned.dense.ndim < 0 ? 0
+                                                : std::max<std::int64_t>(planned.dense.shape[axis],
+                                                                         0);  // without iterations
+      shape.set(axis, rows.empty()                     ? known
+                      : axis <= rows[0].shape().rank() ? rows[0].shape()[axis - 1]
+                                                       : 0);
     }
     for (std::size_t run = 0; run < rows.size(); ++run)
       if (rows[run].shape() != rows[0].shape() || rows[run].shape().rank() != rank - 1)
-        throw Error("output ", i, " stacks values of equal shape, but gets ", rows[run].shape(), " in iteration ", run, " and ",
-                    rows[0].shape(), " in iteration 0");
+        throw Error("output ", i, " stacks values of equal shape, but gets ", rows[run].shape(),
+                    " in iteration ", run, " and ", rows[0].shape(), " in iteration 0");
     const auto whole = allocated(call, i, static_cast<DType>(planned.dtype), shape);
-    for (std::size_t run = 0; run < rows.size(); ++run) copy_elements(rows[run], row_of(whole, static_cast<std::int64_t>(run)));
+    for (std::size_t run = 0; run < rows.size(); ++run)
+      copy_elements(rows[run], row_of(whole, static_cast<std::int64_t>(run)));
   }
 };
 

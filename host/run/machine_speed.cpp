@@ -31,18 +31,23 @@ double copy_speed(const Threads& threads) {
   } copy;
   const auto body = [](void* context, std::int64_t begin, std::int64_t end) {
     const auto& [from, to] = *static_cast<const Copy*>(context);
-    std::memcpy(static_cast<std::byte*>(to.data()) + begin, static_cast<const std::byte*>(from.data()) + begin,
+    std::memcpy(static_cast<std::byte*>(to.data()) + begin,
+                static_cast<const std::byte*>(from.data()) + begin,
                 static_cast<std::size_t>(end - begin));
   };
-  return 2 * static_cast<double>(bytes) / least_seconds(5, [&] { threads.parallel_for(bytes, part, body, &copy); });
+  return 2 * static_cast<double>(bytes) /
+         least_seconds(5, [&] { threads.parallel_for(bytes, part, body, &copy); });
 }
 
 double product_speed(Host& host) {
   constexpr std::int64_t size = 768;
   const auto catalog = host.catalog();
   if (catalog.find("tenon.matmul") == nullptr) return 0;
-  const auto left = Tensor::zeros(DType::f32, {size, size}), right = Tensor::zeros(DType::f32, {size, size});
-  return 2.0 * size * size * size / least_seconds(10, [&] { host.call("tenon.matmul", {left, right}); });
+  const auto left = Tensor::zeros(DType::f32, {size, size}),
+             right = Tensor::zeros(DType::f32, {size, size});
+  return 2.0 * size * size * size / least_seconds(10, [&] {
+           host.call("tenon.matmul", {left, right});
+         });
 }
 
 }  // namespace

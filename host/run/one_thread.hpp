@@ -11,7 +11,8 @@ namespace tenon {
 template <class Pointer>
 auto& held(const Pointer& impl, const char* what) {
   if (!impl) [[unlikely]]
-    throw Failure(FailureKind::usage, std::string(what) + " was moved from", "use the object that it was moved to");
+    throw Failure(FailureKind::usage, std::string(what) + " was moved from",
+                  "use the object that it was moved to");
   return *impl;
 }
 

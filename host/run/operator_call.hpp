@@ -29,7 +29,8 @@ class OperatorCall {
  public:
   /// Throws Failure if parameters are refused or the operator has no kernel for the device. `op`
   /// must outlive this.
-  OperatorCall(const LoadedOperator& op, const Attributes& attributes, Device& device = cpu_device());
+  OperatorCall(const LoadedOperator& op, const Attributes& attributes,
+               Device& device = cpu_device());
   OperatorCall(const OperatorCall&) = delete;
   OperatorCall& operator=(const OperatorCall&) = delete;
 
@@ -45,7 +46,9 @@ class OperatorCall {
   const Instance& kernel() const { return *plain_; }
   const tenon_operator& table() const { return *kernel().table(); }
   std::uint32_t outputs() const { return node_.output_count; }
-  std::uint32_t count_of(const OutputInfo& output) const { return tenon::count_of(model_, node_, output); }
+  std::uint32_t count_of(const OutputInfo& output) const {
+    return tenon::count_of(model_, node_, output);
+  }
   const std::vector<tenon_attribute>& attributes() const { return attributes_; }
 
   /// These throw Failure (failed) with the reason and the inputs' types.
@@ -53,7 +56,8 @@ class OperatorCall {
   /// The storages for inputs of these types and storages. Throws Failure (plugin).
   StorageChoice storage(CallTypes& types) const {
     const auto* chosen = kernel(types);
-    return choose_storage(op_, chosen != nullptr ? *chosen : kernel(), false, types.storages, types.inputs, outputs(), device_.type());
+    return choose_storage(op_, chosen != nullptr ? *chosen : kernel(), false, types.storages,
+                          types.inputs, outputs(), device_.type());
   }
   /// Complete when they return; on a GPU they use the device's tensor_stream(). Throw Failure
   /// (failed) with the kernel's reason or the fault it reported on the GPU, and the inputs' types.

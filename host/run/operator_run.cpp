@@ -22,14 +22,16 @@ Place in_memory(tenon_fault& fault) {
 const Instance* chosen(const OperatorCall& op, CallTypes& types, bool backward) {
   const auto* kernel = op.kernel(types, backward);
   if (kernel == nullptr && (backward || !is_composed(op.object().op())))
-    throw Failure(FailureKind::plugin, fmt::format("no kernel for {} computes these types{}", device_type_name(op.device().type()),
+    throw Failure(FailureKind::plugin, fmt::format("no kernel for {} computes these types{}",
+                                                   device_type_name(op.device().type()),
                                                    describe_inputs(op.info(), types.inputs)));
   return kernel;
 }
 
 }  // namespace
 
-OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, CallTypes& types, const CallTensors& tensors, const CallContext& context)
+OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, CallTypes& types,
+                         const CallTensors& tensors, const CallContext& context)
     : op_(op),
       kernel_(chosen(op, types, is_backward(dispatch))),
       tensors_(tensors),
@@ -37,20 +39,23 @@ OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, CallTypes& types,
       dispatch_(dispatch),
       context_(context),
       records_(1, 0),
-      running_(records_.add((kernel_ != nullptr ? *kernel_ : op.object()).owner(), {}, called_by(dispatch))) {
+      running_(records_.add((kernel_ != nullptr ? *kernel_ : op.object()).owner(), {},
+                            called_by(dispatch))) {
   auto& device = op.device();
   context_.host = &host_table();
   context_.error = &error_;
   if (context_.memory == nullptr) context_.memory = &memory_;
   call_ = make_call(context_, dispatch);
   if (kernel_ == nullptr) {
-    composed_ = std::make_unique<ComposedCall>(op.object().op(), op.object(), device, types, context_);
+    composed_ =
+        std::make_unique<ComposedCall>(op.object().op(), op.object(), device, types, context_);
     return;
   }
   const CurrentDevice current(device);  // a library's scratch size may depend on the device
   const auto scratch = workspace_bytes(op.info(), *kernel_, dispatch, types);
   const auto& stream = tensor_stream(device);
-  if (scratch > 0) workspace_.emplace(stream, static_cast<std::uint64_t>(scratch), "a kernel's scratch memory");
+  if (scratch > 0)
+    workspace_.emplace(stream, static_cast<std::uint64_t>(scratch), "a kernel's scratch memory");
   if (!device.is_cpu()) {
     fault_.emplace(stream, sizeof(tenon_fault), "the faults of a kernel");
     tenon_fault none{};

@@ -13,12 +13,17 @@ namespace tenon {
 /// time.
 class OperatorRun {
  public:
-  OperatorRun(const OperatorCall& op, int dispatch, CallTypes& types, const CallTensors& tensors, const CallContext& context);
+  OperatorRun(const OperatorCall& op, int dispatch, CallTypes& types, const CallTensors& tensors,
+              const CallContext& context);
   OperatorRun(const OperatorRun&) = delete;
   OperatorRun& operator=(const OperatorRun&) = delete;
 
-  void set_random(std::uint64_t seed, std::uint64_t step) { call_.seed = seed, call_.step = step; }  ///< position of its random numbers
-  std::int64_t scratch_bytes() const { return composed_ ? composed_->bytes() : static_cast<std::int64_t>(call_.workspace_size); }
+  void set_random(std::uint64_t seed, std::uint64_t step) {
+    call_.seed = seed, call_.step = step;
+  }  ///< position of its random numbers
+  std::int64_t scratch_bytes() const {
+    return composed_ ? composed_->bytes() : static_cast<std::int64_t>(call_.workspace_size);
+  }
 
   /// Calls the kernel; on a GPU the work is enqueued on the device's tensor_stream(). Throws
   /// Failure (failed) with the kernel's reason.
@@ -35,7 +40,8 @@ class OperatorRun {
   const CallTensors& tensors_;
   const CallTypes& types_;
   const int dispatch_;
-  std::optional<Block> workspace_, fault_;  // fault_: on a GPU, written by kernels that find a fault
+  std::optional<Block> workspace_,
+      fault_;  // fault_: on a GPU, written by kernels that find a fault
   ErrorBuffer error_;
   SparseMemory memory_;  // used if the context has none
   CallContext context_;

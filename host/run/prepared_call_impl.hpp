@@ -13,19 +13,23 @@ struct PreparedCall::Impl {
   /// `types`: of inputs, with storages, and of states (unknown if not passed). `owner` may be null
   /// if the host outlives this. Throws Failure if the operator refuses the arguments; the message
   /// lacks the operator's name.
-  Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, const LoadedOperator& op, const Attributes& attributes, Device& device,
-       CallTypes types, bool training);
+  Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner, const LoadedOperator& op,
+       const Attributes& attributes, Device& device, CallTypes types, bool training);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void forward(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::span<const Tensor> states);
-  std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                               std::span<const Tensor> states, const std::vector<bool>& wanted);
+  void forward(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+               std::span<const Tensor> states);
+  std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs,
+                               std::span<const Tensor> outputs, std::span<const Tensor> states,
+                               const std::vector<bool>& wanted);
   std::vector<Tensor> make_states() const;
   /// Whether types depend on elements of inputs; the call is then valid for these elements only.
   bool depends_on_values() const { return depends_on_values_; }
   /// Bytes that are held between calls.
-  std::int64_t bytes() const { return memory_.bytes() + (forward_ ? forward_->run.scratch_bytes() : 0); }
+  std::int64_t bytes() const {
+    return memory_.bytes() + (forward_ ? forward_->run.scratch_bytes() : 0);
+  }
 
   const OperatorInfo& info() const { return call_.info(); }
   bool has_backward() const { return !call_.is_composed() && call_.table().backward != nullptr; }
@@ -48,9 +52,10 @@ struct PreparedCall::Impl {
   };
 
   void describe();
-  const tenon_tensor* read(const Tensor& tensor, const tenon_type& type, std::uint8_t storage, const Argument& argument, bool sparse_kernel,
-                           bool on_cpu = false);
-  void read_inputs(std::span<const Tensor> given, CallTensors& tensors, bool sparse_kernel, std::span<const tenon_tensor> unread = {});
+  const tenon_tensor* read(const Tensor& tensor, const tenon_type& type, std::uint8_t storage,
+                           const Argument& argument, bool sparse_kernel, bool on_cpu = false);
+  void read_inputs(std::span<const Tensor> given, CallTensors& tensors, bool sparse_kernel,
+                   std::span<const tenon_tensor> unread = {});
   void bind_states(std::span<const Tensor> given, CallTensors& tensors);
   void write(Pass& pass, std::size_t i, Tensor& tensor, const Argument& argument) const;
   void run(Pass& pass);
@@ -61,8 +66,9 @@ struct PreparedCall::Impl {
   const bool training_;
   bool depends_on_values_ = false, some_on_cpu_ = false;
   CallTypes types_;
-  std::vector<tenon_type> inferred_;  // of outputs; kernel-allocated ones get their full shapes in each call
-  RandomPlace random_;                // of the latest forward call; backward draws from it, too
+  std::vector<tenon_type>
+      inferred_;        // of outputs; kernel-allocated ones get their full shapes in each call
+  RandomPlace random_;  // of the latest forward call; backward draws from it, too
   SparseMemory memory_;
   std::vector<Tensor> kept_;  // copies and temporaries of one call
   std::vector<tenon_tensor> state_tensors_;

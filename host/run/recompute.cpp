@@ -13,7 +13,8 @@ namespace tenon {
 namespace {
 
 /// Bytes of a node's outputs; 0 if the node cannot be recomputed.
-std::int64_t kept_bytes(const NodeRecord& node, const OperatorInfo& info, const std::vector<tenon_type>& types) {
+std::int64_t kept_bytes(const NodeRecord& node, const OperatorInfo& info,
+                        const std::vector<tenon_type>& types) {
   if (node.pass != Pass::forward || node.state_count > 0 || info.communicates) return 0;
   std::int64_t bytes = 0;
   for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
@@ -22,7 +23,8 @@ std::int64_t kept_bytes(const NodeRecord& node, const OperatorInfo& info, const 
 }
 
 // Chen et al., 2016: keep one value after every `segment` bytes; recompute the others.
-std::vector<NodeId> between_checkpoints(const std::vector<std::int64_t>& bytes, std::int64_t segment) {
+std::vector<NodeId> between_checkpoints(const std::vector<std::int64_t>& bytes,
+                                        std::int64_t segment) {
   std::vector<NodeId> nodes;
   std::int64_t since = 0;
   for (NodeId id = 0; id < bytes.size(); ++id) {
@@ -50,16 +52,19 @@ std::int64_t plan_bytes(const Graph& graph, GradientRequest request, std::vector
   const auto& model = running->model;
   const auto& binding = running->binding;
   const auto tensors = tensors_of(model);
-  const Kernels kernels(model, binding, impl_of(copy).plugins().load("tenon.cast_storage"), cpu_device());
+  const Kernels kernels(model, binding, impl_of(copy).plugins().load("tenon.cast_storage"),
+                        cpu_device());
   const PlanRequest planned{.training = true, .threads = impl_of(copy.host()).threads.count()};
-  PlanDraft draft(running, kernels, tensors, infer_with(model, binding, tensors, inputs).types, planned);
+  PlanDraft draft(running, kernels, tensors, infer_with(model, binding, tensors, inputs).types,
+                  planned);
   run_passes(draft, "placement");
   return draft.memory().bytes();
 }
 
 }  // namespace
 
-std::vector<NodeId> choose_recompute(const Graph& graph, const GradientRequest& request, std::int64_t budget,
+std::vector<NodeId> choose_recompute(const Graph& graph, const GradientRequest& request,
+                                     std::int64_t budget,
                                      const std::map<ValueId, tenon_type>& inputs) {
   const auto& model = impl_of(graph).model();
   const auto& binding = impl_of(graph).binding();
@@ -82,7 +87,9 @@ std::vector<NodeId> choose_recompute(const Graph& graph, const GradientRequest& 
     }
   }
   throw Failure(FailureKind::failed,
-                fmt::format("the gradient needs at least {} bytes even if values are recomputed, but the budget is {}", least, budget),
+                fmt::format("the gradient needs at least {} bytes even if values are recomputed, "
+                            "but the budget is {}",
+                            least, budget),
                 "use a larger budget or smaller shapes");
 }
 

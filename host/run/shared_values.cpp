@@ -29,7 +29,8 @@ std::vector<SharedValues::State> SharedValues::states() const {
   const auto& model = session_.model();
   for (ValueId id = 0; id < model.values.size(); ++id) {
     if (model.values[id].role != Role::state) continue;
-    if (const auto& state = session_.tensor(id)) states.push_back({value_label(model, id), state, session_.streams.of(device_of(state))});
+    if (const auto& state = session_.tensor(id))
+      states.push_back({value_label(model, id), state, session_.streams.of(device_of(state))});
   }
   return states;
 }

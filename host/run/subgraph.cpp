@@ -20,7 +20,8 @@ decltype(auto) Subgraph::named(Work&& work) const {
   try {
     return work();
   } catch (const Failure& failure) {
-    throw Failure(failure.kind(), fmt::format("in the graph '{}': {}", param_, failure.what()), failure.hint());
+    throw Failure(failure.kind(), fmt::format("in the graph '{}': {}", param_, failure.what()),
+                  failure.hint());
   }
 }
 
@@ -32,23 +33,36 @@ Subgraph::Subgraph(Host::Impl& host, std::string_view text, const char* param)
   const auto& model = model_of(graph_);
   for (const auto& value : model.values) {
     if (value.role == Role::variable)
-      refuse(fmt::format("has the variable '{}', but variables of subgraphs are not trained: make it an input", model.strings[value.name]));
+      refuse(fmt::format(
+          "has the variable '{}', but variables of subgraphs are not trained: make it an input",
+          model.strings[value.name]));
     if (value.role == Role::state)
-      refuse(fmt::format("has the state '{}', but subgraphs keep no states between runs: make it an input and an output",
-                         model.strings[value.name]));
+      refuse(
+          fmt::format("has the state '{}', but subgraphs keep no states between runs: make it an "
+                      "input and an output",
+                      model.strings[value.name]));
   }
-  const auto inside = expanded(impl_of(graph_).current, cpu_device());  // includes the nodes of composed operators
+  const auto inside =
+      expanded(impl_of(graph_).current, cpu_device());  // includes the nodes of composed operators
   for (const auto& node : inside->binding.nodes) {
-    if (node.info->random) refuse(fmt::format("uses the random operator '{}', which subgraphs do not support", node.info->name));
-    if (node.info->communicates)  // the number of executions depends on elements, which may differ between processes
-      refuse(fmt::format("uses '{}', which waits for other processes: subgraphs do not support that", node.info->name));
+    if (node.info->random)
+      refuse(fmt::format("uses the random operator '{}', which subgraphs do not support",
+                         node.info->name));
+    if (node.info->communicates)  // the number of executions depends on elements, which may differ
+                                  // between processes
+      refuse(
+          fmt::format("uses '{}', which waits for other processes: subgraphs do not support that",
+                      node.info->name));
   }
   failure_ = fail_message(graph_);
-  for (const auto id : model.inputs) input_names_.emplace_back(model.strings[model.values[id].name]);
+  for (const auto id : model.inputs)
+    input_names_.emplace_back(model.strings[model.values[id].name]);
   for (const auto& [name, value] : model.outputs) {
     output_names_.emplace_back(model.strings[name]);
     const auto producer = model.values[value].producer;
-    if (producer != none && impl_of(graph_).binding().nodes[producer].info->allocates(model.values[value].index)) allocates_ = true;
+    if (producer != none &&
+        impl_of(graph_).binding().nodes[producer].info->allocates(model.values[value].index))
+      allocates_ = true;
   }
 }
 
@@ -81,7 +95,8 @@ std::vector<tenon_type> Subgraph::infer(std::span<const tenon_type> inputs) cons
 
 Session& Subgraph::session(bool training) {
   auto& session = sessions_[training ? 1 : 0];
-  if (!session) session.emplace(graph_, SessionOptions{.training = training, .optimize = Optimize::exact});
+  if (!session)
+    session.emplace(graph_, SessionOptions{.training = training, .optimize = Optimize::exact});
   return *session;
 }
 
@@ -94,15 +109,16 @@ std::vector<Tensor> Subgraph::run_all(bool training, const std::vector<Tensor>& 
   });
 }
 
-Tensor Subgraph::run(bool training, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+Tensor Subgraph::run(bool training, const std::vector<Tensor>& inputs,
+                     const std::vector<Tensor>& outputs) {
   return named([&] {
     require_runs();
     if (allocates_) {
       const auto made = run_all(training, inputs);
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         if (made[i].shape() != outputs[i].shape())
-          refuse(fmt::format("returns {} for its output {}, which was inferred as {}", to_string(made[i].shape()), i,
-                             to_string(outputs[i].shape())));
+          refuse(fmt::format("returns {} for its output {}, which was inferred as {}",
+                             to_string(made[i].shape()), i, to_string(outputs[i].shape())));
         copy_elements(made[i], outputs[i]);
       }
       return made.front();
@@ -110,7 +126,8 @@ Tensor Subgraph::run(bool training, const std::vector<Tensor>& inputs, const std
     NamedTensors given;
     RunOptions options;
     for (std::size_t i = 0; i < inputs.size(); ++i) given.emplace(input_names_[i], inputs[i]);
-    for (std::size_t i = 0; i < outputs.size(); ++i) options.destinations[output_names_[i]] = {outputs[i], Write::to};
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      options.destinations[output_names_[i]] = {outputs[i], Write::to};
     return session(training).run(given, options).at(output_names_.front());
   });
 }
@@ -126,14 +143,16 @@ std::optional<std::string> fail_message(const Graph& graph) {
   return {};
 }
 
-Graph gradient_of(const Subgraph& body, const std::vector<std::size_t>& outputs, const std::vector<std::size_t>& wrt) {
+Graph gradient_of(const Subgraph& body, const std::vector<std::size_t>& outputs,
+                  const std::vector<std::size_t>& wrt) {
   auto graph = body.graph();
   const auto value_of = [&](ValueId id) { return impl_of(graph).value(id); };
   const auto results = model_of(graph).outputs;
   Value loss;
   for (const auto k : outputs) {
     const auto value = value_of(results[k].second);
-    const auto grad = graph.input(free_name(model_of(graph), "grad"), graph.dtype(value), graph.shape(value));
+    const auto grad =
+        graph.input(free_name(model_of(graph), "grad"), graph.dtype(value), graph.shape(value));
     auto term = graph.add("tenon.sum", {graph.add("tenon.mul", {value, grad})});
     if (!loss.empty() && graph.dtype(term) != graph.dtype(loss))
       term = graph.add("tenon.cast", {term}, {{"dtype", std::string(name_of(graph.dtype(loss)))}});
@@ -151,7 +170,8 @@ Graph gradient_of(const Subgraph& body, const std::vector<std::size_t>& outputs,
 
 void set_outputs(Graph& graph, const std::vector<Value>& values) {
   impl_of(graph).edit().model.clear_outputs();
-  for (std::size_t i = 0; i < values.size(); ++i) graph.output(fmt::format("output_{}", i), values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    graph.output(fmt::format("output_{}", i), values[i]);
 }
 
 void reorder_inputs(Graph& graph, const std::vector<std::size_t>& order) {

@@ -23,7 +23,8 @@ class Subgraph {
   /// The types of the outputs for inputs of these types. Throws Failure.
   std::vector<tenon_type> infer(std::span<const tenon_type> inputs) const;
   /// Writes the outputs to contiguous tensors of the types from infer(), and returns the first one.
-  Tensor run(bool training, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs = {});
+  Tensor run(bool training, const std::vector<Tensor>& inputs,
+             const std::vector<Tensor>& outputs = {});
   /// Returns all outputs as new tensors, whatever their shapes.
   std::vector<Tensor> run_all(bool training, const std::vector<Tensor>& inputs);
 
@@ -51,7 +52,8 @@ std::optional<std::string> fail_message(const Graph& graph);
 /// `body` with gradients instead of its outputs. The loss is the sum of its outputs at `outputs`,
 /// each multiplied by a new input that follows its own inputs; gradients are taken with respect to
 /// the floating-point inputs at `wrt`. Zero gradients are filled with zeros.
-Graph gradient_of(const Subgraph& body, const std::vector<std::size_t>& outputs, const std::vector<std::size_t>& wrt);
+Graph gradient_of(const Subgraph& body, const std::vector<std::size_t>& outputs,
+                  const std::vector<std::size_t>& wrt);
 
 /// Replaces the graph's outputs.
 void set_outputs(Graph& graph, const std::vector<Value>& values);

@@ -12,7 +12,8 @@ namespace tenon {
 void Warnings::densified(const std::string& key, const std::string& what) {
   if (strict_)
     throw Failure(FailureKind::failed, what,
-                  "pass dense tensors, insert cast_storage if the conversion is intended, or disable strict storage");
+                  "pass dense tensors, insert cast_storage if the conversion is intended, or "
+                  "disable strict storage");
   once(key, what);
 }
 
@@ -24,7 +25,8 @@ void Warnings::once(const std::string& key, const std::string& what) {
   if (warn_)
     warn_(printable(what));
   else
-    std::fputs(fmt::format("warning: {}\n", printable(what)).c_str(), stderr);  // unlike streams, never throws
+    std::fputs(fmt::format("warning: {}\n", printable(what)).c_str(),
+               stderr);  // unlike streams, never throws
 }
 
 }  // namespace tenon

@@ -11,7 +11,8 @@ namespace tenon {
 /// Threads: any.
 class Warnings {
  public:
-  Warnings(bool strict, std::function<void(const std::string&)> warn) : strict_(strict), warn_(std::move(warn)) {}
+  Warnings(bool strict, std::function<void(const std::string&)> warn)
+      : strict_(strict), warn_(std::move(warn)) {}
 
   /// A sparse tensor was converted to dense. `key`: the operator and the storage. Throws Failure if
   /// the host is strict about storage.

@@ -27,12 +27,16 @@ struct Instance {
 /// Exceptions must not cross the C interface.
 template <class Work>
 ServerError* guarded(const Work& work) {
-  const auto error = [](int code, const std::string& text) { return server.TRITONSERVER_ErrorNew(code, text.c_str()); };
+  const auto error = [](int code, const std::string& text) {
+    return server.TRITONSERVER_ErrorNew(code, text.c_str());
+  };
   try {
     work();
     return nullptr;
   } catch (const Failure& failure) {
-    const auto text = failure.hint().empty() ? failure.what() : fmt::format("{}; {}", failure.what(), failure.hint());
+    const auto text = failure.hint().empty()
+                          ? failure.what()
+                          : fmt::format("{}; {}", failure.what(), failure.hint());
     return error(failure.kind() == FailureKind::usage ? error_invalid : error_internal, text);
   } catch (const ServerFailure& failure) {
     return error(error_internal, failure.text());
@@ -50,7 +54,8 @@ State* state_of(ServerError* (*get)(Of*, void**), Of* of) {
 
 std::vector<RunOf> run(Instance& instance, std::span<Request> requests) {
   try {
-    return run_joined(instance.model.signature(), instance.model.rows(), instance.session, requests);
+    return run_joined(instance.model.signature(), instance.model.rows(), instance.session,
+                      requests);
   } catch (const std::bad_alloc&) {
     for (auto& request : requests) request.fail("the server is out of memory for the run");
     return {};
@@ -68,13 +73,15 @@ void execute(ServerInstance* handle, Instance& instance, std::span<ServerRequest
     const bool succeeded = answer(given[i], signature, requests[i]);
     const auto end = now(), run_begin = requests[i].begin != 0 ? requests[i].begin : end,
                run_end = requests[i].end != 0 ? requests[i].end : end;
-    ignore(server.TRITONBACKEND_ModelInstanceReportStatistics(handle, given[i], succeeded, begin, run_begin, run_end, end));
+    ignore(server.TRITONBACKEND_ModelInstanceReportStatistics(handle, given[i], succeeded, begin,
+                                                              run_begin, run_end, end));
     ignore(server.TRITONBACKEND_RequestRelease(given[i], release_all));
   }
   const auto end = now();
   for (const auto& of : runs) {
     const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, of.rows));
-    ignore(server.TRITONBACKEND_ModelInstanceReportBatchStatistics(handle, rows, begin, of.begin, of.end, end));
+    ignore(server.TRITONBACKEND_ModelInstanceReportBatchStatistics(handle, rows, begin, of.begin,
+                                                                   of.end, end));
   }
 }
 
@@ -84,8 +91,11 @@ void require_cpu(ServerInstance* instance) {
   require(server.TRITONBACKEND_ModelInstanceKind(instance, &kind));
   require(server.TRITONBACKEND_ModelInstanceName(instance, &name));
   if (kind != instance_cpu)
-    throw Failure(FailureKind::usage, fmt::format("instance '{}' is not on the CPU, but Tenon's backend supports only the CPU", name),
-                  "set instance_group [ { kind: KIND_CPU } ] in config.pbtxt");
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("instance '{}' is not on the CPU, but Tenon's backend supports only the CPU",
+                    name),
+        "set instance_group [ { kind: KIND_CPU } ] in config.pbtxt");
 }
 
 }  // namespace
@@ -98,8 +108,12 @@ using namespace tenon::serve;
 
 TENON_BACKEND TRITONBACKEND_Initialize(ServerBackend*) {
   if (const char* missing = server.find(); missing != nullptr) {
-    const auto text = fmt::format("the process that loads libtriton_tenon.so lacks {}, which Triton Inference Server provides", missing);
-    if (server.TRITONSERVER_ErrorNew != nullptr) return server.TRITONSERVER_ErrorNew(error_unsupported, text.c_str());
+    const auto text = fmt::format(
+        "the process that loads libtriton_tenon.so lacks {}, which Triton Inference Server "
+        "provides",
+        missing);
+    if (server.TRITONSERVER_ErrorNew != nullptr)
+      return server.TRITONSERVER_ErrorNew(error_unsupported, text.c_str());
     std::fprintf(stderr, "%s\n", text.c_str());  // an error cannot be returned without ErrorNew
     std::abort();
   }
@@ -107,9 +121,11 @@ TENON_BACKEND TRITONBACKEND_Initialize(ServerBackend*) {
     std::uint32_t major = 0, minor = 0;
     require(server.TRITONBACKEND_ApiVersion(&major, &minor));
     if (major != 1)
-      throw Failure(FailureKind::usage,
-                    fmt::format("the server's backend API is version {}.{}, but Tenon's backend needs 1.x", major, minor),
-                    "use Triton Inference Server 2.x");
+      throw Failure(
+          FailureKind::usage,
+          fmt::format("the server's backend API is version {}.{}, but Tenon's backend needs 1.x",
+                      major, minor),
+          "use Triton Inference Server 2.x");
   });
 }
 
@@ -143,9 +159,14 @@ TENON_BACKEND TRITONBACKEND_ModelInstanceInitialize(ServerInstance* instance) {
 }
 
 TENON_BACKEND TRITONBACKEND_ModelInstanceFinalize(ServerInstance* instance) {
-  return guarded([&] { delete state_of<Instance>(server.TRITONBACKEND_ModelInstanceState, instance); });
+  return guarded(
+      [&] { delete state_of<Instance>(server.TRITONBACKEND_ModelInstanceState, instance); });
 }
 
-TENON_BACKEND TRITONBACKEND_ModelInstanceExecute(ServerInstance* instance, ServerRequest** requests, std::uint32_t count) {
-  return guarded([&] { execute(instance, *state_of<Instance>(server.TRITONBACKEND_ModelInstanceState, instance), {requests, count}); });
+TENON_BACKEND TRITONBACKEND_ModelInstanceExecute(ServerInstance* instance, ServerRequest** requests,
+                                                 std::uint32_t count) {
+  return guarded([&] {
+    execute(instance, *state_of<Instance>(server.TRITONBACKEND_ModelInstanceState, instance),
+            {requests, count});
+  });
 }

@@ -37,22 +37,26 @@ std::optional<std::size_t> bytes_of(DType dtype, const Shape& shape) {
 /// Other bytes are not valid bools in C++.
 bool only_truths(const GivenInput& input) {
   return std::all_of(input.pieces.begin(), input.pieces.end(), [](auto piece) {
-    return std::all_of(piece.begin(), piece.end(), [](std::byte each) { return each <= std::byte{1}; });
+    return std::all_of(piece.begin(), piece.end(),
+                       [](std::byte each) { return each <= std::byte{1}; });
   });
 }
 
 /// What is wrong with an input, to follow its name in a message; empty if nothing is.
 std::string fault(const ServedTensor& declared, const GivenInput& given) {
   if (given.dtype != declared.dtype)
-    return fmt::format("is {} but must be {}", given.dtype == unknown_dtype ? "of an unknown dtype" : name_of(given.dtype),
+    return fmt::format("is {} but must be {}",
+                       given.dtype == unknown_dtype ? "of an unknown dtype" : name_of(given.dtype),
                        name_of(declared.dtype));
   if (!fits(given.shape, declared.shape))
-    return fmt::format("has the shape {} but needs {}", to_string(given.shape), to_string(declared.shape));
+    return fmt::format("has the shape {} but needs {}", to_string(given.shape),
+                       to_string(declared.shape));
   const auto needed = bytes_of(given.dtype, given.shape);
   if (const auto bytes = bytes_given(given); needed != bytes)
     return fmt::format("has {} bytes, but its shape {} needs {}", bytes, to_string(given.shape),
                        needed ? fmt::to_string(*needed) : "more than can be addressed");
-  if (given.dtype == boolean && !only_truths(given)) return "is bool but has bytes other than 0 and 1";
+  if (given.dtype == boolean && !only_truths(given))
+    return "is bool but has bytes other than 0 and 1";
   return {};
 }
 
@@ -81,7 +85,9 @@ std::int64_t rows_of(std::span<Request* const> group) {
 /// aligned piece.
 Tensor joined(std::span<Request* const> group, std::size_t i, bool rows) {
   const auto& first = group[0]->inputs[i];
-  const auto aligned = [&](const std::byte* data) { return (reinterpret_cast<std::uintptr_t>(data) & (size_of(first.dtype) - 1)) == 0; };
+  const auto aligned = [&](const std::byte* data) {
+    return (reinterpret_cast<std::uintptr_t>(data) & (size_of(first.dtype) - 1)) == 0;
+  };
   if (group.size() == 1 && first.pieces.size() == 1 && aligned(first.pieces[0].data()))
     return Tensor::borrow_read_only(first.pieces[0].data(), first.dtype, first.shape);
   auto shape = first.shape;
@@ -107,17 +113,20 @@ std::vector<Tensor> run(const Signature& signature, Session& session, std::vecto
   RunOptions options;
   for (const auto& output : signature.outputs) options.outputs.push_back(output.name);
   const auto results = session.run(named, options);
-  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = results.at(signature.outputs[i].name);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    outputs[i] = results.at(signature.outputs[i].name);
   return outputs;
 }
 
 /// Distributes an output's rows among the requests; a single unbatched request gets all of it.
-void split(const ServedTensor& output, const Tensor& whole, std::span<Request* const> group, bool rows, std::int64_t count) {
+void split(const ServedTensor& output, const Tensor& whole, std::span<Request* const> group,
+           bool rows, std::int64_t count) {
   const auto& shape = whole.shape();
   if (rows && (shape.rank() == 0 || shape[0] != count))
     throw Failure(
         FailureKind::failed,
-        fmt::format("output '{}' is {} for {} input rows, so it cannot be split among the requests", output.name, to_string(shape), count),
+        fmt::format("output '{}' is {} for {} input rows, so it cannot be split among the requests",
+                    output.name, to_string(shape), count),
         "set max_batch_size: 0 in config.pbtxt to run each request separately");
   const auto row_bytes = rows && count > 0 ? static_cast<std::size_t>(whole.bytes() / count) : 0;
   const auto* from = static_cast<const std::byte*>(whole.data());
@@ -133,28 +142,33 @@ void split(const ServedTensor& output, const Tensor& whole, std::span<Request* c
 }
 
 /// Throws the exceptions of the run.
-RunOf run_group(const Signature& signature, bool rows, Session& session, std::span<Request* const> group) {
+RunOf run_group(const Signature& signature, bool rows, Session& session,
+                std::span<Request* const> group) {
   std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < signature.inputs.size(); ++i) inputs.push_back(joined(group, i, rows));
+  for (std::size_t i = 0; i < signature.inputs.size(); ++i)
+    inputs.push_back(joined(group, i, rows));
   RunOf of{rows ? inputs[0].shape()[0] : 1, now()};
   auto outputs = run(signature, session, std::move(inputs));
   of.end = now();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].storage() != Storage::dense) outputs[i] = cast_storage(outputs[i], Storage::dense);
+    if (outputs[i].storage() != Storage::dense)
+      outputs[i] = cast_storage(outputs[i], Storage::dense);
     split(signature.outputs[i], outputs[i].make_contiguous(), group, rows, of.rows);
   }
   for (auto* request : group) request->begin = of.begin, request->end = of.end;
   return of;
 }
 
-void run_all(const Signature& signature, bool rows, Session& session, std::span<Request* const> group, std::vector<RunOf>& runs) {
+void run_all(const Signature& signature, bool rows, Session& session,
+             std::span<Request* const> group, std::vector<RunOf>& runs) {
   for (auto* request : group) request->begin = now();
   std::string error;
   try {
     runs.push_back(run_group(signature, rows, session, group));
     return;
   } catch (const Failure& failure) {
-    error = failure.hint().empty() ? failure.what() : fmt::format("{}; {}", failure.what(), failure.hint());
+    error = failure.hint().empty() ? failure.what()
+                                   : fmt::format("{}; {}", failure.what(), failure.hint());
   } catch (const std::exception& other) {
     error = other.what();
   }
@@ -170,8 +184,9 @@ void run_all(const Signature& signature, bool rows, Session& session, std::span<
 }  // namespace
 
 std::uint64_t now() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
 }
 
 void check(const Signature& signature, bool rows, Request& request) {
@@ -183,18 +198,22 @@ void check(const Signature& signature, bool rows, Request& request) {
     if (const auto what = fault(signature.inputs[i], request.inputs[i]); !what.empty())
       return refuse(fmt::format("input '{}' {}", signature.inputs[i].name, what));
     if (rows && request.inputs[i].shape[0] != rows_of(request))
-      return refuse(fmt::format("input '{}' has {} rows but '{}' has {}", signature.inputs[0].name, rows_of(request),
-                                signature.inputs[i].name, request.inputs[i].shape[0]));
+      return refuse(fmt::format("input '{}' has {} rows but '{}' has {}", signature.inputs[0].name,
+                                rows_of(request), signature.inputs[i].name,
+                                request.inputs[i].shape[0]));
   }
 }
 
-std::vector<RunOf> run_joined(const Signature& signature, bool rows, Session& session, std::span<Request> requests) {
+std::vector<RunOf> run_joined(const Signature& signature, bool rows, Session& session,
+                              std::span<Request> requests) {
   std::vector<RunOf> runs;
   std::vector<Request*> waiting, group, others;
   for (auto& request : requests)
     if (request.error.empty()) waiting.push_back(&request);
   while (!waiting.empty()) {
-    for (auto* request : waiting) (group.empty() || (rows && same_but_rows(*group[0], *request)) ? group : others).push_back(request);
+    for (auto* request : waiting)
+      (group.empty() || (rows && same_but_rows(*group[0], *request)) ? group : others)
+          .push_back(request);
     run_all(signature, rows, session, group, runs);
     waiting.swap(others);
     others.clear();

@@ -53,6 +53,7 @@ void check(const Signature& signature, bool rows, Request& request);
 /// Runs the requests without an error. With `rows`, requests whose inputs differ only in the number
 /// of rows run together; else each runs separately. If a run of several fails, each is run
 /// separately, so that only the faulty request fails. Throws only std::bad_alloc.
-std::vector<RunOf> run_joined(const Signature& signature, bool rows, Session& session, std::span<Request> requests);
+std::vector<RunOf> run_joined(const Signature& signature, bool rows, Session& session,
+                              std::span<Request> requests);
 
 }  // namespace tenon::serve

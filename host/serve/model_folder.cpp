@@ -13,7 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& value, const char* needed) {
-  throw Failure(FailureKind::usage, fmt::format("parameter '{}' is '{}' but must be {}", name, value, needed),
+  throw Failure(FailureKind::usage,
+                fmt::format("parameter '{}' is '{}' but must be {}", name, value, needed),
                 "correct it in config.pbtxt");
 }
 
@@ -21,7 +22,8 @@ template <class T>
 T number(const std::string& name, const std::string& value, T most, const char* needed) {
   T read{};
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), read);
-  if (error != std::errc() || end != value.data() + value.size() || !(read >= 0 && read <= most)) refuse(name, value, needed);
+  if (error != std::errc() || end != value.data() + value.size() || !(read >= 0 && read <= most))
+    refuse(name, value, needed);
   return read;
 }
 
@@ -49,8 +51,10 @@ void require_isolated(const Catalog& catalog, const Isolation& isolation) {
     bool found = false;
     for (const auto& file : catalog.files()) found = found || is_called(file, name);
     if (!found)
-      throw Failure(FailureKind::usage, fmt::format("parameter 'isolate' names '{}', but the model has no such plugin", name),
-                    "use true to isolate all plugins");
+      throw Failure(
+          FailureKind::usage,
+          fmt::format("parameter 'isolate' names '{}', but the model has no such plugin", name),
+          "use true to isolate all plugins");
   }
 }
 
@@ -66,13 +70,16 @@ HostOptions host_options(const Parameters& parameters) {
     else if (name == "isolate_timeout")
       options.isolate.call_seconds = number<double>(name, value, 1e9, "a number of seconds");
     else if (name == "isolate_memory")
-      options.isolate.memory = number<std::uint64_t>(name, value, std::uint64_t{1} << 60, "a number of bytes");
+      options.isolate.memory =
+          number<std::uint64_t>(name, value, std::uint64_t{1} << 60, "a number of bytes");
     else if (name == "trust_writable")
       options.trust_writable = truth(name, value);
     else
       throw Failure(FailureKind::usage, fmt::format("unknown parameter '{}'", name),
-                    did_you_mean(near_names(name, {"threads", "isolate", "isolate_timeout", "isolate_memory", "trust_writable"}),
-                                 "the parameters are threads, isolate, isolate_timeout, isolate_memory and trust_writable"));
+                    did_you_mean(near_names(name, {"threads", "isolate", "isolate_timeout",
+                                                   "isolate_memory", "trust_writable"}),
+                                 "the parameters are threads, isolate, isolate_timeout, "
+                                 "isolate_memory and trust_writable"));
   }
   return options;
 }

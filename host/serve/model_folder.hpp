@@ -13,10 +13,13 @@ namespace tenon::serve {
 
 // Inside a version's folder.
 inline constexpr const char* model_file = "model.tenon";
-inline constexpr const char* plugins_folder = "plugins";       ///< apart from the bundled plugins, only plugins in this folder are loaded
-inline constexpr const char* hashes_file = "trusted_plugins";  ///< and only if their SHA-256 is listed in this file
+inline constexpr const char* plugins_folder =
+    "plugins";  ///< apart from the bundled plugins, only plugins in this folder are loaded
+inline constexpr const char* hashes_file =
+    "trusted_plugins";  ///< and only if their SHA-256 is listed in this file
 inline constexpr const char* backend_file = "libtriton_tenon.so";
-inline constexpr const char* installation_folder = "tenon";  ///< the backend's folder: its programs, and plugins/ with the bundled plugins
+inline constexpr const char* installation_folder =
+    "tenon";  ///< the backend's folder: its programs, and plugins/ with the bundled plugins
 
 /// Parameters in a model's config.pbtxt, as texts by name.
 using Parameters = std::map<std::string, std::string>;

@@ -13,9 +13,10 @@ struct ServedDType {
 };
 
 inline constexpr ServedDType served_dtypes[] = {
-    {boolean, 1, "BOOL"}, {u8, 2, "UINT8"},  {u16, 3, "UINT16"}, {u32, 4, "UINT32"}, {u64, 5, "UINT64"},
-    {i8, 6, "INT8"},      {i16, 7, "INT16"}, {i32, 8, "INT32"},  {i64, 9, "INT64"},  {f16, 10, "FP16"},
-    {f32, 11, "FP32"},    {f64, 12, "FP64"}, {bf16, 14, "BF16"},
+    {boolean, 1, "BOOL"}, {u8, 2, "UINT8"},  {u16, 3, "UINT16"}, {u32, 4, "UINT32"},
+    {u64, 5, "UINT64"},   {i8, 6, "INT8"},   {i16, 7, "INT16"},  {i32, 8, "INT32"},
+    {i64, 9, "INT64"},    {f16, 10, "FP16"}, {f32, 11, "FP32"},  {f64, 12, "FP64"},
+    {bf16, 14, "BF16"},
 };
 
 /// Returns null for dtypes that clients cannot send.

@@ -16,7 +16,9 @@ std::filesystem::path version_folder(ServerModel* model) {
   std::uint64_t version = 0;
   require(server.TRITONBACKEND_ModelRepository(model, &artifact, &folder));
   if (artifact != artifact_filesystem)
-    throw Failure(FailureKind::usage, "the model is not in a local folder, but Tenon opens models only from folders", "");
+    throw Failure(FailureKind::usage,
+                  "the model is not in a local folder, but Tenon opens models only from folders",
+                  "");
   require(server.TRITONBACKEND_ModelVersion(model, &version));
   return std::filesystem::path(folder) / std::to_string(version);
 }
@@ -57,7 +59,9 @@ ServedModel::ServedModel(ServerModel* model)
         auto options = host_options(read_config(config_of(model)).parameters);
         const char* name = nullptr;
         require(server.TRITONBACKEND_ModelName(model, &name));
-        options.warn = [name = std::string(name)](const std::string& what) { log(log_warning, name + ": " + what); };
+        options.warn = [name = std::string(name)](const std::string& what) {
+          log(log_warning, name + ": " + what);
+        };
         return open_model(version_folder(model), std::move(options));
       }()) {
   auto text = config_of(model);

@@ -25,7 +25,8 @@ const char* ServerCalls::find() {
 
 void log(int level, const std::string& text) {
   // logging itself failed, so the error cannot be reported
-  if (auto* error = server.TRITONSERVER_LogMessage(level, "tenon", 0, text.c_str())) server.TRITONSERVER_ErrorDelete(error);
+  if (auto* error = server.TRITONSERVER_LogMessage(level, "tenon", 0, text.c_str()))
+    server.TRITONSERVER_ErrorDelete(error);
 }
 
 }  // namespace tenon::serve

@@ -11,8 +11,9 @@
 namespace tenon::serve {
 
 struct ConfigTensor {
-  std::string name, dtype;         ///< `TYPE_FP32`
-  std::vector<std::int64_t> dims;  ///< as the backend receives them: with the batch axis, after reshape
+  std::string name, dtype;  ///< `TYPE_FP32`
+  std::vector<std::int64_t>
+      dims;  ///< as the backend receives them: with the batch axis, after reshape
 };
 
 struct ServerConfig {
@@ -28,7 +29,8 @@ ServerConfig read_config(std::string_view json);
 
 /// Adds the graph's inputs and outputs to the text and, if they may have a batch axis, batching of
 /// up to `max_batch` rows.
-std::string completed_config(std::string_view json, const Signature& signature, std::int64_t max_batch);
+std::string completed_config(std::string_view json, const Signature& signature,
+                             std::int64_t max_batch);
 
 /// Throws Failure (usage) that names the first difference.
 void require_same(const ServerConfig& config, const Signature& signature);

@@ -17,7 +17,8 @@ bool is_of_cpu(int memory) {
 /// Throws std::string, a sentence.
 GivenInput read_input(ServerRequest* request, const ServedTensor& declared) {
   ServerInput* input = nullptr;
-  if (auto* missing = server.TRITONBACKEND_RequestInput(request, declared.name.c_str(), &input); missing != nullptr) {
+  if (auto* missing = server.TRITONBACKEND_RequestInput(request, declared.name.c_str(), &input);
+      missing != nullptr) {
     server.TRITONSERVER_ErrorDelete(missing);
     throw fmt::format("input '{}' is missing", declared.name);
   }
@@ -26,12 +27,15 @@ GivenInput read_input(ServerRequest* request, const ServedTensor& declared) {
   const std::int64_t* dims = nullptr;
   std::uint32_t rank = 0, buffers = 0;
   std::uint64_t bytes = 0;
-  require(server.TRITONBACKEND_InputProperties(input, &name, &dtype, &dims, &rank, &bytes, &buffers));
+  require(
+      server.TRITONBACKEND_InputProperties(input, &name, &dtype, &dims, &rank, &bytes, &buffers));
   if (served(declared.dtype)->number != dtype)
-    throw fmt::format("input '{}' is {} but must be {}", declared.name, word_of(dtype), served(declared.dtype)->word);
-  if (rank > static_cast<std::uint32_t>(max_rank) || std::any_of(dims, dims + rank, [](auto dim) { return dim < 0; }))
-    throw fmt::format("input '{}' has the shape [{}] but needs {}", declared.name, fmt::join(dims, dims + rank, ", "),
-                      to_string(declared.shape));
+    throw fmt::format("input '{}' is {} but must be {}", declared.name, word_of(dtype),
+                      served(declared.dtype)->word);
+  if (rank > static_cast<std::uint32_t>(max_rank) ||
+      std::any_of(dims, dims + rank, [](auto dim) { return dim < 0; }))
+    throw fmt::format("input '{}' has the shape [{}] but needs {}", declared.name,
+                      fmt::join(dims, dims + rank, ", "), to_string(declared.shape));
   GivenInput given{declared.dtype, Shape(dims, static_cast<int>(rank)), {}};
   for (std::uint32_t i = 0; i < buffers; ++i) {
     const void* data = nullptr;
@@ -39,7 +43,9 @@ GivenInput read_input(ServerRequest* request, const ServedTensor& declared) {
     int memory = memory_cpu;
     std::int64_t device = 0;
     require(server.TRITONBACKEND_InputBuffer(input, i, &data, &size, &memory, &device));
-    if (!is_of_cpu(memory)) throw fmt::format("input '{}' is in GPU memory, but the model runs on the CPU", declared.name);
+    if (!is_of_cpu(memory))
+      throw fmt::format("input '{}' is in GPU memory, but the model runs on the CPU",
+                        declared.name);
     if (size > 0) given.pieces.emplace_back(static_cast<const std::byte*>(data), size);
   }
   return given;
@@ -47,26 +53,31 @@ GivenInput read_input(ServerRequest* request, const ServedTensor& declared) {
 
 void send_output(ServerResponse* response, const ServedTensor& output, const Result& result) {
   ServerOutput* place = nullptr;
-  require(server.TRITONBACKEND_ResponseOutput(response, &place, output.name.c_str(), served(output.dtype)->number, result.shape.begin(),
+  require(server.TRITONBACKEND_ResponseOutput(response, &place, output.name.c_str(),
+                                              served(output.dtype)->number, result.shape.begin(),
                                               static_cast<std::uint32_t>(result.shape.rank())));
   void* data = nullptr;
   int memory = memory_cpu;
   std::int64_t device = 0;
   require(server.TRITONBACKEND_OutputBuffer(place, &data, result.bytes.size(), &memory, &device));
-  if (!is_of_cpu(memory)) throw fmt::format("output '{}' is requested in GPU memory, but the model runs on the CPU", output.name);
+  if (!is_of_cpu(memory))
+    throw fmt::format("output '{}' is requested in GPU memory, but the model runs on the CPU",
+                      output.name);
   if (!result.bytes.empty()) std::memcpy(data, result.bytes.data(), result.bytes.size());
 }
 
-void send_outputs(ServerResponse* response, ServerRequest* request, const Signature& signature, const Request& from) {
+void send_outputs(ServerResponse* response, ServerRequest* request, const Signature& signature,
+                  const Request& from) {
   std::uint32_t count = 0;
   require(server.TRITONBACKEND_RequestOutputCount(request, &count));
   for (std::uint32_t i = 0; i < count; ++i) {
     const char* name = nullptr;
     require(server.TRITONBACKEND_RequestOutputName(request, i, &name));
-    const auto found =
-        std::find_if(signature.outputs.begin(), signature.outputs.end(), [&](const auto& output) { return output.name == name; });
+    const auto found = std::find_if(signature.outputs.begin(), signature.outputs.end(),
+                                    [&](const auto& output) { return output.name == name; });
     if (found == signature.outputs.end()) throw fmt::format("the model has no output '{}'", name);
-    send_output(response, *found, from.results[static_cast<std::size_t>(found - signature.outputs.begin())]);
+    send_output(response, *found,
+                from.results[static_cast<std::size_t>(found - signature.outputs.begin())]);
   }
 }
 
@@ -113,7 +124,8 @@ bool answer(ServerRequest* request, const Signature& signature, const Request& f
     send_error(response, from.wrong ? error_invalid : error_internal, from.error);
     return false;
   }
-  if (const auto error = sentence_of([&] { send_outputs(response, request, signature, from); }); !error.empty()) {
+  if (const auto error = sentence_of([&] { send_outputs(response, request, signature, from); });
+      !error.empty()) {
     send_error(response, error_internal, error);
     return false;
   }

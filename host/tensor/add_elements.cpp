@@ -15,7 +15,8 @@ T sum_of(T left, T right) {
   else if constexpr (is_half<T>)
     return static_cast<T>(static_cast<float>(left) + static_cast<float>(right));
   else if constexpr (std::is_integral_v<T>)  // wraps on overflow, as kernels do
-    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(left) + static_cast<std::make_unsigned_t<T>>(right));
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(left) +
+                          static_cast<std::make_unsigned_t<T>>(right));
   else
     return left + right;
 }

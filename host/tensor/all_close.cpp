@@ -11,12 +11,16 @@ namespace tenon {
 namespace {
 
 double default_tolerance(DType dtype) {
-  return dtype == f64 || dtype == c128 ? 1e-8 : dtype == f32 || dtype == c64 ? 1e-5 : floating.has(dtype) ? 1e-3 : 0;
+  return dtype == f64 || dtype == c128  ? 1e-8
+         : dtype == f32 || dtype == c64 ? 1e-5
+         : floating.has(dtype)          ? 1e-3
+                                        : 0;
 }
 
 Tensor plain(const Tensor& tensor) {
   const auto here = tensor.to("cpu");
-  return (here.storage() == Storage::dense ? here : cast_storage(here, Storage::dense)).make_contiguous();
+  return (here.storage() == Storage::dense ? here : cast_storage(here, Storage::dense))
+      .make_contiguous();
 }
 
 std::vector<std::int64_t> place_of(std::size_t element, const Shape& shape) {
@@ -58,35 +62,48 @@ struct Pair {
   double found, expected;  // magnitudes
   double apart, allowed;
   bool close(bool equal_nan) const {
-    if (std::isnan(found) || std::isnan(expected)) return equal_nan && std::isnan(found) && std::isnan(expected);
+    if (std::isnan(found) || std::isnan(expected))
+      return equal_nan && std::isnan(found) && std::isnan(expected);
     return apart <= allowed && !std::isinf(expected);
   }
-  double excess() const { return std::isnan(apart - allowed) ? std::numeric_limits<double>::infinity() : apart - allowed; }
+  double excess() const {
+    return std::isnan(apart - allowed) ? std::numeric_limits<double>::infinity() : apart - allowed;
+  }
 };
 
-std::string difference_text(const Comparison& difference, std::int64_t size, const std::string& first, const std::string& worst,
-                            double allowed) {
-  auto text = fmt::format("{} of {} elements differ{}: at [{}] {}", difference.different, size, difference.different == 1 ? "s" : "",
-                          fmt::join(difference.first, ", "), first);
-  if (difference.worst != difference.first) text += fmt::format("; the worst at [{}] {}", fmt::join(difference.worst, ", "), worst);
+std::string difference_text(const Comparison& difference, std::int64_t size,
+                            const std::string& first, const std::string& worst, double allowed) {
+  auto text =
+      fmt::format("{} of {} elements differ{}: at [{}] {}", difference.different, size,
+                  difference.different == 1 ? "s" : "", fmt::join(difference.first, ", "), first);
+  if (difference.worst != difference.first)
+    text += fmt::format("; the worst at [{}] {}", fmt::join(difference.worst, ", "), worst);
   return text + fmt::format(", where {:.4g} is allowed", allowed);
 }
 
 template <class T>
-Comparison compared(std::span<const T> found, std::span<const T> expected, const Shape& shape, const CloseOptions& options, double rtol) {
+Comparison compared(std::span<const T> found, std::span<const T> expected, const Shape& shape,
+                    const CloseOptions& options, double rtol) {
   Comparison result;
   double most = -1, allowed = 0;
   std::string first, worst;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] == expected[i]) continue;
     const double wanted = magnitude(expected[i]);
-    const Pair pair{magnitude(found[i]), wanted, distance(found[i], expected[i]), options.atol + rtol * wanted};
+    const Pair pair{magnitude(found[i]), wanted, distance(found[i], expected[i]),
+                    options.atol + rtol * wanted};
     if (pair.close(options.equal_nan)) continue;
-    const auto text = [&] { return number_text(found[i]) + " instead of " + number_text(expected[i]); };
+    const auto text = [&] {
+      return number_text(found[i]) + " instead of " + number_text(expected[i]);
+    };
     if (result.different++ == 0) result.first = place_of(i, shape), first = text();
-    if (pair.excess() > most) most = pair.excess(), result.worst = place_of(i, shape), worst = text(), allowed = pair.allowed;
+    if (pair.excess() > most)
+      most = pair.excess(), result.worst = place_of(i, shape), worst = text(),
+      allowed = pair.allowed;
   }
-  if (result.different > 0) result.text = difference_text(result, static_cast<std::int64_t>(found.size()), first, worst, allowed);
+  if (result.different > 0)
+    result.text =
+        difference_text(result, static_cast<std::int64_t>(found.size()), first, worst, allowed);
   return result;
 }
 
@@ -95,14 +112,16 @@ Comparison compared(std::span<const T> found, std::span<const T> expected, const
 Comparison all_close(const Tensor& found, const Tensor& expected, const CloseOptions& options) {
   if (found.dtype() != expected.dtype() || found.shape() != expected.shape()) {
     Comparison result;
-    result.text = fmt::format("{} {} is compared with {} {}", name_of(found.dtype()), to_string(found.shape()), name_of(expected.dtype()),
+    result.text = fmt::format("{} {} is compared with {} {}", name_of(found.dtype()),
+                              to_string(found.shape()), name_of(expected.dtype()),
                               to_string(expected.shape()));
     return result;
   }
   const auto left = plain(found), right = plain(expected);
   const double rtol = options.rtol < 0 ? default_tolerance(found.dtype()) : options.rtol;
   return visit<every_type>(found.dtype(), [&]<class T>() {
-    return compared<T>(std::span<const T>(left.values<T>()), std::span<const T>(right.values<T>()), found.shape(), options, rtol);
+    return compared<T>(std::span<const T>(left.values<T>()), std::span<const T>(right.values<T>()),
+                       found.shape(), options, rtol);
   });
 }
 

@@ -32,7 +32,8 @@ struct CallContext {
   ErrorBuffer* error = nullptr;
   /// the body of a parallel loop changed the floating-point modes; set through leave_modes()
   bool left_modes = false;
-  bool filled = false;  ///< outputs or workspace have contents that a worker process must see as well
+  bool filled =
+      false;  ///< outputs or workspace have contents that a worker process must see as well
 
   void leave_modes() { std::atomic_ref(left_modes).store(true, std::memory_order_relaxed); }
 };

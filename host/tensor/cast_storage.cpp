@@ -16,7 +16,8 @@ using Index = std::int64_t;
 constexpr auto on_this_thread = [](Index count, Index, auto&& work) { work(Index{0}, count); };
 
 [[noreturn]] void refuse(const Tensor& tensor, const std::string& reason) {
-  throw Failure(FailureKind::usage, join(tensor.storage(), " ", tensor.dtype(), " ", tensor.shape(), " ", reason));
+  throw Failure(FailureKind::usage,
+                join(tensor.storage(), " ", tensor.dtype(), " ", tensor.shape(), " ", reason));
 }
 
 template <class To>
@@ -24,7 +25,8 @@ Tensor converted(const Tensor& indices) {
   Tensor result = Tensor::empty(dtype_of<To>, indices.shape());
   visit<Types{i32, i64}>(indices.dtype(), [&]<class From>() {
     const auto from = indices.values<From>();
-    std::transform(from.begin(), from.end(), result.template values<To>().begin(), [](From i) { return static_cast<To>(i); });
+    std::transform(from.begin(), from.end(), result.template values<To>().begin(),
+                   [](From i) { return static_cast<To>(i); });
   });
   return result;
 }
@@ -37,9 +39,12 @@ Tensor with_indices(const Tensor& sparse, DType wanted) {
   if (wanted == i32 && (sparse.shape()[csr ? 1 : 0] - 1 > most || (csr && sparse.stored() > most)))
     refuse(sparse, "may have indices that do not fit int32");
   const auto as_wanted = [&](const Tensor& indices) {
-    return HeldTensor::frozen(wanted == i32 ? converted<std::int32_t>(indices) : converted<Index>(indices));
+    return HeldTensor::frozen(wanted == i32 ? converted<std::int32_t>(indices)
+                                            : converted<Index>(indices));
   };
-  if (csr) return Tensor::csr(sparse.stored_values(), as_wanted(sparse.columns()), as_wanted(sparse.row_starts()), sparse.shape());
+  if (csr)
+    return Tensor::csr(sparse.stored_values(), as_wanted(sparse.columns()),
+                       as_wanted(sparse.row_starts()), sparse.shape());
   return Tensor::row_sparse(sparse.stored_values(), as_wanted(sparse.row_ids()), sparse.shape());
 }
 
@@ -47,13 +52,15 @@ Tensor csr_from_dense(const Tensor& dense) {
   const Index rows = dense.shape()[0], columns = dense.shape()[1];
   Tensor starts = Tensor::empty(i64, {rows + 1}), columns_of, values;
   visit<every_type>(dense.dtype(), [&]<class T>() {
-    casts::csr_from_dense(static_cast<const T*>(dense.data()), rows, columns, on_this_thread, [&](Index stored) {
-      columns_of = Tensor::empty(i64, {stored});
-      values = Tensor::empty(dense.dtype(), {stored});
-      return CsrOut<T>{values.data<T>(), columns_of.data<Index>(), starts.data<Index>()};
-    });
+    casts::csr_from_dense(
+        static_cast<const T*>(dense.data()), rows, columns, on_this_thread, [&](Index stored) {
+          columns_of = Tensor::empty(i64, {stored});
+          values = Tensor::empty(dense.dtype(), {stored});
+          return CsrOut<T>{values.data<T>(), columns_of.data<Index>(), starts.data<Index>()};
+        });
   });
-  return Tensor::csr(values, HeldTensor::frozen(columns_of), HeldTensor::frozen(starts), dense.shape());
+  return Tensor::csr(values, HeldTensor::frozen(columns_of), HeldTensor::frozen(starts),
+                     dense.shape());
 }
 
 Index row_size(const Tensor& tensor) {
@@ -66,13 +73,14 @@ Index row_size(const Tensor& tensor) {
 Tensor rows_from_dense(const Tensor& dense) {
   Tensor values, row_ids;
   visit<every_type>(dense.dtype(), [&]<class T>() {
-    casts::rows_from_dense(static_cast<const T*>(dense.data()), dense.shape()[0], row_size(dense), on_this_thread, [&](Index rows) {
-      Shape shape = dense.shape();
-      shape.set(0, rows);
-      values = Tensor::empty(dense.dtype(), shape);
-      row_ids = Tensor::empty(i64, {rows});
-      return RowSparseOut<T>{values.data<T>(), row_ids.data<Index>()};
-    });
+    casts::rows_from_dense(static_cast<const T*>(dense.data()), dense.shape()[0], row_size(dense),
+                           on_this_thread, [&](Index rows) {
+                             Shape shape = dense.shape();
+                             shape.set(0, rows);
+                             values = Tensor::empty(dense.dtype(), shape);
+                             row_ids = Tensor::empty(i64, {rows});
+                             return RowSparseOut<T>{values.data<T>(), row_ids.data<Index>()};
+                           });
   });
   return Tensor::row_sparse(values, HeldTensor::frozen(row_ids), dense.shape());
 }
@@ -81,7 +89,8 @@ Tensor dense_from_csr(const Tensor& csr) {
   Tensor dense = Tensor::empty(csr.dtype(), csr.shape());
   const Tensor values = csr.stored_values(), columns = csr.columns(), starts = csr.row_starts();
   visit<every_type>(csr.dtype(), [&]<class T>() {
-    const Csr<const T> from{csr.shape()[0],        csr.shape()[1],      csr.stored(), static_cast<const T*>(values.data()),
+    const Csr<const T> from{csr.shape()[0],        csr.shape()[1],
+                            csr.stored(),          static_cast<const T*>(values.data()),
                             columns.data<Index>(), starts.data<Index>()};
     casts::dense_from_csr(from, static_cast<T*>(dense.data()), on_this_thread);
   });
@@ -92,8 +101,8 @@ Tensor dense_from_rows(const Tensor& sparse) {
   Tensor dense = Tensor::empty(sparse.dtype(), sparse.shape());
   const Tensor values = sparse.stored_values(), row_ids = sparse.row_ids();
   visit<every_type>(sparse.dtype(), [&]<class T>() {
-    const RowSparse<const T> from{sparse.shape()[0], sparse.stored(), row_size(sparse), static_cast<const T*>(values.data()),
-                                  row_ids.data<Index>()};
+    const RowSparse<const T> from{sparse.shape()[0], sparse.stored(), row_size(sparse),
+                                  static_cast<const T*>(values.data()), row_ids.data<Index>()};
     casts::dense_from_rows(from, static_cast<T*>(dense.data()), on_this_thread);
   });
   return dense;
@@ -111,7 +120,8 @@ Tensor rows_from_csr(const Tensor& csr) {
   }
   const auto count = static_cast<Index>(kept.size());
   const Shape shape = {count, csr.shape()[1]};
-  const Tensor values = dense_from_csr(Tensor::csr(csr.stored_values(), csr.columns(), Tensor::from(kept_starts, {count + 1}), shape));
+  const Tensor values = dense_from_csr(Tensor::csr(csr.stored_values(), csr.columns(),
+                                                   Tensor::from(kept_starts, {count + 1}), shape));
   return Tensor::row_sparse(values, Tensor::from(kept, {count}), csr.shape());
 }
 
@@ -127,12 +137,15 @@ Tensor csr_from_rows(const Tensor& sparse) {
     if (next < sparse.stored() && row_ids.data<Index>()[next] == row) ++next;
     start[row + 1] = kept_starts.data<Index>()[next];
   }
-  return Tensor::csr(kept.stored_values(), kept.columns(), HeldTensor::frozen(starts), sparse.shape());
+  return Tensor::csr(kept.stored_values(), kept.columns(), HeldTensor::frozen(starts),
+                     sparse.shape());
 }
 
 Tensor cast(const Tensor& from, Storage to) {
-  if (to == Storage::csr) return from.storage() == Storage::dense ? csr_from_dense(from) : csr_from_rows(from);
-  if (to == Storage::row_sparse) return from.storage() == Storage::dense ? rows_from_dense(from) : rows_from_csr(from);
+  if (to == Storage::csr)
+    return from.storage() == Storage::dense ? csr_from_dense(from) : csr_from_rows(from);
+  if (to == Storage::row_sparse)
+    return from.storage() == Storage::dense ? rows_from_dense(from) : rows_from_csr(from);
   return from.storage() == Storage::csr ? dense_from_csr(from) : dense_from_rows(from);
 }
 
@@ -141,14 +154,20 @@ Tensor cast(const Tensor& from, Storage to) {
 Tensor cast_storage(const Tensor& tensor, Storage storage, DType index_dtype) {
   if (index_dtype != i32 && index_dtype != i64)
     throw Failure(FailureKind::usage, join("indices must be int32 or int64, not ", index_dtype));
-  if (storage == Storage::csr && tensor.shape().rank() != 2) refuse(tensor, "cannot become csr, which needs two dimensions");
-  if (storage == Storage::csr && tensor.shape()[0] == INT64_MAX) refuse(tensor, "has more rows than csr can count");
+  if (storage == Storage::csr && tensor.shape().rank() != 2)
+    refuse(tensor, "cannot become csr, which needs two dimensions");
+  if (storage == Storage::csr && tensor.shape()[0] == INT64_MAX)
+    refuse(tensor, "has more rows than csr can count");
   if (storage == Storage::row_sparse && tensor.shape().rank() < 1)
     refuse(tensor, "cannot become row_sparse, which needs at least one dimension");
-  const bool as_wanted = tensor.storage() == storage && (storage == Storage::dense || tensor.index_dtype() == index_dtype);
-  if (tensor.device() != "cpu" && !as_wanted) return cast_storage(tensor.to("cpu"), storage, index_dtype).to(tensor.device());
-  if (tensor.storage() == storage) return storage == Storage::dense ? tensor : with_indices(tensor, index_dtype);
-  const Tensor from = tensor.storage() == Storage::dense ? tensor.make_contiguous() : with_indices(tensor, i64);
+  const bool as_wanted = tensor.storage() == storage &&
+                         (storage == Storage::dense || tensor.index_dtype() == index_dtype);
+  if (tensor.device() != "cpu" && !as_wanted)
+    return cast_storage(tensor.to("cpu"), storage, index_dtype).to(tensor.device());
+  if (tensor.storage() == storage)
+    return storage == Storage::dense ? tensor : with_indices(tensor, index_dtype);
+  const Tensor from =
+      tensor.storage() == Storage::dense ? tensor.make_contiguous() : with_indices(tensor, i64);
   const Tensor result = cast(from, storage);
   return storage == Storage::dense ? result : with_indices(result, index_dtype);
 }

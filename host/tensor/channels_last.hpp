@@ -28,7 +28,8 @@ inline std::int64_t row_major_place(const tenon_dense& tensor, std::int64_t plac
   if (tensor.strides == nullptr || !may_be_channels_last(tensor.ndim)) return place;
   std::int64_t spatial = 1;
   for (int axis = 2; axis < tensor.ndim; ++axis) spatial *= tensor.shape[axis];
-  const auto channels = tensor.shape[1], image = place / (channels * spatial), within = place % (channels * spatial);
+  const auto channels = tensor.shape[1], image = place / (channels * spatial),
+             within = place % (channels * spatial);
   return (image * channels + within % channels) * spatial + within / channels;
 }
 

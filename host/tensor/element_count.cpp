@@ -16,7 +16,8 @@ std::optional<std::int64_t> element_count(const Shape& shape) {
 
 std::optional<std::int64_t> byte_count(DType dtype, const Shape& shape) {
   std::optional<std::int64_t> count = element_count(shape);
-  if (count && __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_of(dtype)), &*count)) return std::nullopt;
+  if (count && __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_of(dtype)), &*count))
+    return std::nullopt;
   return count;
 }
 

@@ -58,7 +58,9 @@ std::optional<Tensor> exact_cast(const Tensor& tensor, DType dtype) {
   if (!any_real.has(from.dtype())) return {};
   auto to = Tensor::empty(dtype, from.shape());
   bool same = false;
-  visit<any_real>(from.dtype(), [&]<class From>() { visit<targets>(dtype, [&]<class To>() { same = convert_all<To, From>(from, to); }); });
+  visit<any_real>(from.dtype(), [&]<class From>() {
+    visit<targets>(dtype, [&]<class To>() { same = convert_all<To, From>(from, to); });
+  });
   return same ? std::optional(to) : std::nullopt;
 }
 

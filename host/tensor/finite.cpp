@@ -18,7 +18,8 @@ constexpr std::int64_t block = 256;
 template <class Bits>
 bool spoilt(const Bits* bits, Bits exponent) {
   Bits found = 0;
-  for (std::int64_t i = 0; i < block; ++i) found = static_cast<Bits>(found | ((bits[i] & exponent) == exponent ? 1 : 0));
+  for (std::int64_t i = 0; i < block; ++i)
+    found = static_cast<Bits>(found | ((bits[i] & exponent) == exponent ? 1 : 0));
   return found != 0;
 }
 
@@ -28,7 +29,8 @@ std::int64_t find(const void* elements, std::int64_t n, Bits exponent) {
   std::int64_t i = 0;
   for (; i + block <= n; i += block) {
     // The hardware prefetcher stops at page boundaries.
-    for (std::int64_t line = 0; line < block; line += 64 / sizeof(Bits)) __builtin_prefetch(bits + i + line + 16384 / sizeof(Bits));
+    for (std::int64_t line = 0; line < block; line += 64 / sizeof(Bits))
+      __builtin_prefetch(bits + i + line + 16384 / sizeof(Bits));
     if (spoilt(bits + i, exponent)) break;
   }
   while (i < n && (bits[i] & exponent) != exponent) ++i;
@@ -62,9 +64,10 @@ void find_on_cpu(std::span<const Tensor> tensors, const Threads& threads, Found&
   const auto look = [](void* context, std::int64_t begin, std::int64_t end) {
     for (auto i = begin; i < end; ++i) {
       auto& [tensor, first, spoilt] = static_cast<Piece*>(context)[i];
-      const auto* const elements =
-          static_cast<const std::byte*>(tensor->data()) + first * static_cast<std::int64_t>(size_of(tensor->dtype()));
-      spoilt = first_non_finite(tensor->dtype(), elements, std::min(most, tensor->size() - first)) >= 0;
+      const auto* const elements = static_cast<const std::byte*>(tensor->data()) +
+                                   first * static_cast<std::int64_t>(size_of(tensor->dtype()));
+      spoilt =
+          first_non_finite(tensor->dtype(), elements, std::min(most, tensor->size() - first)) >= 0;
     }
   };
   threads.parallel_for(static_cast<std::int64_t>(pieces.size()), 1, look, pieces.data());
@@ -78,7 +81,8 @@ void find_on(Device& device, std::span<const Tensor> tensors, Found& found) {
   const CurrentDevice current(device);
   for (std::size_t i = 0; i < tensors.size(); ++i)
     if (tensors[i].device() == device.name())
-      mark_non_finite(tensors[i].dtype(), tensors[i].data(), tensors[i].size(), words.data<std::int64_t>() + i, tensor_stream(device));
+      mark_non_finite(tensors[i].dtype(), tensors[i].data(), tensors[i].size(),
+                      words.data<std::int64_t>() + i, tensor_stream(device));
   const Tensor back = words.to("cpu");
   for (std::size_t i = 0; i < tensors.size(); ++i) found[i] |= back.values<std::int64_t>()[i];
 }

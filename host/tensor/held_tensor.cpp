@@ -29,8 +29,11 @@ Tensor::Hold::~Hold() {
 Tensor HeldTensor::hold(const Tensor& tensor) {
   if (!tensor || tensor.impl_->hold != nullptr) return tensor;
   const auto& own = *tensor.impl_;
-  if (own.sparse() || (own.memory == nullptr && !own.exclusive) || own.abi.dense.device_type != TENON_CPU) return tensor;
-  auto held = std::make_shared<Tensor::Impl>(own.dtype(), own.shape(), own.contiguous() ? nullptr : own.strides);
+  if (own.sparse() || (own.memory == nullptr && !own.exclusive) ||
+      own.abi.dense.device_type != TENON_CPU)
+    return tensor;
+  auto held = std::make_shared<Tensor::Impl>(own.dtype(), own.shape(),
+                                             own.contiguous() ? nullptr : own.strides);
   held->abi.dense.data = own.abi.dense.data;
   held->read_only = own.read_only;
   held->unchanging = own.unchanging;

@@ -14,34 +14,40 @@ inline bool is_backward(std::int32_t dispatch) {
 /// Whether the operator is composed of others. Tables of SDKs older than 0.2 end before this
 /// function.
 inline bool is_composed(const tenon_operator& table) {
-  return table.size >= offsetof(tenon_operator, compose) + sizeof table.compose && table.compose != nullptr;
+  return table.size >= offsetof(tenon_operator, compose) + sizeof table.compose &&
+         table.compose != nullptr;
 }
 
 /// Returns 0 for tables of SDKs older than 0.2, which end before this field.
 inline std::int32_t priority_of(const tenon_operator& table) {
-  return table.size >= offsetof(tenon_operator, priority) + sizeof table.priority ? table.priority : 0;
+  return table.size >= offsetof(tenon_operator, priority) + sizeof table.priority ? table.priority
+                                                                                  : 0;
 }
 
 /// Whether the kernel has supports().
 inline bool chooses_types(const tenon_operator& table) {
-  return table.size >= offsetof(tenon_operator, supports) + sizeof table.supports && table.supports != nullptr;
+  return table.size >= offsetof(tenon_operator, supports) + sizeof table.supports &&
+         table.supports != nullptr;
 }
 
 /// Whether the kernel has prepare().
 inline bool prepares(const tenon_operator& table) {
-  return table.size >= offsetof(tenon_operator, prepare) + sizeof table.prepare && table.prepare != nullptr;
+  return table.size >= offsetof(tenon_operator, prepare) + sizeof table.prepare &&
+         table.prepare != nullptr;
 }
 
 /// Whether the kernel has flops().
 inline bool tells_flops(const tenon_operator& table) {
-  return table.size >= offsetof(tenon_operator, flops) + sizeof table.flops && table.flops != nullptr;
+  return table.size >= offsetof(tenon_operator, flops) + sizeof table.flops &&
+         table.flops != nullptr;
 }
 
 /// Returns an optional function of the kernel; null if the kernel lacks it or its table ends before
 /// `query`.
 template <class Function>
 Function query(const tenon_operator& table, const char* name) {
-  const bool can_ask = table.size >= offsetof(tenon_operator, query) + sizeof table.query && table.query != nullptr;
+  const bool can_ask =
+      table.size >= offsetof(tenon_operator, query) + sizeof table.query && table.query != nullptr;
   return can_ask ? reinterpret_cast<Function>(table.query(name)) : nullptr;
 }
 

@@ -11,7 +11,8 @@ namespace tenon {
 /// Converts to dtype T, rounding once. For integers, the value must fit.
 template <class T>
 T number_as(double value) {
-  static_assert(std::numeric_limits<float>::is_iec559, "a double too large for float must become infinite");
+  static_assert(std::numeric_limits<float>::is_iec559,
+                "a double too large for float must become infinite");
   if constexpr (is_complex<T>)
     return static_cast<decltype(T::re)>(value);
   else

@@ -21,14 +21,20 @@ struct Interval {
 
 Interval interval_of(DType dtype, const RandomOptions& options) {
   const bool real = floating.has(dtype) || any_complex.has(dtype);
-  const Interval interval{options.low.value_or(real ? -1 : 0), options.high.value_or(real ? 1 : dtype == DType::boolean ? 2 : 10)};
+  const Interval interval{options.low.value_or(real ? -1 : 0),
+                          options.high.value_or(real                      ? 1
+                                                : dtype == DType::boolean ? 2
+                                                                          : 10)};
   if (!(interval.low < interval.high) || !std::isfinite(interval.high - interval.low))
-    refuse_random(fmt::format("numbers in [{}, {}) are requested", interval.low, interval.high), "low must be less than high");
+    refuse_random(fmt::format("numbers in [{}, {}) are requested", interval.low, interval.high),
+                  "low must be less than high");
   visit<every_type>(dtype, [&]<class T>() {
-    const bool whole = !std::is_integral_v<T> || (interval.low == std::floor(interval.low) && interval.high == std::floor(interval.high));
+    const bool whole = !std::is_integral_v<T> || (interval.low == std::floor(interval.low) &&
+                                                  interval.high == std::floor(interval.high));
     const double last = std::is_integral_v<T> ? interval.high - 1 : interval.high;
     if (!whole || !fits<T>(interval.low) || !fits<T>(last))
-      refuse_random(fmt::format("{} does not hold the numbers in [{}, {})", name_of(dtype), interval.low, interval.high),
+      refuse_random(fmt::format("{} does not hold the numbers in [{}, {})", name_of(dtype),
+                                interval.low, interval.high),
                     "choose low and high for the dtype");
   });
   return interval;
@@ -43,7 +49,9 @@ std::vector<std::int64_t> chosen_of(std::int64_t count, const RandomOptions& opt
   std::vector<std::int64_t> chosen;
   chosen.reserve(static_cast<std::size_t>(left));
   for (std::int64_t i = 0; left > 0; ++i) {
-    if (static_cast<double>(random.uniform(static_cast<std::uint64_t>(i))) * static_cast<double>(count - i) >= static_cast<double>(left))
+    if (static_cast<double>(random.uniform(static_cast<std::uint64_t>(i))) *
+            static_cast<double>(count - i) >=
+        static_cast<double>(left))
       continue;
     chosen.push_back(i);
     --left;
@@ -59,10 +67,13 @@ Tensor random_elements(DType dtype, const Shape& shape, const RandomOptions& opt
     auto values = tensor.values<T>();
     for (std::size_t i = 0; i < values.size(); ++i) {
       if constexpr (std::is_integral_v<T>)
-        values[i] = static_cast<T>(low + std::fmod(static_cast<double>(random.bits(i)), high - low));
+        values[i] =
+            static_cast<T>(low + std::fmod(static_cast<double>(random.bits(i)), high - low));
       else if constexpr (is_complex<T>)
-        values[i] = T(number_as<decltype(T(0).re)>(low + (high - low) * static_cast<double>(random.uniform(2 * i))),
-                      number_as<decltype(T(0).re)>(low + (high - low) * static_cast<double>(random.uniform(2 * i + 1))));
+        values[i] = T(number_as<decltype(T(0).re)>(
+                          low + (high - low) * static_cast<double>(random.uniform(2 * i))),
+                      number_as<decltype(T(0).re)>(
+                          low + (high - low) * static_cast<double>(random.uniform(2 * i + 1))));
       else
         values[i] = number_as<T>(low + (high - low) * static_cast<double>(random.uniform(i)));
     }
@@ -76,14 +87,16 @@ Tensor random_dense(DType dtype, const Shape& shape, const RandomOptions& option
   auto tensor = Tensor::zeros(dtype, shape);
   visit<every_type>(dtype, [&]<class T>() {
     for (const auto i : chosen_of(shape.size(), options))
-      tensor.values<T>()[static_cast<std::size_t>(i)] = elements.values<T>()[static_cast<std::size_t>(i)];
+      tensor.values<T>()[static_cast<std::size_t>(i)] =
+          elements.values<T>()[static_cast<std::size_t>(i)];
   });
   return tensor;
 }
 
 Tensor random_csr(DType dtype, const Shape& shape, const RandomOptions& options) {
   if (shape.rank() != 2)
-    refuse_random(fmt::format("a csr tensor of shape {} is requested", to_string(shape)), "csr tensors have two dimensions");
+    refuse_random(fmt::format("a csr tensor of shape {} is requested", to_string(shape)),
+                  "csr tensors have two dimensions");
   auto columns = chosen_of(shape.size(), options);
   std::vector<std::int64_t> starts(static_cast<std::size_t>(shape[0]) + 1);
   for (auto& place : columns) {
@@ -92,23 +105,26 @@ Tensor random_csr(DType dtype, const Shape& shape, const RandomOptions& options)
   }
   for (std::size_t row = 1; row < starts.size(); ++row) starts[row] += starts[row - 1];
   const auto stored = static_cast<std::int64_t>(columns.size());
-  return Tensor::csr(random_elements(dtype, {stored}, options), Tensor::from(columns, {stored}), Tensor::from(starts, {shape[0] + 1}),
-                     shape);
+  return Tensor::csr(random_elements(dtype, {stored}, options), Tensor::from(columns, {stored}),
+                     Tensor::from(starts, {shape[0] + 1}), shape);
 }
 
 Tensor random_rows(DType dtype, const Shape& shape, const RandomOptions& options) {
-  if (shape.rank() == 0) refuse_random("a row_sparse scalar is requested", "row_sparse tensors have rows");
+  if (shape.rank() == 0)
+    refuse_random("a row_sparse scalar is requested", "row_sparse tensors have rows");
   const auto rows = chosen_of(shape[0], options);
   auto stored = shape;
   stored.set(0, static_cast<std::int64_t>(rows.size()));
-  return Tensor::row_sparse(random_elements(dtype, stored, options), Tensor::from(rows, {stored[0]}), shape);
+  return Tensor::row_sparse(random_elements(dtype, stored, options),
+                            Tensor::from(rows, {stored[0]}), shape);
 }
 
 }  // namespace
 
 Tensor random_tensor(DType dtype, const Shape& shape, const RandomOptions& options) {
   if (options.storage == Storage::csr) return random_csr(dtype, shape, options);
-  return options.storage == Storage::row_sparse ? random_rows(dtype, shape, options) : random_dense(dtype, shape, options);
+  return options.storage == Storage::row_sparse ? random_rows(dtype, shape, options)
+                                                : random_dense(dtype, shape, options);
 }
 
 }  // namespace tenon

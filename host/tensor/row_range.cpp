@@ -17,7 +17,8 @@ Shape with_rows(Shape shape, std::int64_t rows) {
 
 /// Copies pieces to consecutive memory.
 struct Filling {
-  explicit Filling(Tensor whole) : tensor(std::move(whole)), next(static_cast<std::byte*>(tensor.data())) {}
+  explicit Filling(Tensor whole)
+      : tensor(std::move(whole)), next(static_cast<std::byte*>(tensor.data())) {}
   void add(const Tensor& piece) {
     if (piece.bytes() == 0) return;
     std::memcpy(next, piece.data(), static_cast<std::size_t>(piece.bytes()));
@@ -43,7 +44,8 @@ Tensor join_csr(std::vector<Tensor>& pieces, std::int64_t rows, std::int64_t sto
     before += piece.stored();
     piece = Tensor();
   }
-  return Tensor::csr(values.tensor, HeldTensor::frozen(columns.tensor), HeldTensor::frozen(starts), shape);
+  return Tensor::csr(values.tensor, HeldTensor::frozen(columns.tensor), HeldTensor::frozen(starts),
+                     shape);
 }
 
 Tensor join_row_sparse(std::vector<Tensor>& pieces, std::int64_t rows, std::int64_t stored) {
@@ -75,8 +77,9 @@ Tensor row_range(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
   auto* const first = static_cast<std::byte*>(tensor.data()) + begin * row;
   const auto shape = with_rows(tensor.shape(), end - begin);
   auto owner = std::make_shared<Tensor>(tensor);
-  return tensor.read_only() ? Tensor::borrow_read_only(first, tensor.dtype(), shape, {}, std::move(owner))
-                            : Tensor::borrow(first, tensor.dtype(), shape, {}, std::move(owner));
+  return tensor.read_only()
+             ? Tensor::borrow_read_only(first, tensor.dtype(), shape, {}, std::move(owner))
+             : Tensor::borrow(first, tensor.dtype(), shape, {}, std::move(owner));
 }
 
 Tensor join_sparse_rows(std::vector<Tensor> pieces) {
@@ -86,7 +89,8 @@ Tensor join_sparse_rows(std::vector<Tensor> pieces) {
     rows += piece.shape()[0];
     stored += piece.stored();
   }
-  return pieces.front().storage() == Storage::csr ? join_csr(pieces, rows, stored) : join_row_sparse(pieces, rows, stored);
+  return pieces.front().storage() == Storage::csr ? join_csr(pieces, rows, stored)
+                                                  : join_row_sparse(pieces, rows, stored);
 }
 
 }  // namespace tenon

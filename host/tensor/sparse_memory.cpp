@@ -31,11 +31,13 @@ std::int64_t row_size(const tenon_dense& dense) {
 }
 
 std::int64_t most_stored(const tenon_tensor& tensor) {
-  return tensor.storage == TENON_CSR ? product(tensor.dense.shape[0], tensor.dense.shape[1]) : tensor.dense.shape[0];
+  return tensor.storage == TENON_CSR ? product(tensor.dense.shape[0], tensor.dense.shape[1])
+                                     : tensor.dense.shape[0];
 }
 
 std::int64_t value_bytes(const tenon_tensor& tensor, std::int64_t stored) {
-  const auto elements = tensor.storage == TENON_CSR ? stored : product(stored, row_size(tensor.dense));
+  const auto elements =
+      tensor.storage == TENON_CSR ? stored : product(stored, row_size(tensor.dense));
   return product(elements, static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype))));
 }
 
@@ -60,10 +62,12 @@ void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
   tensor.stored = -1;  // until memory is allocated: a kernel may continue after a failure
   const bool csr = tensor.storage == TENON_CSR;
   if (stored < 0 || stored > most_stored(tensor))
-    throw Failure(FailureKind::failed, fmt::format("{} requested, but {} {} holds at most {}",
-                                                   counted(stored, csr ? "value is" : "row is", csr ? "values are" : "rows are"),
-                                                   name_of(static_cast<Storage>(tensor.storage)),
-                                                   to_string(Shape(tensor.dense.shape, tensor.dense.ndim)), most_stored(tensor)));
+    throw Failure(
+        FailureKind::failed,
+        fmt::format("{} requested, but {} {} holds at most {}",
+                    counted(stored, csr ? "value is" : "row is", csr ? "values are" : "rows are"),
+                    name_of(static_cast<Storage>(tensor.storage)),
+                    to_string(Shape(tensor.dense.shape, tensor.dense.ndim)), most_stored(tensor)));
   const auto values = value_bytes(tensor, stored), indices = index_bytes(stored);
   const auto starts = csr ? row_start_bytes(tensor) : 0;
   auto& parts = parts_of(tensor);
@@ -78,11 +82,14 @@ void SparseMemory::allocate_dense(tenon_tensor& tensor, std::span<const std::int
   auto& dense = tensor.dense;
   bool fits = dense.ndim < 0 ? std::ssize(dims) <= TENON_MAX_RANK : std::ssize(dims) == dense.ndim;
   for (std::size_t axis = 0; fits && axis < dims.size(); ++axis)
-    fits = dims[axis] >= 0 && (dense.ndim < 0 || dense.shape[axis] < 0 || dense.shape[axis] == dims[axis]);
+    fits = dims[axis] >= 0 &&
+           (dense.ndim < 0 || dense.shape[axis] < 0 || dense.shape[axis] == dims[axis]);
   if (!fits)
-    throw Failure(FailureKind::failed, fmt::format("{} [{}], but infer() gave {}", other_shape,
-                                                   fmt::join(dims.first(std::min<std::size_t>(dims.size(), TENON_MAX_RANK)), ", "),
-                                                   to_string(Shape(dense.shape, dense.ndim))));
+    throw Failure(
+        FailureKind::failed,
+        fmt::format("{} [{}], but infer() gave {}", other_shape,
+                    fmt::join(dims.first(std::min<std::size_t>(dims.size(), TENON_MAX_RANK)), ", "),
+                    to_string(Shape(dense.shape, dense.ndim))));
   auto bytes = static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype)));
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) bytes = 0;
   for (const auto dim : dims) bytes = product(bytes, dim);
@@ -104,7 +111,8 @@ void* SparseMemory::grow(Tensor& memory, const tenon_tensor& tensor, std::int64_
   } else if (!memory || memory.bytes() < bytes) {
     const auto wanted = memory ? bytes + bytes / 4 : bytes;
     memory = Tensor();  // free the old memory first, to limit peak memory
-    memory = Tensor::empty(DType::u8, {std::max<std::int64_t>(wanted, 1)}, device_of(tensor.dense).name());
+    memory = Tensor::empty(DType::u8, {std::max<std::int64_t>(wanted, 1)},
+                           device_of(tensor.dense).name());
   }
   return memory.data();
 }
@@ -126,7 +134,8 @@ Tensor SparseMemory::release_checked(tenon_tensor& tensor) {
 std::int64_t SparseMemory::bytes() const {
   std::int64_t sum = 0;
   for (const auto& [tensor, parts] : parts_)
-    for (const auto* part : {&parts.values, &parts.indices, &parts.row_starts}) sum += *part ? part->bytes() : 0;
+    for (const auto* part : {&parts.values, &parts.indices, &parts.row_starts})
+      sum += *part ? part->bytes() : 0;
   return sum;
 }
 
@@ -138,7 +147,8 @@ void expect_allocation(tenon_tensor& tensor, const tenon_type& type) {
 }
 
 std::string not_allocated(std::size_t output) {
-  return fmt::format("its kernel did not allocate output {}; it must, even for a shape without elements", output);
+  return fmt::format(
+      "its kernel did not allocate output {}; it must, even for a shape without elements", output);
 }
 
 std::string sparse_fault(const tenon_tensor& tensor) {
@@ -151,7 +161,8 @@ std::string sparse_fault(const tenon_tensor& tensor) {
   parts.stored = static_cast<std::uint64_t>(tensor.stored);
   parts.values = bytes_at(tensor.dense.data, value_bytes(tensor, tensor.stored));
   parts.indices = bytes_at(tensor.indices, index_bytes(tensor.stored));
-  if (tensor.storage == TENON_CSR) parts.row_starts = bytes_at(tensor.row_starts, row_start_bytes(tensor));
+  if (tensor.storage == TENON_CSR)
+    parts.row_starts = bytes_at(tensor.row_starts, row_start_bytes(tensor));
   return sparse_fault(parts);
 }
 

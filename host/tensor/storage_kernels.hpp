@@ -42,7 +42,8 @@ void dense_from_csr(const Csr<const T>& from, T* dense, Parallel&& parallel_for)
   parallel_for(from.rows, grain(from.columns), [&](std::int64_t begin, std::int64_t end) {
     std::fill(to + begin * from.columns, to + end * from.columns, Stored<T>{});
     for (auto row = begin; row < end; ++row)
-      for (auto e = from.row_starts[row]; e < from.row_starts[row + 1]; ++e) to[row * from.columns + from.columns_of[e]] = values[e];
+      for (auto e = from.row_starts[row]; e < from.row_starts[row + 1]; ++e)
+        to[row * from.columns + from.columns_of[e]] = values[e];
   });
 }
 
@@ -51,21 +52,25 @@ void dense_from_rows(const RowSparse<const T>& from, T* dense, Parallel&& parall
   const auto size = from.row_size;
   const auto* const values = stored(from.values);
   auto* const to = stored(dense);
-  parallel_for(from.total_rows, grain(size),
-               [&](std::int64_t begin, std::int64_t end) { std::fill(to + begin * size, to + end * size, Stored<T>{}); });
+  parallel_for(from.total_rows, grain(size), [&](std::int64_t begin, std::int64_t end) {
+    std::fill(to + begin * size, to + end * size, Stored<T>{});
+  });
   parallel_for(from.rows, grain(size), [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = begin; i < end; ++i) std::copy_n(values + i * size, size, to + from.row_ids[i] * size);
+    for (auto i = begin; i < end; ++i)
+      std::copy_n(values + i * size, size, to + from.row_ids[i] * size);
   });
 }
 
 template <class T, class Parallel, class Allocate>
-void csr_from_dense(const T* dense, std::int64_t rows, std::int64_t columns, Parallel&& parallel_for, Allocate&& allocate) {
+void csr_from_dense(const T* dense, std::int64_t rows, std::int64_t columns,
+                    Parallel&& parallel_for, Allocate&& allocate) {
   const auto* const from = stored(dense);
   std::vector<std::int64_t> starts(static_cast<std::size_t>(rows) + 1);
   parallel_for(rows, grain(columns), [&](std::int64_t begin, std::int64_t end) {
     for (auto row = begin; row < end; ++row)
       starts[static_cast<std::size_t>(row) + 1] =
-          columns - std::count_if(from + row * columns, from + (row + 1) * columns, is_zero<Stored<T>>);
+          columns -
+          std::count_if(from + row * columns, from + (row + 1) * columns, is_zero<Stored<T>>);
   });
   for (std::size_t row = 0; row + 1 < starts.size(); ++row) starts[row + 1] += starts[row];
   const CsrOut<T> out = allocate(starts.back());
@@ -83,13 +88,15 @@ void csr_from_dense(const T* dense, std::int64_t rows, std::int64_t columns, Par
 }
 
 template <class T, class Parallel, class Allocate>
-void rows_from_dense(const T* dense, std::int64_t rows, std::int64_t size, Parallel&& parallel_for, Allocate&& allocate) {
+void rows_from_dense(const T* dense, std::int64_t rows, std::int64_t size, Parallel&& parallel_for,
+                     Allocate&& allocate) {
   const auto* const from = stored(dense);
   if (size == 0) rows = 0;  // rows without elements store nothing
   std::vector<std::uint8_t> is_kept(static_cast<std::size_t>(rows));
   parallel_for(rows, grain(size), [&](std::int64_t begin, std::int64_t end) {
     for (auto row = begin; row < end; ++row)
-      is_kept[static_cast<std::size_t>(row)] = !std::all_of(from + row * size, from + (row + 1) * size, is_zero<Stored<T>>);
+      is_kept[static_cast<std::size_t>(row)] =
+          !std::all_of(from + row * size, from + (row + 1) * size, is_zero<Stored<T>>);
   });
   const auto count = std::count(is_kept.begin(), is_kept.end(), std::uint8_t{1});
   const RowSparseOut<T> out = allocate(count);
@@ -97,7 +104,8 @@ void rows_from_dense(const T* dense, std::int64_t rows, std::int64_t size, Paral
   for (std::int64_t row = 0; row < rows; ++row)
     if (is_kept[static_cast<std::size_t>(row)] != 0) *id++ = row;
   parallel_for(count, grain(size), [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = begin; i < end; ++i) std::copy_n(from + out.row_ids[i] * size, size, stored(out.values) + i * size);
+    for (auto i = begin; i < end; ++i)
+      std::copy_n(from + out.row_ids[i] * size, size, stored(out.values) + i * size);
   });
 }
 

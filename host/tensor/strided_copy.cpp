@@ -25,7 +25,8 @@ Axes simplified(const tenon_dense& tensor, std::int64_t element) {
   std::int64_t to = element;
   for (int i = tensor.ndim; i-- > 0;) {
     if (tensor.shape[i] == 1) continue;  // its stride is arbitrary
-    const Axis axis{tensor.shape[i], tensor.strides != nullptr ? tensor.strides[i] * element : to, to};
+    const Axis axis{tensor.shape[i], tensor.strides != nullptr ? tensor.strides[i] * element : to,
+                    to};
     to *= axis.dim;
     if (result.count > 0 && axis.from == result.inner().from * result.inner().dim) {
       result.inner().dim *= axis.dim;
@@ -44,12 +45,14 @@ void for_each(const Axis* axes, int count, const std::byte* from, std::byte* to,
     body(from, to);
     return;
   }
-  for (std::int64_t i = 0; i < axes->dim; ++i) for_each(axes + 1, count - 1, from + i * axes->from, to + i * axes->to, body);
+  for (std::int64_t i = 0; i < axes->dim; ++i)
+    for_each(axes + 1, count - 1, from + i * axes->from, to + i * axes->to, body);
 }
 
 template <std::size_t element>
 void copy_row(const std::byte* from, std::byte* to, std::int64_t count, std::int64_t stride) {
-  for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * static_cast<std::int64_t>(element), from + i * stride, element);
+  for (std::int64_t i = 0; i < count; ++i)
+    std::memcpy(to + i * static_cast<std::int64_t>(element), from + i * stride, element);
 }
 
 // `across` is contiguous in the source, `inner` in the target. Copies in tiles, so each cache line
@@ -57,13 +60,15 @@ void copy_row(const std::byte* from, std::byte* to, std::int64_t count, std::int
 template <std::size_t element>
 void transpose(const std::byte* from, std::byte* to, const Axis& across, const Axis& inner) {
   constexpr std::int64_t side = 16;
-  const auto copy_tile = [&](std::int64_t a, std::int64_t i, std::int64_t height, std::int64_t width) {
+  const auto copy_tile = [&](std::int64_t a, std::int64_t i, std::int64_t height,
+                             std::int64_t width) {
     const std::byte* const source = from + a * across.from + i * inner.from;
     std::byte* const target = to + a * across.to + i * inner.to;
     for (std::int64_t row = 0; row < height; ++row) {
       for (std::int64_t column = 0; column < width; ++column) {
         std::memcpy(target + row * across.to + column * static_cast<std::int64_t>(element),
-                    source + row * static_cast<std::int64_t>(element) + column * inner.from, element);
+                    source + row * static_cast<std::int64_t>(element) + column * inner.from,
+                    element);
       }
     }
   };
@@ -93,17 +98,20 @@ void copy(Axes axes, const std::byte* from, std::byte* to) {
     });
     return;
   }
-  Axis* const across = std::find_if(axes.axes, axes.axes + axes.count, [](const Axis& axis) { return axis.from == unit; });
+  Axis* const across = std::find_if(axes.axes, axes.axes + axes.count,
+                                    [](const Axis& axis) { return axis.from == unit; });
   if (across == axes.axes + axes.count) {
-    for_each(axes.axes, axes.count, from, to,
-             [&](const std::byte* source, std::byte* target) { copy_row<element>(source, target, inner.dim, inner.from); });
+    for_each(axes.axes, axes.count, from, to, [&](const std::byte* source, std::byte* target) {
+      copy_row<element>(source, target, inner.dim, inner.from);
+    });
     return;
   }
   const Axis turned = *across;
   std::copy(across + 1, axes.axes + axes.count, across);
   --axes.count;
-  for_each(axes.axes, axes.count, from, to,
-           [&](const std::byte* source, std::byte* target) { transpose<element>(source, target, turned, inner); });
+  for_each(axes.axes, axes.count, from, to, [&](const std::byte* source, std::byte* target) {
+    transpose<element>(source, target, turned, inner);
+  });
 }
 
 }  // namespace

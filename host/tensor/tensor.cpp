@@ -28,36 +28,42 @@ Tensor Tensor::zeros(DType dtype, const Shape& shape) {
 Tensor Tensor::copy_of(const void* values, std::size_t count, DType dtype, const Shape& shape) {
   Tensor result = empty(dtype, shape);
   if (count != static_cast<std::size_t>(result.size())) {
-    throw Failure(FailureKind::usage, join("a tensor of shape ", shape, " needs ", counted(result.size(), "value"), ", not ", count));
+    throw Failure(FailureKind::usage, join("a tensor of shape ", shape, " needs ",
+                                           counted(result.size(), "value"), ", not ", count));
   }
   if (count != 0) std::memcpy(result.data(), values, result.impl_->bytes());
   return result;
 }
 
-Tensor Tensor::borrow(void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
-                      std::shared_ptr<const void> owner) {
+Tensor Tensor::borrow(void* data, DType dtype, const Shape& shape,
+                      std::span<const std::int64_t> strides, std::shared_ptr<const void> owner) {
   return borrow_on(cpu_device(), data, dtype, shape, strides, std::move(owner));
 }
 
-Tensor Tensor::borrow_read_only(const void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
+Tensor Tensor::borrow_read_only(const void* data, DType dtype, const Shape& shape,
+                                std::span<const std::int64_t> strides,
                                 std::shared_ptr<const void> owner) {
   Tensor result = borrow(const_cast<void*>(data), dtype, shape, strides, std::move(owner));
   result.impl_->read_only = result.impl_->unchanging = true;
   return result;
 }
 
-Tensor Tensor::borrow_on(const Device& device, void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
-                         std::shared_ptr<const void> owner) {
-  if (!strides.empty() && shape.has_rank() && strides.size() != static_cast<std::size_t>(shape.rank())) {
+Tensor Tensor::borrow_on(const Device& device, void* data, DType dtype, const Shape& shape,
+                         std::span<const std::int64_t> strides, std::shared_ptr<const void> owner) {
+  if (!strides.empty() && shape.has_rank() &&
+      strides.size() != static_cast<std::size_t>(shape.rank())) {
     throw Failure(FailureKind::usage,
-                  join("a tensor of shape ", shape, " needs ", counted(shape.rank(), "stride"), ", not ", strides.size()));
+                  join("a tensor of shape ", shape, " needs ", counted(shape.rank(), "stride"),
+                       ", not ", strides.size()));
   }
   auto impl = std::make_shared<Impl>(dtype, shape, strides.empty() ? nullptr : strides.data());
   if (data == nullptr && impl->size != 0) {
-    throw Failure(FailureKind::usage, join("a tensor of ", dtype, " ", shape, " needs memory, not a null pointer"));
+    throw Failure(FailureKind::usage,
+                  join("a tensor of ", dtype, " ", shape, " needs memory, not a null pointer"));
   }
   if (impl->size != 0 && !is_aligned(data, dtype)) {
-    throw Failure(FailureKind::usage, join(dtype, " elements must be aligned to ", counted(size_of(dtype), "byte")));
+    throw Failure(FailureKind::usage,
+                  join(dtype, " elements must be aligned to ", counted(size_of(dtype), "byte")));
   }
   impl->abi.dense.data = data;
   impl->abi.dense.device_type = device.type();
@@ -67,7 +73,8 @@ Tensor Tensor::borrow_on(const Device& device, void* data, DType dtype, const Sh
 }
 
 const Tensor::Impl& Tensor::impl() const {
-  if (impl_ == nullptr) throw Failure(FailureKind::usage, "this tensor is empty: it has no dtype, shape or elements");
+  if (impl_ == nullptr)
+    throw Failure(FailureKind::usage, "this tensor is empty: it has no dtype, shape or elements");
   return *impl_;
 }
 
@@ -83,7 +90,8 @@ std::int64_t Tensor::size() const {
 std::int64_t Tensor::bytes() const {
   if (!impl().sparse()) return static_cast<std::int64_t>(impl_->bytes());
   const Parts& parts = impl_->parts;
-  return parts.values.bytes() + parts.indices.bytes() + (parts.row_starts ? parts.row_starts.bytes() : 0);
+  return parts.values.bytes() + parts.indices.bytes() +
+         (parts.row_starts ? parts.row_starts.bytes() : 0);
 }
 bool Tensor::read_only() const {
   return impl().sparse() ? impl_->parts.values.read_only() : impl_->read_only;
@@ -106,24 +114,32 @@ std::vector<std::int64_t> Tensor::strides() const {
 
 void Tensor::require_dense() const {
   if (!impl().sparse()) return;
-  throw Failure(FailureKind::usage, join("a dense tensor is needed, but this one is ", storage(), " ", dtype(), " ", shape()),
-                "cast_storage(tensor, Storage::dense) returns all elements, stored_values() the stored ones");
+  throw Failure(
+      FailureKind::usage,
+      join("a dense tensor is needed, but this one is ", storage(), " ", dtype(), " ", shape()),
+      "cast_storage(tensor, Storage::dense) returns all elements, stored_values() the stored ones");
 }
 
 void Tensor::require_dtype(DType wanted) const {
-  if (dtype() != wanted) throw Failure(FailureKind::usage, join("this tensor's elements are ", dtype(), ", not ", wanted));
+  if (dtype() != wanted)
+    throw Failure(FailureKind::usage,
+                  join("this tensor's elements are ", dtype(), ", not ", wanted));
 }
 
 void Tensor::require_contiguous() const {
   if (!contiguous()) {
-    throw Failure(FailureKind::usage, join("this tensor ", shape(), " is not contiguous"), "make_contiguous() returns a contiguous copy");
+    throw Failure(FailureKind::usage, join("this tensor ", shape(), " is not contiguous"),
+                  "make_contiguous() returns a contiguous copy");
   }
 }
 
 Tensor Tensor::clone() const {
   if (impl().sparse()) {
     const Parts& from = impl_->parts;
-    return sparse(storage(), {from.values.clone(), from.indices.clone(), from.row_starts ? from.row_starts.clone() : Tensor()}, shape());
+    return sparse(storage(),
+                  {from.values.clone(), from.indices.clone(),
+                   from.row_starts ? from.row_starts.clone() : Tensor()},
+                  shape());
   }
   Device& here = device_of(*this);
   if (!contiguous() && !here.is_cpu()) return strided_on_cpu().clone().to(device());
@@ -157,11 +173,13 @@ Tensor Tensor::reshape(const Shape& wanted) const {
   const Shape filled = filled_in(wanted, size());
   if (element_count(filled) != size()) {
     throw Failure(FailureKind::usage,
-                  join("a tensor of shape ", shape(), ", ", counted(size(), "element"), ", cannot be reshaped to ", wanted));
+                  join("a tensor of shape ", shape(), ", ", counted(size(), "element"),
+                       ", cannot be reshaped to ", wanted));
   }
   // The result keeps owned memory alive through this tensor, and borrowed memory through its owner.
-  Tensor result = borrow_on(device_of(*this), data(), dtype(), filled, {},
-                            impl_->memory != nullptr ? std::shared_ptr<const void>(impl_) : impl_->owner);
+  Tensor result =
+      borrow_on(device_of(*this), data(), dtype(), filled, {},
+                impl_->memory != nullptr ? std::shared_ptr<const void>(impl_) : impl_->owner);
   result.impl_->read_only = impl_->read_only;
   result.impl_->unchanging = impl_->unchanging;
   return result;
@@ -169,12 +187,18 @@ Tensor Tensor::reshape(const Shape& wanted) const {
 
 bool same_bits(const Tensor& left, const Tensor& right) {
   if (!left || !right) return !left && !right;
-  if (left.device() != "cpu" || right.device() != "cpu") return same_bits(left.to("cpu"), right.to("cpu"));
-  if (left.storage() != right.storage() || left.dtype() != right.dtype() || left.shape() != right.shape()) return false;
-  if (left.storage() == Storage::csr && !same_bits(left.row_starts(), right.row_starts())) return false;
+  if (left.device() != "cpu" || right.device() != "cpu")
+    return same_bits(left.to("cpu"), right.to("cpu"));
+  if (left.storage() != right.storage() || left.dtype() != right.dtype() ||
+      left.shape() != right.shape())
+    return false;
+  if (left.storage() == Storage::csr && !same_bits(left.row_starts(), right.row_starts()))
+    return false;
   if (left.storage() == Storage::csr && !same_bits(left.columns(), right.columns())) return false;
-  if (left.storage() == Storage::row_sparse && !same_bits(left.row_ids(), right.row_ids())) return false;
-  if (left.storage() != Storage::dense) return same_bits(left.stored_values(), right.stored_values());
+  if (left.storage() == Storage::row_sparse && !same_bits(left.row_ids(), right.row_ids()))
+    return false;
+  if (left.storage() != Storage::dense)
+    return same_bits(left.stored_values(), right.stored_values());
   const Tensor a = left.make_contiguous(), b = right.make_contiguous();
   return a.size() == 0 || std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0;
 }

@@ -17,13 +17,15 @@ Device& device_of(const tenon_dense& dense) {
   if (dense.device_type == TENON_CPU) return cpu_device();
   for (Device* device : devices())
     if (device->type() == dense.device_type && device->id() == dense.device_id) return *device;
-  throw Failure(FailureKind::usage, join("a tensor is on device ", dense.device_id, " of DLPack type ", dense.device_type,
-                                         ", which this machine does not have"));
+  throw Failure(FailureKind::usage,
+                join("a tensor is on device ", dense.device_id, " of DLPack type ",
+                     dense.device_type, ", which this machine does not have"));
 }
 
 const Stream& tensor_stream(Device& device) {
   static std::mutex mutex;
-  static auto& streams = *new std::map<Device*, Stream>;  // never destroyed: static tensors are freed later
+  static auto& streams =
+      *new std::map<Device*, Stream>;  // never destroyed: static tensors are freed later
   const std::lock_guard lock(mutex);
   return streams.try_emplace(&device, device).first->second;
 }
@@ -48,8 +50,10 @@ void copy_bytes(const tenon_dense& from, const tenon_dense& to, std::uint64_t by
   stream.synchronize();
 }
 
-static std::shared_ptr<Block> block_for(Device& device, DType dtype, const Shape& shape, std::uint64_t bytes) {
-  return std::make_shared<Block>(tensor_stream(device), bytes, join("a tensor of ", dtype, " ", shape).c_str());
+static std::shared_ptr<Block> block_for(Device& device, DType dtype, const Shape& shape,
+                                        std::uint64_t bytes) {
+  return std::make_shared<Block>(tensor_stream(device), bytes,
+                                 join("a tensor of ", dtype, " ", shape).c_str());
 }
 
 // The new memory may be used on any stream, because this one has been synchronized.
@@ -76,7 +80,8 @@ Tensor Tensor::strided_on_cpu() const {
   tenon_dense from = impl_->abi.dense;
   from.data = impl_->data() + first * element;
   copy_bytes(from, bytes.impl_->abi.dense, bytes.impl_->bytes());
-  return borrow(bytes.impl_->data() - first * element, dtype(), shape(), strides(), std::make_shared<Tensor>(bytes));
+  return borrow(bytes.impl_->data() - first * element, dtype(), shape(), strides(),
+                std::make_shared<Tensor>(bytes));
 }
 
 Tensor Tensor::to(std::string_view device) const {
@@ -84,7 +89,9 @@ Tensor Tensor::to(std::string_view device) const {
   if (&wanted == &device_of(*this)) return *this;
   if (impl_->sparse()) {
     const Parts& from = impl_->parts;
-    return sparse(storage(), {from.values.to(device), from.indices.to(device), from.row_starts ? from.row_starts.to(device) : Tensor()},
+    return sparse(storage(),
+                  {from.values.to(device), from.indices.to(device),
+                   from.row_starts ? from.row_starts.to(device) : Tensor()},
                   shape());
   }
   const Tensor from = make_contiguous();
@@ -104,7 +111,8 @@ Tensor Tensor::to(std::string_view device) const {
 void Tensor::require_on_cpu() const {
   if (impl().abi.dense.device_type == TENON_CPU) return;
   throw Failure(FailureKind::usage,
-                join("the elements of this tensor, ", dtype(), " ", shape(), ", are on ", device(), ", where the CPU cannot read them"),
+                join("the elements of this tensor, ", dtype(), " ", shape(), ", are on ", device(),
+                     ", where the CPU cannot read them"),
                 ".to(\"cpu\") returns a copy on the CPU");
 }
 

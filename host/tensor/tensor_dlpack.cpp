@@ -60,7 +60,9 @@ struct Taken {
 
 std::optional<DType> dtype_from(DLDataType type) {
   for (int i = 0; i < dtype_count; ++i)
-    if (const auto dtype = static_cast<DType>(i); type.lanes == 1 && dlpack_type(dtype) == DlpackType{type.code, type.bits}) return dtype;
+    if (const auto dtype = static_cast<DType>(i);
+        type.lanes == 1 && dlpack_type(dtype) == DlpackType{type.code, type.bits})
+      return dtype;
   return std::nullopt;
 }
 
@@ -72,8 +74,9 @@ Device& device_from(DLDevice device) {
   // The CPU can read memory pinned by CUDA like any other.
   if (device.device_type == kDLCPU || device.device_type == kDLCUDAHost) return cpu_device();
   if (device.device_type != kDLCUDA)
-    throw import_failure(
-        join("it is on a device of DLPack type ", static_cast<int>(device.device_type), ", but only the CPU and CUDA are supported"));
+    throw import_failure(join("it is on a device of DLPack type ",
+                              static_cast<int>(device.device_type),
+                              ", but only the CPU and CUDA are supported"));
   try {
     return find_device(join("cuda:", device.device_id));
   } catch (const Failure& failure) {
@@ -93,17 +96,21 @@ Elements elements_of(const DLTensor& dense) {
   Device& device = device_from(dense.device);
   const std::optional<DType> dtype = dtype_from(dense.dtype);
   if (!dtype) {
-    throw import_failure(join("Tenon has no dtype with type code ", static_cast<int>(dense.dtype.code), ", ",
-                              static_cast<int>(dense.dtype.bits), " bits and ", static_cast<int>(dense.dtype.lanes), " lanes"));
+    throw import_failure(join("Tenon has no dtype with type code ",
+                              static_cast<int>(dense.dtype.code), ", ",
+                              static_cast<int>(dense.dtype.bits), " bits and ",
+                              static_cast<int>(dense.dtype.lanes), " lanes"));
   }
   if (dense.ndim < 0 || dense.ndim > max_rank)
     throw import_failure(join("it has ", dense.ndim, " dimensions, but at most 8 are supported"));
   if (dense.shape == nullptr && dense.ndim != 0) throw import_failure("it has no shape");
   for (int axis = 0; axis < dense.ndim; ++axis) {
-    if (dense.shape[axis] < 0) throw import_failure(join("dimension ", axis, " is ", dense.shape[axis]));
+    if (dense.shape[axis] < 0)
+      throw import_failure(join("dimension ", axis, " is ", dense.shape[axis]));
   }
   const auto rank = dense.strides != nullptr ? static_cast<std::size_t>(dense.ndim) : 0;
-  std::byte* const data = dense.data == nullptr ? nullptr : static_cast<std::byte*>(dense.data) + dense.byte_offset;
+  std::byte* const data =
+      dense.data == nullptr ? nullptr : static_cast<std::byte*>(dense.data) + dense.byte_offset;
   return {device, *dtype, Shape(dense.shape, dense.ndim), {dense.strides, rank}, data};
 }
 
@@ -130,7 +137,8 @@ Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
   if (managed == nullptr) throw import_failure("it is a null pointer");
   const Elements given = elements_of(managed->dl_tensor);
   const auto taken = std::make_shared<Taken<DLManagedTensor>>();
-  Tensor result = borrow_on(given.device, given.data, given.dtype, given.shape, given.strides, taken);
+  Tensor result =
+      borrow_on(given.device, given.data, given.dtype, given.shape, given.strides, taken);
   taken->managed = managed;
   return result;
 }
@@ -138,10 +146,12 @@ Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
 Tensor Tensor::from_dlpack(DLManagedTensorVersioned* managed) {
   if (managed == nullptr) throw import_failure("it is a null pointer");
   if (managed->version.major != dlpack_major)
-    throw import_failure(join("it is of DLPack ", managed->version.major, ".", managed->version.minor, ", but only 1.x is supported"));
+    throw import_failure(join("it is of DLPack ", managed->version.major, ".",
+                              managed->version.minor, ", but only 1.x is supported"));
   const Elements given = elements_of(managed->dl_tensor);
   const auto taken = std::make_shared<Taken<DLManagedTensorVersioned>>();
-  Tensor result = borrow_on(given.device, given.data, given.dtype, given.shape, given.strides, taken);
+  Tensor result =
+      borrow_on(given.device, given.data, given.dtype, given.shape, given.strides, taken);
   result.impl_->read_only = (managed->flags & dlpack_read_only) != 0;
   taken->managed = managed;
   return result;

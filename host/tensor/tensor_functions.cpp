@@ -17,8 +17,9 @@ template <class T>
 T element_of(double value) {
   const bool whole = !std::is_integral_v<T> || value == std::trunc(value);
   if (!whole || !fits<T>(value))
-    throw Failure(FailureKind::usage, fmt::format("{} does not fit into {}{}", value, name_of(dtype_of<T>),
-                                                  std::is_same_v<T, bool> ? ", which holds 0 and 1" : ""));
+    throw Failure(FailureKind::usage,
+                  fmt::format("{} does not fit into {}{}", value, name_of(dtype_of<T>),
+                              std::is_same_v<T, bool> ? ", which holds 0 and 1" : ""));
   return number_as<T>(value);
 }
 
@@ -38,12 +39,15 @@ template <class Draw>
 Tensor drawn(DType dtype, const Shape& shape, Draw draw) {
   if (floating.has(dtype)) return made(dtype, shape, draw);
   if (!any_complex.has(dtype))
-    throw Failure(FailureKind::usage, fmt::format("random numbers need a floating-point or complex dtype, not {}", name_of(dtype)));
+    throw Failure(FailureKind::usage,
+                  fmt::format("random numbers need a floating-point or complex dtype, not {}",
+                              name_of(dtype)));
   auto tensor = Tensor::empty(dtype, shape);
   visit<any_complex>(dtype, [&]<class T>() {
     using Part = decltype(T(0).re);
     auto elements = tensor.values<T>();
-    for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = T(number_as<Part>(draw(2 * i)), number_as<Part>(draw(2 * i + 1)));
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      elements[i] = T(number_as<Part>(draw(2 * i)), number_as<Part>(draw(2 * i + 1)));
   });
   return tensor;
 }
@@ -62,14 +66,20 @@ Tensor arange(DType dtype, std::int64_t count, double first, double step) {
   return made(dtype, {count}, [=](std::size_t i) { return first + step * static_cast<double>(i); });
 }
 
-Tensor random_uniform(DType dtype, const Shape& shape, std::uint64_t seed, double low, double high) {
+Tensor random_uniform(DType dtype, const Shape& shape, std::uint64_t seed, double low,
+                      double high) {
   const Random random(seed, 0, 0);
-  return drawn(dtype, shape, [=](std::size_t i) { return low + (high - low) * static_cast<double>(random.uniform(i)); });
+  return drawn(dtype, shape, [=](std::size_t i) {
+    return low + (high - low) * static_cast<double>(random.uniform(i));
+  });
 }
 
-Tensor random_normal(DType dtype, const Shape& shape, std::uint64_t seed, double mean, double deviation) {
+Tensor random_normal(DType dtype, const Shape& shape, std::uint64_t seed, double mean,
+                     double deviation) {
   const Random random(seed, 0, 0);
-  return drawn(dtype, shape, [=](std::size_t i) { return mean + deviation * static_cast<double>(random.normal(i)); });
+  return drawn(dtype, shape, [=](std::size_t i) {
+    return mean + deviation * static_cast<double>(random.normal(i));
+  });
 }
 
 Tensor rows(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
@@ -77,10 +87,14 @@ Tensor rows(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
   const auto shape = tensor.shape();
   if (shape.rank() == 0) refuse("a scalar has no rows");
   if (tensor.storage() == Storage::row_sparse)
-    refuse("rows of row_sparse tensors cannot be selected; use cast_storage(tensor, Storage::dense)");
-  if (tensor.device() != "cpu") refuse(fmt::format("the tensor is on {}; copy it to the CPU with to(\"cpu\")", tensor.device()));
+    refuse(
+        "rows of row_sparse tensors cannot be selected; use cast_storage(tensor, Storage::dense)");
+  if (tensor.device() != "cpu")
+    refuse(
+        fmt::format("the tensor is on {}; copy it to the CPU with to(\"cpu\")", tensor.device()));
   if (begin < 0 || begin > end || end > shape[0])
-    refuse(fmt::format("the tensor has {}, but rows {} to {} are requested", counted(shape[0], "row"), begin, end));
+    refuse(fmt::format("the tensor has {}, but rows {} to {} are requested",
+                       counted(shape[0], "row"), begin, end));
   return row_range(tensor.make_contiguous(), begin, end);
 }
 

@@ -14,18 +14,23 @@ DlpackType dlpack_type(DType dtype) {
     // the position of a letter is DLPack's type code: 3 is an opaque handle, 5 complex
     constexpr std::string_view letters = "iufoVcb";
     std::array<std::uint8_t, dtype_count> all{};
-    for (int i = 0; i < dtype_count; ++i) all[i] = static_cast<std::uint8_t>(letters.find(numpy_letter(static_cast<DType>(i))));
+    for (int i = 0; i < dtype_count; ++i)
+      all[i] = static_cast<std::uint8_t>(letters.find(numpy_letter(static_cast<DType>(i))));
     return all;
   }();
   const auto number = static_cast<std::size_t>(dtype);
-  return {number < codes.size() ? codes[number] : std::uint8_t{0}, static_cast<std::uint8_t>(8 * size_of(dtype))};
+  return {number < codes.size() ? codes[number] : std::uint8_t{0},
+          static_cast<std::uint8_t>(8 * size_of(dtype))};
 }
 
 static std::int64_t checked_size(DType dtype, const Shape& shape) {
-  if (static_cast<int>(dtype) >= dtype_count) throw Failure(FailureKind::usage, "a tensor needs a known dtype");
-  if (!shape.known()) throw Failure(FailureKind::usage, join("a tensor needs a known shape, not ", shape));
+  if (static_cast<int>(dtype) >= dtype_count)
+    throw Failure(FailureKind::usage, "a tensor needs a known dtype");
+  if (!shape.known())
+    throw Failure(FailureKind::usage, join("a tensor needs a known shape, not ", shape));
   if (!byte_count(dtype, shape)) {
-    throw Failure(FailureKind::usage, join("a tensor of ", dtype, " ", shape, " has more bytes than can be counted"));
+    throw Failure(FailureKind::usage,
+                  join("a tensor of ", dtype, " ", shape, " has more bytes than can be counted"));
   }
   return *element_count(shape);
 }
@@ -43,17 +48,20 @@ static void check_reach(DType dtype, const Shape& shape, const std::int64_t* str
   }
   overflow |= __builtin_sub_overflow(ahead, behind, &ahead);
   if (overflow || ahead > INT64_MAX / 4)
-    throw Failure(FailureKind::usage, join("the strides of a tensor of ", dtype, " ", shape, " are too large"));
+    throw Failure(FailureKind::usage,
+                  join("the strides of a tensor of ", dtype, " ", shape, " are too large"));
 }
 
-Tensor::Impl::Impl(DType dtype, const Shape& shape, const std::int64_t* given) : size(checked_size(dtype, shape)) {
+Tensor::Impl::Impl(DType dtype, const Shape& shape, const std::int64_t* given)
+    : size(checked_size(dtype, shape)) {
   std::copy(shape.begin(), shape.end(), dims);
   // may wrap for an empty tensor, which has no elements to read
   std::uint64_t contiguous_stride = 1;
   bool is_contiguous = true;
   for (int axis = shape.rank(); axis-- > 0;) {
     strides[axis] = given != nullptr ? given[axis] : static_cast<std::int64_t>(contiguous_stride);
-    is_contiguous &= dims[axis] == 1 || strides[axis] == static_cast<std::int64_t>(contiguous_stride);
+    is_contiguous &=
+        dims[axis] == 1 || strides[axis] == static_cast<std::int64_t>(contiguous_stride);
     contiguous_stride *= static_cast<std::uint64_t>(dims[axis]);
   }
   is_contiguous |= size == 0;

@@ -47,7 +47,9 @@ struct Tensor::Impl {
   bool sparse() const { return parts.values.impl_ != nullptr; }
   bool contiguous() const { return abi.dense.strides == nullptr; }
   std::byte* data() const { return static_cast<std::byte*>(abi.dense.data); }
-  std::uint64_t bytes() const { return static_cast<std::uint64_t>(size) * size_of(dtype()); }  // size if dense
+  std::uint64_t bytes() const {
+    return static_cast<std::uint64_t>(size) * size_of(dtype());
+  }  // size if dense
 
   tenon_tensor abi{};
   std::int64_t dims[TENON_MAX_RANK] = {};
@@ -57,7 +59,7 @@ struct Tensor::Impl {
   std::shared_ptr<const void> owner;  // keeps external memory alive
   bool read_only = false;             // dense tensors only; for sparse ones see their parts
   bool unchanging = false;            // external memory that its owner promises not to write
-  bool exclusive = false;             // borrowed memory that is reachable only through handles of this object
+  bool exclusive = false;  // borrowed memory that is reachable only through handles of this object
   // indices of a sparse tensor: kernels follow them unchecked, so they are never written
   bool frozen = false;
   std::unique_ptr<const Hold> hold;  // set by HeldTensor::hold(); keeps the elements alive

@@ -28,7 +28,8 @@ static void append_element(std::string& text, DType dtype, const std::byte* at) 
 class Places {
  public:
   explicit Places(const Tensor& tensor)
-      : tensor_(tensor), row_size_(tensor.stored() == 0 ? 1 : tensor.stored_values().size() / tensor.stored()) {}
+      : tensor_(tensor),
+        row_size_(tensor.stored() == 0 ? 1 : tensor.stored_values().size() / tensor.stored()) {}
 
   void append(std::string& text, std::int64_t i) {
     if (tensor_.storage() == Storage::csr) {
@@ -41,7 +42,8 @@ class Places {
 
  private:
   static std::int64_t index(const Tensor& indices, std::int64_t i) {
-    return indices.dtype() == i32 ? indices.data<std::int32_t>()[i] : indices.data<std::int64_t>()[i];
+    return indices.dtype() == i32 ? indices.data<std::int32_t>()[i]
+                                  : indices.data<std::int64_t>()[i];
   }
 
   const Tensor& tensor_;
@@ -49,7 +51,8 @@ class Places {
 };
 
 static std::string sparse_text(const Tensor& tensor, const std::string& where, std::int64_t limit) {
-  std::string text = join(tensor.storage(), " ", tensor.dtype(), " ", tensor.shape(), ", ", tensor.stored(), " stored", where);
+  std::string text = join(tensor.storage(), " ", tensor.dtype(), " ", tensor.shape(), ", ",
+                          tensor.stored(), " stored", where);
   const Tensor values = tensor.stored_values();
   const std::int64_t shown = std::clamp<std::int64_t>(limit, 0, values.size());
   Places places(tensor);
@@ -57,7 +60,8 @@ static std::string sparse_text(const Tensor& tensor, const std::string& where, s
     text += i == 0 ? "  " : " ";
     places.append(text, i);
     append_element(text, tensor.dtype(),
-                   static_cast<const std::byte*>(values.data()) + i * static_cast<std::int64_t>(size_of(tensor.dtype())));
+                   static_cast<const std::byte*>(values.data()) +
+                       i * static_cast<std::int64_t>(size_of(tensor.dtype())));
   }
   if (shown < values.size()) text += shown == 0 ? "  ..." : " ...";
   return text;
@@ -75,9 +79,11 @@ std::string Tensor::dense_text(const std::string& where, std::int64_t limit) con
   const std::int64_t shown = std::clamp<std::int64_t>(limit, 0, impl_->size);
   for (std::int64_t i = 0; i < shown; ++i) {
     std::int64_t offset = 0, rest = i;
-    for (int axis = impl_->abi.dense.ndim; axis-- > 0; rest /= impl_->dims[axis]) offset += rest % impl_->dims[axis] * impl_->strides[axis];
+    for (int axis = impl_->abi.dense.ndim; axis-- > 0; rest /= impl_->dims[axis])
+      offset += rest % impl_->dims[axis] * impl_->strides[axis];
     text += i == 0 ? "  " : " ";
-    append_element(text, dtype(), impl_->data() + offset * static_cast<std::int64_t>(size_of(dtype())));
+    append_element(text, dtype(),
+                   impl_->data() + offset * static_cast<std::int64_t>(size_of(dtype())));
   }
   if (shown < impl_->size) text += shown == 0 ? "  ..." : " ...";
   return text;

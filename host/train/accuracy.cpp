@@ -25,22 +25,29 @@ std::vector<std::int64_t> largest(const Tensor& scores) {
 }
 
 /// `of` names the set of examples in messages.
-void require_classes(const std::vector<std::int64_t>& labels, std::int64_t classes, const char* of) {
+void require_classes(const std::vector<std::int64_t>& labels, std::int64_t classes,
+                     const char* of) {
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (labels[i] < 0 || labels[i] >= classes)
-      throw Failure(FailureKind::usage, fmt::format("label {} of example {}{} is not one of the {} classes", labels[i], i, of, classes));
+      throw Failure(FailureKind::usage,
+                    fmt::format("label {} of example {}{} is not one of the {} classes", labels[i],
+                                i, of, classes));
 }
 
 }  // namespace
 
-std::vector<std::int64_t> predicted_classes(const Tensor& scores, const Tensor& labels, const char* what) {
-  const bool fit = scores.shape().rank() == 2 && labels.shape().rank() == 1 && scores.shape()[0] == labels.shape()[0];
+std::vector<std::int64_t> predicted_classes(const Tensor& scores, const Tensor& labels,
+                                            const char* what) {
+  const bool fit = scores.shape().rank() == 2 && labels.shape().rank() == 1 &&
+                   scores.shape()[0] == labels.shape()[0];
   if (!fit || !floating.has(scores.dtype()) || !integral.has(labels.dtype()))
     throw Failure(FailureKind::usage,
-                  fmt::format("{} cannot be computed from {} {} scores and {} {} labels", what, name_of(scores.dtype()),
-                              to_string(scores.shape()), name_of(labels.dtype()), to_string(labels.shape())),
+                  fmt::format("{} cannot be computed from {} {} scores and {} {} labels", what,
+                              name_of(scores.dtype()), to_string(scores.shape()),
+                              name_of(labels.dtype()), to_string(labels.shape())),
                   "scores must be floating-point [examples, classes], labels integers [examples]");
-  return visit<floating>(scores.dtype(), [&]<class T>() { return largest<T>(scores.make_contiguous()); });
+  return visit<floating>(scores.dtype(),
+                         [&]<class T>() { return largest<T>(scores.make_contiguous()); });
 }
 
 std::vector<std::int64_t> classes_of(const Tensor& labels) {
@@ -59,11 +66,13 @@ std::int64_t count_right(const Tensor& scores, const Tensor& labels) {
 }
 
 Tensor confusion(const Tensor& scores, const Tensor& labels) {
-  const auto predicted = predicted_classes(scores.to("cpu"), labels.to("cpu"), "confusion"), wanted = classes_of(labels.to("cpu"));
+  const auto predicted = predicted_classes(scores.to("cpu"), labels.to("cpu"), "confusion"),
+             wanted = classes_of(labels.to("cpu"));
   const auto classes = scores.shape()[1];
   require_classes(wanted, classes, "");
   auto counts = Tensor::zeros(DType::i64, {classes, classes});
-  for (std::size_t i = 0; i < wanted.size(); ++i) ++counts.data<std::int64_t>()[wanted[i] * classes + predicted[i]];
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    ++counts.data<std::int64_t>()[wanted[i] * classes + predicted[i]];
   return counts;
 }
 

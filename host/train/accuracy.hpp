@@ -9,7 +9,8 @@ namespace tenon {
 /// The class with the largest score for each row of scores [examples, classes]; the first one of
 /// equal scores. Throws Failure (usage) if scores and labels [examples] have other shapes or
 /// dtypes; `what` names the quantity that needs them.
-std::vector<std::int64_t> predicted_classes(const Tensor& scores, const Tensor& labels, const char* what);
+std::vector<std::int64_t> predicted_classes(const Tensor& scores, const Tensor& labels,
+                                            const char* what);
 
 /// The labels as int64.
 std::vector<std::int64_t> classes_of(const Tensor& labels);

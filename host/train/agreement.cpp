@@ -15,7 +15,8 @@ namespace {
 
 void add(Sha256& hash, const Tensor& dense, std::int64_t most) {
   const auto here = dense.to("cpu");
-  const std::span bytes(static_cast<const std::byte*>(here.data()), static_cast<std::size_t>(here.bytes()));
+  const std::span bytes(static_cast<const std::byte*>(here.data()),
+                        static_cast<std::size_t>(here.bytes()));
   const auto some = std::min(static_cast<std::size_t>(most), bytes.size());
   hash.add(bytes.first(some)), hash.add(bytes.last(std::min(some, bytes.size() - some)));
 }
@@ -24,7 +25,8 @@ void add(Sha256& hash, const Tensor& dense, std::int64_t most) {
 std::string digest_of(const Tensor& tensor, std::int64_t most = INT64_MAX) {
   Sha256 hash;
   add(hash, tensor.stored_values(), most);
-  if (tensor.storage() == Storage::csr) add(hash, tensor.columns(), most), add(hash, tensor.row_starts(), most);
+  if (tensor.storage() == Storage::csr)
+    add(hash, tensor.columns(), most), add(hash, tensor.row_starts(), most);
   if (tensor.storage() == Storage::row_sparse) add(hash, tensor.row_ids(), most);
   return hash.hexadecimal();
 }
@@ -51,23 +53,32 @@ class Lines {
   std::size_t at_ = 0;
 };
 
-[[noreturn]] void refuse(int rank, const std::string& name, const std::string& there, const std::string& here) {
+[[noreturn]] void refuse(int rank, const std::string& name, const std::string& there,
+                         const std::string& here) {
   constexpr std::size_t longest = 100;
-  const bool shows = there.size() < longest && here.size() < longest && !is_sha256(there);  // digests are not readable
+  const bool shows = there.size() < longest && here.size() < longest &&
+                     !is_sha256(there);  // digests are not readable
   throw SharedFailure(
       FailureKind::usage,
       fmt::format("rank {} differs from rank 0 in the {}{}", rank, name,
-                  shows ? fmt::format(": {} instead of {}", there.empty() ? "none" : there, here.empty() ? "none" : here) : ""),
+                  shows ? fmt::format(": {} instead of {}", there.empty() ? "none" : there,
+                                      here.empty() ? "none" : here)
+                        : ""),
       "start all processes with the same command, files and plugins");
 }
 
 }  // namespace
 
-void add_facts(Facts& facts, const GraphModel& model, const TrainerOptions& options, const NamedTensors& data, std::int64_t examples) {
-  const auto add = [&](std::string name, std::string value) { facts.emplace_back(std::move(name), std::move(value)); };
-  add("version of Tenon", fmt::format("{}.{}.{}", TENON_SDK_MAJOR, TENON_SDK_MINOR, TENON_SDK_PATCH));
+void add_facts(Facts& facts, const GraphModel& model, const TrainerOptions& options,
+               const NamedTensors& data, std::int64_t examples) {
+  const auto add = [&](std::string name, std::string value) {
+    facts.emplace_back(std::move(name), std::move(value));
+  };
+  add("version of Tenon",
+      fmt::format("{}.{}.{}", TENON_SDK_MAJOR, TENON_SDK_MINOR, TENON_SDK_PATCH));
   add("optimizer", options.optimizer);
-  for (const auto& [name, value] : options.parameters) add(fmt::format("{} of the optimizer", name), to_string(value));
+  for (const auto& [name, value] : options.parameters)
+    add(fmt::format("{} of the optimizer", name), to_string(value));
   add("seed", fmt::to_string(options.seed));
   add("number of micro-batches", fmt::to_string(options.lanes));
   add("number of epochs", fmt::to_string(options.epochs));
@@ -76,10 +87,12 @@ void add_facts(Facts& facts, const GraphModel& model, const TrainerOptions& opti
   for (std::size_t i = 0; i < model.nodes.size(); ++i)
     add(fmt::format("node number {} of the graph", i), outline_of(model, model.nodes[i]));
   for (const auto& plugin : model.plugins)
-    add(fmt::format("plugin {} {}", plugin.name, plugin.version), fmt::format("{:x}", plugin.content_hash));
+    add(fmt::format("plugin {} {}", plugin.name, plugin.version),
+        fmt::format("{:x}", plugin.content_hash));
   constexpr std::int64_t sample = 65536;
   for (const auto& [name, tensor] : data) {
-    add(fmt::format("tensor for '{}'", name), fmt::format("{} {}", name_of(tensor.dtype()), to_string(tensor.shape())));
+    add(fmt::format("tensor for '{}'", name),
+        fmt::format("{} {}", name_of(tensor.dtype()), to_string(tensor.shape())));
     add(fmt::format("content of the tensor for '{}'", name), digest_of(tensor, sample));
   }
 }
@@ -89,14 +102,19 @@ void require_same(Processes& processes, const Facts& facts) {
   for (std::size_t rank = 1; rank < texts.size(); ++rank) {
     if (texts[rank] == texts[0]) continue;
     for (Lines here(texts[0]), there(texts[rank]);;) {
-      const auto name = here.next(), value = here.next(), other_name = there.next(), other = there.next();
-      if (name != other_name) refuse(static_cast<int>(rank), name.empty() ? other_name : name, name.empty() ? other : "", value);
+      const auto name = here.next(), value = here.next(), other_name = there.next(),
+                 other = there.next();
+      if (name != other_name)
+        refuse(static_cast<int>(rank), name.empty() ? other_name : name, name.empty() ? other : "",
+               value);
       if (value != other) refuse(static_cast<int>(rank), name, other, value);
     }
   }
 }
 
-void require_same_elements(Processes& processes, const std::vector<std::pair<std::string, Tensor>>& tensors, const std::string& since) {
+void require_same_elements(Processes& processes,
+                           const std::vector<std::pair<std::string, Tensor>>& tensors,
+                           const std::string& since) {
   std::string digests;
   for (const auto& [name, tensor] : tensors) digests += digest_of(tensor) + '\n';
   const auto texts = processes.gather(digests);
@@ -105,8 +123,11 @@ void require_same_elements(Processes& processes, const std::vector<std::pair<std
     Lines here(texts[0]), there(texts[rank]);
     for (const auto& [name, tensor] : tensors)
       if (here.next() != there.next())
-        throw SharedFailure(FailureKind::failed, fmt::format("rank {} differs from rank 0, first in '{}'; {}", rank, name, since),
-                            "the processes need the same type of CPU and the same libraries; resume from the last checkpoint");
+        throw SharedFailure(
+            FailureKind::failed,
+            fmt::format("rank {} differs from rank 0, first in '{}'; {}", rank, name, since),
+            "the processes need the same type of CPU and the same libraries; resume from the last "
+            "checkpoint");
   }
 }
 

@@ -17,7 +17,8 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// Adds the options, graph, plugins and data of a training. Only the first and last rows of the
 /// data are read.
-void add_facts(Facts& facts, const GraphModel& model, const TrainerOptions& options, const NamedTensors& data, std::int64_t examples);
+void add_facts(Facts& facts, const GraphModel& model, const TrainerOptions& options,
+               const NamedTensors& data, std::int64_t examples);
 
 /// Throws SharedFailure in all processes, naming the first one that differs from rank 0 and the
 /// fact.
@@ -25,6 +26,8 @@ void require_same(Processes& processes, const Facts& facts);
 
 /// Throws SharedFailure in all processes if elements of the tensors differ from those of rank 0.
 /// `since`: when they last agreed, as the end of a sentence.
-void require_same_elements(Processes& processes, const std::vector<std::pair<std::string, Tensor>>& tensors, const std::string& since);
+void require_same_elements(Processes& processes,
+                           const std::vector<std::pair<std::string, Tensor>>& tensors,
+                           const std::string& since);
 
 }  // namespace tenon

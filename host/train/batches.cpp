@@ -36,7 +36,9 @@ Shape with_rows(Shape shape, std::int64_t rows) {
 
 Batches::Batches(NamedTensors data, std::int64_t batch, std::uint64_t seed, bool shuffle)
     : data_(std::move(data)), batch_(batch), seed_(seed), shuffle_(shuffle) {
-  const auto refuse = [](const std::string& what, const std::string& hint = {}) { throw Failure(FailureKind::usage, what, hint); };
+  const auto refuse = [](const std::string& what, const std::string& hint = {}) {
+    throw Failure(FailureKind::usage, what, hint);
+  };
   if (data_.empty()) refuse("there is no data to train on");
   if (batch_ < 1) refuse(fmt::format("batch is {} but must be at least 1", batch_));
   const auto& [first_name, first] = *data_.begin();
@@ -44,9 +46,12 @@ Batches::Batches(NamedTensors data, std::int64_t batch, std::uint64_t seed, bool
   for (auto& [name, tensor] : data_) {
     files.add(tensor);
     const auto shape = tensor.shape();
-    if (shape.rank() == 0) refuse(fmt::format("'{}' is a scalar, but its first dimension must count the examples", name));
+    if (shape.rank() == 0)
+      refuse(
+          fmt::format("'{}' is a scalar, but its first dimension must count the examples", name));
     if (shape[0] != first.shape()[0])
-      refuse(fmt::format("'{}' has {} but '{}' has {}", first_name, counted(first.shape()[0], "example"), name, shape[0]),
+      refuse(fmt::format("'{}' has {} but '{}' has {}", first_name,
+                         counted(first.shape()[0], "example"), name, shape[0]),
              "the first dimension is the number of examples and must be the same for all data");
     if (tensor.storage() == Storage::row_sparse)
       refuse(fmt::format("'{}' is row_sparse, but examples must be dense or csr", name),
@@ -74,7 +79,8 @@ NamedTensors Batches::take(std::uint64_t epoch, std::int64_t position, std::int6
   NamedTensors batch;
   for (const auto& [name, tensor] : data_) {
     if (tensor.storage() == Storage::csr) {
-      batch[name] = csr_rows(tensor, std::span(order).subspan(static_cast<std::size_t>(position), static_cast<std::size_t>(rows)));
+      batch[name] = csr_rows(tensor, std::span(order).subspan(static_cast<std::size_t>(position),
+                                                              static_cast<std::size_t>(rows)));
       continue;
     }
     auto& part = batch[name] = Tensor::empty(tensor.dtype(), with_rows(tensor.shape(), rows));
@@ -84,7 +90,9 @@ NamedTensors Batches::take(std::uint64_t epoch, std::int64_t position, std::int6
     auto* to = static_cast<std::byte*>(part.data());
     for (std::int64_t row = 0; row < rows; ++row)
       std::memcpy(to + static_cast<std::size_t>(row) * row_bytes,
-                  from + static_cast<std::size_t>(order[static_cast<std::size_t>(position + row)]) * row_bytes, row_bytes);
+                  from + static_cast<std::size_t>(order[static_cast<std::size_t>(position + row)]) *
+                             row_bytes,
+                  row_bytes);
   }
   files_.require_unchanged();
   return batch;

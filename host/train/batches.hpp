@@ -19,12 +19,16 @@ class Batches {
   const NamedTensors& data() const { return data_; }
   std::int64_t examples() const { return examples_; }
   std::int64_t batch() const { return batch_; }
-  std::int64_t count() const { return (examples_ + batch_ - 1) / batch_; }  ///< batches of an epoch; the last one may be smaller
+  std::int64_t count() const {
+    return (examples_ + batch_ - 1) / batch_;
+  }  ///< batches of an epoch; the last one may be smaller
 
   /// The batch that begins after `position` examples of the epoch; position < examples(). `most`:
   /// maximum number of examples. Throws Failure (file) if a mapped file of the data has changed.
   NamedTensors take(std::uint64_t epoch, std::int64_t position, std::int64_t most);
-  NamedTensors take(std::uint64_t epoch, std::int64_t position) { return take(epoch, position, batch_); }
+  NamedTensors take(std::uint64_t epoch, std::int64_t position) {
+    return take(epoch, position, batch_);
+  }
 
   /// The example at each position of the epoch.
   const std::vector<std::int64_t>& order_of(std::uint64_t epoch);

@@ -20,16 +20,19 @@ namespace {
   throw Failure(FailureKind::file, fmt::format("{}: cannot resume: {}", path.string(), what));
 }
 
-void copy(const Tensor& from, const Tensor& to, const std::string& name, const std::filesystem::path& path) {
+void copy(const Tensor& from, const Tensor& to, const std::string& name,
+          const std::filesystem::path& path) {
   if (from.dtype() != to.dtype() || from.shape() != to.shape())
-    refuse(path, fmt::format("{} is {} {} in the checkpoint, but {} {} in this training", name, name_of(from.dtype()),
-                             to_string(from.shape()), name_of(to.dtype()), to_string(to.shape())));
+    refuse(path, fmt::format("{} is {} {} in the checkpoint, but {} {} in this training", name,
+                             name_of(from.dtype()), to_string(from.shape()), name_of(to.dtype()),
+                             to_string(to.shape())));
   copy_elements(from, to);
 }
 
 std::string parameters_text(const Attributes& parameters) {
   std::string text;
-  for (const auto& [name, value] : parameters) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, to_string(value));
+  for (const auto& [name, value] : parameters)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, to_string(value));
   return text;
 }
 
@@ -52,23 +55,30 @@ Attributes todays_parameters(const Attributes& stored, const OperatorInfo& optim
   return today;
 }
 
-void require_same_nodes(const GraphModel& there, const GraphModel& here, const std::filesystem::path& path) {
+void require_same_nodes(const GraphModel& there, const GraphModel& here,
+                        const std::filesystem::path& path) {
   const auto first = std::min(there.nodes.size(), here.nodes.size());
   for (std::size_t i = 0; i < first; ++i)
-    if (const auto a = outline_of(there, there.nodes[i]), b = outline_of(here, here.nodes[i]); a != b)
-      refuse(path, fmt::format("it belongs to another graph: it has node '{}' instead of '{}'", a, b));
+    if (const auto a = outline_of(there, there.nodes[i]), b = outline_of(here, here.nodes[i]);
+        a != b)
+      refuse(path,
+             fmt::format("it belongs to another graph: it has node '{}' instead of '{}'", a, b));
   if (there.nodes.size() != here.nodes.size())
-    refuse(path, fmt::format("it belongs to another graph: it has {}, this graph has {}", counted(there.nodes.size(), "node"),
-                             here.nodes.size()));
+    refuse(path, fmt::format("it belongs to another graph: it has {}, this graph has {}",
+                             counted(there.nodes.size(), "node"), here.nodes.size()));
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> settings_of(const TrainerOptions& options, std::int64_t examples) {
+std::vector<std::pair<std::string, std::string>> settings_of(const TrainerOptions& options,
+                                                             std::int64_t examples) {
   std::vector<std::pair<std::string, std::string>> settings;
-  const auto add = [&](const char* name, const auto& value) { settings.emplace_back(name, fmt::format("{}", value)); };
+  const auto add = [&](const char* name, const auto& value) {
+    settings.emplace_back(name, fmt::format("{}", value));
+  };
   const auto& schedule = options.schedule;
-  const bool steps = schedule.kind == Schedule::Kind::step, cosine = schedule.kind == Schedule::Kind::cosine;
+  const bool steps = schedule.kind == Schedule::Kind::step,
+             cosine = schedule.kind == Schedule::Kind::cosine;
   add("loss", options.loss);
   add("learning rate", schedule.rate);
   add("schedule", steps ? "step" : cosine ? "cosine" : "constant");
@@ -97,8 +107,8 @@ std::string outline_of(const GraphModel& model, const NodeRecord& node) {
   return text;
 }
 
-void add_record(Graph& graph, const Session& update, const std::vector<TrainedVariable>& trained, const TrainerOptions& options,
-                std::int64_t examples, TrainingRecord where) {
+void add_record(Graph& graph, const Session& update, const std::vector<TrainedVariable>& trained,
+                const TrainerOptions& options, std::int64_t examples, TrainingRecord where) {
   auto& model = impl_of(graph).edit().model;
   where.optimizer = find_optimizer(graph.host(), options.optimizer)->full_name();
   where.parameters = parameters_of(SharedValues(update).graph(), trained.front());
@@ -107,71 +117,88 @@ void add_record(Graph& graph, const Session& update, const std::vector<TrainedVa
   where.lanes = static_cast<std::uint64_t>(options.lanes);
   for (const auto& one : trained)
     for (const auto& [name, state] : states_of(SharedValues(update).graph(), one)) {
-      where.slots.push_back({name, find_value(model, one.variable), static_cast<std::uint32_t>(model.tensors.size())});
+      where.slots.push_back({name, find_value(model, one.variable),
+                             static_cast<std::uint32_t>(model.tensors.size())});
       model.tensors.push_back(SharedValues(update).tensor(state));
     }
   model.training = std::move(where);
 }
 
-void check_record(const Graph& checkpoint, const Graph& forward, const Graph& update, const std::vector<TrainedVariable>& trained,
-                  const TrainerOptions& options, const std::filesystem::path& path) {
+void check_record(const Graph& checkpoint, const Graph& forward, const Graph& update,
+                  const std::vector<TrainedVariable>& trained, const TrainerOptions& options,
+                  const std::filesystem::path& path) {
   const auto& record = model_of(checkpoint).training;
   if (!record) refuse(path, "it has no training state");
   require_same_nodes(model_of(checkpoint), model_of(forward), path);
   const auto differ = [&](const char* what, const std::string& there, const std::string& here) {
     if (there != here)
       throw Failure(FailureKind::usage,
-                    fmt::format("{}: the checkpoint has {} {}, but this training has {}", path.string(), what, there, here),
+                    fmt::format("{}: the checkpoint has {} {}, but this training has {}",
+                                path.string(), what, there, here),
                     "use the checkpoint's value, or start a new training");
   };
   auto& host = checkpoint.host();
   const auto optimizer = find_optimizer(host, options.optimizer);
   const auto there = impl_of(host).plugins().find({.name = record->optimizer}).name;
-  if (there != optimizer->full_name()) differ("optimizer", record->optimizer, optimizer->full_name());
+  if (there != optimizer->full_name())
+    differ("optimizer", record->optimizer, optimizer->full_name());
   differ("optimizer parameters", parameters_text(todays_parameters(record->parameters, *optimizer)),
          parameters_text(parameters_of(update, trained.front())));
   differ("seed", std::to_string(record->seed), std::to_string(options.seed));
 }
 
-void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std::int64_t examples, const std::filesystem::path& path) {
+void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std::int64_t examples,
+                     const std::filesystem::path& path) {
   auto here = settings_of(options, examples), stored = model_of(checkpoint).training->settings;
-  stored.emplace_back("number of micro-batches", fmt::to_string(model_of(checkpoint).training->lanes));
+  stored.emplace_back("number of micro-batches",
+                      fmt::to_string(model_of(checkpoint).training->lanes));
   here.emplace_back("number of micro-batches", fmt::to_string(options.lanes));
   for (const auto& [name, there] : stored) {
-    const auto found = std::find_if(here.begin(), here.end(), [&, &wanted = name](const auto& setting) { return setting.first == wanted; });
+    const auto found =
+        std::find_if(here.begin(), here.end(),
+                     [&, &wanted = name](const auto& setting) { return setting.first == wanted; });
     if (found == here.end() || found->second == there) continue;
-    const auto what = fmt::format("{}: the checkpoint has {} {}, but this training has {}: training continues, but the results will differ",
-                                  path.string(), name, printable(there), found->second);
+    const auto what = fmt::format(
+        "{}: the checkpoint has {} {}, but this training has {}: training continues, but the "
+        "results will differ",
+        path.string(), name, printable(there), found->second);
     impl_of(checkpoint.host()).warnings.once(what, what);
   }
 }
 
-void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to, const std::filesystem::path& path) {
+void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to,
+                   const std::filesystem::path& path) {
   const auto& model = model_of(checkpoint);
   const auto found = model.value_names.find(model.strings.find(name));
-  if (found == none || model.values[found].tensor == none) refuse(path, fmt::format("it has no '{}'", name));
+  if (found == none || model.values[found].tensor == none)
+    refuse(path, fmt::format("it has no '{}'", name));
   copy(model.tensors[model.values[found].tensor], to, fmt::format("'{}'", name), path);
 }
 
-void restore_slots(const Graph& checkpoint, const Session& update, const std::vector<TrainedVariable>& trained,
-                   const std::filesystem::path& path) {
+void restore_slots(const Graph& checkpoint, const Session& update,
+                   const std::vector<TrainedVariable>& trained, const std::filesystem::path& path) {
   const auto& model = model_of(checkpoint);
   const auto& slots = model.training->slots;
   const auto& added = find_optimizer(checkpoint.host(), model.training->optimizer)->added_states;
   std::size_t used = 0;
   for (const auto& one : trained)
     for (const auto& [name, state] : states_of(SharedValues(update).graph(), one)) {
-      const auto found = std::find_if(slots.begin(), slots.end(), [&, &wanted = name](const TrainingSlot& slot) {
-        return slot.name == wanted && value_label(model, slot.variable) == one.variable;
-      });
+      const auto found =
+          std::find_if(slots.begin(), slots.end(), [&, &wanted = name](const TrainingSlot& slot) {
+            return slot.name == wanted && value_label(model, slot.variable) == one.variable;
+          });
       const bool came_since =
-          std::any_of(added.begin(), added.end(), [&, &wanted = name](const auto& entry) { return entry.second == wanted; });
+          std::any_of(added.begin(), added.end(),
+                      [&, &wanted = name](const auto& entry) { return entry.second == wanted; });
       if (found == slots.end() && came_since) continue;  // keeps its initial values
-      if (found == slots.end()) refuse(path, fmt::format("it has no '{}' for '{}'", name, one.variable));
-      copy(model.tensors[found->tensor], SharedValues(update).tensor(state), fmt::format("'{}' of '{}'", name, one.variable), path);
+      if (found == slots.end())
+        refuse(path, fmt::format("it has no '{}' for '{}'", name, one.variable));
+      copy(model.tensors[found->tensor], SharedValues(update).tensor(state),
+           fmt::format("'{}' of '{}'", name, one.variable), path);
       ++used;
     }
-  if (used != slots.size()) refuse(path, fmt::format("it has {} optimizer states but needs {}", slots.size(), used));
+  if (used != slots.size())
+    refuse(path, fmt::format("it has {} optimizer states but needs {}", slots.size(), used));
 }
 
 }  // namespace tenon

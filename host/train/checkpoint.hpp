@@ -14,32 +14,36 @@ namespace tenon {
 
 /// The options, besides optimizer, parameters and seed, that affect the bits of a training, as far
 /// as its schedule uses them: names and values as text.
-std::vector<std::pair<std::string, std::string>> settings_of(const TrainerOptions& options, std::int64_t examples);
+std::vector<std::pair<std::string, std::string>> settings_of(const TrainerOptions& options,
+                                                             std::int64_t examples);
 
 /// A node as text: its operator, parameters and inputs.
 std::string outline_of(const GraphModel& model, const NodeRecord& node);
 
 /// Adds the record to a graph that is about to be saved: the optimizer's parameters and the states
 /// of its nodes.
-void add_record(Graph& graph, const Session& update, const std::vector<TrainedVariable>& trained, const TrainerOptions& options,
-                std::int64_t examples, TrainingRecord where);
+void add_record(Graph& graph, const Session& update, const std::vector<TrainedVariable>& trained,
+                const TrainerOptions& options, std::int64_t examples, TrainingRecord where);
 
 /// Throws Failure if the checkpoint belongs to another graph (file), or has another optimizer,
 /// other parameters or another seed (usage).
-void check_record(const Graph& checkpoint, const Graph& forward, const Graph& update, const std::vector<TrainedVariable>& trained,
-                  const TrainerOptions& options, const std::filesystem::path& path);
+void check_record(const Graph& checkpoint, const Graph& forward, const Graph& update,
+                  const std::vector<TrainedVariable>& trained, const TrainerOptions& options,
+                  const std::filesystem::path& path);
 
 /// Warns once about each option that differs from the checkpoint's. Files older than 0.2 do not
 /// hold options.
-void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std::int64_t examples, const std::filesystem::path& path);
+void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std::int64_t examples,
+                     const std::filesystem::path& path);
 
 /// Copies the elements of the variable or state of the same name. Throws Failure (file) if its type
 /// differs.
-void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to, const std::filesystem::path& path);
+void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to,
+                   const std::filesystem::path& path);
 
 /// Copies all slots into the states of the optimizers' nodes. Throws Failure (file) if one is
 /// missing or does not fit.
-void restore_slots(const Graph& checkpoint, const Session& update, const std::vector<TrainedVariable>& trained,
-                   const std::filesystem::path& path);
+void restore_slots(const Graph& checkpoint, const Session& update,
+                   const std::vector<TrainedVariable>& trained, const std::filesystem::path& path);
 
 }  // namespace tenon

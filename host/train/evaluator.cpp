@@ -19,7 +19,9 @@ namespace {
 Graph measured(const Graph& graph, const EvaluatorOptions& options) {
   if (options.loss.empty() && options.scores.empty())
     throw Failure(FailureKind::usage, "nothing to measure: name a loss, or scores and a label");
-  if (options.batch < 1) throw Failure(FailureKind::usage, fmt::format("batch is {} but must be at least 1", options.batch));
+  if (options.batch < 1)
+    throw Failure(FailureKind::usage,
+                  fmt::format("batch is {} but must be at least 1", options.batch));
   check_accuracy(graph, options.scores, options.label);
   auto own = graph.clone();
   own.bind();
@@ -56,15 +58,20 @@ struct Evaluator::Impl {
                         .precision = options.precision,
                         .constant_weights = options.constant_weights}) {
     const auto& model = model_of(graph);
-    for (const auto& [name, value] : model.outputs) request.outputs.emplace_back(model.strings[name]);
+    for (const auto& [name, value] : model.outputs)
+      request.outputs.emplace_back(model.strings[name]);
     inputs = names_of(model, needed_inputs(model, request.outputs, false));
-    if (!options.label.empty() && std::find(inputs.begin(), inputs.end(), options.label) == inputs.end()) inputs.push_back(options.label);
+    if (!options.label.empty() &&
+        std::find(inputs.begin(), inputs.end(), options.label) == inputs.end())
+      inputs.push_back(options.label);
   }
 
   Evaluation evaluate(const NamedTensors& given) {
     const auto data = by_input_names(model_of(graph), given);
     for (const auto& name : inputs)
-      if (!data.contains(name)) throw Failure(FailureKind::usage, fmt::format("there are no examples for input '{}'", name));
+      if (!data.contains(name))
+        throw Failure(FailureKind::usage,
+                      fmt::format("there are no examples for input '{}'", name));
     Batches batches(data, options.batch, options.seed, false);
     Evaluation sums;
     for (std::int64_t at = 0; at < batches.examples(); at += options.batch) {
@@ -77,7 +84,8 @@ struct Evaluator::Impl {
   /// Held while evaluate() runs.
   struct Use : OneThread::Use {
     explicit Use(const std::unique_ptr<Impl>& evaluator)
-        : OneThread::Use(held(evaluator, "the evaluator").used, "the evaluator", "make an evaluator for each thread") {}
+        : OneThread::Use(held(evaluator, "the evaluator").used, "the evaluator",
+                         "make an evaluator for each thread") {}
   };
 
   OneThread used;
@@ -88,7 +96,8 @@ struct Evaluator::Impl {
   std::vector<std::string> inputs;
 };
 
-Evaluator::Evaluator(const Graph& graph, EvaluatorOptions options) : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
+Evaluator::Evaluator(const Graph& graph, EvaluatorOptions options)
+    : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
 Evaluator::~Evaluator() = default;
 Evaluator::Evaluator(Evaluator&&) noexcept = default;
 Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;

@@ -26,8 +26,10 @@ Tensor part_of(const Tensor& flat, std::int64_t byte, const Shape& shape) {
 
 }  // namespace
 
-std::vector<std::size_t> bucket_ends(const std::vector<std::pair<DType, Shape>>& gradients, int processes) {
-  const auto most_bytes = std::clamp<std::int64_t>(processes * (mebibyte / 4), mebibyte, 4 * mebibyte);
+std::vector<std::size_t> bucket_ends(const std::vector<std::pair<DType, Shape>>& gradients,
+                                     int processes) {
+  const auto most_bytes =
+      std::clamp<std::int64_t>(processes * (mebibyte / 4), mebibyte, 4 * mebibyte);
   std::vector<std::size_t> ends;
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -52,7 +54,8 @@ GradientBuckets::~GradientBuckets() {
   adder_.join();
 }
 
-void GradientBuckets::lay_out(const std::vector<std::pair<std::string, Tensor>>& gradients, const std::string& device) {
+void GradientBuckets::lay_out(const std::vector<std::pair<std::string, Tensor>>& gradients,
+                              const std::string& device) {
   laid_out_ = true;
   std::vector<std::pair<DType, Shape>> types;
   types.reserve(gradients.size());

@@ -19,7 +19,8 @@ namespace tenon {
 /// Groups gradients of these dtypes and shapes, in the order in which they are computed, into
 /// buckets: returns the end index of each bucket. The more processes there are, the more sequential
 /// messages a bucket takes, so the larger it is; results do not depend on it.
-std::vector<std::size_t> bucket_ends(const std::vector<std::pair<DType, Shape>>& gradients, int processes);
+std::vector<std::size_t> bucket_ends(const std::vector<std::pair<DType, Shape>>& gradients,
+                                     int processes);
 
 /// Gradients of one dtype that are adjacent in the order of the backward pass share a bucket, which
 /// is added as a whole. All processes add the same buckets in the same order. Threads: one at a
@@ -33,7 +34,8 @@ class GradientBuckets {
 
   /// To be called once, with gradients of these types in the order in which they are computed; on
   /// the CPU, or on a device where Processes can add.
-  void lay_out(const std::vector<std::pair<std::string, Tensor>>& gradients, const std::string& device);
+  void lay_out(const std::vector<std::pair<std::string, Tensor>>& gradients,
+               const std::string& device);
   bool laid_out() const { return laid_out_; }
   /// The memory of each gradient, by name.
   const NamedTensors& places() const { return places_; }

@@ -13,12 +13,14 @@
 namespace tenon {
 
 static void copy_on(const Stream& stream, const Tensor& from, const Tensor& to) {
-  copy(place_of(to.abi().dense), place_of(from.abi().dense), static_cast<std::uint64_t>(to.bytes()), stream);
+  copy(place_of(to.abi().dense), place_of(from.abi().dense), static_cast<std::uint64_t>(to.bytes()),
+       stream);
 }
 
 // Nodes that write a state run on its device.
 KeptStates::KeptStates(const SharedValues& values) {
-  for (auto& [name, tensor, stream] : values.states()) states_.push_back({name, tensor, tensor.clone(), stream});
+  for (auto& [name, tensor, stream] : values.states())
+    states_.push_back({name, tensor, tensor.clone(), stream});
 }
 
 void KeptStates::keep() const {
@@ -59,7 +61,8 @@ void KeptStates::add(std::vector<Tensor>& left, const std::vector<Tensor>& right
 void KeptStates::require_equal(std::size_t i, const Tensor& left, const Tensor& right) const {
   if (std::memcmp(left.data(), right.data(), static_cast<std::size_t>(left.bytes())) == 0) return;
   throw Failure(FailureKind::failed,
-                fmt::format("the state '{}' is {} and differs between the step's micro-batches: only floating-point states can be averaged",
+                fmt::format("the state '{}' is {} and differs between the step's micro-batches: "
+                            "only floating-point states can be averaged",
                             states_[i].name, name_of(left.dtype())),
                 "train with one micro-batch (lanes = 1)");
 }
@@ -69,7 +72,8 @@ void KeptStates::set_to_means(const std::vector<Tensor>& sums, std::int64_t lane
     if (floating.has(sums[i].dtype()))
       visit<floating>(sums[i].dtype(), [&]<class T>() {
         using Number = std::conditional_t<sizeof(T) == 2, float, T>;
-        for (auto& element : sums[i].values<T>()) element = static_cast<T>(static_cast<Number>(element) / static_cast<Number>(lanes));
+        for (auto& element : sums[i].values<T>())
+          element = static_cast<T>(static_cast<Number>(element) / static_cast<Number>(lanes));
       });
     copy_elements(sums[i], states_[i].now);
   }

@@ -13,7 +13,8 @@ namespace tenon {
 /// ceil(log2(count)) + 1 slots that hold a value each: make() may overwrite an earlier value of its
 /// slot.
 template <class Make, class Add>
-auto sum_of_lanes(std::int64_t begin, std::int64_t count, Make&& make, Add&& add, std::size_t place = 0) -> decltype(make(begin, place)) {
+auto sum_of_lanes(std::int64_t begin, std::int64_t count, Make&& make, Add&& add,
+                  std::size_t place = 0) -> decltype(make(begin, place)) {
   if (count == 1) return make(begin, place);
   const auto left_count = left_lanes(count);
   auto left = sum_of_lanes(begin, left_count, make, add, place);

@@ -10,7 +10,9 @@ namespace tenon {
 
 bool is_optimizer(const OperatorInfo& info) {
   static constexpr std::array names{"weight", "grad", "learning_rate"};
-  if (info.inputs.size() != names.size() || info.outputs.empty() || info.outputs[0].name != "updated") return false;
+  if (info.inputs.size() != names.size() || info.outputs.empty() ||
+      info.outputs[0].name != "updated")
+    return false;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (info.inputs[i].name != names[i]) return false;
   return true;
@@ -29,16 +31,22 @@ std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string
   if (found != nullptr && is_optimizer(found->info)) return found->description;
   const auto known = optimizers(catalog);
   const auto hint = known.empty()
-                        ? std::string("no plugin has an optimizer: add the folder of one that does, or name it in TENON_PLUGIN_PATH")
-                        : did_you_mean(near_names(name, known), fmt::format("optimizers are {}", fmt::join(known, ", ")));
+                        ? std::string(
+                              "no plugin has an optimizer: add the folder of one that does, or "
+                              "name it in TENON_PLUGIN_PATH")
+                        : did_you_mean(near_names(name, known),
+                                       fmt::format("optimizers are {}", fmt::join(known, ", ")));
   if (const auto why = catalog.why_missing(name); !why.empty())
-    throw Failure(FailureKind::plugin, fmt::format("optimizer '{}' cannot be used: {}", name, why), catalog.next_step(name));
+    throw Failure(FailureKind::plugin, fmt::format("optimizer '{}' cannot be used: {}", name, why),
+                  catalog.next_step(name));
   if (found == nullptr)
-    throw Failure(FailureKind::plugin, fmt::format("unknown optimizer '{}'{}", name, catalog.not_searched_text()), hint);
-  throw Failure(
-      FailureKind::usage,
-      fmt::format("'{}' is not an optimizer: an optimizer has the inputs weight, grad and learning_rate and the output updated", name),
-      hint);
+    throw Failure(FailureKind::plugin,
+                  fmt::format("unknown optimizer '{}'{}", name, catalog.not_searched_text()), hint);
+  throw Failure(FailureKind::usage,
+                fmt::format("'{}' is not an optimizer: an optimizer has the inputs weight, grad "
+                            "and learning_rate and the output updated",
+                            name),
+                hint);
 }
 
 }  // namespace tenon

@@ -18,8 +18,9 @@ Processes::Processes(Host& host, double timeout) : host_(host), timeout_(timeout
   if (started.size == 1) return;
   if (host.catalog().find("tenon.ranks") == nullptr)
     throw Failure(FailureKind::plugin,
-                  fmt::format("{} started {} processes, but no plugin has the operator tenon.ranks, which connects them", started.name(),
-                              started.size),
+                  fmt::format("{} started {} processes, but no plugin has the operator "
+                              "tenon.ranks, which connects them",
+                              started.name(), started.size),
                   "build Tenon's plugin comm, or start a single process");
   const auto ranks = host.call("tenon.ranks", {}, {{"timeout", timeout_}});
   rank_ = static_cast<int>(ranks.values<std::int64_t>()[0]);
@@ -52,7 +53,8 @@ std::vector<std::string> Processes::gather(const std::string& own) {
     const auto bytes = block.values<std::uint8_t>();
     const auto length = static_cast<std::int64_t>(own.size());
     std::memcpy(bytes.data(), &length, header);
-    std::memcpy(bytes.data() + header, own.data(), static_cast<std::size_t>(std::min(length, room - header)));
+    std::memcpy(bytes.data() + header, own.data(),
+                static_cast<std::size_t>(std::min(length, room - header)));
     return gather(block);
   };
   const auto length_of = [](const Tensor& blocks, std::int64_t rank) {
@@ -62,15 +64,19 @@ std::vector<std::string> Processes::gather(const std::string& own) {
   };
   auto blocks = send(first);
   std::int64_t longest = 0;
-  for (std::int64_t rank = 0; rank < size_; ++rank) longest = std::max(longest, length_of(blocks, rank));
+  for (std::int64_t rank = 0; rank < size_; ++rank)
+    longest = std::max(longest, length_of(blocks, rank));
   constexpr std::int64_t most = std::int64_t{1} << 30;
   if (longest > most)
-    throw Failure(FailureKind::failed, fmt::format("a process sends a text of {} bytes, but at most {} are allowed", longest, most));
+    throw Failure(FailureKind::failed,
+                  fmt::format("a process sends a text of {} bytes, but at most {} are allowed",
+                              longest, most));
   if (longest > first - header) blocks = send(longest + header);
   std::vector<std::string> texts;
   for (std::int64_t rank = 0; rank < size_; ++rank) {
     const auto* const begin = blocks.values<std::uint8_t>().data() + rank * blocks.shape()[1];
-    texts.emplace_back(reinterpret_cast<const char*>(begin) + header, static_cast<std::size_t>(length_of(blocks, rank)));
+    texts.emplace_back(reinterpret_cast<const char*>(begin) + header,
+                       static_cast<std::size_t>(length_of(blocks, rank)));
   }
   return texts;
 }
@@ -81,11 +87,13 @@ bool Processes::can_add_on(const std::string& device) {
   Tensor number;
   const auto all_can = [&] {
     const auto reasons = gather(why);
-    const auto first = std::find_if(reasons.begin(), reasons.end(), [](const std::string& reason) { return !reason.empty(); });
+    const auto first = std::find_if(reasons.begin(), reasons.end(),
+                                    [](const std::string& reason) { return !reason.empty(); });
     if (first == reasons.end()) return true;
     if (rank_ == 0 && device != "cpu")
       impl_of(host_).warnings.once("sums on the CPU",
-                                   fmt::format("gradients are added on the CPU: rank {}: {}", first - reasons.begin(), *first));
+                                   fmt::format("gradients are added on the CPU: rank {}: {}",
+                                               first - reasons.begin(), *first));
     return false;
   };
   const auto attempt = [&](auto&& work) {
@@ -100,7 +108,8 @@ bool Processes::can_add_on(const std::string& device) {
   } else {
     attempt([&] {
       number = Tensor::zeros(f32, {1}).to(device);
-      sum.emplace(host_.prepare("tenon.all_reduce", {Argument::like(number)}, {{"timeout", timeout_}}, {.device = device}));
+      sum.emplace(host_.prepare("tenon.all_reduce", {Argument::like(number)},
+                                {{"timeout", timeout_}}, {.device = device}));
     });
   }
   if (!all_can()) return false;
@@ -115,8 +124,10 @@ void Processes::add(const Tensor& own, std::int64_t lanes, bool background) {
   if (found == sums_.end())
     found =
         sums_
-            .emplace(key, host_.prepare("tenon.all_reduce", {Argument::like(flat)},
-                                        {{"lanes", lanes}, {"timeout", timeout_}, {"background", background}}, {.device = own.device()}))
+            .emplace(key, host_.prepare(
+                              "tenon.all_reduce", {Argument::like(flat)},
+                              {{"lanes", lanes}, {"timeout", timeout_}, {"background", background}},
+                              {.device = own.device()}))
             .first;
   auto to = flat;
   waiting([&] { found->second.forward(std::span(&flat, 1), std::span(&to, 1)); });

@@ -50,8 +50,9 @@ class Processes {
   Host& host_;
   double timeout_ = 0;
   int rank_ = 0, size_ = 1;
-  std::map<std::tuple<std::string, DType, std::int64_t, std::int64_t, bool>, PreparedCall> sums_;  // by device, dtype, count, lanes,
-                                                                                                   // background
+  std::map<std::tuple<std::string, DType, std::int64_t, std::int64_t, bool>, PreparedCall>
+      sums_;  // by device, dtype, count, lanes,
+              // background
 };
 
 }  // namespace tenon

@@ -23,7 +23,9 @@ double Schedule::at(std::uint64_t step) const {
 
 void Schedule::check() const {
   const auto require = [](bool holds, const char* what, double found, const char* needed) {
-    if (!holds) throw Failure(FailureKind::usage, fmt::format("the {} is {} but must be {}", what, found, needed));
+    if (!holds)
+      throw Failure(FailureKind::usage,
+                    fmt::format("the {} is {} but must be {}", what, found, needed));
   };
   const auto sound = [](double number) { return std::isfinite(number) && number >= 0; };
   require(sound(rate), "learning rate", rate, "a finite number, 0 or more");

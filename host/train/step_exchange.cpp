@@ -43,20 +43,24 @@ class NumbersOf {
   }
   std::string text() {
     const auto size = next();
-    return size < 0 ? take(text_.size() + 1) : std::string(take(static_cast<std::size_t>(size)), static_cast<std::size_t>(size));
+    return size < 0
+               ? take(text_.size() + 1)
+               : std::string(take(static_cast<std::size_t>(size)), static_cast<std::size_t>(size));
   }
   /// Reads a count of items that follow, each of at least one number.
   std::size_t count() {
     const auto count = next();
-    if (count < 0 || static_cast<std::size_t>(count) > text_.size() / sizeof(std::int64_t)) take(text_.size() + 1);
+    if (count < 0 || static_cast<std::size_t>(count) > text_.size() / sizeof(std::int64_t))
+      take(text_.size() + 1);
     return static_cast<std::size_t>(count);
   }
 
  private:
   const char* take(std::size_t bytes) {
     if (bytes > text_.size() - at_)
-      throw Failure(FailureKind::failed,
-                    fmt::format("the message of rank {} about its step is truncated: it runs another version of Tenon", rank_));
+      throw Failure(FailureKind::failed, fmt::format("the message of rank {} about its step is "
+                                                     "truncated: it runs another version of Tenon",
+                                                     rank_));
     return text_.data() + std::exchange(at_, at_ + bytes);
   }
 
@@ -69,15 +73,22 @@ constexpr std::int64_t failed = 0, idle = 1, worked = 2;
 
 }  // namespace
 
-StepExchange::StepExchange(Processes& processes, Host& host, const std::vector<TrainedVariable>& trained, const Graph& forward,
+StepExchange::StepExchange(Processes& processes, Host& host,
+                           const std::vector<TrainedVariable>& trained, const Graph& forward,
                            const KeptStates& states, std::string device)
-    : processes_(processes), host_(host), forward_(forward), states_(states), device_(std::move(device)), buckets_(processes) {
+    : processes_(processes),
+      host_(host),
+      forward_(forward),
+      states_(states),
+      device_(std::move(device)),
+      buckets_(processes) {
   for (auto one = trained.rbegin(); one != trained.rend(); ++one)
     if (variables_.emplace(one->gradient, one->variable).second) order_.push_back(one->gradient);
 }
 
 StepExchange::Lanes StepExchange::own(std::int64_t lanes) const {
-  const auto owners = LaneOwners::even(lanes, static_cast<int>(std::min<std::int64_t>(lanes, processes_.size())));
+  const auto owners =
+      LaneOwners::even(lanes, static_cast<int>(std::min<std::int64_t>(lanes, processes_.size())));
   const int rank = processes_.rank();
   if (rank >= owners.ranks()) return {0, 0};
   return {owners.first(rank), rank + 1 < owners.ranks() ? owners.first(rank + 1) : lanes};
@@ -107,7 +118,8 @@ std::string StepExchange::write(const LaneSum* own, const std::exception_ptr& fa
     to.add(batch.right.has_value()), to.add(batch.right.value_or(0));
   }
   to.add(static_cast<std::int64_t>(own->gradients.size()));
-  for (const auto& [name, gradient] : own->gradients) to.add(static_cast<std::int64_t>(gradient.storage())), to.add(gradient.stored());
+  for (const auto& [name, gradient] : own->gradients)
+    to.add(static_cast<std::int64_t>(gradient.storage())), to.add(gradient.stored());
   return to.take();
 }
 
@@ -143,7 +155,8 @@ StepExchange::Account StepExchange::read(const std::string& text, int rank) {
 
 // The first step determines which gradients are dense. Later steps add these first, so that the
 // exchange overlaps with the computation; if a process fails, all processes discard the sums.
-LaneSum StepExchange::join(std::optional<LaneSum> own, std::exception_ptr failure, std::int64_t lanes) {
+LaneSum StepExchange::join(std::optional<LaneSum> own, std::exception_ptr failure,
+                           std::int64_t lanes) {
   const bool works = own.has_value(), adds_first = buckets_.laid_out();
   LaneSum sum;
   if (works) sum = std::move(*own);
@@ -151,26 +164,31 @@ LaneSum StepExchange::join(std::optional<LaneSum> own, std::exception_ptr failur
   if (adds_first) add_dense(sum.gradients, lanes);
   const auto texts = processes_.gather(write(works ? &sum : nullptr, failure));
   std::vector<Account> accounts;
-  for (std::size_t rank = 0; rank < texts.size(); ++rank) accounts.push_back(read(texts[rank], static_cast<int>(rank)));
-  stops = std::any_of(accounts.begin(), accounts.end(), [](const Account& account) { return account.stops; });
+  for (std::size_t rank = 0; rank < texts.size(); ++rank)
+    accounts.push_back(read(texts[rank], static_cast<int>(rank)));
+  stops = std::any_of(accounts.begin(), accounts.end(),
+                      [](const Account& account) { return account.stops; });
   if (!works) sum = nothing(accounts[0].gradients);
   require_alike(accounts, sum.gradients);
   if (!adds_first) lay_out(sum.gradients), add_dense(sum.gradients, lanes);
   if (!works)
     for (const auto& [name, place] : buckets_.places()) sum.gradients.at(name) = place;
   std::size_t number = 0;
-  const auto owners = LaneOwners::even(lanes, static_cast<int>(std::min<std::int64_t>(lanes, processes_.size())));
+  const auto owners =
+      LaneOwners::even(lanes, static_cast<int>(std::min<std::int64_t>(lanes, processes_.size())));
   for (auto& [name, gradient] : sum.gradients) {
     const auto at = number++;
     if (gradient.storage() == Storage::dense) continue;
     std::vector<std::int64_t> rows;
     rows.reserve(accounts.size());
-    for (const auto& account : accounts) rows.push_back(account.has_lanes ? account.gradients[at].stored : 0);
+    for (const auto& account : accounts)
+      rows.push_back(account.has_lanes ? account.gradients[at].stored : 0);
     gradient = add_rows(gradient, rows, owners, lanes);
   }
   add_states(sum.states, lanes, works);
   sum.batches.clear();
-  for (const auto& account : accounts) sum.batches.insert(sum.batches.end(), account.batches.begin(), account.batches.end());
+  for (const auto& account : accounts)
+    sum.batches.insert(sum.batches.end(), account.batches.begin(), account.batches.end());
   return sum;
 }
 
@@ -181,7 +199,8 @@ std::string StepExchange::first_of(const std::string& own) {
 }
 
 /// Messages name the variables, because gradients have no names that users know.
-void StepExchange::require_alike(const std::vector<Account>& accounts, const NamedTensors& gradients) const {
+void StepExchange::require_alike(const std::vector<Account>& accounts,
+                                 const NamedTensors& gradients) const {
   for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
     if (!accounts[rank].has_lanes) continue;
     const auto& theirs = accounts[rank].gradients;
@@ -189,14 +208,16 @@ void StepExchange::require_alike(const std::vector<Account>& accounts, const Nam
     for (const auto& [name, gradient] : gradients) {
       const auto storage = number < theirs.size() ? theirs[number].storage : Storage::dense;
       if (storage == Storage::csr && storage == gradient.storage())
-        throw SharedFailure(
-            FailureKind::failed,
-            fmt::format("the gradient of '{}' is csr, but distributed training supports only dense and row_sparse gradients",
-                        variables_.at(name)));
+        throw SharedFailure(FailureKind::failed,
+                            fmt::format("the gradient of '{}' is csr, but distributed training "
+                                        "supports only dense and row_sparse gradients",
+                                        variables_.at(name)));
       if (number++ >= theirs.size() || storage != gradient.storage())
         throw SharedFailure(FailureKind::failed,
-                            fmt::format("the gradient of '{}' is {} in rank {} and {} in rank {}: all processes need the same storage",
-                                        variables_.at(name), name_of(storage), rank, name_of(gradient.storage()), processes_.rank()));
+                            fmt::format("the gradient of '{}' is {} in rank {} and {} in rank {}: "
+                                        "all processes need the same storage",
+                                        variables_.at(name), name_of(storage), rank,
+                                        name_of(gradient.storage()), processes_.rank()));
     }
   }
 }
@@ -205,8 +226,10 @@ void StepExchange::require_alike(const std::vector<Account>& accounts, const Nam
 std::exception_ptr StepExchange::other_storages(const NamedTensors& gradients) const {
   for (const auto& [name, gradient] : gradients)
     if ((gradient.storage() == Storage::dense) != buckets_.places().contains(name))
-      return std::make_exception_ptr(Failure(FailureKind::failed, fmt::format("the gradient of '{}' is {}, but was not in the first step",
-                                                                              variables_.at(name), name_of(gradient.storage()))));
+      return std::make_exception_ptr(
+          Failure(FailureKind::failed,
+                  fmt::format("the gradient of '{}' is {}, but was not in the first step",
+                              variables_.at(name), name_of(gradient.storage()))));
   return nullptr;
 }
 
@@ -223,7 +246,8 @@ LaneSum StepExchange::nothing(const std::vector<Gradient>& like) const {
     } else {
       auto rows = tensor.shape();
       rows.set(0, 0);
-      none.gradients.emplace(gradient, Tensor::row_sparse(Tensor::zeros(tensor.dtype(), rows), Tensor::zeros(i64, {0}), tensor.shape()));
+      none.gradients.emplace(gradient, Tensor::row_sparse(Tensor::zeros(tensor.dtype(), rows),
+                                                          Tensor::zeros(i64, {0}), tensor.shape()));
     }
   }
   none.states = states_.copies();
@@ -239,7 +263,8 @@ void StepExchange::lay_out(const NamedTensors& gradients) {
     dense.emplace_back(name, gradient);
     device = device.empty() || device == gradient.device() ? gradient.device() : "cpu";
   }
-  const bool from_cpu = std::all_of(dense.begin(), dense.end(), [](const auto& each) { return each.second.device() == "cpu"; });
+  const bool from_cpu = std::all_of(dense.begin(), dense.end(),
+                                    [](const auto& each) { return each.second.device() == "cpu"; });
   buckets_.lay_out(dense, processes_.can_add_on(device.empty() ? "cpu" : device) ? device : "cpu");
   if (from_cpu) places_ = buckets_.places();
 }
@@ -247,7 +272,8 @@ void StepExchange::lay_out(const NamedTensors& gradients) {
 /// Afterwards the gradients share the buckets' memory, if on the same device.
 void StepExchange::add_dense(NamedTensors& gradients, std::int64_t lanes) {
   for (const auto& [name, place] : buckets_.places())
-    if (const auto own = gradients.find(name); own != gradients.end() && own->second.data() != place.data())
+    if (const auto own = gradients.find(name);
+        own != gradients.end() && own->second.data() != place.data())
       copy_elements(own->second, place);
   if (!buckets_.begun()) buckets_.begin(lanes);
   buckets_.finish();
@@ -263,7 +289,8 @@ void StepExchange::add_dense(NamedTensors& gradients, std::int64_t lanes) {
 
 /// Gathers the rows of all processes and adds them in the order of the tree. `rows`: the number of
 /// rows of each.
-Tensor StepExchange::add_rows(const Tensor& own, const std::vector<std::int64_t>& rows, const LaneOwners& owners, std::int64_t lanes) {
+Tensor StepExchange::add_rows(const Tensor& own, const std::vector<std::int64_t>& rows,
+                              const LaneOwners& owners, std::int64_t lanes) {
   const auto most = *std::max_element(rows.begin(), rows.end());
   auto shape = own.shape(), ids_shape = Shape{most};
   shape.set(0, most);
@@ -272,18 +299,24 @@ Tensor StepExchange::add_rows(const Tensor& own, const std::vector<std::int64_t>
   const auto own_ids = own.row_ids().to("cpu");
   std::memcpy(values.data(), own_values.data(), static_cast<std::size_t>(own_values.bytes()));
   for (std::int64_t row = 0; row < own.stored(); ++row)
-    ids.values<std::int64_t>()[row] = own_ids.dtype() == i32 ? own_ids.values<std::int32_t>()[row] : own_ids.values<std::int64_t>()[row];
+    ids.values<std::int64_t>()[row] = own_ids.dtype() == i32 ? own_ids.values<std::int32_t>()[row]
+                                                             : own_ids.values<std::int64_t>()[row];
   const auto all_values = processes_.gather(values), all_ids = processes_.gather(ids);
   std::vector<Tensor> parts;
   for (std::size_t rank = 0; rank < rows.size(); ++rank) {
     auto part = shape;
     part.set(0, rows[rank]);
     parts.push_back(Tensor::row_sparse(
-        Tensor::borrow(static_cast<std::byte*>(all_values.data()) + rank * static_cast<std::size_t>(values.bytes()), own.dtype(), part),
-        Tensor::borrow(static_cast<std::byte*>(all_ids.data()) + rank * static_cast<std::size_t>(ids.bytes()), i64, {rows[rank]}),
+        Tensor::borrow(static_cast<std::byte*>(all_values.data()) +
+                           rank * static_cast<std::size_t>(values.bytes()),
+                       own.dtype(), part),
+        Tensor::borrow(
+            static_cast<std::byte*>(all_ids.data()) + rank * static_cast<std::size_t>(ids.bytes()),
+            i64, {rows[rank]}),
         own.shape()));
   }
-  const std::function<Tensor(std::int64_t, std::int64_t)> sum = [&](std::int64_t begin, std::int64_t count) {
+  const std::function<Tensor(std::int64_t, std::int64_t)> sum = [&](std::int64_t begin,
+                                                                    std::int64_t count) {
     const int first = owners.owner(begin);
     if (first == owners.owner(begin + count - 1)) return parts[static_cast<std::size_t>(first)];
     const auto left = left_lanes(count);
@@ -304,7 +337,8 @@ void StepExchange::add_states(std::vector<Tensor>& states, std::int64_t lanes, b
     const auto working = std::min<std::int64_t>(lanes, processes_.size());
     for (std::int64_t rank = 0; rank < working; ++rank) {
       const auto theirs =
-          Tensor::borrow(static_cast<std::byte*>(all.data()) + rank * states[i].bytes(), states[i].dtype(), states[i].shape());
+          Tensor::borrow(static_cast<std::byte*>(all.data()) + rank * states[i].bytes(),
+                         states[i].dtype(), states[i].shape());
       if (rank == 0 && !own) copy_elements(theirs, states[i]);
       try {
         states_.require_equal(i, states[i], theirs);

@@ -22,7 +22,8 @@ namespace tenon {
 /// The result of a range of consecutive micro-batches.
 struct LaneSum {
   NamedTensors gradients;
-  std::vector<Tensor> states;       // sums of floating-point ones, on the CPU; empty if a single process has the step's only micro-batch
+  std::vector<Tensor> states;  // sums of floating-point ones, on the CPU; empty if a single process
+                               // has the step's only micro-batch
   std::vector<Evaluation> batches;  // in the step's order
 };
 
@@ -30,8 +31,8 @@ struct LaneSum {
 /// outlive it. Threads: one at a time; all processes make the same calls.
 class StepExchange {
  public:
-  StepExchange(Processes& processes, Host& host, const std::vector<TrainedVariable>& trained, const Graph& forward,
-               const KeptStates& states, std::string device);
+  StepExchange(Processes& processes, Host& host, const std::vector<TrainedVariable>& trained,
+               const Graph& forward, const KeptStates& states, std::string device);
 
   /// The memory in which dense gradients are added on the CPU, from the second step on: results
   /// computed there need no copy. Empty before, and on a GPU.
@@ -78,16 +79,18 @@ class StepExchange {
   LaneSum nothing(const std::vector<Gradient>& like) const;
   void lay_out(const NamedTensors& gradients);
   void add_dense(NamedTensors& gradients, std::int64_t lanes);
-  Tensor add_rows(const Tensor& own, const std::vector<std::int64_t>& rows, const LaneOwners& owners, std::int64_t lanes);
+  Tensor add_rows(const Tensor& own, const std::vector<std::int64_t>& rows,
+                  const LaneOwners& owners, std::int64_t lanes);
   void add_states(std::vector<Tensor>& states, std::int64_t lanes, bool own);
 
   Processes& processes_;
   Host& host_;
   const Graph& forward_;
   const KeptStates& states_;
-  std::string device_;                            // of gradients that this process does not compute
-  std::map<std::string, std::string> variables_;  // by gradient name: one of the variables that have it
-  std::vector<std::string> order_;                // names of gradients, in the order of the backward pass
+  std::string device_;  // of gradients that this process does not compute
+  std::map<std::string, std::string>
+      variables_;                   // by gradient name: one of the variables that have it
+  std::vector<std::string> order_;  // names of gradients, in the order of the backward pass
   GradientBuckets buckets_;
   NamedTensors places_;
 };

@@ -28,7 +28,8 @@ bool is_dense(const Tensor& tensor) {
 
 template <class Thrown = Failure>
 [[noreturn]] void refuse(const StepGradients::Examples& examples, const std::string& what) {
-  throw Thrown(FailureKind::failed, fmt::format("step {} of epoch {}: {}", examples.step, examples.epoch, what),
+  throw Thrown(FailureKind::failed,
+               fmt::format("step {} of epoch {}: {}", examples.step, examples.epoch, what),
                "try a smaller learning rate or gradient clipping; the variables are unchanged");
 }
 
@@ -37,23 +38,29 @@ template <class Thrown = Failure>
 Tensor filled(DType dtype, const Shape& shape, double value) {
   auto tensor = Tensor::empty(dtype, shape);
   visit<floating>(dtype, [&]<class T>() {
-    for (auto& element : tensor.values<T>()) element = static_cast<T>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(value));
+    for (auto& element : tensor.values<T>())
+      element = static_cast<T>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(value));
   });
   return tensor;
 }
 
-StepGradients::StepGradients(Session& session, const GradientGraph& parts, const TrainerOptions& options, const KeptStates& states,
+StepGradients::StepGradients(Session& session, const GradientGraph& parts,
+                             const TrainerOptions& options, const KeptStates& states,
                              StepExchange* exchange)
     : session_(session), parts_(parts), options_(options), states_(states), exchange_(exchange) {}
 
 Evaluation StepGradients::find(Batches& source, const Examples& examples) {
-  const auto batches = times(examples.count, examples.most), lanes = times(batches, options_.accumulate);
+  const auto batches = times(examples.count, examples.most),
+             lanes = times(batches, options_.accumulate);
   random_step_ = session_.step();
-  auto sum = exchange_ == nullptr ? run_lanes(source, examples, lanes, {0, lanes}) : run_own_lanes(source, examples, lanes);
+  auto sum = exchange_ == nullptr ? run_lanes(source, examples, lanes, {0, lanes})
+                                  : run_own_lanes(source, examples, lanes);
   if (lanes > 1 || exchange_ != nullptr)
     if (auto what = not_finite(sum.gradients); !what.empty()) {
       what += why_not_finite();
-      exchange_ == nullptr ? refuse(examples, what) : refuse<SharedFailure>(examples, what);  // all processes have the same sum
+      exchange_ == nullptr
+          ? refuse(examples, what)
+          : refuse<SharedFailure>(examples, what);  // all processes have the same sum
     }
   session_.set_step(random_step_ + static_cast<std::uint64_t>(batches));
   states_.set_to_means(sum.states, lanes);
@@ -63,7 +70,8 @@ Evaluation StepGradients::find(Batches& source, const Examples& examples) {
   return sums;
 }
 
-LaneSum StepGradients::run_lanes(Batches& source, const Examples& examples, std::int64_t lanes, StepExchange::Lanes own) {
+LaneSum StepGradients::run_lanes(Batches& source, const Examples& examples, std::int64_t lanes,
+                                 StepExchange::Lanes own) {
   bool begun = false;
   return sum_of_lanes(
       own.begin, own.end - own.begin,
@@ -79,13 +87,16 @@ LaneSum StepGradients::run_lanes(Batches& source, const Examples& examples, std:
 
 /// The cause of a non-finite sum, the same in all processes.
 std::string StepGradients::why_not_finite() {
-  auto culprit = adds_early_ && !last_batch_.empty() ? session_.first_non_finite(last_batch_) : std::string();
+  auto culprit =
+      adds_early_ && !last_batch_.empty() ? session_.first_non_finite(last_batch_) : std::string();
   if (exchange_ != nullptr) culprit = exchange_->first_of(culprit);
-  return culprit.empty() ? "; the sum over the step's micro-batches is too large" : "; first " + culprit;
+  return culprit.empty() ? "; the sum over the step's micro-batches is too large"
+                         : "; first " + culprit;
 }
 
 // The other processes wait for this one's contribution, and must be informed if it fails.
-LaneSum StepGradients::run_own_lanes(Batches& source, const Examples& examples, std::int64_t lanes) {
+LaneSum StepGradients::run_own_lanes(Batches& source, const Examples& examples,
+                                     std::int64_t lanes) {
   const auto own = exchange_->own(lanes);
   std::optional<LaneSum> sum;
   std::exception_ptr failure;
@@ -104,14 +115,16 @@ LaneSum StepGradients::run_own_lanes(Batches& source, const Examples& examples, 
 }
 
 // Micro-batch `lane` has the lane-th group of `accumulate` batches of the step.
-LaneSum StepGradients::run_lane(Batches& source, const Examples& examples, std::int64_t lane, NamedTensors& memory) {
+LaneSum StepGradients::run_lane(Batches& source, const Examples& examples, std::int64_t lane,
+                                NamedTensors& memory) {
   LaneSum sum;
   const auto first = lane * options_.accumulate, count = times(examples.count, examples.most);
   const auto end = first + std::min(options_.accumulate, count - first);
   for (auto number = first; number < end; ++number) {
     const auto taken = number * examples.most;
     session_.set_step(random_step_ + static_cast<std::uint64_t>(number));
-    auto batch = source.take(examples.epoch, examples.begin + taken, std::min(examples.most, examples.count - taken));
+    auto batch = source.take(examples.epoch, examples.begin + taken,
+                             std::min(examples.most, examples.count - taken));
     run_batch(sum, std::move(batch), examples, memory, adds_early_ && number + 1 == end);
   }
   for (const auto& [name, tensor] : sum.gradients)
@@ -119,13 +132,15 @@ LaneSum StepGradients::run_lane(Batches& source, const Examples& examples, std::
   return sum;
 }
 
-void StepGradients::run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples, const NamedTensors& memory, bool adds_early) {
+void StepGradients::run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples,
+                              const NamedTensors& memory, bool adds_early) {
   const bool first = sum.batches.empty();
   const auto rows = examples_of(batch);
   if (!parts_.weight_input.empty()) {
     const auto seed = parts_.graph.find(parts_.weight_input);
     batch[parts_.weight_input] =
-        filled(parts_.graph.dtype(seed), parts_.graph.shape(seed), static_cast<double>(rows) / static_cast<double>(examples.count));
+        filled(parts_.graph.dtype(seed), parts_.graph.shape(seed),
+               static_cast<double>(rows) / static_cast<double>(examples.count));
   }
   Destinations places;
   for (const auto& [name, tensor] : first ? memory : sum.gradients)
@@ -140,12 +155,15 @@ void StepGradients::run_batch(LaneSum& sum, NamedTensors batch, const Examples& 
   keep(sum.gradients, outputs);
   count_batch(sum.batches.emplace_back(), rows, outputs, batch, options_.label);
   const double loss = one_number(outputs.at(loss_output));
-  const auto what = std::isfinite(loss)  // gradients that are being added are checked afterwards
-                        ? (adds_early ? std::string() : not_finite(sum.gradients))
-                        : fmt::format("the loss is {}", std::isnan(loss) ? std::abs(loss) : loss);  // the sign of NaN is irrelevant
+  const auto what =
+      std::isfinite(loss)  // gradients that are being added are checked afterwards
+          ? (adds_early ? std::string() : not_finite(sum.gradients))
+          : fmt::format("the loss is {}",
+                        std::isnan(loss) ? std::abs(loss) : loss);  // the sign of NaN is irrelevant
   if (what.empty()) return;
   const auto culprit = session_.first_non_finite(batch);
-  refuse(examples, what + (culprit.empty() ? "; the sum over the accumulated batches is too large" : "; first " + culprit));
+  refuse(examples, what + (culprit.empty() ? "; the sum over the accumulated batches is too large"
+                                           : "; first " + culprit));
 }
 
 // Sparse gradients are new in each run, because their size depends on the batch.
@@ -153,7 +171,8 @@ void StepGradients::keep(NamedTensors& sums, const NamedTensors& outputs) const 
   for (const auto& [name, made] : outputs) {
     if (name == loss_output || name == scores_output) continue;
     auto& sum = sums[name];
-    if (sum && is_dense(made) && is_dense(sum) && sum.data() == made.data()) continue;  // the run accumulated into it
+    if (sum && is_dense(made) && is_dense(sum) && sum.data() == made.data())
+      continue;  // the run accumulated into it
     sum = sum ? parts_.graph.host().call("tenon.sum_gradients", {sum, made}) : made;
   }
 }
@@ -173,8 +192,9 @@ void StepGradients::add(const std::string& name, Tensor& left, const Tensor& rig
   auto found = additions_.find(name);
   if (found == additions_.end())
     found = additions_
-                .emplace(name,
-                         host.prepare("tenon.sum_gradients", {Argument::like(left), Argument::like(right)}, {}, {.device = left.device()}))
+                .emplace(name, host.prepare("tenon.sum_gradients",
+                                            {Argument::like(left), Argument::like(right)}, {},
+                                            {.device = left.device()}))
                 .first;
   found->second.forward(std::vector{left, right}, std::span(&left, 1));
 }
@@ -185,7 +205,8 @@ std::string StepGradients::not_finite(const NamedTensors& sums) const {
   for (const auto& one : parts_.trained) values.push_back(sums.at(one.gradient).stored_values());
   const auto wrong = first_non_finite(values, impl_of(parts_.graph.host()).threads);
   if (wrong < 0) return {};
-  return fmt::format("the gradient of '{}' is not finite", parts_.trained[static_cast<std::size_t>(wrong)].variable);
+  return fmt::format("the gradient of '{}' is not finite",
+                     parts_.trained[static_cast<std::size_t>(wrong)].variable);
 }
 
 }  // namespace tenon

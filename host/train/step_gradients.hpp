@@ -32,8 +32,8 @@ class StepGradients {
   };
 
   /// `exchange`: with the other processes; null if there are none.
-  StepGradients(Session& session, const GradientGraph& parts, const TrainerOptions& options, const KeptStates& states,
-                StepExchange* exchange);
+  StepGradients(Session& session, const GradientGraph& parts, const TrainerOptions& options,
+                const KeptStates& states, StepExchange* exchange);
 
   /// The sums of losses and correct predictions over all processes. Every micro-batch begins with
   /// the states of KeptStates::keep(). Throws Failure.
@@ -42,10 +42,13 @@ class StepGradients {
   const NamedTensors& gradients() const { return gradients_; }
 
  private:
-  LaneSum run_lanes(Batches& source, const Examples& examples, std::int64_t lanes, StepExchange::Lanes own);
+  LaneSum run_lanes(Batches& source, const Examples& examples, std::int64_t lanes,
+                    StepExchange::Lanes own);
   LaneSum run_own_lanes(Batches& source, const Examples& examples, std::int64_t lanes);
-  LaneSum run_lane(Batches& source, const Examples& examples, std::int64_t lane, NamedTensors& memory);
-  void run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples, const NamedTensors& memory, bool adds_early);
+  LaneSum run_lane(Batches& source, const Examples& examples, std::int64_t lane,
+                   NamedTensors& memory);
+  void run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples,
+                 const NamedTensors& memory, bool adds_early);
   std::string why_not_finite();
   void keep(NamedTensors& sums, const NamedTensors& outputs) const;
   void add(LaneSum& left, const LaneSum& right);

@@ -8,15 +8,16 @@ namespace tenon {
 
 double one_number(const Tensor& tensor) {
   const Tensor here = tensor.to("cpu");
-  return visit<floating>(here.dtype(), [&]<class T>() { return static_cast<double>(here.values<T>()[0]); });
+  return visit<floating>(here.dtype(),
+                         [&]<class T>() { return static_cast<double>(here.values<T>()[0]); });
 }
 
 std::int64_t examples_of(const NamedTensors& batch) {
   return batch.begin()->second.shape()[0];
 }
 
-void count_batch(Evaluation& sums, std::int64_t examples, const NamedTensors& outputs, const NamedTensors& batch,
-                 const std::string& label) {
+void count_batch(Evaluation& sums, std::int64_t examples, const NamedTensors& outputs,
+                 const NamedTensors& batch, const std::string& label) {
   sums.examples += examples;
   if (const auto loss = outputs.find(loss_output); loss != outputs.end())
     sums.loss = sums.loss.value_or(0) + one_number(loss->second) * static_cast<double>(examples);

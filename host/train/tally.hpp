@@ -15,7 +15,8 @@ double one_number(const Tensor& tensor);
 std::int64_t examples_of(const NamedTensors& batch);
 
 /// Adds the results of a batch of `examples` examples; `label` names the input with the labels.
-void count_batch(Evaluation& sums, std::int64_t examples, const NamedTensors& outputs, const NamedTensors& batch, const std::string& label);
+void count_batch(Evaluation& sums, std::int64_t examples, const NamedTensors& outputs,
+                 const NamedTensors& batch, const std::string& label);
 
 /// Adds the sums of further batches.
 void add_counts(Evaluation& sums, const Evaluation& more);

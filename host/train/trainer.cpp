@@ -47,13 +47,18 @@ Graph initialized(const Graph& graph, Batches& batches, const TrainerOptions& op
   impl_of(own).edit().model.training.reset();
   own.initialize(options.seed);
   if (!has_tensors(own)) {
-    Session session(own, {.seed = options.seed, .training = false, .device = options.device, .optimize = Optimize::none});
+    Session session(own, {.seed = options.seed,
+                          .training = false,
+                          .device = options.device,
+                          .optimize = Optimize::none});
     session.run(batches.take(0, 0));
     own = session.graph();
   }
   impl_of(own).set_tensors([&](ValueId id) {
     const auto& value = model_of(own).values[id];
-    return value.role == Role::variable && value.tensor != none ? model_of(own).tensors[value.tensor].clone() : Tensor();
+    return value.role == Role::variable && value.tensor != none
+               ? model_of(own).tensors[value.tensor].clone()
+               : Tensor();
   });
   files.require_unchanged();
   return own;
@@ -84,22 +89,31 @@ struct Trainer::Impl {
         update(make_update_graph(forward, parts.trained, options), session_options()),
         gradient(shared_gradient_graph(), session_options(options.precision)),
         states(SharedValues(gradient)),
-        processes(options.distributed ? Processes(forward.host(), options.comm_timeout) : Processes(forward.host())),
+        processes(options.distributed ? Processes(forward.host(), options.comm_timeout)
+                                      : Processes(forward.host())),
         gradients(gradient, parts, options, states, exchange_with_others()) {
     SharedValues(gradient).keep_failed_sums();
     SharedValues(update).share_with(forward, variables_of(parts.trained));
     SharedValues(gradient).share_with(forward, states_of(model_of(forward)));
-    if (options.schedule.total == 0) options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
+    if (options.schedule.total == 0)
+      options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
   }
 
-  static TrainerOptions checked(const Graph& graph, const NamedTensors& data, TrainerOptions options) {
+  static TrainerOptions checked(const Graph& graph, const NamedTensors& data,
+                                TrainerOptions options) {
     const auto refuse = [](const std::string& what) { throw Failure(FailureKind::usage, what); };
     options.schedule.check();
-    if (options.accumulate < 1) refuse(fmt::format("accumulate is {} but must be at least 1", options.accumulate));
-    if (options.lanes < 1) refuse(fmt::format("lanes, the number of micro-batches, is {} but must be at least 1", options.lanes));
-    if (!(options.comm_timeout > 0)) refuse(fmt::format("comm_timeout is {} but must be above 0", options.comm_timeout));
-    if (!(options.clip_norm >= 0)) refuse(fmt::format("clip_norm is {} but must be 0 or more", options.clip_norm));
-    if (options.memory_budget < 0) refuse(fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
+    if (options.accumulate < 1)
+      refuse(fmt::format("accumulate is {} but must be at least 1", options.accumulate));
+    if (options.lanes < 1)
+      refuse(fmt::format("lanes, the number of micro-batches, is {} but must be at least 1",
+                         options.lanes));
+    if (!(options.comm_timeout > 0))
+      refuse(fmt::format("comm_timeout is {} but must be above 0", options.comm_timeout));
+    if (!(options.clip_norm >= 0))
+      refuse(fmt::format("clip_norm is {} but must be 0 or more", options.clip_norm));
+    if (options.memory_budget < 0)
+      refuse(fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
     options.label = own_input_name(model_of(graph), options.label);
     check_accuracy(graph, options.scores, options.label);
     check_data(graph, data);
@@ -110,10 +124,12 @@ struct Trainer::Impl {
     if (!processes.several()) return nullptr;
     if (options.lanes < processes.size())
       throw Failure(FailureKind::usage,
-                    fmt::format("lanes, the number of micro-batches, is {} but must be at least {}, the number of processes", options.lanes,
-                                processes.size()),
+                    fmt::format("lanes, the number of micro-batches, is {} but must be at least "
+                                "{}, the number of processes",
+                                options.lanes, processes.size()),
                     "set lanes to the number of processes or a multiple of it");
-    return &exchange.emplace(processes, forward.host(), parts.trained, forward, states, options.device.empty() ? "cpu" : options.device);
+    return &exchange.emplace(processes, forward.host(), parts.trained, forward, states,
+                             options.device.empty() ? "cpu" : options.device);
   }
 
   // Results of a step stay on the device, because gradients go from one session to the other.
@@ -155,7 +171,8 @@ struct Trainer::Impl {
     std::vector<std::pair<std::string, Tensor>> tensors;
     for (const auto& value : model_of(forward).values)
       if (value.role == Role::variable || value.role == Role::state)
-        tensors.emplace_back(model_of(forward).strings[value.name], model_of(forward).tensors[value.tensor]);
+        tensors.emplace_back(model_of(forward).strings[value.name],
+                             model_of(forward).tensors[value.tensor]);
     for (const auto& one : parts.trained)
       for (const auto& [name, state] : tenon::states_of(SharedValues(update).graph(), one))
         tensors.emplace_back(state, SharedValues(update).tensor(state));
@@ -169,13 +186,15 @@ struct Trainer::Impl {
     if (!std::exchange(agreed, true)) {
       Facts facts;
       add_facts(facts, model_of(forward), options, batches.data(), batches.examples());
-      facts.emplace_back("state of the training", fmt::format("step {}, epoch {}, example {}", step, epoch, position));
+      facts.emplace_back("state of the training",
+                         fmt::format("step {}, epoch {}, example {}", step, epoch, position));
       require_same(processes, facts);
     } else if (options.check_replicas == 0 || step % options.check_replicas != 0) {
       return;
     }
     require_same_elements(processes, what_steps_change(),
-                          step == agreed_at ? "before the first step" : fmt::format("they agreed after step {}", agreed_at));
+                          step == agreed_at ? "before the first step"
+                                            : fmt::format("they agreed after step {}", agreed_at));
     agreed_at = step;
   }
 
@@ -192,7 +211,8 @@ struct Trainer::Impl {
       return take();
     } catch (const WaitFailure& failure) {
       undo();
-      throw Failure(failure.kind(), fmt::format("step {}: {}", step + 1, failure.what()), failure.hint());
+      throw Failure(failure.kind(), fmt::format("step {}: {}", step + 1, failure.what()),
+                    failure.hint());
     } catch (...) {
       undo();
       throw;
@@ -201,7 +221,10 @@ struct Trainer::Impl {
 
   StepReport take_step(NamedTensors batch) {
     if (exchange)
-      throw Failure(FailureKind::usage, "step(batch) is a single micro-batch, which cannot be distributed over processes", "use step()");
+      throw Failure(
+          FailureKind::usage,
+          "step(batch) is a single micro-batch, which cannot be distributed over processes",
+          "use step()");
     batch = by_input_names(model_of(forward), std::move(batch));
     check_data(forward, batch);
     Batches given(std::move(batch), std::numeric_limits<std::int64_t>::max(), options.seed, false);
@@ -212,7 +235,8 @@ struct Trainer::Impl {
   StepReport take_step() {
     compare_processes();
     const auto count = std::min(examples_of_step(), batches.examples() - position);
-    const auto report = apply(gradients.find(batches, {step + 1, epoch, position, count, options.batch}), count);
+    const auto report =
+        apply(gradients.find(batches, {step + 1, epoch, position, count, options.batch}), count);
     position += count;
     if (position == batches.examples()) {
       position = 0;
@@ -222,8 +246,8 @@ struct Trainer::Impl {
   }
 
   Metrics evaluate(const NamedTensors& data) const {
-    Evaluator evaluator(forward, {options.loss, options.scores, options.label, options.batch, options.seed, options.device,
-                                  true});  // no step runs meanwhile
+    Evaluator evaluator(forward, {options.loss, options.scores, options.label, options.batch,
+                                  options.seed, options.device, true});  // no step runs meanwhile
     return metrics_of(evaluator.evaluate(data));
   }
 
@@ -233,7 +257,8 @@ struct Trainer::Impl {
     impl_of(graph).set_tensors([&](ValueId id) {
       const auto& value = model_of(forward).values[id];
       const bool changes = value.role == Role::variable || value.role == Role::state;
-      return changes && value.tensor != none ? model_of(forward).tensors[value.tensor].clone() : Tensor();
+      return changes && value.tensor != none ? model_of(forward).tensors[value.tensor].clone()
+                                             : Tensor();
     });
     return graph;
   }
@@ -255,12 +280,15 @@ struct Trainer::Impl {
     check_record(checkpoint, forward, SharedValues(update).graph(), parts.trained, options, path);
     const auto& record = *model_of(checkpoint).training;
     if (record.data_position >= static_cast<std::uint64_t>(batches.examples()))
-      throw Failure(FailureKind::file, fmt::format("{}: cannot resume: it stopped after {} of an epoch, but the data has {}", path.string(),
-                                                   counted(record.data_position, "example"), batches.examples()));
+      throw Failure(
+          FailureKind::file,
+          fmt::format("{}: cannot resume: it stopped after {} of an epoch, but the data has {}",
+                      path.string(), counted(record.data_position, "example"), batches.examples()));
     const auto& model = model_of(forward);
     for (const auto& value : model.values)
       if (value.role == Role::variable || value.role == Role::state)
-        restore_value(checkpoint, std::string(model.strings[value.name]), model.tensors[value.tensor], path);
+        restore_value(checkpoint, std::string(model.strings[value.name]),
+                      model.tensors[value.tensor], path);
     restore_slots(checkpoint, update, parts.trained, path);
     BackingFiles(model_of(checkpoint).tensors).require_unchanged();
     step = record.step;
@@ -297,7 +325,8 @@ struct Trainer::Impl {
 };
 
 Trainer::Trainer(const Graph& graph, NamedTensors data, TrainerOptions options)
-    : impl_(std::make_unique<Impl>(graph, by_input_names(model_of(graph), std::move(data)), std::move(options))) {}
+    : impl_(std::make_unique<Impl>(graph, by_input_names(model_of(graph), std::move(data)),
+                                   std::move(options))) {}
 Trainer::~Trainer() = default;
 Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;

@@ -12,7 +12,8 @@ namespace tenon {
 /// A trained variable and its names in the two graphs.
 struct TrainedVariable {
   std::string variable;
-  std::string gradient;  // output of the gradient graph, input of the update graph; may be shared by variables
+  std::string gradient;  // output of the gradient graph, input of the update graph; may be shared
+                         // by variables
   std::string node;      // its optimizer, in the update graph
 };
 
@@ -21,7 +22,8 @@ inline constexpr const char* rate_input = "learning rate";
 struct GradientGraph {
   Graph graph;
   std::vector<TrainedVariable> trained;
-  std::string weight_input;  // a batch's share of its step, if a step has several batches; of the loss's type
+  std::string weight_input;  // a batch's share of its step, if a step has several batches; of the
+                             // loss's type
 };
 
 /// The value of an output, or one that Graph::find() accepts. Throws Failure (usage) with similar
@@ -42,12 +44,15 @@ void check_data(const Graph& graph, const NamedTensors& data);
 
 /// Builds the graph from an initialized graph and a batch, of which only the shapes matter.
 /// Variables that the loss does not depend on are left out. Throws Failure if none is left.
-GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batch, const TrainerOptions& options);
+GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batch,
+                                  const TrainerOptions& options);
 
-Graph make_update_graph(const Graph& forward, const std::vector<TrainedVariable>& trained, const TrainerOptions& options);
+Graph make_update_graph(const Graph& forward, const std::vector<TrainedVariable>& trained,
+                        const TrainerOptions& options);
 
 /// The states of an optimizer's node: for each, its name in the operator and its name in the graph.
-std::vector<std::pair<std::string, std::string>> states_of(const Graph& update, const TrainedVariable& trained);
+std::vector<std::pair<std::string, std::string>> states_of(const Graph& update,
+                                                           const TrainedVariable& trained);
 
 /// The node's effective parameters, including defaults.
 Attributes parameters_of(const Graph& update, const TrainedVariable& trained);

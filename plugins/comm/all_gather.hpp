@@ -4,7 +4,9 @@
 
 struct AllGather : Collective {
   static constexpr void describe(auto& op) {
-    op.doc("concatenates the tensors of all processes along the first axis, in the order of their ranks");
+    op.doc(
+        "concatenates the tensors of all processes along the first axis, in the order of their "
+        "ranks");
     op.types(tenon::any_type);
     op.input("x", "at least one axis; same shape in all processes");
     op.output("y", "x's shape with the first axis multiplied by the number of processes");
@@ -16,7 +18,8 @@ struct AllGather : Collective {
   void infer(tenon::Infer& io) const { io.set_output(0, times(io, 0, group_size())); }
 
   void gradient(tenon::Gradient& g) const {
-    g.set_input_grad(0, g.add("tenon.reduce_scatter", {g.output_grad(0)}, {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
+    g.set_input_grad(0, g.add("tenon.reduce_scatter", {g.output_grad(0)},
+                              {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
   }
 
   void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
@@ -28,7 +31,8 @@ struct AllGather : Collective {
     io.require(shape.rank() > 0, "x is a scalar but needs at least one axis");
     if (shape[0] != tenon::unknown) {
       std::int64_t rows = 0;
-      io.require(!__builtin_mul_overflow(shape[0], factor, &rows), "the first axis of the result overflows 64 bits");
+      io.require(!__builtin_mul_overflow(shape[0], factor, &rows),
+                 "the first axis of the result overflows 64 bits");
       shape.set(0, rows);
     }
     return shape;
@@ -43,8 +47,10 @@ struct AllGather : Collective {
     const auto owners = tenon::LaneOwners::even(group.size, group.size);
     const comm::TreePlan plan(owners, group.size, group.rank, 0);
     const auto wait = patience(call);
-    comm::gather(plan, group.rank, static_cast<std::int64_t>(size), [&](std::span<const comm::Message> messages) {
-      send_messages(group, messages, y, nullptr, 1, tag_of({2, static_cast<std::int64_t>(size)}), wait);
-    });
+    comm::gather(plan, group.rank, static_cast<std::int64_t>(size),
+                 [&](std::span<const comm::Message> messages) {
+                   send_messages(group, messages, y, nullptr, 1,
+                                 tag_of({2, static_cast<std::int64_t>(size)}), wait);
+                 });
   }
 };

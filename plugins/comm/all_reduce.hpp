@@ -10,41 +10,57 @@ struct AllReduce : Collective {
   bool background = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("elementwise sum, mean, maximum or minimum over the tensors of all processes; all of them get the same bits");
+    op.doc(
+        "elementwise sum, mean, maximum or minimum over the tensors of all processes; all of them "
+        "get the same bits");
     op.types(tenon::numeric);
     op.input("x", "any shape; same shape in all processes");
     op.output("y", "same shape as x");
     op.inplace("x", "y");
     op.param("reduction", &AllReduce::reduction, "reduction over the processes")
-        .one_of({{"sum", Reduction::sum}, {"mean", Reduction::mean}, {"max", Reduction::max}, {"min", Reduction::min}});
+        .one_of({{"sum", Reduction::sum},
+                 {"mean", Reduction::mean},
+                 {"max", Reduction::max},
+                 {"min", Reduction::min}});
     op.param("order", &AllReduce::order,
-             "tree: a fixed binary tree over neighbouring ranks, whose bits depend on neither the machine nor the library; library: the "
+             "tree: a fixed binary tree over neighbouring ranks, whose bits depend on neither the "
+             "machine nor the library; library: the "
              "communication library's own order")
         .one_of({{"tree", Order::tree}, {"library", Order::library}});
     op.param("lanes", &AllReduce::lanes,
-             "number of leaves of the tree, distributed as by LaneOwners::even() of the SDK: each process contributes the sum of its own "
-             "leaves (in training, micro-batches). 0: one leaf per process. With fewer leaves than processes, the last processes "
+             "number of leaves of the tree, distributed as by LaneOwners::even() of the SDK: each "
+             "process contributes the sum of its own "
+             "leaves (in training, micro-batches). 0: one leaf per process. With fewer leaves than "
+             "processes, the last processes "
              "contribute nothing but get the result")
         .at_least(0);
-    op.param("root", &AllReduce::root, "rank within the group that gets the result; all others get zeros. -1: all processes get it")
+    op.param("root", &AllReduce::root,
+             "rank within the group that gets the result; all others get zeros. -1: all processes "
+             "get it")
         .at_least(-1);
     op.param("background", &AllReduce::background,
-             "sleep rather than poll while waiting for other processes, because other threads compute meanwhile");
+             "sleep rather than poll while waiting for other processes, because other threads "
+             "compute meanwhile");
     describe_group(op);
     op.example({{"x", {2, 3}}});
   }
 
   void configure() {
     if (lanes > 0 && group > 0)
-      throw tenon::Error(tenon::ErrorKind::parameter, "parameter 'lanes' applies to all processes; it cannot be combined with 'group'");
+      throw tenon::Error(
+          tenon::ErrorKind::parameter,
+          "parameter 'lanes' applies to all processes; it cannot be combined with 'group'");
     if (lanes > 0 && reduction == Reduction::mean)
       throw tenon::Error(tenon::ErrorKind::parameter,
-                         "parameter 'lanes' does not support reduction=mean; use sum and divide by the number you need");
+                         "parameter 'lanes' does not support reduction=mean; use sum and divide by "
+                         "the number you need");
   }
 
   void infer(tenon::Infer& io) const { io.require_same_shape("x", "y"); }
   std::size_t workspace(const tenon::Infer& io) const {
-    return group_size() == 1 ? 0 : static_cast<std::size_t>(io.input(0).shape.size()) * tenon::size_of(io.input(0).dtype);
+    return group_size() == 1 ? 0
+                             : static_cast<std::size_t>(io.input(0).shape.size()) *
+                                   tenon::size_of(io.input(0).dtype);
   }
 
   /// The gradient does not use the number of processes: the graph may run on another number of
@@ -52,22 +68,33 @@ struct AllReduce : Collective {
   void gradient(tenon::Gradient& g) const {
     auto dy = g.output_grad(0);
     if (root >= 0)  // only root's result is used, so only its gradient counts
-      dy = g.add("tenon.broadcast", {dy}, {{"root", root}, {"group", group}, {"strided", strided}, {"timeout", timeout}});
+      dy = g.add("tenon.broadcast", {dy},
+                 {{"root", root}, {"group", group}, {"strided", strided}, {"timeout", timeout}});
     else
       dy = sum(g, dy, reduction == Reduction::mean ? "mean" : "sum");
-    if (root >= 0 && reduction == Reduction::mean) dy = g.add("tenon.div", {dy, sum(g, g.ones_like(dy))});
-    if (reduction == Reduction::max || reduction == Reduction::min) {  // elements that equal the extreme share the gradient
+    if (root >= 0 && reduction == Reduction::mean)
+      dy = g.add("tenon.div", {dy, sum(g, g.ones_like(dy))});
+    if (reduction == Reduction::max ||
+        reduction == Reduction::min) {  // elements that equal the extreme share the gradient
       const auto x = g.input("x");
-      const auto extreme =
-          g.add("tenon.all_reduce", {x},
-                {{"reduction", reduction == Reduction::max ? "max" : "min"}, {"group", group}, {"strided", strided}, {"timeout", timeout}});
-      const auto is_it = g.add("tenon.where", {g.add("tenon.equal", {x, extreme}), g.ones_like(x), g.zeros_like(x)});
+      const auto extreme = g.add("tenon.all_reduce", {x},
+                                 {{"reduction", reduction == Reduction::max ? "max" : "min"},
+                                  {"group", group},
+                                  {"strided", strided},
+                                  {"timeout", timeout}});
+      const auto is_it = g.add(
+          "tenon.where", {g.add("tenon.equal", {x, extreme}), g.ones_like(x), g.zeros_like(x)});
       dy = g.add("tenon.mul", {is_it, g.add("tenon.div", {dy, sum(g, is_it)})});
     }
     if (lanes > 0) {  // processes without a leaf contribute nothing
-      const auto ranks = g.add("tenon.cast", {g.add("tenon.ranks", {}, {{"timeout", timeout}})}, {{"dtype", "float32"}});
-      const auto rank = g.add("tenon.squeeze", {g.add("tenon.slice", {ranks}, {{"begin", tenon::Ints{0}}, {"end", tenon::Ints{1}}})});
-      const auto has_lane = g.add("tenon.less", {rank, g.add("tenon.fill_like", {rank}, {{"value", static_cast<double>(lanes)}})});
+      const auto ranks = g.add("tenon.cast", {g.add("tenon.ranks", {}, {{"timeout", timeout}})},
+                               {{"dtype", "float32"}});
+      const auto rank = g.add(
+          "tenon.squeeze",
+          {g.add("tenon.slice", {ranks}, {{"begin", tenon::Ints{0}}, {"end", tenon::Ints{1}}})});
+      const auto has_lane =
+          g.add("tenon.less",
+                {rank, g.add("tenon.fill_like", {rank}, {{"value", static_cast<double>(lanes)}})});
       dy = g.add("tenon.where", {has_lane, dy, g.zeros_like(dy)});
     }
     g.set_input_grad(0, dy);
@@ -84,7 +111,8 @@ struct AllReduce : Collective {
     auto* const y = bytes::output(call, 0);
     if (y != bytes::input(call, 0)) memory.copy(y, bytes::input(call, 0), size);
     const auto count = static_cast<std::int64_t>(size / tenon::size_of(dtype));
-    if (group.size > 1) reduce(call, memory, group, {dtype, y, call.workspace<std::byte>(size), count});
+    if (group.size > 1)
+      reduce(call, memory, group, {dtype, y, call.workspace<std::byte>(size), count});
     if (!gets_result) memory.zero(y, size);
   }
 
@@ -98,7 +126,8 @@ struct AllReduce : Collective {
 
   /// Reduces in place. With Gets::own_part, each process ends with its own chunk of equal chunks;
   /// the rest of its vector is unspecified.
-  void reduce(const tenon::Call& call, const Memory& memory, const Group& group, const Vector& of, Gets gets = Gets::all) const {
+  void reduce(const tenon::Call& call, const Memory& memory, const Group& group, const Vector& of,
+              Gets gets = Gets::all) const {
     auto wait = patience(call);
     wait.sleeps = background;
     const auto dtype = of.dtype;
@@ -108,12 +137,16 @@ struct AllReduce : Collective {
     const auto all = lanes == 0 ? group.size : lanes;
     const int adding = static_cast<int>(std::min<std::int64_t>(all, group.size));
     const bool all_add = group.is_whole() && adding == group.size;
-    if (order == Order::library && all_add && group.peers.reduce(y, count, dtype, reduction, wait)) return;
+    if (order == Order::library && all_add && group.peers.reduce(y, count, dtype, reduction, wait))
+      return;
     const auto owners = tenon::LaneOwners::even(all, adding);
     const int tag = tag_of({1, static_cast<int>(dtype), count, static_cast<int>(reduction), all});
-    const auto exchange = [&](std::span<const comm::Message> messages) { send_messages(group, messages, y, scratch, size, tag, wait); };
+    const auto exchange = [&](std::span<const comm::Message> messages) {
+      send_messages(group, messages, y, scratch, size, tag, wait);
+    };
     const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n, bool is_left) {
-      memory.join(reduction, dtype, y + static_cast<std::size_t>(to) * size, scratch + static_cast<std::size_t>(from) * size, n, is_left);
+      memory.join(reduction, dtype, y + static_cast<std::size_t>(to) * size,
+                  scratch + static_cast<std::size_t>(from) * size, n, is_left);
     };
     constexpr std::size_t short_bytes = 65536;
     if (group.rank < adding) {
@@ -131,7 +164,8 @@ struct AllReduce : Collective {
   }
 
  private:
-  tenon::Gradient::Value sum(tenon::Gradient& g, tenon::Gradient::Value of, const char* how = "sum") const {
+  tenon::Gradient::Value sum(tenon::Gradient& g, tenon::Gradient::Value of,
+                             const char* how = "sum") const {
     return g.add("tenon.all_reduce", {of},
                  {{"reduction", how},
                   {"order", order == Order::tree ? "tree" : "library"},

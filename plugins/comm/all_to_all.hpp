@@ -5,10 +5,13 @@
 struct AllToAll : Collective {
   static constexpr void describe(auto& op) {
     op.doc(
-        "splits the first axis into one chunk per process, sends chunk i to rank i, and concatenates the received chunks in the order of "
+        "splits the first axis into one chunk per process, sends chunk i to rank i, and "
+        "concatenates the received chunks in the order of "
         "their ranks");
     op.types(tenon::every_type);
-    op.input("x", "at least one axis; its first size is a multiple of the number of processes; same shape in all processes");
+    op.input("x",
+             "at least one axis; its first size is a multiple of the number of processes; same "
+             "shape in all processes");
     op.output("y", "same shape as x");
     op.backward_reads();
     describe_group(op);
@@ -21,12 +24,13 @@ struct AllToAll : Collective {
     if (!shape.has_rank()) return;
     io.require(shape.rank() > 0, "x is a scalar but needs at least one axis");
     if (shape[0] != tenon::unknown)
-      io.require(shape[0] % group_size() == 0, "x has ", shape[0], " rows but needs a multiple of ", group_size(),
-                 ", the number of processes");
+      io.require(shape[0] % group_size() == 0, "x has ", shape[0], " rows but needs a multiple of ",
+                 group_size(), ", the number of processes");
   }
 
   void gradient(tenon::Gradient& g) const {
-    g.set_input_grad(0, g.add("tenon.all_to_all", {g.output_grad(0)}, {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
+    g.set_input_grad(0, g.add("tenon.all_to_all", {g.output_grad(0)},
+                              {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
   }
 
   void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }

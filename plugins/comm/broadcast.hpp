@@ -22,7 +22,8 @@ struct Broadcast : Collective {
   /// Root's gradient is the sum over all processes; that of the others is zero.
   void gradient(tenon::Gradient& g) const {
     g.set_input_grad(
-        0, g.add("tenon.all_reduce", {g.output_grad(0)}, {{"root", root}, {"group", group}, {"strided", strided}, {"timeout", timeout}}));
+        0, g.add("tenon.all_reduce", {g.output_grad(0)},
+                 {{"root", root}, {"group", group}, {"strided", strided}, {"timeout", timeout}}));
   }
 
   void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
@@ -41,8 +42,8 @@ struct Broadcast : Collective {
  private:
   /// Sends from `begin` of ranks [begin, end) to the others, in a binary tree. Ranks are counted
   /// from root.
-  void send_on(const tenon::Call& call, const Group& group, std::byte* y, std::size_t size, int root_rank, int self, int begin,
-               int end) const {
+  void send_on(const tenon::Call& call, const Group& group, std::byte* y, std::size_t size,
+               int root_rank, int self, int begin, int end) const {
     if (end - begin < 2) return;
     const int split = begin + static_cast<int>(tenon::left_lanes(end - begin));
     const auto rank = [&](int counted) { return (counted + root_rank) % group.size; };
@@ -50,7 +51,8 @@ struct Broadcast : Collective {
     if (self == begin) transfer = {rank(split), y, size, nullptr, 0};
     if (self == split) transfer = {rank(begin), nullptr, 0, y, size};
     if (self == begin || self == split)
-      group.exchange(std::span(&transfer, 1), tag_of({3, static_cast<std::int64_t>(size), root}), patience(call));
+      group.exchange(std::span(&transfer, 1), tag_of({3, static_cast<std::int64_t>(size), root}),
+                     patience(call));
     self < split ? send_on(call, group, y, size, root_rank, self, begin, split)
                  : send_on(call, group, y, size, root_rank, self, split, end);
   }

@@ -20,16 +20,19 @@ struct Collective : tenon::Operator {
  protected:
   static constexpr void describe_waiting(auto& op) {
     op.communicates();
-    op.param("timeout", &Collective::timeout, "maximum time in seconds to wait for another process before the call fails").greater_than(0);
+    op.param("timeout", &Collective::timeout,
+             "maximum time in seconds to wait for another process before the call fails")
+        .greater_than(0);
   }
   static constexpr void describe_group(auto& op) {
     op.param("group", &Collective::group,
-             "size of the groups of neighbouring ranks that communicate among themselves; it must divide the number of processes. 0: all "
+             "size of the groups of neighbouring ranks that communicate among themselves; it must "
+             "divide the number of processes. 0: all "
              "processes are one group")
         .at_least(0);
-    op.param(
-        "strided", &Collective::strided,
-        "form groups of equally spaced ranks instead of neighbouring ones: of 4 ranks in groups of 2, ranks 0 and 2, and ranks 1 and 3");
+    op.param("strided", &Collective::strided,
+             "form groups of equally spaced ranks instead of neighbouring ones: of 4 ranks in "
+             "groups of 2, ranks 0 and 2, and ranks 1 and 3");
     describe_waiting(op);
   }
 
@@ -50,19 +53,22 @@ struct Collective : tenon::Operator {
   /// tag.
   static int tag_of(std::initializer_list<std::int64_t> what) {
     std::uint64_t hash = 0x9E3779B97F4A7C15;
-    for (const auto each : what) hash = (hash ^ static_cast<std::uint64_t>(each)) * 0xD6E8FEB86659FD93, hash ^= hash >> 32;
+    for (const auto each : what)
+      hash = (hash ^ static_cast<std::uint64_t>(each)) * 0xD6E8FEB86659FD93, hash ^= hash >> 32;
     return static_cast<int>(hash & 0x7FFF);
   }
 
   /// Sends messages in elements of `size` bytes from `vector`, and receives into it or into scratch
   /// memory.
-  static void send_messages(const Group& group, std::span<const comm::Message> messages, std::byte* vector, std::byte* scratch,
-                            std::size_t size, int tag, const Patience& patience) {
+  static void send_messages(const Group& group, std::span<const comm::Message> messages,
+                            std::byte* vector, std::byte* scratch, std::size_t size, int tag,
+                            const Patience& patience) {
     std::vector<Transfer> transfers;
     for (const auto& message : messages)
       transfers.push_back({message.peer, vector + static_cast<std::size_t>(message.send) * size,
                            static_cast<std::size_t>(message.send_count) * size,
-                           (message.into_scratch ? scratch : vector) + static_cast<std::size_t>(message.receive) * size,
+                           (message.into_scratch ? scratch : vector) +
+                               static_cast<std::size_t>(message.receive) * size,
                            static_cast<std::size_t>(message.receive_count) * size});
     group.exchange(transfers, tag, patience);
   }
@@ -71,7 +77,8 @@ struct Collective : tenon::Operator {
   static int named_rank(const char* name, std::int64_t rank, int size) {
     if (size == 1) return 0;
     if (rank >= size)
-      throw tenon::Error(tenon::ErrorKind::parameter, name, " is ", rank, " but needs to be less than ", size, ", the number of processes");
+      throw tenon::Error(tenon::ErrorKind::parameter, name, " is ", rank,
+                         " but needs to be less than ", size, ", the number of processes");
     return static_cast<int>(rank);
   }
 
@@ -79,8 +86,8 @@ struct Collective : tenon::Operator {
   int group_in(int size) const {
     if (group == 0 || size == 1) return size;
     if (group > size || size % group != 0)
-      throw tenon::Error(tenon::ErrorKind::parameter, "parameter 'group' is ", group, ", which does not divide the number of processes, ",
-                         size);
+      throw tenon::Error(tenon::ErrorKind::parameter, "parameter 'group' is ", group,
+                         ", which does not divide the number of processes, ", size);
     return static_cast<int>(group);
   }
 };
@@ -94,25 +101,34 @@ class Alone : public Peers {
     const auto found = tenon::launcher();
     if (found.size > 1)
       throw tenon::Error(found.name(), " started ", found.size,
-                         " processes, but no plugin provides a transport between them: ", how_to_reach(found.kind));
+                         " processes, but no plugin provides a transport between them: ",
+                         how_to_reach(found.kind));
     static Alone alone;
     return alone;
   }
   int rank() const override { return 0; }
   int size() const override { return 1; }
-  void exchange(std::span<const Transfer> transfers, int, const Patience&) override {  // a transfer to itself
+  void exchange(std::span<const Transfer> transfers, int,
+                const Patience&) override {  // a transfer to itself
     for (const auto& transfer : transfers)
-      if (transfer.in_bytes > 0) std::memcpy(transfer.in, transfer.out, std::min(transfer.in_bytes, transfer.out_bytes));
+      if (transfer.in_bytes > 0)
+        std::memcpy(transfer.in, transfer.out, std::min(transfer.in_bytes, transfer.out_bytes));
   }
-  bool reduce(void*, std::int64_t, tenon::DType, Reduction, const Patience&) override { return true; }
+  bool reduce(void*, std::int64_t, tenon::DType, Reduction, const Patience&) override {
+    return true;
+  }
 
  private:
   static const char* how_to_reach(tenon::Launcher::Kind kind) {
     if (kind == tenon::Launcher::Kind::slurm) return "start them with srun --mpi=pmix";
     if (kind == tenon::Launcher::Kind::open_mpi)
-      return "add the folder of its libmpi_abi.so.1 (Open MPI 6 and later) or libmpi.so.40 to LD_LIBRARY_PATH; the latter also needs "
-             "tenon_comm_openmpi.so, which is built if Open MPI's headers are installed when Tenon is built";
-    return "add the folder of its libmpi_abi.so.1 (MPICH 5 and later) or libmpich.so.12 to LD_LIBRARY_PATH; the latter also needs "
-           "tenon_comm_mpich.so, which is built if MPICH's headers are installed when Tenon is built";
+      return "add the folder of its libmpi_abi.so.1 (Open MPI 6 and later) or libmpi.so.40 to "
+             "LD_LIBRARY_PATH; the latter also needs "
+             "tenon_comm_openmpi.so, which is built if Open MPI's headers are installed when Tenon "
+             "is built";
+    return "add the folder of its libmpi_abi.so.1 (MPICH 5 and later) or libmpich.so.12 to "
+           "LD_LIBRARY_PATH; the latter also needs "
+           "tenon_comm_mpich.so, which is built if MPICH's headers are installed when Tenon is "
+           "built";
   }
 };

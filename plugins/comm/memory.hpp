@@ -19,7 +19,8 @@ template <class T>
 struct Sum {
   TENON_FN T operator()(T left, T right) const {
     if constexpr (std::is_integral_v<T>)  // overflow wraps around
-      return static_cast<T>(static_cast<std::make_unsigned_t<T>>(left) + static_cast<std::make_unsigned_t<T>>(right));
+      return static_cast<T>(static_cast<std::make_unsigned_t<T>>(left) +
+                            static_cast<std::make_unsigned_t<T>>(right));
     else
       return static_cast<T>(left + right);
   }
@@ -27,12 +28,16 @@ struct Sum {
 
 template <class T>
 struct Larger {
-  TENON_FN T operator()(T left, T right) const { return left > right || left != left ? left : right; }
+  TENON_FN T operator()(T left, T right) const {
+    return left > right || left != left ? left : right;
+  }
 };
 
 template <class T>
 struct Smaller {
-  TENON_FN T operator()(T left, T right) const { return left < right || left != left ? left : right; }
+  TENON_FN T operator()(T left, T right) const {
+    return left < right || left != left ? left : right;
+  }
 };
 
 /// Divides an element by the number of processes; the second argument is ignored.
@@ -41,7 +46,8 @@ struct Quotient {
   int by;
 
   TENON_FN T operator()(T element, T) const {
-    using Number = std::conditional_t<std::is_integral_v<T>, std::int64_t, std::conditional_t<sizeof(T) == 2, float, T>>;
+    using Number = std::conditional_t<std::is_integral_v<T>, std::int64_t,
+                                      std::conditional_t<sizeof(T) == 2, float, T>>;
     return static_cast<T>(static_cast<Number>(element) / static_cast<Number>(by));
   }
 };
@@ -68,7 +74,9 @@ struct Joined {
   bool is_left;
   Function function;
 
-  TENON_FN void operator()(std::int64_t i) const { to[i] = is_left ? function(to[i], from[i]) : function(from[i], to[i]); }
+  TENON_FN void operator()(std::int64_t i) const {
+    to[i] = is_left ? function(to[i], from[i]) : function(from[i], to[i]);
+  }
 };
 
 }  // namespace joining
@@ -81,7 +89,8 @@ class Memory {
   virtual void zero(void* to, std::size_t bytes) const = 0;
   /// Combines `count` elements at `from` into those at `to`; `is_left` says that `to` is the left
   /// operand.
-  virtual void join(Reduction reduction, tenon::DType dtype, void* to, const void* from, std::int64_t count, bool is_left) const = 0;
+  virtual void join(Reduction reduction, tenon::DType dtype, void* to, const void* from,
+                    std::int64_t count, bool is_left) const = 0;
   virtual void divide(tenon::DType dtype, void* elements, std::int64_t count, int by) const = 0;
 };
 
@@ -95,26 +104,32 @@ class HostMemory : public Memory {
   void zero(void* to, std::size_t bytes) const override {
     if (bytes > 0) std::memset(to, 0, bytes);
   }
-  void join(Reduction reduction, tenon::DType dtype, void* to, const void* from, std::int64_t count, bool is_left) const override {
+  void join(Reduction reduction, tenon::DType dtype, void* to, const void* from, std::int64_t count,
+            bool is_left) const override {
     tenon::visit<tenon::numeric>(dtype, [&]<class T>() {
       joining::visit<T>(reduction, [&]<class Function>(Function function) {
         if (is_left)
           each(static_cast<T*>(to), static_cast<const T*>(from), count, function);
         else
-          each(static_cast<T*>(to), static_cast<const T*>(from), count, [=](T own, T other) { return function(other, own); });
+          each(static_cast<T*>(to), static_cast<const T*>(from), count,
+               [=](T own, T other) { return function(other, own); });
       });
     });
   }
   void divide(tenon::DType dtype, void* elements, std::int64_t count, int by) const override {
-    tenon::visit<tenon::numeric>(
-        dtype, [&]<class T>() { each(static_cast<T*>(elements), static_cast<const T*>(elements), count, joining::Quotient<T>{by}); });
+    tenon::visit<tenon::numeric>(dtype, [&]<class T>() {
+      each(static_cast<T*>(elements), static_cast<const T*>(elements), count,
+           joining::Quotient<T>{by});
+    });
   }
 
  private:
   template <class T, class Function>
   void each(T* to, const T* from, std::int64_t count, const Function& function) const {
     call_.parallel_for(count, 65536, [=](std::int64_t begin, std::int64_t end) {
-      tenon::elementwise::for_each(end - begin, [=](std::int64_t at) { to[begin + at] = function(to[begin + at], from[begin + at]); });
+      tenon::elementwise::for_each(end - begin, [=](std::int64_t at) {
+        to[begin + at] = function(to[begin + at], from[begin + at]);
+      });
     });
   }
 

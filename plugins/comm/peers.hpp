@@ -20,7 +20,8 @@ struct Transfer {
 struct Patience {
   double seconds = 0;
   std::function<bool()> cancelled;
-  bool sleeps = false;  ///< sleeps between polls, because another thread may be computing on this core
+  bool sleeps =
+      false;  ///< sleeps between polls, because another thread may be computing on this core
 };
 
 enum class Reduction : std::uint8_t { sum, mean, max, min };
@@ -37,7 +38,8 @@ class Peers {
   virtual void exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) = 0;
   /// In-place all-reduce of the whole group by the communication library; false if it does not
   /// support the dtype or reduction.
-  virtual bool reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction, const Patience& patience) = 0;
+  virtual bool reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction,
+                      const Patience& patience) = 0;
 };
 
 /// A subset of the processes: `size` ranks from `first`, `step` apart.

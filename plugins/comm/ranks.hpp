@@ -5,7 +5,9 @@
 struct Ranks : Collective {
   static constexpr void describe(auto& op) {
     op.doc("rank of this process and number of processes that the launcher started");
-    op.output("ranks", "[2] int64: the rank, counted from 0, and the number of processes; [0, 1] without a launcher");
+    op.output("ranks",
+              "[2] int64: the rank, counted from 0, and the number of processes; [0, 1] without a "
+              "launcher");
     describe_waiting(op);
     op.example({}, {{"timeout", 60.0}});
   }

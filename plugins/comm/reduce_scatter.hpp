@@ -5,9 +5,13 @@
 
 struct ReduceScatter : AllReduce {
   static constexpr void describe(auto& op) {
-    op.doc("sums the tensors of all processes, with the bits of all_reduce; each process gets the rows of its rank");
+    op.doc(
+        "sums the tensors of all processes, with the bits of all_reduce; each process gets the "
+        "rows of its rank");
     op.types(tenon::numeric);
-    op.input("x", "at least one axis; its first size is a multiple of the number of processes; same shape in all processes");
+    op.input("x",
+             "at least one axis; its first size is a multiple of the number of processes; same "
+             "shape in all processes");
     op.output("y", "x's shape with the first axis divided by the number of processes");
     op.backward_reads();
     describe_group(op);
@@ -19,19 +23,21 @@ struct ReduceScatter : AllReduce {
     if (shape.has_rank()) {
       io.require(shape.rank() > 0, "x is a scalar but needs at least one axis");
       if (shape[0] != tenon::unknown) {
-        io.require(shape[0] % group_size() == 0, "x has ", shape[0], " rows but needs a multiple of ", group_size(),
-                   ", the number of processes");
+        io.require(shape[0] % group_size() == 0, "x has ", shape[0],
+                   " rows but needs a multiple of ", group_size(), ", the number of processes");
         shape.set(0, shape[0] / group_size());
       }
     }
     io.set_output(0, shape);
   }
   std::size_t workspace(const tenon::Infer& io) const {
-    return 2 * static_cast<std::size_t>(io.input(0).shape.size()) * tenon::size_of(io.input(0).dtype);
+    return 2 * static_cast<std::size_t>(io.input(0).shape.size()) *
+           tenon::size_of(io.input(0).dtype);
   }
 
   void gradient(tenon::Gradient& g) const {
-    g.set_input_grad(0, g.add("tenon.all_gather", {g.output_grad(0)}, {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
+    g.set_input_grad(0, g.add("tenon.all_gather", {g.output_grad(0)},
+                              {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
   }
 
   void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
@@ -45,7 +51,9 @@ struct ReduceScatter : AllReduce {
     const auto dtype = call.input_type(0).dtype;
     auto* const sum = call.workspace<std::byte>(2 * size);
     memory.copy(sum, bytes::input(call, 0), size);
-    reduce(call, memory, group, {dtype, sum, sum + size, static_cast<std::int64_t>(size / tenon::size_of(dtype))}, Gets::own_part);
+    reduce(call, memory, group,
+           {dtype, sum, sum + size, static_cast<std::int64_t>(size / tenon::size_of(dtype))},
+           Gets::own_part);
     memory.copy(y, sum + static_cast<std::size_t>(group.rank) * part, part);
   }
 };

@@ -6,12 +6,14 @@ struct Send : Collective {
   std::int64_t to = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("sends x to another process, whose recv receives it, and returns x; blocks until that recv for large tensors and on GPUs");
+    op.doc(
+        "sends x to another process, whose recv receives it, and returns x; blocks until that recv "
+        "for large tensors and on GPUs");
     op.types(tenon::every_type);
     op.input("x", "any shape");
-    op.output(
-        "y",
-        "same as x. The gradient of x is that of y plus the one that recv sends back, so the loss must depend on y (0 * sum(y) is enough)");
+    op.output("y",
+              "same as x. The gradient of x is that of y plus the one that recv sends back, so the "
+              "loss must depend on y (0 * sum(y) is enough)");
     op.inplace("x", "y");
     op.backward_reads();
     op.param("to", &Send::to, "rank of the receiving process").required().at_least(0);
@@ -22,7 +24,8 @@ struct Send : Collective {
   void infer(tenon::Infer& io) const { io.require_same_shape("x", "y"); }
 
   void gradient(tenon::Gradient& g) const {
-    const auto back = g.add("tenon.recv", {g.output_grad(0)}, {{"source", to}, {"timeout", timeout}});
+    const auto back =
+        g.add("tenon.recv", {g.output_grad(0)}, {{"source", to}, {"timeout", timeout}});
     g.set_input_grad(0, g.add("tenon.add", {g.output_grad(0), back}));
   }
 
@@ -31,11 +34,14 @@ struct Send : Collective {
  protected:
   void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {
     const auto size = call.input_bytes(0);
-    if (bytes::input(call, 0) != bytes::output(call, 0)) memory.copy(bytes::output(call, 0), bytes::input(call, 0), size);
+    if (bytes::input(call, 0) != bytes::output(call, 0))
+      memory.copy(bytes::output(call, 0), bytes::input(call, 0), size);
     if (peers.size() == 1) return;
     const int peer = named_rank("to", to, peers.size());
-    if (peer == peers.rank()) throw tenon::Error(tenon::ErrorKind::parameter, "rank ", peer, " cannot send to itself");
+    if (peer == peers.rank())
+      throw tenon::Error(tenon::ErrorKind::parameter, "rank ", peer, " cannot send to itself");
     const Transfer transfer{peer, bytes::output(call, 0), size, nullptr, 0};
-    peers.exchange(std::span(&transfer, 1), tag_of({5, static_cast<std::int64_t>(size)}), patience(call));
+    peers.exchange(std::span(&transfer, 1), tag_of({5, static_cast<std::int64_t>(size)}),
+                   patience(call));
   }
 };

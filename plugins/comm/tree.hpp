@@ -31,7 +31,9 @@ struct Share {
 
   std::int64_t kept() const { return keep_end - keep; }
   std::int64_t given() const { return end - begin - kept(); }
-  std::int64_t give() const { return keep == begin ? keep_end : begin; }  ///< first element that it sends
+  std::int64_t give() const {
+    return keep == begin ? keep_end : begin;
+  }  ///< first element that it sends
 };
 
 /// The steps of one rank in an all-reduce.
@@ -73,7 +75,8 @@ class TreePlan {
       const auto end = left[l].end < right[r].end ? left[l].end : right[r].end;
       const auto cut = at + part(end - at, split - first, last + 1 - first);
       if (own && left[l].rank == rank_) shares_.back().push_back({right[r].rank, at, end, at, cut});
-      if (own && right[r].rank == rank_) shares_.back().push_back({left[l].rank, at, end, cut, end});
+      if (own && right[r].rank == rank_)
+        shares_.back().push_back({left[l].rank, at, end, cut, end});
       if (cut > at) joined.push_back({cut, left[l].rank});
       if (end > cut) joined.push_back({end, right[r].rank});
       at = end;
@@ -137,14 +140,17 @@ void reduce_by_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
   std::vector<Message> messages;
   for (auto shares = plan.shares().rbegin(); shares != plan.shares().rend(); ++shares) {
     messages.clear();
-    for (const auto& share : *shares) messages.push_back({share.peer, share.keep, share.kept(), false, share.give(), share.given()});
+    for (const auto& share : *shares)
+      messages.push_back(
+          {share.peer, share.keep, share.kept(), false, share.give(), share.given()});
     exchange(messages);
   }
 }
 
 /// Like add_parts(), but rank r of `size` ends with chunk r of the sum, of equal chunks, in place.
 template <class Exchange, class Add>
-void reduce_to_parts(const TreePlan& plan, int rank, int size, std::int64_t count, Exchange&& exchange, Add&& add) {
+void reduce_to_parts(const TreePlan& plan, int rank, int size, std::int64_t count,
+                     Exchange&& exchange, Add&& add) {
   add_parts(plan, exchange, add);
   const auto part = count / size;
   std::vector<Message> messages;
@@ -153,8 +159,10 @@ void reduce_to_parts(const TreePlan& plan, int rank, int size, std::int64_t coun
     for (; begin < place.end;) {
       const int target = static_cast<int>(begin / part);
       const auto end = std::min(place.end, (target + 1) * part);
-      if (place.rank != target && place.rank == rank) messages.push_back({target, begin, end - begin, false, 0, 0});
-      if (place.rank != target && target == rank) messages.push_back({place.rank, 0, 0, false, begin, end - begin});
+      if (place.rank != target && place.rank == rank)
+        messages.push_back({target, begin, end - begin, false, 0, 0});
+      if (place.rank != target && target == rank)
+        messages.push_back({place.rank, 0, 0, false, begin, end - begin});
       begin = end;
     }
   exchange(messages);
@@ -169,7 +177,8 @@ std::vector<Message> swapped(const Joint& joint, int rank, const MakeMessage& me
   const int left = joint.split - joint.begin, right = joint.end - joint.split;
   const bool in_left = rank < joint.split;
   const int self = in_left ? rank - joint.begin : rank - joint.split;
-  const int own = in_left ? left : right, others = in_left ? right : left, others_begin = in_left ? joint.split : joint.begin;
+  const int own = in_left ? left : right, others = in_left ? right : left,
+            others_begin = in_left ? joint.split : joint.begin;
   const int from = self % others;
   for (int other = 0; other < others; ++other) {
     const bool sends = other % own == self, receives = other == from;
@@ -180,7 +189,8 @@ std::vector<Message> swapped(const Joint& joint, int rank, const MakeMessage& me
 
 /// Gives the same sums as reduce_by_parts(), with whole vectors; faster for short ones.
 template <class Exchange, class Add>
-void reduce_whole(const TreePlan& plan, int rank, std::int64_t count, Exchange&& exchange, Add&& add) {
+void reduce_whole(const TreePlan& plan, int rank, std::int64_t count, Exchange&& exchange,
+                  Add&& add) {
   for (const auto& joint : plan.joints()) {
     exchange(swapped(joint, rank, [&](int peer, bool sends, bool receives) {
       return Message{peer, 0, sends ? count : 0, true, 0, receives ? count : 0};
@@ -208,7 +218,8 @@ void gather(const TreePlan& plan, int rank, std::int64_t count, Exchange&& excha
     const auto own = in_left ? left : split, own_end = in_left ? split : end;
     const auto other = in_left ? split : left, other_end = in_left ? end : split;
     exchange(swapped(joint, rank, [&](int peer, bool sends, bool receives) {
-      return Message{peer, own, sends ? own_end - own : 0, false, other, receives ? other_end - other : 0};
+      return Message{peer,  own,   sends ? own_end - own : 0,
+                     false, other, receives ? other_end - other : 0};
     }));
   }
 }

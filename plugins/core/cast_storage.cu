@@ -14,8 +14,11 @@ struct CastStorageCuda : tenon::Operator {
     op.doc("converts data to another storage; the elements are unchanged");
     op.input("data", "any shape and storage");
     op.output("output", "same shape as data, in the target storage");
-    op.param("storage", &CastStorageCuda::storage, "target storage; csr requires two dimensions, row_sparse at least one")
-        .one_of({{"dense", Storage::dense}, {"row_sparse", Storage::row_sparse}, {"csr", Storage::csr}});
+    op.param("storage", &CastStorageCuda::storage,
+             "target storage; csr requires two dimensions, row_sparse at least one")
+        .one_of({{"dense", Storage::dense},
+                 {"row_sparse", Storage::row_sparse},
+                 {"csr", Storage::csr}});
     op.types(tenon::any_type);
   }
 
@@ -38,7 +41,8 @@ struct CastStorageCuda : tenon::Operator {
  private:
   static void copy_all(const tenon::Call& call) {
     const tenon::SamePlaces places(call, tenon::gpu::CopyIndices{call});
-    const auto bytes = static_cast<std::size_t>(places.count()) * tenon::size_of(places.read_dtype());
+    const auto bytes =
+        static_cast<std::size_t>(places.count()) * tenon::size_of(places.read_dtype());
     tenon::gpu::copy(call, places.written<std::byte>(), places.read<std::byte>(), bytes);
   }
 
@@ -46,8 +50,10 @@ struct CastStorageCuda : tenon::Operator {
   void from_dense(const tenon::Call& call) const {
     const auto data = call.input<T>(0);
     const auto count = data.dim(0);
-    const conversions::Rows<T> rows{data.data(), count, count == 0 ? 0 : data.size() / count, nullptr};
-    storage == tenon::Storage::csr ? conversions::to_csr(call, rows, count) : conversions::keep_rows(call, rows);
+    const conversions::Rows<T> rows{data.data(), count, count == 0 ? 0 : data.size() / count,
+                                    nullptr};
+    storage == tenon::Storage::csr ? conversions::to_csr(call, rows, count)
+                                   : conversions::keep_rows(call, rows);
   }
 
   template <class T>
@@ -66,7 +72,8 @@ struct CastStorageCuda : tenon::Operator {
     if (storage == tenon::Storage::csr) return conversions::to_csr(call, rows, data.total_rows);
     T* const to = call.output<T>(0).data();
     tenon::gpu::clear(call, to, call.input_bytes(0));
-    for_each_row(call, data.rows, data.row_size, conversions::PutRow<T>{rows, to, data.total_rows, tenon::gpu::Fault(call)});
+    for_each_row(call, data.rows, data.row_size,
+                 conversions::PutRow<T>{rows, to, data.total_rows, tenon::gpu::Fault(call)});
   }
 };
 TENON_KERNEL(cast_storage, cuda, CastStorageCuda)

@@ -42,7 +42,8 @@ struct CountRow {
 
   TENON_DEVICE void operator()(const Block& block, Index row) const {
     Index mine = 0;
-    for (Index j = block.thread(); j < rows.size; j += block_threads) mine += !is_zero(rows.values[row * rows.size + j]);
+    for (Index j = block.thread(); j < rows.size; j += block_threads)
+      mine += !is_zero(rows.values[row * rows.size + j]);
     const Index count = block.sum(mine);
     if (block.thread() == 0 && fault.fits(rows.id(row), total)) counts[rows.id(row)] = count;
   }
@@ -87,7 +88,8 @@ struct NotZero {
 template <class T>
 void count_rows(const tenon::Call& call, const Rows<T>& rows, Index total, Index* counts) {
   tenon::gpu::clear(call, counts, static_cast<std::size_t>(total) * sizeof(Index));
-  tenon::gpu::for_each_block(call, rows.count, CountRow<T>{rows, counts, total, tenon::gpu::Fault(call)});
+  tenon::gpu::for_each_block(call, rows.count,
+                             CountRow<T>{rows, counts, total, tenon::gpu::Fault(call)});
 }
 
 /// Returns the scratch size, in Index elements, for a count and a prefix sum per row.
@@ -103,7 +105,8 @@ void to_csr(const tenon::Call& call, const Rows<T>& rows, Index total) {
   count_rows(call, rows, total, counts);
   tenon::gpu::scan(call, total, Number{counts}, starts, starts + total + 1);
   const auto out = call.allocate_csr<T>(0, tenon::gpu::wait_for(call, starts + total));
-  tenon::gpu::copy(call, out.row_starts, starts, static_cast<std::size_t>(total + 1) * sizeof(Index));
+  tenon::gpu::copy(call, out.row_starts, starts,
+                   static_cast<std::size_t>(total + 1) * sizeof(Index));
   tenon::gpu::for_each_block(call, rows.count, PackRow<T>{rows, out, total});
 }
 
@@ -118,7 +121,8 @@ struct KeepRow {
     if (counts[row] == 0) return;
     const Index to = before[row];
     if (first == 0) out.row_ids[to] = row;
-    for (Index j = first; j < rows.size; j += step) out.values[to * rows.size + j] = rows.values[row * rows.size + j];
+    for (Index j = first; j < rows.size; j += step)
+      out.values[to * rows.size + j] = rows.values[row * rows.size + j];
   }
 };
 
@@ -144,7 +148,8 @@ struct PutRow {
   TENON_DEVICE void operator()(Index row, Index first, Index step) const {
     const Index id = rows.id(row);
     if (!fault.fits(id, total)) return;
-    for (Index j = first; j < rows.size; j += step) to[id * rows.size + j] = rows.values[row * rows.size + j];
+    for (Index j = first; j < rows.size; j += step)
+      to[id * rows.size + j] = rows.values[row * rows.size + j];
   }
 };
 
@@ -159,24 +164,30 @@ struct UnpackRow {
   tenon::gpu::Fault fault;
 
   TENON_DEVICE void operator()(Index row, Index first, Index step) const {
-    const Index begin = from.row_starts[row], end = from.row_starts[row + 1], at = before ? before[row] : row;
+    const Index begin = from.row_starts[row], end = from.row_starts[row + 1],
+                at = before ? before[row] : row;
     if (begin == end) return;
     if (before && first == 0) row_ids[at] = row;
     for (Index e = begin + first; e < end; e += step)
-      if (fault.fits(from.columns_of[e], from.columns)) to[at * from.columns + from.columns_of[e]] = from.values[e];
+      if (fault.fits(from.columns_of[e], from.columns))
+        to[at * from.columns + from.columns_of[e]] = from.values[e];
   }
 };
 
 template <class T>
-void unpack_rows(const tenon::Call& call, const tenon::Csr<const T>& from, T* to, const Index* before = nullptr, Index* row_ids = nullptr) {
+void unpack_rows(const tenon::Call& call, const tenon::Csr<const T>& from, T* to,
+                 const Index* before = nullptr, Index* row_ids = nullptr) {
   const Index length = from.nnz / std::max<Index>(from.rows, 1);
-  for_each_row(call, from.rows, std::max<Index>(length, 32), UnpackRow<T>{from, to, before, row_ids, tenon::gpu::Fault(call)});
+  for_each_row(call, from.rows, std::max<Index>(length, 32),
+               UnpackRow<T>{from, to, before, row_ids, tenon::gpu::Fault(call)});
 }
 
 template <class T>
 struct StoresAny {
   tenon::Csr<const T> from;
-  TENON_FN Index operator()(Index row) const { return from.row_starts[row + 1] > from.row_starts[row]; }
+  TENON_FN Index operator()(Index row) const {
+    return from.row_starts[row + 1] > from.row_starts[row];
+  }
 };
 
 template <class T>

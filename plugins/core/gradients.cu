@@ -25,7 +25,9 @@ template <class T>
 struct NotIn {
   tenon::RowSparse<const T> own, other;
 
-  TENON_FN std::int64_t operator()(std::int64_t row) const { return !stores(other, own.row_ids[row]); }
+  TENON_FN std::int64_t operator()(std::int64_t row) const {
+    return !stores(other, own.row_ids[row]);
+  }
 };
 
 /// Writes a row of the left tensor, plus the right tensor's row of the same index if it has one.
@@ -33,14 +35,17 @@ template <class T>
 struct MergeLeft {
   tenon::RowSparse<const T> left, right;
   tenon::RowSparseOut<T> out;
-  const std::int64_t* before;  ///< number of rows that only the right tensor stores, before each of its rows
+  const std::int64_t*
+      before;  ///< number of rows that only the right tensor stores, before each of its rows
 
   TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
-    const auto id = left.row_ids[row], other = first_not_below(right, id), size = left.row_size, to = row + before[other];
+    const auto id = left.row_ids[row], other = first_not_below(right, id), size = left.row_size,
+               to = row + before[other];
     const T* const a = left.values + row * size;
     const T* const b = stores(right, id) ? right.values + other * size : nullptr;
     if (first == 0) out.row_ids[to] = id;
-    for (auto i = first; i < size; i += step) out.values[to * size + i] = b ? static_cast<T>(a[i] + b[i]) : a[i];
+    for (auto i = first; i < size; i += step)
+      out.values[to * size + i] = b ? static_cast<T>(a[i] + b[i]) : a[i];
   }
 };
 
@@ -51,10 +56,12 @@ struct MergeRight {
   const std::int64_t* before;
 
   TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
-    const auto id = right.row_ids[row], size = right.row_size, to = before[row] + first_not_below(left, id);
+    const auto id = right.row_ids[row], size = right.row_size,
+               to = before[row] + first_not_below(left, id);
     if (stores(left, id)) return;
     if (first == 0) out.row_ids[to] = id;
-    for (auto i = first; i < size; i += step) out.values[to * size + i] = right.values[row * size + i];
+    for (auto i = first; i < size; i += step)
+      out.values[to * size + i] = right.values[row * size + i];
   }
 };
 
@@ -64,7 +71,9 @@ struct Fill {
   T number;
   bool add;
 
-  TENON_FN void operator()(std::int64_t i) const { to[i] = add ? static_cast<T>(to[i] + number) : number; }
+  TENON_FN void operator()(std::int64_t i) const {
+    to[i] = add ? static_cast<T>(to[i] + number) : number;
+  }
 };
 
 }  // namespace
@@ -81,7 +90,8 @@ struct SumGradientsCuda : tenon::Operator {
   }
 
   void infer_storage(tenon::InferStorage& io) const {
-    if (io.input(0) != tenon::Storage::row_sparse || io.input(1) != tenon::Storage::row_sparse) return;
+    if (io.input(0) != tenon::Storage::row_sparse || io.input(1) != tenon::Storage::row_sparse)
+      return;
     io.set_output(0, tenon::Storage::row_sparse);
     io.sparse_kernel();
   }
@@ -89,16 +99,20 @@ struct SumGradientsCuda : tenon::Operator {
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
       const auto sum = call.output<T>(0);
-      tenon::gpu::for_each(call, sum.size(), AddElements<T>{call.input<T>(0).data(), call.input<T>(1).data(), sum.data()});
+      tenon::gpu::for_each(
+          call, sum.size(),
+          AddElements<T>{call.input<T>(0).data(), call.input<T>(1).data(), sum.data()});
     });
   }
   void forward_sparse(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const auto left = call.row_sparse<T>(0), right = call.row_sparse<T>(1);
-      const tenon::gpu::Scratch<std::int64_t> scratch(call, right.rows + 1 + tenon::gpu::scan_scratch(right.rows));
+      const tenon::gpu::Scratch<std::int64_t> scratch(
+          call, right.rows + 1 + tenon::gpu::scan_scratch(right.rows));
       auto* const before = scratch.data();
       tenon::gpu::scan(call, right.rows, NotIn<T>{right, left}, before, before + right.rows + 1);
-      const auto out = call.allocate_row_sparse<T>(0, left.rows + tenon::gpu::wait_for(call, before + right.rows));
+      const auto out = call.allocate_row_sparse<T>(
+          0, left.rows + tenon::gpu::wait_for(call, before + right.rows));
       for_each_row(call, left.rows, left.row_size, MergeLeft<T>{left, right, out, before});
       for_each_row(call, right.rows, right.row_size, MergeRight<T>{left, right, out, before});
     });
@@ -124,7 +138,8 @@ struct FillLikeCuda : tenon::Operator {
     tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
       const auto to = call.output<T>(0);
       const auto number = static_cast<T>(value);
-      tenon::gpu::for_each(call, to.size(), Fill<T>{to.data(), number, call.write(0) == tenon::Write::add});
+      tenon::gpu::for_each(call, to.size(),
+                           Fill<T>{to.data(), number, call.write(0) == tenon::Write::add});
     });
   }
 };
@@ -141,7 +156,9 @@ struct StopGradient : tenon::Elementwise {
   }
   void gradient(tenon::Gradient&) const {}
 };
-using StopGradientCuda = tenon::cuda_kernel<StopGradient>::type;  // supports strides and all write modes, as every elementwise kernel
+using StopGradientCuda =
+    tenon::cuda_kernel<StopGradient>::type;  // supports strides and all write modes, as every
+                                             // elementwise kernel
 
 TENON_KERNEL(sum_gradients, cuda, SumGradientsCuda)
 TENON_KERNEL(fill_like, cuda, FillLikeCuda)

@@ -102,7 +102,9 @@ TENON_OPERATOR(hard_swish, HardSwish)
 
 struct Gelu : GeluFormula {
   static constexpr void describe(auto& op) {
-    op.doc("Gaussian error linear unit: x * (1 + erf(x / sqrt(2))) / 2, x times the standard normal CDF at x");
+    op.doc(
+        "Gaussian error linear unit: x * (1 + erf(x / sqrt(2))) / 2, x times the standard normal "
+        "CDF at x");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
@@ -137,8 +139,10 @@ struct Gelu : GeluFormula {
   TENON_FN static float float_slope(float x) {
     const float size = abs(x), a = where(size > 15.0f, 15.0f, size);
     const float e = tenon::elementwise::vector_exp_below_zero(-0.5f * a * a);
-    const float above = ((1.31883514e-2f * a + 1.02418240e-1f) * a + 3.30638053e-1f) * a + 4.99999978e-1f;
-    const float below = (((3.30826836e-2f * a + 2.56099947e-1f) * a + 8.69102567e-1f) * a + 1.45915798f) * a + 1.0f;
+    const float above =
+        ((1.31883514e-2f * a + 1.02418240e-1f) * a + 3.30638053e-1f) * a + 4.99999978e-1f;
+    const float below =
+        (((3.30826836e-2f * a + 2.56099947e-1f) * a + 8.69102567e-1f) * a + 1.45915798f) * a + 1.0f;
     const float tail = e * (above / below), moved = static_cast<float>(root) * a * e;
     return where(x < 0.0f, tail - moved, (1.0f - tail) + moved);
   }
@@ -166,7 +170,8 @@ struct GeluTanh : SigmoidFormula {
   }
 
  private:
-  static constexpr double root = 1.5957691216057308, cubic = 0.071354816272600248;  // 2 sqrt(2 / pi), and 0.044715 times it
+  static constexpr double root = 1.5957691216057308,
+                          cubic = 0.071354816272600248;  // 2 sqrt(2 / pi), and 0.044715 times it
 
   /// The argument of sigmoid: (1 + tanh(u)) / 2 == sigmoid(2 u).
   template <class T>

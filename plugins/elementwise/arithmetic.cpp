@@ -11,7 +11,8 @@
 struct Add : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
-        "left + right, element by element; integers wrap around. Two csr or two row_sparse tensors of equal shape give a tensor of that "
+        "left + right, element by element; integers wrap around. Two csr or two row_sparse tensors "
+        "of equal shape give a tensor of that "
         "storage");
     op.types(tenon::any_real + tenon::any_complex);
     op.input("left", "first addend");
@@ -37,7 +38,8 @@ TENON_OPERATOR(add, Add)
 struct Sub : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
-        "left - right, element by element; integers wrap around. Two csr or two row_sparse tensors of equal shape give a tensor of that "
+        "left - right, element by element; integers wrap around. Two csr or two row_sparse tensors "
+        "of equal shape give a tensor of that "
         "storage");
     op.types(tenon::any_real + tenon::any_complex);
     op.input("left", "minuend");
@@ -63,7 +65,8 @@ TENON_OPERATOR(sub, Sub)
 struct Mul : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
-        "left * right, element by element; integers wrap around. Sparse times dense has the sparse input's storage and stored elements; "
+        "left * right, element by element; integers wrap around. Sparse times dense has the sparse "
+        "input's storage and stored elements; "
         "two inputs of the same sparse storage give the elements that both store");
     op.types(tenon::any_real + tenon::any_complex);
     op.input("left", "first factor");
@@ -85,14 +88,16 @@ TENON_OPERATOR(mul, Mul)
 struct Div : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
-        "left / right, element by element; integers give float64. A csr or row_sparse left divided by a dense right keeps its storage: 0 / "
+        "left / right, element by element; integers give float64. A csr or row_sparse left divided "
+        "by a dense right keeps its storage: 0 / "
         "0 is nan and becomes a stored element, but is an error if right is broadcast");
     op.types(tenon::any_real + tenon::any_complex);
     op.input("left", "dividend");
     op.input("right", "divisor");
     op.zero_where("left");
     op.output("output", "the inputs' shapes broadcast together");
-    op.onnx("", "Div").since(7).types(tenon::floating);  // ONNX's Div truncates integers: see int_divide
+    op.onnx("", "Div").since(7).types(
+        tenon::floating);  // ONNX's Div truncates integers: see int_divide
   }
 
   template <class T>
@@ -108,7 +113,9 @@ TENON_OPERATOR(div, Div)
 
 struct IntDivide : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("integer division left / right, element by element, truncated toward zero; division by 0 gives 0");
+    op.doc(
+        "integer division left / right, element by element, truncated toward zero; division by 0 "
+        "gives 0");
     op.types(tenon::any_integer);
     op.input("left", "dividend");
     op.input("right", "divisor");
@@ -127,12 +134,15 @@ struct Mod : tenon::Elementwise {
   bool truncate = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("remainder of left / right, element by element; a zero divisor gives nan, or 0 for integers");
+    op.doc(
+        "remainder of left / right, element by element; a zero divisor gives nan, or 0 for "
+        "integers");
     op.types(tenon::any_real);
     op.input("left", "dividend");
     op.input("right", "divisor");
     op.output("output", "the inputs' shapes broadcast together; has the sign of right");
-    op.param("fmod", &Mod::truncate, "if true, the result has the sign of left, as with C's fmod and %");
+    op.param("fmod", &Mod::truncate,
+             "if true, the result has the sign of left, as with C's fmod and %");
     op.onnx("", "Mod").since(10).attribute("fmod", "fmod");
   }
 
@@ -142,8 +152,10 @@ struct Mod : tenon::Elementwise {
       return T(left % safe_divisor(left, right));
     } else {
       const T rest = remainder_of(left, right);
-      const T none = where(right < T(0), T(-T(0)), T(0));  // a zero remainder also has the sign of right
-      const T moved = where(rest == T(0), none, where((rest < T(0)) != (right < T(0)), T(rest + right), rest));
+      const T none =
+          where(right < T(0), T(-T(0)), T(0));  // a zero remainder also has the sign of right
+      const T moved =
+          where(rest == T(0), none, where((rest < T(0)) != (right < T(0)), T(rest + right), rest));
       return where(truncate, rest, moved);
     }
   }
@@ -178,14 +190,17 @@ struct Neg : tenon::Elementwise {
 
   template <class T>
   TENON_FN T operator()(T x) const {
-    return wrapping(x, x, [](auto v, auto) { return -v; });  // not 0 - x, which would lose the sign of 0
+    return wrapping(x, x,
+                    [](auto v, auto) { return -v; });  // not 0 - x, which would lose the sign of 0
   }
 };
 TENON_OPERATOR(neg, Neg)
 
 struct Abs : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("elementwise absolute value of x, real for complex x; the smallest signed integer is returned unchanged");
+    op.doc(
+        "elementwise absolute value of x, real for complex x; the smallest signed integer is "
+        "returned unchanged");
     op.types(tenon::any_real + tenon::any_complex);
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
@@ -260,13 +275,20 @@ struct Clip : tenon::Elementwise {
     op.param("low", &Clip::low, "lower bound; truncated toward zero for integer x").required();
     op.param("high", &Clip::high, "upper bound; truncated toward zero for integer x").required();
     op.example({{"x", {2, 3}}}, {{"low", -0.5}, {"high", 0.5}});
-    constexpr double end = 3.4028234663852886e+38, infinity = std::numeric_limits<double>::infinity();
-    op.onnx("", "Clip").since(6).until(10).attribute("min", "low", -end).attribute("max", "high", end);
+    constexpr double end = 3.4028234663852886e+38,
+                     infinity = std::numeric_limits<double>::infinity();
+    op.onnx("", "Clip")
+        .since(6)
+        .until(10)
+        .attribute("min", "low", -end)
+        .attribute("max", "high", end);
     op.onnx("", "Clip").since(11).input_as("low", 1, -infinity).input_as("high", 2, infinity);
   }
 
   void configure() {
-    if (!(low <= high)) throw tenon::Error(tenon::ErrorKind::parameter, "low is ", low, " and high is ", high, "; needs low <= high");
+    if (!(low <= high))
+      throw tenon::Error(tenon::ErrorKind::parameter, "low is ", low, " and high is ", high,
+                         "; needs low <= high");
   }
 
   template <class T>
@@ -287,8 +309,8 @@ struct Clip : tenon::Elementwise {
 };
 TENON_OPERATOR(clip, Clip)
 
-// An explicit derivative. Its signature declares that it reads the input and not the output, so the output's memory is
-// free as soon as its readers are done.     Also compiles as CUDA.
+// An explicit derivative. Its signature declares that it reads the input and not the output, so the
+// output's memory is free as soon as its readers are done.     Also compiles as CUDA.
 
 struct SmoothL1 : tenon::Elementwise {
   float sigma = 1;
@@ -298,7 +320,9 @@ struct SmoothL1 : tenon::Elementwise {
     op.input("data", "differences");
     op.output("output", "same shape as data");
     op.gradient_of_duals();
-    op.param("sigma", &SmoothL1::sigma, "sets the transition from quadratic to linear, at |x| = 1/sigma^2").greater_than(0);
+    op.param("sigma", &SmoothL1::sigma,
+             "sets the transition from quadratic to linear, at |x| = 1/sigma^2")
+        .greater_than(0);
   }
 
   template <class T>

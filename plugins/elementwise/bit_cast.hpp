@@ -14,7 +14,9 @@ struct BitCast : tenon::Operator {
     op.types(tenon::every_type);
     op.input("x", "any values");
     op.output("y", "same shape as x; for bool, true where any bit of x is set");
-    op.param("dtype", &BitCast::dtype, "dtype of y, of the same size as x's").required().one_of(tenon::every_type);
+    op.param("dtype", &BitCast::dtype, "dtype of y, of the same size as x's")
+        .required()
+        .one_of(tenon::every_type);
     op.backward_reads();
     op.example({{"x", {2, 3}, tenon::f32}}, {{"dtype", "int32"}});
     op.example({{"x", {2, 3}, tenon::i8}}, {{"dtype", "uint8"}});
@@ -27,8 +29,8 @@ struct BitCast : tenon::Operator {
 
   void infer(tenon::Infer& io) const {
     const auto from = io.input(0).dtype;
-    io.require(from == tenon::unknown_dtype || size_of(from) == size_of(dtype), "x is ", from, " (", size_of(from), " bytes), but ", dtype,
-               " has ", size_of(dtype), " bytes");
+    io.require(from == tenon::unknown_dtype || size_of(from) == size_of(dtype), "x is ", from, " (",
+               size_of(from), " bytes), but ", dtype, " has ", size_of(dtype), " bytes");
     io.set_output(0, io.input(0).shape, dtype);
     io.set_input(0, io.output(0).shape);
   }
@@ -53,7 +55,8 @@ struct BitCast : tenon::Operator {
   Memory memory(const tenon::Call& call) const {
     const auto& from = call.raw().inputs[0]->dense;
     const auto& to = call.raw().outputs[0]->dense;
-    return {static_cast<const unsigned char*>(from.data) + from.byte_offset, static_cast<unsigned char*>(to.data) + to.byte_offset,
+    return {static_cast<const unsigned char*>(from.data) + from.byte_offset,
+            static_cast<unsigned char*>(to.data) + to.byte_offset,
             call.input_type(0).shape.size() * static_cast<std::int64_t>(size_of(dtype))};
   }
 };

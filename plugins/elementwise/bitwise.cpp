@@ -79,10 +79,13 @@ struct BitShift : tenon::Elementwise {
     op.doc("bitwise shift of x, element by element; bits shifted out are lost");
     op.types(tenon::any_integer);
     op.input("x", "any integers");
-    op.input("places", "number of bits to shift by; if it is negative or at least the width of the dtype, all bits are shifted out");
+    op.input("places",
+             "number of bits to shift by; if it is negative or at least the width of the dtype, "
+             "all bits are shifted out");
     op.output("y", "the inputs' shapes broadcast together");
     op.param("direction", &BitShift::direction,
-             "direction of the shift; right shifts of signed integers are arithmetic (they copy the sign bit), all others fill with zeros")
+             "direction of the shift; right shifts of signed integers are arithmetic (they copy "
+             "the sign bit), all others fill with zeros")
         .required()
         .one_of({{"left", BitDirection::left}, {"right", BitDirection::right}});
     op.example({{"x", {2, 3}}, {"places", {3}}}, {{"direction", "left"}});

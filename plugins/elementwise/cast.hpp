@@ -31,7 +31,8 @@ struct Cast : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "x converted to another dtype. Conversion to an integer truncates toward zero; floating values out of range saturate, integers "
+        "x converted to another dtype. Conversion to an integer truncates toward zero; floating "
+        "values out of range saturate, integers "
         "wrap around. Complex x cannot be cast to a real dtype: use real(x) or imag(x)");
     op.types(tenon::every_type);
     op.input("x", "values of any dtype and storage; true counts as 1");
@@ -46,12 +47,17 @@ struct Cast : tenon::Operator {
   /// ONNX numbers the dtypes. saturate and round_mode apply only to 8-bit floats, which Tenon
   /// lacks.
   static constexpr void describe_onnx(auto& op) {
-    auto form = op.onnx("", "Cast").since(6).attribute("to", "dtype").ignore("saturate").ignore("round_mode");
+    auto form = op.onnx("", "Cast")
+                    .since(6)
+                    .attribute("to", "dtype")
+                    .ignore("saturate")
+                    .ignore("round_mode");
     name_onnx_dtypes(form);
   }
 
   void infer(tenon::Infer& io) const {
-    io.require(!tenon::any_complex.has(io.input(0).dtype) || tenon::any_complex.has(dtype), "x is ", io.input(0).dtype, ", which ", dtype,
+    io.require(!tenon::any_complex.has(io.input(0).dtype) || tenon::any_complex.has(dtype), "x is ",
+               io.input(0).dtype, ", which ", dtype,
                " cannot hold; use the operators real, imag or abs to get real numbers");
     io.set_output(0, io.input(0).shape, dtype);
     io.set_input(0, io.output(0).shape);
@@ -73,16 +79,20 @@ struct Cast : tenon::Operator {
     if (call.write(0) == tenon::Write::none) return;
     const tenon::SamePlaces places(call, copy);
     tenon::visit<types>(places.read_dtype(), [&]<class From>() {
-      tenon::visit<types>(places.written_dtype(), [&]<class To>() { put(places.read<From>(), places.written<To>(), places.count()); });
+      tenon::visit<types>(places.written_dtype(), [&]<class To>() {
+        put(places.read<From>(), places.written<To>(), places.count());
+      });
     });
   }
 
  private:
   static void convert_on_threads(const tenon::Call& call) {
-    convert_all<tenon::every_type>(call, tenon::copy_indices, [&]<class From, class To>(const From* from, To* to, std::int64_t count) {
-      call.parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
-        for (auto i = begin; i < end; ++i) to[i] = convert<To>(from[i]);
-      });
-    });
+    convert_all<tenon::every_type>(
+        call, tenon::copy_indices,
+        [&]<class From, class To>(const From* from, To* to, std::int64_t count) {
+          call.parallel_for(count, 16384, [&](std::int64_t begin, std::int64_t end) {
+            for (auto i = begin; i < end; ++i) to[i] = convert<To>(from[i]);
+          });
+        });
   }
 };

@@ -111,7 +111,10 @@ struct IsInf : tenon::Elementwise {
     op.output("y", "bool, same shape as x");
     op.param("detect_negative", &IsInf::detect_negative, "whether -inf counts");
     op.param("detect_positive", &IsInf::detect_positive, "whether +inf counts");
-    op.onnx("", "IsInf").since(10).attribute("detect_negative", "detect_negative").attribute("detect_positive", "detect_positive");
+    op.onnx("", "IsInf")
+        .since(10)
+        .attribute("detect_negative", "detect_negative")
+        .attribute("detect_positive", "detect_positive");
   }
 
   template <class T>

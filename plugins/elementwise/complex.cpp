@@ -6,7 +6,8 @@ struct Real : tenon::Elementwise {
     op.doc("real part of x, element by element");
     op.types(tenon::floating + tenon::any_complex);
     op.input("x", "any numbers");
-    op.output("y", "same shape as x; float32 for complex64, float64 for complex128, else x's dtype");
+    op.output("y",
+              "same shape as x; float32 for complex64, float64 for complex128, else x's dtype");
   }
 
   template <class T>
@@ -29,7 +30,8 @@ struct Imag : tenon::Elementwise {
     op.doc("imaginary part of x, element by element; 0 for real x");
     op.types(tenon::floating + tenon::any_complex);
     op.input("x", "any numbers");
-    op.output("y", "same shape as x; float32 for complex64, float64 for complex128, else x's dtype");
+    op.output("y",
+              "same shape as x; float32 for complex64, float64 for complex128, else x's dtype");
   }
 
   template <class T>

@@ -15,20 +15,27 @@ struct Dequantize : tenon::Operator {
     op.types(whole);
     op.input("x", "quantized integers");
     op.input("scale",
-             "a single number (per tensor), one number per index of the axis, or x's shape with one number per block of the axis (blocked)")
+             "a single number (per tensor), one number per index of the axis, or x's shape with "
+             "one number per block of the axis (blocked)")
         .types(results);
-    op.input("zero_point", "the integer that maps to 0, of scale's shape, or a single number if scale is one; default: 0").optional();
+    op.input("zero_point",
+             "the integer that maps to 0, of scale's shape, or a single number if scale is one; "
+             "default: 0")
+        .optional();
     op.output("y", "same shape as x");
-    op.param("axis", &Dequantize::axis, "quantization axis of scale; negative values count from the last axis");
+    op.param("axis", &Dequantize::axis,
+             "quantization axis of scale; negative values count from the last axis");
     op.param("block_size", &Dequantize::block_size,
-             "number of elements along the axis that share a scale; 0: no blocks (scale has at most one dimension)")
+             "number of elements along the axis that share a scale; 0: no blocks (scale has at "
+             "most one dimension)")
         .at_least(0);
     op.param("dtype", &Dequantize::dtype, "dtype of y; of_scale: same as scale")
         .one_of({{"of_scale", DequantizedDType::of_scale},
                  {"float32", DequantizedDType::f32},
                  {"float16", DequantizedDType::f16},
                  {"bfloat16", DequantizedDType::bf16}});
-    op.example({{"x", {2, 3}, tenon::u8}, {"scale", {3}, tenon::f32}, {"zero_point", {3}, tenon::u8}});
+    op.example(
+        {{"x", {2, 3}, tenon::u8}, {"scale", {3}, tenon::f32}, {"zero_point", {3}, tenon::u8}});
     op.example({{"x", {2, 5}, tenon::i8}, {"scale", {2, 3}, tenon::f32}}, {{"block_size", 2}});
     op.onnx("", "DequantizeLinear")
         .since(10)
@@ -57,15 +64,18 @@ struct Dequantize : tenon::Operator {
       const void* zeros = call.has_input(2) ? quantization::elements(call, 2) : nullptr;
       call.parallel_for(x.shape.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
         float difference[quantization::block], factor[quantization::block];
-        parts.each(begin, end, [&](std::int64_t first, std::int64_t count, std::int64_t at, bool own) {
-          tenon::visit<whole>(x.dtype, [&]<class X>() {
-            const X* const zero = zeros ? static_cast<const X*>(zeros) + at : nullptr;
-            subtract(static_cast<const X*>(from) + first, zero, own, count, difference);
-          });
-          quantization::widen<results>(scale.dtype, scales, at, !own, count, factor);
-          tenon::elementwise::for_each(
-              count, [=, d = difference, f = factor, to = y + first](std::int64_t i) { to[i] = static_cast<Y>(d[i] * f[i]); });
-        });
+        parts.each(begin, end,
+                   [&](std::int64_t first, std::int64_t count, std::int64_t at, bool own) {
+                     tenon::visit<whole>(x.dtype, [&]<class X>() {
+                       const X* const zero = zeros ? static_cast<const X*>(zeros) + at : nullptr;
+                       subtract(static_cast<const X*>(from) + first, zero, own, count, difference);
+                     });
+                     quantization::widen<results>(scale.dtype, scales, at, !own, count, factor);
+                     tenon::elementwise::for_each(
+                         count, [=, d = difference, f = factor, to = y + first](std::int64_t i) {
+                           to[i] = static_cast<Y>(d[i] * f[i]);
+                         });
+                   });
       });
     });
   }
@@ -92,10 +102,13 @@ struct Dequantize : tenon::Operator {
     using Wide = std::conditional_t<sizeof(X) == 4, std::int64_t, std::int32_t>;
     const Wide one = zero ? static_cast<Wide>(*zero) : 0;
     if (zero && own) {
-      tenon::elementwise::for_each(
-          count, [=](std::int64_t i) { difference[i] = static_cast<float>(static_cast<Wide>(x[i]) - static_cast<Wide>(zero[i])); });
+      tenon::elementwise::for_each(count, [=](std::int64_t i) {
+        difference[i] = static_cast<float>(static_cast<Wide>(x[i]) - static_cast<Wide>(zero[i]));
+      });
     } else {
-      tenon::elementwise::for_each(count, [=](std::int64_t i) { difference[i] = static_cast<float>(static_cast<Wide>(x[i]) - one); });
+      tenon::elementwise::for_each(count, [=](std::int64_t i) {
+        difference[i] = static_cast<float>(static_cast<Wide>(x[i]) - one);
+      });
     }
   }
 };

@@ -47,7 +47,9 @@ TENON_OPERATOR(log, Log)
 
 struct Pow : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("base^exponent, element by element; integers wrap around, and fractional results such as 2^-1 become 0");
+    op.doc(
+        "base^exponent, element by element; integers wrap around, and fractional results such as "
+        "2^-1 become 0");
     op.types(tenon::any_real);
     op.input("base", "any numbers; a negative one with a fractional exponent gives nan");
     op.input("exponent", "any numbers");

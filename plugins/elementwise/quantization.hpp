@@ -20,12 +20,17 @@ inline bool may_differ(std::int64_t left, std::int64_t right) {
 /// `size` indices along it.
 inline void check(const tenon::Infer& io, std::int64_t axis, std::int64_t size) {
   const auto x = io.input("x").shape, scale = io.input("scale").shape;
-  if (!x.has_rank() || !scale.has_rank() || (size == 0 && (is_single(scale) || scale == tenon::Shape{tenon::unknown}))) return;
-  if (axis < -x.rank() || axis >= x.rank()) io.param_error("axis", "is ", axis, ", but x has ", x.rank(), " dimensions");
+  if (!x.has_rank() || !scale.has_rank() ||
+      (size == 0 && (is_single(scale) || scale == tenon::Shape{tenon::unknown})))
+    return;
+  if (axis < -x.rank() || axis >= x.rank())
+    io.param_error("axis", "is ", axis, ", but x has ", x.rank(), " dimensions");
   const auto at = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
   if (size == 0) {
-    io.require(scale.rank() == 1, "scale is ", scale, " but needs at most one dimension; set block_size for more");
-    io.require(!may_differ(scale[0], x[at]), "scale is ", scale, " and x is ", x, ", which has another size at axis ", at);
+    io.require(scale.rank() == 1, "scale is ", scale,
+               " but needs at most one dimension; set block_size for more");
+    io.require(!may_differ(scale[0], x[at]), "scale is ", scale, " and x is ", x,
+               ", which has another size at axis ", at);
     return;
   }
   bool fits = scale.rank() == x.rank();
@@ -33,22 +38,27 @@ inline void check(const tenon::Infer& io, std::int64_t axis, std::int64_t size) 
     const auto blocks = i == at && x[i] != tenon::unknown ? (x[i] + size - 1) / size : x[i];
     fits = !may_differ(scale[i], blocks);
   }
-  io.require(fits, "scale is ", scale, " and x is ", x, ": needs one scale for each block of ", size, " along axis ", at);
+  io.require(fits, "scale is ", scale, " and x is ", x, ": needs one scale for each block of ",
+             size, " along axis ", at);
 }
 
 /// Requires the zero point to have scale's shape; [] and [1] both count as a single number.
 inline void infer_zero_point(tenon::Infer& io) {
   if (!io.has_input("zero_point")) return;
   const auto zero = io.input("zero_point").shape, scale = io.input("scale").shape;
-  const auto may_be_single = [](const tenon::Shape& shape) { return is_single(shape) || shape == tenon::Shape{tenon::unknown}; };
-  if (zero != scale && may_be_single(zero) && may_be_single(scale)) return;  // left to the run, when the sizes are known
+  const auto may_be_single = [](const tenon::Shape& shape) {
+    return is_single(shape) || shape == tenon::Shape{tenon::unknown};
+  };
+  if (zero != scale && may_be_single(zero) && may_be_single(scale))
+    return;  // left to the run, when the sizes are known
   io.set_input("zero_point", scale);
 }
 
 /// Splits x into segments whose elements share one scale or have one each.
 class Parts {
  public:
-  Parts(const tenon::Shape& x, const tenon::Shape& scale, std::int64_t axis, std::int64_t size) : single_(is_single(scale) && size == 0) {
+  Parts(const tenon::Shape& x, const tenon::Shape& scale, std::int64_t axis, std::int64_t size)
+      : single_(is_single(scale) && size == 0) {
     if (single_) return;
     const auto at = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
     length_ = x[at];
@@ -99,11 +109,13 @@ template <class T>
 void widen(const void* from, std::int64_t first, bool one, std::int64_t count, float* to) {
   const T* values = static_cast<const T*>(from) + first;
   if (one) return void(std::fill_n(to, count, static_cast<float>(*values)));
-  tenon::elementwise::for_each(count, [=](std::int64_t i) { to[i] = static_cast<float>(values[i]); });
+  tenon::elementwise::for_each(count,
+                               [=](std::int64_t i) { to[i] = static_cast<float>(values[i]); });
 }
 
 template <tenon::Types types>
-void widen(tenon::DType dtype, const void* from, std::int64_t first, bool one, std::int64_t count, float* to) {
+void widen(tenon::DType dtype, const void* from, std::int64_t first, bool one, std::int64_t count,
+           float* to) {
   tenon::visit<types>(dtype, [&]<class T>() { widen<T>(from, first, one, count, to); });
 }
 
@@ -116,7 +128,8 @@ TENON_FN float quotient(float x, float scale) {
 /// Converts a quotient to Y. Zero points are integers, and so is the sum if it is in Y's range.
 template <class Y>
 TENON_FN Y placed(float x, float zero) {
-  constexpr auto low = static_cast<float>(tenon::elementwise::least<Y>), high = static_cast<float>(tenon::elementwise::most<Y>);
+  constexpr auto low = static_cast<float>(tenon::elementwise::least<Y>),
+                 high = static_cast<float>(tenon::elementwise::most<Y>);
   const float sum = tenon::elementwise::rint(x) + zero;
   const float limited = tenon::select(sum > low, tenon::select(sum < high, sum, high), low);
   return static_cast<Y>(static_cast<std::int32_t>(tenon::select(sum == sum, limited, 0.0f)));

@@ -10,7 +10,8 @@ namespace {
 
 using Scales = AnyElements<float, float, tenon::half, tenon::bfloat16>;
 using Numbers = AnyElements<float, float, tenon::half, tenon::bfloat16, std::int32_t>;
-using Whole = AnyElements<std::int64_t, std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::int32_t>;
+using Whole =
+    AnyElements<std::int64_t, std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::int32_t>;
 
 /// Converts one element with its scale and zero point.
 template <class Y>
@@ -24,7 +25,8 @@ struct QuantizeEach {
 
   TENON_FN void operator()(std::int64_t i) const {
     const auto at = parts.scale_of(i);
-    y[i] = quantization::placed<Y>(quotient(x[i], scales[at]), zeros ? static_cast<float>(zeros[at]) : 0.0f);
+    y[i] = quantization::placed<Y>(quotient(x[i], scales[at]),
+                                   zeros ? static_cast<float>(zeros[at]) : 0.0f);
   }
 
  private:
@@ -87,10 +89,12 @@ struct DequantizeCuda : Dequantize {
     Whole zeros{nullptr, x.dtype};
     if (call.has_input(2)) zeros = Whole::of(call, 2);
     tenon::visit<results>(result(scale.dtype), [&]<class Y>() {
-      tenon::gpu::for_each(
-          call, x.shape.size(),
-          DequantizeEach<Y>{
-              {x.shape, scale.shape, axis, block_size}, Whole::of(call, 0), Scales::of(call, 1), zeros, call.output<Y>(0).data()});
+      tenon::gpu::for_each(call, x.shape.size(),
+                           DequantizeEach<Y>{{x.shape, scale.shape, axis, block_size},
+                                             Whole::of(call, 0),
+                                             Scales::of(call, 1),
+                                             zeros,
+                                             call.output<Y>(0).data()});
     });
   }
 };

@@ -4,7 +4,8 @@
 
 struct Quantize : tenon::Operator {
   static constexpr tenon::Types quantized_types = {tenon::u8, tenon::i8, tenon::u16, tenon::i16};
-  static constexpr tenon::Types scale_types = {tenon::f32, tenon::f16, tenon::bf16}, number_types = scale_types + tenon::Types{tenon::i32};
+  static constexpr tenon::Types scale_types = {tenon::f32, tenon::f16, tenon::bf16},
+                                number_types = scale_types + tenon::Types{tenon::i32};
   std::int64_t axis = 1, block_size = 0;
   tenon::DType dtype = tenon::DType::u8;
   bool precise = false;
@@ -13,20 +14,30 @@ struct Quantize : tenon::Operator {
     op.doc("x / scale rounded half to even, plus zero_point, saturated to the range of y's dtype");
     op.input("x", "any numbers").types(number_types);
     op.input("scale",
-             "a single number (per tensor), one number per index of the axis, or x's shape with one number per block of the axis (blocked)")
+             "a single number (per tensor), one number per index of the axis, or x's shape with "
+             "one number per block of the axis (blocked)")
         .types(scale_types);
-    op.input("zero_point", "the integer that 0 maps to, of y's dtype and scale's shape, or a single number if scale is one; default: 0")
+    op.input("zero_point",
+             "the integer that 0 maps to, of y's dtype and scale's shape, or a single number if "
+             "scale is one; default: 0")
         .optional()
         .types(quantized_types);
     op.output("y", "same shape as x; nan becomes 0");
-    op.param("axis", &Quantize::axis, "quantization axis of scale; negative values count from the last axis");
+    op.param("axis", &Quantize::axis,
+             "quantization axis of scale; negative values count from the last axis");
     op.param("block_size", &Quantize::block_size,
-             "number of elements along the axis that share a scale; 0: no blocks (scale has at most one dimension)")
+             "number of elements along the axis that share a scale; 0: no blocks (scale has at "
+             "most one dimension)")
         .at_least(0);
-    op.param("dtype", &Quantize::dtype, "dtype of y if there is no zero_point").one_of(quantized_types);
-    op.param("precise", &Quantize::precise, "if true, divide in float32; otherwise the quotient is first rounded to scale's dtype");
-    op.example({{"x", {2, 3}, tenon::f32}, {"scale", {3}, tenon::f32}, {"zero_point", {3}, tenon::u8}});
-    op.example({{"x", {2, 5}, tenon::f32}, {"scale", {2, 3}, tenon::f32}}, {{"block_size", 2}, {"dtype", "int8"}});
+    op.param("dtype", &Quantize::dtype, "dtype of y if there is no zero_point")
+        .one_of(quantized_types);
+    op.param(
+        "precise", &Quantize::precise,
+        "if true, divide in float32; otherwise the quotient is first rounded to scale's dtype");
+    op.example(
+        {{"x", {2, 3}, tenon::f32}, {"scale", {3}, tenon::f32}, {"zero_point", {3}, tenon::u8}});
+    op.example({{"x", {2, 5}, tenon::f32}, {"scale", {2, 3}, tenon::f32}},
+               {{"block_size", 2}, {"dtype", "int8"}});
     op.onnx("", "QuantizeLinear")
         .since(10)
         .attribute("axis", "axis")
@@ -47,8 +58,8 @@ struct Quantize : tenon::Operator {
     const bool has_zero = io.has_input(2);
     const auto given = io.input(2).dtype;
     quantization::infer_zero_point(io);
-    io.require(!has_zero || dtype == tenon::u8 || given == tenon::unknown_dtype || given == dtype, "zero_point is ", given,
-               ", but parameter 'dtype' is ", dtype);
+    io.require(!has_zero || dtype == tenon::u8 || given == tenon::unknown_dtype || given == dtype,
+               "zero_point is ", given, ", but parameter 'dtype' is ", dtype);
     quantization::check(io, axis, block_size);
     io.set_output(0, io.input("x").shape, has_zero ? given : dtype);
     io.set_input(0, io.output(0).shape);
@@ -63,14 +74,15 @@ struct Quantize : tenon::Operator {
       const void* zeros = call.has_input(2) ? quantization::elements(call, 2) : nullptr;
       call.parallel_for(x.shape.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
         float quotient[quantization::block], other[quantization::block];
-        parts.each(begin, end, [&](std::int64_t first, std::int64_t count, std::int64_t at, bool own) {
-          quantization::widen<number_types>(x.dtype, from, first, false, count, quotient);
-          quantization::widen<scale_types>(scale.dtype, scales, at, !own, count, other);
-          divide(quotient, other, count, precise ? tenon::f32 : scale.dtype);
-          std::fill_n(other, count, 0.0f);
-          if (zeros) quantization::widen<Y>(zeros, at, !own, count, other);
-          place(quotient, other, count, y + first);
-        });
+        parts.each(
+            begin, end, [&](std::int64_t first, std::int64_t count, std::int64_t at, bool own) {
+              quantization::widen<number_types>(x.dtype, from, first, false, count, quotient);
+              quantization::widen<scale_types>(scale.dtype, scales, at, !own, count, other);
+              divide(quotient, other, count, precise ? tenon::f32 : scale.dtype);
+              std::fill_n(other, count, 0.0f);
+              if (zeros) quantization::widen<Y>(zeros, at, !own, count, other);
+              place(quotient, other, count, y + first);
+            });
       });
     });
   }
@@ -78,12 +90,14 @@ struct Quantize : tenon::Operator {
  private:
   static void divide(float* x, const float* scale, std::int64_t count, tenon::DType rounded_to) {
     tenon::visit<scale_types>(rounded_to, [&]<class T>() {
-      tenon::elementwise::for_each(count, [=](std::int64_t i) { x[i] = quantization::quotient<T>(x[i], scale[i]); });
+      tenon::elementwise::for_each(
+          count, [=](std::int64_t i) { x[i] = quantization::quotient<T>(x[i], scale[i]); });
     });
   }
 
   template <class Y>
   static void place(const float* x, const float* zero, std::int64_t count, Y* y) {
-    tenon::elementwise::for_each(count, [=](std::int64_t i) { y[i] = quantization::placed<Y>(x[i], zero[i]); });
+    tenon::elementwise::for_each(
+        count, [=](std::int64_t i) { y[i] = quantization::placed<Y>(x[i], zero[i]); });
   }
 };

@@ -55,7 +55,9 @@ struct Prelu : tenon::Elementwise {
     op.doc("slope * x where x < 0, else x; integers wrap around");
     op.types(tenon::floating + tenon::Types{tenon::i32, tenon::i64, tenon::u32, tenon::u64});
     op.input("x", "any numbers");
-    op.input("slope", "slope for negative x; for one slope per channel of images, its shape is [channels, 1, 1]");
+    op.input(
+        "slope",
+        "slope for negative x; for one slope per channel of images, its shape is [channels, 1, 1]");
     op.output("y", "the inputs' shapes broadcast together");
     op.onnx("", "PRelu").since(7);
   }
@@ -112,7 +114,8 @@ struct Celu : tenon::Elementwise {
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
-    op.param("alpha", &Celu::alpha, "scale of the negative branch, which tends to -alpha; if 0, negative x gives 0");
+    op.param("alpha", &Celu::alpha,
+             "scale of the negative branch, which tends to -alpha; if 0, negative x gives 0");
     op.onnx("", "Celu").since(12).attribute("alpha", "alpha");
   }
 
@@ -185,7 +188,9 @@ struct Shrink : tenon::Elementwise {
     op.types(tenon::any_real);
     op.input("x", "any numbers");
     op.output("y", "same shape as x; integers are computed in float64 and truncated toward zero");
-    op.param("bias", &Shrink::bias, "amount by which x is moved toward zero; equal to threshold for soft shrinkage, 0 for hard shrinkage");
+    op.param("bias", &Shrink::bias,
+             "amount by which x is moved toward zero; equal to threshold for soft shrinkage, 0 for "
+             "hard shrinkage");
     op.param("threshold", &Shrink::threshold, "largest absolute value that becomes 0");
     op.onnx("", "Shrink").since(9).attribute("bias", "bias").attribute("lambd", "threshold");
   }

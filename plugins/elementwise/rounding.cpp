@@ -43,7 +43,9 @@ TENON_OPERATOR(floor, Floor)
 
 struct Round : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("x rounded to the nearest integer, element by element, halves to even; infinities and nan are unchanged");
+    op.doc(
+        "x rounded to the nearest integer, element by element, halves to even; infinities and nan "
+        "are unchanged");
     op.input("x", "any numbers");
     op.output("y", "same shape as x");
     op.onnx("", "Round").since(11);

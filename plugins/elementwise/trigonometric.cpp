@@ -48,7 +48,9 @@ TENON_OPERATOR(tan, Tan)
 
 struct Asin : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("inverse sine of x in radians, from -pi/2 to pi/2, element by element; nan outside [-1, 1]");
+    op.doc(
+        "inverse sine of x in radians, from -pi/2 to pi/2, element by element; nan outside [-1, "
+        "1]");
     op.input("x", "sines, in [-1, 1]");
     op.output("y", "same shape as x");
     op.onnx("", "Asin").since(7);
@@ -91,7 +93,8 @@ struct Atan : tenon::Elementwise {
 };
 TENON_OPERATOR(atan, Atan)
 
-// A parameter with a range: scale must be above 0, and the catalog, the checks and the help all know it.   Also compiles as CUDA.
+// A parameter with a range: scale must be above 0, and the catalog, the checks and the help all
+// know it.   Also compiles as CUDA.
 
 struct Cosine : tenon::Elementwise {
   float scale = 1;

@@ -21,12 +21,14 @@ inline std::int64_t joined(std::int64_t left, std::int64_t right) {
 }
 
 inline bool joinable(std::int64_t left, std::int64_t right) {
-  return left == right || left == 1 || right == 1 || left == tenon::unknown || right == tenon::unknown;
+  return left == right || left == 1 || right == 1 || left == tenon::unknown ||
+         right == tenon::unknown;
 }
 
 /// For each matrix of the broadcast batch, in order, the index of the corresponding matrix of
 /// `own`.
-inline std::vector<std::int64_t> members(const tenon::Shape& own, const tenon::Shape& joined_shape) {
+inline std::vector<std::int64_t> members(const tenon::Shape& own,
+                                         const tenon::Shape& joined_shape) {
   std::vector<std::int64_t> members(1, 0);
   std::int64_t step = own.size();
   for (int axis = joined_shape.rank() - 1; axis >= 0; --axis) {  // outermost axis first
@@ -48,11 +50,13 @@ struct Term {
 
 /// Terms sorted by result. If several terms add to one result, as in the gradient of a broadcast
 /// operand, the order of the sum is fixed.
-inline std::vector<Term> terms(const std::vector<std::int64_t>& result, const std::vector<std::int64_t>& left,
+inline std::vector<Term> terms(const std::vector<std::int64_t>& result,
+                               const std::vector<std::int64_t>& left,
                                const std::vector<std::int64_t>& right) {
   std::vector<Term> terms(result.size());
   for (std::size_t i = 0; i < terms.size(); ++i) terms[i] = {result[i], left[i], right[i]};
-  std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.result < b.result; });
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const Term& a, const Term& b) { return a.result < b.result; });
   return terms;
 }
 

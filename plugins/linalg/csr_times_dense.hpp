@@ -15,8 +15,10 @@ struct CsrTimesDense : tenon::Operator {
   void infer(tenon::Infer& io) const {
     const auto l = io.input(0).shape, r = io.input(1).shape;
     if (!l.has_rank() || !r.has_rank()) return;
-    io.require(l.rank() == 2 && r.rank() == 2, "needs two matrices, but the inputs are ", l, " and ", r);
-    io.require(l[1] == r[0] || l[1] == tenon::unknown || r[0] == tenon::unknown, "the inner sizes differ: ", l, " x ", r);
+    io.require(l.rank() == 2 && r.rank() == 2, "needs two matrices, but the inputs are ", l,
+               " and ", r);
+    io.require(l[1] == r[0] || l[1] == tenon::unknown || r[0] == tenon::unknown,
+               "the inner sizes differ: ", l, " x ", r);
     io.set_output(0, {l[0], r[1]});
   }
 

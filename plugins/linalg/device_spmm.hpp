@@ -68,14 +68,16 @@ struct PlainProduct : Product<T> {
     T sum = 0;
     for (auto e = this->matrix.row_starts[row]; e < this->matrix.row_starts[row + 1]; ++e)
       sum += this->matrix.values[e] *
-             this->right.data[place(layout.by_rows != layout.transposed, layout.right, this->matrix.columns_of[e], column)];
+             this->right.data[place(layout.by_rows != layout.transposed, layout.right,
+                                    this->matrix.columns_of[e], column)];
     T& to = this->out.data[place(layout.by_rows, layout.out, row, column)];
     to = this->add ? to + sum : sum;
     *scratch = std::byte{0xdb};
   }
 
  private:
-  static std::int64_t place(bool by_rows, std::int64_t step, std::int64_t row, std::int64_t column) {
+  static std::int64_t place(bool by_rows, std::int64_t step, std::int64_t row,
+                            std::int64_t column) {
     return by_rows ? row * step + column : column * step + row;
   }
 };
@@ -91,7 +93,8 @@ class Library {
 
   template <class T>
   void run(const tenon::Call& call, const Product<T>& of, std::byte* scratch) {
-    tenon::gpu::for_each(call, of.matrix.rows * of.columns, PlainProduct<T>{of, Layout::of(of), scratch});
+    tenon::gpu::for_each(call, of.matrix.rows * of.columns,
+                         PlainProduct<T>{of, Layout::of(of), scratch});
   }
 };
 
@@ -99,12 +102,13 @@ class Library {
 
 #define TENON_TEXT_OF(number) #number
 #define TENON_CUSPARSE_FILE(version) "libcusparse.so." TENON_TEXT_OF(version)
-#define TENON_CUSPARSE_FUNCTION(name) decltype(&::name) name = library.find<decltype(&::name)>(#name)
+#define TENON_CUSPARSE_FUNCTION(name) \
+  decltype(&::name) name = library.find<decltype(&::name)>(#name)
 
 struct Functions {
-  OptionalLibrary library{
-      {TENON_CUSPARSE_FILE(CUSPARSE_VER_MAJOR)},
-      "products with csr matrices fall back to a slower kernel; install cuSPARSE, or add its folder to LD_LIBRARY_PATH"};
+  OptionalLibrary library{{TENON_CUSPARSE_FILE(CUSPARSE_VER_MAJOR)},
+                          "products with csr matrices fall back to a slower kernel; install "
+                          "cuSPARSE, or add its folder to LD_LIBRARY_PATH"};
   TENON_CUSPARSE_FUNCTION(cusparseGetErrorString);
   TENON_CUSPARSE_FUNCTION(cusparseCreate);
   TENON_CUSPARSE_FUNCTION(cusparseSetStream);
@@ -128,7 +132,8 @@ inline const Functions& functions() {
 }
 
 [[gnu::cold]] inline void require(cusparseStatus_t status) {
-  if (status != CUSPARSE_STATUS_SUCCESS) throw tenon::Error("cuSPARSE: ", functions().cusparseGetErrorString(status));
+  if (status != CUSPARSE_STATUS_SUCCESS)
+    throw tenon::Error("cuSPARSE: ", functions().cusparseGetErrorString(status));
 }
 
 /// cuSPARSE handles for the products of one node. Descriptors of matrices are cached while sizes
@@ -140,15 +145,17 @@ class Library {
   /// Returns the size of scratch memory. Does not read the arrays.
   template <class T>
   std::size_t scratch_bytes(const tenon::Call& call, const Product<T>& of) {
-    const Sizes sizes{sizeof(T), of.matrix.rows, of.matrix.columns, of.matrix.nnz, of.columns, Layout::of(of)};
+    const Sizes sizes{sizeof(T),     of.matrix.rows, of.matrix.columns,
+                      of.matrix.nnz, of.columns,     Layout::of(of)};
     int device = 0;
     tenon::gpu::require(cudaGetDevice(&device));
     if (device == device_ && sizes == sizes_) return bytes_;
     device_ = -1;  // the cache is invalid until all descriptors exist
     describe(of, Layout::of(of));
     const T one = 1, beta = of.add ? 1 : 0;
-    require(functions().cusparseSpMM_bufferSize(handle(call), plain, turn_, &one, matrix_.get(), right_.get(), &beta, out_.get(), type<T>,
-                                                algorithm, &bytes_));
+    require(functions().cusparseSpMM_bufferSize(handle(call), plain, turn_, &one, matrix_.get(),
+                                                right_.get(), &beta, out_.get(), type<T>, algorithm,
+                                                &bytes_));
     sizes_ = sizes;
     device_ = device;
     return bytes_;
@@ -158,32 +165,39 @@ class Library {
   /// cuSPARSE's, and the same in every run.
   template <class T>
   void run(const tenon::Call& call, const Product<T>& of, std::byte* scratch) {
-    require(functions().cusparseCsrSetPointers(matrix_.get(), unread(of.matrix.row_starts), unread(of.matrix.columns_of),
+    require(functions().cusparseCsrSetPointers(matrix_.get(), unread(of.matrix.row_starts),
+                                               unread(of.matrix.columns_of),
                                                unread(of.matrix.values)));
     require(functions().cusparseDnMatSetValues(right_.get(), unread(of.right.data)));
     require(functions().cusparseDnMatSetValues(out_.get(), of.out.data));
     const T one = 1, beta = of.add ? 1 : 0;
-    require(functions().cusparseSpMM(handle(call), plain, turn_, &one, matrix_.get(), right_.get(), &beta, out_.get(), type<T>, algorithm,
-                                     scratch));
+    require(functions().cusparseSpMM(handle(call), plain, turn_, &one, matrix_.get(), right_.get(),
+                                     &beta, out_.get(), type<T>, algorithm, scratch));
   }
 
  private:
-  using Sizes = std::tuple<std::size_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, Layout>;
+  using Sizes =
+      std::tuple<std::size_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, Layout>;
   static constexpr auto plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
-  static constexpr auto algorithm = CUSPARSE_SPMM_CSR_ALG3;  // the only csr algorithm with deterministic results
+  static constexpr auto algorithm =
+      CUSPARSE_SPMM_CSR_ALG3;  // the only csr algorithm with deterministic results
   template <class T>
   static constexpr auto type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
 
   struct Destroy {
-    void operator()(std::remove_pointer_t<cusparseSpMatDescr_t>* matrix) const { functions().cusparseDestroySpMat(matrix); }
-    void operator()(std::remove_pointer_t<cusparseDnMatDescr_t>* matrix) const { functions().cusparseDestroyDnMat(matrix); }
+    void operator()(std::remove_pointer_t<cusparseSpMatDescr_t>* matrix) const {
+      functions().cusparseDestroySpMat(matrix);
+    }
+    void operator()(std::remove_pointer_t<cusparseDnMatDescr_t>* matrix) const {
+      functions().cusparseDestroyDnMat(matrix);
+    }
   };
   template <class Description>
   using Owned = std::unique_ptr<std::remove_pointer_t<Description>, Destroy>;
 
   static cusparseHandle_t handle(const tenon::Call& call) {
-    const auto found =
-        tenon::gpu::library_handle<cusparseHandle_t>([](cusparseHandle_t* made) { require(functions().cusparseCreate(made)); });
+    const auto found = tenon::gpu::library_handle<cusparseHandle_t>(
+        [](cusparseHandle_t* made) { require(functions().cusparseCreate(made)); });
     require(functions().cusparseSetStream(found, tenon::gpu::stream_of(call)));
     return found;
   }
@@ -197,9 +211,10 @@ class Library {
   template <class T>
   void describe(const Product<T>& of, const Layout& layout) {
     cusparseSpMatDescr_t matrix = nullptr;
-    require(functions().cusparseCreateCsr(&matrix, of.matrix.rows, of.matrix.columns, of.matrix.nnz, unread(of.matrix.row_starts),
-                                          unread(of.matrix.columns_of), unread(of.matrix.values), CUSPARSE_INDEX_64I, CUSPARSE_INDEX_64I,
-                                          CUSPARSE_INDEX_BASE_ZERO, type<T>));
+    require(functions().cusparseCreateCsr(
+        &matrix, of.matrix.rows, of.matrix.columns, of.matrix.nnz, unread(of.matrix.row_starts),
+        unread(of.matrix.columns_of), unread(of.matrix.values), CUSPARSE_INDEX_64I,
+        CUSPARSE_INDEX_64I, CUSPARSE_INDEX_BASE_ZERO, type<T>));
     matrix_.reset(matrix);
     auto rows = of.matrix.columns, columns = of.columns;
     if (layout.transposed) std::swap(rows, columns);
@@ -209,7 +224,8 @@ class Library {
     out_ = dense(of.matrix.rows, of.columns, layout.out, of.out.data, type<T>, order);
   }
 
-  static Owned<cusparseDnMatDescr_t> dense(std::int64_t rows, std::int64_t columns, std::int64_t step, void* data, cudaDataType type,
+  static Owned<cusparseDnMatDescr_t> dense(std::int64_t rows, std::int64_t columns,
+                                           std::int64_t step, void* data, cudaDataType type,
                                            cusparseOrder_t order) {
     cusparseDnMatDescr_t made = nullptr;
     require(functions().cusparseCreateDnMat(&made, rows, columns, step, data, type, order));
@@ -247,7 +263,9 @@ struct CheckColumn {
   std::int64_t* checked;
   tenon::gpu::Fault fault;
 
-  TENON_DEVICE void operator()(std::int64_t e) const { checked[e] = fault.fits(columns_of[e], columns) ? columns_of[e] : 0; }
+  TENON_DEVICE void operator()(std::int64_t e) const {
+    checked[e] = fault.fits(columns_of[e], columns) ? columns_of[e] : 0;
+  }
 };
 
 /// Whether the library supports this product: nothing is empty, and the arrays are aligned as it
@@ -255,9 +273,11 @@ struct CheckColumn {
 template <class T>
 bool fits_library(const Product<T>& of) {
   const auto& matrix = of.matrix;
-  const auto aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
-  return std::min({matrix.rows, matrix.columns, matrix.nnz, of.columns}) > 0 && aligned(matrix.values) && aligned(matrix.row_starts) &&
-         Library::here();
+  const auto aligned = [](const void* data) {
+    return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+  };
+  return std::min({matrix.rows, matrix.columns, matrix.nnz, of.columns}) > 0 &&
+         aligned(matrix.values) && aligned(matrix.row_starts) && Library::here();
 }
 
 /// Runs a supported product. A column index out of range becomes a fault of the node.
@@ -265,9 +285,12 @@ template <class T>
 void multiply(const tenon::Call& call, Library& library, Product<T> of) {
   constexpr std::size_t each = sizeof(std::int64_t), aligned = 256;  // cuSPARSE requires 16
   const auto bytes = (library.scratch_bytes(call, of) + aligned - 1) / aligned * aligned;
-  const tenon::gpu::Scratch<std::byte> scratch(call, static_cast<std::int64_t>(bytes + static_cast<std::size_t>(of.matrix.nnz) * each));
+  const tenon::gpu::Scratch<std::byte> scratch(
+      call, static_cast<std::int64_t>(bytes + static_cast<std::size_t>(of.matrix.nnz) * each));
   auto* const columns = reinterpret_cast<std::int64_t*>(scratch.data() + bytes);
-  tenon::gpu::for_each(call, of.matrix.nnz, CheckColumn{of.matrix.columns_of, of.matrix.columns, columns, tenon::gpu::Fault(call)});
+  tenon::gpu::for_each(
+      call, of.matrix.nnz,
+      CheckColumn{of.matrix.columns_of, of.matrix.columns, columns, tenon::gpu::Fault(call)});
   of.matrix.columns_of = columns;
   library.run(call, of, scratch.data());
 }

@@ -14,19 +14,25 @@ template <class Arithmetic>
 struct MatmulIn : MatmulShapes {
   /// Packs the matrices of a constant b; only for f32.
   void prepare(tenon::Prepare& io) const {
-    if (io.raw().dispatch != TENON_FORWARD || io.input("b").dtype != tenon::f32 || !io.is_constant("b")) return;
+    if (io.raw().dispatch != TENON_FORWARD || io.input("b").dtype != tenon::f32 ||
+        !io.is_constant("b"))
+      return;
     const auto shape = oriented(io.input("b").shape, transpose_b);
     if (shape.rank() < 2 || shape[-1] == 1 || shape.size() == 0) return;
     const auto sizes = sizes_of(io.input("a").shape, io.input("b").shape);
     const auto count = sizes.count_b, depth = sizes.inner, columns = sizes.columns;
     const Arithmetic arithmetic({sizes.rows, columns, depth});
     const auto size = arithmetic.packed_size();
-    const auto key = tenon::join(arithmetic.packing(), " of ", count, " x ", depth, " x ", columns, transpose_b ? ", transposed" : "");
+    const auto key = tenon::join(arithmetic.packing(), " of ", count, " x ", depth, " x ", columns,
+                                 transpose_b ? ", transposed" : "");
     using Packed = typename Arithmetic::Packed;
-    io.keep(0, "b", key, sizeof(Packed) * static_cast<std::size_t>(count * size), [&](void* memory) {
-      const auto matrices = batch::matrices(io.constant<float>("b").data(), depth, columns, transpose_b);
-      for (std::int64_t i = 0; i < count; ++i) arithmetic.pack(matrices[i], static_cast<Packed*>(memory) + i * size);
-    });
+    io.keep(0, "b", key, sizeof(Packed) * static_cast<std::size_t>(count * size),
+            [&](void* memory) {
+              const auto matrices =
+                  batch::matrices(io.constant<float>("b").data(), depth, columns, transpose_b);
+              for (std::int64_t i = 0; i < count; ++i)
+                arithmetic.pack(matrices[i], static_cast<Packed*>(memory) + i * size);
+            });
   }
 
   std::string algorithm(const tenon::Infer& io) const {
@@ -36,8 +42,11 @@ struct MatmulIn : MatmulShapes {
   std::string backward_algorithm(const tenon::Infer& io) const {
     const auto of = sizes_of(io.input("a").shape, io.input("b").shape);
     const product::Size a{of.rows, of.inner, of.columns}, b{of.inner, of.columns, of.rows};
-    const auto swapped = [](const product::Size& size) { return product::Size{size.columns, size.rows, size.depth}; };
-    return "for a " + algorithm_of(io, transpose_a ? swapped(a) : a) + "; for b " + algorithm_of(io, transpose_b ? swapped(b) : b);
+    const auto swapped = [](const product::Size& size) {
+      return product::Size{size.columns, size.rows, size.depth};
+    };
+    return "for a " + algorithm_of(io, transpose_a ? swapped(a) : a) + "; for b " +
+           algorithm_of(io, transpose_b ? swapped(b) : b);
   }
 
   void forward(const tenon::Call& call) const {
@@ -48,16 +57,19 @@ struct MatmulIn : MatmulShapes {
 
   void backward(const tenon::Call& call) const {
     if (tenon::any_complex.has(call.input_type(0).dtype)) return complex_backward(call);
-    call.input_type(0).dtype == tenon::f64 ? run<double>(call, &MatmulIn::template gradients<double>)
-                                           : run<float>(call, &MatmulIn::template gradients<float>);
+    call.input_type(0).dtype == tenon::f64
+        ? run<double>(call, &MatmulIn::template gradients<double>)
+        : run<float>(call, &MatmulIn::template gradients<float>);
   }
 
   void forward_sparse(const tenon::Call& call) const {
-    call.input_type(0).dtype == tenon::f64 ? multiply_sparse<double>(call) : multiply_sparse<float>(call);
+    call.input_type(0).dtype == tenon::f64 ? multiply_sparse<double>(call)
+                                           : multiply_sparse<float>(call);
   }
 
   void backward_sparse(const tenon::Call& call) const {
-    call.input_type(0).dtype == tenon::f64 ? sparse_gradients<double>(call) : sparse_gradients<float>(call);
+    call.input_type(0).dtype == tenon::f64 ? sparse_gradients<double>(call)
+                                           : sparse_gradients<float>(call);
   }
 
  private:
@@ -75,43 +87,53 @@ struct MatmulIn : MatmulShapes {
     tenon::visit<tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() {
       with_operands<T>(call, [&](const Operands<T>& of, const Members& members) {
         using Matrices = complex_products::Matrices<T>;
-        body(Matrices{of.a, of.rows, of.inner, transpose_a}, Matrices{of.b, of.inner, of.columns, transpose_b}, of, members);
+        body(Matrices{of.a, of.rows, of.inner, transpose_a},
+             Matrices{of.b, of.inner, of.columns, transpose_b}, of, members);
       });
     });
   }
 
   void complex_forward(const tenon::Call& call) const {
-    with_complex(call, [&]<class T>(const complex_products::Matrices<T>& a, const auto& b, const auto&, const Members& members) {
-      sum_products(call, call.output<T>(0).data(), static_cast<std::int64_t>(members.product.size()),
+    with_complex(call, [&]<class T>(const complex_products::Matrices<T>& a, const auto& b,
+                                    const auto&, const Members& members) {
+      sum_products(call, call.output<T>(0).data(),
+                   static_cast<std::int64_t>(members.product.size()),
                    batch::terms(members.product, members.a, members.b), a, b, call.write(0));
     });
   }
 
   void complex_backward(const tenon::Call& call) const {
-    with_complex(call, [&]<class T>(const complex_products::Matrices<T>& a, const auto& b, const auto& of, const Members& members) {
-      const complex_products::Matrices<T> dy{call.output_grad<T>(0).data(), of.rows, of.columns, false};
+    with_complex(call, [&]<class T>(const complex_products::Matrices<T>& a, const auto& b,
+                                    const auto& of, const Members& members) {
+      const complex_products::Matrices<T> dy{call.output_grad<T>(0).data(), of.rows, of.columns,
+                                             false};
       if (call.write(0) != tenon::Write::none) {
         T* const da = call.input_grad<T>(0).data();
         if (transpose_a)  // da^T = conj(b) * dy^T
-          sum_products(call, da, of.count_a, batch::terms(members.a, members.b, members.product), b.adjoint().transpose(), dy.transpose(),
-                       call.write(0));
+          sum_products(call, da, of.count_a, batch::terms(members.a, members.b, members.product),
+                       b.adjoint().transpose(), dy.transpose(), call.write(0));
         else
-          sum_products(call, da, of.count_a, batch::terms(members.a, members.product, members.b), dy, b.adjoint(), call.write(0));
+          sum_products(call, da, of.count_a, batch::terms(members.a, members.product, members.b),
+                       dy, b.adjoint(), call.write(0));
       }
       if (call.write(1) != tenon::Write::none) {
         T* const db = call.input_grad<T>(1).data();
         if (transpose_b)  // db^T = dy^T * conj(a)
-          sum_products(call, db, of.count_b, batch::terms(members.b, members.product, members.a), dy.transpose(), a.adjoint().transpose(),
-                       call.write(1));
+          sum_products(call, db, of.count_b, batch::terms(members.b, members.product, members.a),
+                       dy.transpose(), a.adjoint().transpose(), call.write(1));
         else
-          sum_products(call, db, of.count_b, batch::terms(members.b, members.a, members.product), a.adjoint(), dy, call.write(1));
+          sum_products(call, db, of.count_b, batch::terms(members.b, members.a, members.product),
+                       a.adjoint(), dy, call.write(1));
       }
     });
   }
 
   template <class T>
-  void run(const tenon::Call& call, void (MatmulIn::*body)(const tenon::Call&, const Operands<T>&, const Members&) const) const {
-    with_operands<T>(call, [&](const Operands<T>& operands, const Members& members) { (this->*body)(call, operands, members); });
+  void run(const tenon::Call& call, void (MatmulIn::*body)(const tenon::Call&, const Operands<T>&,
+                                                           const Members&) const) const {
+    with_operands<T>(call, [&](const Operands<T>& operands, const Members& members) {
+      (this->*body)(call, operands, members);
+    });
   }
 
   template <class T>
@@ -119,8 +141,10 @@ struct MatmulIn : MatmulShapes {
     const auto count = static_cast<std::int64_t>(members.product.size());
     batch::sum_products<Arithmetic>(
         call, {call.output<T>(0).data(), count, of.rows, of.columns, call.write(0)}, of.inner,
-        batch::terms(members.product, members.a, members.b), batch::matrices(of.a, of.rows, of.inner, transpose_a),
-        batch::matrices(of.b, of.inner, of.columns, transpose_b), static_cast<const typename Arithmetic::Packed*>(call.kept(0)));
+        batch::terms(members.product, members.a, members.b),
+        batch::matrices(of.a, of.rows, of.inner, transpose_a),
+        batch::matrices(of.b, of.inner, of.columns, transpose_b),
+        static_cast<const typename Arithmetic::Packed*>(call.kept(0)));
   }
 
   template <class T>
@@ -137,11 +161,13 @@ struct MatmulIn : MatmulShapes {
     const auto b = batch::matrices(of.b, of.inner, of.columns, transpose_b);
     const auto da = call.input_grad<T>(0).data();
     if (transpose_a)
-      batch::sum_products<Arithmetic>(call, {da, of.count_a, of.inner, of.rows, call.write(0)}, of.columns,
-                                      batch::terms(members.a, members.b, members.product), b, dy.transpose());
+      batch::sum_products<Arithmetic>(
+          call, {da, of.count_a, of.inner, of.rows, call.write(0)}, of.columns,
+          batch::terms(members.a, members.b, members.product), b, dy.transpose());
     else
-      batch::sum_products<Arithmetic>(call, {da, of.count_a, of.rows, of.inner, call.write(0)}, of.columns,
-                                      batch::terms(members.a, members.product, members.b), dy, b.transpose());
+      batch::sum_products<Arithmetic>(
+          call, {da, of.count_a, of.rows, of.inner, call.write(0)}, of.columns,
+          batch::terms(members.a, members.product, members.b), dy, b.transpose());
   }
 
   /// db = a^T * dy, or its transpose if b is transposed.
@@ -152,11 +178,13 @@ struct MatmulIn : MatmulShapes {
     const auto a = batch::matrices(of.a, of.rows, of.inner, transpose_a);
     const auto db = call.input_grad<T>(1).data();
     if (transpose_b)
-      batch::sum_products<Arithmetic>(call, {db, of.count_b, of.columns, of.inner, call.write(1)}, of.rows,
-                                      batch::terms(members.b, members.product, members.a), dy.transpose(), a);
+      batch::sum_products<Arithmetic>(call, {db, of.count_b, of.columns, of.inner, call.write(1)},
+                                      of.rows, batch::terms(members.b, members.product, members.a),
+                                      dy.transpose(), a);
     else
-      batch::sum_products<Arithmetic>(call, {db, of.count_b, of.inner, of.columns, call.write(1)}, of.rows,
-                                      batch::terms(members.b, members.a, members.product), a.transpose(), dy);
+      batch::sum_products<Arithmetic>(call, {db, of.count_b, of.inner, of.columns, call.write(1)},
+                                      of.rows, batch::terms(members.b, members.a, members.product),
+                                      a.transpose(), dy);
   }
 
   template <class T>
@@ -186,7 +214,9 @@ TENON_OPERATOR(matmul, Matmul)
 #if defined(TENON_WIDE_LEVELS)
 struct MatmulInBf16 : MatmulIn<product::bf16::Bf16Arithmetic> {
   static constexpr int priority = 1;
-  bool supports(const tenon::Infer& types) const { return product::bf16::Bf16Arithmetic::supports(types); }
+  bool supports(const tenon::Infer& types) const {
+    return product::bf16::Bf16Arithmetic::supports(types);
+  }
 };
 TENON_KERNEL_VARIANT(matmul, cpu, MatmulInBf16)
 #endif

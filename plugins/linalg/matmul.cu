@@ -9,7 +9,9 @@ template <bool bf16>
 struct MatmulOnDevice : MatmulShapes {
   static constexpr bool capturable = true;
   /// Complex products run on the CPU only.
-  bool supports(const tenon::Infer& types) const { return tenon::floating.has(types.input(0).dtype); }
+  bool supports(const tenon::Infer& types) const {
+    return tenon::floating.has(types.input(0).dtype);
+  }
 
   std::size_t workspace(const tenon::Infer&) const { return device_gemm::workspace_bytes; }
   std::size_t backward_workspace(const tenon::Infer&) const { return device_gemm::workspace_bytes; }
@@ -23,10 +25,12 @@ struct MatmulOnDevice : MatmulShapes {
   }
   void forward_sparse(const tenon::Call& call) {
     if (call.write(0) == tenon::Write::none) return;
-    call.input_type(0).dtype == tenon::f64 ? sparse_product<double>(call).forward() : sparse_product<float>(call).forward();
+    call.input_type(0).dtype == tenon::f64 ? sparse_product<double>(call).forward()
+                                           : sparse_product<float>(call).forward();
   }
   void backward_sparse(const tenon::Call& call) {
-    call.input_type(0).dtype == tenon::f64 ? sparse_gradients<double>(call) : sparse_gradients<float>(call);
+    call.input_type(0).dtype == tenon::f64 ? sparse_gradients<double>(call)
+                                           : sparse_gradients<float>(call);
   }
 
  private:
@@ -35,8 +39,11 @@ struct MatmulOnDevice : MatmulShapes {
     with_operands<T>(call, [&](const Operands<T>& of, const Members& members) {
       const auto count = static_cast<std::int64_t>(members.product.size());
       batch::sum_products_on_device<T>(
-          call, {call.output<T>(0).data(), count, of.rows, of.columns, call.write(0) == tenon::Write::add, bf16}, of.inner,
-          batch::terms(members.product, members.a, members.b), batch::device_matrices(of.a, of.rows, of.inner, transpose_a),
+          call,
+          {call.output<T>(0).data(), count, of.rows, of.columns, call.write(0) == tenon::Write::add,
+           bf16},
+          of.inner, batch::terms(members.product, members.a, members.b),
+          batch::device_matrices(of.a, of.rows, of.inner, transpose_a),
           batch::device_matrices(of.b, of.inner, of.columns, transpose_b));
     });
   }
@@ -53,37 +60,44 @@ struct MatmulOnDevice : MatmulShapes {
   template <class T>
   void gradient_a(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
     if (call.write(0) == tenon::Write::none) return;
-    const auto dy = batch::device_matrices(call.output_grad<T>(0).data(), of.rows, of.columns, false);
+    const auto dy =
+        batch::device_matrices(call.output_grad<T>(0).data(), of.rows, of.columns, false);
     const auto b = batch::device_matrices(of.b, of.inner, of.columns, transpose_b);
     T* const da = call.input_grad<T>(0).data();
     const bool add = call.write(0) == tenon::Write::add;
     if (transpose_a)
-      batch::sum_products_on_device<T>(call, {da, of.count_a, of.inner, of.rows, add, bf16}, of.columns,
-                                       batch::terms(members.a, members.b, members.product), b, dy.transpose());
+      batch::sum_products_on_device<T>(
+          call, {da, of.count_a, of.inner, of.rows, add, bf16}, of.columns,
+          batch::terms(members.a, members.b, members.product), b, dy.transpose());
     else
-      batch::sum_products_on_device<T>(call, {da, of.count_a, of.rows, of.inner, add, bf16}, of.columns,
-                                       batch::terms(members.a, members.product, members.b), dy, b.transpose());
+      batch::sum_products_on_device<T>(
+          call, {da, of.count_a, of.rows, of.inner, add, bf16}, of.columns,
+          batch::terms(members.a, members.product, members.b), dy, b.transpose());
   }
 
   /// db = a^T * dy, or its transpose if b is transposed.
   template <class T>
   void gradient_b(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
     if (call.write(1) == tenon::Write::none) return;
-    const auto dy = batch::device_matrices(call.output_grad<T>(0).data(), of.rows, of.columns, false);
+    const auto dy =
+        batch::device_matrices(call.output_grad<T>(0).data(), of.rows, of.columns, false);
     const auto a = batch::device_matrices(of.a, of.rows, of.inner, transpose_a);
     T* const db = call.input_grad<T>(1).data();
     const bool add = call.write(1) == tenon::Write::add;
     if (transpose_b)
-      batch::sum_products_on_device<T>(call, {db, of.count_b, of.columns, of.inner, add, bf16}, of.rows,
-                                       batch::terms(members.b, members.product, members.a), dy.transpose(), a);
+      batch::sum_products_on_device<T>(call, {db, of.count_b, of.columns, of.inner, add, bf16},
+                                       of.rows, batch::terms(members.b, members.product, members.a),
+                                       dy.transpose(), a);
     else
-      batch::sum_products_on_device<T>(call, {db, of.count_b, of.inner, of.columns, add, bf16}, of.rows,
-                                       batch::terms(members.b, members.a, members.product), a.transpose(), dy);
+      batch::sum_products_on_device<T>(call, {db, of.count_b, of.inner, of.columns, add, bf16},
+                                       of.rows, batch::terms(members.b, members.a, members.product),
+                                       a.transpose(), dy);
   }
 
   template <class T>
   sparse::MatmulOnDevice<T> sparse_product(const tenon::Call& call) {
-    return {call, call.storage(0) == tenon::Storage::csr ? 0 : 1, {transpose_a, transpose_b}, library_};
+    return {
+        call, call.storage(0) == tenon::Storage::csr ? 0 : 1, {transpose_a, transpose_b}, library_};
   }
 
   template <class T>
@@ -103,6 +117,8 @@ TENON_KERNEL(matmul, cuda, MatmulCuda)
 
 struct MatmulCudaInBf16 : MatmulOnDevice<true> {
   static constexpr int priority = 1;
-  bool supports(const tenon::Infer& types) const { return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32; }
+  bool supports(const tenon::Infer& types) const {
+    return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32;
+  }
 };
 TENON_KERNEL_VARIANT(matmul, cuda, MatmulCudaInBf16)

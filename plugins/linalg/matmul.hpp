@@ -9,8 +9,10 @@ struct MatmulShapes : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "matrix product with the semantics of numpy.matmul: the last two axes are matrices, leading axes are batches and broadcast. If "
-        "one operand is csr and the other dense, memory and time depend on the number of stored elements; the gradient of the csr operand "
+        "matrix product with the semantics of numpy.matmul: the last two axes are matrices, "
+        "leading axes are batches and broadcast. If "
+        "one operand is csr and the other dense, memory and time depend on the number of stored "
+        "elements; the gradient of the csr operand "
         "is dense");
     op.version(2);
     op.types(tenon::Types{tenon::f32, tenon::f64} + tenon::any_complex);
@@ -21,9 +23,11 @@ struct MatmulShapes : tenon::Operator {
     op.param("transpose_a", &MatmulShapes::transpose_a, "transpose a, which is then [..., k, m]");
     op.param("transpose_b", &MatmulShapes::transpose_b, "transpose b, which is then [..., n, k]");
     op.param("row_sparse_product", &MatmulShapes::row_sparse_product,
-             "if a is csr, return the product as row_sparse, without the rows in which a stores no element");
+             "if a is csr, return the product as row_sparse, without the rows in which a stores no "
+             "element");
     op.param("dense_grad", &MatmulShapes::dense_grad,
-             "if a is csr and b is not transposed, return the gradient of b as dense; false: as row_sparse with the rows that a uses, so "
+             "if a is csr and b is not transposed, return the gradient of b as dense; false: as "
+             "row_sparse with the rows that a uses, so "
              "that optimizers update only these (see their `lazy_update`)");
     op.added(2, "row_sparse_product");
     op.added(2, "dense_grad");
@@ -31,25 +35,32 @@ struct MatmulShapes : tenon::Operator {
     op.accumulates();
     op.onnx("", "MatMul");
     // Rules for dense layers as other formats write them.
-    op.rule("dense", "add(matmul(x, w!), b!)", "fused_fully_connected(x, transpose(w; axes=[1, 0]), b; flatten=false)");
-    op.rule("dense_on_the_right", "add(b!, matmul(x, w!))", "fused_fully_connected(x, transpose(w; axes=[1, 0]), b; flatten=false)");
-    op.rule("transposed", "matmul(a, transpose(b; axes=[0, 1, 3, 2]))", "matmul(a, b; transpose_b=true)");
-    op.rule("transposed_batch", "matmul(a, transpose(b; axes=[0, 2, 1]))", "matmul(a, b; transpose_b=true)");
-    op.rule("transposed_matrix", "matmul(a, transpose(b; axes=[1, 0]))", "matmul(a, b; transpose_b=true)");
+    op.rule("dense", "add(matmul(x, w!), b!)",
+            "fused_fully_connected(x, transpose(w; axes=[1, 0]), b; flatten=false)");
+    op.rule("dense_on_the_right", "add(b!, matmul(x, w!))",
+            "fused_fully_connected(x, transpose(w; axes=[1, 0]), b; flatten=false)");
+    op.rule("transposed", "matmul(a, transpose(b; axes=[0, 1, 3, 2]))",
+            "matmul(a, b; transpose_b=true)");
+    op.rule("transposed_batch", "matmul(a, transpose(b; axes=[0, 2, 1]))",
+            "matmul(a, b; transpose_b=true)");
+    op.rule("transposed_matrix", "matmul(a, transpose(b; axes=[1, 0]))",
+            "matmul(a, b; transpose_b=true)");
     op.example({{"a", {2, 3}}, {"b", {3, 4}}});
   }
 
   void infer(tenon::Infer& io) const {
     auto a = io.input(0).shape, b = io.input(1).shape;
     if (!a.has_rank() || !b.has_rank()) return;
-    io.require(a.rank() > 0 && b.rank() > 0, "needs matrices or vectors, but a is ", a, " and b is ", b);
+    io.require(a.rank() > 0 && b.rank() > 0, "needs matrices or vectors, but a is ", a,
+               " and b is ", b);
     io.require(!transpose_a || a.rank() > 1, "transpose_a needs a matrix, but a is ", a);
     io.require(!transpose_b || b.rank() > 1, "transpose_b needs a matrix, but b is ", b);
 
     const int a_inner = transpose_a ? -2 : -1, b_inner = b.rank() == 1 || transpose_b ? -1 : -2;
     const auto inner = a[a_inner] != tenon::unknown ? a[a_inner] : b[b_inner];
-    io.require(b[b_inner] == inner || b[b_inner] == tenon::unknown, "a has ", inner, " columns but b has ", b[b_inner], " rows: a ",
-               oriented(a, transpose_a), ", b ", oriented(b, transpose_b));
+    io.require(b[b_inner] == inner || b[b_inner] == tenon::unknown, "a has ", inner,
+               " columns but b has ", b[b_inner], " rows: a ", oriented(a, transpose_a), ", b ",
+               oriented(b, transpose_b));
     a.set(a_inner, inner);
     b.set(b_inner, inner);
     io.set_input(0, a);
@@ -57,8 +68,8 @@ struct MatmulShapes : tenon::Operator {
 
     const auto batch_a = batch_axes(a), batch_b = batch_axes(b);
     for (int axis = 0; axis < std::min(batch_a.rank(), batch_b.rank()); ++axis)
-      io.require(batch::joinable(batch_a[-1 - axis], batch_b[-1 - axis]), "batch axes ", batch_a, " and ", batch_b, " do not broadcast: a ",
-                 a, ", b ", b);
+      io.require(batch::joinable(batch_a[-1 - axis], batch_b[-1 - axis]), "batch axes ", batch_a,
+                 " and ", batch_b, " do not broadcast: a ", a, ", b ", b);
     io.set_output(0, product_shape(a, b));
   }
 
@@ -69,14 +80,16 @@ struct MatmulShapes : tenon::Operator {
     if (csr_a == (io.input(1) == Storage::csr) || io.input(csr_a ? 1 : 0) != Storage::dense) return;
     if (io.backward() && io.output_grad(0) != Storage::dense) return;
     if (!io.backward() && csr_a && row_sparse_product) io.set_output(0, Storage::row_sparse);
-    if (io.backward() && csr_a && !dense_grad && !transpose_b) io.set_output(1, Storage::row_sparse);
+    if (io.backward() && csr_a && !dense_grad && !transpose_b)
+      io.set_output(1, Storage::row_sparse);
     io.sparse_kernel();
   }
 
   double flops(const tenon::Infer& io) const {
     const auto a = io.input(0).shape;
     const bool complex = tenon::any_complex.has(io.input(0).dtype);
-    return (complex ? 8.0 : 2.0) * static_cast<double>(io.output(0).shape.size()) * static_cast<double>(a[transpose_a ? -2 : -1]);
+    return (complex ? 8.0 : 2.0) * static_cast<double>(io.output(0).shape.size()) *
+           static_cast<double>(a[transpose_a ? -2 : -1]);
   }
   double backward_flops(const tenon::Infer& io) const { return 2 * flops(io); }
 
@@ -113,7 +126,8 @@ struct MatmulShapes : tenon::Operator {
 
   static tenon::Shape joined(const tenon::Shape& left, const tenon::Shape& right) {
     auto axes = tenon::Shape::of_rank(std::max(left.rank(), right.rank()));
-    for (int i = 0; i < axes.rank(); ++i) axes.set(-1 - i, batch::joined(batch::dim_from_end(left, i), batch::dim_from_end(right, i)));
+    for (int i = 0; i < axes.rank(); ++i)
+      axes.set(-1 - i, batch::joined(batch::dim_from_end(left, i), batch::dim_from_end(right, i)));
     return axes;
   }
 
@@ -129,7 +143,8 @@ struct MatmulShapes : tenon::Operator {
 
   Sizes sizes_of(const tenon::Shape& a, const tenon::Shape& b) const {
     const auto left = oriented(a, transpose_a), right = oriented(b, transpose_b);
-    const auto batch_a = batch_axes(left), batch_b = batch_axes(right), axes = joined(batch_a, batch_b);
+    const auto batch_a = batch_axes(left), batch_b = batch_axes(right),
+               axes = joined(batch_a, batch_b);
     const bool one = batch_b.size() == 1 && batch_a == axes && !transpose_a;
     return {(left.rank() > 1 ? left[-2] : 1) * (one ? axes.size() : 1),
             left[-1],
@@ -152,6 +167,7 @@ struct MatmulShapes : tenon::Operator {
     const Operands<T> operands{sizes_of(a, b), data_of<T>(call, 0), data_of<T>(call, 1)};
     if (operands.products == 1) return body(operands, Members{{0}, {0}, {0}});
     const auto batch_a = batch_axes(a), batch_b = batch_axes(b), axes = joined(batch_a, batch_b);
-    body(operands, Members{batch::members(axes, axes), batch::members(batch_a, axes), batch::members(batch_b, axes)});
+    body(operands, Members{batch::members(axes, axes), batch::members(batch_a, axes),
+                           batch::members(batch_b, axes)});
   }
 };

@@ -29,7 +29,8 @@ class ProductLayout {
     operand_row_ = vector ? (right_ ? shape[0] : 1) : shape[-1];
     columns_ = operand_transposed_ ? rows : operand_row_;
     for (int axis = 0; axis < shape.rank() - 2; ++axis) count_ *= shape[axis];
-    if (right_ && operand_transposed_) {  // one csr matrix for all products: the batch adds rows to a
+    if (right_ &&
+        operand_transposed_) {  // one csr matrix for all products: the batch adds rows to a
       columns_ *= count_;
       count_ = 1;
     }
@@ -46,7 +47,9 @@ class ProductLayout {
       return {data, row, column};
     }
   };
-  static Layout layout(std::int64_t row, bool transposed) { return transposed ? Layout{1, row} : Layout{row, 1}; }
+  static Layout layout(std::int64_t row, bool transposed) {
+    return transposed ? Layout{1, row} : Layout{row, 1};
+  }
   Layout operand_view() const { return layout(operand_row_, operand_transposed_); }
   Layout product_view() const { return layout(product_row_, right_); }
 

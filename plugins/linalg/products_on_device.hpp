@@ -21,7 +21,8 @@ struct DeviceMatrices {
 
 /// Matrices that have the shape [rows, columns] after transposition by `transposed`.
 template <class T>
-DeviceMatrices<T> device_matrices(const T* data, std::int64_t rows, std::int64_t columns, bool transposed) {
+DeviceMatrices<T> device_matrices(const T* data, std::int64_t rows, std::int64_t columns,
+                                  bool transposed) {
   return {data, transposed ? rows : columns, rows * columns, transposed};
 }
 
@@ -34,9 +35,11 @@ struct DeviceResults {
 
 /// Number of terms from `first` on, at distances of `apart`, whose indices increase by constant
 /// steps.
-inline std::int64_t run_of(const std::vector<Term>& terms, std::size_t first, std::size_t apart, std::int64_t most) {
+inline std::int64_t run_of(const std::vector<Term>& terms, std::size_t first, std::size_t apart,
+                           std::int64_t most) {
   const auto step = [&](std::int64_t i) {
-    const auto &now = terms[first + static_cast<std::size_t>(i) * apart], &next = terms[first + static_cast<std::size_t>(i + 1) * apart];
+    const auto &now = terms[first + static_cast<std::size_t>(i) * apart],
+               &next = terms[first + static_cast<std::size_t>(i + 1) * apart];
     return Term{next.result - now.result, next.left - now.left, next.right - now.right};
   };
   std::int64_t run = 1;
@@ -51,12 +54,15 @@ inline std::int64_t run_of(const std::vector<Term>& terms, std::size_t first, st
 /// has none. The terms are sorted by result, all results have the same number of them, and they are
 /// added in order.
 template <class T>
-void sum_products_on_device(const tenon::Call& call, DeviceResults<T> results, std::int64_t depth, const std::vector<Term>& terms,
-                            DeviceMatrices<T> left, DeviceMatrices<T> right) {
+void sum_products_on_device(const tenon::Call& call, DeviceResults<T> results, std::int64_t depth,
+                            const std::vector<Term>& terms, DeviceMatrices<T> left,
+                            DeviceMatrices<T> right) {
   const auto size = results.rows * results.columns;
   if (results.count == 0) return;
   if (terms.empty()) {
-    if (!results.add) tenon::gpu::clear(call, results.data, static_cast<std::size_t>(results.count * size) * sizeof(T));
+    if (!results.add)
+      tenon::gpu::clear(call, results.data,
+                        static_cast<std::size_t>(results.count * size) * sizeof(T));
     return;
   }
   const auto each = terms.size() / static_cast<std::size_t>(results.count);
@@ -66,8 +72,10 @@ void sum_products_on_device(const tenon::Call& call, DeviceResults<T> results, s
       run = run_of(terms, first, each, results.count - done);
       const auto &now = terms[first], &next = terms[run > 1 ? first + each : first];
       device_gemm::multiply<T>(
-          call, {left.from(now.left, next.left - now.left), right.from(now.right, next.right - now.right), results.data + now.result * size,
-                 size, run, results.rows, results.columns, depth, results.add || layer > 0, results.bf16});
+          call,
+          {left.from(now.left, next.left - now.left), right.from(now.right, next.right - now.right),
+           results.data + now.result * size, size, run, results.rows, results.columns, depth,
+           results.add || layer > 0, results.bf16});
     }
   }
 }

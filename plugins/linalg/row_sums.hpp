@@ -31,13 +31,16 @@ struct RowSums {
   bool add = false;
 
   T* target(std::int64_t i) const { return out + (places ? places[i] : i) * row; }
-  bool nothing_to_add(std::int64_t i) const { return add && terms.starts[i] == terms.starts[i + 1]; }
+  bool nothing_to_add(std::int64_t i) const {
+    return add && terms.starts[i] == terms.starts[i + 1];
+  }
 };
 
 /// Computes sizeof...(I) vectors of `bytes` bytes from column `first` on; the sums stay in
 /// registers.
 template <int bytes, class T, class Terms, std::size_t... I>
-[[gnu::always_inline]] inline void sum_tile(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end, std::int64_t first,
+[[gnu::always_inline]] inline void sum_tile(const RowSums<T, Terms>& of, std::int64_t begin,
+                                            std::int64_t end, std::int64_t first,
                                             std::index_sequence<I...>) {
   typedef T Vector __attribute__((vector_size(bytes), aligned(alignof(T)), may_alias));
   constexpr std::int64_t width = bytes / sizeof(T);
@@ -45,18 +48,22 @@ template <int bytes, class T, class Terms, std::size_t... I>
     if (of.nothing_to_add(i)) continue;
     Vector sum[sizeof...(I)] = {};
     T* const to = of.target(i) + first;
-    if (of.add) ((sum[I] = *reinterpret_cast<const Vector*>(to + static_cast<std::int64_t>(I) * width)), ...);
+    if (of.add)
+      ((sum[I] = *reinterpret_cast<const Vector*>(to + static_cast<std::int64_t>(I) * width)), ...);
     for (auto e = of.terms.starts[i]; e < of.terms.starts[i + 1]; ++e) {
       const T value = of.terms.value(e);
       const T* const from = of.dense + of.terms.row(e) * of.dense_row + first;
-      ((sum[I] += value * *reinterpret_cast<const Vector*>(from + static_cast<std::int64_t>(I) * width)), ...);
+      ((sum[I] +=
+        value * *reinterpret_cast<const Vector*>(from + static_cast<std::int64_t>(I) * width)),
+       ...);
     }
     ((*reinterpret_cast<Vector*>(to + static_cast<std::int64_t>(I) * width) = sum[I]), ...);
   }
 }
 
 template <class T, class Terms>
-[[gnu::always_inline]] inline void sum_column(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end, std::int64_t column) {
+[[gnu::always_inline]] inline void sum_column(const RowSums<T, Terms>& of, std::int64_t begin,
+                                              std::int64_t end, std::int64_t column) {
   for (auto i = begin; i < end; ++i) {
     if (of.nothing_to_add(i)) continue;
     T sum = of.add ? of.target(i)[column] : T(0);
@@ -69,12 +76,16 @@ template <class T, class Terms>
 /// The widest tiles first. Each tile processes all rows before the next one, so that its columns of
 /// dense stay in the cache.
 template <int bytes, class T, class Terms>
-[[gnu::always_inline]] inline void sum_rows(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end) {
+[[gnu::always_inline]] inline void sum_rows(const RowSums<T, Terms>& of, std::int64_t begin,
+                                            std::int64_t end) {
   constexpr std::int64_t width = bytes / sizeof(T), narrow = 16 / sizeof(T);
   std::int64_t column = 0;
-  for (; column + 8 * width <= of.columns; column += 8 * width) sum_tile<bytes>(of, begin, end, column, std::make_index_sequence<8>());
-  for (; column + 2 * width <= of.columns; column += 2 * width) sum_tile<bytes>(of, begin, end, column, std::make_index_sequence<2>());
-  for (; column + narrow <= of.columns; column += narrow) sum_tile<16>(of, begin, end, column, std::make_index_sequence<1>());
+  for (; column + 8 * width <= of.columns; column += 8 * width)
+    sum_tile<bytes>(of, begin, end, column, std::make_index_sequence<8>());
+  for (; column + 2 * width <= of.columns; column += 2 * width)
+    sum_tile<bytes>(of, begin, end, column, std::make_index_sequence<2>());
+  for (; column + narrow <= of.columns; column += narrow)
+    sum_tile<16>(of, begin, end, column, std::make_index_sequence<1>());
   for (; column < of.columns; ++column) sum_column(of, begin, end, column);
 }
 
@@ -88,11 +99,13 @@ void sum_rows_plain(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_
 
 #if defined(__x86_64__)
 template <class T, class Terms>
-[[gnu::target("avx2,fma")]] void sum_rows_avx2(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end) {
+[[gnu::target("avx2,fma")]] void sum_rows_avx2(const RowSums<T, Terms>& of, std::int64_t begin,
+                                               std::int64_t end) {
   sum_rows<32>(of, begin, end);
 }
 template <class T, class Terms>
-[[gnu::target("avx512f")]] void sum_rows_avx512(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end) {
+[[gnu::target("avx512f")]] void sum_rows_avx512(const RowSums<T, Terms>& of, std::int64_t begin,
+                                                std::int64_t end) {
   sum_rows<64>(of, begin, end);
 }
 #endif
@@ -101,7 +114,8 @@ template <class T, class Terms = CsrTerms<T>>
 SumRows<T, Terms> best_sum_rows() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return sum_rows_avx512<T, Terms>;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return sum_rows_avx2<T, Terms>;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return sum_rows_avx2<T, Terms>;
 #endif
   return sum_rows_plain<T, Terms>;
 }

@@ -27,7 +27,9 @@ struct BeginsColumn {
   const std::int64_t* columns;
   std::int64_t limit;
 
-  TENON_FN std::int64_t operator()(std::int64_t i) const { return columns[i] < limit && (i == 0 || columns[i - 1] != columns[i]); }
+  TENON_FN std::int64_t operator()(std::int64_t i) const {
+    return columns[i] < limit && (i == 0 || columns[i - 1] != columns[i]);
+  }
 };
 
 /// The row of each stored value.
@@ -59,7 +61,8 @@ struct ColumnTimesDense {
   Dense<const T> right;
   Dense<T> out;
   std::int64_t columns, products, right_size, out_size;
-  const std::int64_t* before;  ///< number of columns that begin before each position; null: rows of out are columns of the matrix
+  const std::int64_t* before;  ///< number of columns that begin before each position; null: rows of
+                               ///< out are columns of the matrix
   std::int64_t* row_ids;       ///< of the rows of out, if `before` is set
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
@@ -81,7 +84,9 @@ struct ColumnTimesDense {
 struct StoresAny {
   const std::int64_t* row_starts;
 
-  TENON_FN std::int64_t operator()(std::int64_t row) const { return row_starts[row + 1] > row_starts[row]; }
+  TENON_FN std::int64_t operator()(std::int64_t row) const {
+    return row_starts[row + 1] > row_starts[row];
+  }
 };
 
 /// Row indices of a row_sparse result: all rows, or the nonempty ones of the matrix.
@@ -100,16 +105,19 @@ struct ListRows {
 template <class T>
 class MatmulOnDevice : ProductLayout<T> {
  public:
-  MatmulOnDevice(const tenon::Call& call, int side, const bool (&transpose)[2], device_spmm::Library& library)
+  MatmulOnDevice(const tenon::Call& call, int side, const bool (&transpose)[2],
+                 device_spmm::Library& library)
       : ProductLayout<T>(call, side, transpose), call_(call), library_(library) {}
 
   void forward() const {
-    run(this->transposed_, 0, call_.input<T>(this->right_ ? 0 : 1).data(), this->operand_view(), this->product_view());
+    run(this->transposed_, 0, call_.input<T>(this->right_ ? 0 : 1).data(), this->operand_view(),
+        this->product_view());
   }
 
   /// operand' = rows^T * product'
   void operand_gradient() const {
-    run(!this->transposed_, this->right_ ? 0 : 1, call_.output_grad<T>(0).data(), this->product_view(), this->operand_view());
+    run(!this->transposed_, this->right_ ? 0 : 1, call_.output_grad<T>(0).data(),
+        this->product_view(), this->operand_view());
   }
 
  private:
@@ -117,30 +125,40 @@ class MatmulOnDevice : ProductLayout<T> {
 
   void run(bool transpose, int output, const T* right, Layout from, Layout to) const {
     if (call_.output_storage(output) != tenon::Storage::row_sparse) {
-      T* const out = call_.backward() ? call_.input_grad<T>(output).data() : call_.output<T>(output).data();
+      T* const out =
+          call_.backward() ? call_.input_grad<T>(output).data() : call_.output<T>(output).data();
       const bool add = call_.write(output) == tenon::Write::add;
-      return transpose ? multiply_columns(right, from, out, to, add) : multiply_rows(right, from, out, to, add, nullptr);
+      return transpose ? multiply_columns(right, from, out, to, add)
+                       : multiply_rows(right, from, out, to, add, nullptr);
     }
-    const auto shape = (call_.backward() ? call_.input_type(output) : call_.output_type(output)).shape;
+    const auto shape =
+        (call_.backward() ? call_.input_type(output) : call_.output_type(output)).shape;
     if (shape.rank() > 2) {  // the rows hold the batch
       const auto out = call_.allocate_row_sparse<T>(output, shape[0]);
       tenon::gpu::for_each(call_, shape[0], ListRows{nullptr, nullptr, out.row_ids});
-      return transpose ? multiply_columns(right, from, out.values, to, false) : multiply_rows(right, from, out.values, to, false, nullptr);
+      return transpose ? multiply_columns(right, from, out.values, to, false)
+                       : multiply_rows(right, from, out.values, to, false, nullptr);
     }
     transpose ? put_columns(output, right, from, to) : put_rows(output, right, from, to);
   }
 
-  void multiply_rows(const T* right, Layout from, T* out, Layout to, bool add, const std::int64_t* places) const {
-    rows_times_dense<T>(call_, library_, {this->matrix_, from.at(right), to.at(out), this->columns_, add}, this->count_, places);
+  void multiply_rows(const T* right, Layout from, T* out, Layout to, bool add,
+                     const std::int64_t* places) const {
+    rows_times_dense<T>(call_, library_,
+                        {this->matrix_, from.at(right), to.at(out), this->columns_, add},
+                        this->count_, places);
   }
 
   /// Stores the nonempty rows of the matrix.
   void put_rows(int output, const T* right, Layout from, Layout to) const {
     const auto& matrix = this->matrix_;
-    const tenon::gpu::Scratch<std::int64_t> scratch(call_, matrix.rows + 1 + tenon::gpu::scan_scratch(matrix.rows));
+    const tenon::gpu::Scratch<std::int64_t> scratch(
+        call_, matrix.rows + 1 + tenon::gpu::scan_scratch(matrix.rows));
     auto* const before = scratch.data();
-    tenon::gpu::scan(call_, matrix.rows, StoresAny{matrix.row_starts}, before, before + matrix.rows + 1);
-    const auto out = call_.allocate_row_sparse<T>(output, tenon::gpu::wait_for(call_, before + matrix.rows));
+    tenon::gpu::scan(call_, matrix.rows, StoresAny{matrix.row_starts}, before,
+                     before + matrix.rows + 1);
+    const auto out =
+        call_.allocate_row_sparse<T>(output, tenon::gpu::wait_for(call_, before + matrix.rows));
     tenon::gpu::for_each(call_, matrix.rows, ListRows{matrix.row_starts, before, out.row_ids});
     multiply_rows(right, from, out.values, to, false, before);
   }
@@ -154,8 +172,8 @@ class MatmulOnDevice : ProductLayout<T> {
 
     Columns(const tenon::Call& call, const tenon::Csr<const T>& matrix)
         : scratch(call, matrix.nnz + tenon::gpu::sort_scratch(matrix.nnz, matrix.columns)),
-          sorted(tenon::gpu::sort(call, matrix.nnz, ColumnOf<T>{matrix, tenon::gpu::Fault(call)}, matrix.columns,
-                                  scratch.data() + matrix.nnz)),
+          sorted(tenon::gpu::sort(call, matrix.nnz, ColumnOf<T>{matrix, tenon::gpu::Fault(call)},
+                                  matrix.columns, scratch.data() + matrix.nnz)),
           row_of(scratch.data()) {
       tenon::gpu::for_each(call, matrix.nnz, RowOf{matrix.row_starts, matrix.rows, row_of});
     }
@@ -164,7 +182,8 @@ class MatmulOnDevice : ProductLayout<T> {
   /// Does not use cuSPARSE, which is not deterministic for transposed matrices.
   void multiply_columns(const T* right, Layout from, T* out, Layout to, bool add) const {
     const auto out_size = this->matrix_.columns * this->columns_;
-    if (!add) tenon::gpu::clear(call_, out, static_cast<std::size_t>(this->count_ * out_size) * sizeof(T));
+    if (!add)
+      tenon::gpu::clear(call_, out, static_cast<std::size_t>(this->count_ * out_size) * sizeof(T));
     add_columns(Columns(call_, this->matrix_), right, from, to.at(out), out_size, nullptr, nullptr);
   }
 
@@ -174,19 +193,23 @@ class MatmulOnDevice : ProductLayout<T> {
     const Columns columns(call_, this->matrix_);
     const tenon::gpu::Scratch<std::int64_t> scratch(call_, nnz + 1 + tenon::gpu::scan_scratch(nnz));
     auto* const before = scratch.data();
-    tenon::gpu::scan(call_, nnz, BeginsColumn{columns.sorted.keys, this->matrix_.columns}, before, before + nnz + 1);
+    tenon::gpu::scan(call_, nnz, BeginsColumn{columns.sorted.keys, this->matrix_.columns}, before,
+                     before + nnz + 1);
     const auto count = tenon::gpu::wait_for(call_, before + nnz);
     const auto out = call_.allocate_row_sparse<T>(output, count);
-    tenon::gpu::clear(call_, out.values, static_cast<std::size_t>(count * this->columns_) * sizeof(T));
+    tenon::gpu::clear(call_, out.values,
+                      static_cast<std::size_t>(count * this->columns_) * sizeof(T));
     add_columns(columns, right, from, to.at(out.values), 0, before, out.row_ids);
   }
 
-  void add_columns(const Columns& columns, const T* right, Layout from, Dense<T> out, std::int64_t out_size, const std::int64_t* before,
-                   std::int64_t* row_ids) const {
+  void add_columns(const Columns& columns, const T* right, Layout from, Dense<T> out,
+                   std::int64_t out_size, const std::int64_t* before, std::int64_t* row_ids) const {
     const auto& matrix = this->matrix_;
-    tenon::gpu::for_each_block(call_, matrix.nnz,
-                               ColumnTimesDense<T>{matrix, columns.sorted, columns.row_of, from.at(right), out, this->columns_,
-                                                   this->count_, matrix.rows * this->columns_, out_size, before, row_ids});
+    tenon::gpu::for_each_block(
+        call_, matrix.nnz,
+        ColumnTimesDense<T>{matrix, columns.sorted, columns.row_of, from.at(right), out,
+                            this->columns_, this->count_, matrix.rows * this->columns_, out_size,
+                            before, row_ids});
   }
 
   const tenon::Call& call_;

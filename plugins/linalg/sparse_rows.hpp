@@ -40,7 +40,8 @@ Rows<T> listed(const tenon::Csr<const T>& matrix) {
 /// Returns the matrix with empty rows removed from the list.
 template <class T>
 Rows<T> compact(const Rows<T>& rows) {
-  Rows<T> all{rows.count(), rows.inner, rows.ids, rows.starts, rows.columns_of, rows.values, {}, {}};
+  Rows<T> all{rows.count(),    rows.inner,  rows.ids, rows.starts,
+              rows.columns_of, rows.values, {},       {}};
   std::iota(all.ids.begin(), all.ids.end(), 0);
   return all;
 }
@@ -51,22 +52,29 @@ class ColumnCounts {
  public:
   template <class T>
   ColumnCounts(const tenon::Call& call, const tenon::Csr<const T>& matrix)
-      : columns_(matrix.columns), parts_(std::clamp<std::int64_t>(matrix.nnz / std::max<std::int64_t>(columns_ * 4, 1 << 15), 1, 64)) {
+      : columns_(matrix.columns),
+        parts_(std::clamp<std::int64_t>(matrix.nnz / std::max<std::int64_t>(columns_ * 4, 1 << 15),
+                                        1, 64)) {
     for (std::int64_t part = 0; part <= parts_; ++part) {
-      const auto* const at = std::lower_bound(matrix.row_starts, matrix.row_starts + matrix.rows, matrix.nnz * part / parts_);
+      const auto* const at = std::lower_bound(matrix.row_starts, matrix.row_starts + matrix.rows,
+                                              matrix.nnz * part / parts_);
       first_rows_.push_back(part == parts_ ? matrix.rows : at - matrix.row_starts);
     }
     counts_.assign(static_cast<std::size_t>(parts_ * columns_), 0);
     call.parallel_for(parts_, 1, [&](std::int64_t begin, std::int64_t end) {
       for (auto part = begin; part < end; ++part) {
         auto* const counts = of(part);
-        for (auto e = matrix.row_starts[first_row(part)]; e < matrix.row_starts[first_row(part + 1)]; ++e) ++counts[matrix.columns_of[e]];
+        for (auto e = matrix.row_starts[first_row(part)];
+             e < matrix.row_starts[first_row(part + 1)]; ++e)
+          ++counts[matrix.columns_of[e]];
       }
     });
   }
 
   std::int64_t parts() const { return parts_; }
-  std::int64_t first_row(std::int64_t part) const { return first_rows_[static_cast<std::size_t>(part)]; }
+  std::int64_t first_row(std::int64_t part) const {
+    return first_rows_[static_cast<std::size_t>(part)];
+  }
   std::int64_t* of(std::int64_t part) { return counts_.data() + part * columns_; }
 
   /// Turns counts into the start of each chunk's values of each column. Calls told() for each
@@ -76,7 +84,8 @@ class ColumnCounts {
     std::int64_t place = 0;
     for (std::int64_t column = 0; column < columns_; ++column) {
       const auto before = place;
-      for (std::int64_t part = 0; part < parts_; ++part) place += std::exchange(of(part)[column], place);
+      for (std::int64_t part = 0; part < parts_; ++part)
+        place += std::exchange(of(part)[column], place);
       if (place > before) told(column, place);
     }
   }
@@ -89,7 +98,8 @@ class ColumnCounts {
 /// For about as many columns as values: time and memory are proportional to both, and all threads
 /// are used.
 template <class T>
-void transpose_by_counting(const tenon::Call& call, const tenon::Csr<const T>& matrix, Rows<T>& rows) {
+void transpose_by_counting(const tenon::Call& call, const tenon::Csr<const T>& matrix,
+                           Rows<T>& rows) {
   ColumnCounts counts(call, matrix);
   counts.sum([&](std::int64_t column, std::int64_t end) {
     rows.ids.push_back(column);
@@ -114,8 +124,10 @@ void transpose_by_sorting(const tenon::Csr<const T>& matrix, Rows<T>& rows) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(matrix.nnz)), row_of(order.size());
   std::iota(order.begin(), order.end(), 0);
   for (std::int64_t row = 0; row < matrix.rows; ++row)
-    std::fill(row_of.begin() + matrix.row_starts[row], row_of.begin() + matrix.row_starts[row + 1], row);
-  std::stable_sort(order.begin(), order.end(), [&](auto l, auto r) { return matrix.columns_of[l] < matrix.columns_of[r]; });
+    std::fill(row_of.begin() + matrix.row_starts[row], row_of.begin() + matrix.row_starts[row + 1],
+              row);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](auto l, auto r) { return matrix.columns_of[l] < matrix.columns_of[r]; });
   for (std::size_t place = 0; place < order.size(); ++place) {
     const auto column = matrix.columns_of[order[place]];
     if (rows.ids.empty() || rows.ids.back() != column) {
@@ -161,8 +173,16 @@ ColumnsUsed columns_used(const tenon::Call& call, const tenon::Csr<const T>& mat
 template <class T>
 Rows<T> transposed(const tenon::Call& call, const tenon::Csr<const T>& matrix) {
   const auto stored = static_cast<std::size_t>(matrix.nnz);
-  Rows<T> rows{matrix.columns, matrix.rows, {}, {0}, nullptr, nullptr, std::vector<std::int64_t>(stored), std::vector<T>(stored)};
-  mostly_empty(matrix) ? transpose_by_sorting(matrix, rows) : transpose_by_counting(call, matrix, rows);
+  Rows<T> rows{matrix.columns,
+               matrix.rows,
+               {},
+               {0},
+               nullptr,
+               nullptr,
+               std::vector<std::int64_t>(stored),
+               std::vector<T>(stored)};
+  mostly_empty(matrix) ? transpose_by_sorting(matrix, rows)
+                       : transpose_by_counting(call, matrix, rows);
   rows.columns_of = rows.own_columns.data();
   rows.values = rows.own_values.data();
   return rows;

@@ -23,19 +23,26 @@ class Strips {
   /// smaller than its list of columns.
   Strips(const tenon::Csr<const T>& matrix, std::int64_t threads) : matrix_(matrix) {
     constexpr std::int64_t cached_values = 32 << 10, smallest = 4 << 10;
-    const auto for_each_thread = matrix.nnz / (std::max(cached_values, matrix.columns) * threads) + 1;
-    count_ = std::min(for_each_thread * threads, std::max<std::int64_t>(matrix.nnz / std::max(smallest, matrix.columns), 1));
+    const auto for_each_thread =
+        matrix.nnz / (std::max(cached_values, matrix.columns) * threads) + 1;
+    count_ = std::min(for_each_thread * threads,
+                      std::max<std::int64_t>(matrix.nnz / std::max(smallest, matrix.columns), 1));
     in_a_round_ = std::min(4 * threads, count_);
     for (std::int64_t strip = 0; strip < count_; ++strip)
-      first_rows_.push_back(std::lower_bound(matrix.row_starts, matrix.row_starts + matrix.rows, matrix.nnz / count_ * strip) -
+      first_rows_.push_back(std::lower_bound(matrix.row_starts, matrix.row_starts + matrix.rows,
+                                             matrix.nnz / count_ * strip) -
                             matrix.row_starts);
     first_rows_.push_back(matrix.rows);
   }
 
   std::int64_t count() const { return count_; }
   std::int64_t in_a_round() const { return in_a_round_; }
-  std::int64_t first_row(std::int64_t strip) const { return first_rows_[static_cast<std::size_t>(std::min(strip, count_))]; }
-  std::int64_t first_value(std::int64_t strip) const { return matrix_.row_starts[first_row(strip)]; }
+  std::int64_t first_row(std::int64_t strip) const {
+    return first_rows_[static_cast<std::size_t>(std::min(strip, count_))];
+  }
+  std::int64_t first_value(std::int64_t strip) const {
+    return matrix_.row_starts[first_row(strip)];
+  }
   std::int64_t most_values_in_a_round() const {
     std::int64_t most = 0;
     for (std::int64_t strip = 0; strip < count_; strip += in_a_round_)
@@ -69,13 +76,16 @@ struct TransposedStrip {
 
   void take(const tenon::Csr<const T>& matrix, std::int64_t first, std::int64_t last) const {
     std::fill_n(starts, matrix.columns + 1, 0);
-    auto* const next = starts + 1;  // counts first, then the start of each column, and finally its end, which is the start of the next one
+    auto* const next = starts + 1;  // counts first, then the start of each column, and finally its
+                                    // end, which is the start of the next one
     for (auto e = matrix.row_starts[first]; e < matrix.row_starts[last]; e += line) {
       fetch(matrix, e + 32 * line);
-      for (auto i = e; i < std::min(e + line, matrix.row_starts[last]); ++i) ++next[matrix.columns_of[i]];
+      for (auto i = e; i < std::min(e + line, matrix.row_starts[last]); ++i)
+        ++next[matrix.columns_of[i]];
     }
     std::int32_t place = 0;
-    for (std::int64_t column = 0; column < matrix.columns; ++column) place += std::exchange(next[column], place);
+    for (std::int64_t column = 0; column < matrix.columns; ++column)
+      place += std::exchange(next[column], place);
     for (auto row = first; row < last; ++row)
       for (auto e = matrix.row_starts[row]; e < matrix.row_starts[row + 1]; ++e)
         terms[next[matrix.columns_of[e]]++] = {static_cast<std::int32_t>(row), matrix.values[e]};
@@ -100,12 +110,15 @@ class StripMemory {
   StripMemory(const Strips<T>& strips, std::int64_t columns)
       : strips_(strips),
         starts_of_one_(columns + 1),
-        starts_(std::make_unique_for_overwrite<std::int32_t[]>(static_cast<std::size_t>(strips.in_a_round() * starts_of_one_))),
-        terms_(std::make_unique_for_overwrite<StripTerm<T>[]>(static_cast<std::size_t>(strips.most_values_in_a_round()))) {}
+        starts_(std::make_unique_for_overwrite<std::int32_t[]>(
+            static_cast<std::size_t>(strips.in_a_round() * starts_of_one_))),
+        terms_(std::make_unique_for_overwrite<StripTerm<T>[]>(
+            static_cast<std::size_t>(strips.most_values_in_a_round()))) {}
 
   /// The memory of strip `strip` in the round that begins with strip `first`.
   TransposedStrip<T> at(std::int64_t first, std::int64_t strip) const {
-    return {starts_.get() + (strip - first) * starts_of_one_, terms_.get() + strips_.first_value(strip) - strips_.first_value(first)};
+    return {starts_.get() + (strip - first) * starts_of_one_,
+            terms_.get() + strips_.first_value(strip) - strips_.first_value(first)};
   }
 
  private:
@@ -126,14 +139,17 @@ bool fits_strips(const tenon::Csr<const T>& matrix) {
 /// becomes row `places[i]` of out, or row i if places is null; out has out_rows rows. Each element
 /// is summed in the order of the matrix's rows, for any strips and blocks.
 template <class T>
-void multiply_transposed(const tenon::Call& call, const tenon::Csr<const T>& matrix, const T* right, std::int64_t right_row,
-                         std::int64_t columns, T* out, std::int64_t out_rows, const std::int64_t* places) {
+void multiply_transposed(const tenon::Call& call, const tenon::Csr<const T>& matrix, const T* right,
+                         std::int64_t right_row, std::int64_t columns, T* out,
+                         std::int64_t out_rows, const std::int64_t* places) {
   if (places) std::fill_n(out, out_rows * columns, T(0));
   const Strips<T> strips(matrix, call.threads());
   const StripMemory<T> memory(strips, matrix.columns);
   const auto sum = best_sum_rows<T, TransposedStrip<T>>();
-  const auto cached = (256 << 10) / (std::max<std::int64_t>(columns, 1) * static_cast<std::int64_t>(sizeof(T)));
-  const auto block = std::max<std::int64_t>(std::min(cached, matrix.columns / (4 * call.threads())), 16);
+  const auto cached =
+      (256 << 10) / (std::max<std::int64_t>(columns, 1) * static_cast<std::int64_t>(sizeof(T)));
+  const auto block =
+      std::max<std::int64_t>(std::min(cached, matrix.columns / (4 * call.threads())), 16);
   for (std::int64_t first = 0; first < strips.count(); first += strips.in_a_round()) {
     const auto last = std::min(first + strips.in_a_round(), strips.count());
     call.parallel_for(last - first, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -142,7 +158,9 @@ void multiply_transposed(const tenon::Call& call, const tenon::Csr<const T>& mat
     });
     call.parallel_for(matrix.columns, block, [&](std::int64_t begin, std::int64_t end) {
       for (auto strip = first; strip < last; ++strip)
-        sum({memory.at(first, strip), right, right_row, columns, out, columns, places, places || strip > 0}, begin, end);
+        sum({memory.at(first, strip), right, right_row, columns, out, columns, places,
+             places || strip > 0},
+            begin, end);
     });
   }
 }

@@ -7,11 +7,15 @@ struct AdaGrad : Optimizer {
   double epsilon = 1e-10, weight_decay = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("AdaGrad: divides the gradient by the root of the sum of its squares so far (Duchi, Hazan and Singer, 2011)");
+    op.doc(
+        "AdaGrad: divides the gradient by the root of the sum of its squares so far (Duchi, Hazan "
+        "and Singer, 2011)");
     describe_step(op);
     op.state("accumulator", "sum of the squared gradients");
-    op.param("epsilon", &AdaGrad::epsilon, "term added to the denominator for numerical stability").at_least(0);
-    op.param("weight_decay", &AdaGrad::weight_decay, "weight decay (L2 penalty): weight_decay * weight is added to the gradient")
+    op.param("epsilon", &AdaGrad::epsilon, "term added to the denominator for numerical stability")
+        .at_least(0);
+    op.param("weight_decay", &AdaGrad::weight_decay,
+             "weight decay (L2 penalty): weight_decay * weight is added to the gradient")
         .at_least(0);
   }
 

@@ -40,12 +40,16 @@ struct AdaptiveMoments : Optimizer {
  protected:
   static constexpr void describe_moments(auto& op) {
     describe_step(op);
-    op.state("m", "first moment: exponential moving average of the gradients, m = beta1 * m + (1 - beta1) * gradient");
+    op.state("m",
+             "first moment: exponential moving average of the gradients, m = beta1 * m + (1 - "
+             "beta1) * gradient");
     op.state("v", "second moment: exponential moving average of the squared gradients, with beta2");
     op.state("steps", "0-d int64, number of steps so far");
     op.param("beta1", &AdaptiveMoments::beta1, "decay rate of m").at_least(0).less_than(1);
     op.param("beta2", &AdaptiveMoments::beta2, "decay rate of v").at_least(0).less_than(1);
-    op.param("epsilon", &AdaptiveMoments::epsilon, "term added to the denominator for numerical stability").at_least(0);
+    op.param("epsilon", &AdaptiveMoments::epsilon,
+             "term added to the denominator for numerical stability")
+        .at_least(0);
   }
 
   /// `added` is the weight decay that is added to the gradient; `taken` is the decoupled weight
@@ -76,9 +80,13 @@ struct Adam : AdaptiveMoments {
   double weight_decay = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("Adam: divides the running mean of the gradients by the root of the running mean of their squares (Kingma and Ba, 2015)");
+    op.doc(
+        "Adam: divides the running mean of the gradients by the root of the running mean of their "
+        "squares (Kingma and Ba, 2015)");
     describe_moments(op);
-    op.param("weight_decay", &Adam::weight_decay, "weight decay (L2 penalty): weight_decay * weight is added to the gradient").at_least(0);
+    op.param("weight_decay", &Adam::weight_decay,
+             "weight decay (L2 penalty): weight_decay * weight is added to the gradient")
+        .at_least(0);
   }
 
   void forward(const tenon::Call& call) const { count_step(call, *this); }
@@ -96,7 +104,8 @@ struct AdamW : AdaptiveMoments {
   static constexpr void describe(auto& op) {
     op.doc("AdamW: Adam with decoupled weight decay (Loshchilov and Hutter, 2019)");
     describe_moments(op);
-    op.param("weight_decay", &AdamW::weight_decay, "decoupled weight decay: a step subtracts learning_rate * weight_decay * weight")
+    op.param("weight_decay", &AdamW::weight_decay,
+             "decoupled weight decay: a step subtracts learning_rate * weight_decay * weight")
         .at_least(0);
   }
 

@@ -17,7 +17,9 @@ struct PutScale {
   double max_norm;
   float* scale;
 
-  TENON_FN void operator()(double squares) const { *scale = GlobalNormScale::scale_of(max_norm, squares); }
+  TENON_FN void operator()(double squares) const {
+    *scale = GlobalNormScale::scale_of(max_norm, squares);
+  }
 };
 
 }  // namespace
@@ -25,10 +27,13 @@ struct PutScale {
 struct GlobalNormScaleCuda : GlobalNormScale {
   static constexpr bool capturable = true;
 
-  std::size_t workspace(const tenon::Infer& io) const { return static_cast<std::size_t>(io.inputs() * sum_parts) * sizeof(double); }
+  std::size_t workspace(const tenon::Infer& io) const {
+    return static_cast<std::size_t>(io.inputs() * sum_parts) * sizeof(double);
+  }
 
   void forward(const tenon::Call& call) const {
-    double* const parts = call.workspace<double>(static_cast<std::size_t>(call.inputs() * sum_parts));
+    double* const parts =
+        call.workspace<double>(static_cast<std::size_t>(call.inputs() * sum_parts));
     std::int64_t count = 0;
     for (int i = 0; i < call.inputs(); ++i)
       tenon::visit<tenon::floating>(call.input_type(i).dtype, [&]<class T>() {

@@ -11,9 +11,15 @@ struct GlobalNormScale : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("factor that clips the global norm of all gradients to max_norm");
-    op.input("grads", "gradients of any shape, dtype and storage").variadic().types(tenon::floating);
-    op.output("scale", "0-d float32: min(1, max_norm / (norm + 1e-6)), where norm is the L2 norm of all gradients' elements together");
-    op.param("max_norm", &GlobalNormScale::max_norm, "largest global norm that is not scaled down").required().greater_than(0);
+    op.input("grads", "gradients of any shape, dtype and storage")
+        .variadic()
+        .types(tenon::floating);
+    op.output("scale",
+              "0-d float32: min(1, max_norm / (norm + 1e-6)), where norm is the L2 norm of all "
+              "gradients' elements together");
+    op.param("max_norm", &GlobalNormScale::max_norm, "largest global norm that is not scaled down")
+        .required()
+        .greater_than(0);
     op.example({{"grads0", {2, 3}}, {"grads1", {4}}}, {{"max_norm", 1.0}});
   }
 
@@ -49,7 +55,8 @@ struct GlobalNormScale : tenon::Operator {
   template <class T>
   static std::pair<const T*, std::int64_t> stored(const tenon::Call& call, int i) {
     if (call.storage(i) == tenon::Storage::csr) return {call.csr<T>(i).values, call.csr<T>(i).nnz};
-    if (call.storage(i) == tenon::Storage::dense) return {call.input<T>(i).data(), call.input<T>(i).size()};
+    if (call.storage(i) == tenon::Storage::dense)
+      return {call.input<T>(i).data(), call.input<T>(i).size()};
     const auto rows = call.row_sparse<T>(i);
     return {rows.values, rows.rows * rows.row_size};
   }

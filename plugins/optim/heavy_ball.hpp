@@ -23,9 +23,12 @@ struct HeavyBall : Optimizer {
  protected:
   static constexpr void describe_ball(auto& op) {
     describe_step(op);
-    op.state("momentum", "velocity: momentum * velocity + gradient, where the gradient includes the weight decay");
+    op.state(
+        "momentum",
+        "velocity: momentum * velocity + gradient, where the gradient includes the weight decay");
     op.param("momentum", &HeavyBall::momentum, "decay rate of the velocity").at_least(0).at_most(1);
-    op.param("weight_decay", &HeavyBall::weight_decay, "weight decay (L2 penalty): weight_decay * weight is added to the gradient")
+    op.param("weight_decay", &HeavyBall::weight_decay,
+             "weight decay (L2 penalty): weight_decay * weight is added to the gradient")
         .at_least(0);
   }
 
@@ -54,7 +57,8 @@ struct Momentum : HeavyBall {
 struct Nesterov : HeavyBall {
   static constexpr void describe(auto& op) {
     op.doc(
-        "Nesterov's accelerated gradient: weight - learning_rate * (gradient + momentum * velocity) (Nesterov, 1983; in the form of "
+        "Nesterov's accelerated gradient: weight - learning_rate * (gradient + momentum * "
+        "velocity) (Nesterov, 1983; in the form of "
         "Sutskever, Martens, Dahl and Hinton, 2013)");
     describe_ball(op);
   }

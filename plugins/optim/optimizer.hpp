@@ -20,7 +20,9 @@ struct Optimizer : tenon::Operator {
   /// Only a row_sparse gradient has a sparse kernel; all other inputs are dense.
   void infer_storage(tenon::InferStorage& io) const {
     const auto dense = tenon::Storage::dense;
-    if (io.backward() || io.input(0) != dense || io.input(1) != tenon::Storage::row_sparse || io.input(2) != dense) return;
+    if (io.backward() || io.input(0) != dense || io.input(1) != tenon::Storage::row_sparse ||
+        io.input(2) != dense)
+      return;
     io.sparse_kernel();
   }
 
@@ -33,8 +35,10 @@ struct Optimizer : tenon::Operator {
     op.output("updated", "weight after the step");
     op.inplace("weight", "updated");
     op.param("lazy_update", &Optimizer::lazy_update,
-             "for a row_sparse gradient: if true, update only the rows of the weight and of the states that the gradient stores; other "
-             "rows are unchanged, without weight decay and momentum. If false, other rows take a step with a zero gradient: the bits equal "
+             "for a row_sparse gradient: if true, update only the rows of the weight and of the "
+             "states that the gradient stores; other "
+             "rows are unchanged, without weight decay and momentum. If false, other rows take a "
+             "step with a zero gradient: the bits equal "
              "those for a dense gradient, and the time is that of the whole weight");
     op.added(2, "lazy_update");
     op.example({{"weight", {2, 3}}, {"grad", {2, 3}}, {"learning_rate", {}, tenon::f32, {0.5}}});
@@ -47,15 +51,20 @@ struct Optimizer : tenon::Operator {
     io.set_input("weight", io.input("grad").shape);
     const auto weight = io.input("weight");
     io.set_output(0, weight.shape);
-    const auto wide = weight.dtype == tenon::f64 || weight.dtype == tenon::unknown_dtype ? weight.dtype : tenon::f32;
+    const auto wide = weight.dtype == tenon::f64 || weight.dtype == tenon::unknown_dtype
+                          ? weight.dtype
+                          : tenon::f32;
     for (const char* name : moments) io.set_state(name, weight.shape, wide);
   }
 
   /// Whether denormals may be flushed to zero. False for steps that might divide by a denormal.
   bool may_flush() const { return true; }
-  static constexpr double least_divisor = 1e-12;  // the root of a denormal is negligible compared with it
+  static constexpr double least_divisor =
+      1e-12;  // the root of a denormal is negligible compared with it
 
-  static double learning_rate(const tenon::Call& call) { return static_cast<double>(call.input<float>("learning_rate")[0]); }
+  static double learning_rate(const tenon::Call& call) {
+    return static_cast<double>(call.input<float>("learning_rate")[0]);
+  }
 
   /// Calls f.operator()<T>() with the weight's type.
   template <class F>
@@ -118,37 +127,47 @@ struct Optimizer : tenon::Operator {
    private:
     template <class Grad>
     void for_each(std::int64_t begin, std::int64_t end, const Grad& grad) const {
-      tenon::elementwise::for_each(end - begin, [=, from = from, to = to, rule = rule](std::int64_t offset) {
-        const auto i = begin + offset;
-        to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), grad(offset)));
-      });
+      tenon::elementwise::for_each(
+          end - begin, [=, from = from, to = to, rule = rule](std::int64_t offset) {
+            const auto i = begin + offset;
+            to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), grad(offset)));
+          });
     }
   };
 
   template <class T, class Rule>
-  static void stored_rows(const tenon::Call& call, const tenon::RowSparse<const T>& grad, const Loop<T, Rule>& loop) {
+  static void stored_rows(const tenon::Call& call, const tenon::RowSparse<const T>& grad,
+                          const Loop<T, Rule>& loop) {
     const auto size = grad.row_size;
     if (loop.to != loop.from)
-      call.parallel_for(grad.total_rows * size, grain,
-                        [&](std::int64_t begin, std::int64_t end) { std::copy(loop.from + begin, loop.from + end, loop.to + begin); });
-    call.parallel_for(grad.rows, 1 + grain / std::max<std::int64_t>(size, 1), [&](std::int64_t begin, std::int64_t end) {
-      const FlushDenormals flush(loop.flushes);
-      for (auto row = begin; row < end; ++row) loop.run(grad.row_ids[row] * size, (grad.row_ids[row] + 1) * size, grad.values + row * size);
-    });
+      call.parallel_for(grad.total_rows * size, grain, [&](std::int64_t begin, std::int64_t end) {
+        std::copy(loop.from + begin, loop.from + end, loop.to + begin);
+      });
+    call.parallel_for(grad.rows, 1 + grain / std::max<std::int64_t>(size, 1),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        const FlushDenormals flush(loop.flushes);
+                        for (auto row = begin; row < end; ++row)
+                          loop.run(grad.row_ids[row] * size, (grad.row_ids[row] + 1) * size,
+                                   grad.values + row * size);
+                      });
   }
 
   template <class T, class Rule>
-  static void all_rows(const tenon::Call& call, const tenon::RowSparse<const T>& grad, const Loop<T, Rule>& loop) {
+  static void all_rows(const tenon::Call& call, const tenon::RowSparse<const T>& grad,
+                       const Loop<T, Rule>& loop) {
     const auto size = grad.row_size;
-    call.parallel_for(grad.total_rows, 1 + grain / std::max<std::int64_t>(size, 1), [&](std::int64_t begin, std::int64_t end) {
-      const FlushDenormals flush(loop.flushes);
-      auto stored = std::lower_bound(grad.row_ids, grad.row_ids + grad.rows, begin) - grad.row_ids;
-      for (auto row = begin; row < end; ++stored) {
-        const auto next = stored < grad.rows ? std::min(grad.row_ids[stored], end) : end;
-        loop.run_without_gradient(row * size, next * size);
-        if (next < end) loop.run(next * size, (next + 1) * size, grad.values + stored * size);
-        row = next + 1;
-      }
-    });
+    call.parallel_for(
+        grad.total_rows, 1 + grain / std::max<std::int64_t>(size, 1),
+        [&](std::int64_t begin, std::int64_t end) {
+          const FlushDenormals flush(loop.flushes);
+          auto stored =
+              std::lower_bound(grad.row_ids, grad.row_ids + grad.rows, begin) - grad.row_ids;
+          for (auto row = begin; row < end; ++stored) {
+            const auto next = stored < grad.rows ? std::min(grad.row_ids[stored], end) : end;
+            loop.run_without_gradient(row * size, next * size);
+            if (next < end) loop.run(next * size, (next + 1) * size, grad.values + stored * size);
+            row = next + 1;
+          }
+        });
   }
 };

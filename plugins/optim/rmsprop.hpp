@@ -8,13 +8,18 @@ struct RmsProp : Optimizer {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "RMSProp: divides the gradient by the root of the running mean of its square (Tieleman and Hinton, lecture 6.5 of Neural Networks, "
+        "RMSProp: divides the gradient by the root of the running mean of its square (Tieleman and "
+        "Hinton, lecture 6.5 of Neural Networks, "
         "2012)");
     describe_step(op);
-    op.state("square_average", "exponential moving average of the squared gradients: alpha * square_average + (1 - alpha) * gradient^2");
+    op.state("square_average",
+             "exponential moving average of the squared gradients: alpha * square_average + (1 - "
+             "alpha) * gradient^2");
     op.param("alpha", &RmsProp::alpha, "decay rate of square_average").at_least(0).at_most(1);
-    op.param("epsilon", &RmsProp::epsilon, "term added to the denominator for numerical stability").at_least(0);
-    op.param("weight_decay", &RmsProp::weight_decay, "weight decay (L2 penalty): weight_decay * weight is added to the gradient")
+    op.param("epsilon", &RmsProp::epsilon, "term added to the denominator for numerical stability")
+        .at_least(0);
+    op.param("weight_decay", &RmsProp::weight_decay,
+             "weight decay (L2 penalty): weight_decay * weight is added to the gradient")
         .at_least(0);
   }
 
@@ -39,7 +44,7 @@ struct RmsProp : Optimizer {
   template <class T>
   Rule<Wide<T>> rule(const tenon::Call& call) const {
     using W = Wide<T>;
-    return {moment<T>(call, "square_average"), static_cast<W>(weight_decay), static_cast<W>(alpha), static_cast<W>(1 - alpha),
-            static_cast<W>(epsilon)};
+    return {moment<T>(call, "square_average"), static_cast<W>(weight_decay), static_cast<W>(alpha),
+            static_cast<W>(1 - alpha), static_cast<W>(epsilon)};
   }
 };

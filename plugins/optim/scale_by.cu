@@ -11,14 +11,18 @@ struct Scaled {
   const float* factor;
   T* to;
 
-  TENON_FN void operator()(std::int64_t i) const { to[i] = static_cast<T>(static_cast<Wide>(from[i]) * static_cast<Wide>(*factor)); }
+  TENON_FN void operator()(std::int64_t i) const {
+    to[i] = static_cast<T>(static_cast<Wide>(from[i]) * static_cast<Wide>(*factor));
+  }
 };
 
 template <class T>
 struct Product {
   const T *left, *right;
 
-  TENON_FN double operator()(std::int64_t i) const { return static_cast<double>(left[i]) * static_cast<double>(right[i]); }
+  TENON_FN double operator()(std::int64_t i) const {
+    return static_cast<double>(left[i]) * static_cast<double>(right[i]);
+  }
 };
 
 struct PutNumber {
@@ -44,17 +48,20 @@ struct ScaleByCuda : ScaleBy {
       const auto dy = call.output_grad<T>(0);
       if (call.write(1) != tenon::Write::none) {  // first: the other gradient may overwrite dy
         double* const parts = call.workspace<double>(sum_parts);
-        const auto count = sum_by_parts(call, dy.size(), Product<T>{call.input<T>("data").data(), dy.data()}, parts);
+        const auto count = sum_by_parts(call, dy.size(),
+                                        Product<T>{call.input<T>("data").data(), dy.data()}, parts);
         put_sum(call, parts, count, PutNumber{call.input_grad<float>("factor").data()});
       }
-      if (call.write(0) != tenon::Write::none) scale(call, dy.data(), dy.size(), call.input_grad<T>("data").data());
+      if (call.write(0) != tenon::Write::none)
+        scale(call, dy.data(), dy.size(), call.input_grad<T>("data").data());
     });
   }
 
  private:
   template <class T>
   static void scale(const tenon::Call& call, const T* from, std::int64_t size, T* to) {
-    tenon::gpu::for_each(call, size, Scaled<T, Wide<T>>{from, call.input<float>("factor").data(), to});
+    tenon::gpu::for_each(call, size,
+                         Scaled<T, Wide<T>>{from, call.input<float>("factor").data(), to});
   }
 };
 TENON_KERNEL(scale_by, cuda, ScaleByCuda)

@@ -13,7 +13,9 @@ struct ScaleBy : tenon::Operator {
     op.doc("data * factor, computed in float32 or wider");
     op.input("data", "any shape and storage");
     op.input("factor", "0-d float32").types({tenon::f32});
-    op.output("output", "same shape, dtype and storage as data; elements that are not stored stay so, even if factor is inf or nan");
+    op.output("output",
+              "same shape, dtype and storage as data; elements that are not stored stay so, even "
+              "if factor is inf or nan");
     op.inplace("data", "output");
     op.backward_inplace("output", "data");
     op.backward_reads("data", "factor");
@@ -39,12 +41,15 @@ struct ScaleBy : tenon::Operator {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const auto dy = call.output_grad<T>(0);
       if (call.write(1) != tenon::Write::none) {  // first: the other gradient may overwrite dy
-        const auto multiply = [from = call.input<T>("data").data(), slope = dy.data()](std::int64_t i) {
+        const auto multiply = [from = call.input<T>("data").data(),
+                               slope = dy.data()](std::int64_t i) {
           return static_cast<double>(from[i]) * static_cast<double>(slope[i]);
         };
-        call.input_grad<float>("factor")[0] = static_cast<float>(block_sum(call, dy.size(), multiply));
+        call.input_grad<float>("factor")[0] =
+            static_cast<float>(block_sum(call, dy.size(), multiply));
       }
-      if (call.write(0) != tenon::Write::none) scale(call, dy.data(), dy.size(), call.input_grad<T>("data").data());
+      if (call.write(0) != tenon::Write::none)
+        scale(call, dy.data(), dy.size(), call.input_grad<T>("data").data());
     });
   }
 
@@ -57,7 +62,9 @@ struct ScaleBy : tenon::Operator {
   template <class Copy, class Scale>
   static void scale_all(const tenon::Call& call, const Copy& copy, const Scale& scale) {
     const tenon::SamePlaces places(call, copy);
-    tenon::visit<tenon::floating>(places.read_dtype(), [&]<class T>() { scale(places.read<T>(), places.count(), places.written<T>()); });
+    tenon::visit<tenon::floating>(places.read_dtype(), [&]<class T>() {
+      scale(places.read<T>(), places.count(), places.written<T>());
+    });
   }
 
  private:
@@ -65,8 +72,9 @@ struct ScaleBy : tenon::Operator {
   static void scale(const tenon::Call& call, const T* from, std::int64_t size, T* to) {
     const auto factor = static_cast<Wide<T>>(call.input<float>("factor")[0]);
     call.parallel_for(size, 16384, [=](std::int64_t begin, std::int64_t end) {
-      tenon::elementwise::for_each(
-          end - begin, [=](std::int64_t offset) { to[begin + offset] = static_cast<T>(Wide<T>(from[begin + offset]) * factor); });
+      tenon::elementwise::for_each(end - begin, [=](std::int64_t offset) {
+        to[begin + offset] = static_cast<T>(Wide<T>(from[begin + offset]) * factor);
+      });
     });
   }
 };

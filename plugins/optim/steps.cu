@@ -19,7 +19,8 @@ struct StepCuda : Op {
  private:
   template <class T, class Rule>
   void step(const tenon::Call& call, const Rule& rule) const {
-    step_on_device<T>(call, this->lazy_update, AtRate<Rule>{rule, call.input<float>("learning_rate").data()});
+    step_on_device<T>(call, this->lazy_update,
+                      AtRate<Rule>{rule, call.input<float>("learning_rate").data()});
   }
 };
 
@@ -58,7 +59,9 @@ struct CountedStepCuda : Op {
   void step(const tenon::Call& call, const Rule& rule) const {
     Rule* const begun = call.workspace<Rule>(1);
     const float* const learning_rate = call.input<float>("learning_rate").data();
-    tenon::gpu::for_each(call, 1, CountStep<Rule>{rule, learning_rate, call.state<std::int64_t>("steps").data(), begun});
+    tenon::gpu::for_each(
+        call, 1,
+        CountStep<Rule>{rule, learning_rate, call.state<std::int64_t>("steps").data(), begun});
     step_on_device<T>(call, this->lazy_update, Begun<Rule>{begun});
   }
 };

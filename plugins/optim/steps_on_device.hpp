@@ -38,7 +38,9 @@ struct DenseStep {
   T* to;
   Rule rule;
 
-  TENON_FN void operator()(std::int64_t i) const { to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(grad[i]))); }
+  TENON_FN void operator()(std::int64_t i) const {
+    to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(grad[i])));
+  }
 };
 
 /// Updates the elements of stored rows only.
@@ -55,7 +57,8 @@ struct StoredRowsStep {
     if (!fault.fits(row, grad.total_rows)) return;
     for (auto j = first; j < grad.row_size; j += step) {
       const auto i = row * grad.row_size + j;
-      to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), Wide<T>(grad.values[place * grad.row_size + j])));
+      to[i] = static_cast<T>(
+          rule(i, Wide<T>(from[i]), Wide<T>(grad.values[place * grad.row_size + j])));
     }
   }
 };
@@ -84,9 +87,14 @@ void step_on_device(const tenon::Call& call, bool lazy, const Rule& rule) {
   const T* const from = weight.data();
   T* const to = call.output<T>(0).data();
   if (call.storage(1) != tenon::Storage::row_sparse)
-    return tenon::gpu::for_each(call, weight.size(), DenseStep<T, Rule>{from, call.input<T>("grad").data(), to, rule});
+    return tenon::gpu::for_each(call, weight.size(),
+                                DenseStep<T, Rule>{from, call.input<T>("grad").data(), to, rule});
   const auto grad = call.row_sparse<T>(1);
-  if (!lazy) return for_each_row(call, grad.total_rows, grad.row_size, AllRowsStep<T, Rule>{from, grad, to, rule});
-  if (to != from) tenon::gpu::copy(call, to, from, static_cast<std::size_t>(weight.size()) * sizeof(T));
-  for_each_row(call, grad.rows, grad.row_size, StoredRowsStep<T, Rule>{from, grad, to, rule, tenon::gpu::Fault(call)});
+  if (!lazy)
+    return for_each_row(call, grad.total_rows, grad.row_size,
+                        AllRowsStep<T, Rule>{from, grad, to, rule});
+  if (to != from)
+    tenon::gpu::copy(call, to, from, static_cast<std::size_t>(weight.size()) * sizeof(T));
+  for_each_row(call, grad.rows, grad.row_size,
+               StoredRowsStep<T, Rule>{from, grad, to, rule, tenon::gpu::Fault(call)});
 }

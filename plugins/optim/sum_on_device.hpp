@@ -19,7 +19,8 @@ struct SumPart {
   double* parts;
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t part) const {
-    const auto length = (n + count - 1) / count, begin = part * length, end = begin + length < n ? begin + length : n;
+    const auto length = (n + count - 1) / count, begin = part * length,
+               end = begin + length < n ? begin + length : n;
     double mine = 0;
     for (auto i = begin + block.thread(); i < end; i += tenon::gpu::block_threads) mine += term(i);
     const double sum = block.sum(mine);
@@ -35,7 +36,8 @@ struct SumOfParts {
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t) const {
     double mine = 0;
-    for (std::int64_t part = block.thread(); part < count; part += tenon::gpu::block_threads) mine += parts[part];
+    for (std::int64_t part = block.thread(); part < count; part += tenon::gpu::block_threads)
+      mine += parts[part];
     const double sum = block.sum(mine);
     if (block.thread() == 0) put(sum);
   }
@@ -43,7 +45,8 @@ struct SumOfParts {
 
 /// Writes sums to parts[0] ... that together are term(0) + ... + term(n - 1). Returns their number.
 template <class Term>
-std::int64_t sum_by_parts(const tenon::Call& call, std::int64_t n, const Term& term, double* parts) {
+std::int64_t sum_by_parts(const tenon::Call& call, std::int64_t n, const Term& term,
+                          double* parts) {
   const auto count = parts_of_sum(n);
   tenon::gpu::for_each_block(call, count, SumPart<Term>{term, n, count, parts});
   return count;

@@ -31,10 +31,12 @@ inline constexpr int per_block = std::is_same_v<T, double> ? 2 : 4;
 
 /// Writes the numbers of block b to an output of `size` numbers.
 template <class T, class Make>
-TENON_FN void draw_block(tenon::Random random, const Make& make, std::int64_t b, T* output, std::int64_t size) {
+TENON_FN void draw_block(tenon::Random random, const Make& make, std::int64_t b, T* output,
+                         std::int64_t size) {
   T numbers[per_block<T>];
   make(random.block(static_cast<std::uint64_t>(b)).words, numbers);
-  for (std::int64_t n = 0; n < per_block<T> && b * per_block<T> + n < size; ++n) output[b * per_block<T> + n] = numbers[n];
+  for (std::int64_t n = 0; n < per_block<T> && b * per_block<T> + n < size; ++n)
+    output[b * per_block<T> + n] = numbers[n];
 }
 
 struct Draw : tenon::Operator {
@@ -42,11 +44,13 @@ struct Draw : tenon::Operator {
   tenon::DType dtype = tenon::DType::f32;
 
   void infer(tenon::Infer& io) const {
-    if (shape.size() > tenon::max_rank) io.param_error("shape", "has ", shape.size(), " dimensions; the maximum is 8");
+    if (shape.size() > tenon::max_rank)
+      io.param_error("shape", "has ", shape.size(), " dimensions; the maximum is 8");
     std::int64_t product = 1;
     for (const auto dim : shape) {
       if (dim < 0) io.param_error("shape", "has a negative size, ", dim);
-      if (dim > 0 && __builtin_mul_overflow(product, dim, &product)) io.param_error("shape", "has more elements than 64 bits can count");
+      if (dim > 0 && __builtin_mul_overflow(product, dim, &product))
+        io.param_error("shape", "has more elements than 64 bits can count");
     }
     io.set_output(0, tenon::Shape(shape.begin(), static_cast<int>(shape.size())), dtype);
   }
@@ -74,7 +78,8 @@ struct Draw : tenon::Operator {
   static double largest(tenon::DType dtype) {
     if (dtype == tenon::f16) return 65504;
     if (dtype == tenon::bf16) return 0x1.fep127;
-    return dtype == tenon::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+    return dtype == tenon::f32 ? std::numeric_limits<float>::max()
+                               : std::numeric_limits<double>::max();
   }
 
   /// Fills the output on the CPU.
@@ -82,8 +87,10 @@ struct Draw : tenon::Operator {
   static void fill(const tenon::Call& call, const Make& make) {
     const auto output = call.output<T>(0);
     const auto random = call.random();
-    call.parallel_for((output.size() + per_block<T> - 1) / per_block<T>, 1024, [&](std::int64_t begin, std::int64_t end) {
-      for (auto b = begin; b < end; ++b) draw_block<T>(random, make, b, output.data(), output.size());
-    });
+    call.parallel_for((output.size() + per_block<T> - 1) / per_block<T>, 1024,
+                      [&](std::int64_t begin, std::int64_t end) {
+                        for (auto b = begin; b < end; ++b)
+                          draw_block<T>(random, make, b, output.data(), output.size());
+                      });
   }
 };

@@ -33,7 +33,9 @@ struct UniformCuda : Uniform {
 };
 struct NormalCuda : Normal {
   void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(dtype, [&]<class T>() { fill_on_device<T>(call, NormalNumbers<T>{mean, sd}); });
+    tenon::visit<tenon::floating>(dtype, [&]<class T>() {
+      fill_on_device<T>(call, NormalNumbers<T>{mean, sd});
+    });
   }
 };
 TENON_KERNEL(uniform, cuda, UniformCuda)

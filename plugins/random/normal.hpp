@@ -14,9 +14,12 @@ struct NormalNumbers {
     for (int n = 0; n < per_block<T>; n += 2) {
       const double above_zero = wide ? 1 - uniform53(words) : (words[n] + 1.0) * 0x1p-32;
       const double turn = wide ? uniform53(words + 2) : words[n + 1] * 0x1p-32;
-      const double radius = sd * std::sqrt(-2 * std::log(above_zero)), angle = 2 * std::numbers::pi * turn;
-      numbers[n] = static_cast<T>(static_cast<Plain<T>>(sum_of_products(mean, 1, radius, std::cos(angle))));
-      numbers[n + 1] = static_cast<T>(static_cast<Plain<T>>(sum_of_products(mean, 1, radius, std::sin(angle))));
+      const double radius = sd * std::sqrt(-2 * std::log(above_zero)),
+                   angle = 2 * std::numbers::pi * turn;
+      numbers[n] =
+          static_cast<T>(static_cast<Plain<T>>(sum_of_products(mean, 1, radius, std::cos(angle))));
+      numbers[n + 1] =
+          static_cast<T>(static_cast<Plain<T>>(sum_of_products(mean, 1, radius, std::sin(angle))));
     }
   }
 };
@@ -34,6 +37,8 @@ struct Normal : Draw {
   }
 
   void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(dtype, [&]<class T>() { fill<T>(call, NormalNumbers<T>{mean, sd}); });
+    tenon::visit<tenon::floating>(dtype, [&]<class T>() {
+      fill<T>(call, NormalNumbers<T>{mean, sd});
+    });
   }
 };

@@ -23,7 +23,8 @@ struct UniformNumbers {
   TENON_FN void operator()(const std::uint32_t* words, T* numbers) const {
     for (int n = 0; n < per_block<T>; ++n) {
       const double u = random_fraction<T>(words + n * (4 / per_block<T>));
-      const auto value = static_cast<T>(static_cast<Plain<T>>(sum_of_products(low, 1 - u, high, u)));
+      const auto value =
+          static_cast<T>(static_cast<Plain<T>>(sum_of_products(low, 1 - u, high, u)));
       numbers[n] = Plain<T>(value) < Plain<T>(last) ? value : last;
     }
   }
@@ -44,10 +45,13 @@ struct Uniform : Draw {
   void infer(tenon::Infer& io) const {
     Draw::infer(io);
     // negated to reject nan, too
-    if (!(low < high)) io.param_error("high", "is ", high, "; needs to be greater than low, which is ", low);
+    if (!(low < high))
+      io.param_error("high", "is ", high, "; needs to be greater than low, which is ", low);
     const auto limit = largest(dtype);
-    if (!(low >= -limit)) io.param_error("low", "is ", low, ", below the minimum of the dtype, ", -limit);
-    if (!(high <= limit)) io.param_error("high", "is ", high, ", above the maximum of the dtype, ", limit);
+    if (!(low >= -limit))
+      io.param_error("low", "is ", low, ", below the minimum of the dtype, ", -limit);
+    if (!(high <= limit))
+      io.param_error("high", "is ", high, ", above the maximum of the dtype, ", limit);
   }
 
   void forward(const tenon::Call& call) const {

@@ -43,7 +43,9 @@ template <class Rule>
 struct ChosenIndexCuda : ChosenIndex<Rule> {
   static constexpr bool capturable = true;
   /// Integer types added in 0.2 and the parameter `last` are supported on the CPU only.
-  bool supports(const tenon::Infer& types) const { return !this->last && tenon::any_type.has(types.input(0).dtype); }
+  bool supports(const tenon::Infer& types) const {
+    return !this->last && tenon::any_type.has(types.input(0).dtype);
+  }
 
   std::size_t workspace(const tenon::Infer& io) const {
     const auto x = io.input(0).shape;
@@ -55,7 +57,8 @@ struct ChosenIndexCuda : ChosenIndex<Rule> {
     const FoldSpace space(type.shape, this->reduced(type.shape.rank()));
     tenon::visit(type.dtype, [&]<class T>() {
       fold<First<Rule, Plain<T>>>(call, space, Candidates<T>{call.input<T>(0).data()},
-                                  PutIndex<Plain<T>>{call.output<std::int64_t>(0).data()}, fold_scratch(call, space));
+                                  PutIndex<Plain<T>>{call.output<std::int64_t>(0).data()},
+                                  fold_scratch(call, space));
     });
   }
 };

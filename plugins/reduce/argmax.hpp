@@ -8,8 +8,10 @@
 struct Largest {
   static constexpr const char* onnx = "ArgMax";
   static constexpr const char* doc =
-      "index of the maximum of x along one axis, or in row-major order over all axes; the first one among equal elements";
-  static constexpr const char* x_doc = "at least one element for each result; nan counts as the maximum";
+      "index of the maximum of x along one axis, or in row-major order over all axes; the first "
+      "one among equal elements";
+  static constexpr const char* x_doc =
+      "at least one element for each result; nan counts as the maximum";
   template <class A>
   using Fold = Larger<A>;
   template <class T>
@@ -21,8 +23,10 @@ struct Largest {
 struct Smallest {
   static constexpr const char* onnx = "ArgMin";
   static constexpr const char* doc =
-      "index of the minimum of x along one axis, or in row-major order over all axes; the first one among equal elements";
-  static constexpr const char* x_doc = "at least one element for each result; nan counts as the minimum";
+      "index of the minimum of x along one axis, or in row-major order over all axes; the first "
+      "one among equal elements";
+  static constexpr const char* x_doc =
+      "at least one element for each result; nan counts as the minimum";
   template <class A>
   using Fold = Smaller<A>;
   template <class T>
@@ -41,13 +45,18 @@ struct ChosenIndex : Reduction {
     op.input("x", Rule::x_doc);
     op.output("y", "int64 indices; x's shape without the reduced axes");
     describe_axes(op);
-    op.param("last", &ChosenIndex::last, "return the last index among equal elements, instead of the first");
+    op.param("last", &ChosenIndex::last,
+             "return the last index among equal elements, instead of the first");
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
-    op.onnx("", Rule::onnx).attribute("axis", "axis", 0).attribute("keepdims", "keepdims", 1).attribute("select_last_index", "last");
+    op.onnx("", Rule::onnx)
+        .attribute("axis", "axis", 0)
+        .attribute("keepdims", "keepdims", 1)
+        .attribute("select_last_index", "last");
   }
 
   void infer(tenon::Infer& io) const {
-    if (axis.size() > 1) io.param_error("axis", "has ", axis.size(), " axes, but needs one, or none for all axes");
+    if (axis.size() > 1)
+      io.param_error("axis", "has ", axis.size(), " axes, but needs one, or none for all axes");
     infer_reduction(io, tenon::i64);
     require_elements(io);
   }
@@ -63,7 +72,8 @@ struct ChosenIndex : Reduction {
       call.parallel_for(strips.units(), grain, [&](std::int64_t begin, std::int64_t end) {
         for (auto u = begin; u < end; ++u) {
           const auto unit = strips.unit(u);
-          strips.inner_reduced() ? one(strips, x + unit.x, y + unit.y) : side_by_side(strips, unit.width, x + unit.x, y + unit.y);
+          strips.inner_reduced() ? one(strips, x + unit.x, y + unit.y)
+                                 : side_by_side(strips, unit.width, x + unit.x, y + unit.y);
         }
       });
     });
@@ -87,7 +97,8 @@ struct ChosenIndex : Reduction {
       if (last ? better(best, found) : !better(found, best)) continue;
       best = found;
       if (last)
-        for (index = step.x + step.length - 1; better(best, static_cast<Plain<T>>(x[index]));) --index;
+        for (index = step.x + step.length - 1; better(best, static_cast<Plain<T>>(x[index]));)
+          --index;
       else
         for (index = step.x; better(best, static_cast<Plain<T>>(x[index]));) ++index;
     }

@@ -29,7 +29,8 @@ struct Reduction : tenon::Operator {
   }
 
   static constexpr void describe_axes(auto& op) {
-    op.param("axis", &Reduction::axis, "axes to reduce; negative axes count from the end; empty: all axes");
+    op.param("axis", &Reduction::axis,
+             "axes to reduce; negative axes count from the end; empty: all axes");
     op.param("keepdims", &Reduction::keepdims, "keep the reduced axes with size 1");
   }
 
@@ -37,9 +38,14 @@ struct Reduction : tenon::Operator {
   /// those for which ONNX's result has the same dtype as ours. on: a flag that is always set in
   /// ONNX.
   static constexpr void describe_onnx(auto& op, const char* type, int axes_are_input,
-                                      tenon::Types types = tenon::any_real + tenon::Types{tenon::boolean}, const char* on = nullptr) {
+                                      tenon::Types types = tenon::any_real +
+                                                           tenon::Types{tenon::boolean},
+                                      const char* on = nullptr) {
     auto attributes = op.onnx("", type).until(axes_are_input - 1);
-    attributes.types(types).inputs("x").attribute("axes", "axis").attribute("keepdims", "keepdims", 1);
+    attributes.types(types)
+        .inputs("x")
+        .attribute("axes", "axis")
+        .attribute("keepdims", "keepdims", 1);
     if (on) attributes.constant(on, true);
     auto inputs = op.onnx("", type).since(axes_are_input);
     inputs.types(types).inputs("x").input_as("axis", 1).attribute("keepdims", "keepdims", 1);
@@ -59,11 +65,15 @@ struct Reduction : tenon::Operator {
     const auto axes = given_axes(io);
     if (!axes) {
       const auto x = io.input(0).shape;
-      return io.set_output(0, keepdims && x.has_rank() ? tenon::Shape::of_rank(x.rank()) : tenon::Shape(), dtype);
+      return io.set_output(
+          0, keepdims && x.has_rank() ? tenon::Shape::of_rank(x.rank()) : tenon::Shape(), dtype);
     }
     const int rank = rank_of_x(io, *axes);
     if (rank < 0) {
-      io.set_output(0, axes->empty() && !noop_with_empty_axes && !keepdims ? tenon::Shape::of_rank(0) : tenon::Shape(), dtype);
+      io.set_output(0,
+                    axes->empty() && !noop_with_empty_axes && !keepdims ? tenon::Shape::of_rank(0)
+                                                                        : tenon::Shape(),
+                    dtype);
       return;
     }
     check_axes(io, *axes, rank);
@@ -78,12 +88,15 @@ struct Reduction : tenon::Operator {
     const auto shape = call.input_type(0).shape;
     const auto mask = reduced(call);
     const auto bytes = call.has_input("axes") ? 0 : reduce_workspace(shape, mask);
-    auto* scratch = bytes > 0 ? call.workspace<typename Rule::Acc>(bytes / sizeof(double)) : nullptr;
-    reduce<Rule>(call, call.input<T>(0), call.output<Out>(0), mask, call.write(0) == tenon::Write::add, scratch, finish);
+    auto* scratch =
+        bytes > 0 ? call.workspace<typename Rule::Acc>(bytes / sizeof(double)) : nullptr;
+    reduce<Rule>(call, call.input<T>(0), call.output<Out>(0), mask,
+                 call.write(0) == tenon::Write::add, scratch, finish);
   }
 
   /// The workspace of run(), which is the same whether or not the axes are known at planning time.
-  std::size_t run_workspace(const tenon::Infer& io, std::size_t accumulator = sizeof(double)) const {
+  std::size_t run_workspace(const tenon::Infer& io,
+                            std::size_t accumulator = sizeof(double)) const {
     const auto x = io.input(0).shape;
     return io.has_input("axes") ? 0 : reduce_workspace(x, reduced(x.rank()), accumulator);
   }
@@ -95,12 +108,16 @@ struct Reduction : tenon::Operator {
     if (!x.has_rank() || !axes) return;
     const auto mask = mask_of(*axes, x.rank());
     bool none_reduced = false, has_results = true;
-    for (int a = 0; a < x.rank(); ++a) (mask >> a& 1 ? none_reduced |= x[a] == 0 : has_results &= x[a] > 0);
-    io.require(!none_reduced || !has_results, "x is ", x, ", which has no elements along the reduced axes");
+    for (int a = 0; a < x.rank(); ++a)
+      (mask >> a& 1 ? none_reduced |= x[a] == 0 : has_results &= x[a] > 0);
+    io.require(!none_reduced || !has_results, "x is ", x,
+               ", which has no elements along the reduced axes");
   }
 
  private:
-  std::optional<Numbers> given_axes(const tenon::Infer& io) const { return given_numbers(io, "axes", axis, "axis"); }
+  std::optional<Numbers> given_axes(const tenon::Infer& io) const {
+    return given_numbers(io, "axes", axis, "axis");
+  }
 
   template <class List>
   unsigned mask_of(const List& axes, int rank) const {
@@ -126,14 +143,17 @@ struct Reduction : tenon::Operator {
     if (!y.has_rank()) return -1;
     if (keepdims) return y.rank();
     if (axes.empty()) return noop_with_empty_axes ? y.rank() : -1;
-    io.require(axes.size() <= 8u - y.rank(), "y is ", y, " and ", axes.size(), " axes are reduced: tensors have at most 8 dimensions");
+    io.require(axes.size() <= 8u - y.rank(), "y is ", y, " and ", axes.size(),
+               " axes are reduced: tensors have at most 8 dimensions");
     return y.rank() + static_cast<int>(axes.size());
   }
 
   static void check_axes(const tenon::Infer& io, const Numbers& axes, int rank) {
     unsigned seen = 0;
     for (const auto a : axes) {
-      if (a < -rank || a >= rank) io.param_error("axis", "refers to axis ", a, ", which is out of range for x with rank ", rank);
+      if (a < -rank || a >= rank)
+        io.param_error("axis", "refers to axis ", a, ", which is out of range for x with rank ",
+                       rank);
       const auto bit = 1u << (a < 0 ? a + rank : a);
       if (seen & bit) io.param_error("axis", "refers to axis ", a, " twice");
       seen |= bit;
@@ -143,7 +163,8 @@ struct Reduction : tenon::Operator {
   tenon::Shape kept_from_y(const tenon::Shape& y, unsigned mask, int rank) const {
     auto x = tenon::Shape::of_rank(rank);
     const int gone = std::popcount(mask);
-    if (!y.has_rank() || y.rank() != (keepdims ? rank : rank - gone)) return x;  // set_output reports the contradiction
+    if (!y.has_rank() || y.rank() != (keepdims ? rank : rank - gone))
+      return x;  // set_output reports the contradiction
     for (int a = 0, from = 0; a < rank; ++a) {
       const bool is_reduced = mask >> a & 1;
       if (!is_reduced) x.set(a, y[from]);

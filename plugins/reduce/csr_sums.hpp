@@ -10,12 +10,14 @@
 /// Integers are added modulo 2^64.
 template <class Out>
 using CsrSum =
-    std::conditional_t<std::is_integral_v<Out>, std::uint64_t, std::conditional_t<tenon::is_complex<Out>, tenon::Complex<double>, double>>;
+    std::conditional_t<std::is_integral_v<Out>, std::uint64_t,
+                       std::conditional_t<tenon::is_complex<Out>, tenon::Complex<double>, double>>;
 
 template <class Acc, class T>
 Acc sum_values(const T* values, std::int64_t count) {
   Acc sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<Acc>(static_cast<Plain<T>>(values[i]));
+  for (std::int64_t i = 0; i < count; ++i)
+    sum += static_cast<Acc>(static_cast<Plain<T>>(values[i]));
   return sum;
 }
 
@@ -24,7 +26,8 @@ void sum_each_row(const tenon::Call& call, const tenon::Csr<const T>& x, Put put
   const auto grain = 1 + (1 << 14) * x.rows / (x.nnz + x.rows + 1);
   call.parallel_for(x.rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = begin; row < end; ++row)
-      put(row, sum_values<Acc>(x.values + x.row_starts[row], x.row_starts[row + 1] - x.row_starts[row]));
+      put(row,
+          sum_values<Acc>(x.values + x.row_starts[row], x.row_starts[row + 1] - x.row_starts[row]));
   });
 }
 
@@ -32,10 +35,12 @@ template <class Acc, class T>
 Acc sum_whole(const tenon::Call& call, const tenon::Csr<const T>& x) {
   constexpr std::int64_t length = 1 << 14;
   std::vector<Acc> sums(static_cast<std::size_t>((x.nnz + length - 1) / length));
-  call.parallel_for(static_cast<std::int64_t>(sums.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto part = begin; part < end; ++part)
-      sums[static_cast<std::size_t>(part)] = sum_values<Acc>(x.values + part * length, std::min(length, x.nnz - part * length));
-  });
+  call.parallel_for(
+      static_cast<std::int64_t>(sums.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+        for (auto part = begin; part < end; ++part)
+          sums[static_cast<std::size_t>(part)] =
+              sum_values<Acc>(x.values + part * length, std::min(length, x.nnz - part * length));
+      });
   return sum_values<Acc>(sums.data(), static_cast<std::int64_t>(sums.size()));
 }
 
@@ -54,7 +59,8 @@ void sum_each_column(const tenon::Call& call, const tenon::Csr<const T>& x, Put 
   call.parallel_for(x.columns, 1 << 13, [&](std::int64_t begin, std::int64_t end) {
     for (auto column = begin; column < end; ++column) {
       Acc sum = 0;
-      for (std::int64_t part = 0; part < parts; ++part) sum += sums[static_cast<std::size_t>(part * x.columns + column)];
+      for (std::int64_t part = 0; part < parts; ++part)
+        sum += sums[static_cast<std::size_t>(part * x.columns + column)];
       put(column, sum);
     }
   });

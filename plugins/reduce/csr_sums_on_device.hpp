@@ -12,7 +12,8 @@ struct CsrSumSpace {
 
   explicit CsrSumSpace(const tenon::Shape& x)
       : columns(x[1]),
-        column_parts(std::clamp<std::int64_t>((1 << 18) / std::max<std::int64_t>(x[1], 1), 1, std::clamp<std::int64_t>(x[0], 1, 256))) {}
+        column_parts(std::clamp<std::int64_t>((1 << 18) / std::max<std::int64_t>(x[1], 1), 1,
+                                              std::clamp<std::int64_t>(x[0], 1, 256))) {}
 
   std::size_t workspace(unsigned reduced) const {
     if (reduced == 1) return static_cast<std::size_t>(columns * column_parts) * sizeof(double);
@@ -42,7 +43,8 @@ struct ShortRowSum {
 
   TENON_FN void operator()(std::int64_t row) const {
     Acc sum = 0;
-    for (auto e = x.row_starts[row]; e < x.row_starts[row + 1]; ++e) sum += static_cast<Acc>(static_cast<Plain<T>>(x.values[e]));
+    for (auto e = x.row_starts[row]; e < x.row_starts[row + 1]; ++e)
+      sum += static_cast<Acc>(static_cast<Plain<T>>(x.values[e]));
     put(row, sum);
   }
 };
@@ -58,10 +60,13 @@ struct ColumnSums {
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t part) const {
     Acc* const own = sums + part * x.columns;
-    const auto length = (x.rows + parts - 1) / parts, begin = part * length, end = begin + length < x.rows ? begin + length : x.rows;
+    const auto length = (x.rows + parts - 1) / parts, begin = part * length,
+               end = begin + length < x.rows ? begin + length : x.rows;
     for (auto row = begin; row < end; ++row) {
-      for (auto e = x.row_starts[row] + block.thread(); e < x.row_starts[row + 1]; e += tenon::gpu::block_threads)
-        if (fault.fits(x.columns_of[e], x.columns)) own[x.columns_of[e]] += static_cast<Acc>(static_cast<Plain<T>>(x.values[e]));
+      for (auto e = x.row_starts[row] + block.thread(); e < x.row_starts[row + 1];
+           e += tenon::gpu::block_threads)
+        if (fault.fits(x.columns_of[e], x.columns))
+          own[x.columns_of[e]] += static_cast<Acc>(static_cast<Plain<T>>(x.values[e]));
       block.sync();
     }
   }
@@ -90,8 +95,11 @@ void reduce_csr_on_device(const tenon::Call& call, unsigned reduced, const Sink&
     const auto bytes = space.workspace(reduced);
     Acc* const sums = call.workspace<Acc>(bytes / sizeof(Acc));
     tenon::gpu::clear(call, sums, bytes);
-    tenon::gpu::for_each_block(call, space.column_parts, ColumnSums<T, Acc>{x, sums, space.column_parts, tenon::gpu::Fault(call)});
-    tenon::gpu::for_each(call, x.columns, SumColumnParts<Acc, Sink>{sums, space.column_parts, x.columns, sink});
+    tenon::gpu::for_each_block(
+        call, space.column_parts,
+        ColumnSums<T, Acc>{x, sums, space.column_parts, tenon::gpu::Fault(call)});
+    tenon::gpu::for_each(call, x.columns,
+                         SumColumnParts<Acc, Sink>{sums, space.column_parts, x.columns, sink});
   } else if (reduced == 2) {
     if (x.nnz / std::max<std::int64_t>(x.rows, 1) >= 64)
       tenon::gpu::for_each_block(call, x.rows, RowSum<T, Acc, Sink>{x, sink});

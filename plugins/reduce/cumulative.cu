@@ -104,7 +104,9 @@ template <class Out, class Acc>
 struct PutProduct {
   Out* y;
 
-  TENON_FN void operator()(std::int64_t i, Acc product) const { y[i] = static_cast<Out>(static_cast<Plain<Out>>(product)); }
+  TENON_FN void operator()(std::int64_t i, Acc product) const {
+    y[i] = static_cast<Out>(static_cast<Plain<Out>>(product));
+  }
 };
 
 /// 16-bit floats, whose gradients need wider intermediates, and integer types added in 0.2 are
@@ -126,14 +128,18 @@ struct CumulativeCuda : Op {
   bool supports(const tenon::Infer& types) const {
     const auto x = types.input(0).shape;
     if (!plain_numbers(types.input(0).dtype)) return false;
-    if (!x.known() || x.size() == 0 || this->axis < -x.rank() || this->axis >= x.rank()) return true;
-    const auto along = types.has_input("along") ? *std::max_element(x.begin(), x.end()) : x[static_cast<int>(this->axis)];
+    if (!x.known() || x.size() == 0 || this->axis < -x.rank() || this->axis >= x.rank())
+      return true;
+    const auto along = types.has_input("along") ? *std::max_element(x.begin(), x.end())
+                                                : x[static_cast<int>(this->axis)];
     return enough_lines(x.size() / along, along);
   }
 
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::integral + tenon::Types{tenon::f32, tenon::f64}>(
-        call.input_type(0).dtype, [&]<class T>() { run(call, this->reverse, call.input<T>(0).data(), call.output<T>(0).data()); });
+        call.input_type(0).dtype, [&]<class T>() {
+          run(call, this->reverse, call.input<T>(0).data(), call.output<T>(0).data());
+        });
   }
 
   void backward(const tenon::Call& call) const {
@@ -145,8 +151,9 @@ struct CumulativeCuda : Op {
       } else {
         const auto lines = this->lines_of(call, this->reverse);
         if (lines.count > 0)
-          tenon::gpu::for_each(call, call.input_type(0).shape.size() / lines.count,
-                               ProductsBack<T>{lines, call.input<T>(0).data(), dy, dx, this->exclusive});
+          tenon::gpu::for_each(
+              call, call.input_type(0).shape.size() / lines.count,
+              ProductsBack<T>{lines, call.input<T>(0).data(), dy, dx, this->exclusive});
       }
     });
   }
@@ -164,7 +171,8 @@ struct CumulativeCuda : Op {
   void run(const tenon::Call& call, bool reverse, const T* from, T* to) const {
     const auto lines = lines_of(call, reverse);
     if (lines.count > 0)
-      tenon::gpu::for_each(call, call.input_type(0).shape.size() / lines.count, RunAlong<T, Rule>{lines, from, to, this->exclusive});
+      tenon::gpu::for_each(call, call.input_type(0).shape.size() / lines.count,
+                           RunAlong<T, Rule>{lines, from, to, this->exclusive});
   }
 };
 using CumsumCuda = CumulativeCuda<Cumsum, AddUp>;
@@ -189,12 +197,14 @@ struct ProdCuda : Prod {
   void forward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
     const FoldSpace space(type.shape, reduced(type.shape.rank()));
-    tenon::visit<tenon::integral + tenon::Types{tenon::f32, tenon::f64}>(type.dtype, [&]<class T>() {
-      using Out = std::conditional_t<std::is_floating_point_v<T>, T, std::int64_t>;
-      using Acc = Product<Out>;
-      fold<Times<Acc>>(call, space, Elements<T, Acc>{call.input<T>(0).data()}, PutProduct<Out, Acc>{call.output<Out>(0).data()},
-                       fold_scratch(call, space));
-    });
+    tenon::visit<tenon::integral + tenon::Types{tenon::f32, tenon::f64}>(
+        type.dtype, [&]<class T>() {
+          using Out = std::conditional_t<std::is_floating_point_v<T>, T, std::int64_t>;
+          using Acc = Product<Out>;
+          fold<Times<Acc>>(call, space, Elements<T, Acc>{call.input<T>(0).data()},
+                           PutProduct<Out, Acc>{call.output<Out>(0).data()},
+                           fold_scratch(call, space));
+        });
   }
 
   void backward(const tenon::Call& call) const {
@@ -202,8 +212,10 @@ struct ProdCuda : Prod {
     const FoldSpace space(type.shape, reduced(type.shape.rank()));
     if (type.shape.size() == 0) return;
     tenon::visit<tenon::Types{tenon::f32, tenon::f64}>(type.dtype, [&]<class T>() {
-      tenon::gpu::for_each(call, space.kept.count(),
-                           OthersBack<T>{space, call.input<T>(0).data(), call.output_grad<T>(0).data(), call.input_grad<T>(0).data()});
+      tenon::gpu::for_each(
+          call, space.kept.count(),
+          OthersBack<T>{space, call.input<T>(0).data(), call.output_grad<T>(0).data(),
+                        call.input_grad<T>(0).data()});
     });
   }
 };

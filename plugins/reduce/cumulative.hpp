@@ -14,7 +14,8 @@ struct Cumulative : tenon::Operator {
     io.set_output(0, io.input(0).shape, io.input(0).dtype);
     io.set_input(0, io.output(0).shape);
     const auto x = io.input(0).shape;
-    if (const auto along = given_number(io, "along", axis); along && x.has_rank() && (*along < -x.rank() || *along >= x.rank()))
+    if (const auto along = given_number(io, "along", axis);
+        along && x.has_rank() && (*along < -x.rank() || *along >= x.rank()))
       io.param_error("axis", "is ", *along, ", which is out of range for x with rank ", x.rank());
   }
 
@@ -24,7 +25,8 @@ struct Cumulative : tenon::Operator {
     op.input("x", "at least one dimension");
     describe_given(op, "along", "one element; replaces the parameter `axis`");
     op.output("y", "same shape and dtype as x");
-    op.param("axis", &Cumulative::axis, "axis to accumulate along; negative axes count from the end");
+    op.param("axis", &Cumulative::axis,
+             "axis to accumulate along; negative axes count from the end");
     op.param("exclusive", &Cumulative::exclusive, "exclude the element itself from its result");
     op.param("reverse", &Cumulative::reverse, "accumulate from the end of the axis");
     op.example({{"x", {2, 3}}}, {{"axis", 1}});
@@ -35,7 +37,8 @@ struct Cumulative : tenon::Operator {
   int axis_in(const tenon::Call& call) const {
     const int rank = call.input_type(0).shape.rank();
     const auto named = given_number(call, "along", axis);
-    if (named < -rank || named >= rank) throw tenon::Error("axis ", named, " is out of range for rank ", rank);
+    if (named < -rank || named >= rank)
+      throw tenon::Error("axis ", named, " is out of range for rank ", rank);
     return static_cast<int>(named < 0 ? named + rank : named);
   }
 
@@ -55,17 +58,20 @@ struct Cumulative : tenon::Operator {
     std::int64_t inner = 1;
     for (int a = along + 1; a < x.rank(); ++a) inner *= x[a];
     const auto count = x[along];
-    call.parallel_for(x.size() / count, 1 + (1 << 14) / count, [&](std::int64_t begin, std::int64_t end) {
-      for (auto i = begin; i < end; ++i) {
-        const auto first = i / inner * inner * count + i % inner;
-        body(reverse ? Line{first + (count - 1) * inner, -inner, count} : Line{first, inner, count});
-      }
-    });
+    call.parallel_for(x.size() / count, 1 + (1 << 14) / count,
+                      [&](std::int64_t begin, std::int64_t end) {
+                        for (auto i = begin; i < end; ++i) {
+                          const auto first = i / inner * inner * count + i % inner;
+                          body(reverse ? Line{first + (count - 1) * inner, -inner, count}
+                                       : Line{first, inner, count});
+                        }
+                      });
   }
 
   /// to = the running results of merging the elements of `from`.
   template <class T, class Merge>
-  static void run(const Line& line, const T* from, T* to, Wide<T> start, bool exclusive, Merge merge) {
+  static void run(const Line& line, const T* from, T* to, Wide<T> start, bool exclusive,
+                  Merge merge) {
     auto total = start;
     for (std::int64_t i = 0; i < line.count; ++i) {
       const auto value = static_cast<Wide<T>>(static_cast<Plain<T>>(from[line[i]]));
@@ -82,14 +88,21 @@ struct Cumsum : Cumulative {
     describe_cumulative(op);
     op.linear("x");
     op.backward_reads("along");
-    op.onnx("", "CumSum").since(11).inputs("x").input_as("axis", 1).attribute("exclusive", "exclusive").attribute("reverse", "reverse");
+    op.onnx("", "CumSum")
+        .since(11)
+        .inputs("x")
+        .input_as("axis", 1)
+        .attribute("exclusive", "exclusive")
+        .attribute("reverse", "reverse");
   }
 
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::any_real>(call.input_type(0).dtype, [&]<class T>() {
       const T* const x = call.input<T>(0).data();
       T* const y = call.output<T>(0).data();
-      each_line(call, [&](const Line& line) { run<T>(line, x, y, 0, exclusive, [](auto l, auto r) { return l + r; }); });
+      each_line(call, [&](const Line& line) {
+        run<T>(line, x, y, 0, exclusive, [](auto l, auto r) { return l + r; });
+      });
     });
   }
 
@@ -99,7 +112,8 @@ struct Cumsum : Cumulative {
       const T* const dy = call.output_grad<T>(0).data();
       T* const dx = call.input_grad<T>(0).data();
       each_line(call, [&](const Line& line) {
-        run<T>({line[line.count - 1], -line.step, line.count}, dy, dx, 0, exclusive, [](auto l, auto r) { return l + r; });
+        run<T>({line[line.count - 1], -line.step, line.count}, dy, dx, 0, exclusive,
+               [](auto l, auto r) { return l + r; });
       });
     });
   }
@@ -110,14 +124,21 @@ struct Cumprod : Cumulative {
     op.doc("cumulative product along an axis");
     describe_cumulative(op);
     op.backward_reads("x", "along");
-    op.onnx("", "CumProd").since(26).inputs("x").input_as("axis", 1).attribute("exclusive", "exclusive").attribute("reverse", "reverse");
+    op.onnx("", "CumProd")
+        .since(26)
+        .inputs("x")
+        .input_as("axis", 1)
+        .attribute("exclusive", "exclusive")
+        .attribute("reverse", "reverse");
   }
 
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::any_real>(call.input_type(0).dtype, [&]<class T>() {
       const T* const x = call.input<T>(0).data();
       T* const y = call.output<T>(0).data();
-      each_line(call, [&](const Line& line) { run<T>(line, x, y, 1, exclusive, [](auto l, auto r) { return l * r; }); });
+      each_line(call, [&](const Line& line) {
+        run<T>(line, x, y, 1, exclusive, [](auto l, auto r) { return l * r; });
+      });
     });
   }
 
@@ -131,13 +152,15 @@ struct Cumprod : Cumulative {
         const auto last = line.count - 1;
         std::vector<Plain<T>> before(static_cast<std::size_t>(line.count), Plain<T>(1));
         for (std::int64_t i = 0; i < last; ++i)
-          before[static_cast<std::size_t>(i) + 1] = before[static_cast<std::size_t>(i)] * static_cast<Plain<T>>(x[line[i]]);
+          before[static_cast<std::size_t>(i) + 1] =
+              before[static_cast<std::size_t>(i)] * static_cast<Plain<T>>(x[line[i]]);
         Plain<T> behind = 0;
         for (auto i = last; i >= 0; --i) {
           const auto gradient = !exclusive ? static_cast<Plain<T>>(dy[line[i]])
                                 : i < last ? static_cast<Plain<T>>(dy[line[i + 1]])
                                            : Plain<T>(0);
-          behind = gradient + (i < last ? static_cast<Plain<T>>(x[line[i + 1]]) * behind : Plain<T>(0));
+          behind =
+              gradient + (i < last ? static_cast<Plain<T>>(x[line[i + 1]]) * behind : Plain<T>(0));
           dx[line[i]] = static_cast<T>(before[static_cast<std::size_t>(i)] * behind);
         }
       });

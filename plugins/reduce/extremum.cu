@@ -49,7 +49,9 @@ struct ExtremumCuda : Op {
   static constexpr bool capturable = true;
   /// Integer types added in 0.2, complex numbers and axes from an input are supported on the CPU
   /// only.
-  bool supports(const tenon::Infer& types) const { return !types.has_input("axes") && tenon::any_type.has(types.input(0).dtype); }
+  bool supports(const tenon::Infer& types) const {
+    return !types.has_input("axes") && tenon::any_type.has(types.input(0).dtype);
+  }
 
   std::size_t workspace(const tenon::Infer& io) const {
     const auto x = io.input(0).shape;
@@ -66,8 +68,8 @@ struct ExtremumCuda : Op {
     const auto type = call.input_type(0);
     const FoldSpace space(type.shape, this->reduced(type.shape.rank()));
     tenon::visit(type.dtype, [&]<class T>() {
-      fold<Rule<Plain<T>>>(call, space, Elements<T, Plain<T>>{call.input<T>(0).data()}, PutChosen<T>{call.output<T>(0).data()},
-                           fold_scratch(call, space));
+      fold<Rule<Plain<T>>>(call, space, Elements<T, Plain<T>>{call.input<T>(0).data()},
+                           PutChosen<T>{call.output<T>(0).data()}, fold_scratch(call, space));
     });
   }
 
@@ -82,14 +84,16 @@ struct ExtremumCuda : Op {
       const auto x = call.input<T>(0);
       const T* const y = call.output_value<T>(0).data();
       fold<Plus<std::int64_t>>(call, space, Chosen<T>{x.data(), y}, PutCount{ties}, scratch);
-      tenon::gpu::for_each(
-          call, x.size(),
-          Share<T>{x.data(), y, call.output_grad<T>(0).data(), ties, call.input_grad<T>(0).data(), results_of(type.shape, mask)});
+      tenon::gpu::for_each(call, x.size(),
+                           Share<T>{x.data(), y, call.output_grad<T>(0).data(), ties,
+                                    call.input_grad<T>(0).data(), results_of(type.shape, mask)});
     });
   }
 
  private:
-  static std::size_t tie_bytes(const FoldSpace& space) { return static_cast<std::size_t>(space.kept.count()) * sizeof(std::int64_t); }
+  static std::size_t tie_bytes(const FoldSpace& space) {
+    return static_cast<std::size_t>(space.kept.count()) * sizeof(std::int64_t);
+  }
 };
 
 using MaxCuda = ExtremumCuda<Max, Larger>;

@@ -17,7 +17,9 @@ struct Extremum : Reduction {
 
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(
-        call.input_type(0).dtype, [&]<class T>() { run<Rule<Plain<T>>, T, T>(call, [](Plain<T> folded) { return folded; }); });
+        call.input_type(0).dtype, [&]<class T>() {
+          run<Rule<Plain<T>>, T, T>(call, [](Plain<T> folded) { return folded; });
+        });
   }
 
   void gradient(tenon::Gradient& g) const {
@@ -25,14 +27,19 @@ struct Extremum : Reduction {
     const auto x = g.input(0);
     const bool given = g.has_input("axes");
     const auto axes = given ? tenon::Ints() : math.axes_of(reduced(math.rank(x)));
-    const auto like_x = [&](GraphArithmetic::Value y) {  // a scalar has no axes and broadcasts anyway
-      if (keepdims || (!given && axes.empty())) return y;
-      return given ? g.add("expand_dims", {y, g.input("axes")}) : g.add("expand_dims", {y}, {{"axis", axes}});
-    };
-    const auto chosen = g.add("cast", {g.add("equal", {x, like_x(g.output(0))})}, {{"dtype", tenon::name_of(g.type(x).dtype)}});
-    const auto ties = given ? g.add("sum", {chosen, g.input("axes")}, {{"keepdims", true}, {"noop_with_empty_axes", noop_with_empty_axes}})
-                      : axes.empty() ? g.ones_like(chosen)
-                                     : math.sum(chosen, axes);
+    const auto like_x =
+        [&](GraphArithmetic::Value y) {  // a scalar has no axes and broadcasts anyway
+          if (keepdims || (!given && axes.empty())) return y;
+          return given ? g.add("expand_dims", {y, g.input("axes")})
+                       : g.add("expand_dims", {y}, {{"axis", axes}});
+        };
+    const auto chosen = g.add("cast", {g.add("equal", {x, like_x(g.output(0))})},
+                              {{"dtype", tenon::name_of(g.type(x).dtype)}});
+    const auto ties =
+        given          ? g.add("sum", {chosen, g.input("axes")},
+                               {{"keepdims", true}, {"noop_with_empty_axes", noop_with_empty_axes}})
+        : axes.empty() ? g.ones_like(chosen)
+                       : math.sum(chosen, axes);
     const auto part = math.div(chosen, ties);
     g.set_input_grad(0, math.mul(part, like_x(g.output_grad(0))));
   }
@@ -41,7 +48,9 @@ struct Extremum : Reduction {
   void backward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
     if (type.shape.size() == 0) return;
-    tenon::visit<tenon::floating>(type.dtype, [&]<class T>() { share(call, call.input<T>(0), call.input_grad<T>(0), reduced(call)); });
+    tenon::visit<tenon::floating>(type.dtype, [&]<class T>() {
+      share(call, call.input<T>(0), call.input_grad<T>(0), reduced(call));
+    });
   }
 
  protected:
@@ -52,14 +61,16 @@ struct Extremum : Reduction {
     op.output("y", "x's shape without the reduced axes");
     Reduction::describe_axes(op);
     op.param("allow_empty", &Extremum::allow_empty,
-             "return the identity of the reduction for results without elements: an infinity, or the limit of the integer type");
+             "return the identity of the reduction for results without elements: an infinity, or "
+             "the limit of the integer type");
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
     op.example({{"x", {2, 3}}, {"axes", {1}, tenon::i64, {-1}}});
   }
 
  private:
   template <class T>
-  static void share(const tenon::Call& call, tenon::View<const T> x, tenon::View<T> dx, unsigned reduced) {
+  static void share(const tenon::Call& call, tenon::View<const T> x, tenon::View<T> dx,
+                    unsigned reduced) {
     const auto y = call.output_value<T>(0), dy = call.output_grad<T>(0);
     const Strips strips(x.shape(), reduced);
     const bool inner = strips.inner_reduced();
@@ -72,13 +83,17 @@ struct Extremum : Reduction {
           for (std::int64_t s = 0; s < strips.steps(); ++s) {
             const auto step = strips.step(s);
             const auto length = inner ? step.length : unit.width;
-            for (std::int64_t e = 0; e < length; ++e) visit_element(unit.x + step.x + e, inner ? 0 : e);
+            for (std::int64_t e = 0; e < length; ++e)
+              visit_element(unit.x + step.x + e, inner ? 0 : e);
           }
         };
-        const auto chosen = [&](std::int64_t i, std::int64_t r) { return Plain<T>(x.data()[i]) == Plain<T>(y.data()[unit.y + r]); };
+        const auto chosen = [&](std::int64_t i, std::int64_t r) {
+          return Plain<T>(x.data()[i]) == Plain<T>(y.data()[unit.y + r]);
+        };
         each([&](std::int64_t i, std::int64_t r) { ties[r] += chosen(i, r); });
         each([&](std::int64_t i, std::int64_t r) {
-          const auto part = chosen(i, r) ? Plain<T>(dy.data()[unit.y + r]) / Plain<T>(ties[r]) : Plain<T>(0);
+          const auto part =
+              chosen(i, r) ? Plain<T>(dy.data()[unit.y + r]) / Plain<T>(ties[r]) : Plain<T>(0);
           dx.data()[i] = static_cast<T>(part);
         });
       }
@@ -90,7 +105,8 @@ struct Max : Extremum<Larger> {
   static constexpr void describe(auto& op) {
     op.doc("maximum of x over the reduced axes; nan if there is one");
     describe_choice(op);
-    describe_onnx(op, "ReduceMax", 18, tenon::any_real + tenon::Types{tenon::boolean}, "allow_empty");
+    describe_onnx(op, "ReduceMax", 18, tenon::any_real + tenon::Types{tenon::boolean},
+                  "allow_empty");
   }
 };
 
@@ -98,6 +114,7 @@ struct Min : Extremum<Smaller> {
   static constexpr void describe(auto& op) {
     op.doc("minimum of x over the reduced axes; nan if there is one");
     describe_choice(op);
-    describe_onnx(op, "ReduceMin", 18, tenon::any_real + tenon::Types{tenon::boolean}, "allow_empty");
+    describe_onnx(op, "ReduceMin", 18, tenon::any_real + tenon::Types{tenon::boolean},
+                  "allow_empty");
   }
 };

@@ -22,7 +22,9 @@ struct Prod : Reduction {
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", "factors; true counts as 1");
     describe_axes_input(op);
-    op.output("y", "x's shape without the reduced axes; int64 for integers and booleans, uint64 for uint64, otherwise x's dtype");
+    op.output("y",
+              "x's shape without the reduced axes; int64 for integers and booleans, uint64 for "
+              "uint64, otherwise x's dtype");
     describe_axes(op);
     op.backward_reads("x", "axes");
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
@@ -32,15 +34,18 @@ struct Prod : Reduction {
 
   void infer(tenon::Infer& io) const {
     const auto dtype = io.input(0).dtype;
-    const bool kept = dtype == tenon::unknown_dtype || tenon::floating.has(dtype) || dtype == tenon::u64;
+    const bool kept =
+        dtype == tenon::unknown_dtype || tenon::floating.has(dtype) || dtype == tenon::u64;
     infer_reduction(io, kept ? dtype : tenon::i64);
   }
 
   std::size_t workspace(const tenon::Infer& io) const { return run_workspace(io); }
 
   void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(call.input_type(0).dtype, [&]<class T>() {
-      using Out = std::conditional_t<is_floating<T> || std::is_same_v<T, std::uint64_t>, T, std::int64_t>;
+    tenon::visit<tenon::any_real +
+                 tenon::Types{tenon::boolean}>(call.input_type(0).dtype, [&]<class T>() {
+      using Out =
+          std::conditional_t<is_floating<T> || std::is_same_v<T, std::uint64_t>, T, std::int64_t>;
       using Acc = Product<Out>;
       run<Times<Acc>, T, Out>(call, [](Acc product) { return product; });
     });
@@ -52,7 +57,8 @@ struct Prod : Reduction {
     const auto shape = call.input_type(0).shape;
     if (shape.size() == 0) return;
     const Strips strips(shape, reduced(call));
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { multiply_others<T>(call, strips); });
+    tenon::visit<tenon::floating>(call.input_type(0).dtype,
+                                  [&]<class T>() { multiply_others<T>(call, strips); });
   }
 
  private:
@@ -66,7 +72,9 @@ struct Prod : Reduction {
       for (auto u = begin; u < end; ++u) {
         const auto unit = strips.unit(u);
         for (std::int64_t r = 0; r < unit.width; ++r) {
-          const auto place = [&](std::int64_t s, std::int64_t e) { return unit.x + strips.step(s).x + (inner ? e : r); };
+          const auto place = [&](std::int64_t s, std::int64_t e) {
+            return unit.x + strips.step(s).x + (inner ? e : r);
+          };
           const auto length = [&](std::int64_t s) { return inner ? strips.step(s).length : 1; };
           before.clear();
           Plain<T> product = 1;

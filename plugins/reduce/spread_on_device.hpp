@@ -37,7 +37,8 @@ template <class T>
 void spread_on_device(const tenon::Call& call, unsigned reduced, std::int64_t divisor) {
   const auto dx = call.input_grad<T>(0);
   if (dx.size() == 0) return;
-  tenon::gpu::for_each(call, dx.size(),
-                       Spread<T>{call.output_grad<T>(0).data(), dx.data(), results_of(dx.shape(), reduced), static_cast<Plain<T>>(divisor),
-                                 call.write(0) == tenon::Write::add});
+  tenon::gpu::for_each(
+      call, dx.size(),
+      Spread<T>{call.output_grad<T>(0).data(), dx.data(), results_of(dx.shape(), reduced),
+                static_cast<Plain<T>>(divisor), call.write(0) == tenon::Write::add});
 }

@@ -26,7 +26,9 @@ struct SumCuda : Sum<Rule> {
   static constexpr bool capturable = true;
   /// Integer types added in 0.2, complex numbers and axes from an input are supported on the CPU
   /// only.
-  bool supports(const tenon::Infer& types) const { return !types.has_input("axes") && tenon::any_type.has(types.input(0).dtype); }
+  bool supports(const tenon::Infer& types) const {
+    return !types.has_input("axes") && tenon::any_type.has(types.input(0).dtype);
+  }
 
   std::size_t workspace(const tenon::Infer& io) const {
     const auto x = io.input(0).shape;
@@ -42,7 +44,8 @@ struct SumCuda : Sum<Rule> {
     tenon::visit(type.dtype, [&]<class T>() {
       const auto to = put<T>(call);
       using Acc = typename decltype(to)::Acc;
-      fold<Plus<Acc>>(call, space, Elements<T, Acc>{call.input<T>(0).data()}, to, fold_scratch(call, space));
+      fold<Plus<Acc>>(call, space, Elements<T, Acc>{call.input<T>(0).data()}, to,
+                      fold_scratch(call, space));
     });
   }
 
@@ -55,15 +58,17 @@ struct SumCuda : Sum<Rule> {
 
   void backward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
-    tenon::visit<tenon::floating>(type.dtype,
-                                  [&]<class T>() { spread_on_device<T>(call, this->reduced(type.shape.rank()), this->divisor(call)); });
+    tenon::visit<tenon::floating>(type.dtype, [&]<class T>() {
+      spread_on_device<T>(call, this->reduced(type.shape.rank()), this->divisor(call));
+    });
   }
 
  private:
   template <class T>
   auto put(const tenon::Call& call) const {
     using Out = typename Sum<Rule>::template Out<T>;
-    return Put<Out, Rule>{call.output<Out>(0).data(), call.write(0) == tenon::Write::add, this->template finish<CsrSum<Out>>(call)};
+    return Put<Out, Rule>{call.output<Out>(0).data(), call.write(0) == tenon::Write::add,
+                          this->template finish<CsrSum<Out>>(call)};
   }
 };
 TENON_KERNEL(sum, cuda, SumCuda<Added>)

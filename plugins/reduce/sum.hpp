@@ -7,10 +7,12 @@
 
 struct Added {
   static constexpr const char* doc =
-      "sum of x over the reduced axes; for a csr x, y is dense and time depends on the number of stored elements";
+      "sum of x over the reduced axes; for a csr x, y is dense and time depends on the number of "
+      "stored elements";
   static constexpr const char* x_doc = "summands; true counts as 1";
   static constexpr const char* y_doc =
-      "x's shape without the reduced axes; int64 for integers and booleans, uint64 for uint64, otherwise x's dtype";
+      "x's shape without the reduced axes; int64 for integers and booleans, uint64 for uint64, "
+      "otherwise x's dtype";
   static constexpr const char* onnx = "ReduceSum";
   static constexpr int axes_are_input = 13;
   static constexpr tenon::Types kept = tenon::floating + tenon::Types{tenon::i64, tenon::u64};
@@ -20,10 +22,12 @@ struct Added {
 
 struct Averaged {
   static constexpr const char* doc =
-      "arithmetic mean of x over the reduced axes; nan for no elements; for a csr x, y is dense and time depends on the number of stored "
+      "arithmetic mean of x over the reduced axes; nan for no elements; for a csr x, y is dense "
+      "and time depends on the number of stored "
       "elements";
   static constexpr const char* x_doc = "values to average; true counts as 1";
-  static constexpr const char* y_doc = "x's shape without the reduced axes; float64 for integers and booleans, otherwise x's dtype";
+  static constexpr const char* y_doc =
+      "x's shape without the reduced axes; float64 for integers and booleans, otherwise x's dtype";
   static constexpr const char* onnx = "ReduceMean";
   static constexpr int axes_are_input = 18;
   static constexpr tenon::Types kept = tenon::floating;
@@ -64,13 +68,15 @@ struct Sum : Reduction {
 
   void infer(tenon::Infer& io) const {
     const auto dtype = io.input(0).dtype;
-    const bool kept =
-        dtype == tenon::unknown_dtype || (tenon::floating + tenon::any_complex).has(dtype) || (dtype == tenon::u64 && !Rule::divided);
+    const bool kept = dtype == tenon::unknown_dtype ||
+                      (tenon::floating + tenon::any_complex).has(dtype) ||
+                      (dtype == tenon::u64 && !Rule::divided);
     infer_reduction(io, kept ? dtype : tenon::dtype_of<typename Rule::OfWhole>);
   }
 
   std::size_t workspace(const tenon::Infer& io) const {
-    return run_workspace(io, io.input(0).dtype == tenon::c128 ? sizeof(tenon::Complex<double>) : sizeof(double));
+    return run_workspace(
+        io, io.input(0).dtype == tenon::c128 ? sizeof(tenon::Complex<double>) : sizeof(double));
   }
 
   void forward(const tenon::Call& call) const {
@@ -83,20 +89,23 @@ struct Sum : Reduction {
   void infer_storage(tenon::InferStorage& io) const { infer_csr_reduction(io); }
 
   void forward_sparse(const tenon::Call& call) const {
-    tenon::visit<tenon::every_type>(call.input_type(0).dtype,
-                                    [&]<class T>() { reduce_csr<T, Out<T>>(call, reduced(call), finish<CsrSum<Out<T>>>(call)); });
+    tenon::visit<tenon::every_type>(call.input_type(0).dtype, [&]<class T>() {
+      reduce_csr<T, Out<T>>(call, reduced(call), finish<CsrSum<Out<T>>>(call));
+    });
   }
 
   void backward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
-    tenon::visit<tenon::floating + tenon::any_complex>(type.dtype, [&]<class T>() { spread<T>(call, reduced(call), Rule::divided); });
+    tenon::visit<tenon::floating + tenon::any_complex>(
+        type.dtype, [&]<class T>() { spread<T>(call, reduced(call), Rule::divided); });
   }
 
  protected:
   /// y's element type if x has elements of type T.
   template <class T>
-  using Out = std::conditional_t<is_floating<T> || tenon::is_complex<T> || (std::is_same_v<T, std::uint64_t> && !Rule::divided), T,
-                                 typename Rule::OfWhole>;
+  using Out = std::conditional_t<is_floating<T> || tenon::is_complex<T> ||
+                                     (std::is_same_v<T, std::uint64_t> && !Rule::divided),
+                                 T, typename Rule::OfWhole>;
 
   template <class Acc>
   Finish<Rule, Acc> finish(const tenon::Call& call) const {

@@ -24,7 +24,8 @@ inline constexpr int spare_bits = sizeof(T) == 8                   ? 0
                                   : std::is_same_v<T, tenon::half> ? 42
                                                                    : 45;
 template <class T>
-inline constexpr int key_bits = std::is_integral_v<T> ? 8 * static_cast<int>(sizeof(T)) : 64 - spare_bits<T>;
+inline constexpr int key_bits = std::is_integral_v<T> ? 8 * static_cast<int>(sizeof(T))
+                                                      : 64 - spare_bits<T>;
 
 /// Maps the first elements of a line to the smallest keys.
 template <class T>
@@ -44,7 +45,8 @@ struct TopKey {
   }
   /// The key, preceded by the index of the element's line.
   TENON_FN std::int64_t operator()(std::int64_t i) const {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(i / lines.size) << key_bits<T> | of(i));
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(i / lines.size) << key_bits<T> |
+                                     of(i));
   }
 };
 
@@ -53,29 +55,34 @@ struct TopKey {
 template <class T>
 struct LowerHalf {
   TopKey<T> key;
-  TENON_FN std::int64_t operator()(std::int64_t i) const { return static_cast<std::int64_t>(key.of(i) & 0xffffffff); }
+  TENON_FN std::int64_t operator()(std::int64_t i) const {
+    return static_cast<std::int64_t>(key.of(i) & 0xffffffff);
+  }
 };
 template <class T>
 struct UpperHalf {
   TopKey<T> key;
   const std::int64_t* order;
   TENON_FN std::int64_t operator()(std::int64_t i) const {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(order[i] / key.lines.size) << 32 | key.of(order[i]) >> 32);
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(order[i] / key.lines.size) << 32 |
+                                     key.of(order[i]) >> 32);
   }
 };
 
 template <class T>
 struct PutTop {
   TopLines lines;
-  std::int64_t count;                 ///< number of elements per line to return
-  const std::int64_t *order, *first;  ///< element i is order[i], or order[first[i]] if `first` is set
+  std::int64_t count;  ///< number of elements per line to return
+  const std::int64_t *order,
+      *first;  ///< element i is order[i], or order[first[i]] if `first` is set
   const T* x;
   T* values;              ///< null: not requested
   std::int64_t* indices;  ///< null: not requested
 
   TENON_FN void operator()(std::int64_t i) const {
     const auto line = i / lines.step / count * lines.step + i % lines.step;
-    const auto at = line * lines.size + i / lines.step % count, element = first ? order[first[at]] : order[at];
+    const auto at = line * lines.size + i / lines.step % count,
+               element = first ? order[first[at]] : order[at];
     if (indices) indices[i] = element - line * lines.size;
     if (values) values[i] = x[lines.place(element)];
   }
@@ -109,14 +116,16 @@ struct TopKCuda : TopK {
 
   bool supports(const tenon::Infer& types) const {
     const auto x = types.input(0).shape;
-    return !x.known() || x.rank() == 0 || x.size() <= (1 << 26);  // line indices share 62 bits with keys
+    return !x.known() || x.rank() == 0 ||
+           x.size() <= (1 << 26);  // line indices share 62 bits with keys
   }
 
   std::size_t workspace(const tenon::Infer& io) const {
     const auto x = io.input(0).shape;
     if (!x.known() || x.size() == 0) return 0;
     std::int64_t numbers = 0;
-    tenon::visit<tenon::any_real>(io.input(0).dtype, [&]<class T>() { numbers = Sorts<T>(x, axis).numbers(); });
+    tenon::visit<tenon::any_real>(io.input(0).dtype,
+                                  [&]<class T>() { numbers = Sorts<T>(x, axis).numbers(); });
     return static_cast<std::size_t>(numbers) * sizeof(std::int64_t);
   }
 
@@ -127,13 +136,18 @@ struct TopKCuda : TopK {
       const auto wanted = [&](int i) { return call.write(i) != tenon::Write::none; };
       const TopKey<T> key{lines_of(x), call.input<T>(0).data(), smallest};
       const Sorts<T> sorts(x, axis);
-      std::int64_t* const scratch = call.workspace<std::int64_t>(static_cast<std::size_t>(sorts.numbers()));
-      PutTop<T> put{key.lines, y[static_cast<int>(axis)], nullptr, nullptr, key.x, nullptr, nullptr};
+      std::int64_t* const scratch =
+          call.workspace<std::int64_t>(static_cast<std::size_t>(sorts.numbers()));
+      PutTop<T> put{key.lines, y[static_cast<int>(axis)], nullptr, nullptr, key.x, nullptr,
+                    nullptr};
       if (wanted(0)) put.values = call.output<T>(0).data();
       if (wanted(1)) put.indices = call.output<std::int64_t>(1).data();
       if constexpr (key_bits<T> == 64) {
-        put.order = tenon::gpu::sort(call, x.size(), LowerHalf<T>{key}, sorts.first, scratch).places;
-        put.first = tenon::gpu::sort(call, x.size(), UpperHalf<T>{key, put.order}, sorts.second, scratch + sorts.first_numbers()).places;
+        put.order =
+            tenon::gpu::sort(call, x.size(), LowerHalf<T>{key}, sorts.first, scratch).places;
+        put.first = tenon::gpu::sort(call, x.size(), UpperHalf<T>{key, put.order}, sorts.second,
+                                     scratch + sorts.first_numbers())
+                        .places;
       } else {
         put.order = tenon::gpu::sort(call, x.size(), key, sorts.first, scratch).places;
       }
@@ -149,8 +163,9 @@ struct TopKCuda : TopK {
       if (!call.has_output_grad(0) || dx.size() == 0) return;
       const auto dy = call.output_grad<T>(0);
       tenon::gpu::for_each(call, dy.size(),
-                           PutBack<T>{lines_of(dx.shape()), dy.shape()[static_cast<int>(axis)], call.output_value<std::int64_t>(1).data(),
-                                      dy.data(), dx.data(), tenon::gpu::Fault(call)});
+                           PutBack<T>{lines_of(dx.shape()), dy.shape()[static_cast<int>(axis)],
+                                      call.output_value<std::int64_t>(1).data(), dy.data(),
+                                      dx.data(), tenon::gpu::Fault(call)});
     });
   }
 
@@ -164,7 +179,9 @@ struct TopKCuda : TopK {
       second = key_bits<T> == 64 ? most_of(lines, 32) : 0;
     }
     std::int64_t first_numbers() const { return tenon::gpu::sort_scratch(elements, first); }
-    std::int64_t numbers() const { return first_numbers() + (second > 0 ? tenon::gpu::sort_scratch(elements, second) : 0); }
+    std::int64_t numbers() const {
+      return first_numbers() + (second > 0 ? tenon::gpu::sort_scratch(elements, second) : 0);
+    }
 
     std::int64_t elements, first, second;
   };

@@ -22,9 +22,11 @@ struct GatherRow {
   Unit<bytes>* output;
 
   TENON_DEVICE void operator()(std::int64_t i, std::int64_t first, std::int64_t step) const {
-    const auto part = list.parts == 1 ? 0 : i / list.count, row = list.numbers[i - part * list.count];
+    const auto part = list.parts == 1 ? 0 : i / list.count,
+               row = list.numbers[i - part * list.count];
     const auto* const from = data + (part * list.rows + row) * list.size;
-    for (auto u = first; u < list.size; u += step) output[i * list.size + u] = row < 0 ? Unit<bytes>{} : from[u];
+    for (auto u = first; u < list.size; u += step)
+      output[i * list.size + u] = row < 0 ? Unit<bytes>{} : from[u];
   }
 };
 
@@ -32,13 +34,16 @@ template <int bytes>
 void gather_as(const tenon::Call& call, BlockList list, const std::byte* data, std::byte* output) {
   list.size /= bytes;
   for_each_row(call, list.parts * list.count, list.size,
-               GatherRow<bytes>{list, reinterpret_cast<const Unit<bytes>*>(data), reinterpret_cast<Unit<bytes>*>(output)});
+               GatherRow<bytes>{list, reinterpret_cast<const Unit<bytes>*>(data),
+                                reinterpret_cast<Unit<bytes>*>(output)});
 }
 
 /// output = the listed blocks, contiguous. The sizes in `list` are in bytes.
-inline void gather(const tenon::Call& call, const BlockList& list, const std::byte* data, std::byte* output) {
-  const auto all =
-      reinterpret_cast<std::uintptr_t>(data) | reinterpret_cast<std::uintptr_t>(output) | static_cast<std::uintptr_t>(list.size);
+inline void gather(const tenon::Call& call, const BlockList& list, const std::byte* data,
+                   std::byte* output) {
+  const auto all = reinterpret_cast<std::uintptr_t>(data) |
+                   reinterpret_cast<std::uintptr_t>(output) |
+                   static_cast<std::uintptr_t>(list.size);
   if (all % 16 == 0) return gather_as<16>(call, list, data, output);
   if (all % 8 == 0) return gather_as<8>(call, list, data, output);
   if (all % 4 == 0) return gather_as<4>(call, list, data, output);
@@ -51,7 +56,9 @@ struct RowToUse {
   const std::int64_t* numbers;
   std::int64_t rows;
 
-  TENON_FN std::int64_t operator()(std::int64_t i) const { return numbers[i] < 0 ? rows : numbers[i]; }
+  TENON_FN std::int64_t operator()(std::int64_t i) const {
+    return numbers[i] < 0 ? rows : numbers[i];
+  }
 };
 
 /// Whether position i of the sorted indices is the first use of a row.
@@ -59,7 +66,9 @@ struct IsFirstUse {
   const std::int64_t* keys;
   std::int64_t rows;
 
-  TENON_FN std::int64_t operator()(std::int64_t i) const { return keys[i] < rows && (i == 0 || keys[i - 1] != keys[i]); }
+  TENON_FN std::int64_t operator()(std::int64_t i) const {
+    return keys[i] < rows && (i == 0 || keys[i - 1] != keys[i]);
+  }
 };
 
 /// The sum of the gradients of all uses of a block, in the order of the list, for block `key` of
@@ -78,11 +87,13 @@ struct AddUses {
     if (!IsFirstUse{uses.keys, list.rows}(i)) return;
     const auto key = uses.keys[i], row = row_ids ? before[i] : key;
     if (row_ids && first == 0) row_ids[row] = key;
-    const auto end = end_of_uses(i, key);  // computed first, so that loads do not wait for each other
+    const auto end =
+        end_of_uses(i, key);  // computed first, so that loads do not wait for each other
     for (std::int64_t part = 0; part < list.parts; ++part)
       for (auto j = first; j < list.size; j += step) {
         Sum sum = 0;
-        for (auto use = i; use < end; ++use) sum += static_cast<Sum>(dy[(part * list.count + uses.places[use]) * list.size + j]);
+        for (auto use = i; use < end; ++use)
+          sum += static_cast<Sum>(dy[(part * list.count + uses.places[use]) * list.size + j]);
         to[(part * list.rows + row) * list.size + j] = static_cast<T>(sum);
       }
   }
@@ -92,12 +103,14 @@ struct AddUses {
   TENON_DEVICE std::int64_t end_of_uses(std::int64_t begin, std::int64_t key) const {
     std::int64_t same = 1, next = 2;
     for (; begin + next <= list.count && uses.keys[begin + next - 1] == key; next *= 2) same = next;
-    const auto rest = next - same < list.count - begin - same ? next - same : list.count - begin - same;
+    const auto rest =
+        next - same < list.count - begin - same ? next - same : list.count - begin - same;
     return begin + same + tenon::gpu::first_not_below(uses.keys + begin + same, rest, key + 1);
   }
 };
 
 /// Sorts the uses by block. scratch: tenon::gpu::sort_scratch(count, rows).
-inline tenon::gpu::Sorted sort_uses(const tenon::Call& call, const BlockList& list, std::int64_t* scratch) {
+inline tenon::gpu::Sorted sort_uses(const tenon::Call& call, const BlockList& list,
+                                    std::int64_t* scratch) {
   return tenon::gpu::sort(call, list.count, RowToUse{list.numbers, list.rows}, list.rows, scratch);
 }

@@ -15,26 +15,32 @@ struct MoveUnit {
 
   TENON_FN void operator()(std::int64_t i) const {
     const auto offsets = walk.at(i);
-    *reinterpret_cast<Unit<bytes>*>(to + offsets.to) = *reinterpret_cast<const Unit<bytes>*>(from + offsets.from);
+    *reinterpret_cast<Unit<bytes>*>(to + offsets.to) =
+        *reinterpret_cast<const Unit<bytes>*>(from + offsets.from);
   }
 };
 
 /// Same interface as BoxCopy. Adjacent threads write adjacent elements.
 class BoxCopyOnDevice {
  public:
-  BoxCopyOnDevice(const tenon::Shape& extent, const Strides& from, const Strides& to, std::size_t element_size)
+  BoxCopyOnDevice(const tenon::Shape& extent, const Strides& from, const Strides& to,
+                  std::size_t element_size)
       : element_size_(static_cast<std::int64_t>(element_size)), count_(extent.size()) {
     if (count_ == 0) return;
     BoxAxis axes[tenon::max_rank];
     int rank = 0;
     for (int a = 0; a < extent.rank(); ++a)
-      if (extent[a] != 1) axes[rank++] = {extent[a], from[a] * element_size_, to[a] * element_size_};
-    std::stable_sort(axes, axes + rank, [](const auto& l, const auto& r) { return std::abs(l.to) > std::abs(r.to); });
+      if (extent[a] != 1)
+        axes[rank++] = {extent[a], from[a] * element_size_, to[a] * element_size_};
+    std::stable_sort(axes, axes + rank,
+                     [](const auto& l, const auto& r) { return std::abs(l.to) > std::abs(r.to); });
     for (int a = 0; a < rank; ++a) push(axes[a]);
     transposition_ = find_transposition();
   }
 
-  static void clear(const tenon::Call& call, std::byte* memory, std::size_t bytes) { tenon::gpu::clear(call, memory, bytes); }
+  static void clear(const tenon::Call& call, std::byte* memory, std::size_t bytes) {
+    tenon::gpu::clear(call, memory, bytes);
+  }
 
   void operator()(const tenon::Call& call, const std::byte* from, std::byte* to) const {
     if (count_ == 0) return;
@@ -71,7 +77,8 @@ class BoxCopyOnDevice {
     if (!contiguous()) return element_size_;
     auto all = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to);
     all |= static_cast<std::uintptr_t>(inner().size * element_size_);
-    for (int a = 0; a + 1 < rank_; ++a) all |= static_cast<std::uintptr_t>(axes_[a].from) | static_cast<std::uintptr_t>(axes_[a].to);
+    for (int a = 0; a + 1 < rank_; ++a)
+      all |= static_cast<std::uintptr_t>(axes_[a].from) | static_cast<std::uintptr_t>(axes_[a].to);
     std::int64_t unit = 16;
     while (unit > element_size_ && all % static_cast<std::uintptr_t>(unit) != 0) unit /= 2;
     return unit;

@@ -54,7 +54,9 @@ class BoxWalk {
     const int last = points_.rank() - 1;
     std::int64_t offsets[side > 0 ? 4 : 2] = {};
     points_.add_offsets(offsets, i, [&](int k, int axis) {
-      return k == 0 ? from_[axis] : k == 1 ? to_[axis] : std::int64_t{last - axis == k - 2 ? side : 0};
+      return k == 0   ? from_[axis]
+             : k == 1 ? to_[axis]
+                      : std::int64_t{last - axis == k - 2 ? side : 0};
     });
     if constexpr (side > 0) return {offsets[0], offsets[1], {offsets[2], offsets[3]}};
     return {offsets[0], offsets[1], {}};

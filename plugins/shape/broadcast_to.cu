@@ -27,8 +27,8 @@ struct BroadcastToCuda : BroadcastTo {
     const auto x = call.input_type(0), y = call.output_type(0);
     const FoldSpace space(y.shape, repeated_axes(x.shape, y.shape));
     tenon::visit<tenon::floating>(x.dtype, [&]<class T>() {
-      fold<Plus<double>>(call, space, Elements<T, double>{call.output_grad<T>(0).data()}, PutSum<T>{call.input_grad<T>(0).data()},
-                         fold_scratch(call, space));
+      fold<Plus<double>>(call, space, Elements<T, double>{call.output_grad<T>(0).data()},
+                         PutSum<T>{call.input_grad<T>(0).data()}, fold_scratch(call, space));
     });
   }
 };

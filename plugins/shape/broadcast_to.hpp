@@ -18,7 +18,8 @@ struct BroadcastTo : tenon::Operator {
     op.output("y", "x broadcast to `shape`");
     op.linear("x");
     op.param("shape", &BroadcastTo::shape, "shape of y; empty: a scalar, or the input sizes");
-    op.param("both_ways", &BroadcastTo::both_ways, "broadcast x and `shape` against each other, as for elementwise operators");
+    op.param("both_ways", &BroadcastTo::both_ways,
+             "broadcast x and `shape` against each other, as for elementwise operators");
     op.backward_reads();
     op.example({{"x", {1, 3}}}, {{"shape", {2, 3}}});
     op.example({{"x", {3, 1}}, {"sizes", {3}, tenon::i64, {2, 1, 4}}}, {{"both_ways", true}});
@@ -38,7 +39,8 @@ struct BroadcastTo : tenon::Operator {
     const auto y = io.output(0).shape;
     if (!x.has_rank() || !y.has_rank()) return;
     bool fits = x.rank() <= y.rank();
-    for (int a = 1; fits && a <= x.rank(); ++a) fits = x[-a] == 1 || x[-a] == tenon::unknown || y[-a] == tenon::unknown || x[-a] == y[-a];
+    for (int a = 1; fits && a <= x.rank(); ++a)
+      fits = x[-a] == 1 || x[-a] == tenon::unknown || y[-a] == tenon::unknown || x[-a] == y[-a];
     io.require(fits, "x is ", x, ", which does not broadcast to ", y);
   }
 
@@ -48,7 +50,8 @@ struct BroadcastTo : tenon::Operator {
   void backward(const tenon::Call& call) const {
     const auto axes = repeated_axes(call.input_type(0).shape, call.output_type(0).shape);
     tenon::visit<tenon::floating + tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() {
-      reduce<Plus<Plain<T>>>(call, call.output_grad<T>(0), call.input_grad<T>(0), axes, false, nullptr, [](Plain<T> sum) { return sum; });
+      reduce<Plus<Plain<T>>>(call, call.output_grad<T>(0), call.input_grad<T>(0), axes, false,
+                             nullptr, [](Plain<T> sum) { return sum; });
     });
   }
 
@@ -61,7 +64,8 @@ struct BroadcastTo : tenon::Operator {
     const auto strides = row_major(x.shape);
     const int fresh = y.shape.rank() - x.shape.rank();
     for (int a = 0; a < x.shape.rank(); ++a) repeated[fresh + a] = x.shape[a] == 1 ? 0 : strides[a];
-    Copy(y.shape, repeated, row_major(y.shape), tenon::size_of(x.dtype))(call, bytes::input(call, 0), bytes::output(call, 0));
+    Copy(y.shape, repeated, row_major(y.shape), tenon::size_of(x.dtype))(
+        call, bytes::input(call, 0), bytes::output(call, 0));
   }
 
   /// Bit mask of the axes of y that x does not have, or has with size 1.
@@ -78,7 +82,8 @@ struct BroadcastTo : tenon::Operator {
     const auto length = io.input("sizes").shape;
     if (!length.known() || length[0] > tenon::max_rank || (both_ways && !x.has_rank())) return;
     auto y = tenon::Shape::of_rank(std::max(static_cast<int>(length[0]), both_ways ? x.rank() : 0));
-    for (int a = 1; a <= std::min(x.rank(), y.rank()); ++a) y.set(-a, x[-a] == 1 ? tenon::unknown : x[-a]);
+    for (int a = 1; a <= std::min(x.rank(), y.rank()); ++a)
+      y.set(-a, x[-a] == 1 ? tenon::unknown : x[-a]);
     io.set_output(0, y);
   }
 

@@ -12,9 +12,14 @@ struct Compress : tenon::Operator {
     op.doc("slices of x along an axis, or elements of x, where condition is true");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", "any shape");
-    op.input("condition", "[n], n at most the number of slices or elements; those after the first n are dropped").types({tenon::boolean});
-    op.output("y", "x's shape with fewer slices along the axis; [count] without an axis").allocated();
-    op.param("axis", &Compress::axis, "axis of the slices; negative axes count from the end; empty: the elements of x in row-major order");
+    op.input("condition",
+             "[n], n at most the number of slices or elements; those after the first n are dropped")
+        .types({tenon::boolean});
+    op.output("y", "x's shape with fewer slices along the axis; [count] without an axis")
+        .allocated();
+    op.param("axis", &Compress::axis,
+             "axis of the slices; negative axes count from the end; empty: the elements of x in "
+             "row-major order");
     op.backward_reads("condition");
     op.example({{"x", {3, 3}}, {"condition", {3}, tenon::boolean, {1, 0, 1}}}, {{"axis", {1}}});
     op.example({{"x", {3, 2}}, {"condition", {2}, tenon::boolean, {0, 1}}});
@@ -22,7 +27,8 @@ struct Compress : tenon::Operator {
   }
 
   void infer(tenon::Infer& io) const {
-    if (axis.size() > 1) io.param_error("axis", "has ", axis.size(), " axes, but needs at most one");
+    if (axis.size() > 1)
+      io.param_error("axis", "has ", axis.size(), " axes, but needs at most one");
     const auto x = io.input(0).shape;
     io.set_input(1, tenon::Shape::of_rank(1));
     if (axis.empty()) return io.set_output(0, {tenon::unknown}, io.input(0).dtype);
@@ -40,7 +46,8 @@ struct Compress : tenon::Operator {
       y = {parts.kept};
     else
       y.set(axis_of(axis[0], y.rank()), parts.kept);
-    tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(type.dtype, [&]<class T>() { call.allocate<T>(0, y); });
+    tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(
+        type.dtype, [&]<class T>() { call.allocate<T>(0, y); });
     const auto size = tenon::size_of(type.dtype);
     const auto* const from = bytes::input(call, 0);
     auto* to = bytes::output(call, 0);
@@ -68,7 +75,8 @@ struct Compress : tenon::Operator {
     std::int64_t outer = 1, count = 1, inner = 1, kept = 0;
     tenon::View<const bool> condition;
 
-    Parts(const Compress& op, const tenon::Shape& x, tenon::View<const bool> which) : condition(which) {
+    Parts(const Compress& op, const tenon::Shape& x, tenon::View<const bool> which)
+        : condition(which) {
       if (op.axis.empty()) {
         count = x.size();
       } else {
@@ -76,7 +84,8 @@ struct Compress : tenon::Operator {
         for (int a = 0; a < x.rank(); ++a) (a < along ? outer : a > along ? inner : count) *= x[a];
       }
       if (which.size() > count)
-        throw tenon::Error(tenon::ErrorKind::type, "condition has ", which.size(), " elements, but there are only ", count, " slices");
+        throw tenon::Error(tenon::ErrorKind::type, "condition has ", which.size(),
+                           " elements, but there are only ", count, " slices");
       kept = std::count(which.begin(), which.end(), true);
     }
 

@@ -36,7 +36,8 @@ struct Concat : tenon::Operator {
         ++unknown_inputs;
         last_unknown = i;
       } else if (__builtin_add_overflow(sum, size, &sum)) {
-        io.require(false, "the inputs' sizes along axis ", axis, " add up to more than 64 bits can represent");
+        io.require(false, "the inputs' sizes along axis ", axis,
+                   " add up to more than 64 bits can represent");
       }
     }
     for (int i = 0; i < io.inputs(); ++i) io.set_input(i, common);
@@ -44,7 +45,8 @@ struct Concat : tenon::Operator {
 
     const auto total = io.output(0).shape[along];
     if (unknown_inputs == 1 && total != tenon::unknown) {
-      io.require(total >= sum, "the output has size ", total, " along axis ", axis, ", but the known inputs already have ", sum);
+      io.require(total >= sum, "the output has size ", total, " along axis ", axis,
+                 ", but the known inputs already have ", sum);
       io.set_input(last_unknown, with_size(common, along, total - sum));
     }
   }
@@ -55,24 +57,29 @@ struct Concat : tenon::Operator {
  protected:
   template <class Copy>
   void join(const tenon::Call& call) const {
-    each(call, [&](int i, const Part& part) { part.put<Copy>(call, bytes::input(call, i), bytes::output(call, 0)); });
+    each(call, [&](int i, const Part& part) {
+      part.put<Copy>(call, bytes::input(call, i), bytes::output(call, 0));
+    });
   }
 
   template <class Copy>
   void cut(const tenon::Call& call) const {
     each(call, [&](int i, const Part& part) {
-      if (call.write(i) != tenon::Write::none) part.take<Copy>(call, bytes::output_grad(call, 0), bytes::input_grad(call, i));
+      if (call.write(i) != tenon::Write::none)
+        part.take<Copy>(call, bytes::output_grad(call, 0), bytes::input_grad(call, i));
     });
   }
 
  private:
-  static void agree(const tenon::Infer& io, tenon::Shape& common, const tenon::Shape& shape, int along, int i) {
+  static void agree(const tenon::Infer& io, tenon::Shape& common, const tenon::Shape& shape,
+                    int along, int i) {
     if (!shape.has_rank()) return;
-    io.require(shape.rank() == common.rank(), "input ", i, " is ", shape, ", but needs rank ", common.rank());
+    io.require(shape.rank() == common.rank(), "input ", i, " is ", shape, ", but needs rank ",
+               common.rank());
     for (int a = 0; a < shape.rank(); ++a) {
       if (a == along || shape[a] == tenon::unknown) continue;
-      io.require(common[a] == tenon::unknown || common[a] == shape[a], "input ", i, " is ", shape, ", but needs size ", common[a],
-                 " along axis ", a);
+      io.require(common[a] == tenon::unknown || common[a] == shape[a], "input ", i, " is ", shape,
+                 ", but needs size ", common[a], " along axis ", a);
       common.set(a, shape[a]);
     }
   }

@@ -13,8 +13,11 @@ struct BlocksOfPixels : tenon::Operator {
   static constexpr void describe_blocks(auto& op) {
     op.types(tenon::every_type);
     op.linear("x");
-    op.param("block", &BlocksOfPixels::block, "height and width of a block, in elements").required().at_least(1);
-    op.param("mode", &BlocksOfPixels::mode, "channel order, as in ONNX: dcr (depth, column, row) or crd (column, row, depth)")
+    op.param("block", &BlocksOfPixels::block, "height and width of a block, in elements")
+        .required()
+        .at_least(1);
+    op.param("mode", &BlocksOfPixels::mode,
+             "channel order, as in ONNX: dcr (depth, column, row) or crd (column, row, depth)")
         .one_of({{"dcr", DepthOrder::dcr}, {"crd", DepthOrder::crd}});
     op.backward_reads();
   }
@@ -24,15 +27,18 @@ struct BlocksOfPixels : tenon::Operator {
     if (!x.has_rank()) return tenon::Shape::of_rank(4);
     io.require(x.rank() == 4, "x is ", x, ", but needs [n, channels, height, width]");
     std::int64_t area = 0;
-    if (__builtin_mul_overflow(block, block, &area)) io.param_error("block", "is ", block, ", which is too large");
+    if (__builtin_mul_overflow(block, block, &area))
+      io.param_error("block", "is ", block, ", which is too large");
     auto y = x;
     for (int a = 1; a < 4; ++a) {
       if (x[a] == tenon::unknown) continue;
       const auto factor = a == 1 ? area : block;
       std::int64_t size = 0;
       const bool shrinks = (a == 1) == to_space;
-      io.require(!shrinks || x[a] % factor == 0, "x is ", x, ", but the size of axis ", a, " needs to be a multiple of ", factor);
-      io.require(shrinks || !__builtin_mul_overflow(x[a], factor, &size), "x is ", x, ", which is too large");
+      io.require(!shrinks || x[a] % factor == 0, "x is ", x, ", but the size of axis ", a,
+                 " needs to be a multiple of ", factor);
+      io.require(shrinks || !__builtin_mul_overflow(x[a], factor, &size), "x is ", x,
+                 ", which is too large");
       y.set(a, shrinks ? x[a] / factor : size);
     }
     return y;
@@ -40,14 +46,18 @@ struct BlocksOfPixels : tenon::Operator {
 
   /// deep: [n, channels * block * block, height, width], the shape of the side with more channels.
   template <class Copy>
-  void move(const tenon::Call& call, const tenon::Shape& deep, tenon::DType dtype, bool to_space, const std::byte* from,
-            std::byte* to) const {
+  void move(const tenon::Call& call, const tenon::Shape& deep, tenon::DType dtype, bool to_space,
+            const std::byte* from, std::byte* to) const {
     const auto area = block * block, channels = deep[1] / area, height = deep[2], width = deep[3];
     const tenon::Shape extent{deep[0], channels, height, block, width, block};
     const auto image = height * width;
     const bool far = mode == DepthOrder::dcr;
-    const Strides in_deep{
-        deep[1] * image, far ? image : area * image, width, (far ? channels : 1) * block * image, 1, (far ? channels : 1) * image};
+    const Strides in_deep{deep[1] * image,
+                          far ? image : area * image,
+                          width,
+                          (far ? channels : 1) * block * image,
+                          1,
+                          (far ? channels : 1) * image};
     const auto in_space = row_major(extent);
     const auto size = tenon::size_of(dtype);
     if (to_space)
@@ -81,11 +91,13 @@ struct DepthToSpace : BlocksOfPixels {
  protected:
   template <class Copy>
   void put(const tenon::Call& call) const {
-    move<Copy>(call, call.input_type(0).shape, call.input_type(0).dtype, true, bytes::input(call, 0), bytes::output(call, 0));
+    move<Copy>(call, call.input_type(0).shape, call.input_type(0).dtype, true,
+               bytes::input(call, 0), bytes::output(call, 0));
   }
   template <class Copy>
   void put_back(const tenon::Call& call) const {
-    move<Copy>(call, call.input_type(0).shape, call.input_type(0).dtype, false, bytes::output_grad(call, 0), bytes::input_grad(call, 0));
+    move<Copy>(call, call.input_type(0).shape, call.input_type(0).dtype, false,
+               bytes::output_grad(call, 0), bytes::input_grad(call, 0));
   }
 };
 
@@ -113,10 +125,12 @@ struct SpaceToDepth : BlocksOfPixels {
  protected:
   template <class Copy>
   void put(const tenon::Call& call) const {
-    move<Copy>(call, call.output_type(0).shape, call.input_type(0).dtype, false, bytes::input(call, 0), bytes::output(call, 0));
+    move<Copy>(call, call.output_type(0).shape, call.input_type(0).dtype, false,
+               bytes::input(call, 0), bytes::output(call, 0));
   }
   template <class Copy>
   void put_back(const tenon::Call& call) const {
-    move<Copy>(call, call.output_type(0).shape, call.input_type(0).dtype, true, bytes::output_grad(call, 0), bytes::input_grad(call, 0));
+    move<Copy>(call, call.output_type(0).shape, call.input_type(0).dtype, true,
+               bytes::output_grad(call, 0), bytes::input_grad(call, 0));
   }
 };

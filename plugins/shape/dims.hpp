@@ -5,8 +5,10 @@
 #include <tenon/operator.hpp>
 
 /// Returns the axis in [0, rank).
-inline int axis_of(const tenon::Infer& io, std::int64_t axis, int rank, const char* param = "axis") {
-  if (axis < -rank || axis >= rank) io.param_error(param, "refers to axis ", axis, ", which is out of range for rank ", rank);
+inline int axis_of(const tenon::Infer& io, std::int64_t axis, int rank,
+                   const char* param = "axis") {
+  if (axis < -rank || axis >= rank)
+    io.param_error(param, "refers to axis ", axis, ", which is out of range for rank ", rank);
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
@@ -31,11 +33,13 @@ unsigned axes_of(const tenon::Infer& io, const List& axes, int rank, const char*
 template <class List>
 tenon::Shape shape_of(const tenon::Infer& io, const List& dims) {
   if (dims.size() > tenon::max_rank)
-    io.param_error("shape", "has ", dims.size(), " dimensions, but tensors have at most ", tenon::max_rank);
+    io.param_error("shape", "has ", dims.size(), " dimensions, but tensors have at most ",
+                   tenon::max_rank);
   std::int64_t product = 1;
   for (const auto dim : dims) {
     if (dim < tenon::unknown) io.param_error("shape", "has the invalid size ", dim);
-    if (dim > 0 && __builtin_mul_overflow(product, dim, &product)) io.param_error("shape", "has more elements than 64 bits can represent");
+    if (dim > 0 && __builtin_mul_overflow(product, dim, &product))
+      io.param_error("shape", "has more elements than 64 bits can represent");
   }
   auto shape = tenon::Shape::of_rank(static_cast<int>(dims.size()));
   for (int a = 0; a < shape.rank(); ++a) shape.set(a, dims[static_cast<std::size_t>(a)]);

@@ -12,7 +12,8 @@ struct ExpandDims : Relabel {
     describe_given(op, "axes", "[n]; replaces the parameter `axis`");
     op.output("y", "the elements of x in the new shape");
     op.linear("x");
-    op.param("axis", &ExpandDims::axis, "positions of the new axes in y; negative positions count from the end");
+    op.param("axis", &ExpandDims::axis,
+             "positions of the new axes in y; negative positions count from the end");
     describe_relabel(op);
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
     op.onnx("", "Unsqueeze").until(12).inputs("x").attribute("axes", "axis");
@@ -22,7 +23,8 @@ struct ExpandDims : Relabel {
   void infer(tenon::Infer& io) const {
     const auto x = io.input(0).shape, y = io.output(0).shape;
     const auto numbers = given_numbers(io, "axes", axis, "axis");
-    const auto count = numbers ? static_cast<std::int64_t>(numbers->size()) : io.input("axes").shape.size();
+    const auto count =
+        numbers ? static_cast<std::int64_t>(numbers->size()) : io.input("axes").shape.size();
     if (!numbers) {
       if (x.has_rank() && count >= 0 && x.rank() + count <= tenon::max_rank)
         io.set_output(0, tenon::Shape::of_rank(x.rank() + static_cast<int>(count)));
@@ -32,7 +34,9 @@ struct ExpandDims : Relabel {
     const auto added = static_cast<int>(std::min<std::size_t>(axis.size(), tenon::max_rank + 1));
     const int rank = x.has_rank() ? x.rank() + added : y.has_rank() ? y.rank() : -1;
     if (rank < 0) return io.set_output(0, tenon::Shape());
-    if (rank > tenon::max_rank) io.param_error("axis", "adds ", axis.size(), " dimensions to x, ", x, ", but tensors have at most 8");
+    if (rank > tenon::max_rank)
+      io.param_error("axis", "adds ", axis.size(), " dimensions to x, ", x,
+                     ", but tensors have at most 8");
     const auto is_new = axes_of(io, axis, rank);
     io.require(rank >= added, "y is ", y, ", which has no room for ", added, " new axes");
     auto whole = tenon::Shape::of_rank(rank), rest = tenon::Shape::of_rank(rank - added);

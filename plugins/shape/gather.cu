@@ -9,14 +9,16 @@
 namespace {
 
 /// `count` blocks of `size` elements, in each of `parts` slabs of data.
-BlockList blocks_of(const tenon::Shape& data, std::int64_t count, std::int64_t size, std::int64_t parts = 1) {
+BlockList blocks_of(const tenon::Shape& data, std::int64_t count, std::int64_t size,
+                    std::int64_t parts = 1) {
   return {nullptr, count, size * parts > 0 ? data.size() / (size * parts) : 0, size, parts};
 }
 
 /// An index into an axis, which may count from its end; -1 if it is out of range, which becomes a
 /// fault.
 template <class Index>
-TENON_DEVICE std::int64_t index_at(const Index* indices, std::int64_t i, std::int64_t size, const tenon::gpu::Fault& fault) {
+TENON_DEVICE std::int64_t index_at(const Index* indices, std::int64_t i, std::int64_t size,
+                                   const tenon::gpu::Fault& fault) {
   const auto index = static_cast<std::int64_t>(indices[i]);
   if (index < 0 && index >= -size) return index + size;
   return fault.fits(index, size) ? index : -1;
@@ -26,14 +28,17 @@ TENON_DEVICE std::int64_t index_at(const Index* indices, std::int64_t i, std::in
 struct AlongAxis {
   std::int64_t size;
 
-  AlongAxis(const Gather& op, const tenon::Shape& data, const tenon::Shape&) : size(data[axis_of(op.axis, data.rank())]) {}
+  AlongAxis(const Gather& op, const tenon::Shape& data, const tenon::Shape&)
+      : size(data[axis_of(op.axis, data.rank())]) {}
   static BlockList blocks(const Gather& op, const tenon::Shape& data, const tenon::Shape& indices) {
     const int axis = axis_of(op.axis, data.rank());
-    return blocks_of(data, indices.size(), product(data, axis + 1, data.rank()), product(data, 0, axis));
+    return blocks_of(data, indices.size(), product(data, axis + 1, data.rank()),
+                     product(data, 0, axis));
   }
 
   template <class Index>
-  TENON_DEVICE std::int64_t operator()(const Index* indices, std::int64_t i, const tenon::gpu::Fault& fault) const {
+  TENON_DEVICE std::int64_t operator()(const Index* indices, std::int64_t i,
+                                       const tenon::gpu::Fault& fault) const {
     return index_at(indices, i, size, fault);
   }
 };
@@ -49,7 +54,8 @@ struct EachElement {
     const auto strides = row_major(data);
     size = data[axis];
     stride = strides[static_cast<std::size_t>(axis)];
-    for (int a = 0; a < data.rank(); ++a) others.push(indices[a], a == axis ? 0 : strides[static_cast<std::size_t>(a)]);
+    for (int a = 0; a < data.rank(); ++a)
+      others.push(indices[a], a == axis ? 0 : strides[static_cast<std::size_t>(a)]);
   }
   template <class Op>
   static BlockList blocks(const Op&, const tenon::Shape& data, const tenon::Shape& indices) {
@@ -57,7 +63,8 @@ struct EachElement {
   }
 
   template <class Index>
-  TENON_DEVICE std::int64_t operator()(const Index* indices, std::int64_t i, const tenon::gpu::Fault& fault) const {
+  TENON_DEVICE std::int64_t operator()(const Index* indices, std::int64_t i,
+                                       const tenon::gpu::Fault& fault) const {
     const auto index = index_at(indices, i, size, fault);
     return index < 0 ? -1 : others.offset(i) + index * stride;
   }
@@ -76,11 +83,13 @@ struct ByRows {
   template <class Op>
   static BlockList blocks(const Op& op, const tenon::Shape& data, const tenon::Shape& indices) {
     const int depth = static_cast<int>(indices[-1]);
-    return blocks_of(data, product(indices, 0, indices.rank() - 1), product(data, batch_of(op) + depth, data.rank()));
+    return blocks_of(data, product(indices, 0, indices.rank() - 1),
+                     product(data, batch_of(op) + depth, data.rank()));
   }
 
   template <class Index>
-  TENON_DEVICE std::int64_t operator()(const Index* indices, std::int64_t i, const tenon::gpu::Fault& fault) const {
+  TENON_DEVICE std::int64_t operator()(const Index* indices, std::int64_t i,
+                                       const tenon::gpu::Fault& fault) const {
     auto place = i / rows_of_batch;
     for (std::int64_t d = 0; d < depth; ++d) {
       const auto index = index_at(indices, i * depth + d, sizes[d], fault);
@@ -113,7 +122,8 @@ template <class Place, class Op>
 std::size_t scratch_bytes(const tenon::Infer& io, const Op& op, bool sorts) {
   const auto data = io.input(0).shape, indices = io.input(1).shape;
   if (!data.known() || !indices.known()) return 0;
-  return static_cast<std::size_t>(scratch_of(Place::blocks(op, data, indices), sorts)) * sizeof(std::int64_t);
+  return static_cast<std::size_t>(scratch_of(Place::blocks(op, data, indices), sorts)) *
+         sizeof(std::int64_t);
 }
 
 /// The selected blocks and their sorted uses, both in the call's scratch memory.
@@ -126,10 +136,13 @@ template <class Place, class Op>
 Named named(const tenon::Call& call, const Op& op, bool sorts) {
   const auto data = call.input_type(0).shape, shape = call.input_type(1).shape;
   auto list = Place::blocks(op, data, shape);
-  auto* const numbers = call.workspace<std::int64_t>(static_cast<std::size_t>(scratch_of(list, sorts)));
+  auto* const numbers =
+      call.workspace<std::int64_t>(static_cast<std::size_t>(scratch_of(list, sorts)));
   tenon::visit<tenon::integral>(call.input_type(1).dtype, [&]<class Index>() {
-    tenon::gpu::for_each(call, list.count,
-                         PutNumber<Index, Place>{call.input<Index>(1).data(), Place(op, data, shape), tenon::gpu::Fault(call), numbers});
+    tenon::gpu::for_each(
+        call, list.count,
+        PutNumber<Index, Place>{call.input<Index>(1).data(), Place(op, data, shape),
+                                tenon::gpu::Fault(call), numbers});
   });
   list.numbers = numbers;
   if (!sorts) return {list};
@@ -142,10 +155,16 @@ template <class Op, class Place>
 struct GatherCuda : Op {
   static constexpr bool capturable = true;
   /// Gradients of complex numbers are supported on the CPU only.
-  bool supports(const tenon::Infer& types) const { return !tenon::any_complex.has(types.input(0).dtype); }
+  bool supports(const tenon::Infer& types) const {
+    return !tenon::any_complex.has(types.input(0).dtype);
+  }
 
-  std::size_t workspace(const tenon::Infer& io) const { return scratch_bytes<Place, Op>(io, *this, false); }
-  std::size_t backward_workspace(const tenon::Infer& io) const { return scratch_bytes<Place, Op>(io, *this, true); }
+  std::size_t workspace(const tenon::Infer& io) const {
+    return scratch_bytes<Place, Op>(io, *this, false);
+  }
+  std::size_t backward_workspace(const tenon::Infer& io) const {
+    return scratch_bytes<Place, Op>(io, *this, true);
+  }
 
   void forward(const tenon::Call& call) const {
     if (call.output_type(0).shape.size() == 0) return;
@@ -161,7 +180,8 @@ struct GatherCuda : Op {
       tenon::gpu::clear(call, dx, call.input_bytes(0));
       if (call.output_type(0).shape.size() == 0) return;
       const auto [list, uses] = named<Place, Op>(call, *this, true);
-      for_each_row(call, list.count, list.size, AddUses<T>{uses, list, call.output_grad<T>(0).data(), dx, nullptr, nullptr});
+      for_each_row(call, list.count, list.size,
+                   AddUses<T>{uses, list, call.output_grad<T>(0).data(), dx, nullptr, nullptr});
     });
   }
 };
@@ -185,7 +205,8 @@ struct PutLast {
     const auto& [list, uses] = named;
     const auto key = uses.keys[i];
     if (key >= list.rows || (i + 1 < list.count && uses.keys[i + 1] == key)) return;
-    for (auto j = first; j < list.size; j += step) output[key * list.size + j] = updates[uses.places[i] * list.size + j];
+    for (auto j = first; j < list.size; j += step)
+      output[key * list.size + j] = updates[uses.places[i] * list.size + j];
   }
 };
 
@@ -221,7 +242,8 @@ struct TakeBack {
   TENON_DEVICE void operator()(std::int64_t i, std::int64_t first, std::int64_t step) const {
     const auto& [list, uses] = named;
     const auto key = uses.keys[i];
-    const bool lost = key >= list.rows || (replaced && i + 1 < list.count && uses.keys[i + 1] == key);
+    const bool lost =
+        key >= list.rows || (replaced && i + 1 < list.count && uses.keys[i + 1] == key);
     for (auto j = first; j < list.size; j += step) {
       if (du) du[uses.places[i] * list.size + j] = lost ? T{} : dy[key * list.size + j];
       if (dx && replaced && !lost) dx[key * list.size + j] = T{};
@@ -241,7 +263,9 @@ struct ScatterCuda : Op {
     return moves && tenon::numeric.has(types.input(0).dtype);
   }
 
-  std::size_t workspace(const tenon::Infer& io) const { return scratch_bytes<Place, Op>(io, *this, true); }
+  std::size_t workspace(const tenon::Infer& io) const {
+    return scratch_bytes<Place, Op>(io, *this, true);
+  }
   std::size_t backward_workspace(const tenon::Infer& io) const { return workspace(io); }
 
   void forward(const tenon::Call& call) const {
@@ -250,14 +274,16 @@ struct ScatterCuda : Op {
     if (data != output) tenon::gpu::copy(call, output, data, call.input_bytes(0));
     if (call.input_type(2).shape.size() == 0) return;
     tenon::visit<tenon::numeric>(call.input_type(0).dtype, [&]<class T>() {
-      using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, std::conditional_t<sizeof(T) == 2, float, T>>;
+      using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t,
+                                     std::conditional_t<sizeof(T) == 2, float, T>>;
       const auto blocks = named<Place, Op>(call, *this, true);
       const T* const updates = call.input<T>(2).data();
       T* const to = call.output<T>(0).data();
       if (this->reduction == ScatterRule::none)
         for_each_row(call, blocks.list.count, blocks.list.size, PutLast<T>{blocks, updates, to});
       else
-        for_each_row(call, blocks.list.count, blocks.list.size, AddUpdates<T, Sum>{blocks, updates, to});
+        for_each_row(call, blocks.list.count, blocks.list.size,
+                     AddUpdates<T, Sum>{blocks, updates, to});
     });
   }
 
@@ -269,7 +295,8 @@ struct ScatterCuda : Op {
       if (dx && dx != dy) tenon::gpu::copy(call, dx, dy, call.input_bytes(0));
       if (call.input_type(2).shape.size() == 0) return;
       const auto blocks = named<Place, Op>(call, *this, true);
-      for_each_row(call, blocks.list.count, blocks.list.size, TakeBack<T>{blocks, dy, dx, du, this->reduction == ScatterRule::none});
+      for_each_row(call, blocks.list.count, blocks.list.size,
+                   TakeBack<T>{blocks, dy, dx, du, this->reduction == ScatterRule::none});
     });
   }
 };

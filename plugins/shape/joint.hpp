@@ -12,8 +12,12 @@ inline tenon::Shape with_size(tenon::Shape shape, int axis, std::int64_t size) {
 /// axis.
 class Part {
  public:
-  Part(const tenon::Shape& whole, const tenon::Shape& part, int axis, std::int64_t start, tenon::DType dtype)
-      : part_(part), in_whole_(row_major(whole)), in_part_(row_major(part)), element_size_(tenon::size_of(dtype)) {
+  Part(const tenon::Shape& whole, const tenon::Shape& part, int axis, std::int64_t start,
+       tenon::DType dtype)
+      : part_(part),
+        in_whole_(row_major(whole)),
+        in_part_(row_major(part)),
+        element_size_(tenon::size_of(dtype)) {
     offset_ = start * in_whole_[axis] * static_cast<std::int64_t>(element_size_);
   }
 

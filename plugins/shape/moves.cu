@@ -13,8 +13,12 @@ template <class Op>
 struct RelabelCuda : Op {
   static constexpr bool capturable = true;
 
-  void forward(const tenon::Call& call) const { copy(call, bytes::input(call, 0), bytes::output(call, 0)); }
-  void backward(const tenon::Call& call) const { copy(call, bytes::output_grad(call, 0), bytes::input_grad(call, 0)); }
+  void forward(const tenon::Call& call) const {
+    copy(call, bytes::input(call, 0), bytes::output(call, 0));
+  }
+  void backward(const tenon::Call& call) const {
+    copy(call, bytes::output_grad(call, 0), bytes::input_grad(call, 0));
+  }
 
  private:
   static void copy(const tenon::Call& call, const std::byte* from, std::byte* to) {

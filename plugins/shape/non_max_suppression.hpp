@@ -14,23 +14,40 @@ struct NonMaxSuppression : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "for each class, the boxes with the highest scores, without boxes that overlap one with a higher score; the first box among "
+        "for each class, the boxes with the highest scores, without boxes that overlap one with a "
+        "higher score; the first box among "
         "equal scores");
     op.types({tenon::f32});
-    op.input("boxes", "[batch, boxes, 4]; y1, x1, y2, x2 of two opposite corners, or x, y, width, height if `center_point_box` is set");
+    op.input("boxes",
+             "[batch, boxes, 4]; y1, x1, y2, x2 of two opposite corners, or x, y, width, height if "
+             "`center_point_box` is set");
     op.input("scores", "[batch, classes, boxes]");
     describe_given(op, "limit", "one element; replaces the parameter `most`");
-    op.input("iou", "one element; replaces the parameter `iou_threshold`").types({tenon::f32}).optional().on_cpu();
-    op.input("least_score", "one element; replaces the parameter `score_threshold`").types({tenon::f32}).optional().on_cpu();
-    op.output("selected", "int64 [count, 3]; batch, class and box index, sorted by batch, class and descending score").allocated();
-    op.param("most", &NonMaxSuppression::most, "maximum number of boxes for each class of each sample; 0: none");
-    op.param("iou_threshold", &NonMaxSuppression::iou_threshold, "intersection over union above which two boxes overlap")
+    op.input("iou", "one element; replaces the parameter `iou_threshold`")
+        .types({tenon::f32})
+        .optional()
+        .on_cpu();
+    op.input("least_score", "one element; replaces the parameter `score_threshold`")
+        .types({tenon::f32})
+        .optional()
+        .on_cpu();
+    op.output("selected",
+              "int64 [count, 3]; batch, class and box index, sorted by batch, class and descending "
+              "score")
+        .allocated();
+    op.param("most", &NonMaxSuppression::most,
+             "maximum number of boxes for each class of each sample; 0: none");
+    op.param("iou_threshold", &NonMaxSuppression::iou_threshold,
+             "intersection over union above which two boxes overlap")
         .at_least(0)
         .at_most(1);
-    op.param("score_threshold", &NonMaxSuppression::score_threshold, "score that a selected box must exceed");
-    op.param("center_point_box", &NonMaxSuppression::center_point_box, "boxes are given by center and size instead of two corners");
+    op.param("score_threshold", &NonMaxSuppression::score_threshold,
+             "score that a selected box must exceed");
+    op.param("center_point_box", &NonMaxSuppression::center_point_box,
+             "boxes are given by center and size instead of two corners");
     op.backward_reads();
-    op.example({{"boxes", {1, 2, 4}, tenon::f32, {0, 0, 1, 1, 0, 0.1, 1, 1.1}}, {"scores", {1, 1, 2}, tenon::f32, {0.9, 0.8}}},
+    op.example({{"boxes", {1, 2, 4}, tenon::f32, {0, 0, 1, 1, 0, 0.1, 1, 1.1}},
+                {"scores", {1, 1, 2}, tenon::f32, {0.9, 0.8}}},
                {{"most", 3}, {"iou_threshold", 0.5}});
     op.onnx("", "NonMaxSuppression").since(10).attribute("center_point_box", "center_point_box");
   }
@@ -45,7 +62,8 @@ struct NonMaxSuppression : tenon::Operator {
     for (int i = 2; i < 5; ++i) {
       if (!io.has_input(i)) continue;
       const auto shape = io.input(i).shape;
-      io.require(!shape.known() || shape.size() == 1, "input ", i, " is ", shape, ", but needs one element");
+      io.require(!shape.known() || shape.size() == 1, "input ", i, " is ", shape,
+                 ", but needs one element");
     }
   }
 
@@ -55,9 +73,11 @@ struct NonMaxSuppression : tenon::Operator {
     const Corner* const boxes = reinterpret_cast<const Corner*>(call.input<float>(0).data());
     std::vector<std::int64_t> found;
     for (std::int64_t row = 0; row < shape[0] * shape[1]; ++row)
-      for (const auto box : chosen(call, boxes + row / shape[1] * shape[2], scores.data() + row * shape[2], shape[2]))
+      for (const auto box : chosen(call, boxes + row / shape[1] * shape[2],
+                                   scores.data() + row * shape[2], shape[2]))
         found.insert(found.end(), {row / shape[1], row % shape[1], box});
-    const auto out = call.allocate<std::int64_t>(0, {static_cast<std::int64_t>(found.size()) / 3, 3});
+    const auto out =
+        call.allocate<std::int64_t>(0, {static_cast<std::int64_t>(found.size()) / 3, 3});
     std::copy(found.begin(), found.end(), out.data());
   }
 
@@ -73,7 +93,8 @@ struct NonMaxSuppression : tenon::Operator {
 
   Area area(const Corner& box) const {
     const auto* v = box.values;
-    if (center_point_box) return {v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2, v[0] + v[2] / 2};
+    if (center_point_box)
+      return {v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2, v[0] + v[2] / 2};
     return {std::min(v[0], v[2]), std::min(v[1], v[3]), std::max(v[0], v[2]), std::max(v[1], v[3])};
   }
 
@@ -85,11 +106,14 @@ struct NonMaxSuppression : tenon::Operator {
     return both / (a.size() + b.size() - both) > threshold;
   }
 
-  std::vector<std::int64_t> chosen(const tenon::Call& call, const Corner* boxes, const float* scores, std::int64_t count) const {
+  std::vector<std::int64_t> chosen(const tenon::Call& call, const Corner* boxes,
+                                   const float* scores, std::int64_t count) const {
     const auto limit = given_number(call, "limit", most);
     const auto iou = call.has_input("iou") ? *call.input<float>("iou").data() : iou_threshold;
-    const bool any = !call.has_input("least_score") && score_threshold == -std::numeric_limits<float>::max();
-    const auto least = call.has_input("least_score") ? *call.input<float>("least_score").data() : score_threshold;
+    const bool any =
+        !call.has_input("least_score") && score_threshold == -std::numeric_limits<float>::max();
+    const auto least =
+        call.has_input("least_score") ? *call.input<float>("least_score").data() : score_threshold;
     std::vector<std::int64_t> order, kept;
     for (std::int64_t i = 0; i < count; ++i)
       if (any || scores[i] > least) order.push_back(i);
@@ -99,7 +123,9 @@ struct NonMaxSuppression : tenon::Operator {
     for (const auto i : order) {
       if (static_cast<std::int64_t>(kept.size()) >= limit) break;
       const auto own = area(boxes[i]);
-      if (std::none_of(kept.begin(), kept.end(), [&](std::int64_t k) { return overlap(area(boxes[k]), own, iou); })) kept.push_back(i);
+      if (std::none_of(kept.begin(), kept.end(),
+                       [&](std::int64_t k) { return overlap(area(boxes[k]), own, iou); }))
+        kept.push_back(i);
     }
     return kept;
   }

@@ -24,12 +24,14 @@ struct Nonzero : tenon::Operator {
       const auto x = call.input<T>(0);
       const auto counts = [](T value) { return value != static_cast<T>(0); };
       const int rank = x.rank();
-      const auto indices = call.allocate<std::int64_t>(0, {std::count_if(x.begin(), x.end(), counts), rank});
+      const auto indices =
+          call.allocate<std::int64_t>(0, {std::count_if(x.begin(), x.end(), counts), rank});
       std::array<std::int64_t, tenon::max_rank> at{};
       auto* next = indices.data();
       for (const T value : x) {
         if (counts(value)) next = std::copy_n(at.begin(), rank, next);
-        for (int axis = rank - 1; axis >= 0 && ++at[static_cast<std::size_t>(axis)] == x.dim(axis); --axis)
+        for (int axis = rank - 1; axis >= 0 && ++at[static_cast<std::size_t>(axis)] == x.dim(axis);
+             --axis)
           at[static_cast<std::size_t>(axis)] = 0;
       }
     });

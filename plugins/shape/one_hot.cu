@@ -59,7 +59,9 @@ struct PutSlopes {
 struct OneHotCuda : OneHot {
   static constexpr bool capturable = true;
   /// Complex numbers are supported on the CPU only.
-  bool supports(const tenon::Infer& types) const { return !tenon::any_complex.has(types.output(0).dtype); }
+  bool supports(const tenon::Infer& types) const {
+    return !tenon::any_complex.has(types.output(0).dtype);
+  }
 
   std::size_t backward_workspace(const tenon::Infer& io) const {
     const auto output = io.output(0).shape;
@@ -83,20 +85,28 @@ struct OneHotCuda : OneHot {
     if (!call.has_input("values") || call.write(2) == tenon::Write::none) return;
     const auto space = all_of(call.output_type(0).shape);
     tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
-      fold<OffAndOn>(call, space, Slope<T>{places_of(call), Indices::of(call, 0), call.output_grad<T>(0).data()},
+      fold<OffAndOn>(call, space,
+                     Slope<T>{places_of(call), Indices::of(call, 0), call.output_grad<T>(0).data()},
                      PutSlopes<T>{call.input_grad<T>(2).data()}, fold_scratch(call, space));
     });
   }
 
  private:
-  static FoldSpace all_of(const tenon::Shape& output) { return {output, (1u << output.rank()) - 1}; }
+  static FoldSpace all_of(const tenon::Shape& output) {
+    return {output, (1u << output.rank()) - 1};
+  }
 
   template <int bytes>
   void put(const tenon::Call& call) const {
-    PutHot<bytes> body{places_of(call), Indices::of(call, 0), nullptr, {}, reinterpret_cast<Unit<bytes>*>(bytes::output(call, 0))};
+    PutHot<bytes> body{places_of(call),
+                       Indices::of(call, 0),
+                       nullptr,
+                       {},
+                       reinterpret_cast<Unit<bytes>*>(bytes::output(call, 0))};
     const Values values(call);
     for (int i = 0; i < 2; ++i) std::memcpy(&body.plain[i], values.plain[i], bytes);
-    if (call.has_input("values")) body.values = reinterpret_cast<const Unit<bytes>*>(bytes::input(call, 2));
+    if (call.has_input("values"))
+      body.values = reinterpret_cast<const Unit<bytes>*>(bytes::input(call, 2));
     tenon::gpu::for_each(call, call.output_type(0).shape.size(), body);
   }
 };

@@ -13,7 +13,9 @@ struct HotPlaces {
   std::int64_t size, inner;  ///< size of the new axis, and number of elements after it
   bool negative;
 
-  TENON_FN std::int64_t index_of(std::int64_t i) const { return i / inner / size * inner + i % inner; }
+  TENON_FN std::int64_t index_of(std::int64_t i) const {
+    return i / inner / size * inner + i % inner;
+  }
   TENON_FN bool is_named(std::int64_t i, std::int64_t index) const {
     return (negative && index < 0 ? index + size : index) == i / inner % size;
   }
@@ -25,19 +27,30 @@ struct OneHot : tenon::Operator {
   bool negative = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("one-hot encoding: 1 at [..., indices[...]] and 0 elsewhere; only 0 for an index out of range");
+    op.doc(
+        "one-hot encoding: 1 at [..., indices[...]] and 0 elsewhere; only 0 for an index out of "
+        "range");
     op.types(tenon::integral);
     op.input("indices", "positions along the new axis of output; any shape");
     describe_given(op, "size", "one element; replaces the parameter `depth`");
-    op.input("values", "[2]; values for off and on; default: 0 and 1").types(tenon::every_type).optional();
-    op.output("output", "the shape of indices with a new axis of size `depth` at `axis`; dtype of values, or `dtype` without them");
+    op.input("values", "[2]; values for off and on; default: 0 and 1")
+        .types(tenon::every_type)
+        .optional();
+    op.output("output",
+              "the shape of indices with a new axis of size `depth` at `axis`; dtype of values, or "
+              "`dtype` without them");
     op.param("depth", &OneHot::depth, "size of the new axis; 0: from the input size").at_least(0);
-    op.param("axis", &OneHot::axis, "position of the new axis in output; negative positions count from the end");
-    op.param("dtype", &OneHot::dtype, "dtype of output, without the input values").one_of(tenon::floating);
-    op.param("negative", &OneHot::negative, "negative indices count from the end of the new axis; false: they are out of range");
+    op.param("axis", &OneHot::axis,
+             "position of the new axis in output; negative positions count from the end");
+    op.param("dtype", &OneHot::dtype, "dtype of output, without the input values")
+        .one_of(tenon::floating);
+    op.param("negative", &OneHot::negative,
+             "negative indices count from the end of the new axis; false: they are out of range");
     op.backward_reads("indices");
     op.example({{"indices", {3}, tenon::unknown_dtype, {0, 2, 1}}}, {{"depth", 3}});
-    op.example({{"indices", {3}, tenon::unknown_dtype, {0, 2, 1}}, {"size", {}, tenon::i64, {3}}, {"values", {2}}},
+    op.example({{"indices", {3}, tenon::unknown_dtype, {0, 2, 1}},
+                {"size", {}, tenon::i64, {3}},
+                {"values", {2}}},
                {{"axis", 0}, {"negative", true}});
     op.onnx("", "OneHot").since(9).attribute("axis", "axis").constant("negative", true);
   }
@@ -47,15 +60,19 @@ struct OneHot : tenon::Operator {
     const auto type = io.has_input("values") ? io.input("values").dtype : dtype;
     if (io.has_input("values")) io.set_input("values", {2});
     io.set_output(0, tenon::Shape(), type);
-    if (depth != 0 && io.has_input("size")) io.param_error("depth", "and the input 'size' are both set: needs only one of them");
-    if (depth == 0 && !io.has_input("size")) io.param_error("depth", "and the input 'size' are both missing: needs one of them");
+    if (depth != 0 && io.has_input("size"))
+      io.param_error("depth", "and the input 'size' are both set: needs only one of them");
+    if (depth == 0 && !io.has_input("size"))
+      io.param_error("depth", "and the input 'size' are both missing: needs one of them");
     if (!indices.has_rank()) return;
-    io.require(indices.rank() < 8, "indices is ", indices, ": needs at most 7 dimensions, since output has one more");
+    io.require(indices.rank() < 8, "indices is ", indices,
+               ": needs at most 7 dimensions, since output has one more");
     const int at = axis_of(io, axis, indices.rank() + 1);
     const auto size = given_number(io, "size", depth);
     io.require(!size || *size >= 0, "size is ", size.value_or(0), ": needs 0 or more");
     auto output = tenon::Shape::of_rank(indices.rank() + 1);
-    for (int a = 0; a < output.rank(); ++a) output.set(a, a == at ? size.value_or(tenon::unknown) : indices[a - (a > at)]);
+    for (int a = 0; a < output.rank(); ++a)
+      output.set(a, a == at ? size.value_or(tenon::unknown) : indices[a - (a > at)]);
     io.set_output(0, output, type);
   }
 
@@ -63,9 +80,11 @@ struct OneHot : tenon::Operator {
     const auto size = tenon::size_of(call.output_type(0).dtype);
     const Values values(call);
     const auto* const off = call.has_input("values") ? bytes::input(call, 2) : values.plain[0];
-    const auto* const on = call.has_input("values") ? bytes::input(call, 2) + size : values.plain[1];
+    const auto* const on =
+        call.has_input("values") ? bytes::input(call, 2) + size : values.plain[1];
     each(call, [&](std::int64_t place, bool hot) {
-      std::memcpy(bytes::output(call, 0) + static_cast<std::size_t>(place) * size, hot ? on : off, size);
+      std::memcpy(bytes::output(call, 0) + static_cast<std::size_t>(place) * size, hot ? on : off,
+                  size);
     });
   }
 
@@ -112,7 +131,8 @@ struct OneHot : tenon::Operator {
     tenon::visit<tenon::integral>(call.input_type(0).dtype, [&]<class Index>() {
       const Index* const indices = call.input<Index>(0).data();
       const auto count = call.output_type(0).shape.size();
-      for (std::int64_t i = 0; i < count; ++i) body(i, places.is_named(i, static_cast<std::int64_t>(indices[places.index_of(i)])));
+      for (std::int64_t i = 0; i < count; ++i)
+        body(i, places.is_named(i, static_cast<std::int64_t>(indices[places.index_of(i)])));
     });
   }
 };

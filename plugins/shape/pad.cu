@@ -16,7 +16,9 @@ struct PaddedAxis {
 struct Places {
   std::int64_t low, high, period, count;
 
-  TENON_FN std::int64_t operator[](std::int64_t i) const { return (i % 2 == 0 ? low : high) + i / 2 * period; }
+  TENON_FN std::int64_t operator[](std::int64_t i) const {
+    return (i % 2 == 0 ? low : high) + i / 2 * period;
+  }
 };
 
 TENON_FN Places range(std::int64_t first, std::int64_t last) {
@@ -26,11 +28,14 @@ TENON_FN Places range(std::int64_t first, std::int64_t last) {
 TENON_FN Places places_of(PadMode mode, const PaddedAxis& axis, std::int64_t at) {
   const auto own = axis.before + at, end = axis.padded();
   if (mode == PadMode::constant) return range(own, own);
-  if (mode == PadMode::edge || axis.size == 1) return range(at == 0 ? 0 : own, at == axis.size - 1 ? end - 1 : own);
-  const auto period = 2 * (axis.size - 1), one = own % period, other = (axis.before + period - at) % period;
+  if (mode == PadMode::edge || axis.size == 1)
+    return range(at == 0 ? 0 : own, at == axis.size - 1 ? end - 1 : own);
+  const auto period = 2 * (axis.size - 1), one = own % period,
+             other = (axis.before + period - at) % period;
   if (one == other) return {one, one + period, 2 * period, (end - 1 - one) / period + 1};
   const auto low = one < other ? one : other, high = one < other ? other : one;
-  const auto lows = low < end ? (end - 1 - low) / period + 1 : 0, highs = high < end ? (end - 1 - high) / period + 1 : 0;
+  const auto lows = low < end ? (end - 1 - low) / period + 1 : 0,
+             highs = high < end ? (end - 1 - high) / period + 1 : 0;
   return {low, high, period, lows + highs};
 }
 
@@ -45,7 +50,8 @@ struct PadForward {
   Padding padding;
   const T* x;
   T* y;
-  T fill[8 / sizeof(T)];  ///< all elements are equal, so that no byte of the launch arguments is undefined
+  T fill[8 / sizeof(T)];  ///< all elements are equal, so that no byte of the launch arguments is
+                          ///< undefined
 
   TENON_FN void operator()(std::int64_t i) const {
     std::int64_t source = 0, stride = 1;
@@ -79,7 +85,9 @@ struct PadBackward {
     for (std::int64_t term = 0; term < terms; ++term) {
       std::int64_t number = term, offset = 0, stride = 1;
       for (int a = padding.x.rank() - 1; a >= 0; --a) {
-        const auto outer = places[a].count == 1 ? number : number / places[a].count;  // most elements have a single position
+        const auto outer = places[a].count == 1
+                               ? number
+                               : number / places[a].count;  // most elements have a single position
         offset += places[a][number - outer * places[a].count] * stride;
         stride *= padding.axes[a].padded();
         number = outer;
@@ -119,7 +127,9 @@ struct PadCuda : Pad {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
       const auto dx = call.input_grad<T>(0);
-      tenon::gpu::for_each(call, dx.size(), PadBackward<T, Sum>{padding(dx.shape()), call.output_grad<T>(0).data(), dx.data()});
+      tenon::gpu::for_each(
+          call, dx.size(),
+          PadBackward<T, Sum>{padding(dx.shape()), call.output_grad<T>(0).data(), dx.data()});
     });
   }
 

@@ -16,22 +16,33 @@ struct Pad : tenon::Operator {
     op.doc("x padded, or cropped, at both ends of each axis");
     op.types(tenon::every_type);
     op.input("x", "one axis for each value of `before`, or any rank with `axes`");
-    describe_given(op, "widths", "[2 n]; all values of before, then all of after; replaces the parameters `before` and `after`");
+    describe_given(op, "widths",
+                   "[2 n]; all values of before, then all of after; replaces the parameters "
+                   "`before` and `after`");
     op.input("fill", "scalar or [1]; replaces the parameter `value`").optional();
     describe_given(op, "along", "[n]; replaces the parameter `axes`");
     op.output("y", "x's sizes plus before plus after");
     op.linear("x").when("mode", "edge", "reflect", "wrap");
-    op.param("before", &Pad::before, "number of elements to add at the start of each axis; negative: to remove");
-    op.param("after", &Pad::after, "number of elements to add at the end of each axis; negative: to remove");
+    op.param("before", &Pad::before,
+             "number of elements to add at the start of each axis; negative: to remove");
+    op.param("after", &Pad::after,
+             "number of elements to add at the end of each axis; negative: to remove");
     op.param("mode", &Pad::mode,
-             "constant: `value`; edge: the nearest element; reflect: mirrored without repeating the edge; wrap: continued from the "
+             "constant: `value`; edge: the nearest element; reflect: mirrored without repeating "
+             "the edge; wrap: continued from the "
              "opposite end")
-        .one_of({{"constant", PadMode::constant}, {"edge", PadMode::edge}, {"reflect", PadMode::reflect}, {"wrap", PadMode::wrap}});
+        .one_of({{"constant", PadMode::constant},
+                 {"edge", PadMode::edge},
+                 {"reflect", PadMode::reflect},
+                 {"wrap", PadMode::wrap}});
     op.param("value", &Pad::value, "padding value for mode constant");
     op.param("axes", &Pad::axes, "axes to which before and after apply; empty: all axes");
     op.backward_reads("widths", "along");
     op.example({{"x", {2, 3}}}, {{"before", {0, 1}}, {"after", {1, 1}}});
-    op.example({{"x", {2, 3}}, {"widths", {2}, tenon::i64, {-1, 2}}, {"fill", {}}, {"along", {1}, tenon::i64, {-1}}});
+    op.example({{"x", {2, 3}},
+                {"widths", {2}, tenon::i64, {-1, 2}},
+                {"fill", {}},
+                {"along", {1}, tenon::i64, {-1}}});
     op.onnx("", "Pad")
         .since(2)
         .until(10)
@@ -50,16 +61,24 @@ struct Pad : tenon::Operator {
 
   void configure() {
     if (before.size() != after.size())
-      throw tenon::Error(tenon::ErrorKind::parameter, "before has ", before.size(), " values, but after has ", after.size());
+      throw tenon::Error(tenon::ErrorKind::parameter, "before has ", before.size(),
+                         " values, but after has ", after.size());
   }
 
   void infer(tenon::Infer& io) const {
-    if (before.size() > tenon::max_rank) io.param_error("before", "has ", before.size(), " values, but tensors have at most 8 dimensions");
+    if (before.size() > tenon::max_rank)
+      io.param_error("before", "has ", before.size(),
+                     " values, but tensors have at most 8 dimensions");
     if (io.has_input("fill") && io.input("fill").shape.known())
-      io.require(io.input("fill").shape.size() == 1, "fill is ", io.input("fill").shape, ", but needs one element");
-    const bool whole = axes.empty() && !io.has_input("along"), by_parameters = !io.has_input("widths");
+      io.require(io.input("fill").shape.size() == 1, "fill is ", io.input("fill").shape,
+                 ", but needs one element");
+    const bool whole = axes.empty() && !io.has_input("along"),
+               by_parameters = !io.has_input("widths");
     auto x = io.input(0).shape, y = io.output(0).shape;
-    const int rank = x.has_rank() ? x.rank() : y.has_rank() ? y.rank() : whole && by_parameters ? static_cast<int>(before.size()) : -1;
+    const int rank = x.has_rank()             ? x.rank()
+                     : y.has_rank()           ? y.rank()
+                     : whole && by_parameters ? static_cast<int>(before.size())
+                                              : -1;
     if (rank < 0) return io.set_output(0, tenon::Shape());
     if (!x.has_rank()) x = tenon::Shape::of_rank(rank);
     io.require(!y.has_rank() || y.rank() == rank, "y is ", y, ", but x has rank ", rank);
@@ -68,14 +87,17 @@ struct Pad : tenon::Operator {
     io.set_input(0, x);
     io.set_output(0, y);
     const auto dtype = io.input(0).dtype;
-    if (dtype == tenon::unknown_dtype || io.has_input("fill") || (tenon::floating + tenon::any_complex).has(dtype)) return;
-    const bool exact =
-        tenon::visit<tenon::any_integer + tenon::Types{tenon::boolean}>(dtype, [&]<class T>() { return representable<T>(value); });
+    if (dtype == tenon::unknown_dtype || io.has_input("fill") ||
+        (tenon::floating + tenon::any_complex).has(dtype))
+      return;
+    const bool exact = tenon::visit<tenon::any_integer + tenon::Types{tenon::boolean}>(
+        dtype, [&]<class T>() { return representable<T>(value); });
     if (!exact) io.param_error("value", "is ", value, ", which ", dtype, " cannot represent");
   }
 
   void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::every_type>(call.input_type(0).dtype, [&]<class T>() { forward_as<T>(call); });
+    tenon::visit<tenon::every_type>(call.input_type(0).dtype,
+                                    [&]<class T>() { forward_as<T>(call); });
   }
 
   /// For mode constant; the other modes are linear. Padding is removed, and removed elements are
@@ -83,12 +105,15 @@ struct Pad : tenon::Operator {
   void gradient(tenon::Gradient& g) const {
     const auto dy = g.output_grad(0);
     const auto along = g.has_input("along") ? g.input("along") : tenon::Gradient::Value();
-    const auto dx = g.has_input("widths")
-                        ? g.add("pad", {dy, g.add("neg", {g.input("widths")}), {}, along}, {{"axes", axes}})
-                        : g.add("pad", {dy, {}, {}, along}, {{"before", negated(before)}, {"after", negated(after)}, {"axes", axes}});
+    const auto dx =
+        g.has_input("widths")
+            ? g.add("pad", {dy, g.add("neg", {g.input("widths")}), {}, along}, {{"axes", axes}})
+            : g.add("pad", {dy, {}, {}, along},
+                    {{"before", negated(before)}, {"after", negated(after)}, {"axes", axes}});
     g.set_input_grad(0, dx);
     if (!g.has_input("fill")) return;
-    const auto rest = g.add("sub", {g.add("sum", {dy}), g.add("sum", {dx})}), fill = g.input("fill");
+    const auto rest = g.add("sub", {g.add("sum", {dy}), g.add("sum", {dx})}),
+               fill = g.input("fill");
     g.set_input_grad("fill", g.add("broadcast_to", {rest, g.add("shape", {fill})}));
   }
 
@@ -107,14 +132,17 @@ struct Pad : tenon::Operator {
 
   static Widths spread(const Numbers& both, const Numbers& axes, int rank) {
     const auto count = both.size() / 2;
-    if (both.size() % 2 != 0 || count != (axes.empty() ? static_cast<std::size_t>(rank) : axes.size()))
+    if (both.size() % 2 != 0 ||
+        count != (axes.empty() ? static_cast<std::size_t>(rank) : axes.size()))
       throw tenon::Error(tenon::ErrorKind::type, "before and after have ", count,
-                         axes.empty() ? " values each, but x has rank " : " values each, but the number of axes is ",
+                         axes.empty() ? " values each, but x has rank "
+                                      : " values each, but the number of axes is ",
                          axes.empty() ? static_cast<std::size_t>(rank) : axes.size());
     checked_axes(axes, rank);
     Widths widths{Numbers(static_cast<std::size_t>(rank)), Numbers(static_cast<std::size_t>(rank))};
     for (std::size_t i = 0; i < count; ++i) {
-      const auto a = static_cast<std::size_t>(axes.empty() ? static_cast<int>(i) : axis_of(axes[i], rank));
+      const auto a =
+          static_cast<std::size_t>(axes.empty() ? static_cast<int>(i) : axis_of(axes[i], rank));
       widths.before[a] = both[i];
       widths.after[a] = both[count + i];
     }
@@ -128,42 +156,49 @@ struct Pad : tenon::Operator {
   }
 
   std::optional<Widths> widths_of(const tenon::Infer& io, int rank) const {
-    const auto along = given_numbers(io, "along", axes, "axes"), widths = given_numbers(io, "widths", before, "before");
+    const auto along = given_numbers(io, "along", axes, "axes"),
+               widths = given_numbers(io, "widths", before, "before");
     if (!along || !widths) return {};
     return spread(io.has_input("widths") ? *widths : both(), *along, rank);
   }
   /// Equal to those in infer(), unless y's shape was known without them.
   Widths widths_of(const tenon::Call& call) const {
     const auto x = call.input_type(0).shape;
-    auto widths =
-        spread(call.has_input("widths") ? given_numbers(call, "widths", {}) : both(), given_numbers(call, "along", axes), x.rank());
+    auto widths = spread(call.has_input("widths") ? given_numbers(call, "widths", {}) : both(),
+                         given_numbers(call, "along", axes), x.rank());
     auto padded = x;
     for (int a = 0; a < x.rank(); ++a) {
       const auto i = static_cast<std::size_t>(a);
       padded.set(a, std::max<std::int64_t>(0, x[a] + widths.before[i] + widths.after[i]));
-      if (x[a] == 0 && padded[a] > 0 && mode != PadMode::constant) throw tenon::Error("x is ", x, ", which has no elements to repeat");
+      if (x[a] == 0 && padded[a] > 0 && mode != PadMode::constant)
+        throw tenon::Error("x is ", x, ", which has no elements to repeat");
     }
     require_output(call, padded);
     return widths;
   }
 
-  void infer_sizes(const tenon::Infer& io, const Widths& widths, tenon::Shape& x, tenon::Shape& y) const {
+  void infer_sizes(const tenon::Infer& io, const Widths& widths, tenon::Shape& x,
+                   tenon::Shape& y) const {
     for (int a = 0; a < x.rank(); ++a) {
       const auto i = static_cast<std::size_t>(a);
       std::int64_t added = 0;
       if (__builtin_add_overflow(widths.before[i], widths.after[i], &added))
         io.param_error("after", "and before add up to more than 64 bits can represent");
       if (x[a] == tenon::unknown && y[a] != tenon::unknown) {
-        io.require(y[a] >= added, "y is ", y, ", but ", added, " elements are added along axis ", a);
+        io.require(y[a] >= added, "y is ", y, ", but ", added, " elements are added along axis ",
+                   a);
         x.set(a, y[a] - added);
       }
       std::int64_t size = x[a];
       if (size == tenon::unknown) continue;
       if (__builtin_add_overflow(size, added, &size))
-        io.param_error("after", "makes axis ", a, " of x, ", x, ", larger than 64 bits can represent");
-      io.require(size >= 0 && widths.before[i] >= -x[a] && widths.after[i] >= -x[a], "x is ", x, ", but ", widths.before[i], " before and ",
-                 widths.after[i], " after remove more elements than axis ", a, " has");
-      io.require(x[a] > 0 || added == 0 || mode == PadMode::constant, "x is ", x, ", which has no elements to repeat along axis ", a);
+        io.param_error("after", "makes axis ", a, " of x, ", x,
+                       ", larger than 64 bits can represent");
+      io.require(size >= 0 && widths.before[i] >= -x[a] && widths.after[i] >= -x[a], "x is ", x,
+                 ", but ", widths.before[i], " before and ", widths.after[i],
+                 " after remove more elements than axis ", a, " has");
+      io.require(x[a] > 0 || added == 0 || mode == PadMode::constant, "x is ", x,
+                 ", which has no elements to repeat along axis ", a);
       y.set(a, size);
     }
   }
@@ -176,9 +211,12 @@ struct Pad : tenon::Operator {
 
   template <class T>
   static bool representable(double value) {
-    constexpr double exact = 9007199254740992;  // up to 2^53, doubles represent all integers exactly
-    return value >= -exact && value <= exact && value == static_cast<double>(static_cast<std::int64_t>(value)) &&
-           value >= static_cast<double>(std::numeric_limits<T>::lowest()) && value <= static_cast<double>(std::numeric_limits<T>::max());
+    constexpr double exact =
+        9007199254740992;  // up to 2^53, doubles represent all integers exactly
+    return value >= -exact && value <= exact &&
+           value == static_cast<double>(static_cast<std::int64_t>(value)) &&
+           value >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
+           value <= static_cast<double>(std::numeric_limits<T>::max());
   }
 
   std::vector<PadAxis> axes_of_y(const tenon::Shape& x, const Widths& widths) const {
@@ -191,7 +229,8 @@ struct Pad : tenon::Operator {
   }
 
   /// The row of x that a row of y is copied from, or -1. Rows are along the last axis.
-  static std::int64_t source_row(const std::vector<PadAxis>& axes, const tenon::Shape& x, std::int64_t row) {
+  static std::int64_t source_row(const std::vector<PadAxis>& axes, const tenon::Shape& x,
+                                 std::int64_t row) {
     std::int64_t source = 0, stride = 1;
     for (int a = x.rank() - 2; a >= 0; --a) {
       const auto& axis = axes[static_cast<std::size_t>(a)];
@@ -210,30 +249,35 @@ struct Pad : tenon::Operator {
     const auto y = call.output<T>(0);
     if (y.size() == 0) return;
     if (x.shape().rank() == 0) return void(*y.data() = *x.data());
-    const auto fill = call.has_input("fill") ? call.input<T>("fill").data()[0] : static_cast<T>(value);
+    const auto fill =
+        call.has_input("fill") ? call.input<T>("fill").data()[0] : static_cast<T>(value);
     const auto widths = widths_of(call);
     const auto axes = axes_of_y(x.shape(), widths);
     const auto& along = axes.back();
     const auto width = x.dim(-1), padded = along.padded();
     // the segment copied contiguously from x: after `left` elements of y, without x's first
     // `skipped` elements
-    const auto left = std::clamp<std::int64_t>(widths.before.back(), 0, padded), skipped = std::max<std::int64_t>(-widths.before.back(), 0);
+    const auto left = std::clamp<std::int64_t>(widths.before.back(), 0, padded),
+               skipped = std::max<std::int64_t>(-widths.before.back(), 0);
     const auto whole = std::max<std::int64_t>(0, std::min(padded - left, width - skipped));
-    call.parallel_for(y.size() / padded, std::max<std::int64_t>(1, 16384 / padded), [&](std::int64_t begin, std::int64_t end) {
-      for (auto row = begin; row < end; ++row) {
-        T* to = y.data() + row * padded;
-        const auto source = source_row(axes, x.shape(), row);
-        if (source < 0) {
-          std::fill_n(to, padded, fill);
-          continue;
-        }
-        const T* from = x.data() + source * width;
-        const auto border = [&](std::int64_t i) { to[i] = along[i] < 0 ? fill : from[along[i]]; };
-        for (std::int64_t i = 0; i < left; ++i) border(i);
-        std::copy_n(from + skipped, whole, to + left);
-        for (auto i = left + whole; i < padded; ++i) border(i);
-      }
-    });
+    call.parallel_for(y.size() / padded, std::max<std::int64_t>(1, 16384 / padded),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        for (auto row = begin; row < end; ++row) {
+                          T* to = y.data() + row * padded;
+                          const auto source = source_row(axes, x.shape(), row);
+                          if (source < 0) {
+                            std::fill_n(to, padded, fill);
+                            continue;
+                          }
+                          const T* from = x.data() + source * width;
+                          const auto border = [&](std::int64_t i) {
+                            to[i] = along[i] < 0 ? fill : from[along[i]];
+                          };
+                          for (std::int64_t i = 0; i < left; ++i) border(i);
+                          std::copy_n(from + skipped, whole, to + left);
+                          for (auto i = left + whole; i < padded; ++i) border(i);
+                        }
+                      });
   }
 
   /// The gradient of fill: the sum of all elements of dy that were copied from it.
@@ -268,8 +312,11 @@ struct Pad : tenon::Operator {
     for (std::int64_t row = 0; padded > 0 && row < dy.size() / padded; ++row) {
       const auto source = source_row(axes, dx.shape(), row);
       for (std::int64_t i = 0; source >= 0 && i < padded; ++i)
-        if (along[i] >= 0) sums[static_cast<std::size_t>(source * width + along[i])] += static_cast<Sum>(dy.data()[row * padded + i]);
+        if (along[i] >= 0)
+          sums[static_cast<std::size_t>(source * width + along[i])] +=
+              static_cast<Sum>(dy.data()[row * padded + i]);
     }
-    for (std::int64_t i = 0; i < dx.size(); ++i) dx.data()[i] = static_cast<T>(sums[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = 0; i < dx.size(); ++i)
+      dx.data()[i] = static_cast<T>(sums[static_cast<std::size_t>(i)]);
   }
 };

@@ -22,7 +22,8 @@ class PadAxis {
  public:
   PadAxis(PadMode mode, std::int64_t before, std::int64_t size, std::int64_t after)
       : source_(static_cast<std::size_t>(before + size + after)) {
-    for (std::int64_t i = 0; i < padded(); ++i) source_[static_cast<std::size_t>(i)] = pad_source(mode, i - before, size);
+    for (std::int64_t i = 0; i < padded(); ++i)
+      source_[static_cast<std::size_t>(i)] = pad_source(mode, i - before, size);
   }
   std::int64_t padded() const { return static_cast<std::int64_t>(source_.size()); }
   std::int64_t operator[](std::int64_t i) const { return source_[static_cast<std::size_t>(i)]; }

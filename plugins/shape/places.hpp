@@ -39,10 +39,12 @@ inline std::vector<std::int64_t> integers_of(const tenon::Call& call, int input)
 }
 
 /// Element i of a list of indices into an axis, as 0 to size - 1. Error: it is out of range.
-inline std::int64_t index_within(const std::vector<std::int64_t>& indices, std::int64_t i, std::int64_t size) {
+inline std::int64_t index_within(const std::vector<std::int64_t>& indices, std::int64_t i,
+                                 std::int64_t size) {
   const auto index = indices[static_cast<std::size_t>(i)];
   if (index < -size || index >= size)
-    throw tenon::Error("element ", i, " of indices is ", index, ", but the axis has size ", size, ": needs ", -size, " to ", size - 1);
+    throw tenon::Error("element ", i, " of indices is ", index, ", but the axis has size ", size,
+                       ": needs ", -size, " to ", size - 1);
   return index < 0 ? index + size : index;
 }
 
@@ -53,7 +55,8 @@ inline std::int64_t product(const tenon::Shape& shape, int begin, int end) {
 }
 
 /// Blocks along one axis, for each position before it: output[a, i, b] = data[a, indices[i], b].
-inline Places places_along(const tenon::Shape& data, const std::vector<std::int64_t>& indices, int axis) {
+inline Places places_along(const tenon::Shape& data, const std::vector<std::int64_t>& indices,
+                           int axis) {
   const auto block = product(data, axis + 1, data.rank());
   Places places{{}, block, product(data, 0, axis), data[axis] * block};
   places.first.reserve(indices.size());
@@ -64,14 +67,16 @@ inline Places places_along(const tenon::Shape& data, const std::vector<std::int6
 
 /// One element for each index: output[a, i, b] = data[a, indices[a, i, b], b]. Indices may be
 /// smaller than data along the other axes.
-inline Places places_of_each(const tenon::Shape& data, const tenon::Shape& shape, const std::vector<std::int64_t>& indices, int axis) {
+inline Places places_of_each(const tenon::Shape& data, const tenon::Shape& shape,
+                             const std::vector<std::int64_t>& indices, int axis) {
   Places places;
   places.first.reserve(indices.size());
   const auto strides = row_major(data);
   Strides at{};
   std::int64_t offset = 0;  // along all axes but the indexed one
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(indices.size()); ++i) {
-    places.first.push_back(offset + index_within(indices, i, data[axis]) * strides[static_cast<std::size_t>(axis)]);
+    places.first.push_back(offset + index_within(indices, i, data[axis]) *
+                                        strides[static_cast<std::size_t>(axis)]);
     for (int a = shape.rank() - 1; a >= 0; --a) {
       const auto stride = a == axis ? 0 : strides[static_cast<std::size_t>(a)];
       auto& place = at[static_cast<std::size_t>(a)];
@@ -86,33 +91,38 @@ inline Places places_of_each(const tenon::Shape& data, const tenon::Shape& shape
 
 /// Each row of indices, [..., depth], selects a block of data by its first axes after `batch`
 /// shared axes.
-inline Places places_of_rows(const tenon::Shape& data, const tenon::Shape& shape, const std::vector<std::int64_t>& indices, int batch) {
+inline Places places_of_rows(const tenon::Shape& data, const tenon::Shape& shape,
+                             const std::vector<std::int64_t>& indices, int batch) {
   const int depth = static_cast<int>(shape[-1]);
   Places places{{}, product(data, batch + depth, data.rank()), 1, 0};
   const auto batches = product(data, 0, batch), rows = product(shape, batch, shape.rank() - 1);
   places.first.reserve(static_cast<std::size_t>(batches * rows));
   for (std::int64_t i = 0; i < batches * rows; ++i) {
     auto place = i / rows;
-    for (int d = 0; d < depth; ++d) place = place * data[batch + d] + index_within(indices, i * depth + d, data[batch + d]);
+    for (int d = 0; d < depth; ++d)
+      place = place * data[batch + d] + index_within(indices, i * depth + d, data[batch + d]);
     places.first.push_back(place * places.block);
   }
   return places;
 }
 
 /// to = the blocks of `from`, contiguous.
-inline void take_blocks(const tenon::Call& call, const Places& places, std::size_t element_size, const std::byte* from, std::byte* to) {
+inline void take_blocks(const tenon::Call& call, const Places& places, std::size_t element_size,
+                        const std::byte* from, std::byte* to) {
   const auto size = static_cast<std::int64_t>(element_size), bytes = places.block * size;
   if (bytes == 0) return;
-  call.parallel_for(places.count(), 1 + (1 << 15) / bytes, [&](std::int64_t begin, std::int64_t end) {
-    const auto copy = [&](auto constant) {
-      places.each(begin, end, [&](std::int64_t i, std::int64_t place) {
-        std::memcpy(to + i * bytes, from + place * size, constant > 0 ? constant : static_cast<std::size_t>(bytes));
-      });
-    };
-    if (bytes == 4) return copy(std::integral_constant<std::size_t, 4>());
-    if (bytes == 8) return copy(std::integral_constant<std::size_t, 8>());
-    copy(std::integral_constant<std::size_t, 0>());
-  });
+  call.parallel_for(places.count(), 1 + (1 << 15) / bytes,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      const auto copy = [&](auto constant) {
+                        places.each(begin, end, [&](std::int64_t i, std::int64_t place) {
+                          std::memcpy(to + i * bytes, from + place * size,
+                                      constant > 0 ? constant : static_cast<std::size_t>(bytes));
+                        });
+                      };
+                      if (bytes == 4) return copy(std::integral_constant<std::size_t, 4>());
+                      if (bytes == 8) return copy(std::integral_constant<std::size_t, 8>());
+                      copy(std::integral_constant<std::size_t, 0>());
+                    });
 }
 
 /// The gradient: dx = 0, then each block of dy is added at its offset, in order.
@@ -121,10 +131,12 @@ inline void add_blocks(const tenon::Call& call, const Places& places) {
     using Sum = std::conditional_t<tenon::is_half<T>, float, T>;
     const auto dx = call.input_grad<T>(0);
     const T* const dy = call.output_grad<T>(0).data();
-    std::vector<Sum> wide(sizeof(Sum) == sizeof(T) ? 0 : static_cast<std::size_t>(dx.size()), Sum(0));
+    std::vector<Sum> wide(sizeof(Sum) == sizeof(T) ? 0 : static_cast<std::size_t>(dx.size()),
+                          Sum(0));
     const auto add = [&](auto* sums) {
       places.each(0, places.count(), [&](std::int64_t i, std::int64_t place) {
-        for (std::int64_t j = 0; j < places.block; ++j) sums[place + j] += static_cast<Sum>(dy[i * places.block + j]);
+        for (std::int64_t j = 0; j < places.block; ++j)
+          sums[place + j] += static_cast<Sum>(dy[i * places.block + j]);
       });
     };
     if constexpr (sizeof(Sum) == sizeof(T)) {
@@ -132,7 +144,8 @@ inline void add_blocks(const tenon::Call& call, const Places& places) {
       add(dx.data());
     } else {
       add(wide.data());
-      for (std::int64_t i = 0; i < dx.size(); ++i) dx.data()[i] = static_cast<T>(wide[static_cast<std::size_t>(i)]);
+      for (std::int64_t i = 0; i < dx.size(); ++i)
+        dx.data()[i] = static_cast<T>(wide[static_cast<std::size_t>(i)]);
     }
   });
 }

@@ -29,11 +29,13 @@ struct Relabel : tenon::Operator {
   /// For a y whose shape cannot be inferred yet but is known from elsewhere.
   static void require_same_size(const tenon::Infer& io) {
     const auto x = io.input(0).shape, y = io.output(0).shape;
-    io.require(!x.known() || !y.known() || x.size() == y.size(), "x is ", x, ", which does not have as many elements as y, ", y);
+    io.require(!x.known() || !y.known() || x.size() == y.size(), "x is ", x,
+               ", which does not have as many elements as y, ", y);
   }
 
  private:
-  static void copy_bytes(const tenon::Call& call, const std::byte* from, std::byte* to, std::int64_t count) {
+  static void copy_bytes(const tenon::Call& call, const std::byte* from, std::byte* to,
+                         std::int64_t count) {
     if (from == to) return;
     call.parallel_for(count, 1 << 20, [&](std::int64_t begin, std::int64_t end) {
       std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));

@@ -10,7 +10,9 @@ struct Listed {
   const std::int64_t* numbers;
   std::int64_t count;
 
-  TENON_FN bool has(std::int64_t row) const { return tenon::gpu::place_of(numbers, count, row) >= 0; }
+  TENON_FN bool has(std::int64_t row) const {
+    return tenon::gpu::place_of(numbers, count, row) >= 0;
+  }
 };
 
 struct ListedRow {
@@ -33,10 +35,13 @@ struct ListedStored {
 
 struct Retain : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("data with zeros in all rows that numbers does not list; csr and row_sparse data keep their storage format");
+    op.doc(
+        "data with zeros in all rows that numbers does not list; csr and row_sparse data keep "
+        "their storage format");
     op.types(tenon::every_type);
     op.input("data", "[rows, ...]");
-    op.input("numbers", "[n]; row indices from 0 to rows - 1, in any order, with repetitions").types(tenon::integral);
+    op.input("numbers", "[n]; row indices from 0 to rows - 1, in any order, with repetitions")
+        .types(tenon::integral);
     op.output("output", "same shape as data");
     op.linear("data");
     op.backward_reads("numbers");
@@ -72,7 +77,9 @@ struct Retain : tenon::Operator {
 
   /// The gradient is the output's for retained rows and 0 for others, in the storage format of the
   /// output's gradient.
-  void gradient(tenon::Gradient& g) const { g.set_input_grad(0, g.add("retain", {g.output_grad(0), g.input(1)})); }
+  void gradient(tenon::Gradient& g) const {
+    g.set_input_grad(0, g.add("retain", {g.output_grad(0), g.input(1)}));
+  }
 
  protected:
   template <class Picks>

@@ -12,8 +12,8 @@ inline std::vector<std::int64_t> read_row_numbers(const tenon::Call& call, std::
   });
   for (std::size_t i = 0; i < numbers.size(); ++i)
     if (numbers[i] < 0 || numbers[i] >= rows)
-      throw tenon::Error("numbers[", static_cast<std::int64_t>(i), "] is ", numbers[i], ", but data has ", rows, " rows: needs 0 to ",
-                         rows - 1);
+      throw tenon::Error("numbers[", static_cast<std::int64_t>(i), "] is ", numbers[i],
+                         ", but data has ", rows, " rows: needs 0 to ", rows - 1);
   return numbers;
 }
 
@@ -21,7 +21,8 @@ inline std::vector<std::int64_t> read_row_numbers(const tenon::Call& call, std::
 /// the list is not one-dimensional.
 inline void check_rows_and_numbers(tenon::Infer& io) {
   const auto data = io.input(0).shape;
-  io.require(!data.has_rank() || data.rank() > 0, "data is a scalar, but needs at least one dimension");
+  io.require(!data.has_rank() || data.rank() > 0,
+             "data is a scalar, but needs at least one dimension");
   io.set_input(1, tenon::Shape::of_rank(1));
 }
 

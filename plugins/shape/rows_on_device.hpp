@@ -28,7 +28,8 @@ struct CheckNumber {
 inline void check_numbers(const tenon::Call& call, std::int64_t rows, std::int64_t* checked) {
   tenon::visit<tenon::integral>(call.input_type(1).dtype, [&]<class T>() {
     const auto numbers = call.input<T>(1);
-    tenon::gpu::for_each(call, numbers.size(), CheckNumber<T>{numbers.data(), rows, checked, tenon::gpu::Fault(call)});
+    tenon::gpu::for_each(call, numbers.size(),
+                         CheckNumber<T>{numbers.data(), rows, checked, tenon::gpu::Fault(call)});
   });
 }
 
@@ -53,7 +54,8 @@ struct CopyCsrRow {
   TENON_DEVICE void operator()(std::int64_t i, std::int64_t first, std::int64_t step) const {
     const auto row = source(i);
     if (row < 0) return;
-    const auto begin = from.row_starts[row], count = from.row_starts[row + 1] - begin, to = out.row_starts[i];
+    const auto begin = from.row_starts[row], count = from.row_starts[row + 1] - begin,
+               to = out.row_starts[i];
     for (auto e = first; e < count; e += step) {
       out.values[to + e] = from.values[begin + e];
       out.columns_of[to + e] = from.columns_of[begin + e];
@@ -87,7 +89,8 @@ struct CopyPicked {
     if (picked.id < 0) return;
     const auto row = reversed ? before[items] - 1 - before[item] : before[item];
     if (first == 0) out.row_ids[row] = picked.id;
-    for (auto j = first; j < from.row_size; j += step) out.values[row * from.row_size + j] = from.values[picked.place * from.row_size + j];
+    for (auto j = first; j < from.row_size; j += step)
+      out.values[row * from.row_size + j] = from.values[picked.place * from.row_size + j];
   }
 };
 
@@ -95,24 +98,28 @@ struct CopyPicked {
 /// size of their result, so that they cannot be captured in CUDA graphs.
 struct PicksOnDevice {
   template <class T, class Source>
-  static void csr(const tenon::Call& call, const tenon::Csr<const T>& from, std::int64_t rows, const Source& source) {
+  static void csr(const tenon::Call& call, const tenon::Csr<const T>& from, std::int64_t rows,
+                  const Source& source) {
     const tenon::gpu::Scratch<std::int64_t> scratch(call, pick_scratch(rows));
     std::int64_t* const starts = scratch.data();
-    tenon::gpu::scan(call, rows, CountOfRow<Source>{source, from.row_starts}, starts, starts + rows + 1);
+    tenon::gpu::scan(call, rows, CountOfRow<Source>{source, from.row_starts}, starts,
+                     starts + rows + 1);
     const auto stored = tenon::gpu::wait_for(call, starts + rows);
     const auto out = call.allocate_csr<T>(0, stored);
     tenon::gpu::CopyIndices{call}(out.row_starts, starts, rows + 1);
-    const auto length = std::max<std::int64_t>(stored / std::max<std::int64_t>(rows, 1), 32);  // some rows may be much longer than others
+    const auto length = std::max<std::int64_t>(stored / std::max<std::int64_t>(rows, 1),
+                                               32);  // some rows may be much longer than others
     for_each_row(call, rows, length, CopyCsrRow<T, Source>{from, out, source});
   }
 
   template <class T, class Select>
-  static void rows(const tenon::Call& call, const tenon::RowSparse<const T>& from, std::int64_t items, const Select& select,
-                   bool reversed = false) {
+  static void rows(const tenon::Call& call, const tenon::RowSparse<const T>& from,
+                   std::int64_t items, const Select& select, bool reversed = false) {
     const tenon::gpu::Scratch<std::int64_t> scratch(call, pick_scratch(items));
     std::int64_t* const before = scratch.data();
     tenon::gpu::scan(call, items, IsPicked<Select>{select}, before, before + items + 1);
     const auto out = call.allocate_row_sparse<T>(0, tenon::gpu::wait_for(call, before + items));
-    for_each_row(call, items, from.row_size, CopyPicked<T, Select>{from, out, select, before, items, reversed});
+    for_each_row(call, items, from.row_size,
+                 CopyPicked<T, Select>{from, out, select, before, items, reversed});
   }
 };

@@ -13,10 +13,12 @@ struct Scattering : tenon::Operator {
     const auto* const data = bytes::input(call, 0);
     auto* const output = bytes::output(call, 0);
     const auto size = static_cast<std::int64_t>(tenon::size_of(type.dtype));
-    if (data != output) std::memcpy(output, data, static_cast<std::size_t>(type.shape.size() * size));
+    if (data != output)
+      std::memcpy(output, data, static_cast<std::size_t>(type.shape.size() * size));
     const auto to = places(call);
     if (reduction != ScatterRule::none)
-      return tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(type.dtype, [&]<class T>() { change<T>(call, to); });
+      return tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(
+          type.dtype, [&]<class T>() { change<T>(call, to); });
     const auto* const updates = bytes::input(call, 2);
     const auto block = to.block * size;
     to.each(0, to.count(), [&](std::int64_t i, std::int64_t place) {
@@ -48,7 +50,8 @@ struct Scattering : tenon::Operator {
     op.backward_reads("indices");
     op.backward_reads("data", "updates").when("reduction", "mul", "max", "min");
     op.param("reduction", &Scattering::reduction,
-             "combination of an element of data with its updates: none: the last update replaces it; add, mul, max, min: reduction of the "
+             "combination of an element of data with its updates: none: the last update replaces "
+             "it; add, mul, max, min: reduction of the "
              "element and all updates")
         .one_of({{"none", ScatterRule::none},
                  {"add", ScatterRule::add},
@@ -86,7 +89,8 @@ struct Scattering : tenon::Operator {
     each(places, [&](std::int64_t u, std::int64_t place) {
       const auto update = static_cast<Plain>(updates[u]);
       if constexpr (tenon::is_half<T>)
-        wide[static_cast<std::size_t>(place)] = merged(wide[static_cast<std::size_t>(place)], update);
+        wide[static_cast<std::size_t>(place)] =
+            merged(wide[static_cast<std::size_t>(place)], update);
       else
         output[place] = merged(output[place], update);
     });
@@ -100,14 +104,16 @@ struct Scattering : tenon::Operator {
         if constexpr (std::is_same_v<T, bool>)
           return old || update;
         else if constexpr (std::is_integral_v<T>)
-          return static_cast<T>(static_cast<std::uint64_t>(old) + static_cast<std::uint64_t>(update));
+          return static_cast<T>(static_cast<std::uint64_t>(old) +
+                                static_cast<std::uint64_t>(update));
         else
           return old + update;
       case ScatterRule::mul:
         if constexpr (std::is_same_v<T, bool>)
           return old && update;
         else if constexpr (std::is_integral_v<T>)
-          return static_cast<T>(static_cast<std::uint64_t>(old) * static_cast<std::uint64_t>(update));
+          return static_cast<T>(static_cast<std::uint64_t>(old) *
+                                static_cast<std::uint64_t>(update));
         else
           return old * update;
       case ScatterRule::max:
@@ -131,7 +137,9 @@ struct Scattering : tenon::Operator {
     if (call.write(2) == tenon::Write::none) return;
     T* const du = call.input_grad<T>(2).data();
     std::vector<std::int64_t> last(replaced ? static_cast<std::size_t>(dy.size()) : 0);
-    if (replaced) each(to, [&](std::int64_t u, std::int64_t place) { last[static_cast<std::size_t>(place)] = u; });
+    if (replaced)
+      each(to,
+           [&](std::int64_t u, std::int64_t place) { last[static_cast<std::size_t>(place)] = u; });
     each(to, [&](std::int64_t u, std::int64_t place) {
       du[u] = !replaced || last[static_cast<std::size_t>(place)] == u ? dy.data()[place] : T(0);
     });
@@ -145,11 +153,15 @@ struct Scattering : tenon::Operator {
     const auto to = places(call);
     const auto x = call.input<T>(0), updates = call.input<T>(2), dy = call.output_grad<T>(0);
     const bool product = reduction == ScatterRule::mul;
-    std::vector<Plain> chosen(x.begin(), x.end()), factors(static_cast<std::size_t>(x.size()), Plain(1));
-    std::vector<std::int64_t> count(static_cast<std::size_t>(x.size()));  // of zeros, or of chosen elements
+    std::vector<Plain> chosen(x.begin(), x.end()),
+        factors(static_cast<std::size_t>(x.size()), Plain(1));
+    std::vector<std::int64_t> count(
+        static_cast<std::size_t>(x.size()));  // of zeros, or of chosen elements
     const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
     if (!product)
-      each(to, [&](auto u, auto place) { chosen[at(place)] = merged(chosen[at(place)], static_cast<Plain>(updates.data()[u])); });
+      each(to, [&](auto u, auto place) {
+        chosen[at(place)] = merged(chosen[at(place)], static_cast<Plain>(updates.data()[u]));
+      });
     const auto note = [&](Plain value, std::int64_t place) {
       if (product && value != Plain(0)) factors[at(place)] *= value;
       count[at(place)] += product ? value == Plain(0) : value == chosen[at(place)];
@@ -157,9 +169,12 @@ struct Scattering : tenon::Operator {
     for (std::int64_t i = 0; i < x.size(); ++i) note(static_cast<Plain>(x.data()[i]), i);
     each(to, [&](auto u, auto place) { note(static_cast<Plain>(updates.data()[u]), place); });
     const auto part = [&](T element, std::int64_t place) {
-      const auto value = static_cast<Plain>(element), gradient = static_cast<Plain>(dy.data()[place]);
+      const auto value = static_cast<Plain>(element),
+                 gradient = static_cast<Plain>(dy.data()[place]);
       const auto n = count[at(place)];
-      if (!product) return static_cast<T>(value == chosen[at(place)] ? gradient / static_cast<Plain>(n) : Plain(0));
+      if (!product)
+        return static_cast<T>(value == chosen[at(place)] ? gradient / static_cast<Plain>(n)
+                                                         : Plain(0));
       const bool is_zero = value == Plain(0);
       if (n > is_zero) return T(0);
       return static_cast<T>(gradient * (is_zero ? factors[at(place)] : factors[at(place)] / value));
@@ -178,14 +193,22 @@ struct ScatterAlong : Scattering<ScatterAlong> {
   std::int64_t axis = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("data with one element updated for each index: output[a, indices[a, i, b], b] = updates[a, i, b]");
-    describe_scattering(
-        op, "data's rank, and sizes at most those of data along the other axes; negative indices count from the end of the axis",
-        "same shape as indices");
-    op.param("axis", &ScatterAlong::axis, "axis of data to index; negative axes count from the end");
-    op.example({{"data", {3, 3}}, {"indices", {2, 2}, tenon::i64, {0, -1, 2, 1}}, {"updates", {2, 2}}});
+    op.doc(
+        "data with one element updated for each index: output[a, indices[a, i, b], b] = updates[a, "
+        "i, b]");
+    describe_scattering(op,
+                        "data's rank, and sizes at most those of data along the other axes; "
+                        "negative indices count from the end of the axis",
+                        "same shape as indices");
+    op.param("axis", &ScatterAlong::axis,
+             "axis of data to index; negative axes count from the end");
+    op.example(
+        {{"data", {3, 3}}, {"indices", {2, 2}, tenon::i64, {0, -1, 2, 1}}, {"updates", {2, 2}}});
     op.onnx("", "Scatter").since(9).until(10).attribute("axis", "axis");
-    op.onnx("", "ScatterElements").since(11).attribute("axis", "axis").attribute("reduction", "reduction");
+    op.onnx("", "ScatterElements")
+        .since(11)
+        .attribute("axis", "axis")
+        .attribute("reduction", "reduction");
   }
 
   void infer(tenon::Infer& io) const {
@@ -197,17 +220,24 @@ struct ScatterAlong : Scattering<ScatterAlong> {
     io.set_input(2, io.input(1).shape);
   }
 
-  Places places(const tenon::Shape& data, const tenon::Shape& shape, const std::vector<std::int64_t>& indices) const {
+  Places places(const tenon::Shape& data, const tenon::Shape& shape,
+                const std::vector<std::int64_t>& indices) const {
     return places_of_each(data, shape, indices, axis_of(axis, data.rank()));
   }
 };
 
 struct ScatterNd : Scattering<ScatterNd> {
   static constexpr void describe(auto& op) {
-    op.doc("data with slices updated at index tuples: output[indices[i, 0], indices[i, 1], ...] = updates[i]");
-    describe_scattering(op, "[..., depth]; index tuples for the first depth axes of data; negative indices count from the end",
-                        "the shape of indices without its last axis, followed by the axes of data that are not indexed");
-    op.example({{"data", {2, 3, 2}}, {"indices", {2, 2}, tenon::i64, {0, -1, 1, 1}}, {"updates", {2, 2}}});
+    op.doc(
+        "data with slices updated at index tuples: output[indices[i, 0], indices[i, 1], ...] = "
+        "updates[i]");
+    describe_scattering(op,
+                        "[..., depth]; index tuples for the first depth axes of data; negative "
+                        "indices count from the end",
+                        "the shape of indices without its last axis, followed by the axes of data "
+                        "that are not indexed");
+    op.example(
+        {{"data", {2, 3, 2}}, {"indices", {2, 2}, tenon::i64, {0, -1, 1, 1}}, {"updates", {2, 2}}});
     op.onnx("", "ScatterND").since(11).attribute("reduction", "reduction");
   }
 
@@ -219,17 +249,20 @@ struct ScatterNd : Scattering<ScatterNd> {
     if (!data.has_rank() || !indices.has_rank()) return;
     io.require(indices.rank() > 0, "indices is a scalar, but needs at least one dimension");
     if (indices[-1] == tenon::unknown) return;
-    io.require(indices[-1] >= 1 && indices[-1] <= data.rank(), "indices is ", indices, ", whose last axis does not fit the rank of data, ",
-               data);
-    const int depth = static_cast<int>(indices[-1]), rank = indices.rank() - 1 + data.rank() - depth;
-    io.require(rank <= tenon::max_rank, "data is ", data, " and indices ", indices, ": updates would have ", rank,
-               " dimensions, more than 8");
+    io.require(indices[-1] >= 1 && indices[-1] <= data.rank(), "indices is ", indices,
+               ", whose last axis does not fit the rank of data, ", data);
+    const int depth = static_cast<int>(indices[-1]),
+              rank = indices.rank() - 1 + data.rank() - depth;
+    io.require(rank <= tenon::max_rank, "data is ", data, " and indices ", indices,
+               ": updates would have ", rank, " dimensions, more than 8");
     auto updates = tenon::Shape::of_rank(rank);
-    for (int a = 0; a < rank; ++a) updates.set(a, a < indices.rank() - 1 ? indices[a] : data[a - (indices.rank() - 1) + depth]);
+    for (int a = 0; a < rank; ++a)
+      updates.set(a, a < indices.rank() - 1 ? indices[a] : data[a - (indices.rank() - 1) + depth]);
     io.set_input(2, updates);
   }
 
-  Places places(const tenon::Shape& data, const tenon::Shape& shape, const std::vector<std::int64_t>& indices) const {
+  Places places(const tenon::Shape& data, const tenon::Shape& shape,
+                const std::vector<std::int64_t>& indices) const {
     return places_of_rows(data, shape, indices, 0);
   }
 };

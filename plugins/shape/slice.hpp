@@ -20,7 +20,8 @@ struct Slice : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "every step-th element of x from begin to end (exclusive) along each axis, as x[begin:end:step] in Python. Slices of rows keep "
+        "every step-th element of x from begin to end (exclusive) along each axis, as "
+        "x[begin:end:step] in Python. Slices of rows keep "
         "the storage format of a csr or row_sparse x; other slices are dense");
     op.types(tenon::every_type);
     op.input("x", "any shape");
@@ -31,13 +32,19 @@ struct Slice : tenon::Operator {
     op.output("y", "the selected elements");
     op.linear("x");
     op.param("begin", &Slice::begin,
-             "first index along each axis; negative indices count from the end, and indices out of range are clamped");
+             "first index along each axis; negative indices count from the end, and indices out of "
+             "range are clamped");
     op.param("end", &Slice::end,
-             "index after the last one along each axis; negative indices count from the end, and indices out of range are clamped");
-    op.param("step", &Slice::step, "distance between selected elements, not 0; negative: backwards; empty: 1 for all axes");
-    op.param("axes", &Slice::axes, "axes to slice; empty: the first axes, one for each value of `begin`");
+             "index after the last one along each axis; negative indices count from the end, and "
+             "indices out of range are clamped");
+    op.param(
+        "step", &Slice::step,
+        "distance between selected elements, not 0; negative: backwards; empty: 1 for all axes");
+    op.param("axes", &Slice::axes,
+             "axes to slice; empty: the first axes, one for each value of `begin`");
     op.param("clamp_begin", &Slice::clamp_begin,
-             "if step is negative, clamp a begin before the first element to it, as in ONNX; false: select nothing, as in Python");
+             "if step is negative, clamp a begin before the first element to it, as in ONNX; "
+             "false: select nothing, as in Python");
     op.backward_reads("begins", "ends", "along", "steps");
     op.example({{"x", {3, 4}}}, {{"begin", {0, 1}}, {"end", {2, 4}}});
     op.example({{"x", {3, 4}},
@@ -45,7 +52,12 @@ struct Slice : tenon::Operator {
                 {"ends", {1}, tenon::i64, {0}},
                 {"along", {1}, tenon::i64, {-1}},
                 {"steps", {1}, tenon::i64, {-2}}});
-    op.onnx("", "Slice").until(9).inputs("x").attribute("starts", "begin").attribute("ends", "end").attribute("axes", "axes");
+    op.onnx("", "Slice")
+        .until(9)
+        .inputs("x")
+        .attribute("starts", "begin")
+        .attribute("ends", "end")
+        .attribute("axes", "axes");
     op.onnx("", "Slice")
         .since(10)
         .inputs("x")
@@ -61,8 +73,12 @@ struct Slice : tenon::Operator {
     Numbers begin, end, step, axes;
     bool clamp_begin = false;
 
-    int axis(std::size_t i, int rank) const { return axes.empty() ? static_cast<int>(i) : axis_of(axes[i], rank); }
-    Range along(std::size_t i, std::int64_t size) const { return range(begin[i], end[i], step.empty() ? 1 : step[i], size, clamp_begin); }
+    int axis(std::size_t i, int rank) const {
+      return axes.empty() ? static_cast<int>(i) : axis_of(axes[i], rank);
+    }
+    Range along(std::size_t i, std::int64_t size) const {
+      return range(begin[i], end[i], step.empty() ? 1 : step[i], size, clamp_begin);
+    }
     /// The parameter that contradicts x's rank or the others, and the reason; an empty reason if
     /// there is none.
     std::pair<const char*, std::string> contradiction(int rank) const;
@@ -70,9 +86,11 @@ struct Slice : tenon::Operator {
 
   void configure() {
     if (!begin.empty() && !end.empty() && begin.size() != end.size())
-      throw tenon::Error(tenon::ErrorKind::parameter, "begin has ", begin.size(), " values, but end has ", end.size());
+      throw tenon::Error(tenon::ErrorKind::parameter, "begin has ", begin.size(),
+                         " values, but end has ", end.size());
     for (const auto distance : step)
-      if (distance == 0) throw tenon::Error(tenon::ErrorKind::parameter, "step contains 0: needs nonzero values");
+      if (distance == 0)
+        throw tenon::Error(tenon::ErrorKind::parameter, "step contains 0: needs nonzero values");
   }
 
   void infer(tenon::Infer& io) const {
@@ -85,7 +103,8 @@ struct Slice : tenon::Operator {
       io.set_output(0, tenon::Shape::of_rank(x.rank()));
       return io.set_input(0, tenon::Shape::of_rank(x.rank()));
     }
-    if (const auto [name, reason] = known->contradiction(x.rank()); !reason.empty()) io.param_error(name, reason);
+    if (const auto [name, reason] = known->contradiction(x.rank()); !reason.empty())
+      io.param_error(name, reason);
     auto sliced = x, whole = x;
     unsigned cut = 0;
     for (std::size_t i = 0; i < known->begin.size(); ++i) {
@@ -102,7 +121,8 @@ struct Slice : tenon::Operator {
   void infer_storage(tenon::InferStorage& io) const {
     const auto* types = io.raw().input_types;
     for (int i = 1; types && i <= 4; ++i)
-      if (const auto& type = types[io.output_grads() + i]; type.present && type.rank >= 0) return;  // the bounds are not known here
+      if (const auto& type = types[io.output_grads() + i]; type.present && type.rank >= 0)
+        return;  // the bounds are not known here
     if (cuts_rows(io.backward() ? io.output_grad(0) : io.input(0))) keep_places(io);
   }
 
@@ -114,23 +134,30 @@ struct Slice : tenon::Operator {
 
   /// Python's rules: negative indices count from the end, then indices are clamped. ONNX clamps
   /// begin into the axis.
-  static Range range(std::int64_t begin, std::int64_t end, std::int64_t by, std::int64_t size, bool clamp_begin) {
+  static Range range(std::int64_t begin, std::int64_t end, std::int64_t by, std::int64_t size,
+                     bool clamp_begin) {
     const auto lowest = by > 0 ? 0 : -1, highest = by > 0 ? 0 : 1;
     const auto bounded = [&](std::int64_t index) {
       return std::clamp<std::int64_t>(index < 0 ? index + size : index, lowest, size - highest);
     };
-    const auto from = clamp_begin && size > 0 ? std::max<std::int64_t>(bounded(begin), 0) : bounded(begin), to = bounded(end);
+    const auto from = clamp_begin && size > 0 ? std::max<std::int64_t>(bounded(begin), 0)
+                                              : bounded(begin),
+               to = bounded(end);
     const auto distance = by > 0 ? to - from : from - to;
     if (distance <= 0) return {0, 1, 0};
     // `by` may be the minimum of int64, which cannot be negated
-    const auto stride = by > 0 ? static_cast<std::uint64_t>(by) : 0 - static_cast<std::uint64_t>(by);
-    return {from, by, static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / stride + 1)};
+    const auto stride =
+        by > 0 ? static_cast<std::uint64_t>(by) : 0 - static_cast<std::uint64_t>(by);
+    return {from, by,
+            static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / stride + 1)};
   }
 
   /// The row of y that is row `row` of x, or -1.
   TENON_FN static std::int64_t index_in(const Range& rows, std::int64_t row) {
-    if (rows.count <= 1) return rows.count == 1 && row == rows.first ? 0 : -1;  // the step may be the minimum of int64
-    const auto distance = rows.step > 0 ? row - rows.first : rows.first - row, step = rows.step > 0 ? rows.step : -rows.step;
+    if (rows.count <= 1)
+      return rows.count == 1 && row == rows.first ? 0 : -1;  // the step may be the minimum of int64
+    const auto distance = rows.step > 0 ? row - rows.first : rows.first - row,
+               step = rows.step > 0 ? rows.step : -rows.step;
     const auto index = distance / step;
     return distance >= 0 && distance % step == 0 && index < rows.count ? index : -1;
   }
@@ -171,20 +198,25 @@ struct Slice : tenon::Operator {
   };
 
   bool cuts_rows(tenon::Storage storage) const {
-    return begin.size() == 1 && end.size() == 1 && (axes.size() == 0 || axes[0] == 0 || (axes[0] == -2 && storage == tenon::Storage::csr));
+    return begin.size() == 1 && end.size() == 1 &&
+           (axes.size() == 0 || axes[0] == 0 || (axes[0] == -2 && storage == tenon::Storage::csr));
   }
 
   std::optional<Bounds> bounds(const tenon::Infer& io) const {
-    auto begins = given_numbers(io, "begins", begin, "begin"), ends = given_numbers(io, "ends", end, "end");
-    auto steps = given_numbers(io, "steps", step, "step"), along = given_numbers(io, "along", axes, "axes");
+    auto begins = given_numbers(io, "begins", begin, "begin"),
+         ends = given_numbers(io, "ends", end, "end");
+    auto steps = given_numbers(io, "steps", step, "step"),
+         along = given_numbers(io, "along", axes, "axes");
     if (!begins || !ends || !steps || !along) return {};
-    return Bounds{std::move(*begins), std::move(*ends), std::move(*steps), std::move(*along), clamp_begin};
+    return Bounds{std::move(*begins), std::move(*ends), std::move(*steps), std::move(*along),
+                  clamp_begin};
   }
 
   /// Equal to those in infer(), unless y's shape was known without them.
   Bounds bounds(const tenon::Call& call, const tenon::Shape& x, const tenon::Shape& y) const {
-    Bounds bounds{given_numbers(call, "begins", begin), given_numbers(call, "ends", end), given_numbers(call, "steps", step),
-                  given_numbers(call, "along", axes), clamp_begin};
+    Bounds bounds{given_numbers(call, "begins", begin), given_numbers(call, "ends", end),
+                  given_numbers(call, "steps", step), given_numbers(call, "along", axes),
+                  clamp_begin};
     if (const auto [name, reason] = bounds.contradiction(x.rank()); !reason.empty())
       throw tenon::Error(tenon::ErrorKind::type, name, " ", reason);
     auto sliced = x;
@@ -192,7 +224,9 @@ struct Slice : tenon::Operator {
       const int a = bounds.axis(i, x.rank());
       sliced.set(a, bounds.along(i, x[a]).count);
     }
-    if (!(sliced == y)) throw tenon::Error(tenon::ErrorKind::type, "the slice of x has shape ", sliced, ", but y is ", y);
+    if (!(sliced == y))
+      throw tenon::Error(tenon::ErrorKind::type, "the slice of x has shape ", sliced, ", but y is ",
+                         y);
     return bounds;
   }
 
@@ -208,21 +242,31 @@ struct Slice : tenon::Operator {
     }
     return place;
   }
-  Range rows(std::int64_t size) const { return range(begin[0], end[0], step.empty() ? 1 : step[0], size, clamp_begin); }
+  Range rows(std::int64_t size) const {
+    return range(begin[0], end[0], step.empty() ? 1 : step[0], size, clamp_begin);
+  }
 };
 
 inline std::pair<const char*, std::string> Slice::Bounds::contradiction(int rank) const {
-  const auto entries = [](std::size_t count) { return tenon::join("has ", count, count == 1 ? " value" : " values"); };
-  if (begin.size() > static_cast<std::size_t>(rank)) return {"begin", entries(begin.size()) + tenon::join(", but x has rank ", rank)};
+  const auto entries = [](std::size_t count) {
+    return tenon::join("has ", count, count == 1 ? " value" : " values");
+  };
+  if (begin.size() > static_cast<std::size_t>(rank))
+    return {"begin", entries(begin.size()) + tenon::join(", but x has rank ", rank)};
   const auto same = [&](const Numbers& list) { return list.size() == begin.size(); };
-  if (!same(end)) return {"end", entries(end.size()) + tenon::join(", but begin has ", begin.size())};
-  if (!step.empty() && !same(step)) return {"step", entries(step.size()) + tenon::join(", but begin has ", begin.size())};
-  if (!axes.empty() && !same(axes)) return {"axes", entries(axes.size()) + tenon::join(", but begin has ", begin.size())};
+  if (!same(end))
+    return {"end", entries(end.size()) + tenon::join(", but begin has ", begin.size())};
+  if (!step.empty() && !same(step))
+    return {"step", entries(step.size()) + tenon::join(", but begin has ", begin.size())};
+  if (!axes.empty() && !same(axes))
+    return {"axes", entries(axes.size()) + tenon::join(", but begin has ", begin.size())};
   for (const auto distance : step)
     if (distance == 0) return {"step", "contains 0: needs nonzero values"};
   unsigned seen = 0;
   for (const auto axis : axes) {
-    if (axis < -rank || axis >= rank) return {"axes", tenon::join("refers to axis ", axis, ", which is out of range for rank ", rank)};
+    if (axis < -rank || axis >= rank)
+      return {"axes",
+              tenon::join("refers to axis ", axis, ", which is out of range for rank ", rank)};
     const auto bit = 1u << axis_of(axis, rank);
     if (seen & bit) return {"axes", tenon::join("refers to axis ", axis, " twice")};
     seen |= bit;
@@ -248,7 +292,9 @@ struct StoredRow {
   Number number;
   const std::int64_t* row_ids;
 
-  TENON_FN PickedRow operator()(std::int64_t place) const { return {number(row_ids[place]), place}; }
+  TENON_FN PickedRow operator()(std::int64_t place) const {
+    return {number(row_ids[place]), place};
+  }
 };
 
 template <class Picks>

@@ -9,7 +9,8 @@
 /// gradient of output 0, depending on its storage format.
 template <class OfCsr, class OfRows>
 void visit_stored(const tenon::Call& call, const OfCsr& of_csr, const OfRows& of_rows) {
-  const bool back = call.backward(), csr = (back ? call.output_grad_storage(0) : call.storage(0)) == tenon::Storage::csr;
+  const bool back = call.backward(),
+             csr = (back ? call.output_grad_storage(0) : call.storage(0)) == tenon::Storage::csr;
   tenon::visit<tenon::every_type>(call.input_type(0).dtype, [&]<class T>() {
     if (csr)
       of_csr(back ? call.csr_output_grad<T>(0) : call.csr<T>(0));
@@ -26,7 +27,8 @@ struct PickedRow {
 
 /// Row `row` of a tensor as row `id` of the result, if it is stored.
 template <class T>
-TENON_FN PickedRow stored_as(const tenon::RowSparse<const T>& tensor, std::int64_t row, std::int64_t id) {
+TENON_FN PickedRow stored_as(const tenon::RowSparse<const T>& tensor, std::int64_t row,
+                             std::int64_t id) {
   const auto place = tenon::gpu::place_of(tensor.row_ids, tensor.rows, row);
   return {place >= 0 ? id : -1, place};
 }
@@ -37,12 +39,14 @@ struct PicksOnCpu {
   /// Allocates a csr result of `rows` rows. Row i is row source(i) of `from`, or empty if that is
   /// -1.
   template <class T, class Source>
-  static void csr(const tenon::Call& call, const tenon::Csr<const T>& from, std::int64_t rows, Source source) {
+  static void csr(const tenon::Call& call, const tenon::Csr<const T>& from, std::int64_t rows,
+                  Source source) {
     std::vector<std::int64_t> starts(static_cast<std::size_t>(rows) + 1);
     std::int64_t stored = 0;
     for (std::int64_t i = 0; i < rows; ++i) {
       starts[static_cast<std::size_t>(i)] = stored;
-      if (const auto row = source(i); row >= 0) stored += from.row_starts[row + 1] - from.row_starts[row];
+      if (const auto row = source(i); row >= 0)
+        stored += from.row_starts[row + 1] - from.row_starts[row];
     }
     starts.back() = stored;
     const auto out = call.allocate_csr<T>(0, stored);
@@ -62,20 +66,22 @@ struct PicksOnCpu {
   /// Allocates a row_sparse result of the rows that select(item) returns for `items` items. Their
   /// ids ascend, or descend if `reversed`.
   template <class T, class Select>
-  static void rows(const tenon::Call& call, const tenon::RowSparse<const T>& from, std::int64_t items, Select select,
-                   bool reversed = false) {
+  static void rows(const tenon::Call& call, const tenon::RowSparse<const T>& from,
+                   std::int64_t items, Select select, bool reversed = false) {
     std::vector<PickedRow> picked;
     for (std::int64_t item = 0; item < items; ++item)
       if (const auto row = select(item); row.id >= 0) picked.push_back(row);
     if (reversed) std::reverse(picked.begin(), picked.end());
     const auto out = call.allocate_row_sparse<T>(0, static_cast<std::int64_t>(picked.size()));
     const auto grain = 1 + (1 << 15) / (from.row_size + 1);
-    call.parallel_for(static_cast<std::int64_t>(picked.size()), grain, [&](std::int64_t begin, std::int64_t end) {
-      for (auto i = begin; i < end; ++i) {
-        const auto [id, place] = picked[static_cast<std::size_t>(i)];
-        out.row_ids[i] = id;
-        std::copy_n(from.values + place * from.row_size, from.row_size, out.values + i * from.row_size);
-      }
-    });
+    call.parallel_for(static_cast<std::int64_t>(picked.size()), grain,
+                      [&](std::int64_t begin, std::int64_t end) {
+                        for (auto i = begin; i < end; ++i) {
+                          const auto [id, place] = picked[static_cast<std::size_t>(i)];
+                          out.row_ids[i] = id;
+                          std::copy_n(from.values + place * from.row_size, from.row_size,
+                                      out.values + i * from.row_size);
+                        }
+                      });
   }
 };

@@ -20,11 +20,23 @@ struct Split : tenon::Operator {
     op.param("sections", &Split::sections, "number of sections").required().at_least(1);
     op.param("axis", &Split::axis, "axis to split along; negative axes count from the end");
     op.param("sizes", &Split::sizes, "size of each section along the axis; empty: equal sizes");
-    op.param("uneven", &Split::uneven, "make the last section smaller if x cannot be split into equal sections, instead of failing");
+    op.param("uneven", &Split::uneven,
+             "make the last section smaller if x cannot be split into equal sections, instead of "
+             "failing");
     op.backward_reads("part_sizes");
     op.example({{"x", {4, 3}}}, {{"sections", 2}});
-    op.onnx("", "Split").since(2).until(12).inputs("x").attribute("axis", "axis").attribute("split", "sizes");
-    op.onnx("", "Split").since(13).until(17).inputs("x").attribute("axis", "axis").input_as("sizes", 1);
+    op.onnx("", "Split")
+        .since(2)
+        .until(12)
+        .inputs("x")
+        .attribute("axis", "axis")
+        .attribute("split", "sizes");
+    op.onnx("", "Split")
+        .since(13)
+        .until(17)
+        .inputs("x")
+        .attribute("axis", "axis")
+        .input_as("sizes", 1);
     op.onnx("", "Split")
         .since(18)
         .inputs("x")
@@ -36,7 +48,8 @@ struct Split : tenon::Operator {
 
   void configure() {
     if (sizes.size() != 0 && static_cast<std::int64_t>(sizes.size()) != sections)
-      throw tenon::Error(tenon::ErrorKind::parameter, "sizes has ", sizes.size(), " values, but sections is ", sections);
+      throw tenon::Error(tenon::ErrorKind::parameter, "sizes has ", sizes.size(),
+                         " values, but sections is ", sections);
     std::int64_t sum = 0;
     for (const auto size : sizes)
       if (size < 0 || __builtin_add_overflow(sum, size, &sum))
@@ -47,7 +60,8 @@ struct Split : tenon::Operator {
   void infer(tenon::Infer& io) const {
     auto x = io.input(0).shape;
     for (int i = 0; i < io.outputs() && !x.has_rank(); ++i)
-      if (const auto part = io.output(i).shape; part.has_rank()) x = tenon::Shape::of_rank(part.rank());
+      if (const auto part = io.output(i).shape; part.has_rank())
+        x = tenon::Shape::of_rank(part.rank());
     if (!x.has_rank()) return;
 
     const int along = axis_of(io, axis, x.rank());
@@ -59,12 +73,15 @@ struct Split : tenon::Operator {
       return;
     }
     if (io.has_input("part_sizes"))
-      if (const auto reason = contradiction(*given, x[along]); !reason.empty()) io.require(false, "x is ", x, ", but part_sizes ", reason);
+      if (const auto reason = contradiction(*given, x[along]); !reason.empty())
+        io.require(false, "x is ", x, ", but part_sizes ", reason);
     if (!given->empty()) x.set(along, sum_of_sizes(io, *given, x, along));
     io.set_input(0, x);
-    io.require(!given->empty() || uneven || x[along] == tenon::unknown || x[along] % sections == 0, "x is ", x, ", whose axis ", axis,
-               " cannot be split into ", sections, " equal sections");
-    for (int i = 0; i < io.outputs(); ++i) io.set_output(i, with_size(x, along, size(*given, x[along], i)));
+    io.require(!given->empty() || uneven || x[along] == tenon::unknown || x[along] % sections == 0,
+               "x is ", x, ", whose axis ", axis, " cannot be split into ", sections,
+               " equal sections");
+    for (int i = 0; i < io.outputs(); ++i)
+      io.set_output(i, with_size(x, along, size(*given, x[along], i)));
   }
 
   void forward(const tenon::Call& call) const { cut<BoxCopy>(call); }
@@ -79,7 +96,8 @@ struct Split : tenon::Operator {
   template <class Copy>
   void cut(const tenon::Call& call) const {
     each(call, [&](int i, const Part& part) {
-      if (call.write(i) != tenon::Write::none) part.take<Copy>(call, bytes::input(call, 0), bytes::output(call, i));
+      if (call.write(i) != tenon::Write::none)
+        part.take<Copy>(call, bytes::input(call, 0), bytes::output(call, i));
     });
   }
 
@@ -96,35 +114,43 @@ struct Split : tenon::Operator {
  private:
   std::int64_t size(const Numbers& given, std::int64_t whole, int i) const {
     if (!given.empty()) return given[static_cast<std::size_t>(i)];
-    if (whole == tenon::unknown || !uneven) return whole == tenon::unknown ? tenon::unknown : whole / sections;
+    if (whole == tenon::unknown || !uneven)
+      return whole == tenon::unknown ? tenon::unknown : whole / sections;
     const auto most = whole / sections + (whole % sections != 0);
     return std::clamp<std::int64_t>(whole - i * most, 0, most);
   }
 
   /// The reason why an axis of this size cannot be split into these sections; empty if it can.
   std::string contradiction(const Numbers& given, std::int64_t whole) const {
-    if (static_cast<std::int64_t>(given.size()) != sections) return tenon::join("has ", given.size(), " values, not ", sections);
+    if (static_cast<std::int64_t>(given.size()) != sections)
+      return tenon::join("has ", given.size(), " values, not ", sections);
     std::int64_t sum = 0;
     for (const auto size : given)
-      if (size < 0 || __builtin_add_overflow(sum, size, &sum)) return tenon::join("contains ", size);
-    return whole == tenon::unknown || whole == sum ? std::string() : tenon::join("adds up to ", sum);
+      if (size < 0 || __builtin_add_overflow(sum, size, &sum))
+        return tenon::join("contains ", size);
+    return whole == tenon::unknown || whole == sum ? std::string()
+                                                   : tenon::join("adds up to ", sum);
   }
 
-  std::int64_t sum_of_sizes(const tenon::Infer& io, const Numbers& given, const tenon::Shape& x, int along) const {
+  std::int64_t sum_of_sizes(const tenon::Infer& io, const Numbers& given, const tenon::Shape& x,
+                            int along) const {
     std::int64_t sum = 0;
     for (const auto size : given) sum += size;
-    io.require(x[along] == tenon::unknown || x[along] == sum, "x is ", x, ", but sizes adds up to ", sum, " along axis ", axis);
+    io.require(x[along] == tenon::unknown || x[along] == sum, "x is ", x, ", but sizes adds up to ",
+               sum, " along axis ", axis);
     return sum;
   }
 
   /// Infers sizes of x from a section.
-  void learn(const tenon::Infer& io, tenon::Shape& x, const tenon::Shape& part, int along, int i) const {
+  void learn(const tenon::Infer& io, tenon::Shape& x, const tenon::Shape& part, int along,
+             int i) const {
     if (!part.has_rank()) return;
     io.require(part.rank() == x.rank(), "section ", i, " is ", part, ", but x has rank ", x.rank());
     for (int a = 0; a < x.rank(); ++a) {
       if (x[a] != tenon::unknown || part[a] == tenon::unknown) continue;
       std::int64_t size = part[a];
-      if (a == along && (sizes.size() != 0 || uneven || io.has_input("part_sizes") || __builtin_mul_overflow(size, sections, &size)))
+      if (a == along && (sizes.size() != 0 || uneven || io.has_input("part_sizes") ||
+                         __builtin_mul_overflow(size, sections, &size)))
         continue;
       x.set(a, size);
     }
@@ -148,6 +174,7 @@ struct Split : tenon::Operator {
   }
 
   static void check_part(const tenon::Call& call, const tenon::Shape& shape, int i) {
-    if (call.backward() ? call.has_output_grad(i) : call.write(i) != tenon::Write::none) require_output(call, shape, i);
+    if (call.backward() ? call.has_output_grad(i) : call.write(i) != tenon::Write::none)
+      require_output(call, shape, i);
   }
 };

@@ -12,7 +12,8 @@ struct Squeeze : Relabel {
     describe_given(op, "axes", "[n]; replaces the parameter `axis`");
     op.output("y", "the elements of x in the new shape");
     op.linear("x");
-    op.param("axis", &Squeeze::axis, "axes to remove; negative axes count from the end; empty: all axes of size 1");
+    op.param("axis", &Squeeze::axis,
+             "axes to remove; negative axes count from the end; empty: all axes of size 1");
     describe_relabel(op);
     op.example({{"x", {2, 1, 3}}}, {{"axis", {1}}});
     op.onnx("", "Squeeze").until(12).inputs("x").attribute("axes", "axis");
@@ -28,18 +29,21 @@ struct Squeeze : Relabel {
     const auto removed = static_cast<int>(std::min<std::size_t>(axis.size(), tenon::max_rank + 1));
     if (!x.has_rank() && y.has_rank() && removed > 0) {
       if (y.rank() + removed > tenon::max_rank)
-        io.param_error("axis", "removes ", axis.size(), " axes, but y is ", y, " and x has at most 8 dimensions");
+        io.param_error("axis", "removes ", axis.size(), " axes, but y is ", y,
+                       " and x has at most 8 dimensions");
       x = tenon::Shape::of_rank(y.rank() + removed);
     }
     if (!x.has_rank()) return io.set_output(0, tenon::Shape());
 
     const auto gone = removed > 0 ? axes_of(io, axis, x.rank()) : ones(x);
-    if (removed == 0 && std::count(x.begin(), x.end(), tenon::unknown) > 0) return io.set_output(0, tenon::Shape());
+    if (removed == 0 && std::count(x.begin(), x.end(), tenon::unknown) > 0)
+      return io.set_output(0, tenon::Shape());
     auto rest = tenon::Shape::of_rank(x.rank() - std::popcount(gone));
     const bool comparable = y.has_rank() && y.rank() == rest.rank();
     for (int a = 0, to = 0; a < x.rank(); ++a) {
       if (gone >> a & 1) {
-        io.require(x[a] == 1 || x[a] == tenon::unknown, "x is ", x, ", but axis ", a, " needs size 1");
+        io.require(x[a] == 1 || x[a] == tenon::unknown, "x is ", x, ", but axis ", a,
+                   " needs size 1");
         x.set(a, 1);
       } else {
         rest.set(to, x[a]);

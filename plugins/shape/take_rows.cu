@@ -9,16 +9,22 @@ struct TakeRowsCuda : TakeRows {
   std::size_t workspace(const tenon::Infer& io) const {
     return bytes_of(io, [](std::int64_t n, std::int64_t) { return n; });
   }
-  std::size_t backward_workspace(const tenon::Infer& io) const { return bytes_of(io, backward_scratch); }
+  std::size_t backward_workspace(const tenon::Infer& io) const {
+    return bytes_of(io, backward_scratch);
+  }
 
   void forward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
     const auto* const numbers = checked(call, count_of(call));
-    const auto row_bytes = row_size(type.shape) * static_cast<std::int64_t>(tenon::size_of(type.dtype));
-    gather(call, {numbers, count_of(call), type.shape[0], row_bytes}, bytes::input(call, 0), bytes::output(call, 0));
+    const auto row_bytes =
+        row_size(type.shape) * static_cast<std::int64_t>(tenon::size_of(type.dtype));
+    gather(call, {numbers, count_of(call), type.shape[0], row_bytes}, bytes::input(call, 0),
+           bytes::output(call, 0));
   }
 
-  void forward_sparse(const tenon::Call& call) const { take<PicksOnDevice>(call, checked(call, count_of(call))); }
+  void forward_sparse(const tenon::Call& call) const {
+    take<PicksOnDevice>(call, checked(call, count_of(call)));
+  }
 
   void backward(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;
@@ -38,7 +44,8 @@ struct TakeRowsCuda : TakeRows {
     tenon::visit<tenon::floating>(type.dtype, [&]<class T>() {
       const auto uses = sorted(call);
       std::int64_t* const before =
-          call.workspace<std::int64_t>(static_cast<std::size_t>(backward_scratch(n, rows))) + n + tenon::gpu::sort_scratch(n, rows);
+          call.workspace<std::int64_t>(static_cast<std::size_t>(backward_scratch(n, rows))) + n +
+          tenon::gpu::sort_scratch(n, rows);
       tenon::gpu::scan(call, n, IsFirstUse{uses.keys, rows}, before, before + n + 1);
       const auto out = call.allocate_row_sparse<T>(0, tenon::gpu::wait_for(call, before + n));
       add_uses<T>(call, uses, row_size(type.shape), out.values, out.row_ids, before);
@@ -55,7 +62,9 @@ struct TakeRowsCuda : TakeRows {
   template <class Numbers>
   static std::size_t bytes_of(const tenon::Infer& io, Numbers numbers) {
     const auto data = io.input(0).shape, list = io.input(1).shape;
-    return data.known() && list.known() ? static_cast<std::size_t>(numbers(list[0], data[0])) * sizeof(std::int64_t) : 0;
+    return data.known() && list.known()
+               ? static_cast<std::size_t>(numbers(list[0], data[0])) * sizeof(std::int64_t)
+               : 0;
   }
 
   /// The checked list, at the start of `scratch` elements of scratch memory.
@@ -72,10 +81,11 @@ struct TakeRowsCuda : TakeRows {
   }
 
   template <class T>
-  static void add_uses(const tenon::Call& call, const tenon::gpu::Sorted& uses, std::int64_t size, T* to, std::int64_t* row_ids,
-                       const std::int64_t* before) {
+  static void add_uses(const tenon::Call& call, const tenon::gpu::Sorted& uses, std::int64_t size,
+                       T* to, std::int64_t* row_ids, const std::int64_t* before) {
     const BlockList list{nullptr, count_of(call), call.input_type(0).shape[0], size};
-    for_each_row(call, list.count, size, AddUses<T>{uses, list, call.output_grad<T>(0).data(), to, row_ids, before});
+    for_each_row(call, list.count, size,
+                 AddUses<T>{uses, list, call.output_grad<T>(0).data(), to, row_ids, before});
   }
 };
 TENON_KERNEL(take_rows, cuda, TakeRowsCuda)

@@ -27,14 +27,18 @@ struct TakeRows : tenon::Operator {
   bool sparse_grad = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("rows of data at the given indices: output[i] = data[numbers[i]]; csr and row_sparse data keep their storage format");
+    op.doc(
+        "rows of data at the given indices: output[i] = data[numbers[i]]; csr and row_sparse data "
+        "keep their storage format");
     op.types(tenon::every_type);
     op.input("data", "[rows, ...]");
-    op.input("numbers", "[n]; row indices from 0 to rows - 1, in any order, with repetitions").types(tenon::integral);
+    op.input("numbers", "[n]; row indices from 0 to rows - 1, in any order, with repetitions")
+        .types(tenon::integral);
     op.output("output", "[n, ...]");
     op.linear("data");
     op.param("sparse_grad", &TakeRows::sparse_grad,
-             "return the gradient of data as row_sparse with the taken rows, in time and memory proportional to them; false: as dense");
+             "return the gradient of data as row_sparse with the taken rows, in time and memory "
+             "proportional to them; false: as dense");
     op.backward_reads("numbers");
     op.example({{"data", {4, 2}}, {"numbers", {2}, tenon::i64, {3, 0}}});
   }
@@ -62,9 +66,12 @@ struct TakeRows : tenon::Operator {
     tenon::visit<tenon::every_type>(type.dtype, [&]<class T>() {
       const T* const data = call.input<T>(0).data();
       T* const output = call.output<T>(0).data();
-      call.parallel_for(static_cast<std::int64_t>(numbers.size()), grain(size), [&](std::int64_t begin, std::int64_t end) {
-        for (auto i = begin; i < end; ++i) std::copy_n(data + numbers[static_cast<std::size_t>(i)] * size, size, output + i * size);
-      });
+      call.parallel_for(static_cast<std::int64_t>(numbers.size()), grain(size),
+                        [&](std::int64_t begin, std::int64_t end) {
+                          for (auto i = begin; i < end; ++i)
+                            std::copy_n(data + numbers[static_cast<std::size_t>(i)] * size, size,
+                                        output + i * size);
+                        });
     });
   }
 
@@ -80,7 +87,8 @@ struct TakeRows : tenon::Operator {
       const auto dx = call.input_grad<T>(0);
       std::fill(dx.data(), dx.data() + dx.size(), T(0));
       const auto uses = uses_of(read_row_numbers(call, type.shape[0]));
-      add_uses(call, uses, row_size(type.shape), [&](std::size_t i) { return dx.data() + uses.rows[i] * row_size(type.shape); });
+      add_uses(call, uses, row_size(type.shape),
+               [&](std::size_t i) { return dx.data() + uses.rows[i] * row_size(type.shape); });
     });
   }
 
@@ -91,8 +99,9 @@ struct TakeRows : tenon::Operator {
       const auto uses = uses_of(read_row_numbers(call, type.shape[0]));
       const auto out = call.allocate_row_sparse<T>(0, static_cast<std::int64_t>(uses.rows.size()));
       std::copy(uses.rows.begin(), uses.rows.end(), out.row_ids);
-      add_uses(call, uses, row_size(type.shape),
-               [&](std::size_t i) { return out.values + static_cast<std::int64_t>(i) * row_size(type.shape); });
+      add_uses(call, uses, row_size(type.shape), [&](std::size_t i) {
+        return out.values + static_cast<std::int64_t>(i) * row_size(type.shape);
+      });
     });
   }
 
@@ -119,8 +128,11 @@ struct TakeRows : tenon::Operator {
   static Uses uses_of(const std::vector<std::int64_t>& numbers) {
     Uses uses{{}, {0}, std::vector<std::int64_t>(numbers.size())};
     std::iota(uses.places.begin(), uses.places.end(), 0);
-    const auto number = [&](std::int64_t place) { return numbers[static_cast<std::size_t>(place)]; };
-    std::stable_sort(uses.places.begin(), uses.places.end(), [&](auto l, auto r) { return number(l) < number(r); });
+    const auto number = [&](std::int64_t place) {
+      return numbers[static_cast<std::size_t>(place)];
+    };
+    std::stable_sort(uses.places.begin(), uses.places.end(),
+                     [&](auto l, auto r) { return number(l) < number(r); });
     for (std::size_t i = 0; i < uses.places.size(); ++i) {
       if (const auto row = number(uses.places[i]); uses.rows.empty() || uses.rows.back() != row) {
         uses.rows.push_back(row);
@@ -137,16 +149,20 @@ struct TakeRows : tenon::Operator {
     using T = std::remove_pointer_t<decltype(to(0))>;
     using Sum = std::conditional_t<sizeof(T) == 2, float, T>;
     const T* const dy = call.output_grad<T>(0).data();
-    call.parallel_for(static_cast<std::int64_t>(uses.rows.size()), grain(size), [&](std::int64_t begin, std::int64_t end) {
-      std::vector<Sum> sum(static_cast<std::size_t>(size));
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-        std::fill(sum.begin(), sum.end(), Sum(0));
-        for (auto use = uses.starts[i]; use < uses.starts[i + 1]; ++use) {
-          const T* const from = dy + uses.places[static_cast<std::size_t>(use)] * size;
-          for (std::int64_t j = 0; j < size; ++j) sum[static_cast<std::size_t>(j)] += static_cast<Sum>(from[j]);
-        }
-        for (std::int64_t j = 0; j < size; ++j) to(i)[j] = static_cast<T>(sum[static_cast<std::size_t>(j)]);
-      }
-    });
+    call.parallel_for(
+        static_cast<std::int64_t>(uses.rows.size()), grain(size),
+        [&](std::int64_t begin, std::int64_t end) {
+          std::vector<Sum> sum(static_cast<std::size_t>(size));
+          for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+            std::fill(sum.begin(), sum.end(), Sum(0));
+            for (auto use = uses.starts[i]; use < uses.starts[i + 1]; ++use) {
+              const T* const from = dy + uses.places[static_cast<std::size_t>(use)] * size;
+              for (std::int64_t j = 0; j < size; ++j)
+                sum[static_cast<std::size_t>(j)] += static_cast<Sum>(from[j]);
+            }
+            for (std::int64_t j = 0; j < size; ++j)
+              to(i)[j] = static_cast<T>(sum[static_cast<std::size_t>(j)]);
+          }
+        });
   }
 };

@@ -23,10 +23,13 @@ struct TakeEach {
 };
 
 template <class Place>
-void take_each(const tenon::Call& call, const Place& place, std::int64_t count, std::size_t size, const std::byte* from, std::byte* to) {
+void take_each(const tenon::Call& call, const Place& place, std::int64_t count, std::size_t size,
+               const std::byte* from, std::byte* to) {
   const auto take = [&]<int bytes>(std::integral_constant<int, bytes>) {
     tenon::gpu::for_each(
-        call, count, TakeEach<Unit<bytes>, Place>{place, reinterpret_cast<const Unit<bytes>*>(from), reinterpret_cast<Unit<bytes>*>(to)});
+        call, count,
+        TakeEach<Unit<bytes>, Place>{place, reinterpret_cast<const Unit<bytes>*>(from),
+                                     reinterpret_cast<Unit<bytes>*>(to)});
   };
   switch (size) {
     case 1:
@@ -123,20 +126,25 @@ struct InReverse {
 struct TileCuda : Tile {
   static constexpr bool capturable = true;
   /// Gradients of complex numbers are supported on the CPU only.
-  bool supports(const tenon::Infer& types) const { return !tenon::any_complex.has(types.input(0).dtype); }
+  bool supports(const tenon::Infer& types) const {
+    return !tenon::any_complex.has(types.input(0).dtype);
+  }
 
   void forward(const tenon::Call& call) const {
     const auto x = call.input_type(0), y = call.output_type(0);
     checked(call);
-    take_each(call, Repetition(x.shape, y.shape), y.shape.size(), tenon::size_of(x.dtype), bytes::input(call, 0), bytes::output(call, 0));
+    take_each(call, Repetition(x.shape, y.shape), y.shape.size(), tenon::size_of(x.dtype),
+              bytes::input(call, 0), bytes::output(call, 0));
   }
 
   void backward(const tenon::Call& call) const {
     const auto x = call.input_type(0), y = call.output_type(0);
     checked(call);
     tenon::visit<tenon::floating>(x.dtype, [&]<class T>() {
-      tenon::gpu::for_each(call, x.shape.size(),
-                           SumRepetitions<T>{Repetition(x.shape, y.shape), call.output_grad<T>(0).data(), call.input_grad<T>(0).data()});
+      tenon::gpu::for_each(
+          call, x.shape.size(),
+          SumRepetitions<T>{Repetition(x.shape, y.shape), call.output_grad<T>(0).data(),
+                            call.input_grad<T>(0).data()});
     });
   }
 };
@@ -145,14 +153,19 @@ TENON_KERNEL(tile, cuda, TileCuda)
 struct TriluCuda : Trilu {
   static constexpr bool capturable = true;
 
-  void forward(const tenon::Call& call) const { cut(call, bytes::input(call, 0), bytes::output(call, 0)); }
-  void backward(const tenon::Call& call) const { cut(call, bytes::output_grad(call, 0), bytes::input_grad(call, 0)); }
+  void forward(const tenon::Call& call) const {
+    cut(call, bytes::input(call, 0), bytes::output(call, 0));
+  }
+  void backward(const tenon::Call& call) const {
+    cut(call, bytes::output_grad(call, 0), bytes::input_grad(call, 0));
+  }
 
  private:
   void cut(const tenon::Call& call, const std::byte* from, std::byte* to) const {
     const auto x = call.input_type(0);
     if (x.shape.size() == 0) return;
-    take_each(call, InTriangle{x.shape[-2], x.shape[-1], diagonal_of(call), upper}, x.shape.size(), tenon::size_of(x.dtype), from, to);
+    take_each(call, InTriangle{x.shape[-2], x.shape[-1], diagonal_of(call), upper}, x.shape.size(),
+              tenon::size_of(x.dtype), from, to);
   }
 };
 TENON_KERNEL(trilu, cuda, TriluCuda)
@@ -160,14 +173,19 @@ TENON_KERNEL(trilu, cuda, TriluCuda)
 struct ReverseSequenceCuda : ReverseSequence {
   static constexpr bool capturable = true;
 
-  void forward(const tenon::Call& call) const { reverse(call, bytes::input(call, 0), bytes::output(call, 0)); }
-  void backward(const tenon::Call& call) const { reverse(call, bytes::output_grad(call, 0), bytes::input_grad(call, 0)); }
+  void forward(const tenon::Call& call) const {
+    reverse(call, bytes::input(call, 0), bytes::output(call, 0));
+  }
+  void backward(const tenon::Call& call) const {
+    reverse(call, bytes::output_grad(call, 0), bytes::input_grad(call, 0));
+  }
 
  private:
   void reverse(const tenon::Call& call, const std::byte* from, std::byte* to) const {
     const auto x = call.input_type(0);
     if (x.shape.size() == 0) return;
-    const auto batch = axis_of(batch_axis, x.shape.rank()), time = axis_of(time_axis, x.shape.rank());
+    const auto batch = axis_of(batch_axis, x.shape.rank()),
+               time = axis_of(time_axis, x.shape.rank());
     const auto strides = row_major(x.shape);
     const InReverse place{call.input<std::int64_t>(1).data(),       x.shape[batch],
                           strides[static_cast<std::size_t>(batch)], x.shape[time],

@@ -15,7 +15,8 @@ struct Tile : tenon::Operator {
     describe_given(op, "repeats", "[rank of x]; replaces the parameter `times`");
     op.output("y", "x's sizes multiplied by `times`");
     op.linear("x");
-    op.param("times", &Tile::times, "number of repetitions along each axis of x, 0 or more").at_least(0);
+    op.param("times", &Tile::times, "number of repetitions along each axis of x, 0 or more")
+        .at_least(0);
     op.backward_reads("repeats");
     op.example({{"x", {2, 3}}}, {{"times", {2, 1}}});
     op.example({{"x", {2, 3}}, {"repeats", {2}, tenon::i64, {1, 3}}});
@@ -28,9 +29,10 @@ struct Tile : tenon::Operator {
     const auto numbers = given_numbers(io, "repeats", times, "times");
     auto y = tenon::Shape::of_rank(x.rank());
     if (numbers) {
-      io.require(static_cast<int>(numbers->size()) == x.rank(), "x is ", x, ", but repetitions are specified for ", numbers->size(),
-                 " axes");
-      for (int a = 0; a < x.rank(); ++a) y.set(a, repeated(x[a], (*numbers)[static_cast<std::size_t>(a)]));
+      io.require(static_cast<int>(numbers->size()) == x.rank(), "x is ", x,
+                 ", but repetitions are specified for ", numbers->size(), " axes");
+      for (int a = 0; a < x.rank(); ++a)
+        y.set(a, repeated(x[a], (*numbers)[static_cast<std::size_t>(a)]));
     }
     io.set_output(0, y);
   }
@@ -62,7 +64,8 @@ struct Tile : tenon::Operator {
         }
         sums[static_cast<std::size_t>(place)] += static_cast<Sum>(dy.data()[i]);
       }
-      for (std::int64_t i = 0; i < dx.size(); ++i) dx.data()[i] = static_cast<T>(sums[static_cast<std::size_t>(i)]);
+      for (std::int64_t i = 0; i < dx.size(); ++i)
+        dx.data()[i] = static_cast<T>(sums[static_cast<std::size_t>(i)]);
     });
   }
 
@@ -70,7 +73,8 @@ struct Tile : tenon::Operator {
   static std::int64_t repeated(std::int64_t size, std::int64_t times) {
     std::int64_t product = 0;
     if (times < 0 || (size != tenon::unknown && __builtin_mul_overflow(size, times, &product)))
-      throw tenon::Error(tenon::ErrorKind::type, "an axis of size ", size, " cannot be repeated ", times, " times");
+      throw tenon::Error(tenon::ErrorKind::type, "an axis of size ", size, " cannot be repeated ",
+                         times, " times");
     return size == tenon::unknown && times > 0 ? tenon::unknown : product;
   }
 
@@ -78,15 +82,18 @@ struct Tile : tenon::Operator {
     auto numbers = given_numbers(call, "repeats", times);
     auto y = call.input_type(0).shape;
     if (static_cast<int>(numbers.size()) != y.rank())
-      throw tenon::Error("x is ", y, ", but repetitions are specified for ", numbers.size(), " axes");
-    for (int a = 0; a < y.rank(); ++a) y.set(a, repeated(y[a], numbers[static_cast<std::size_t>(a)]));
+      throw tenon::Error("x is ", y, ", but repetitions are specified for ", numbers.size(),
+                         " axes");
+    for (int a = 0; a < y.rank(); ++a)
+      y.set(a, repeated(y[a], numbers[static_cast<std::size_t>(a)]));
     require_output(call, y);
     return numbers;
   }
 
  private:
   /// Writes the subtensor at `from` from this axis on, and advances both pointers.
-  static void put(const tenon::Shape& x, const Numbers& times, std::size_t size, int axis, const std::byte*& from, std::byte*& to) {
+  static void put(const tenon::Shape& x, const Numbers& times, std::size_t size, int axis,
+                  const std::byte*& from, std::byte*& to) {
     if (axis == x.rank()) {
       std::memcpy(to, from, size);
       from += size;
@@ -103,6 +110,7 @@ struct Tile : tenon::Operator {
       for (std::int64_t i = 0; i < x[axis]; ++i) put(x, times, size, axis + 1, from, to);
     }
     const auto once = static_cast<std::size_t>(to - first);
-    for (std::int64_t i = 1; i < times[static_cast<std::size_t>(axis)]; ++i, to += once) std::memcpy(to, first, once);
+    for (std::int64_t i = 1; i < times[static_cast<std::size_t>(axis)]; ++i, to += once)
+      std::memcpy(to, first, once);
   }
 };

@@ -12,7 +12,9 @@ struct Transpose : tenon::Operator {
     op.input("x", "any shape");
     op.output("y", "x with permuted axes: axis i of y is axis axes[i] of x");
     op.linear("x");
-    op.param("axes", &Transpose::axes, "permutation of the axes of x; negative axes count from the end; empty: reversed order");
+    op.param(
+        "axes", &Transpose::axes,
+        "permutation of the axes of x; negative axes count from the end; empty: reversed order");
     op.backward_reads();
     op.example({{"x", {2, 3}}}, {{"axes", {1, 0}}});
     op.onnx("", "Transpose").attribute("perm", "axes");
@@ -21,7 +23,8 @@ struct Transpose : tenon::Operator {
   void infer(tenon::Infer& io) const {
     const auto x = io.input(0).shape, y = io.output(0).shape;
     const auto named = static_cast<int>(axes.size());
-    if (axes.size() > tenon::max_rank) io.param_error("axes", "has ", axes.size(), " axes, but tensors have at most 8 dimensions");
+    if (axes.size() > tenon::max_rank)
+      io.param_error("axes", "has ", axes.size(), " axes, but tensors have at most 8 dimensions");
     const int rank = named > 0 ? named : x.has_rank() ? x.rank() : y.has_rank() ? y.rank() : -1;
     if (rank < 0) return io.set_output(0, tenon::Shape());
     axes_of(io, axes, rank, "axes");
@@ -43,7 +46,8 @@ struct Transpose : tenon::Operator {
   template <class Copy>
   void permute(const tenon::Call& call) const {
     const auto y = call.output_type(0);
-    Copy(y.shape, x_strides(call), row_major(y.shape), tenon::size_of(y.dtype))(call, bytes::input(call, 0), bytes::output(call, 0));
+    Copy(y.shape, x_strides(call), row_major(y.shape), tenon::size_of(y.dtype))(
+        call, bytes::input(call, 0), bytes::output(call, 0));
   }
 
   template <class Copy>
@@ -55,7 +59,9 @@ struct Transpose : tenon::Operator {
 
  private:
   /// The axis of x that becomes axis `a` of y.
-  int source(int a, int rank) const { return axes.size() == 0 ? rank - 1 - a : axis_of(axes[static_cast<std::size_t>(a)], rank); }
+  int source(int a, int rank) const {
+    return axes.size() == 0 ? rank - 1 - a : axis_of(axes[static_cast<std::size_t>(a)], rank);
+  }
 
   /// x's strides in the order of y's axes.
   Strides x_strides(const tenon::Call& call) const {

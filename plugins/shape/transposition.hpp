@@ -17,7 +17,8 @@ struct Transposition {
   /// `outer`: a walk over all other axes.
   Transposition(const BoxWalk& outer, const BoxAxis& along_row, const BoxAxis& along_line)
       : tiles(outer), row(along_row), line(along_line) {
-    for (const auto& axis : {line, row}) tiles.push({(axis.size + side - 1) / side, axis.from * side, axis.to * side});
+    for (const auto& axis : {line, row})
+      tiles.push({(axis.size + side - 1) / side, axis.from * side, axis.to * side});
   }
 };
 
@@ -41,16 +42,19 @@ struct MoveTile {
     const std::byte* const source = from + offsets.from;
     for (int line = far; line < side; line += Transposition::rows_at_once)
       if (first_in_row + near < moved.row.size && first_in_line + line < moved.line.size)
-        tile[line][near] = *reinterpret_cast<const Unit<bytes>*>(source + near * bytes + line * moved.line.from);
+        tile[line][near] =
+            *reinterpret_cast<const Unit<bytes>*>(source + near * bytes + line * moved.line.from);
     block.sync();
     std::byte* const target = to + offsets.to;
     for (int row = far; row < side; row += Transposition::rows_at_once)
       if (first_in_line + near < moved.line.size && first_in_row + row < moved.row.size)
-        *reinterpret_cast<Unit<bytes>*>(target + near * bytes + row * moved.row.to) = tile[near][row];
+        *reinterpret_cast<Unit<bytes>*>(target + near * bytes + row * moved.row.to) =
+            tile[near][row];
   }
 };
 
 template <int bytes>
-void transpose(const tenon::Call& call, const Transposition& moved, const std::byte* from, std::byte* to) {
+void transpose(const tenon::Call& call, const Transposition& moved, const std::byte* from,
+               std::byte* to) {
   tenon::gpu::for_each_block(call, moved.tiles.count(), MoveTile<bytes>{moved, from, to});
 }

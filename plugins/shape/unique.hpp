@@ -16,11 +16,17 @@ struct Unique : tenon::Operator {
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", "any shape");
     op.output("y", "unique slices of x along the axis; [count] without an axis").allocated();
-    op.output("indices", "int64 [count]; index of the first occurrence of each unique slice or element in x").allocated();
-    op.output("inverse", "int64; for each slice or element of x, the index of the equal one in y").allocated();
+    op.output("indices",
+              "int64 [count]; index of the first occurrence of each unique slice or element in x")
+        .allocated();
+    op.output("inverse", "int64; for each slice or element of x, the index of the equal one in y")
+        .allocated();
     op.output("counts", "int64 [count]; number of occurrences in x").allocated();
-    op.param("axis", &Unique::axis, "axis of the slices; negative axes count from the end; empty: the elements of x in row-major order");
-    op.param("sorted", &Unique::sorted, "sort in ascending order; false: in order of first occurrence");
+    op.param("axis", &Unique::axis,
+             "axis of the slices; negative axes count from the end; empty: the elements of x in "
+             "row-major order");
+    op.param("sorted", &Unique::sorted,
+             "sort in ascending order; false: in order of first occurrence");
     op.backward_reads();
     op.example({{"x", {6}, tenon::unknown_dtype, {2, 1, 1, 3, 4, 3}}});
     op.example({{"x", {2, 3}, tenon::unknown_dtype, {1, 1, 2, 0, 0, 3}}}, {{"axis", {1}}});
@@ -28,7 +34,8 @@ struct Unique : tenon::Operator {
   }
 
   void infer(tenon::Infer& io) const {
-    if (axis.size() > 1) io.param_error("axis", "has ", axis.size(), " axes, but needs at most one");
+    if (axis.size() > 1)
+      io.param_error("axis", "has ", axis.size(), " axes, but needs at most one");
     const auto x = io.input(0).shape;
     auto y = axis.empty() ? tenon::Shape{tenon::unknown} : x;
     if (!axis.empty() && x.has_rank()) y.set(axis_of(io, axis[0], x.rank()), tenon::unknown);
@@ -41,7 +48,8 @@ struct Unique : tenon::Operator {
     tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(x.dtype, [&]<class T>() {
       const T* const from = call.input<T>(0).data();
       std::vector<std::uint64_t> keys(static_cast<std::size_t>(x.shape.size()));
-      std::transform(from, from + x.shape.size(), keys.begin(), [](T element) { return sort_key(element); });
+      std::transform(from, from + x.shape.size(), keys.begin(),
+                     [](T element) { return sort_key(element); });
       const Parts parts(*this, x.shape);
       const auto found = find(parts, keys);
       put(call, found);
@@ -55,8 +63,9 @@ struct Unique : tenon::Operator {
       T* const to = call.allocate<T>(0, shape).data();
       for (std::int64_t o = 0; o < parts.outer; ++o)
         for (std::int64_t i = 0; i < count; ++i)
-          std::copy_n(from + (o * parts.count + found.first[static_cast<std::size_t>(i)]) * parts.inner, parts.inner,
-                      to + (o * count + i) * parts.inner);
+          std::copy_n(
+              from + (o * parts.count + found.first[static_cast<std::size_t>(i)]) * parts.inner,
+              parts.inner, to + (o * count + i) * parts.inner);
     });
   }
 
@@ -82,7 +91,8 @@ struct Unique : tenon::Operator {
       for (std::int64_t o = 0; o < parts.outer; ++o)
         for (std::int64_t i = 0; i < parts.inner; ++i) {
           const auto left = keys[static_cast<std::size_t>((o * parts.count + l) * parts.inner + i)];
-          const auto right = keys[static_cast<std::size_t>((o * parts.count + r) * parts.inner + i)];
+          const auto right =
+              keys[static_cast<std::size_t>((o * parts.count + r) * parts.inner + i)];
           if (left != right) return left < right ? -1 : 1;
         }
       return 0;
@@ -101,7 +111,8 @@ struct Unique : tenon::Operator {
         found.counts.push_back(0);
       }
       ++found.counts.back();
-      found.inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(found.first.size()) - 1;
+      found.inverse[static_cast<std::size_t>(order[i])] =
+          static_cast<std::int64_t>(found.first.size()) - 1;
     }
     return sorted ? found : in_order_of_x(found);
   }
@@ -110,7 +121,9 @@ struct Unique : tenon::Operator {
     std::vector<std::int64_t> order(found.first.size()), place(found.first.size());
     std::iota(order.begin(), order.end(), 0);
     const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-    std::sort(order.begin(), order.end(), [&](std::int64_t l, std::int64_t r) { return found.first[at(l)] < found.first[at(r)]; });
+    std::sort(order.begin(), order.end(), [&](std::int64_t l, std::int64_t r) {
+      return found.first[at(l)] < found.first[at(r)];
+    });
     Found result;
     result.inverse = found.inverse;
     for (const auto i : order) {
@@ -126,7 +139,8 @@ struct Unique : tenon::Operator {
     int i = 1;
     for (const auto* list : {&found.first, &found.inverse, &found.counts}) {
       if (call.write(i) != tenon::Write::none)
-        std::copy(list->begin(), list->end(), call.allocate<std::int64_t>(i, {static_cast<std::int64_t>(list->size())}).data());
+        std::copy(list->begin(), list->end(),
+                  call.allocate<std::int64_t>(i, {static_cast<std::int64_t>(list->size())}).data());
       ++i;
     }
   }

@@ -37,7 +37,8 @@ struct WithActivation : tenon::Operator {
 
   static constexpr void describe_activation(auto& op) {
     using Kind = ActivationKind;
-    op.param("activation", &WithActivation::activation, "activation applied to the result: the operator of that name, or none")
+    op.param("activation", &WithActivation::activation,
+             "activation applied to the result: the operator of that name, or none")
         .one_of({{"none", Kind::none},
                  {"relu", Kind::relu},
                  {"leaky_relu", Kind::leaky_relu},
@@ -52,7 +53,8 @@ struct WithActivation : tenon::Operator {
 
   void configure() {
     if (activation == ActivationKind::clip && !(low <= high))
-      throw tenon::Error(tenon::ErrorKind::parameter, "low is ", low, " and high is ", high, "; needs low <= high");
+      throw tenon::Error(tenon::ErrorKind::parameter, "low is ", low, " and high is ", high,
+                         "; needs low <= high");
   }
 
   /// Rows of a matrix and the distance between them, in elements.
@@ -78,7 +80,9 @@ struct WithActivation : tenon::Operator {
       case ActivationKind::relu:
         return for_each(rows, [=](std::int64_t i) { x[i] = Formulas::relu_of(x[i]); });
       case ActivationKind::leaky_relu:
-        return for_each(rows, [=, factor = slope](std::int64_t i) { x[i] = Formulas::leaky_relu_of(x[i], factor); });
+        return for_each(rows, [=, factor = slope](std::int64_t i) {
+          x[i] = Formulas::leaky_relu_of(x[i], factor);
+        });
       case ActivationKind::gelu:
         return for_each(rows, [=](std::int64_t i) { x[i] = Formulas::gelu_of(x[i]); });
       case ActivationKind::sigmoid:
@@ -86,7 +90,9 @@ struct WithActivation : tenon::Operator {
       case ActivationKind::tanh:
         return for_each(rows, [=](std::int64_t i) { x[i] = Formulas::tanh_of(x[i]); });
       case ActivationKind::clip:
-        return for_each(rows, [=, lowest = T(low), highest = T(high)](std::int64_t i) { x[i] = Formulas::clip_of(x[i], lowest, highest); });
+        return for_each(rows, [=, lowest = T(low), highest = T(high)](std::int64_t i) {
+          x[i] = Formulas::clip_of(x[i], lowest, highest);
+        });
     }
   }
 
@@ -101,7 +107,8 @@ struct WithActivation : tenon::Operator {
       tenon::wide([=] {
         for (std::int64_t row = 0; row < rows.count; ++row) {
           const auto in_row = [=](std::int64_t i) { body(row * rows.step + i); };
-          loops::in_steps<loops::small_step>(loops::in_steps<loops::step>(0, whole, in_row), whole, in_row);
+          loops::in_steps<loops::small_step>(loops::in_steps<loops::step>(0, whole, in_row), whole,
+                                             in_row);
         }
       });
     for (std::int64_t row = 0; whole < rows.columns && row < rows.count; ++row)

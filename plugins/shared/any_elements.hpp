@@ -12,7 +12,9 @@ struct AnyElements {
 
   TENON_FN As operator[](std::int64_t i) const {
     As element{};
-    static_cast<void>(((dtype == tenon::dtype_of<Types> && (element = static_cast<As>(static_cast<const Types*>(data)[i]), true)) || ...));
+    static_cast<void>(((dtype == tenon::dtype_of<Types> &&
+                        (element = static_cast<As>(static_cast<const Types*>(data)[i]), true)) ||
+                       ...));
     return element;
   }
 

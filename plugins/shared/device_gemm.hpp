@@ -37,14 +37,18 @@ struct Products {
 template <class T>
 struct PlainProducts : Products<T> {
   void operator()(std::int64_t i) const {
-    const auto each = this->rows * this->columns, number = i / each, row = i % each / this->columns, column = i % this->columns;
-    const auto at = [number, rounds = this->bf16](const Matrices<const T>& of, std::int64_t r, std::int64_t c) {
-      const T element = of.data[number * of.step + (of.transposed ? c * of.row_size + r : r * of.row_size + c)];
+    const auto each = this->rows * this->columns, number = i / each, row = i % each / this->columns,
+               column = i % this->columns;
+    const auto at = [number, rounds = this->bf16](const Matrices<const T>& of, std::int64_t r,
+                                                  std::int64_t c) {
+      const T element =
+          of.data[number * of.step + (of.transposed ? c * of.row_size + r : r * of.row_size + c)];
       return rounds ? static_cast<T>(tenon::bfloat16(static_cast<float>(element))) : element;
     };
     T& to = this->result[number * this->result_step + i % each];
     T sum = 0;
-    for (std::int64_t p = 0; p < this->depth; ++p) sum += at(this->left, row, p) * at(this->right, p, column);
+    for (std::int64_t p = 0; p < this->depth; ++p)
+      sum += at(this->left, row, p) * at(this->right, p, column);
     to = this->add ? to + sum : sum;
   }
 };
@@ -60,10 +64,12 @@ void multiply(const tenon::Call& call, const Products<T>& of) {
 
 /// Scratch that each call must have: cuBLAS's own workspace is shared by streams and prevents
 /// capture.
-inline constexpr std::size_t cublas_bytes = 32 << 20, workspace_bytes = tenon::gpu::library_workspace_bytes(cublas_bytes);
+inline constexpr std::size_t cublas_bytes = 32 << 20,
+                             workspace_bytes = tenon::gpu::library_workspace_bytes(cublas_bytes);
 
 [[gnu::cold]] inline void require(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw tenon::Error("cuBLAS: ", cublasGetStatusString(status));
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw tenon::Error("cuBLAS: ", cublasGetStatusString(status));
 }
 
 /// cuBLAS is column-major: it sees every matrix transposed, so result' = right' * left'.
@@ -72,20 +78,27 @@ void multiply(const tenon::Call& call, const Products<T>& of) {
   if (of.count == 0 || of.rows == 0 || of.columns == 0) return;
   if (of.depth == 0) {  // an empty sum
     for (std::int64_t i = 0; i < of.count && !of.add; ++i)
-      tenon::gpu::clear(call, of.result + i * of.result_step, static_cast<std::size_t>(of.rows * of.columns) * sizeof(T));
+      tenon::gpu::clear(call, of.result + i * of.result_step,
+                        static_cast<std::size_t>(of.rows * of.columns) * sizeof(T));
     return;
   }
-  const auto cublas = tenon::gpu::library_handle<cublasHandle_t>([](cublasHandle_t* made) { require(cublasCreate(made)); });
+  const auto cublas = tenon::gpu::library_handle<cublasHandle_t>(
+      [](cublasHandle_t* made) { require(cublasCreate(made)); });
   require(cublasSetStream(cublas, tenon::gpu::stream_of(call)));
-  require(cublasSetWorkspace(cublas, tenon::gpu::library_workspace(call, cublas_bytes), cublas_bytes));
+  require(
+      cublasSetWorkspace(cublas, tenon::gpu::library_workspace(call, cublas_bytes), cublas_bytes));
   constexpr bool wide = std::is_same_v<T, double>;
-  const auto compute = wide ? CUBLAS_COMPUTE_64F : of.bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF : CUBLAS_COMPUTE_32F;
+  const auto compute = wide      ? CUBLAS_COMPUTE_64F
+                       : of.bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF
+                                 : CUBLAS_COMPUTE_32F;
   const T one = 1, beta = of.add ? 1 : 0;
   const auto order = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
   require(cublasGemmStridedBatchedEx_64(
-      cublas, order(of.right.transposed), order(of.left.transposed), of.columns, of.rows, of.depth, &one, of.right.data,
-      wide ? CUDA_R_64F : CUDA_R_32F, of.right.row_size, of.right.step, of.left.data, wide ? CUDA_R_64F : CUDA_R_32F, of.left.row_size,
-      of.left.step, &beta, of.result, wide ? CUDA_R_64F : CUDA_R_32F, of.columns, of.result_step, of.count, compute, CUBLAS_GEMM_DEFAULT));
+      cublas, order(of.right.transposed), order(of.left.transposed), of.columns, of.rows, of.depth,
+      &one, of.right.data, wide ? CUDA_R_64F : CUDA_R_32F, of.right.row_size, of.right.step,
+      of.left.data, wide ? CUDA_R_64F : CUDA_R_32F, of.left.row_size, of.left.step, &beta,
+      of.result, wide ? CUDA_R_64F : CUDA_R_32F, of.columns, of.result_step, of.count, compute,
+      CUBLAS_GEMM_DEFAULT));
 }
 
 #endif

@@ -37,16 +37,21 @@ struct FoldSpace {
     }
     if (empty) terms.push(0, 1);
     if (empty) return;
-    by_block = terms.points.rank() > 0 && terms.stride[terms.points.rank() - 1] == 1 && terms.count() >= 128;
-    parts = by_block ? parts_of(1 << 10, terms.count() >> 12) : parts_of(1 << 16, terms.count() >> 6);
+    by_block = terms.points.rank() > 0 && terms.stride[terms.points.rank() - 1] == 1 &&
+               terms.count() >= 128;
+    parts =
+        by_block ? parts_of(1 << 10, terms.count() >> 12) : parts_of(1 << 16, terms.count() >> 6);
   }
 
   /// Returns the number of bytes of scratch that fold() needs.
-  std::size_t workspace() const { return parts == 1 ? 0 : static_cast<std::size_t>(kept.count() * parts) * 16; }
+  std::size_t workspace() const {
+    return parts == 1 ? 0 : static_cast<std::size_t>(kept.count() * parts) * 16;
+  }
 
  private:
   std::int64_t parts_of(std::int64_t enough, std::int64_t most) const {
-    return std::clamp<std::int64_t>(enough / std::max<std::int64_t>(kept.count(), 1), 1, std::clamp<std::int64_t>(most, 1, 4096));
+    return std::clamp<std::int64_t>(enough / std::max<std::int64_t>(kept.count(), 1), 1,
+                                    std::clamp<std::int64_t>(most, 1, 4096));
   }
 };
 
@@ -61,9 +66,12 @@ struct FoldPart {
   Acc* scratch;  ///< [results, parts] if there are several segments
 
   /// Folds every step-th term, from the segment's term `first` on.
-  TENON_FN Acc fold(std::int64_t result, std::int64_t part, std::int64_t first, std::int64_t step) const {
-    const auto at = space.kept.offset(result), length = (space.terms.count() + space.parts - 1) / space.parts;
-    const auto begin = part * length, end = begin + length < space.terms.count() ? begin + length : space.terms.count();
+  TENON_FN Acc fold(std::int64_t result, std::int64_t part, std::int64_t first,
+                    std::int64_t step) const {
+    const auto at = space.kept.offset(result),
+               length = (space.terms.count() + space.parts - 1) / space.parts;
+    const auto begin = part * length,
+               end = begin + length < space.terms.count() ? begin + length : space.terms.count();
     Acc folded = Rule::identity();
     for (auto term = begin + first; term < end; term += step)
       folded = Rule::merge(folded, source(at + space.terms.offset(term), term, result));
@@ -81,21 +89,25 @@ struct FoldPart {
 template <class Rule, class Source, class Sink>
 struct FoldByThread : FoldPart<Rule, Source, Sink> {
   TENON_FN void operator()(std::int64_t i) const {
-    const auto part = this->space.parts == 1 ? 0 : i / this->space.kept.count(), result = i - part * this->space.kept.count();
+    const auto part = this->space.parts == 1 ? 0 : i / this->space.kept.count(),
+               result = i - part * this->space.kept.count();
     this->put(result, part, this->fold(result, part, 0, 1));
   }
 };
 
 template <class Rule>
 struct MergeOf {
-  TENON_DEVICE auto operator()(typename Rule::Acc left, typename Rule::Acc right) const { return Rule::merge(left, right); }
+  TENON_DEVICE auto operator()(typename Rule::Acc left, typename Rule::Acc right) const {
+    return Rule::merge(left, right);
+  }
 };
 
 template <class Rule, class Source, class Sink>
 struct FoldByBlock : FoldPart<Rule, Source, Sink> {
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
     const auto result = i / this->space.parts, part = i - result * this->space.parts;
-    const auto folded = block.reduce(this->fold(result, part, block.thread(), tenon::gpu::block_threads), MergeOf<Rule>());
+    const auto folded = block.reduce(
+        this->fold(result, part, block.thread(), tenon::gpu::block_threads), MergeOf<Rule>());
     if (block.thread() == 0) this->put(result, part, folded);
   }
 };
@@ -117,15 +129,20 @@ struct MergeParts {
 
 /// `scratch`: space.workspace() bytes.
 template <class Rule, class Source, class Sink>
-void fold(const tenon::Call& call, const FoldSpace& space, const Source& source, const Sink& sink, void* scratch) {
+void fold(const tenon::Call& call, const FoldSpace& space, const Source& source, const Sink& sink,
+          void* scratch) {
   using Acc = typename Rule::Acc;
   const FoldPart<Rule, Source, Sink> part{space, source, sink, static_cast<Acc*>(scratch)};
   if (space.by_block)
-    tenon::gpu::for_each_block(call, space.kept.count() * space.parts, FoldByBlock<Rule, Source, Sink>{part});
+    tenon::gpu::for_each_block(call, space.kept.count() * space.parts,
+                               FoldByBlock<Rule, Source, Sink>{part});
   else
-    tenon::gpu::for_each(call, space.kept.count() * space.parts, FoldByThread<Rule, Source, Sink>{part});
+    tenon::gpu::for_each(call, space.kept.count() * space.parts,
+                         FoldByThread<Rule, Source, Sink>{part});
   if (space.parts > 1)
-    tenon::gpu::for_each_block(call, space.kept.count(), MergeParts<Rule, Sink>{static_cast<const Acc*>(scratch), space.parts, sink});
+    tenon::gpu::for_each_block(
+        call, space.kept.count(),
+        MergeParts<Rule, Sink>{static_cast<const Acc*>(scratch), space.parts, sink});
 }
 
 /// Returns the call's scratch for fold().
@@ -138,5 +155,7 @@ template <class T, class Acc>
 struct Elements {
   const T* x;
 
-  TENON_FN Acc operator()(std::int64_t at, std::int64_t, std::int64_t) const { return static_cast<Acc>(static_cast<Plain<T>>(x[at])); }
+  TENON_FN Acc operator()(std::int64_t at, std::int64_t, std::int64_t) const {
+    return static_cast<Acc>(static_cast<Plain<T>>(x[at]));
+  }
 };

@@ -15,15 +15,21 @@ class GraphArithmetic {
   Value mul(Value left, Value right) { return g_->add("mul", {left, right}); }
   Value div(Value left, Value right) { return g_->add("div", {left, right}); }
   /// Returns value * scale + offset; both numbers must be floats.
-  Value scaled(Value value, double scale, double offset = 0) { return g_->add("quadratic", {value}, {{"b", scale}, {"c", offset}}); }
+  Value scaled(Value value, double scale, double offset = 0) {
+    return g_->add("quadratic", {value}, {{"b", scale}, {"c", offset}});
+  }
   Value sum(Value value, const tenon::Ints& axes, bool keepdims = true) {
     return g_->add("sum", {value}, {{"axis", axes}, {"keepdims", keepdims}});
   }
-  Value mean(Value value, const tenon::Ints& axes) { return g_->add("mean", {value}, {{"axis", axes}, {"keepdims", true}}); }
+  Value mean(Value value, const tenon::Ints& axes) {
+    return g_->add("mean", {value}, {{"axis", axes}, {"keepdims", true}});
+  }
   /// Returns the value without a gradient.
   Value fixed(Value value) { return g_->add("stop_gradient", {value}); }
 
-  Value wide(Value value) { return half(g_->type(value).dtype) ? g_->add("cast", {value}, {{"dtype", "float32"}}) : value; }
+  Value wide(Value value) {
+    return half(g_->type(value).dtype) ? g_->add("cast", {value}, {{"dtype", "float32"}}) : value;
+  }
   Value narrow(Value value, Value like) {
     const auto dtype = g_->type(like).dtype;
     return half(dtype) ? g_->add("cast", {value}, {{"dtype", tenon::name_of(dtype)}}) : value;
@@ -33,7 +39,9 @@ class GraphArithmetic {
   /// Returns the rank of a value. Fails if it is not known yet.
   int rank(Value value) const {
     const auto shape = g_->type(value).shape;
-    if (!shape.has_rank()) throw tenon::Error("the second derivative requires a known number of dimensions of the input");
+    if (!shape.has_rank())
+      throw tenon::Error(
+          "the second derivative requires a known number of dimensions of the input");
     return shape.rank();
   }
   /// Returns the axes whose bits are set.

@@ -77,7 +77,8 @@ template <class W, class Term>
     W lane[step];
     for (std::int64_t k = 0; k < step; ++k) lane[k] = least;
     for (; i + step <= n; i += step)
-      for (std::int64_t k = 0; k < step; ++k) lane[k] = lane[k] < static_cast<W>(term(i + k)) ? static_cast<W>(term(i + k)) : lane[k];
+      for (std::int64_t k = 0; k < step; ++k)
+        lane[k] = lane[k] < static_cast<W>(term(i + k)) ? static_cast<W>(term(i + k)) : lane[k];
     for (std::int64_t k = 0; k < 16; ++k) lane[k] = lane[k] < lane[k + 16] ? lane[k + 16] : lane[k];
     for (std::int64_t k = 0; k < 8; ++k) lane[k] = lane[k] < lane[k + 8] ? lane[k + 8] : lane[k];
     for (std::int64_t k = 0; k < 8; ++k) result = result < lane[k] ? lane[k] : result;

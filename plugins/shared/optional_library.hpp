@@ -13,7 +13,8 @@ class OptionalLibrary {
   /// Opens all of `names`: the library itself, then the libraries that it would open lazily,
   /// because some end the process if that fails. If one is missing, a line on stderr names it, the
   /// cause, and `instead`: what the kernels use instead.
-  OptionalLibrary(std::initializer_list<const char*> names, const char* instead) : instead_(instead) {
+  OptionalLibrary(std::initializer_list<const char*> names, const char* instead)
+      : instead_(instead) {
     for (const auto* name : names) {
       void* const opened = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
       if (opened == nullptr) {

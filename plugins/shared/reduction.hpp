@@ -52,12 +52,14 @@ class Fold {
       }
       return result;
     };
-    constexpr std::int64_t worthwhile = 64;  // below this, dispatching to the vector code costs more than it saves
+    constexpr std::int64_t worthwhile =
+        64;  // below this, dispatching to the vector code costs more than it saves
     return (end - begin) * length < worthwhile ? leaf() : tenon::wide(leaf);
   }
 
   /// Folds steps `begin` to `end` of `width` adjacent results.
-  void rows(const T* x, std::int64_t width, std::int64_t begin, std::int64_t end, Acc* results) const {
+  void rows(const T* x, std::int64_t width, std::int64_t begin, std::int64_t end,
+            Acc* results) const {
     constexpr std::int64_t leaf = 64;
     if (end - begin > leaf) {
       const auto middle = begin + (end - begin) / 2;
@@ -74,7 +76,8 @@ class Fold {
         const T* row = x + strips->step(s).x;
         std::int64_t i = 0;
         for (; i + lanes <= width; i += lanes)
-          for (int l = 0; l < lanes; ++l) tile[i + l] = Rule::merge(tile[i + l], static_cast<Acc>(row[i + l]));
+          for (int l = 0; l < lanes; ++l)
+            tile[i + l] = Rule::merge(tile[i + l], static_cast<Acc>(row[i + l]));
         for (; i < width; ++i) tile[i] = Rule::merge(tile[i], static_cast<Acc>(row[i]));
       }
       std::copy_n(tile, width, results);
@@ -90,30 +93,36 @@ class Fold {
 inline std::int64_t parts_of(const Strips& strips, std::int64_t elements) {
   constexpr std::int64_t enough_units = 16, most_parts = 64, elements_of_part = 1 << 16;
   if (strips.units() >= enough_units) return 1;
-  return std::clamp<std::int64_t>(elements / elements_of_part, 1, std::min(most_parts, strips.steps()));
+  return std::clamp<std::int64_t>(elements / elements_of_part, 1,
+                                  std::min(most_parts, strips.steps()));
 }
 
 /// Merges segments pairwise, as everything else.
 template <class Rule>
-typename Rule::Acc merge_parts(const typename Rule::Acc* part, std::int64_t count, std::int64_t stride) {
+typename Rule::Acc merge_parts(const typename Rule::Acc* part, std::int64_t count,
+                               std::int64_t stride) {
   if (count == 1) return *part;
   const auto half = count / 2;
-  return Rule::merge(merge_parts<Rule>(part, half, stride), merge_parts<Rule>(part + half * stride, count - half, stride));
+  return Rule::merge(merge_parts<Rule>(part, half, stride),
+                     merge_parts<Rule>(part + half * stride, count - half, stride));
 }
 
 /// Returns the bytes of scratch that reduce() can use for x.
-inline std::size_t reduce_workspace(const tenon::Shape& x, unsigned reduced, std::size_t accumulator = sizeof(double)) {
+inline std::size_t reduce_workspace(const tenon::Shape& x, unsigned reduced,
+                                    std::size_t accumulator = sizeof(double)) {
   if (!x.known() || x.size() == 0) return 0;
   const Strips strips(x, reduced);
   const auto parts = parts_of(strips, x.size());
-  return parts == 1 ? 0 : static_cast<std::size_t>(strips.units() * parts * strips.widest()) * accumulator;
+  return parts == 1
+             ? 0
+             : static_cast<std::size_t>(strips.units() * parts * strips.widest()) * accumulator;
 }
 
 /// Computes y = finish(x folded over the reduced axes), or adds that to y if `add`. Without
 /// scratch, one thread computes each result.
 template <class Rule, class T, class Out, class Finish>
-void reduce(const tenon::Call& call, tenon::View<const T> x, tenon::View<Out> y, unsigned reduced, bool add, typename Rule::Acc* scratch,
-            Finish finish) {
+void reduce(const tenon::Call& call, tenon::View<const T> x, tenon::View<Out> y, unsigned reduced,
+            bool add, typename Rule::Acc* scratch, Finish finish) {
   using Acc = typename Rule::Acc;
   const auto put = [&](std::int64_t i, Acc folded) {
     const Acc value = finish(folded);
@@ -133,7 +142,8 @@ void reduce(const tenon::Call& call, tenon::View<const T> x, tenon::View<Out> y,
     else
       fold.rows(x.data() + unit.x, unit.width, begin, end, to);
   };
-  const auto steps = strips.steps(), parts = scratch ? parts_of(strips, x.size()) : 1, widest = strips.widest();
+  const auto steps = strips.steps(), parts = scratch ? parts_of(strips, x.size()) : 1,
+             widest = strips.widest();
   const auto grain = std::max<std::int64_t>(1, (1 << 15) * strips.units() * parts / x.size());
   call.parallel_for(strips.units() * parts, grain, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = begin; i < end; ++i) {
@@ -147,6 +157,7 @@ void reduce(const tenon::Call& call, tenon::View<const T> x, tenon::View<Out> y,
   });
   for (std::int64_t u = 0; parts > 1 && u < strips.units(); ++u) {
     const auto unit = strips.unit(u);
-    for (std::int64_t r = 0; r < unit.width; ++r) put(unit.y + r, merge_parts<Rule>(scratch + u * parts * widest + r, parts, widest));
+    for (std::int64_t r = 0; r < unit.width; ++r)
+      put(unit.y + r, merge_parts<Rule>(scratch + u * parts * widest + r, parts, widest));
   }
 }

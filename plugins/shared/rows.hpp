@@ -20,7 +20,10 @@ struct WorkOnRow {
 /// elements first, first + step ... of the row, which has about `length` elements. Neighbouring
 /// threads process neighbouring elements.
 template <class Body>
-void for_each_row(const tenon::Call& call, std::int64_t rows, std::int64_t length, const Body& body) {
-  const int log = std::bit_width(static_cast<std::uint64_t>(std::clamp<std::int64_t>(length, 1, tenon::gpu::block_threads))) - 1;
+void for_each_row(const tenon::Call& call, std::int64_t rows, std::int64_t length,
+                  const Body& body) {
+  const int log = std::bit_width(static_cast<std::uint64_t>(
+                      std::clamp<std::int64_t>(length, 1, tenon::gpu::block_threads))) -
+                  1;
   tenon::gpu::for_each(call, rows << log, WorkOnRow<Body>{body, log});
 }

@@ -25,9 +25,13 @@ struct Plus {
 
 // Variables, because device code cannot call numeric_limits' functions.
 template <class A>
-inline constexpr A lowest = std::numeric_limits<A>::has_infinity ? -std::numeric_limits<A>::infinity() : std::numeric_limits<A>::lowest();
+inline constexpr A lowest = std::numeric_limits<A>::has_infinity
+                                ? -std::numeric_limits<A>::infinity()
+                                : std::numeric_limits<A>::lowest();
 template <class A>
-inline constexpr A highest = std::numeric_limits<A>::has_infinity ? std::numeric_limits<A>::infinity() : std::numeric_limits<A>::max();
+inline constexpr A highest = std::numeric_limits<A>::has_infinity
+                                 ? std::numeric_limits<A>::infinity()
+                                 : std::numeric_limits<A>::max();
 
 /// The maximum; nan if either is nan.
 template <class A>

@@ -10,7 +10,8 @@ template <class T>
 TENON_FN std::uint64_t sort_key(T element) {
   constexpr auto top = std::uint64_t{1} << 63;
   if constexpr (std::is_floating_point_v<T> || tenon::is_half<T>) {
-    const auto value = static_cast<double>(static_cast<std::conditional_t<tenon::is_half<T>, float, T>>(element));
+    const auto value =
+        static_cast<double>(static_cast<std::conditional_t<tenon::is_half<T>, float, T>>(element));
     if (value != value) return ~std::uint64_t{0};
     const auto bits = tenon::bits_as<std::uint64_t>(value == 0 ? 0.0 : value);
     return bits & top ? ~bits : bits | top;

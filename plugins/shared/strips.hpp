@@ -15,7 +15,8 @@ class Strips {
     std::int64_t x, y, width;  ///< offsets of its first element and result; number of results
   };
   struct Step {
-    std::int64_t x, length;  ///< offset relative to the unit; number of elements, 1 per result if the innermost axis is kept
+    std::int64_t x, length;  ///< offset relative to the unit; number of elements, 1 per result if
+                             ///< the innermost axis is kept
   };
 
   /// x must not be empty.
@@ -45,7 +46,9 @@ class Strips {
 
   bool inner_reduced() const { return inner_reduced_; }
   std::int64_t units() const { return kept_.count() * tiles(); }
-  std::int64_t widest() const { return inner_reduced_ ? 1 : std::min(tile, inner_); }  ///< maximum results of a unit
+  std::int64_t widest() const {
+    return inner_reduced_ ? 1 : std::min(tile, inner_);
+  }  ///< maximum results of a unit
   std::int64_t steps() const { return reduced_.count() * blocks(); }
   std::int64_t reduced_count() const { return reduced_.count() * (inner_reduced_ ? inner_ : 1); }
 

@@ -11,7 +11,8 @@ struct Walk {
   void push(std::int64_t axis_size, std::int64_t axis_stride) {
     if (axis_size == 1) return;
     const int rank = points.rank();
-    rank > 0 && stride[rank - 1] == axis_stride* axis_size ? points.extend(axis_size) : points.push(axis_size);
+    rank > 0 && stride[rank - 1] == axis_stride* axis_size ? points.extend(axis_size)
+                                                           : points.push(axis_size);
     stride[points.rank() - 1] = axis_stride;
     points.fit(stride);
   }

@@ -14,7 +14,8 @@ using namespace tenon;
 namespace {
 
 constexpr int nodes = 1000;
-const std::vector<std::pair<const char*, double>> parameters = {{"a", 0.5}, {"b", 0.25}, {"c", 0.125}};
+const std::vector<std::pair<const char*, double>> parameters = {
+    {"a", 0.5}, {"b", 0.25}, {"c", 0.125}};
 
 void session(benchmark::State& state) {
   const TemporaryFolder cache;
@@ -26,7 +27,8 @@ void session(benchmark::State& state) {
   host.add_plugins(built("plugins"));
   Graph graph(host);
   auto value = graph.input("x", f32, {1});
-  for (int i = 0; i < nodes; ++i) value = graph.add("quadratic", {value}, {{"a", 0.5}, {"b", 0.25}, {"c", 0.125}});
+  for (int i = 0; i < nodes; ++i)
+    value = graph.add("quadratic", {value}, {{"a", 0.5}, {"b", 0.25}, {"c", 0.125}});
   graph.output("y", value);
   SessionOptions session_options;
   session_options.device = "cuda";
@@ -46,13 +48,15 @@ void require(cudaError_t code) {
 void captured_by_hand(benchmark::State& state) {
   const Stream stream(find_device("cuda"));
   const auto handle = static_cast<cudaStream_t>(stream.handle());
-  const Block one(stream, sizeof(float), "the benchmark"), other(stream, sizeof(float), "the benchmark");
+  const Block one(stream, sizeof(float), "the benchmark"),
+      other(stream, sizeof(float), "the benchmark");
   stream.synchronize();
   CudaKernel kernel("quadratic", parameters);
   kernel.forward({one.data()}, other.data(), 1, handle);  // the first launch loads the module
   stream.synchronize();
   require(cudaStreamBeginCapture(handle, cudaStreamCaptureModeThreadLocal));
-  for (int i = 0; i < nodes; ++i) kernel.forward({(i % 2 ? other : one).data()}, (i % 2 ? one : other).data(), 1, handle);
+  for (int i = 0; i < nodes; ++i)
+    kernel.forward({(i % 2 ? other : one).data()}, (i % 2 ? one : other).data(), 1, handle);
   cudaGraph_t graph = nullptr;
   require(cudaStreamEndCapture(handle, &graph));
   cudaGraphExec_t runnable = nullptr;

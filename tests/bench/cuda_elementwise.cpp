@@ -13,25 +13,29 @@ struct Arrays {
   Stream stream{find_device("cuda")};
   std::int64_t n = size();
   std::uint64_t bytes = static_cast<std::uint64_t>(n) * sizeof(float);
-  Block left{stream, bytes, "the benchmark"}, right{stream, bytes, "the benchmark"}, out{stream, bytes, "the benchmark"};
+  Block left{stream, bytes, "the benchmark"}, right{stream, bytes, "the benchmark"},
+      out{stream, bytes, "the benchmark"};
 
   Arrays() {
     std::vector<float> values(1 << 20, 0.5f);
     const auto part = values.size() * sizeof(float);
     for (const Block* block : {&left, &right})
       for (std::uint64_t at = 0; at < bytes; at += part)
-        copy(block->place(at), {cpu_device(), reinterpret_cast<std::byte*>(values.data())}, std::min(part, bytes - at), stream);
+        copy(block->place(at), {cpu_device(), reinterpret_cast<std::byte*>(values.data())},
+             std::min(part, bytes - at), stream);
     stream.synchronize();
   }
   static std::int64_t size() {
     std::int64_t n = 1 << 28;
-    while (static_cast<std::uint64_t>(n) * 4 * sizeof(float) > find_device("cuda").memory().free) n /= 2;
+    while (static_cast<std::uint64_t>(n) * 4 * sizeof(float) > find_device("cuda").memory().free)
+      n /= 2;
     return n;
   }
 };
 
 void count_bytes(benchmark::State& state, const Arrays& arrays, int moved) {
-  state.SetBytesProcessed(state.iterations() * arrays.n * moved * static_cast<std::int64_t>(sizeof(float)));
+  state.SetBytesProcessed(state.iterations() * arrays.n * moved *
+                          static_cast<std::int64_t>(sizeof(float)));
 }
 
 void device_copy(benchmark::State& state) {
@@ -57,7 +61,8 @@ void two_inputs(benchmark::State& state, const char* op) {
   CudaKernel kernel(op);
   const Arrays arrays;
   for (auto _ : state) {
-    kernel.forward({arrays.left.data(), arrays.right.data()}, arrays.out.data(), arrays.n, arrays.stream.handle());
+    kernel.forward({arrays.left.data(), arrays.right.data()}, arrays.out.data(), arrays.n,
+                   arrays.stream.handle());
     arrays.stream.synchronize();
   }
   count_bytes(state, arrays, 3);
@@ -68,7 +73,8 @@ void with_row(benchmark::State& state, const char* op) {
   constexpr std::int64_t columns = 1024;
   CudaKernel kernel(op);
   const Arrays arrays;
-  const CudaKernel::Floats left{arrays.left.data(), {arrays.n / columns, columns}}, row{arrays.right.data(), {columns}};
+  const CudaKernel::Floats left{arrays.left.data(), {arrays.n / columns, columns}},
+      row{arrays.right.data(), {columns}};
   for (auto _ : state) {
     kernel.forward({left, row}, {arrays.out.data(), left.shape}, arrays.stream.handle());
     arrays.stream.synchronize();

@@ -29,11 +29,16 @@ class CudaKernel {
  public:
   /// The kernel of an elementwise operator with these parameters, and defaults for the others.
   /// Throws std::runtime_error if it is missing.
-  explicit CudaKernel(const std::string& op, const std::vector<std::pair<const char*, double>>& parameters = {}) {
-    void* const library = dlopen(built("plugins/tenon_elementwise.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  explicit CudaKernel(const std::string& op,
+                      const std::vector<std::pair<const char*, double>>& parameters = {}) {
+    void* const library =
+        dlopen(built("plugins/tenon_elementwise.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(dlerror());
-    const auto get = reinterpret_cast<tenon_get_function>(dlsym(library, (TENON_KERNEL_SYMBOL_PREFIX "cuda__" + op).c_str()));
-    if (get == nullptr) throw std::runtime_error(op + " has no CUDA kernel in tenon_elementwise.so: build with -DTENON_CUDA=ON");
+    const auto get = reinterpret_cast<tenon_get_function>(
+        dlsym(library, (TENON_KERNEL_SYMBOL_PREFIX "cuda__" + op).c_str()));
+    if (get == nullptr)
+      throw std::runtime_error(
+          op + " has no CUDA kernel in tenon_elementwise.so: build with -DTENON_CUDA=ON");
     table_ = get(nullptr);
     std::vector<tenon_attribute> attributes;
     for (const auto& [name, value] : parameters) {
@@ -42,7 +47,8 @@ class CudaKernel {
       to.kind = TENON_ATTR_FLOAT;
       to.f = value;
     }
-    if (table_->create(attributes.data(), attributes.size(), &object_, &error_) != 0) throw std::runtime_error(text_);
+    if (table_->create(attributes.data(), attributes.size(), &object_, &error_) != 0)
+      throw std::runtime_error(text_);
   }
   ~CudaKernel() { table_->destroy(object_); }
   CudaKernel(const CudaKernel&) = delete;
@@ -55,7 +61,8 @@ class CudaKernel {
   };
 
   /// All arrays have n floats.
-  void forward(std::initializer_list<std::byte*> inputs, std::byte* output, std::int64_t n, void* stream) {
+  void forward(std::initializer_list<std::byte*> inputs, std::byte* output, std::int64_t n,
+               void* stream) {
     std::vector<Floats> floats;
     for (std::byte* data : inputs) floats.push_back({data, {n}});
     forward(floats, {output, {n}}, stream);

@@ -19,7 +19,8 @@ constexpr std::int64_t batch = 128, examples = 10 * batch, side = 28, classes = 
 
 Value mlp(Graph& graph, Value image) {
   auto x = graph.add("reshape", {image}, {{"shape", std::vector<std::int64_t>{-1, side * side}}});
-  for (int i = 0; i < 2; ++i) x = graph.add("relu", {graph.add("fully_connected", {x}, {{"num_hidden", 512}})});
+  for (int i = 0; i < 2; ++i)
+    x = graph.add("relu", {graph.add("fully_connected", {x}, {{"num_hidden", 512}})});
   return x;
 }
 
@@ -28,7 +29,8 @@ Value convnet(Graph& graph, Value image) {
   auto x = image;
   for (const std::int64_t filters : {32, 64}) {
     x = graph.add("convolution", {x}, {{"num_filter", filters}, {"kernel", three}, {"pad", one}});
-    x = graph.add("max_pool", {graph.add("relu", {graph.add("batch_norm", {x})})}, {{"kernel", two}, {"stride", two}});
+    x = graph.add("max_pool", {graph.add("relu", {graph.add("batch_norm", {x})})},
+                  {{"kernel", two}, {"stride", two}});
   }
   x = graph.add("reshape", {x}, {{"shape", std::vector<std::int64_t>{-1, 64 * 7 * 7}}});
   return graph.add("relu", {graph.add("fully_connected", {x}, {{"num_hidden", 128}})});
@@ -71,10 +73,12 @@ void tell_kernels(benchmark::State& state, const Graph& graph, const TrainerOpti
     watch.restart();
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < steps; ++i) trainer.step();
-    const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - begin;
+    const std::chrono::duration<double, std::micro> taken =
+        std::chrono::steady_clock::now() - begin;
     device.synchronize();
     const auto times = watch.stop();
-    if (times.lost > 0) throw std::runtime_error("CUPTI lost records: " + std::to_string(times.lost));
+    if (times.lost > 0)
+      throw std::runtime_error("CUPTI lost records: " + std::to_string(times.lost));
     if (times.kernels == 0) throw std::runtime_error("CUPTI reported no kernels");
     state.counters["kernel_us"] = times.all() / steps;
     state.counters["library"] = times.library / times.all();
@@ -84,7 +88,9 @@ void tell_kernels(benchmark::State& state, const Graph& graph, const TrainerOpti
     state.counters["allocations"] = static_cast<double>(times.allocations) / steps;
     int left = 8;
     for (const auto& [time, name] : times.longest())
-      if (left-- > 0) std::fprintf(stderr, "%5.1f %% %s\n", 100 * time / times.all(), name.substr(0, 200).c_str());
+      if (left-- > 0)
+        std::fprintf(stderr, "%5.1f %% %s\n", 100 * time / times.all(),
+                     name.substr(0, 200).c_str());
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "library kernels are not counted separately: %s\n", failure.what());
   }
@@ -101,7 +107,8 @@ void train_step(benchmark::State& state, Value (*network)(Graph&, Value), const 
   Graph graph(host);
   const auto last = network(graph, graph.input("image", f32, {-1, 1, side, side}));
   const auto scores = graph.add("fully_connected", {last}, {{"num_hidden", classes}}, "scores");
-  graph.output("loss", graph.add("softmax_cross_entropy", {scores, graph.input("label", DType::i64, {-1})}));
+  graph.output(
+      "loss", graph.add("softmax_cross_entropy", {scores, graph.input("label", DType::i64, {-1})}));
   graph.initialize();
   TrainerOptions options;
   options.loss = "loss";
@@ -116,9 +123,13 @@ void train_step(benchmark::State& state, Value (*network)(Graph&, Value), const 
 }  // namespace
 
 BENCHMARK_CAPTURE(train_step, mlp_cuda, mlp, "cuda")->UseRealTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(train_step, convnet_cuda, convnet, "cuda")->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(train_step, convnet_cuda, convnet, "cuda")
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(train_step, mlp_cpu, mlp, "cpu")->UseRealTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(train_step, convnet_cpu, convnet, "cpu")->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(train_step, convnet_cpu, convnet, "cpu")
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
 
 int main(int count, char** words) {
   start_cupti();

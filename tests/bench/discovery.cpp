@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 constexpr int file_count = 1000;
 
 std::string renamed(std::string bytes, const std::string& from, const std::string& to) {
-  for (auto at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at)) bytes.replace(at, to.size(), to);
+  for (auto at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at))
+    bytes.replace(at, to.size(), to);
   return bytes;
 }
 
@@ -36,7 +37,8 @@ class Folder {
     for (int i = 0; i < file_count; ++i) {
       char own[10];
       std::snprintf(own, sizeof own, "q%08d", i);  // as long as "quadratic"
-      std::ofstream(path_ / (std::string(own) + ".so"), std::ios::binary) << renamed(bytes, "quadratic", own);
+      std::ofstream(path_ / (std::string(own) + ".so"), std::ios::binary)
+          << renamed(bytes, "quadratic", own);
     }
   }
   ~Folder() { fs::remove_all(path_); }
@@ -61,7 +63,8 @@ const Folder& folder() {
   return folder;
 }
 
-constexpr tenon_host idle_host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, nullptr, nullptr, nullptr};
+constexpr tenon_host idle_host{
+    sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, nullptr, nullptr, nullptr};
 
 void scan(benchmark::State& state) {
   tenon::PluginOptions options;

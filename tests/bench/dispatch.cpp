@@ -111,7 +111,8 @@ void bare(benchmark::State& state) {
   std::vector<tenon::Step> steps;
   for (auto& each : calls) steps.push_back({table->forward, object, &each});
   for (auto _ : state)
-    for (const auto& step : steps) benchmark::DoNotOptimize(step.function(step.instance, step.call));
+    for (const auto& step : steps)
+      benchmark::DoNotOptimize(step.function(step.instance, step.call));
   state.SetItemsProcessed(state.iterations() * nodes);
   table->destroy(object);
 }

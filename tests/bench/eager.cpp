@@ -18,7 +18,8 @@ std::atomic<std::uint64_t> allocations = 0;
 
 struct Setting {
   tenon::Host host{options()};
-  std::array<tenon::Tensor, 2> inputs{tenon::Tensor::zeros(tenon::f32, {1}), tenon::Tensor::zeros(tenon::f32, {1})};
+  std::array<tenon::Tensor, 2> inputs{tenon::Tensor::zeros(tenon::f32, {1}),
+                                      tenon::Tensor::zeros(tenon::f32, {1})};
   Setting() { host.add<Plus>("plus"); }
   static tenon::HostOptions options() {
     tenon::HostOptions options;
@@ -33,7 +34,8 @@ void measure(benchmark::State& state, Call&& call) {
   call();
   const auto before = allocations.load();
   for (auto _ : state) call();
-  state.counters["allocations"] = static_cast<double>(allocations - before) / static_cast<double>(state.iterations());
+  state.counters["allocations"] =
+      static_cast<double>(allocations - before) / static_cast<double>(state.iterations());
 }
 
 void by_name(benchmark::State& state) {
@@ -44,13 +46,15 @@ void by_name(benchmark::State& state) {
 
 void prepared(benchmark::State& state) {
   Setting setting;
-  auto call = setting.host.prepare("plus", {tenon::Argument::like(setting.inputs[0]), tenon::Argument::like(setting.inputs[1])});
+  auto call = setting.host.prepare(
+      "plus", {tenon::Argument::like(setting.inputs[0]), tenon::Argument::like(setting.inputs[1])});
   measure(state, [&] { benchmark::DoNotOptimize(call(setting.inputs)); });
 }
 
 void prepared_in_place(benchmark::State& state) {
   Setting setting;
-  auto call = setting.host.prepare("plus", {tenon::Argument::like(setting.inputs[0]), tenon::Argument::like(setting.inputs[1])});
+  auto call = setting.host.prepare(
+      "plus", {tenon::Argument::like(setting.inputs[0]), tenon::Argument::like(setting.inputs[1])});
   auto output = tenon::Tensor::zeros(tenon::f32, {1});
   measure(state, [&] { call.forward(setting.inputs, {&output, 1}); });
 }
@@ -60,7 +64,8 @@ void add(const float* left, const float* right, float* sum, std::int64_t count) 
 }
 
 void bare(benchmark::State& state) {
-  void (*volatile function)(const float*, const float*, float*, std::int64_t) = add;  // volatile: compilers cannot inline it
+  void (*volatile function)(const float*, const float*, float*, std::int64_t) =
+      add;  // volatile: compilers cannot inline it
   float left = 1, right = 2, sum = 0;
   measure(state, [&] {
     function(&left, &right, &sum, 1);

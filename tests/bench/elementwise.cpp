@@ -52,7 +52,9 @@ struct Aligned {
   Aligned() = default;
   template <class Other>
   Aligned(const Aligned<Other>&) {}
-  T* allocate(std::size_t count) { return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{64})); }
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{64}));
+  }
   void deallocate(T* memory, std::size_t) { ::operator delete (memory, std::align_val_t{64}); }
   friend bool operator==(Aligned, Aligned) { return true; }
 };
@@ -70,7 +72,8 @@ struct Tensor {
     tenon::visit(dtype, [&]<class T>() {
       bytes.resize(count * sizeof(T));
       const T one = static_cast<T>(1);
-      for (std::size_t i = 0; i < count; ++i) std::memcpy(bytes.data() + i * sizeof(T), &one, sizeof one);
+      for (std::size_t i = 0; i < count; ++i)
+        std::memcpy(bytes.data() + i * sizeof(T), &one, sizeof one);
     });
     raw.size = sizeof raw;
     raw.dtype = static_cast<std::uint8_t>(dtype);
@@ -82,16 +85,19 @@ struct Tensor {
 
 /// Calls forward repeatedly, or, if a gradient is passed, backward for the first input; output is
 /// then the output's gradient.
-void measure(benchmark::State& state, const tenon_operator* table, std::vector<Tensor*> tensors, Tensor& output,
-             Tensor* gradient = nullptr) {
+void measure(benchmark::State& state, const tenon_operator* table, std::vector<Tensor*> tensors,
+             Tensor& output, Tensor* gradient = nullptr) {
   tenon_host host{};
   host.size = sizeof host;
-  host.parallel_for = [](const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body body, void* context) {
-    for (std::int64_t begin = 0; begin < n; begin += grain) body(context, begin, begin + grain < n ? begin + grain : n);
+  host.parallel_for = [](const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body body,
+                         void* context) {
+    for (std::int64_t begin = 0; begin < n; begin += grain)
+      body(context, begin, begin + grain < n ? begin + grain : n);
   };
   std::vector<const tenon_tensor*> inputs;
   std::size_t bytes = output.bytes.size() + (gradient ? gradient->bytes.size() : 0);
-  for (const Tensor* tensor : tensors) inputs.push_back(&tensor->raw), bytes += tensor->bytes.size();
+  for (const Tensor* tensor : tensors)
+    inputs.push_back(&tensor->raw), bytes += tensor->bytes.size();
   tenon_tensor *out = &output.raw, *input_grads[2] = {gradient ? &gradient->raw : nullptr};
   const tenon_tensor* output_grad = &output.raw;
   const std::uint8_t writes[2] = {TENON_WRITE_TO, TENON_WRITE_NONE};
@@ -123,7 +129,8 @@ void unary(benchmark::State& state, tenon::DType dtype) {
   Tensor x(dtype, {state.range(0)}), y(dtype, {state.range(0)});
   measure(state, tenon::table_of<Class>(), {&x}, y);
 }
-constexpr auto quadratic = unary<Quadratic>, exp = unary<Exp>, log = unary<Log>, tanh = unary<Tanh>, erf = unary<Erf>, sin = unary<Sin>;
+constexpr auto quadratic = unary<Quadratic>, exp = unary<Exp>, log = unary<Log>, tanh = unary<Tanh>,
+               erf = unary<Erf>, sin = unary<Sin>;
 
 void add(benchmark::State& state, tenon::DType dtype, Dims left, Dims right) {
   Tensor l(dtype, left), r(dtype, right), sum(dtype, left);

@@ -1,6 +1,7 @@
-// .tenon files: bytes per node, the time from a path to a checked graph, and the cost of 1 GiB of weights
-// before the first run.
-//   bench_file                    prints the counters bytes_per_node and resident_MiB next to the times
+// .tenon files: bytes per node, the time from a path to a checked graph, and the cost of 1 GiB of
+// weights before the first run.
+//   bench_file                    prints the counters bytes_per_node and resident_MiB next to the
+//   times
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -33,8 +34,8 @@ void open_chain(benchmark::State& state) {
   write_tenon(chain_graph(nodes), path);
   for (auto _ : state) benchmark::DoNotOptimize(read_tenon(path));
   state.counters["bytes_per_node"] = static_cast<double>(std::filesystem::file_size(path)) / nodes;
-  state.counters["us_per_node"] =
-      benchmark::Counter(nodes * 1e-6, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["us_per_node"] = benchmark::Counter(
+      nodes * 1e-6, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(open_chain)->RangeMultiplier(10)->Range(1000, 1000000)->Unit(benchmark::kMillisecond);
 
@@ -48,7 +49,8 @@ void open_1_gib(benchmark::State& state, FileCheck check) {
   const auto path = folder() / "large.tenon";
   {
     GraphMaker make;
-    for (int i = 0; i < 16; ++i) make.tensor("weight" + std::to_string(i), Role::variable, Tensor::zeros(f32, {4096, 4096}));
+    for (int i = 0; i < 16; ++i)
+      make.tensor("weight" + std::to_string(i), Role::variable, Tensor::zeros(f32, {4096, 4096}));
     write_tenon(make.model, path);
   }
   const double before = resident_mib();
@@ -60,7 +62,9 @@ void open_1_gib(benchmark::State& state, FileCheck check) {
   state.counters["resident_MiB"] = most;
 }
 BENCHMARK_CAPTURE(open_1_gib, structure, FileCheck::structure)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(open_1_gib, checksums, FileCheck::everything)->Unit(benchmark::kMillisecond)->UseRealTime();  // threads compare checksums
+BENCHMARK_CAPTURE(open_1_gib, checksums, FileCheck::everything)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();  // threads compare checksums
 
 }  // namespace
 

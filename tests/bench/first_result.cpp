@@ -26,7 +26,8 @@ Graph chain(Host& host, std::int64_t nodes) {
 Graph lattice(Host& host, std::int64_t nodes) {
   Graph graph(host);
   auto last = graph.input("x", f32, {1}), before = last;
-  for (std::int64_t i = 0; i < nodes; ++i) last = graph.add("plus", {last, std::exchange(before, last)});
+  for (std::int64_t i = 0; i < nodes; ++i)
+    last = graph.add("plus", {last, std::exchange(before, last)});
   graph.output("y", last);
   return graph;
 }
@@ -45,12 +46,23 @@ void first_result(benchmark::State& state, Graph (*make)(Host&, std::int64_t)) {
     Session session(Graph::load(host, path));
     benchmark::DoNotOptimize(session.run(inputs));
   }
-  state.counters["us_per_node"] = benchmark::Counter(static_cast<double>(state.range(0)) * 1e-6,
-                                                     benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["us_per_node"] = benchmark::Counter(
+      static_cast<double>(state.range(0)) * 1e-6,
+      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 }  // namespace
 
-BENCHMARK_CAPTURE(first_result, chain, chain)->Arg(10000)->Arg(100000)->Arg(1000000)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(first_result, lattice, lattice)->Arg(10000)->Arg(100000)->Arg(1000000)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(first_result, chain, chain)
+    ->Arg(10000)
+    ->Arg(100000)
+    ->Arg(1000000)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(first_result, lattice, lattice)
+    ->Arg(10000)
+    ->Arg(100000)
+    ->Arg(1000000)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 BENCHMARK_MAIN();

@@ -23,7 +23,9 @@ tenon::HostOptions options(std::int64_t isolated) {
 
 struct Setting {
   tenon::Host host;
-  explicit Setting(const benchmark::State& state) : host(options(state.range(0))) { host.add_plugins(TENON_TEST_PLUGINS); }
+  explicit Setting(const benchmark::State& state) : host(options(state.range(0))) {
+    host.add_plugins(TENON_TEST_PLUGINS);
+  }
 };
 
 void one_element(benchmark::State& state) {
@@ -35,7 +37,8 @@ void one_element(benchmark::State& state) {
 }
 
 // The graph's input and output are small; the large values are inside.
-void run(benchmark::State& state, tenon::Graph& graph, const tenon::Value& last, const tenon::NamedTensors& inputs) {
+void run(benchmark::State& state, tenon::Graph& graph, const tenon::Value& last,
+         const tenon::NamedTensors& inputs) {
   graph.output("y", graph.add("sum", {last}));
   tenon::Session session(graph);
   session.run(inputs);
@@ -48,7 +51,8 @@ void elementwise(benchmark::State& state) {
   tenon::Graph graph(setting.host);
   const auto x = graph.input("x", tenon::f32, {1});
   const auto large = graph.add("broadcast_to", {x}, {{"shape", {4 << 20}}});
-  run(state, graph, graph.add("neg", {graph.add("sqrt", {graph.add("square", {large})})}), {{"x", tenon::full(tenon::f32, {1}, 3)}});
+  run(state, graph, graph.add("neg", {graph.add("sqrt", {graph.add("square", {large})})}),
+      {{"x", tenon::full(tenon::f32, {1}, 3)}});
 }
 
 /// Compute-bound.
@@ -67,7 +71,8 @@ void large_weight(benchmark::State& state) {
   tenon::Graph graph(setting.host);
   const auto x = graph.input("x", tenon::f32, {1, 2048});
   const auto weight = graph.variable("weight", tenon::random_normal(tenon::f32, {2048, 2048}, 1));
-  run(state, graph, graph.add("matmul", {x, weight}), {{"x", tenon::random_normal(tenon::f32, {1, 2048}, 2)}});
+  run(state, graph, graph.add("matmul", {x, weight}),
+      {{"x", tenon::random_normal(tenon::f32, {1, 2048}, 2)}});
 }
 
 BENCHMARK(one_element)->Arg(0)->Arg(1)->UseRealTime();

@@ -25,12 +25,14 @@
 
 /// Totals of this process between two points in time.
 struct KernelTimes {
-  double own = 0, library = 0;               ///< microseconds in kernels written with Tenon's SDK, and in all others
+  double own = 0,
+         library = 0;  ///< microseconds in kernels written with Tenon's SDK, and in all others
   std::uint64_t kernels = 0;                 ///< number of kernels
-  std::uint64_t waits = 0, allocations = 0;  ///< calls of the CUDA runtime that wait for the GPU, or allocate its memory or pinned memory
+  std::uint64_t waits = 0, allocations = 0;  ///< calls of the CUDA runtime that wait for the GPU,
+                                             ///< or allocate its memory or pinned memory
   std::uint64_t graph_launches = 0;          ///< launches of captured CUDA graphs
-  std::uint64_t lost = 0;                    ///< dropped records; if not 0, the totals are incomplete
-  std::map<std::string, double> by_name;     ///< microseconds of each kernel, by its mangled name
+  std::uint64_t lost = 0;                 ///< dropped records; if not 0, the totals are incomplete
+  std::map<std::string, double> by_name;  ///< microseconds of each kernel, by its mangled name
 
   double all() const { return own + library; }
   std::vector<std::pair<double, std::string>> longest() const {
@@ -48,14 +50,17 @@ class KernelWatch {
   KernelWatch() {
     for (const auto& name : {built("tests/libcupti.so"), std::string("libcupti.so")})
       if (library_ == nullptr) library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library_ == nullptr) throw std::runtime_error(std::string("CUPTI cannot be loaded: ") + dlerror());
+    if (library_ == nullptr)
+      throw std::runtime_error(std::string("CUPTI cannot be loaded: ") + dlerror());
     static bool registered = false;
     if (!registered)
-      require(function<decltype(&cuptiActivityRegisterCallbacks)>("cuptiActivityRegisterCallbacks")(give_buffer, take_buffer));
+      require(function<decltype(&cuptiActivityRegisterCallbacks)>("cuptiActivityRegisterCallbacks")(
+          give_buffer, take_buffer));
     registered = true;
     times() = {};
     const auto enable = function<decltype(&cuptiActivityEnable)>("cuptiActivityEnable");
-    for (const auto kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_RUNTIME}) require(enable(kind));
+    for (const auto kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_RUNTIME})
+      require(enable(kind));
   }
   KernelWatch(const KernelWatch&) = delete;
   KernelWatch& operator=(const KernelWatch&) = delete;
@@ -69,7 +74,8 @@ class KernelWatch {
   /// Call it once, while the GPU is idle.
   KernelTimes stop() {
     const auto disable = function<decltype(&cuptiActivityDisable)>("cuptiActivityDisable");
-    for (const auto kind : {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL}) require(disable(kind));
+    for (const auto kind : {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL})
+      require(disable(kind));
     flush();
     const std::lock_guard lock(mutex_);
     return times();
@@ -92,21 +98,28 @@ class KernelWatch {
     if (found == nullptr) throw std::runtime_error(std::string("this CUPTI has no ") + name);
     return found;
   }
-  static void flush() { require(function<decltype(&cuptiActivityFlushAll)>("cuptiActivityFlushAll")(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)); }
+  static void flush() {
+    require(function<decltype(&cuptiActivityFlushAll)>("cuptiActivityFlushAll")(
+        CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+  }
   static void require(CUptiResult result) {
     if (result == CUPTI_SUCCESS) return;
     const char* text = "";
     function<decltype(&cuptiGetResultString)>("cuptiGetResultString")(result, &text);
     throw std::runtime_error(std::string("CUPTI fails: ") + text);
   }
-  static void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
+  static void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes,
+                                   std::size_t* most_records) {
     *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, buffer_bytes));
     *bytes = *buffer == nullptr ? 0 : buffer_bytes;
     *most_records = 0;
   }
-  static void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t filled) {
-    static const auto next = function<decltype(&cuptiActivityGetNextRecord)>("cuptiActivityGetNextRecord");
-    static const auto dropped = function<decltype(&cuptiActivityGetNumDroppedRecords)>("cuptiActivityGetNumDroppedRecords");
+  static void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
+                                   std::size_t, std::size_t filled) {
+    static const auto next =
+        function<decltype(&cuptiActivityGetNextRecord)>("cuptiActivityGetNextRecord");
+    static const auto dropped =
+        function<decltype(&cuptiActivityGetNumDroppedRecords)>("cuptiActivityGetNumDroppedRecords");
     const std::lock_guard lock(mutex_);
     CUpti_Activity* record = nullptr;
     while (next(buffer, filled, &record) == CUPTI_SUCCESS) take(*record);
@@ -122,7 +135,9 @@ class KernelWatch {
   }
   // Tenon's kernels are in namespace tenon; those of plugins are instances of gpu::for_each() and
   // for_each_block().
-  static bool is_own(std::string_view name) { return name.starts_with("_ZN5tenon") || name.starts_with("void tenon::"); }
+  static bool is_own(std::string_view name) {
+    return name.starts_with("_ZN5tenon") || name.starts_with("void tenon::");
+  }
   static void take_kernel(const CUpti_ActivityKernel9& kernel) {
     if (kernel.end <= kernel.start) {  // it was not timed
       ++times().lost;
@@ -137,11 +152,13 @@ class KernelWatch {
   static void take_call(const CUpti_ActivityAPI& call) {
     static const auto name_of = function<decltype(&cuptiGetCallbackName)>("cuptiGetCallbackName");
     const char* text = nullptr;
-    if (name_of(CUPTI_CB_DOMAIN_RUNTIME_API, call.cbid, &text) != CUPTI_SUCCESS || text == nullptr) return;
+    if (name_of(CUPTI_CB_DOMAIN_RUNTIME_API, call.cbid, &text) != CUPTI_SUCCESS || text == nullptr)
+      return;
     const std::string_view name = text;
     if (name.find("Synchronize") != name.npos) ++times().waits;
     if (name.find("GraphLaunch") != name.npos) ++times().graph_launches;
-    if (name.find("Malloc") != name.npos || name.find("HostAlloc") != name.npos) ++times().allocations;
+    if (name.find("Malloc") != name.npos || name.find("HostAlloc") != name.npos)
+      ++times().allocations;
   }
 };
 #else

@@ -24,7 +24,9 @@ struct ResizeBilinear : tenon::Operator {
     const auto data = io.input(0).shape;
     io.set_output(0, {data[0], data[1], height, width});
   }
-  void forward(const tenon::Call&) const { throw tenon::Error("this operator can only be planned, not run"); }
+  void forward(const tenon::Call&) const {
+    throw tenon::Error("this operator can only be planned, not run");
+  }
   void backward(const tenon::Call& call) const { forward(call); }
 };
 
@@ -37,10 +39,15 @@ struct Filters {
 
 class Layers {
  public:
-  Layers(tenon::Host& host, std::int64_t size) : graph(host) { image = graph.input("image", tenon::DType::f32, {1, 3, size, size}); }
+  Layers(tenon::Host& host, std::int64_t size) : graph(host) {
+    image = graph.input("image", tenon::DType::f32, {1, 3, size, size});
+  }
 
-  tenon::Value convolution(tenon::Value x, std::int64_t filters, Filters shape, std::int64_t groups = 1) {
-    const auto pad = [&](std::int64_t kernel) { return shape.padded ? shape.dilate * (kernel - 1) / 2 : 0; };
+  tenon::Value convolution(tenon::Value x, std::int64_t filters, Filters shape,
+                           std::int64_t groups = 1) {
+    const auto pad = [&](std::int64_t kernel) {
+      return shape.padded ? shape.dilate * (kernel - 1) / 2 : 0;
+    };
     return graph.add("convolution", {x},
                      {{"num_filter", filters},
                       {"kernel", Numbers{shape.rows, shape.columns}},
@@ -50,11 +57,15 @@ class Layers {
                       {"groups", groups},
                       {"no_bias", true}});
   }
-  tenon::Value normalized(tenon::Value x, std::int64_t filters, Filters shape, std::int64_t groups = 1) {
+  tenon::Value normalized(tenon::Value x, std::int64_t filters, Filters shape,
+                          std::int64_t groups = 1) {
     return graph.add("batch_norm", {convolution(x, filters, shape, groups)});
   }
-  tenon::Value layer(tenon::Value x, std::int64_t filters, Filters shape) { return graph.add("relu", {normalized(x, filters, shape)}); }
-  tenon::Value layer6(tenon::Value x, std::int64_t filters, Filters shape, std::int64_t groups = 1) {
+  tenon::Value layer(tenon::Value x, std::int64_t filters, Filters shape) {
+    return graph.add("relu", {normalized(x, filters, shape)});
+  }
+  tenon::Value layer6(tenon::Value x, std::int64_t filters, Filters shape,
+                      std::int64_t groups = 1) {
     return graph.add("clip", {normalized(x, filters, shape, groups)}, {{"low", 0}, {"high", 6}});
   }
   /// Depthwise filters, then a convolution that mixes the channels.
@@ -63,12 +74,15 @@ class Layers {
   }
   tenon::Value max_pool(tenon::Value x, std::int64_t pad) { return pool("max_pool", x, 2, pad); }
   tenon::Value avg_pool(tenon::Value x) { return pool("avg_pool", x, 1, 1); }
-  tenon::Value concat(const std::vector<tenon::Value>& parts) { return graph.add("concat", parts, {{"axis", 1}}); }
+  tenon::Value concat(const std::vector<tenon::Value>& parts) {
+    return graph.add("concat", parts, {{"axis", 1}});
+  }
   std::int64_t channels(tenon::Value x) const { return graph.shape(x)[1]; }
   std::int64_t size(tenon::Value x) const { return graph.shape(x)[2]; }
 
   void classify(tenon::Value x) {
-    graph.output("scores", graph.add("fully_connected", {graph.add("global_avg_pool", {x})}, {{"num_hidden", 1000}}, "scores"));
+    graph.output("scores", graph.add("fully_connected", {graph.add("global_avg_pool", {x})},
+                                     {{"num_hidden", 1000}}, "scores"));
   }
   /// The gradients of all weights are outputs, as in a training step.
   tenon::Graph with_gradients() const {
@@ -76,9 +90,11 @@ class Layers {
     training.bind();
     std::vector<tenon::Value> weights;
     for (const auto& value : model_of(graph).values)
-      if (value.role == tenon::Role::variable) weights.push_back(training.find(model_of(graph).strings[value.name]));
+      if (value.role == tenon::Role::variable)
+        weights.push_back(training.find(model_of(graph).strings[value.name]));
     const auto gradients = training.gradient(training.find("scores"), weights);
-    for (std::size_t i = 0; i < gradients.size(); ++i) training.output("gradient " + std::to_string(i), gradients[i]);
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      training.output("gradient " + std::to_string(i), gradients[i]);
     return training;
   }
 
@@ -87,6 +103,7 @@ class Layers {
 
  private:
   tenon::Value pool(const char* op, tenon::Value x, std::int64_t stride, std::int64_t pad) {
-    return graph.add(op, {x}, {{"kernel", Numbers{3, 3}}, {"stride", Numbers{stride}}, {"pad", Numbers{pad}}});
+    return graph.add(
+        op, {x}, {{"kernel", Numbers{3, 3}}, {"stride", Numbers{stride}}, {"pad", Numbers{pad}}});
   }
 };

@@ -55,15 +55,17 @@ double seconds(Steps& steps) {
 /// A weight, its optimizer, and gradients of `stored` rows each, spread over the weight.
 class Update {
  public:
-  Update(const char* optimizer, std::int64_t rows, std::int64_t gradients) : session_(graph_of(optimizer, rows), options()) {
+  Update(const char* optimizer, std::int64_t rows, std::int64_t gradients)
+      : session_(graph_of(optimizer, rows), options()) {
     const auto rate = Tensor::from({0.01F}, Shape::scalar());
     for (std::int64_t k = 0; k < gradients; ++k) {
       std::vector<std::int64_t> ids;
-      for (std::int64_t i = 0; i < stored; ++i) ids.push_back(i * (rows / stored) + (k * 7919 + i * 31) % (rows / stored));
+      for (std::int64_t i = 0; i < stored; ++i)
+        ids.push_back(i * (rows / stored) + (k * 7919 + i * 31) % (rows / stored));
       const std::vector<float> values(static_cast<std::size_t>(stored * columns), 0.5F);
-      inputs_.push_back(
-          {{"grad", Tensor::row_sparse(Tensor::from(values, {stored, columns}), Tensor::from(ids, {stored}), {rows, columns})},
-           {"rate", rate}});
+      inputs_.push_back({{"grad", Tensor::row_sparse(Tensor::from(values, {stored, columns}),
+                                                     Tensor::from(ids, {stored}), {rows, columns})},
+                         {"rate", rate}});
     }
   }
 
@@ -81,7 +83,8 @@ class Update {
   static Graph graph_of(const char* optimizer, std::int64_t rows) {
     Graph graph(host());
     const auto weight = graph.variable("weight", Tensor::zeros(f32, {rows, columns}));
-    const auto grad = graph.input("grad", f32, {rows, columns}), rate = graph.input("rate", f32, Shape::scalar());
+    const auto grad = graph.input("grad", f32, {rows, columns}),
+               rate = graph.input("rate", f32, Shape::scalar());
     graph.update(weight, graph.add(optimizer, {weight, grad, rate}));
     return graph;
   }
@@ -96,10 +99,12 @@ Trainer trainer_of(std::int64_t rows) {
   Graph graph(host());
   const auto table = graph.variable("table", Tensor::zeros(f32, {rows, columns}));
   const auto found =
-      graph.add("embedding", {graph.input("row", i64, {-1}), table}, {{"input_dim", rows}, {"output_dim", columns}, {"sparse_grad", true}});
+      graph.add("embedding", {graph.input("row", i64, {-1}), table},
+                {{"input_dim", rows}, {"output_dim", columns}, {"sparse_grad", true}});
   graph.output("loss", graph.add("sum", {found}));
   std::vector<std::int64_t> ids;
-  for (std::int64_t i = 0; i < stored; ++i) ids.push_back(i * (rows / stored) + i * 31 % (rows / stored));
+  for (std::int64_t i = 0; i < stored; ++i)
+    ids.push_back(i * (rows / stored) + i * 31 % (rows / stored));
   TrainerOptions options;
   options.loss = "loss";
   options.batch = stored;
@@ -111,7 +116,8 @@ Trainer trainer_of(std::int64_t rows) {
 template <class Steps>
 void report(benchmark::State& state, Steps large, Steps small) {
   for (auto _ : state) large.step();
-  const double before = seconds(small), between = seconds(large), after = seconds(small);  // alternating: the load changes
+  const double before = seconds(small), between = seconds(large),
+               after = seconds(small);  // alternating: the load changes
   state.counters["ratio"] = 2 * between / (before + after);
 }
 
@@ -125,9 +131,25 @@ void training_step(benchmark::State& state) {
 
 }  // namespace
 
-BENCHMARK_CAPTURE(lazy_update, sgd, "sgd", 1)->ArgName("rows")->Arg(few)->Arg(many)->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(lazy_update, adam, "adam", 1)->ArgName("rows")->Arg(few)->Arg(many)->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(lazy_update, sgd_scattered, "sgd", 997)->ArgName("rows")->Arg(few)->Arg(many)->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(lazy_update, adam_scattered, "adam", 997)->ArgName("rows")->Arg(few)->Arg(many)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(lazy_update, sgd, "sgd", 1)
+    ->ArgName("rows")
+    ->Arg(few)
+    ->Arg(many)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(lazy_update, adam, "adam", 1)
+    ->ArgName("rows")
+    ->Arg(few)
+    ->Arg(many)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(lazy_update, sgd_scattered, "sgd", 997)
+    ->ArgName("rows")
+    ->Arg(few)
+    ->Arg(many)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(lazy_update, adam_scattered, "adam", 997)
+    ->ArgName("rows")
+    ->Arg(few)
+    ->Arg(many)
+    ->Unit(benchmark::kMicrosecond);
 BENCHMARK(training_step)->ArgName("rows")->Arg(few)->Arg(many)->Unit(benchmark::kMicrosecond);
 BENCHMARK_MAIN();

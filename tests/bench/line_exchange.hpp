@@ -40,7 +40,9 @@ inline double line_exchange(int first, int second) {
   std::thread other(turn, second, 1);
   one.join();
   other.join();
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / (2 * times);
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start)
+             .count() /
+         (2 * times);
 }
 
 /// The time between the two of the process's cores that are furthest apart; only the first eight
@@ -50,6 +52,7 @@ inline double worst_line_exchange() {
   const auto count = std::min<std::size_t>(cores.size(), 8);
   double worst = 0;
   for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t j = i + 1; j < count; ++j) worst = std::max(worst, line_exchange(cores[i], cores[j]));
+    for (std::size_t j = i + 1; j < count; ++j)
+      worst = std::max(worst, line_exchange(cores[i], cores[j]));
   return worst;
 }

@@ -38,7 +38,8 @@ Host& host() {
 
 NamedTensors inputs_of(std::int64_t n) {
   NamedTensors inputs;
-  for (std::int64_t i = 0; i < n; ++i) inputs.emplace("x" + std::to_string(i), Tensor::from({1.0F}, {1}));
+  for (std::int64_t i = 0; i < n; ++i)
+    inputs.emplace("x" + std::to_string(i), Tensor::from({1.0F}, {1}));
   return inputs;
 }
 
@@ -62,8 +63,9 @@ Graph with_updates(std::int64_t n) {
 }
 
 void count(benchmark::State& state) {
-  state.counters["per_value"] =
-      benchmark::Counter(static_cast<double>(state.range(0)), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["per_value"] = benchmark::Counter(
+      static_cast<double>(state.range(0)),
+      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 void build(benchmark::State& state, Graph (*make)(std::int64_t)) {
@@ -88,7 +90,8 @@ void run(benchmark::State& state, Graph (*make)(std::int64_t), bool inputs, bool
   options.training = true;
   Session kept(graph, options);
   if (again) kept.run(given);
-  for (auto _ : state) benchmark::DoNotOptimize(again ? kept.run(given) : Session(graph, options).run(given));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(again ? kept.run(given) : Session(graph, options).run(given));
   count(state);
 }
 
@@ -96,7 +99,8 @@ void read_back(benchmark::State& state) {
   Session session(with_updates(state.range(0)), {.seed = 0, .training = true});
   session.run({});
   for (auto _ : state) {
-    for (std::int64_t i = 0; i < state.range(0); ++i) benchmark::DoNotOptimize(session.tensor("w" + std::to_string(i)));
+    for (std::int64_t i = 0; i < state.range(0); ++i)
+      benchmark::DoNotOptimize(session.tensor("w" + std::to_string(i)));
     benchmark::DoNotOptimize(session.graph());
   }
   count(state);

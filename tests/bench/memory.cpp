@@ -53,7 +53,8 @@ template <class Place>
 void random_graphs(benchmark::State& state, Place place) {
   constexpr std::uint32_t count = 200;
   std::vector<std::vector<Buffer>> graphs;
-  for (std::uint32_t n = 0; n < count; ++n) graphs.push_back(Planned(random_graph(host(), n)).plan().buffers);
+  for (std::uint32_t n = 0; n < count; ++n)
+    graphs.push_back(Planned(random_graph(host(), n)).plan().buffers);
   double sum = 0, worst = 0;
   for (auto _ : state) {
     sum = worst = 0;
@@ -68,35 +69,47 @@ void random_graphs(benchmark::State& state, Place place) {
 }
 
 void buffers_100000(benchmark::State& state) {
-  const auto buffers = random_buffers(1, 100000, 100000, static_cast<std::uint32_t>(state.range(0)), 1 << 20);
+  const auto buffers =
+      random_buffers(1, 100000, 100000, static_cast<std::uint32_t>(state.range(0)), 1 << 20);
   MemoryPlacement placement;
   for (auto _ : state) placement = place(buffers);
   report(state, placement);
 }
 
 void values_100000(benchmark::State& state, bool backward) {
-  plan_again_and_again(state, Planned(RandomGraph(host(), 1).run(backward ? 50000 : 100000, backward)));
+  plan_again_and_again(state,
+                       Planned(RandomGraph(host(), 1).run(backward ? 50000 : 100000, backward)));
 }
 
 const bool registered = [] {
   for (const bool backward : {false, true})
     for (const auto& [name, make] : published_networks)
-      benchmark::RegisterBenchmark((std::string(name) + (backward ? ", backward" : "")).c_str(), network, make, backward)
+      benchmark::RegisterBenchmark((std::string(name) + (backward ? ", backward" : "")).c_str(),
+                                   network, make, backward)
           ->Unit(benchmark::kMillisecond);
   return true;
 }();
 
 }  // namespace
 
-BENCHMARK_CAPTURE(random_graphs, place, place)->Name("200 random graphs")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(random_graphs, by_size, [](const auto& buffers) { return place_by(Strategy::by_size, buffers); })
-    -> Name("200 random graphs, by size alone") -> Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(random_graphs, by_breadth, [](const auto& buffers) { return place_by(Strategy::by_breadth, buffers); })
-    -> Name("200 random graphs, by breadth alone") -> Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(random_graphs, execution_order, [](const auto& buffers) { return place_by(Strategy::execution_order, buffers); })
-    -> Name("200 random graphs, in execution order alone") -> Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(values_100000, forward, false)->Name("100,000 values")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(values_100000, backward, true)->Name("50,000 values and their gradients")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(random_graphs, place, place)
+    ->Name("200 random graphs")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(random_graphs, by_size, [](const auto& buffers) {
+  return place_by(Strategy::by_size, buffers);
+}) -> Name("200 random graphs, by size alone") -> Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(random_graphs, by_breadth, [](const auto& buffers) {
+  return place_by(Strategy::by_breadth, buffers);
+}) -> Name("200 random graphs, by breadth alone") -> Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(random_graphs, execution_order, [](const auto& buffers) {
+  return place_by(Strategy::execution_order, buffers);
+}) -> Name("200 random graphs, in execution order alone") -> Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(values_100000, forward, false)
+    ->Name("100,000 values")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(values_100000, backward, true)
+    ->Name("50,000 values and their gradients")
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(buffers_100000)
     ->Name("100,000 buffers of any size, which live so many steps")
     ->RangeMultiplier(10)

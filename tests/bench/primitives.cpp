@@ -2,9 +2,9 @@
 // primitive: weights packed once, the primitive's preferred layouts, one thread. Both run in the
 // network's order, so that neither finds more data in caches.
 //   OMP_NUM_THREADS=1 bench_primitives [--turns N] GRAPH...    graph.json or .tenon files
-// Prints a line of JSON for each graph: microseconds of each node, the least of all turns, in Tenon and
-// bare, and both in bfloat16 if the machine supports it. A node that was fused with others has the time
-// of the fused step.
+// Prints a line of JSON for each graph: microseconds of each node, the least of all turns, in Tenon
+// and bare, and both in bfloat16 if the machine supports it. A node that was fused with others has
+// the time of the fused step.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -36,16 +36,19 @@ const dnnl::engine& engine() {
 double microseconds(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
+      .count();
 }
 
 /// A primitive with memory of its own.
 class Bare {
  public:
-  Bare(dnnl::primitive primitive, const std::vector<std::pair<int, memory::desc>>& arguments) : primitive_(std::move(primitive)) {
+  Bare(dnnl::primitive primitive, const std::vector<std::pair<int, memory::desc>>& arguments)
+      : primitive_(std::move(primitive)) {
     for (const auto& [name, desc] : arguments) {
       auto& made = arguments_.emplace(name, memory(desc, engine())).first->second;
-      std::memset(made.get_data_handle(), 0x3c, desc.get_size());  // 0.0115 as float32 and as bfloat16
+      std::memset(made.get_data_handle(), 0x3c,
+                  desc.get_size());  // 0.0115 as float32 and as bfloat16
     }
   }
   double run() {
@@ -71,8 +74,10 @@ struct Work {
 
 template <class T>
 T parameter(const tenon::NodeInfo& node, std::string_view name) {
-  const auto found = std::find_if(node.attributes.begin(), node.attributes.end(), [&](const auto& each) { return each.first == name; });
-  if (found == node.attributes.end()) throw std::runtime_error("node " + node.name + " has no parameter " + std::string(name));
+  const auto found = std::find_if(node.attributes.begin(), node.attributes.end(),
+                                  [&](const auto& each) { return each.first == name; });
+  if (found == node.attributes.end())
+    throw std::runtime_error("node " + node.name + " has no parameter " + std::string(name));
   return std::get<T>(found->second.variant());
 }
 
@@ -82,15 +87,17 @@ memory::desc any(const Dims& dims, Type type) {
 
 memory::desc plain(const Dims& dims, Type type) {
   Dims strides(dims.size(), 1);
-  for (auto axis = dims.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * dims[axis];
+  for (auto axis = dims.size() - 1; axis > 0; --axis)
+    strides[axis - 1] = strides[axis] * dims[axis];
   return {dims, type, strides};
 }
 
 template <class Primitive, class... Args>
 Bare bare(const std::optional<memory::desc>& bias, const Args&... args) {
   const typename Primitive::primitive_desc made(typename Primitive::desc(args...), engine());
-  std::vector<std::pair<int, memory::desc>> arguments{
-      {DNNL_ARG_SRC, made.src_desc()}, {DNNL_ARG_WEIGHTS, made.weights_desc()}, {DNNL_ARG_DST, made.dst_desc()}};
+  std::vector<std::pair<int, memory::desc>> arguments{{DNNL_ARG_SRC, made.src_desc()},
+                                                      {DNNL_ARG_WEIGHTS, made.weights_desc()},
+                                                      {DNNL_ARG_DST, made.dst_desc()}};
   if (bias) arguments.emplace_back(DNNL_ARG_BIAS, *bias);
   return {Primitive(made), arguments};
 }
@@ -100,20 +107,26 @@ std::vector<Bare> primitives(const Work& work, Type type) {
   constexpr auto kind = dnnl::prop_kind::forward_inference;
   std::vector<Bare> made;
   if (work.what == "matmul") {
-    made.push_back(bare<dnnl::matmul>({}, plain(work.data, type), plain(work.weight, type), plain(work.output, type)));
+    made.push_back(bare<dnnl::matmul>({}, plain(work.data, type), plain(work.weight, type),
+                                      plain(work.output, type)));
   } else if (work.what == "fully_connected") {
-    const auto data = plain(work.data, type), output = plain(work.output, type), weight = any(work.weight, type);
-    const auto across = any({work.weight[1], work.weight[0]}, type), row = plain({1, work.output[1]}, Type::f32);
+    const auto data = plain(work.data, type), output = plain(work.output, type),
+               weight = any(work.weight, type);
+    const auto across = any({work.weight[1], work.weight[0]}, type),
+               row = plain({1, work.output[1]}, Type::f32);
     const auto bias = plain({work.output[1]}, Type::f32);
     made.push_back(bare<dnnl::inner_product_forward>(bias, kind, data, weight, bias, output));
     made.push_back(bare<dnnl::matmul>(row, data, across, row, output));
   } else {
-    const auto data = any(work.data, type), output = any(work.output, type), weight = any(work.weight, type);
+    const auto data = any(work.data, type), output = any(work.output, type),
+               weight = any(work.weight, type);
     const auto bias = plain({work.output[1]}, Type::f32);
     constexpr auto direct = dnnl::algorithm::convolution_direct;
     made.push_back(work.bias
-                       ? bare<dnnl::convolution_forward>(bias, kind, direct, data, weight, bias, output, work.stride, work.pad, work.pad)
-                       : bare<dnnl::convolution_forward>({}, kind, direct, data, weight, output, work.stride, work.pad, work.pad));
+                       ? bare<dnnl::convolution_forward>(bias, kind, direct, data, weight, bias,
+                                                         output, work.stride, work.pad, work.pad)
+                       : bare<dnnl::convolution_forward>({}, kind, direct, data, weight, output,
+                                                         work.stride, work.pad, work.pad));
   }
   return made;
 }
@@ -126,7 +139,8 @@ std::vector<Work> work_of(const tenon::Graph& graph) {
       const auto dims = graph.shape(graph.find(value));
       return Dims(dims.begin(), dims.end());
     };
-    Work work{node.name, node.op, shape(node.inputs[0]), shape(node.inputs[1]), shape(node.outputs[0])};
+    Work work{node.name, node.op, shape(node.inputs[0]), shape(node.inputs[1]),
+              shape(node.outputs[0])};
     work.bias = node.inputs.size() > 2 && !node.inputs[2].empty();
     if (node.op == "convolution") {
       work.stride = parameter<Dims>(node, "stride");
@@ -151,15 +165,19 @@ std::vector<Work> work_of(const tenon::Graph& graph) {
 bool names(const std::string& step, const std::string& node) {
   const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (auto at = step.find(node); at != std::string::npos; at = step.find(node, at + 1))
-    if ((at == 0 || !part(step[at - 1])) && (at + node.size() == step.size() || !part(step[at + node.size()]))) return true;
+    if ((at == 0 || !part(step[at - 1])) &&
+        (at + node.size() == step.size() || !part(step[at + node.size()])))
+      return true;
   return false;
 }
 
 /// Runs a session and returns the time of each step of that run.
 class Ours {
  public:
-  Ours(const tenon::Graph& graph, tenon::DType precision) : session_(graph, {.profile = true, .precision = precision}) {
-    for (const auto& input : graph.inputs()) inputs_.emplace(input.name, tenon::full(*input.dtype, input.shape, 0.01));
+  Ours(const tenon::Graph& graph, tenon::DType precision)
+      : session_(graph, {.profile = true, .precision = precision}) {
+    for (const auto& input : graph.inputs())
+      inputs_.emplace(input.name, tenon::full(*input.dtype, input.shape, 0.01));
   }
   std::map<std::string, double> run() {
     session_.run(inputs_);
@@ -185,7 +203,10 @@ struct Least {
 class Pair {
  public:
   Pair(const tenon::Graph& graph, const std::vector<Work>& work, Type type)
-      : work_(work), tenon_(work.size()), bare_(work.size()), ours_(graph, type == Type::bf16 ? tenon::bf16 : tenon::f32) {
+      : work_(work),
+        tenon_(work.size()),
+        bare_(work.size()),
+        ours_(graph, type == Type::bf16 ? tenon::bf16 : tenon::f32) {
     for (const auto& each : work) primitives_.push_back(primitives(each, type));
   }
   void run(bool counts) {
@@ -194,7 +215,9 @@ class Pair {
         if (const auto found = one.run(); counts) bare_[i].add(found);
     const auto times = ours_.run();
     for (std::size_t i = 0; counts && i < work_.size(); ++i) {
-      const auto step = std::find_if(times.begin(), times.end(), [&](const auto& time) { return names(time.first, work_[i].name); });
+      const auto step = std::find_if(times.begin(), times.end(), [&](const auto& time) {
+        return names(time.first, work_[i].name);
+      });
       if (step == times.end()) throw std::runtime_error("no step contains node " + work_[i].name);
       tenon_[i].add(step->second);
     }
@@ -219,8 +242,9 @@ std::vector<Work> work_with_steps(const tenon::Graph& graph) {
   const auto times = Ours(graph, tenon::f32).run();
   auto work = work_of(graph);
   std::erase_if(work, [&](const Work& each) {
-    return each.what == "matmul" &&
-           std::none_of(times.begin(), times.end(), [&](const auto& time) { return names(time.first, each.name); });
+    return each.what == "matmul" && std::none_of(times.begin(), times.end(), [&](const auto& time) {
+             return names(time.first, each.name);
+           });
   });
   return work;
 }
@@ -239,7 +263,9 @@ nlohmann::json measure(const tenon::Graph& graph, int turns) {
     if (half) half->run(turn > 0);
   }
   nlohmann::json nodes = nlohmann::json::array();
-  for (const auto& each : work) nodes.push_back({{"name", each.name}, {"op", each.what}, {"data", each.data}, {"weight", each.weight}});
+  for (const auto& each : work)
+    nodes.push_back(
+        {{"name", each.name}, {"op", each.what}, {"data", each.data}, {"weight", each.weight}});
   single.write(nodes, "_us");
   if (half) half->write(nodes, "_bf16_us");
   return nodes;
@@ -248,7 +274,8 @@ nlohmann::json measure(const tenon::Graph& graph, int turns) {
 }  // namespace
 
 int main(int count, char** texts) try {
-  if (const char* threads = std::getenv("OMP_NUM_THREADS"); !threads || std::string(threads) != "1") {
+  if (const char* threads = std::getenv("OMP_NUM_THREADS");
+      !threads || std::string(threads) != "1") {
     std::cerr << "bench_primitives: set OMP_NUM_THREADS=1; oneDNN would use all cores otherwise\n";
     return 2;
   }
@@ -269,7 +296,8 @@ int main(int count, char** texts) try {
   for (const auto& file : files) {
     auto graph = tenon::Graph::load(host, file);
     graph.bind();
-    std::cout << nlohmann::json{{"graph", file}, {"nodes", measure(graph, turns)}}.dump() << std::endl;
+    std::cout << nlohmann::json{{"graph", file}, {"nodes", measure(graph, turns)}}.dump()
+              << std::endl;
   }
 } catch (const std::exception& error) {
   std::cerr << "bench_primitives: " << error.what() << '\n';

@@ -32,7 +32,8 @@ tenon::Graph make_graph(tenon::Host& host, int number) {
     y = graph.add("fully_connected", {y}, {{"num_hidden", columns - layer}});
     y = graph.add(number % 2 == 0 ? "tanh" : "relu", {y});
   }
-  if (number >= 4) graph.output("gradient", graph.gradient(graph.add("sum", {graph.add("square", {y})}), {x})[0]);
+  if (number >= 4)
+    graph.output("gradient", graph.gradient(graph.add("sum", {graph.add("square", {y})}), {x})[0]);
   graph.output("y", y);
   graph.initialize(static_cast<std::uint64_t>(number));
   return graph;
@@ -70,7 +71,8 @@ struct State {
       shared.back().bind();
       tenon::Session session(shared.back());
       auto& results = expected.emplace_back();
-      for (std::int64_t rows = 0; rows <= most_rows; ++rows) results.push_back(session.run({{"x", input_of(rows)}}));
+      for (std::int64_t rows = 0; rows <= most_rows; ++rows)
+        results.push_back(session.run({{"x", input_of(rows)}}));
     }
   }
 
@@ -95,11 +97,13 @@ void work(State& state, unsigned seed, std::vector<tenon::Graph> own, const fs::
         options.plans = 4;
         session = std::make_unique<tenon::Session>(own[number], options);
       }
-      if (!same(session->run({{"x", input_of(rows)}}), state.expected[number][static_cast<std::size_t>(rows)]))
+      if (!same(session->run({{"x", input_of(rows)}}),
+                state.expected[number][static_cast<std::size_t>(rows)]))
         state.fail("graph " + std::to_string(number) + " with " + std::to_string(rows) + " rows");
       if (random() % 16 == 0) {
         const auto x = tenon::full(tenon::f32, {rows}, 3);
-        if (!same_bits(state.host.call("square", {x}), tenon::full(tenon::f32, {rows}, 9))) state.fail("an eager call");
+        if (!same_bits(state.host.call("square", {x}), tenon::full(tenon::f32, {rows}, 9)))
+          state.fail("an eager call");
       }
       if (random() % 256 == 0) {
         const auto path = folder / ("graph_" + std::to_string(seed) + ".tenon");
@@ -125,7 +129,8 @@ void add_plugins(State& state, const fs::path& folder) {
       fs::copy_file(example, next, fs::copy_options::overwrite_existing);
       fs::rename(next, copy);
       state.host.add_plugins(copy);
-      const auto y = state.host.call("quadratic", {tenon::full(tenon::f32, {2}, 2)}, {{"a", 1.0}, {"b", 0.0}, {"c", 1.0}});
+      const auto y = state.host.call("quadratic", {tenon::full(tenon::f32, {2}, 2)},
+                                     {{"a", 1.0}, {"b", 0.0}, {"c", 1.0}});
       if (!same_bits(y, tenon::full(tenon::f32, {2}, 5))) state.fail("the plugin that was added");
     } catch (const std::exception& failure) {
       state.fail(failure.what());
@@ -142,13 +147,15 @@ struct Use {
     std::ifstream status("/proc/self/status");
     for (std::string word; status >> word; status.ignore(1 << 16, '\n'))
       if (word == "VmRSS:") status >> use.resident_kib;
-    for ([[maybe_unused]] const auto& entry : fs::directory_iterator("/proc/self/fd")) ++use.descriptors;
+    for ([[maybe_unused]] const auto& entry : fs::directory_iterator("/proc/self/fd"))
+      ++use.descriptors;
     return use;
   }
   void print(const char* when, const State& state) const {
-    std::printf("%s: %llu runs, %llu plugins added, %lld MiB, %lld descriptors\n", when, static_cast<unsigned long long>(state.done.load()),
-                static_cast<unsigned long long>(state.added.load()), static_cast<long long>(resident_kib >> 10),
-                static_cast<long long>(descriptors));
+    std::printf("%s: %llu runs, %llu plugins added, %lld MiB, %lld descriptors\n", when,
+                static_cast<unsigned long long>(state.done.load()),
+                static_cast<unsigned long long>(state.added.load()),
+                static_cast<long long>(resident_kib >> 10), static_cast<long long>(descriptors));
     std::fflush(stdout);
   }
 };
@@ -156,17 +163,21 @@ struct Use {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int seconds = argc > 1 ? std::atoi(argv[1]) : 600, threads = argc > 2 ? std::atoi(argv[2]) : 64;
+  const int seconds = argc > 1 ? std::atoi(argv[1]) : 600,
+            threads = argc > 2 ? std::atoi(argv[2]) : 64;
   const TemporaryFolder folder;
   State state;
   std::vector<std::thread> workers;
   for (int i = 0; i < threads; ++i) {
     std::vector<tenon::Graph> own;
     for (const auto& graph : state.shared) own.push_back(graph.clone());
-    workers.emplace_back(work, std::ref(state), static_cast<unsigned>(i + 1), std::move(own), folder.path());
+    workers.emplace_back(work, std::ref(state), static_cast<unsigned>(i + 1), std::move(own),
+                         folder.path());
   }
   workers.emplace_back(add_plugins, std::ref(state), folder.path());
-  const auto sleep = [&](double part) { std::this_thread::sleep_for(std::chrono::duration<double>(part * seconds)); };
+  const auto sleep = [&](double part) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(part * seconds));
+  };
   sleep(0.2);
   const auto early = Use::now();
   early.print("after a fifth", state);
@@ -175,8 +186,9 @@ int main(int argc, char** argv) {
   late.print("at the end", state);
   state.over = true;
   for (auto& worker : workers) worker.join();
-  const bool grew = late.resident_kib > early.resident_kib * 11 / 10 + (16 << 10) || late.descriptors > early.descriptors + 16;
-  std::printf("%llu wrong results, memory and descriptors %s\n", static_cast<unsigned long long>(state.wrong.load()),
-              grew ? "GREW" : "as before");
+  const bool grew = late.resident_kib > early.resident_kib * 11 / 10 + (16 << 10) ||
+                    late.descriptors > early.descriptors + 16;
+  std::printf("%llu wrong results, memory and descriptors %s\n",
+              static_cast<unsigned long long>(state.wrong.load()), grew ? "GREW" : "as before");
   return state.wrong > 0 || grew ? 1 : 0;
 }

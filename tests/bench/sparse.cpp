@@ -35,7 +35,8 @@ Tensor random_csr(std::int64_t percent) {
   std::mt19937 generator(1);
   auto dense = Tensor::zeros(f32, {size, size});
   for (auto& value : dense.values<float>())
-    if (static_cast<std::int64_t>(generator() % 100) < percent) value = static_cast<float>(generator() % 1000 + 1) / 1000;
+    if (static_cast<std::int64_t>(generator() % 100) < percent)
+      value = static_cast<float>(generator() % 1000 + 1) / 1000;
   return cast_storage(dense, Storage::csr);
 }
 
@@ -51,7 +52,8 @@ Sparse eigen_csr(const Tensor& csr) {
   const auto starts = csr.row_starts(), places = csr.columns(), values = csr.stored_values();
   for (std::int64_t row = 0; row < size; ++row)
     for (auto e = starts.data<std::int64_t>()[row]; e < starts.data<std::int64_t>()[row + 1]; ++e)
-      entries.emplace_back(static_cast<int>(row), static_cast<int>(places.data<std::int64_t>()[e]), values.data<float>()[e]);
+      entries.emplace_back(static_cast<int>(row), static_cast<int>(places.data<std::int64_t>()[e]),
+                           values.data<float>()[e]);
   Sparse result(size, size);
   result.setFromTriplets(entries.begin(), entries.end());
   return result;
@@ -79,7 +81,9 @@ double cpu_seconds() {
 }
 
 double median(std::vector<double> seconds) {
-  std::nth_element(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2), seconds.end());
+  std::nth_element(seconds.begin(),
+                   seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2),
+                   seconds.end());
   return seconds[seconds.size() / 2];
 }
 
@@ -111,8 +115,10 @@ void product(benchmark::State& state, bool transpose) {
   const auto left = random_csr(state.range(0)), right = random_dense();
   auto out = Tensor::zeros(f32, {size, columns});
   Graph graph(host);
-  graph.output("y", graph.add("matmul", {graph.input("a", f32, {size, size}), graph.input("b", f32, {size, columns})},
-                              {{"transpose_a", transpose}}));
+  graph.output(
+      "y", graph.add("matmul",
+                     {graph.input("a", f32, {size, size}), graph.input("b", f32, {size, columns})},
+                     {{"transpose_a", transpose}}));
   Session session(graph);
   const NamedTensors inputs{{"a", left}, {"b", right}};
   const Destinations destinations{{"y", {out, Write::to}}};
@@ -134,10 +140,12 @@ void product(benchmark::State& state, bool transpose) {
     ours.push_back(times.last);
     cold.push_back(times.first);
     state.SetIterationTime(ours.back());
-    eigen.push_back(turn([&] { eigen_multiply(eigen_left, eigen_right, transpose, eigen_out); }).last);
+    eigen.push_back(
+        turn([&] { eigen_multiply(eigen_left, eigen_right, transpose, eigen_out); }).last);
     benchmark::DoNotOptimize(eigen_out.data());
   }
-  if (!eigen_out.isApprox(Eigen::Map<const Dense>(out.data<float>(), size, columns), 1e-4f)) state.SkipWithError("the products differ");
+  if (!eigen_out.isApprox(Eigen::Map<const Dense>(out.data<float>(), size, columns), 1e-4f))
+    state.SkipWithError("the products differ");
   state.counters["line_ns"] = std::max(line_before, worst_line_exchange());
   state.counters["eigen_ms"] = median(eigen) * 1e3;
   state.counters["cold_ms"] = median(cold) * 1e3;
@@ -148,7 +156,10 @@ void product(benchmark::State& state, bool transpose) {
 
 void sizes(benchmark::internal::Benchmark* bench) {
   const auto threads = static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  bench->ArgNames({"percent", "threads"})->UseManualTime()->Iterations(15)->Unit(benchmark::kMillisecond);
+  bench->ArgNames({"percent", "threads"})
+      ->UseManualTime()
+      ->Iterations(15)
+      ->Unit(benchmark::kMillisecond);
   for (const std::int64_t percent : {1, 10}) {
     bench->Args({percent, 1});
     if (threads > 1) bench->Args({percent, threads});

@@ -42,12 +42,14 @@ void nested(benchmark::State& state) {
         state.range(0), 1,
         [](void* context, std::int64_t, std::int64_t) {
           auto& self = *static_cast<Outer*>(context);
-          for (std::int64_t i = 0; i < self.loops; ++i) self.threads.parallel_for(self.inner, 1, part, &self.parts);
+          for (std::int64_t i = 0; i < self.loops; ++i)
+            self.threads.parallel_for(self.inner, 1, part, &self.parts);
         },
         &outer);
   }
   state.counters["ns_a_loop"] =
-      benchmark::Counter(static_cast<double>(state.iterations() * outer.loops), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+      benchmark::Counter(static_cast<double>(state.iterations() * outer.loops),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 // A loop after the caller has worked alone for the given microseconds, so that workers may be
@@ -57,7 +59,8 @@ void after_pause(benchmark::State& state) {
   const tenon::Threads threads(static_cast<int>(state.range(0)));
   Parts parts{state.range(2)};
   for (auto _ : state) {
-    for (const auto end = Clock::now() + std::chrono::microseconds(state.range(3)); Clock::now() < end;) {
+    for (const auto end = Clock::now() + std::chrono::microseconds(state.range(3));
+         Clock::now() < end;) {
     }
     const auto begin = Clock::now();
     threads.parallel_for(state.range(1), 1, part, &parts);
@@ -71,6 +74,12 @@ BENCHMARK(after_pause)
     ->ArgNames({"threads", "parts", "turns", "pause"})
     ->ArgsProduct({{1, 2}, {2, 16}, {50'000, 200'000}, {0, 100, 2000}})
     ->UseManualTime();
-BENCHMARK(loop)->ArgNames({"threads", "parts", "turns"})->ArgsProduct({{1, 2}, {2, 4, 16}, {0, 10'000, 50'000}})->UseRealTime();
-BENCHMARK(nested)->ArgNames({"threads", "parts", "turns"})->ArgsProduct({{2}, {2, 4, 16}, {0}})->UseRealTime();
+BENCHMARK(loop)
+    ->ArgNames({"threads", "parts", "turns"})
+    ->ArgsProduct({{1, 2}, {2, 4, 16}, {0, 10'000, 50'000}})
+    ->UseRealTime();
+BENCHMARK(nested)
+    ->ArgNames({"threads", "parts", "turns"})
+    ->ArgsProduct({{2}, {2, 4, 16}, {0}})
+    ->UseRealTime();
 BENCHMARK_MAIN();

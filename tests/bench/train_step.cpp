@@ -19,9 +19,11 @@ constexpr std::int64_t batch = 128, examples = 10 * batch, features = 784, class
 Graph mlp(Host& host) {
   Graph graph(host);
   auto x = graph.input("image", f32, {-1, features});
-  for (int i = 0; i < 2; ++i) x = graph.add("relu", {graph.add("fully_connected", {x}, {{"num_hidden", 512}})});
+  for (int i = 0; i < 2; ++i)
+    x = graph.add("relu", {graph.add("fully_connected", {x}, {{"num_hidden", 512}})});
   const auto scores = graph.add("fully_connected", {x}, {{"num_hidden", classes}}, "scores");
-  graph.output("loss", graph.add("softmax_cross_entropy", {scores, graph.input("label", DType::i64, {-1})}));
+  graph.output(
+      "loss", graph.add("softmax_cross_entropy", {scores, graph.input("label", DType::i64, {-1})}));
   return graph;
 }
 
@@ -30,7 +32,8 @@ NamedTensors data(std::int64_t rows) {
   auto label = Tensor::empty(DType::i64, {rows});
   for (std::int64_t i = 0; i < image.size(); ++i)
     image.values<float>()[static_cast<std::size_t>(i)] = static_cast<float>(i * 7919 % 256) / 256;
-  for (std::int64_t i = 0; i < rows; ++i) label.values<std::int64_t>()[static_cast<std::size_t>(i)] = i % classes;
+  for (std::int64_t i = 0; i < rows; ++i)
+    label.values<std::int64_t>()[static_cast<std::size_t>(i)] = i % classes;
   return {{"image", image}, {"label", label}};
 }
 
@@ -52,10 +55,10 @@ void train_step(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(trainer.step());
   state.SetItemsProcessed(state.iterations() * batch);
   const auto one = data(batch);
-  const auto placement =
-      plan_of(make_gradient_graph(graph, one, options).graph, true, {{"image", one.at("image").shape()}, {"label", {batch}}})
-          .arenas[0]
-          .placement;
+  const auto placement = plan_of(make_gradient_graph(graph, one, options).graph, true,
+                                 {{"image", one.at("image").shape()}, {"label", {batch}}})
+                             .arenas[0]
+                             .placement;
   state.counters["bytes"] = static_cast<double>(placement.bytes);
   state.counters["bound"] = static_cast<double>(placement.lower_bound);
   state.counters["ratio"] = placement.ratio();
@@ -63,5 +66,11 @@ void train_step(benchmark::State& state) {
 
 }  // namespace
 
-BENCHMARK(train_step)->ArgName("threads")->Arg(1)->Arg(2)->Arg(4)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(train_step)
+    ->ArgName("threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->Arg(4)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 BENCHMARK_MAIN();

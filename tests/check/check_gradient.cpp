@@ -41,9 +41,13 @@ struct TwoResults : Operator {
     visit<Types{f32, f64}>(call.input_type(0).dtype, [&]<class T>() {
       const auto left = call.input<T>(0), right = call.input<T>(1);
       for (std::int64_t i = 0; i < left.size(); ++i) {
-        const T dp = call.has_output_grad(0) ? call.output_grad<T>(0)[i] : 0, ds = call.has_output_grad(2) ? call.output_grad<T>(2)[i] : 0;
-        if (call.write(0) != Write::none) call.input_grad<T>(0)[i] = dp * 2 * left[i] * right[i] + ds;
-        if (call.write(1) != Write::none) call.input_grad<T>(1)[i] = dp * left[i] * left[i] + ds + static_cast<T>(i == 3 ? wrong : 0);
+        const T dp = call.has_output_grad(0) ? call.output_grad<T>(0)[i] : 0,
+                ds = call.has_output_grad(2) ? call.output_grad<T>(2)[i] : 0;
+        if (call.write(0) != Write::none)
+          call.input_grad<T>(0)[i] = dp * 2 * left[i] * right[i] + ds;
+        if (call.write(1) != Write::none)
+          call.input_grad<T>(1)[i] =
+              dp * left[i] * left[i] + ds + static_cast<T>(i == 3 ? wrong : 0);
       }
     });
   }
@@ -73,12 +77,14 @@ TEST_CASE("check_gradient: correct gradients of all floating-point inputs and ou
   host.add<TwoResults>();
   for (const auto dtype : {f32, f64}) {
     CAPTURE(name_of(dtype));
-    const auto left = random_tensor(dtype, {2, 3}), right = random_tensor(dtype, {2, 3}, {.stream = 1});
+    const auto left = random_tensor(dtype, {2, 3}),
+               right = random_tensor(dtype, {2, 3}, {.stream = 1});
     CHECK(check_gradient(host, "two_results", {left, right}));
     CHECK(check_gradient(host, "two_results", {left, right, Tensor::zeros(i32, {1})}));
     CHECK(check_gradient(host, "cosine", {left}, {{"scale", 3.0}}));
   }
-  CHECK(check_gradient(host, "dropout", {random_tensor(f32, {50})}, {{"p", 0.5}}, {.training = true, .seed = 3}));
+  CHECK(check_gradient(host, "dropout", {random_tensor(f32, {50})}, {{"p", 0.5}},
+                       {.training = true, .seed = 3}));
 }
 
 TEST_CASE("check_gradient: a wrong gradient is reported with input, output and index") {
@@ -87,8 +93,9 @@ TEST_CASE("check_gradient: a wrong gradient is reported with input, output and i
   const auto left = random_tensor(f64, {2, 3}), right = random_tensor(f64, {2, 3}, {.stream = 1});
   const auto result = check_gradient(host, "two_results", {left, right}, {{"wrong", 0.01}});
   CHECK_FALSE(result);
-  CHECK(result.text.starts_with(
-      "gradient of input 'right' for output 0 differs from finite differences: 1 of 6 elements differs: at [1, 0] "));
+  CHECK(
+      result.text.starts_with("gradient of input 'right' for output 0 differs from finite "
+                              "differences: 1 of 6 elements differs: at [1, 0] "));
   CHECK(check_gradient(host, "two_results", {left, right}, {{"wrong", 0.01}}, {.atol = 0.02}));
 }
 
@@ -97,7 +104,8 @@ TEST_CASE("check_gradient: only stored elements of sparse inputs are perturbed")
   host.add<WrongAbs>();
   for (const auto storage : {Storage::dense, Storage::csr, Storage::row_sparse}) {
     CAPTURE(static_cast<int>(storage));
-    const auto positive = random_tensor(f64, {4, 5}, {.storage = storage, .density = 0.5, .low = 0.1});
+    const auto positive =
+        random_tensor(f64, {4, 5}, {.storage = storage, .density = 0.5, .low = 0.1});
     const auto both = random_tensor(f64, {4, 5}, {.storage = storage, .density = 0.5});
     // with dense inputs, half of the elements are at the corner
     if (storage != Storage::dense) CHECK(check_gradient(host, "wrong_abs", {positive}));
@@ -113,7 +121,10 @@ TEST_CASE("check_gradient: rejects what it cannot check") {
   const auto half = random_tensor(f16, {2});
   CHECK(failure_of([&] {
           check_gradient(host, "two_results", {half, half});
-        }).message == "input 'left' is float16, which is not precise enough for finite differences");
-  CHECK(failure_of([&] { check_gradient(host, "two_results", {x}); }).message.find("'right' is missing") != std::string::npos);
+        }).message ==
+        "input 'left' is float16, which is not precise enough for finite differences");
+  CHECK(failure_of([&] {
+          check_gradient(host, "two_results", {x});
+        }).message.find("'right' is missing") != std::string::npos);
   CHECK_FALSE(failure_of([&] { check_gradient(host, "no_such_operator", {x}); }).message.empty());
 }

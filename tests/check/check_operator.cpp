@@ -49,14 +49,17 @@ std::vector<CheckResult> check_with(double wrong, const CheckOptions& options = 
 
 }  // namespace
 
-TEST_CASE("check_operator: an application operator passes every applicable check, or fails the right one") {
+TEST_CASE(
+    "check_operator: an application operator passes every applicable check, or fails the right "
+    "one") {
   for (const double wrong : {0.0, 0.5}) {
     std::size_t reported = 0;
     for (const auto& result : check_with(wrong)) {
       CAPTURE(result.check);
       CAPTURE(result.sentence);
       CHECK(result.op == "tripled");
-      const bool right = result.verdict == CheckVerdict::passed || result.verdict == CheckVerdict::skipped;
+      const bool right =
+          result.verdict == CheckVerdict::passed || result.verdict == CheckVerdict::skipped;
       CHECK(right == !(wrong != 0 && result.check == "gradient"));
       ++reported;
     }
@@ -77,5 +80,6 @@ TEST_CASE("check_operator: options for checks, calls and devices") {
   CHECK(failure_of([&] { check_with(0, options); }).kind == 2);
   options.calls.clear();
   options.device = "cuda";
-  CHECK(failure_of([&] { check_with(0, options); }).message == "application operators have only CPU kernels, but the device is cuda");
+  CHECK(failure_of([&] { check_with(0, options); }).message ==
+        "application operators have only CPU kernels, but the device is cuda");
 }

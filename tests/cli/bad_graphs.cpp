@@ -19,52 +19,71 @@ TEST_CASE("errors: faults of a graph.json") {
   const std::string second = ", {\"name\": \"a\", \"op\": \"relu\", \"inputs\": [\"x\"]}";
   const GraphFault cases[] = {
       {R"({"name": "a", "op": "sigmoid", "inputs": ["x"]})", 1,
-       "error: bad.json:2:12: [sigmoid] node 'a': x is int32 but must be one of float16, bfloat16, float32, float64 (x int32 [?, 4])\n",
+       "error: bad.json:2:12: [sigmoid] node 'a': x is int32 but must be one of float16, bfloat16, "
+       "float32, float64 (x int32 [?, 4])\n",
        "int32"},
       {R"({"name": "b", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 3}},
            {"name": "a", "op": "matmul", "inputs": ["x", "b_weight"]})",
        1,
-       "error: bad.json:3:12: [matmul] node 'a': a has 4 columns but b has 3 rows: a [?, 4], b [3, 4] (a float32 [?, 4], b float32 [3, "
+       "error: bad.json:3:12: [matmul] node 'a': a has 4 columns but b has 3 rows: a [?, 4], b [3, "
+       "4] (a float32 [?, 4], b float32 [3, "
        "4])\n"},
       {R"({"name": "f", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 4}},
            {"name": "i", "op": "argmax", "inputs": ["x"]}, {"name": "a", "op": "concat", "inputs": ["f", "i"]})",
        1,
-       "error: bad.json:3:60: [concat] node 'a': inputs1 is int64 but inputs0 is float32: both must have the same dtype (inputs0 float32 "
+       "error: bad.json:3:60: [concat] node 'a': inputs1 is int64 but inputs0 is float32: both "
+       "must have the same dtype (inputs0 float32 "
        "[?, 4], inputs1 int64 []"},
-      {R"({"name": "a", "op": "concat", "inputs": []})", 1, "error: bad.json:2:12: [concat] node 'a': needs at least one input\n"},
+      {R"({"name": "a", "op": "concat", "inputs": []})", 1,
+       "error: bad.json:2:12: [concat] node 'a': needs at least one input\n"},
       {R"({"name": "a", "op": "relu", "inputs": ["xx"]})", 4,
-       "error: bad.json:2:51: node 'a' reads 'xx', which is not in the graph\nhint: did you mean x?\n"},
+       "error: bad.json:2:51: node 'a' reads 'xx', which is not in the graph\nhint: did you mean "
+       "x?\n"},
       {R"({"name": "a", "op": "relu", "inputs": ["x:1"]})", 2,
-       "error: bad.json:2:51: 'x:1': 'x' is one value and has no numbered outputs\nhint: write x\n"},
+       "error: bad.json:2:51: 'x:1': 'x' is one value and has no numbered outputs\nhint: write "
+       "x\n"},
       {R"({"name": "a", "op": "relu", "inputs": ["x", "x"]})", 2,
        "error: bad.json:2:12: [relu] node 'a': the operator takes 1 input but is given 2\n"},
       {R"({"name": "a", "op": "fully_connected", "inputs": ["x"]})", 2,
-       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is required: rows of weight\n"},
+       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is required: rows "
+       "of weight\n"},
       {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 0}})", 2,
-       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is 0 but must be at least 1\n"},
-      {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": "many"}})", 2,
-       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is \"many\" but must be a whole number\n"},
-      {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 2.5}})", 2,
-       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is 2.5 but must be a whole number\n"},
+       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is 0 but must be "
+       "at least 1\n"},
+      {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": "many"}})",
+       2,
+       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is \"many\" but "
+       "must be a whole number\n"},
+      {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 2.5}})",
+       2,
+       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is 2.5 but must "
+       "be a whole number\n"},
       {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hiden": 3}})", 2,
-       "error: bad.json:2:12: [fully_connected] node 'a': unknown parameter 'num_hiden'\nhint: did you mean num_hidden?\n"},
+       "error: bad.json:2:12: [fully_connected] node 'a': unknown parameter 'num_hiden'\nhint: did "
+       "you mean num_hidden?\n"},
       {R"({"name": "a", "op": "relu", "inputs": ["x"], "attrs": {"slope": 3}})", 2,
-       "error: bad.json:2:12: [relu] node 'a': unknown parameter 'slope'\nhint: it has no parameters\n"},
+       "error: bad.json:2:12: [relu] node 'a': unknown parameter 'slope'\nhint: it has no "
+       "parameters\n"},
       {R"({"name": "a", "op": "relo", "inputs": ["x"]})", 3,
-       "error: bad.json:2:12: no plugin has the operator 'relo' of node 'a'; searched in " TENON_TEST_PLUGINS
-       "\nhint: did you mean relu?\n"},
+       "error: bad.json:2:12: no plugin has the operator 'relo' of node 'a'; searched "
+       "in " TENON_TEST_PLUGINS "\nhint: did you mean relu?\n"},
       {R"({"name": "a", "op": "frobnicate", "inputs": ["x"]})", 3,
-       "error: bad.json:2:12: no plugin has the operator 'frobnicate' of node 'a'; searched in " TENON_TEST_PLUGINS
-       "\nhint: add the folder of its plugin (--plugins DIR)\n"},
-      {R"({"name": "a", "op": "add", "inputs": ["x", "b"]}, {"name": "b", "op": "relu", "inputs": ["a"]})", 4,
-       "error: bad.json:2:12: the nodes form a cycle: 'a' reads 'b' reads 'a'\n"},
-      {R"({"name": "a", "op": "relu", "inputs": ["a"]})", 4, "error: bad.json:2:12: the nodes form a cycle: 'a' reads 'a'\n"},
+       "error: bad.json:2:12: no plugin has the operator 'frobnicate' of node 'a'; searched "
+       "in " TENON_TEST_PLUGINS "\nhint: add the folder of its plugin (--plugins DIR)\n"},
+      {R"({"name": "a", "op": "add", "inputs": ["x", "b"]}, {"name": "b", "op": "relu", "inputs": ["a"]})",
+       4, "error: bad.json:2:12: the nodes form a cycle: 'a' reads 'b' reads 'a'\n"},
+      {R"({"name": "a", "op": "relu", "inputs": ["a"]})", 4,
+       "error: bad.json:2:12: the nodes form a cycle: 'a' reads 'a'\n"},
       {R"({"name": "a", "op": "relu", "inputs": ["x"]})" + second, 4,
        "error: bad.json:2:58: two nodes are named 'a'; the other one is at bad.json:2:12\n"},
-      {R"({"name": "x", "op": "relu", "inputs": ["x"]})" + second, 4, "error: bad.json:2:12: there is already something named 'x'\n"},
-      {R"({"name": "a", "op": "fully_connected", "inputs": {"dta": "x"}, "attrs": {"num_hidden": 3}})", 2,
-       "error: bad.json:2:12: [fully_connected] node 'a': unknown input 'dta'\nhint: did you mean data?\n"},
-      {R"({"name": "a", "opp": "relu", "inputs": ["x"]})", 4, "error: bad.json:2:26: a node has no 'opp'\nhint: did you mean op?\n"},
+      {R"({"name": "x", "op": "relu", "inputs": ["x"]})" + second, 4,
+       "error: bad.json:2:12: there is already something named 'x'\n"},
+      {R"({"name": "a", "op": "fully_connected", "inputs": {"dta": "x"}, "attrs": {"num_hidden": 3}})",
+       2,
+       "error: bad.json:2:12: [fully_connected] node 'a': unknown input 'dta'\nhint: did you mean "
+       "data?\n"},
+      {R"({"name": "a", "opp": "relu", "inputs": ["x"]})", 4,
+       "error: bad.json:2:26: a node has no 'opp'\nhint: did you mean op?\n"},
       {R"({"name": "b", "op": "relu", "inputs": ["x"]})", 4, "error: bad.json:3:19: "},
       {R"({"name": "a")", 4, "error: bad.json:2:24: invalid JSON: "},
   };
@@ -101,7 +120,8 @@ TEST_CASE("errors: files that are not graphs") {
       {"folder.json", "error: cannot read folder.json: it is a folder, but a file is needed\n"},
       {"no/g.json", "error: cannot read no/g.json: the folder no does not exist\n"},
       {"junk.tenon", "error: junk.tenon: this is not a .tenon file: its signature is wrong\n"},
-      {"empty.tenon", "error: empty.tenon: the file is empty, but a .tenon file has at least 64 bytes\n"},
+      {"empty.tenon",
+       "error: empty.tenon: the file is empty, but a .tenon file has at least 64 bytes\n"},
       {"short.tenon", "error: short.tenon: the file has 300 bytes, but its header says "},
       {"missing.tenon", "error: cannot read missing.tenon: there is no such file\n"},
       {"folder.tenon", "error: cannot read folder.tenon: it is a folder, but a file is needed\n"},

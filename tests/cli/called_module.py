@@ -15,7 +15,9 @@ class Operators:
 
 package = types.ModuleType("tenon")
 package.ops = Operators()
-package.add_plugins = lambda path: asked.append(f"add {path.name} {path.parent.is_absolute() or path.parent}")
+package.add_plugins = lambda path: asked.append(
+    f"add {path.name} {path.parent.is_absolute() or path.parent}"
+)
 sys.modules["tenon"] = package
 sys.dont_write_bytecode = True
 

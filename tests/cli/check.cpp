@@ -35,11 +35,19 @@ TEST_CASE("check: each broken plugin fails exactly the check for its fault") {
     const char* words;
   };
   const Case cases[] = {
-      {"keeps_pointers", {"FAILED guard"}, "of an earlier call; a call and its tensors are invalid after it returns"},
-      {"writes_past_end", {"FAILED guard"}, "writes element 91 of output 'y', which has 91 elements; at writes_past_end.so+0x"},
+      {"keeps_pointers",
+       {"FAILED guard"},
+       "of an earlier call; a call and its tensors are invalid after it returns"},
+      {"writes_past_end",
+       {"FAILED guard"},
+       "writes element 91 of output 'y', which has 91 elements; at writes_past_end.so+0x"},
       {"writes_before_start", {"FAILED guard"}, "writes element -1 of output 'y', which has "},
-      {"reads_past_end", {"FAILED guard"}, "reads element 91 of input 'x', which has 91 elements; at reads_past_end.so+0x"},
-      {"claims_backward", {"FAILED manifest"}, "the manifest declares function backward, but the table does not have it"},
+      {"reads_past_end",
+       {"FAILED guard"},
+       "reads element 91 of input 'x', which has 91 elements; at reads_past_end.so+0x"},
+      {"claims_backward",
+       {"FAILED manifest"},
+       "the manifest declares function backward, but the table does not have it"},
       {"wrong_gradient", {"FAILED gradient"}, "but finite differences of forward give"},
       {"wrong_sparse", {"FAILED sparse"}, "with dense inputs"},
       {"wrong_for_one", {"FAILED sparse"}, "one element stored"},
@@ -62,26 +70,50 @@ TEST_CASE("check: each broken plugin fails exactly the check for its fault") {
       {"counts_instances", {"FAILED save_load"}, "with the loaded parameters"},
       {"forgets_bound", {"FAILED bounds"}, "parameter 'scale' accepts "},
       {"claims_dtype", {"FAILED dtypes"}, "float64 is declared, but the kernel refuses it"},
-      {"which_precision", {"FAILED dtypes", "FAILED variants"}, "is 1 with precision bfloat16, but 0 without"},
+      {"which_precision",
+       {"FAILED dtypes", "FAILED variants"},
+       "is 1 with precision bfloat16, but 0 without"},
       {"guesses_shape", {"FAILED inference"}, "is inferred from partial types"},
-      {"dies_when_empty", {"CRASHED shapes", "CRASHED guard", "CRASHED coverage"}, "died of signal 8"},
-      {"scribbles", {"CRASHED shapes", "CRASHED guard", "CRASHED coverage"}, "wrote to the pipe on which the checks report"},
-      {"remembers_dtype", {"CRASHED in_place"}, "died of signal 6 (Aborted) after earlier checks, but not without them"},
-      {"wrong_kept", {"FAILED kept"}, "output has different bits with the constants that prepare() packs than without"},
+      {"dies_when_empty",
+       {"CRASHED shapes", "CRASHED guard", "CRASHED coverage"},
+       "died of signal 8"},
+      {"scribbles",
+       {"CRASHED shapes", "CRASHED guard", "CRASHED coverage"},
+       "wrote to the pipe on which the checks report"},
+      {"remembers_dtype",
+       {"CRASHED in_place"},
+       "died of signal 6 (Aborted) after earlier checks, but not without them"},
+      {"wrong_kept",
+       {"FAILED kept"},
+       "output has different bits with the constants that prepare() packs than without"},
       {"wrong_channels_last", {"FAILED layouts"}, "on channels-last tensors, but"},
       {"flushes_to_zero", {"FAILED float_modes"}, "flush-to-zero is on, denormals-are-zero is on"},
-      {"rounds_upward", {"FAILED float_modes"}, "[rounds_upward] forward() leaves floating-point modes changed (rounding is upward"},
+      {"rounds_upward",
+       {"FAILED float_modes"},
+       "[rounds_upward] forward() leaves floating-point modes changed (rounding is upward"},
       {"guesses_rank", {"FAILED inference"}, "is inferred from partial types"},
       {"rounds_in_backward",
        {"FAILED float_modes"},
        "[rounds_in_backward] backward() leaves floating-point modes changed (rounding is upward"},
-      {"rounds_for_negative", {"FAILED float_modes"}, "[rounds_for_negative] forward() leaves floating-point modes changed"},
-      {"rounds_when_sparse", {"FAILED sparse"}, "[rounds_when_sparse] forward() leaves floating-point modes changed"},
-      {"rounds_in_loop", {"FAILED float_modes"}, "[rounds_in_loop] forward() leaves floating-point modes changed (rounding is upward"},
-      {"leaves_traps", {"FAILED float_modes"}, "[leaves_traps] forward() leaves floating-point modes changed (the exception mask is"},
-      {"fills_x87_stack", {"FAILED float_modes"}, "[fills_x87_stack] forward() leaves floating-point modes changed (the x87 stack is not"},
+      {"rounds_for_negative",
+       {"FAILED float_modes"},
+       "[rounds_for_negative] forward() leaves floating-point modes changed"},
+      {"rounds_when_sparse",
+       {"FAILED sparse"},
+       "[rounds_when_sparse] forward() leaves floating-point modes changed"},
+      {"rounds_in_loop",
+       {"FAILED float_modes"},
+       "[rounds_in_loop] forward() leaves floating-point modes changed (rounding is upward"},
+      {"leaves_traps",
+       {"FAILED float_modes"},
+       "[leaves_traps] forward() leaves floating-point modes changed (the exception mask is"},
+      {"fills_x87_stack",
+       {"FAILED float_modes"},
+       "[fills_x87_stack] forward() leaves floating-point modes changed (the x87 stack is not"},
       {"plain", {"FAILED coverage", "FAILED parameters"}, "no_such_parameter"},
-      {"takes_any_kind", {"FAILED coverage", "FAILED parameters"}, "but a value of another kind is accepted"},
+      {"takes_any_kind",
+       {"FAILED coverage", "FAILED parameters"},
+       "but a value of another kind is accepted"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.plugin);
@@ -95,7 +127,8 @@ TEST_CASE("check: each broken plugin fails exactly the check for its fault") {
 }
 
 TEST_CASE("check: a rule that acts only on rows is tried on rows") {
-  const auto result = run_tenon({"check", fault("wrong_rule"), "--only-failed", "--op", "wrong_for_rows"});
+  const auto result =
+      run_tenon({"check", fault("wrong_rule"), "--only-failed", "--op", "wrong_for_rows"});
   CAPTURE(result.out);
   CHECK(faults_in(result.out) == std::set<std::string>{"FAILED rules"});
   CHECK(result.out.find("rule 'forgets_row': element") != std::string::npos);
@@ -110,11 +143,12 @@ TEST_CASE("check: finds operators that are wrong only for uncommon calls") {
       {"boxes_beyond", {"FAILED guard"}},  // [n, 4], which infer() refuses to say
       // a shape [n, 4] that infer() does not reveal
       {"empty_columns", {"FAILED coverage"}},
-      {"enlarges", {"FAILED guard"}},                      // an image that grows
-      {"first_row", {"FAILED gradient", "FAILED guard"}},  // one input smaller than another, and no rows
-      {"forgets_bias", {"FAILED gradient"}},               // one optional input without the other
-      {"forgets_slope", {"FAILED gradient"}},              // a number that is not the default
-      {"group_gradient", {"FAILED gradient"}},             // rank 3, channels divisible by a parameter
+      {"enlarges", {"FAILED guard"}},  // an image that grows
+      {"first_row",
+       {"FAILED gradient", "FAILED guard"}},    // one input smaller than another, and no rows
+      {"forgets_bias", {"FAILED gradient"}},    // one optional input without the other
+      {"forgets_slope", {"FAILED gradient"}},   // a number that is not the default
+      {"group_gradient", {"FAILED gradient"}},  // rank 3, channels divisible by a parameter
       // a partly known shape, and a parameter
       {"guesses_blocks", {"FAILED inference"}},
       // elements that only an example provides
@@ -157,13 +191,15 @@ TEST_CASE("check: reports that there is nothing to try; users and authors can ad
   const TemporaryFolder folder;
   tenon::save_npy(folder / "which.npy", tenon::Tensor::from<std::int32_t>({5, 2}, {2}));
   const auto which = "which=" + (folder / "which.npy").string();
-  const std::vector<std::string> named = {"check",   fault("picky"), "--shape",     "x=3x97", "--set",    "level=41",
-                                          "--input", which,          "--reproduce", "1",      "--verbose"};
+  const std::vector<std::string> named = {
+      "check",   fault("picky"), "--shape",     "x=3x97", "--set",    "level=41",
+      "--input", which,          "--reproduce", "1",      "--verbose"};
   const auto seen = run_tenon(named);
   CAPTURE(seen.out);
   CHECK(seen.code == 0);
   CHECK(seen.out.find("0 untried") != std::string::npos);
-  CHECK(seen.out.find("PASSED   save_load    1 call\n             (x float32 [3, 97], which int32 [2]) level=41\n") != std::string::npos);
+  CHECK(seen.out.find("PASSED   save_load    1 call\n             (x float32 [3, 97], which int32 "
+                      "[2]) level=41\n") != std::string::npos);
 
   auto twice = named;
   twice.insert(twice.end(), {"--shape", "x=1x97"});
@@ -173,13 +209,16 @@ TEST_CASE("check: reports that there is nothing to try; users and authors can ad
   wrong[5] = "level=40";
   const auto refused = run_tenon(wrong);
   CHECK(refused.code == 5);
-  CHECK(refused.out.find("nothing could be checked: 1 try was refused, the nearest one with: the level is too low (x") !=
-        std::string::npos);
+  CHECK(refused.out.find("nothing could be checked: 1 try was refused, the nearest one with: the "
+                         "level is too low (x") != std::string::npos);
 
   wrong = named;
   wrong.back() = "--json";
   const auto json = run_tenon(wrong);
-  CHECK(json.out.find(R"("check": "save_load", "verdict": "PASSED", "sentence": "1 call", "calls": 1, "tried": [)") != std::string::npos);
+  CHECK(
+      json.out.find(
+          R"("check": "save_load", "verdict": "PASSED", "sentence": "1 call", "calls": 1, "tried": [)") !=
+      std::string::npos);
 }
 
 TEST_CASE("check: refuses invalid calls before any check runs") {
@@ -190,14 +229,20 @@ TEST_CASE("check: refuses invalid calls before any check runs") {
   };
   const std::string reduce = TENON_TEST_PLUGINS "/tenon_reduce.so";
   const Case cases[] = {
-      {{"check", fault("picky"), "--shape", "y=3"}, 2, "operator 'picky' has no input 'y'; its inputs: x, which"},
+      {{"check", fault("picky"), "--shape", "y=3"},
+       2,
+       "operator 'picky' has no input 'y'; its inputs: x, which"},
       {{"check", fault("picky"), "--shape", "x=3y"}, 2, "'3y' is not a shape"},
       {{"check", fault("picky"), "--shape", "x"}, 2, "shape"},
       {{"check", fault("picky"), "--set", "levl=3"}, 2, "level"},
       {{"check", fault("picky"), "--set", "level=x"}, 2, "level"},
-      {{"check", fault("picky"), "--set", "level=0"}, 2, "parameter 'level' is 0 but must be at least 1"},
+      {{"check", fault("picky"), "--set", "level=0"},
+       2,
+       "parameter 'level' is 0 but must be at least 1"},
       {{"check", fault("picky"), "--input", "x=no_such.npy"}, 4, "no_such.npy"},
-      {{"check", reduce, "--shape", "data=3x4"}, 2, "hint: name one operator to check (--op NAME)\n"},
+      {{"check", reduce, "--shape", "data=3x4"},
+       2,
+       "hint: name one operator to check (--op NAME)\n"},
       {{"check", reduce, "--set", "axis=1"}, 2, "select one with --op"},
       {{"check", reduce, "--jobs", "0"}, 2, "jobs"},
       {{"check", reduce, "--timeout", "0"}, 2, "timeout"},
@@ -213,7 +258,8 @@ TEST_CASE("check: refuses invalid calls before any check runs") {
 }
 
 TEST_CASE("check: --jobs gives the same results as one operator after the other") {
-  const std::vector<std::string> arguments = {"check", TENON_TEST_PLUGINS "/tenon_random.so", "--reproduce", "3"};
+  const std::vector<std::string> arguments = {"check", TENON_TEST_PLUGINS "/tenon_random.so",
+                                              "--reproduce", "3"};
   auto more = arguments;
   more.insert(more.end(), {"--jobs", "4"});
   const auto one = run_tenon(arguments), four = run_tenon(more);
@@ -223,16 +269,19 @@ TEST_CASE("check: --jobs gives the same results as one operator after the other"
 }
 
 TEST_CASE("check: a call that hangs is reported once, after the time limit") {
-  const auto result = run_tenon({"check", fault("never_ends"), "--timeout", "0.7", "--only-failed"});
+  const auto result =
+      run_tenon({"check", fault("never_ends"), "--timeout", "0.7", "--only-failed"});
   CAPTURE(result.out);
   CHECK(result.code == 1);
   CHECK(faults_in(result.out) == std::set<std::string>{"CRASHED process"});
   CHECK(result.out.find("did not end within 0.7 s, with (x float32 [4, 6])") != std::string::npos);
 }
 
-TEST_CASE("check: an operator whose inference reads elements of an input gets those of its example") {
+TEST_CASE(
+    "check: an operator whose inference reads elements of an input gets those of its example") {
   for (const char* name : {"/reshape_to.so", "/multiples.so"}) {
-    const auto result = run_tenon({"check", std::string(TENON_TEST_EXAMPLES) + name, "--verbose", "--reproduce", "1"});
+    const auto result = run_tenon(
+        {"check", std::string(TENON_TEST_EXAMPLES) + name, "--verbose", "--reproduce", "1"});
     CAPTURE(result.out);
     CHECK(result.code == 0);
     CHECK(result.out.find("UNTRIED") == std::string::npos);
@@ -241,17 +290,19 @@ TEST_CASE("check: an operator whose inference reads elements of an input gets th
 
 TEST_CASE("check: varies tensors and lists of texts: numbers, shapes, lengths and choices") {
   const auto check = [](const char* op) {
-    const auto result = run_tenon({"check", TENON_TEST_EXAMPLES "/fir.so", "--op", op, "--verbose", "--reproduce", "1"});
+    const auto result = run_tenon(
+        {"check", TENON_TEST_EXAMPLES "/fir.so", "--op", op, "--verbose", "--reproduce", "1"});
     CAPTURE(result.out);
     CHECK(result.code == 0);
     return result.out;
   };
   const auto fir = check("fir"), apply = check("apply");
-  for (const char* tried :
-       {"taps=float32 [3] {1, 2, 1}", "taps=float32 [3] {2, 3, 2}", "taps=float32 [4] {1, 2, 1, 4}", "taps=float32 [1] {1}"})
+  for (const char* tried : {"taps=float32 [3] {1, 2, 1}", "taps=float32 [3] {2, 3, 2}",
+                            "taps=float32 [4] {1, 2, 1, 4}", "taps=float32 [1] {1}"})
     CHECK(fir.find(tried) != std::string::npos);
-  for (const char* tried : {R"(functions=["negate", "relu"])", "functions=[]", R"(functions=["relu"])",
-                            R"(functions=["relu", "halve", "halve"])", R"(functions=["halve", "relu"])"})
+  for (const char* tried :
+       {R"(functions=["negate", "relu"])", "functions=[]", R"(functions=["relu"])",
+        R"(functions=["relu", "halve", "halve"])", R"(functions=["halve", "relu"])"})
     CHECK(apply.find(tried) != std::string::npos);
 }
 
@@ -272,12 +323,16 @@ TEST_CASE("check: the bundled plugins pass") {
     // here.
     std::vector<std::string> ops = {""};
     if (file.path().stem() == "tenon_elementwise")
-      ops = {"abs", "add", "bitwise_and", "cast", "clip", "equal", "exp", "gelu", "is_nan", "mod", "pow", "prelu", "smooth_l1", "where"};
+      ops = {"abs",  "add",    "bitwise_and", "cast", "clip",  "equal",     "exp",
+             "gelu", "is_nan", "mod",         "pow",  "prelu", "smooth_l1", "where"};
     for (const auto& op : ops) {
-      std::vector<std::string> arguments = {"check", file.path().string(), "--only-failed", "--timeout", "300"};
+      std::vector<std::string> arguments = {"check", file.path().string(), "--only-failed",
+                                            "--timeout", "300"};
       if (!op.empty()) arguments.insert(arguments.end(), {"--op", op});
       const auto result = run_tenon(arguments);
-      if (result.err.find(" has no operator, only kernels for operators of other plugins") != std::string::npos) continue;
+      if (result.err.find(" has no operator, only kernels for operators of other plugins") !=
+          std::string::npos)
+        continue;
       CAPTURE(result.out);
       CAPTURE(result.err);
       CHECK(result.code == 0);
@@ -301,7 +356,9 @@ TEST_CASE("check: reports what cannot be checked") {
       {{"check", reduce, "--reproduce", "x"}, 2, "reproduce"},
       {{"check", "no_such.so"}, 4, "no_such.so"},
       {{"check", TENON_TEST_SOURCE "/README.md"}, 3, "README.md"},
-      {{"check", fault("split_cuda_kernel")}, 3, "check its kernels against the CPU kernels with --device cuda"},
+      {{"check", fault("split_cuda_kernel")},
+       3,
+       "check its kernels against the CPU kernels with --device cuda"},
       {{"check", fault("crash_at_load")}, 3, "crash"},
   };
   const TemporaryFolder cache;  // a separate cache, because crashes are recorded there
@@ -314,7 +371,8 @@ TEST_CASE("check: reports what cannot be checked") {
 }
 
 TEST_CASE("check: a seed reproduces a run, also as JSON") {
-  const std::vector<std::string> arguments = {"check", fault("wrong_add"), "--reproduce", "12", "--json"};
+  const std::vector<std::string> arguments = {"check", fault("wrong_add"), "--reproduce", "12",
+                                              "--json"};
   const auto first = run_tenon(arguments);
   CHECK(first.out == run_tenon(arguments).out);
   CHECK(first.out.find(R"("seed": 12)") != std::string::npos);
@@ -324,7 +382,8 @@ TEST_CASE("check: a seed reproduces a run, also as JSON") {
 TEST_CASE("check_plugin: refuses unknown operators, checks and devices before any check runs") {
   tenon::CheckOptions options;
   options.checks = {"gradient", "speed"};
-  CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).message == "there is no check 'speed'");
+  CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).message ==
+        "there is no check 'speed'");
   options.checks = {"forward"};  // checks of devices
   CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).kind == 2);
   options.checks = {};

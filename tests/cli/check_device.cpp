@@ -43,7 +43,8 @@ TEST_CASE("check --device: each wrong CUDA kernel fails the check for its fault"
   CHECK(run_tenon({"check", wrong_kernels, "--device", "cuda", "--op", "twice"}).code == 0);
   for (const auto& test : cases) {
     CAPTURE(test.op);
-    const auto result = run_tenon({"check", wrong_kernels, "--device", "cuda", "--op", test.op, "--only-failed"});
+    const auto result =
+        run_tenon({"check", wrong_kernels, "--device", "cuda", "--op", test.op, "--only-failed"});
     CAPTURE(result.out);
     CAPTURE(result.err);
     CHECK(result.code == 1);
@@ -52,7 +53,9 @@ TEST_CASE("check --device: each wrong CUDA kernel fails the check for its fault"
   }
 }
 
-TEST_CASE("check --device: finds a kernel that wrongly declares capturable, though its single calls are right") {
+TEST_CASE(
+    "check --device: finds a kernel that wrongly declares capturable, though its single calls are "
+    "right") {
   if (!has_cuda() || !std::filesystem::exists(wrong_captures)) {
     MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");
     return;
@@ -61,10 +64,15 @@ TEST_CASE("check --device: finds a kernel that wrongly declares capturable, thou
     const char *op, *capture;
   } cases[] = {
       {"same", "PASSED   capture      "},
-      {"waits", "FAILED   capture      its kernel is declared capturable, but cannot be captured: CUDA: cudaErrorStreamCapture"},
+      {"waits",
+       "FAILED   capture      its kernel is declared capturable, but cannot be captured: CUDA: "
+       "cudaErrorStreamCapture"},
       {"waits_unheard",
-       "FAILED   capture      its kernel is declared capturable, but cannot be captured: capturing work on cuda:0 failed: "},
-      {"bakes_a_number", "FAILED   capture      replayed from a capture with other inputs, element 0 of output 0 is "},
+       "FAILED   capture      its kernel is declared capturable, but cannot be captured: capturing "
+       "work on cuda:0 failed: "},
+      {"bakes_a_number",
+       "FAILED   capture      replayed from a capture with other inputs, element 0 of output 0 "
+       "is "},
   };
   for (const auto& test : cases) {
     CAPTURE(test.op);
@@ -77,7 +85,8 @@ TEST_CASE("check --device: finds a kernel that wrongly declares capturable, thou
   }
 }
 
-TEST_CASE("check --device: kernels in a separate file are checked with the operators they belong to") {
+TEST_CASE(
+    "check --device: kernels in a separate file are checked with the operators they belong to") {
   const struct {
     const char *file, *op;
     // another plugin's operator, and the host's own
@@ -93,16 +102,20 @@ TEST_CASE("check --device: kernels in a separate file are checked with the opera
     CAPTURE(result.out);
     CAPTURE(result.err);
     CHECK(result.code == 0);
-    CHECK(result.out.find(has_cuda() ? "PASSED   forward" : "SKIPPED  forward") != std::string::npos);
+    CHECK(result.out.find(has_cuda() ? "PASSED   forward" : "SKIPPED  forward") !=
+          std::string::npos);
     CHECK(run_tenon({"check", path}).code == 3);
   }
 }
 
 TEST_CASE("check --device: without the device, checks are skipped with the reason") {
-  const auto missing = run_tenon({"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--op", "sum", "--device", "cuda:77"});
+  const auto missing = run_tenon(
+      {"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--op", "sum", "--device", "cuda:77"});
   CHECK(missing.code == 0);
-  CHECK(missing.out.find("SKIPPED  forward      there is no device 'cuda:77': ") != std::string::npos);
-  const auto typed_wrong = run_tenon({"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--device", "abacus"});
+  CHECK(missing.out.find("SKIPPED  forward      there is no device 'cuda:77': ") !=
+        std::string::npos);
+  const auto typed_wrong =
+      run_tenon({"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--device", "abacus"});
   CHECK(typed_wrong.code == 2);
   CHECK(typed_wrong.err.find("there is no device 'abacus'") != std::string::npos);
 }

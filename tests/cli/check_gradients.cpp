@@ -60,26 +60,52 @@ TEST_CASE("check gradients: second derivatives, however they are declared") {
        "second",
        {{"drops_slope", "FAILED"}, {"linear_squares", "FAILED"}, {"third_of_cube", "FAILED"}},
        "of the second gradient of input 0 is 0, but finite differences of the gradient give"},
-      {{TENON_TEST_EXAMPLES "/outer_product.so"}, 0, "second", {{"outer_product", "PASSED"}, {"length", "PASSED"}}, "0 failed, 0 crashed"},
-      {{TENON_TEST_PLUGINS "/tenon_linalg.so", "--op", "matmul"}, 0, "second", {{"matmul", "PASSED"}}, "0 failed, 0 crashed"},
-      {{TENON_TEST_EXAMPLES "/swiglu.so"}, 0, "second", {{"swiglu", "SKIPPED"}}, "second       it declares no second derivative"},
+      {{TENON_TEST_EXAMPLES "/outer_product.so"},
+       0,
+       "second",
+       {{"outer_product", "PASSED"}, {"length", "PASSED"}},
+       "0 failed, 0 crashed"},
+      {{TENON_TEST_PLUGINS "/tenon_linalg.so", "--op", "matmul"},
+       0,
+       "second",
+       {{"matmul", "PASSED"}},
+       "0 failed, 0 crashed"},
+      {{TENON_TEST_EXAMPLES "/swiglu.so"},
+       0,
+       "second",
+       {{"swiglu", "SKIPPED"}},
+       "second       it declares no second derivative"},
   };
   for (const auto& test : cases) look(test);
   // At equal elements, the gradient of the maximum jumps; with this seed some are equal.
-  CHECK(run_tenon({"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--op", "max", "--reproduce", "523592"}).code == 0);
+  CHECK(run_tenon({"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--op", "max", "--reproduce",
+                   "523592"})
+            .code == 0);
 }
 
 TEST_CASE("check gradients: complex numbers") {
   const auto plugin = fault("wrong_complex");
   const Case cases[] = {
-      {{plugin}, 1, "gradient", {{"forgets_conj", "FAILED"}, {"turns_on", "FAILED"}}, "part of element"},
+      {{plugin},
+       1,
+       "gradient",
+       {{"forgets_conj", "FAILED"}, {"turns_on", "FAILED"}},
+       "part of element"},
       {{plugin, "--op", "turns_on", "--shape", "z=50x50"},
        5,
        "gradient",
        {{"turns_on", "UNTRIED"}},
        "too many elements for finite differences"},
-      {{TENON_TEST_PLUGINS "/tenon_elementwise.so", "--op", "conj"}, 0, "gradient", {{"conj", "PASSED"}}, "0 failed, 0 crashed"},
-      {{TENON_TEST_PLUGINS "/tenon_elementwise.so", "--op", "imag"}, 0, "gradient", {{"imag", "PASSED"}}, "0 failed, 0 crashed"},
+      {{TENON_TEST_PLUGINS "/tenon_elementwise.so", "--op", "conj"},
+       0,
+       "gradient",
+       {{"conj", "PASSED"}},
+       "0 failed, 0 crashed"},
+      {{TENON_TEST_PLUGINS "/tenon_elementwise.so", "--op", "imag"},
+       0,
+       "gradient",
+       {{"imag", "PASSED"}},
+       "0 failed, 0 crashed"},
   };
   for (const auto& test : cases) look(test);
 }
@@ -92,10 +118,16 @@ TEST_CASE("check gradients: a surrogate gradient is not compared if the operator
        "gradient",
        {{"said_quantize", "SKIPPED"}, {"silent_quantize", "FAILED"}},
        "its gradient is intentionally not the derivative of forward"},
-      {{plugin, "--op", "said_quantize"}, 0, "second", {{"said_quantize", "SKIPPED"}}, "0 failed, 0 crashed, 0 untried"},
+      {{plugin, "--op", "said_quantize"},
+       0,
+       "second",
+       {{"said_quantize", "SKIPPED"}},
+       "0 failed, 0 crashed, 0 untried"},
   };
   for (const auto& test : cases) look(test);
   const auto shown = run_tenon({"--plugins", plugin, "inspect", "said_quantize"});
-  CHECK(shown.out.find("its gradient is not the derivative of forward, on purpose") != std::string::npos);
-  CHECK(run_tenon({"--plugins", plugin, "inspect", "silent_quantize"}).out.find("on purpose") == std::string::npos);
+  CHECK(shown.out.find("its gradient is not the derivative of forward, on purpose") !=
+        std::string::npos);
+  CHECK(run_tenon({"--plugins", plugin, "inspect", "silent_quantize"}).out.find("on purpose") ==
+        std::string::npos);
 }

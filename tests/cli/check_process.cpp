@@ -13,7 +13,8 @@
 
 namespace {
 
-std::vector<tenon::CheckResult> check(const std::string& plugin, const std::string& op, const tenon::CheckOptions& more) {
+std::vector<tenon::CheckResult> check(const std::string& plugin, const std::string& op,
+                                      const tenon::CheckOptions& more) {
   auto options = more;
   options.op = op;
   options.trust_writable = true;
@@ -38,21 +39,28 @@ TEST_CASE("check process: reports what an operator changes in its process") {
       {"changes_process", "changes_folder", "after forward(), the working folder is /proc, not /"},
       {"changes_process", "changes_umask", "after forward(), umask is 000, not 0"},
       {"changes_process", "changes_locale", "after forward(), the locale is C.UTF-8, not C"},
-      {"changes_process", "changes_environment", "after forward(), environment variable TENON_FAULT is set"},
+      {"changes_process", "changes_environment",
+       "after forward(), environment variable TENON_FAULT is set"},
       {"changes_process", "handles_signal", "after forward(), the handler of SIGUSR1 is changed"},
       {"changes_process", "blocks_signal", "after forward(), the signal mask is USR2, not "},
-      {"changes_process", "moves_signal_stack", "after forward(), the alternate signal stack is 65536 bytes at "},
+      {"changes_process", "moves_signal_stack",
+       "after forward(), the alternate signal stack is 65536 bytes at "},
       {"changes_process", "closes_input", "after forward(), descriptor 0 is closed"},
       {"changes_process", "redirects_output", "after forward(), descriptor 1 is /dev/null, not "},
-      {"changes_process", "closes_all", "closed the pipe on which the checks report", tenon::CheckVerdict::crashed},
-      {"changes_process", "starts_thread", " running; use the host's threads instead: Call::parallel_for"},
+      {"changes_process", "closes_all", "closed the pipe on which the checks report",
+       tenon::CheckVerdict::crashed},
+      {"changes_process", "starts_thread",
+       " running; use the host's threads instead: Call::parallel_for"},
       {"changes_process", "sets_alarm", "after forward(), the running timer is alarm"},
-      {"changes_process", "lowers_limit", "after forward(), the limit of open files is 200 (hard: "},
+      {"changes_process", "lowers_limit",
+       "after forward(), the limit of open files is 200 (hard: "},
       {"changes_process", "forks", "after forward(), a child process is left behind"},
-      {"changes_process", "changes_when_made", "after its shapes were inferred, umask is 000, not 0"},
+      {"changes_process", "changes_when_made",
+       "after its shapes were inferred, umask is 000, not 0"},
       {"changes_process", "changes_at_its_end", "after destroy(), umask is 000, not 0"},
       {"changes_process", "changes_in_backward", "after backward(), umask is 000, not 0"},
-      {"changes_at_load", "changes_at_load", "after it is loaded, the running timer is alarm, umask is 000, not 0"},
+      {"changes_at_load", "changes_at_load",
+       "after it is loaded, the running timer is alarm, umask is 000, not 0"},
       {"prints", "prints", "after it is loaded, it printed to stdout"},
       {"prints_when_called", "prints_when_called", "after forward(), it prints 'twice' to stdout"},
   };
@@ -70,8 +78,8 @@ TEST_CASE("check process: reports what an operator changes in its process") {
 }
 
 TEST_CASE("check guard: finds kernels that use tensors of an earlier call, or the call itself") {
-  for (const std::string op :
-       {"keeps_call", "keeps_object", "keeps_tensor", "keeps_shape", "keeps_call_of_backward", "keeps_input_for_backward"}) {
+  for (const std::string op : {"keeps_call", "keeps_object", "keeps_tensor", "keeps_shape",
+                               "keeps_call_of_backward", "keeps_input_for_backward"}) {
     CAPTURE(op);
     const auto results = check("keeps_calls", op, only("guard"));
     REQUIRE(results.size() == 1);
@@ -82,7 +90,8 @@ TEST_CASE("check guard: finds kernels that use tensors of an earlier call, or th
     if (op == "keeps_object" && results[0].verdict == tenon::CheckVerdict::crashed) continue;
 #endif
     CHECK(results[0].verdict == tenon::CheckVerdict::failed);
-    CHECK(has(results[0].sentence, " of an earlier call; a call and its tensors are invalid after it returns"));
+    CHECK(has(results[0].sentence,
+              " of an earlier call; a call and its tensors are invalid after it returns"));
   }
 }
 
@@ -106,7 +115,8 @@ TEST_CASE("check: after a check that did not end, the operator's other checks ar
   CHECK(results[1].calls == std::vector<std::string>{"(x float32 [4, 6])"});
   for (const auto i : {2, 3}) {
     CHECK(results[static_cast<std::size_t>(i)].verdict == tenon::CheckVerdict::skipped);
-    CHECK(results[static_cast<std::size_t>(i)].sentence == "the check 'process' did not end within 1.5 s");
+    CHECK(results[static_cast<std::size_t>(i)].sentence ==
+          "the check 'process' did not end within 1.5 s");
   }
 }
 
@@ -116,7 +126,8 @@ TEST_CASE("check: an operator that never ends does not outlive the program, howe
     CAPTURE(signal);
     const auto begin = std::chrono::steady_clock::now();
     const auto result =
-        run_tenon({"check", fault("never_ends"), "--trust-writable"}, {.environment = {{"TENON_FAULT_SIGNAL", std::to_string(signal)}}});
+        run_tenon({"check", fault("never_ends"), "--trust-writable"},
+                  {.environment = {{"TENON_FAULT_SIGNAL", std::to_string(signal)}}});
     CHECK(result.code == 128 + signal);
     written += has(result.out, "PASSED   manifest") ? 1 : 0;
     CHECK_FALSE(has(result.err, "outlived"));
@@ -142,5 +153,7 @@ TEST_CASE("check: an operator cannot exceed the memory limit") {
 TEST_CASE("check: reports a plugin that crashes next to the library but not in the trial process") {
   const auto failure = failure_of([] { check("crashes_in_host", "crashes_in_host", {}); });
   CHECK(failure.kind == 3);
-  CHECK(failure.message == fault("crashes_in_host") + " crashes with signal 11 when it is loaded together with Tenon's library");
+  CHECK(failure.message ==
+        fault("crashes_in_host") +
+            " crashes with signal 11 when it is loaded together with Tenon's library");
 }

@@ -11,7 +11,8 @@
 namespace {
 
 bool has_all(const std::string& text, const Words& words) {
-  return std::all_of(words.begin(), words.end(), [&](const auto& word) { return text.find(word) != std::string::npos; });
+  return std::all_of(words.begin(), words.end(),
+                     [&](const auto& word) { return text.find(word) != std::string::npos; });
 }
 
 bool has_dot() {
@@ -31,62 +32,102 @@ TEST_CASE("commands: text goes to stdout, messages to stderr") {
       {{"list", "relu"}, {"relu              tenon_elementwise", "leaky_relu "}, {}},
       {{"list", "r?lu"}, {"relu      tenon_elementwise"}, {}},
       {{"list", "--plugin", "tenon_optim"}, {"adam", "sgd"}, {}},
-      {{"list", "--plugin", TENON_TEST_PLUGINS "/tenon_optim.so", "sg"}, {"sgd       tenon_optim"}, {}},
-      {{"inspect", "fully_connected"}, {"Operator\n", "num_hidden       a whole number >= 1, required\n", "has a gradient"}, {}},
+      {{"list", "--plugin", TENON_TEST_PLUGINS "/tenon_optim.so", "sg"},
+       {"sgd       tenon_optim"},
+       {}},
+      {{"inspect", "fully_connected"},
+       {"Operator\n", "num_hidden       a whole number >= 1, required\n", "has a gradient"},
+       {}},
       {{"--plugins", TENON_TEST_EXAMPLES, "inspect", "clipped_sum"},
-       {"  kernel           cpu\n", "Traits\n  has a gradient\n", "  its gradient reads sum only if clip is true\n",
-        "\nRules\n  low is less than high\n", "\nExamples\n  part0 [2, 3], part1 [2, 3]; clip=true\n"},
+       {"  kernel           cpu\n", "Traits\n  has a gradient\n",
+        "  its gradient reads sum only if clip is true\n", "\nRules\n  low is less than high\n",
+        "\nExamples\n  part0 [2, 3], part1 [2, 3]; clip=true\n"},
        {}},
       {{"docs", TENON_TEST_EXAMPLES "/multiples.so"},
-       {"# example_multiples " TENON_VERSION "\n\n## clipped_sum\n\n", "| input | dtypes | meaning |\n| --- | --- | --- |\n| `part` | ",
-        "\nRules:\n\n- low is less than high\n\nExamples:\n\n- part0 [2, 3], part1 [2, 3]; clip=true\n"},
+       {"# example_multiples " TENON_VERSION "\n\n## clipped_sum\n\n",
+        "| input | dtypes | meaning |\n| --- | --- | --- |\n| `part` | ",
+        "\nRules:\n\n- low is less than high\n\nExamples:\n\n- part0 [2, 3], part1 [2, 3]; "
+        "clip=true\n"},
        {}},
-      {{"--plugins", TENON_TEST_EXAMPLES, "docs", "swiglu"}, {"\n## swiglu\n", "\nVersion 1, a composite of other operators.\n"}, {}},
+      {{"--plugins", TENON_TEST_EXAMPLES, "docs", "swiglu"},
+       {"\n## swiglu\n", "\nVersion 1, a composite of other operators.\n"},
+       {}},
       {{"docs", "relu", "--html"},
-       {"<!DOCTYPE html>\n", "<h2 id=\"relu\">relu</h2>\n", "<tr><td><code>x</code></td><td>int8 ", "</ul>\n"},
+       {"<!DOCTYPE html>\n", "<h2 id=\"relu\">relu</h2>\n", "<tr><td><code>x</code></td><td>int8 ",
+        "</ul>\n"},
        {}},
       {{"docs"}, {"# tenon_elementwise ", "\n# tenon_nn ", "\n## relu\n"}, {}},
-      {{"--plugins", TENON_TEST_EXAMPLES, "inspect", "reshape_to"}, {"\nExamples\n  data [2, 6], shape int64 [2] {3, 4}\n"}, {}},
+      {{"--plugins", TENON_TEST_EXAMPLES, "inspect", "reshape_to"},
+       {"\nExamples\n  data [2, 6], shape int64 [2] {3, 4}\n"},
+       {}},
       {{"inspect", "relu"},
-       {"  y may use the memory of x\n", "  the gradient of x may use the memory of that of y\n", "  has kernels for sparse tensors\n",
-        "  has gradients for sparse tensors\n", "  its gradient reads ", "  can compute its derivative by input i (derivative=i)\n"},
+       {"  y may use the memory of x\n", "  the gradient of x may use the memory of that of y\n",
+        "  has kernels for sparse tensors\n", "  has gradients for sparse tensors\n",
+        "  its gradient reads ", "  can compute its derivative by input i (derivative=i)\n"},
        {}},
       {{"inspect", "convolution"},
-       {"has a gradient if its kernels have one\n", "  it is linear in data and in weight\n  it is linear in bias\n"},
+       {"has a gradient if its kernels have one\n",
+        "  it is linear in data and in weight\n  it is linear in bias\n"},
        {}},
       {{"inspect", "pad"}, {"ONNX\n  Pad 2 to 10: inputs x, pads is before and after"}, {}},
       {{"inspect", "batch_norm"},
        {"gamma            float16 bfloat16 float32 float64, a weight, initially 1\n",
-        "beta             float16 bfloat16 float32 float64, a weight\n", "axis             a whole number >= -8 and <= 7, default 1\n",
+        "beta             float16 bfloat16 float32 float64, a weight\n",
+        "axis             a whole number >= -8 and <= 7, default 1\n",
         "moving_mean      initially 0\n", "moving_var       initially 1\n",
         "\nRewrite rules\n  into_convolution: batch_norm(convolution(x, w!, b!; ...inner), gamma!"},
        {}},
       {{"inspect", "sum"},
        {"\nONNX\n  ReduceSum 1 to 12: of int64 float16 bfloat16 float32 float64 uint64",
         ", inputs x, axes is axis, keepdims is keepdims (without it 1)\n  ReduceSum since 13: ",
-        ", inputs x -, input 1 is axis, keepdims is keepdims (without it 1), noop_with_empty_axes is noop_with_empty_axes\n"},
+        ", inputs x -, input 1 is axis, keepdims is keepdims (without it 1), noop_with_empty_axes "
+        "is noop_with_empty_axes\n"},
        {}},
-      {{"inspect", "batch_norm"}, {"\nONNX\n  BatchNormalization since 7: inputs data gamma beta moving_mean moving_var, epsilon is"}, {}},
+      {{"inspect", "batch_norm"},
+       {"\nONNX\n  BatchNormalization since 7: inputs data gamma beta moving_mean moving_var, "
+        "epsilon is"},
+       {}},
       {{"inspect", "max_pool"},
-       {"pads is pad and pad_end", "dilations is dilate, ceil_mode is ceil_mode", "outputs output, storage_order may be ignored"},
+       {"pads is pad and pad_end", "dilations is dilate, ceil_mode is ceil_mode",
+        "outputs output, storage_order may be ignored"},
        {}},
-      {{"docs", "clip"}, {"Clip since 11: input 1 is low (without it -inf), input 2 is high (without it inf)"}, {}},
-      {{"inspect", TENON_TEST_PLUGINS "/tenon_nn.so"}, {"Plugin\n", "status           indexed\n", "fully_connected"}, {}},
+      {{"docs", "clip"},
+       {"Clip since 11: input 1 is low (without it -inf), input 2 is high (without it inf)"},
+       {}},
+      {{"inspect", TENON_TEST_PLUGINS "/tenon_nn.so"},
+       {"Plugin\n", "status           indexed\n", "fully_connected"},
+       {}},
       {{"inspect", "g.tenon"}, {"node      h ", "relu (h) -> float32 [?, 3]"}, {}},
       {{"build", "g.json", "-o", "h.tenon"}, {}, {"wrote h.tenon: 2 nodes, 2 operators\n"}},
-      {{"show", "g.tenon"}, {"input     x                        float32 [?, 4]\n", "variable  h_weight", "num_hidden=3"}, {}},
-      {{"show", "g.json"}, {"variable  h_weight                 float32 [3, 4]  (uninitialized)\n"}, {}},
+      {{"show", "g.tenon"},
+       {"input     x                        float32 [?, 4]\n", "variable  h_weight",
+        "num_hidden=3"},
+       {}},
+      {{"show", "g.json"},
+       {"variable  h_weight                 float32 [3, 4]  (uninitialized)\n"},
+       {}},
       {{"show", "g.tenon"}, {"weights   15 parameters in 2 variables, 60 bytes\n"}, {}},
-      {{"show", "g.tenon", "--dot"}, {"digraph tenon {\n", "h\\nfully_connected\\nnum_hidden = 3"}, {}},
-      {{"show", "g.tenon", "--plan"}, {"    0  h+a ", "fused_fully_connected", "  algorithm ", "1 step, "}, {random}},
-      {{"show", "g.tenon", "--plan", "--no-optimize"}, {"    0  h ", "    1  a ", "2 steps, "}, {random}},
-      {{"show", "g.tenon", "--plan", "--passes"},
-       {"kernels:            1 node on cpu", "order:              1 step\n", "placement:          no change\n", "    0  h+a "},
+      {{"show", "g.tenon", "--dot"},
+       {"digraph tenon {\n", "h\\nfully_connected\\nnum_hidden = 3"},
+       {}},
+      {{"show", "g.tenon", "--plan"},
+       {"    0  h+a ", "fused_fully_connected", "  algorithm ", "1 step, "},
        {random}},
-      {{"show", "g.tenon", "--optimized"}, {"node      h+a                      fused_fully_connected (x, h_weight, h_bias, -)"}, {}},
+      {{"show", "g.tenon", "--plan", "--no-optimize"},
+       {"    0  h ", "    1  a ", "2 steps, "},
+       {random}},
+      {{"show", "g.tenon", "--plan", "--passes"},
+       {"kernels:            1 node on cpu", "order:              1 step\n",
+        "placement:          no change\n", "    0  h+a "},
+       {random}},
+      {{"show", "g.tenon", "--optimized"},
+       {"node      h+a                      fused_fully_connected (x, h_weight, h_bias, -)"},
+       {}},
       {{"show", "g.tenon", "--optimized", "--no-optimize"}, {"node      h  ", "node      a  "}, {}},
       {{"show", "g.tenon", "--optimized", "--exact", "--dot"}, {"h+a\\nfused_fully_connected"}, {}},
-      {{"show", "g.tenon", "--plan", "--shape", "x=7x4"}, {"float32 [7, 3]"}, {"input x is random, float32 [7, 4]\n"}},
+      {{"show", "g.tenon", "--plan", "--shape", "x=7x4"},
+       {"float32 [7, 3]"},
+       {"input x is random, float32 [7, 4]\n"}},
       {{"show", "g.tenon", "--memory", "--no-optimize"},
        {"value                           bytes       offset         steps  in place of\n"
         "h                                  12            0          0..1  -\n"
@@ -96,29 +137,41 @@ TEST_CASE("commands: text goes to stdout, messages to stderr") {
        {"h                                  84  "},
        {"input x is random, float32 [7, 4]\n"}},
       {{"show", "g.tenon", "--memory", "--svg", "memory.svg", "--no-optimize"}, {}, {random}},
-      {{"validate", "g.tenon"}, {"g.tenon: valid, all operators available; 2 nodes, 5 values, 2 tensors\n"}, {}},
-      {{"validate", "g.tenon", "--file-only"}, {"g.tenon: valid (file only); 2 nodes, 5 values, 2 tensors\n"}, {}},
+      {{"validate", "g.tenon"},
+       {"g.tenon: valid, all operators available; 2 nodes, 5 values, 2 tensors\n"},
+       {}},
+      {{"validate", "g.tenon", "--file-only"},
+       {"g.tenon: valid (file only); 2 nodes, 5 values, 2 tensors\n"},
+       {}},
       {{"run", "g.tenon"}, {"y  float32 [1, 3]  "}, {random}},
       // 0 times any weight, without a bias
       {{"run", "g.tenon", "--input", "x=x.npy"}, {"y  float32 [2, 3]  0 0 0 0 0 0\n"}, {}},
       {{"run", "g.tenon", "--input", "x=x.npy", "--output", "y=y.npy"}, {}, {}},
-      {{"run", "g.tenon", "--input", "x=x.npy", "--output", "y=y.npz", "--trace", "trace.json"}, {}, {}},
+      {{"run", "g.tenon", "--input", "x=x.npy", "--output", "y=y.npz", "--trace", "trace.json"},
+       {},
+       {}},
       {{"bench", "g.tenon", "--runs", "3"}, {"first ", "then 3 runs on ", "median "}, {random}},
       {{"bench", "g.tenon", "--runs", "3", "--profile", "--no-optimize"},
        {"median ",
-        "\noperator                                            nodes    calls           ms  us per call   share      GB/s   GFLOP/s\n",
+        "\noperator                                            nodes    calls           ms  us per "
+        "call   share      GB/s   GFLOP/s\n",
         "\nfully_connected                                         1        3 ",
         "\nrelu                                                    1        3 ",
         "\nnode                                             operator    calls ",
-        "\nh                                         fully_connected        3 ", "\nthis machine on ", ": copy ",
-        ", float32 matrix product "},
+        "\nh                                         fully_connected        3 ",
+        "\nthis machine on ", ": copy ", ", float32 matrix product "},
        {random}},
       {{"run", "g.tenon", "--input", "x=x.npy", "--profile"},
        {"y  float32 [2, 3]  0 0 0 0 0 0\n"},
        {"operator    ", "\nfused_fully_connected ", "\nh+a "}},
-      {{"doctor"}, {"tenon          " TENON_VERSION ", ABI 1.", "\nCUDA           ", "\ncpu            ", " usable files, "}, {}},
+      {{"doctor"},
+       {"tenon          " TENON_VERSION ", ABI 1.", "\nCUDA           ", "\ncpu            ",
+        " usable files, "},
+       {}},
       {{"new", "my_op"}, {"made my_op; next:\n  cd my_op\n"}, {}},
-      {{"man"}, {".TH TENON 1", ".SS tenon trust [ACTION] [FILE]\n", "\\-\\-plugins", ".SH EXIT STATUS\n"}, {}},
+      {{"man"},
+       {".TH TENON 1", ".SS tenon trust [ACTION] [FILE]\n", "\\-\\-plugins", ".SH EXIT STATUS\n"},
+       {}},
       {{"completion", "bash"}, {"complete -o filenames -F _tenon tenon\n", "--runs"}, {}},
       {{"completion", "zsh"}, {"bashcompinit"}, {}},
       {{"completion", "fish"}, {"complete -c tenon -l plugins -r"}, {}},
@@ -136,10 +189,13 @@ TEST_CASE("commands: text goes to stdout, messages to stderr") {
     CHECK(result.err.empty() == err.empty());
   }
   CHECK(read_bytes(place.folder() / "y.npy") == npy_bytes("<f4", "(2, 3)", 24));
-  CHECK(has_all(read_bytes(place.folder() / "memory.svg"), {"<svg ", "<title>h: 12 bytes at 0, steps 0 to 1</title>", "</svg>\n"}));
+  CHECK(has_all(read_bytes(place.folder() / "memory.svg"),
+                {"<svg ", "<title>h: 12 bytes at 0, steps 0 to 1</title>", "</svg>\n"}));
   CHECK(json_keys(read_bytes(place.folder() / "trace.json")).contains("traceEvents"));
-  CHECK(TemporaryFolder::sorted_names(place.folder() / "my_op") == Words{"CMakeLists.txt", "README.md", "my_op.cpp", "my_op_test.cpp"});
-  CHECK(place.folder().names() == Words{"g.json", "g.tenon", "h.tenon", "memory.svg", "my_op", "trace.json", "x.npy", "y.npy", "y.npz"});
+  CHECK(TemporaryFolder::sorted_names(place.folder() / "my_op") ==
+        Words{"CMakeLists.txt", "README.md", "my_op.cpp", "my_op_test.cpp"});
+  CHECK(place.folder().names() == Words{"g.json", "g.tenon", "h.tenon", "memory.svg", "my_op",
+                                        "trace.json", "x.npy", "y.npy", "y.npz"});
 }
 
 TEST_CASE("commands: --json prints one JSON value to stdout") {
@@ -183,11 +239,13 @@ TEST_CASE("commands: --json prints one JSON value to stdout") {
         "channels_last",
         "prefers_channels_last"}},
       {{"inspect", TENON_TEST_PLUGINS "/tenon_nn.so"},
-       {"path", "status", "reason", "name", "version", "compiler", "abi_minor", "sdk_version", "cuda_version", "operators", "kernels"}},
+       {"path", "status", "reason", "name", "version", "compiler", "abi_minor", "sdk_version",
+        "cuda_version", "operators", "kernels"}},
       {{"inspect", "g.tenon"}, {"tenon", "inputs", "variables", "nodes", "outputs"}},
       {{"show", "g.tenon"}, {"tenon", "inputs", "variables", "nodes", "outputs"}},
       {{"show", "g.tenon", "--plan"}, {"steps", "memory", "devices", "bytes", "kept_bytes"}},
-      {{"show", "g.tenon", "--plan", "--passes"}, {"passes", "steps", "memory", "devices", "bytes", "kept_bytes"}},
+      {{"show", "g.tenon", "--plan", "--passes"},
+       {"passes", "steps", "memory", "devices", "bytes", "kept_bytes"}},
       {{"show", "g.tenon", "--memory"}, {"steps", "memory", "devices", "bytes", "kept_bytes"}},
       {{"validate", "g.tenon"}, {"graph", "sound", "bound", "nodes", "values", "tensors"}},
       {{"run", "g.tenon", "--input", "x=x.npy"}, {"y"}},
@@ -195,7 +253,8 @@ TEST_CASE("commands: --json prints one JSON value to stdout") {
        {"unit", "runs", "threads", "first", "min", "median", "p90", "max", "profile"}},
       {{"list", "relu"}, {"operators", "files", "notes", "searched"}},
       {{"call", "relu", "--input", "x=x.npy"}, {"y"}},
-      {{"bench", "g.tenon", "--runs", "3", "--input", "x=x.npy"}, {"unit", "runs", "threads", "first", "min", "median", "p90", "max"}},
+      {{"bench", "g.tenon", "--runs", "3", "--input", "x=x.npy"},
+       {"unit", "runs", "threads", "first", "min", "median", "p90", "max"}},
       {{"doctor"}, {"what", "found", "error"}},
       {{"trust"}, {}},
   };
@@ -216,16 +275,23 @@ TEST_CASE("commands: --json prints one JSON value to stdout") {
 TEST_CASE("commands: singular and plural") {
   const Workplace place;
   place.write("one.json", graph_json(R"({"name": "a", "op": "relu", "inputs": ["x"]})"));
-  CHECK(place.run({"validate", "one.json", "--file-only"}).out == "one.json: valid (file only); 1 node, 2 values, 0 tensors\n");
-  place.write("constant.json", R"({"tenon": 1, "constants": {"c": {"values": [1, 2]}}, "outputs": {"y": "c"}})");
-  CHECK(place.run({"validate", "constant.json", "--file-only"}).out == "constant.json: valid (file only); 0 nodes, 1 value, 1 tensor\n");
+  CHECK(place.run({"validate", "one.json", "--file-only"}).out ==
+        "one.json: valid (file only); 1 node, 2 values, 0 tensors\n");
+  place.write("constant.json",
+              R"({"tenon": 1, "constants": {"c": {"values": [1, 2]}}, "outputs": {"y": "c"}})");
+  CHECK(place.run({"validate", "constant.json", "--file-only"}).out ==
+        "constant.json: valid (file only); 0 nodes, 1 value, 1 tensor\n");
 }
 
 TEST_CASE("show: the memory and plan of a training step") {
   const Workplace place;
-  place.write("loss.json", graph_json(R"({"name": "h", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 3}},
+  place.write(
+      "loss.json",
+      graph_json(
+          R"({"name": "h", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 3}},
   {"name": "r", "op": "relu", "inputs": ["h"]}, {"name": "a", "op": "mean", "inputs": ["r"]})"));
-  const auto memory = place.run({"show", "loss.json", "--memory", "--loss", "y", "--shape", "x=8x4"});
+  const auto memory =
+      place.run({"show", "loss.json", "--memory", "--loss", "y", "--shape", "x=8x4"});
   CHECK(memory.err == "input x is random, float32 [8, 4]\n");
   // relu's backward reads its output, mean's reads nothing
   CHECK(memory.out ==
@@ -237,12 +303,15 @@ TEST_CASE("show: the memory and plan of a training step") {
         "r_backward                         96          192          5..6  a_backward\n"
         "7 steps, 320 bytes of memory, lower bound 320 bytes, ratio 1.000, execution order\n");
   const auto plan = place.run({"show", "loss.json", "--plan", "--loss", "a", "--shape", "x=8x4"});
-  CHECK(
-      has_all(plan.out, {"mean backward        cpu  float32 [8, 3] at 192\n", "relu backward        cpu  float32 [8, 3] in place at 192\n",
-                         "cpu  float32 [8, 4] not computed  float32 [3, 4] graph output  float32 [3] graph output  algorithm for data "}));
-  const auto json = place.run({"show", "loss.json", "--memory", "--json", "--loss", "y", "--shape", "x=8x4"}).out;
-  CHECK(has_all(json, {"\"in_place_of\": \"h\"", "\"write\": \"in_place\"", "\"write\": \"none\"", "\"storage\": \"dense\"",
-                       "\"lower_bound\": 320,", "\"strategy\": \"execution order\""}));
+  CHECK(has_all(plan.out, {"mean backward        cpu  float32 [8, 3] at 192\n",
+                           "relu backward        cpu  float32 [8, 3] in place at 192\n",
+                           "cpu  float32 [8, 4] not computed  float32 [3, 4] graph output  float32 "
+                           "[3] graph output  algorithm for data "}));
+  const auto json =
+      place.run({"show", "loss.json", "--memory", "--json", "--loss", "y", "--shape", "x=8x4"}).out;
+  CHECK(has_all(json, {"\"in_place_of\": \"h\"", "\"write\": \"in_place\"", "\"write\": \"none\"",
+                       "\"storage\": \"dense\"", "\"lower_bound\": 320,",
+                       "\"strategy\": \"execution order\""}));
 }
 
 TEST_CASE("show --svg: draws if graphviz is installed") {
@@ -253,7 +322,8 @@ TEST_CASE("show --svg: draws if graphviz is installed") {
     CHECK(drawn.err == "");
     CHECK(has_all(read_bytes(place.folder() / "g.svg"), {"<svg", "fully_connected", "</svg>"}));
   }
-  const auto without = run_tenon({"show", "g.tenon", "--svg", "h.svg"}, {place.folder().path(), {}, {{"PATH", ""}}});
+  const auto without =
+      run_tenon({"show", "g.tenon", "--svg", "h.svg"}, {place.folder().path(), {}, {{"PATH", ""}}});
   CHECK(without.code == 1);
   CHECK(without.err ==
         "error: cannot draw the graph: cannot start graphviz's dot: No such file or directory\n"
@@ -266,7 +336,8 @@ TEST_CASE("show --svg: fails if graphviz fails, whatever it printed") {
   const auto folder = place.folder().path();
   write_bytes(folder / "dot", "#!/bin/sh\ncat >/dev/null\necho '<svg/>'\nexit 1\n");
   std::filesystem::permissions(folder / "dot", std::filesystem::perms::owner_all);
-  const auto result = run_tenon({"show", "g.tenon", "--svg", "h.svg"}, {folder, {}, {{"PATH", folder.string() + ":/usr/bin:/bin"}}});
+  const auto result = run_tenon({"show", "g.tenon", "--svg", "h.svg"},
+                                {folder, {}, {{"PATH", folder.string() + ":/usr/bin:/bin"}}});
   CHECK(result.code == 1);
   CHECK(result.err.starts_with("error: cannot draw the graph: graphviz's dot failed\n"));
   CHECK(!std::filesystem::exists(folder / "h.svg"));

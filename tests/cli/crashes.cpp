@@ -13,15 +13,20 @@ namespace {
 /// A graph whose node 'a' is the operator of a plugin that ends the process in different ways.
 class FaultySite {
  public:
-  explicit FaultySite(std::string plugin, const std::string& attributes = "") : plugin_(std::move(plugin)) {
-    write_bytes(folder_ / "g.json", graph_json(R"({"name": "a", "op": ")" + plugin_ + R"(", "inputs": ["x"])" + attributes + '}'));
+  explicit FaultySite(std::string plugin, const std::string& attributes = "")
+      : plugin_(std::move(plugin)) {
+    write_bytes(folder_ / "g.json", graph_json(R"({"name": "a", "op": ")" + plugin_ +
+                                               R"(", "inputs": ["x"])" + attributes + '}'));
     write_bytes(folder_ / "x.npy", npy_bytes("<f4", "(2, 4)", 32));
   }
   ProgramResult run(Words words, const std::map<std::string, std::string>& environment = {}) const {
-    for (const auto& word : {std::string("--plugins"), fault(plugin_), std::string("--trust-writable")}) words.push_back(word);
+    for (const auto& word :
+         {std::string("--plugins"), fault(plugin_), std::string("--trust-writable")})
+      words.push_back(word);
     return run_tenon(words, {folder_.path(), {}, environment});
   }
-  ProgramResult run_graph(const Words& more = {}, const std::map<std::string, std::string>& environment = {}) const {
+  ProgramResult run_graph(const Words& more = {},
+                          const std::map<std::string, std::string>& environment = {}) const {
     Words words{"run", "g.json", "--input", "x=x.npy", "--threads", "4"};
     words.insert(words.end(), more.begin(), more.end());
     return run(words, environment);
@@ -98,11 +103,14 @@ TEST_CASE("crashes: without a parent process") {
 TEST_CASE("crashes: _exit, and a plugin's own threads") {
   check_named(doing("_exit").run_graph(), node_a("ended the process with exit code 0"));
   for (const auto& [deed, signal] : {std::pair("thread", "SIGABRT"), {"thread_null", "SIGSEGV"}})
-    check_named(doing(deed).run_graph(), std::string("a thread outside Tenon crashed with ") + signal);
+    check_named(doing(deed).run_graph(),
+                std::string("a thread outside Tenon crashed with ") + signal);
 }
 
 TEST_CASE("crashes: the parent process names the kernel that closed all descriptors") {
-  check_named(doing("close all").run_graph(), "the process ended with exit code 1; no plugin was running, the last one was [ends_process]");
+  check_named(
+      doing("close all").run_graph(),
+      "the process ended with exit code 1; no plugin was running, the last one was [ends_process]");
 }
 
 TEST_CASE("crashes: bench and test report them, with --json as JSON") {
@@ -113,7 +121,8 @@ TEST_CASE("crashes: bench and test report them, with --json as JSON") {
 
 TEST_CASE("crashes: a destructor loses no result") {
   const auto site = doing("destructor");
-  const auto words = "[ends_process] of " + fault("ends_process") + " crashed with SIGSEGV in destroy()";
+  const auto words =
+      "[ends_process] of " + fault("ends_process") + " crashed with SIGSEGV in destroy()";
   check_named(site.run_graph({"--output", "y=y.npy"}), words);
   CHECK(site.has_file("y.npy"));
   const auto printed = site.run_graph();
@@ -139,8 +148,10 @@ TEST_CASE("crashes: exit handlers of plugins do not run in the program") {
 TEST_CASE("crashes: a plugin that ends the process while being loaded, but not in the probe") {
   const struct {
     std::string plugin, words, words_of_check;
-  } rows[] = {{"crash_after_probe", "crashed with SIGSEGV while being loaded: it wrote to address 0x8", "crashes with signal 11"},
-              {"exit_after_probe", "ended the process with exit code 0", "ends the process"}};
+  } rows[] = {
+      {"crash_after_probe", "crashed with SIGSEGV while being loaded: it wrote to address 0x8",
+       "crashes with signal 11"},
+      {"exit_after_probe", "ended the process with exit code 0", "ends the process"}};
   for (const auto& [plugin, words, words_of_check] : rows) {
     const FaultySite site(plugin);
     check_named(site.run_graph(), fault(plugin) + ' ' + words);
@@ -148,7 +159,8 @@ TEST_CASE("crashes: a plugin that ends the process while being loaded, but not i
     // tries it in a separate process first
     const auto check = run_tenon({"check", fault(plugin), "--trust-writable"});
     CHECK(check.code == 3);
-    CHECK(check.err == "error: " + fault(plugin) + ' ' + words_of_check + " when it is loaded together with Tenon's library\n");
+    CHECK(check.err == "error: " + fault(plugin) + ' ' + words_of_check +
+                           " when it is loaded together with Tenon's library\n");
   }
 }
 
@@ -156,13 +168,16 @@ TEST_CASE("crashes: a forked copy of the process prints nothing") {
   const auto result = doing("fork").run_graph();
   CHECK(result.code == 0);
   CHECK(result.out == twice_nothing);
-  CHECK(has(result.err, node_a("forked the process and returned in both copies: this copy ends here")));
+  CHECK(has(result.err,
+            node_a("forked the process and returned in both copies: this copy ends here")));
 }
 
 TEST_CASE("crashes: --timeout ends a call that hangs") {
   for (const std::string deed : {"loop", "deaf", "infer_loop", "stop"}) {
     const auto result = doing(deed).run_graph({"--timeout", "0.3"});
-    check_named(result, node_a("did not return from " + std::string(deed == "infer_loop" ? "infer()" : "forward()") + " within 300 ms"));
+    check_named(result, node_a("did not return from " +
+                               std::string(deed == "infer_loop" ? "infer()" : "forward()") +
+                               " within 300 ms"));
   }
   CHECK(doing("").run_graph({"--timeout", "100"}).out == twice_nothing);
   CHECK(doing("").run_graph({"--timeout", "0"}).code == 2);
@@ -184,9 +199,13 @@ TEST_CASE("crashes: a kernel that allocates without limit is an error of its nod
 }
 #endif
 
-TEST_CASE("crashes: a kernel that truncates the mapped file of the weights is an error that names the file") {
+TEST_CASE(
+    "crashes: a kernel that truncates the mapped file of the weights is an error that names the "
+    "file") {
   const TemporaryFolder folder;
-  write_bytes(folder / "g.json", graph_json(R"({"name": "b", "op": "ends_process", "inputs": ["x"], "attrs": {"deed": "cut"}},
+  write_bytes(
+      folder / "g.json",
+      graph_json(R"({"name": "b", "op": "ends_process", "inputs": ["x"], "attrs": {"deed": "cut"}},
   {"name": "a", "op": "fully_connected", "inputs": ["b"], "attrs": {"num_hidden": 4300000}})"));
   write_bytes(folder / "x.npy", npy_bytes("<f4", "(2, 4)", 32));
   const Words plugins{"--plugins", fault("ends_process"), "--trust-writable"};
@@ -196,9 +215,10 @@ TEST_CASE("crashes: a kernel that truncates the mapped file of the weights is an
   };
   REQUIRE(run({"build", "g.json", "-o", "g.tenon"}, {}).code == 0);
   for (const char* parent : {"TENON_ANY", "TENON_NO_PARENT"}) {
-    std::filesystem::copy_file(folder / "g.tenon", folder / "cut.tenon", std::filesystem::copy_options::overwrite_existing);
-    const auto result =
-        run({"run", "cut.tenon", "--input", "x=x.npy", "--output", "y=y.npy"}, {{"TENON_FAULT_FILE", "cut.tenon"}, {parent, "1"}});
+    std::filesystem::copy_file(folder / "g.tenon", folder / "cut.tenon",
+                               std::filesystem::copy_options::overwrite_existing);
+    const auto result = run({"run", "cut.tenon", "--input", "x=x.npy", "--output", "y=y.npy"},
+                            {{"TENON_FAULT_FILE", "cut.tenon"}, {parent, "1"}});
     INFO(result.err);
     CHECK(result.code == 4);
     CHECK(has(result.err, "error: cut.tenon was truncated while it was in use: "));
@@ -212,5 +232,7 @@ TEST_CASE("crashes: exit code 128 plus the signal, and what was running") {
   CHECK(has(terminated.err, node_a("was running when SIGTERM ended the process")));
   const auto killed = doing("kill").run_graph();
   CHECK(killed.code == 128 + SIGKILL);
-  CHECK(has(killed.err, node_a("was running when SIGKILL ended the process; the system may have run out of memory")));
+  CHECK(has(
+      killed.err,
+      node_a("was running when SIGKILL ended the process; the system may have run out of memory")));
 }

@@ -6,13 +6,15 @@
 
 namespace {
 
-constexpr const char* loss_json = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}},
+constexpr const char* loss_json =
+    R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}},
   "nodes": [{"name": "h", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 4}},
             {"name": "loss", "op": "mean_squared_error", "inputs": ["h", "x"]}],
   "outputs": {"loss": "loss"}}
 )";
 
-void flip(const Workplace& place, const std::string& from, const std::string& to, std::size_t from_end) {
+void flip(const Workplace& place, const std::string& from, const std::string& to,
+          std::size_t from_end) {
   auto bytes = read_bytes(place.folder() / from);
   bytes[bytes.size() - from_end] ^= 4;
   place.write(to, bytes);
@@ -49,7 +51,8 @@ TEST_CASE("damaged weights: every command that uses them refuses them") {
     const auto result = place.run(arguments);
     CHECK(result.code == 4);
     CHECK(result.out == "");
-    CHECK(result.err.find("bad.tenon: the data of 'h_bias' is damaged: the checksum of its 16 bytes does not match") != std::string::npos);
+    CHECK(result.err.find("bad.tenon: the data of 'h_bias' is damaged: the checksum of its 16 "
+                          "bytes does not match") != std::string::npos);
     CHECK(place.folder().names() == before);
     auto sound = arguments, skipping = arguments;
     sound[1] = "sound.tenon";
@@ -58,7 +61,8 @@ TEST_CASE("damaged weights: every command that uses them refuses them") {
     CHECK(place.run(skipping).code == (test.may_skip ? 0 : 2));
     std::filesystem::remove(place.folder() / "out.tenon");
   }
-  for (const auto& arguments : std::vector<std::vector<std::string>>{{"show", "bad.tenon"}, {"show", "bad.tenon", "--memory"}})
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"show", "bad.tenon"}, {"show", "bad.tenon", "--memory"}})
     CHECK(place.run(arguments).code == 0);  // does not show weights
 }
 
@@ -66,13 +70,15 @@ TEST_CASE("damaged weights: training does not resume from damaged weights or opt
   const Workplace place;
   place.write("loss.json", loss_json);
   const auto train = [&](const std::string& checkpoint, const char* epochs, bool resume) {
-    std::vector<std::string> arguments{"train", "loss.json", "--data", "x=x.npy", "--epochs", epochs, "--checkpoint", checkpoint};
+    std::vector<std::string> arguments{"train",    "loss.json", "--data",       "x=x.npy",
+                                       "--epochs", epochs,      "--checkpoint", checkpoint};
     if (resume) arguments.emplace_back("--resume");
     return place.run(arguments);
   };
   REQUIRE(train("sound.tenon", "1", false).code == 0);
   const auto bytes = read_bytes(place.folder() / "sound.tenon");
-  const auto data = tenon::layout::decode(std::as_bytes(std::span(bytes)), "sound.tenon").data_offset;
+  const auto data =
+      tenon::layout::decode(std::as_bytes(std::span(bytes)), "sound.tenon").data_offset;
   const struct {
     std::size_t from_end;
     const char* name;
@@ -82,7 +88,8 @@ TEST_CASE("damaged weights: training does not resume from damaged weights or opt
     const auto damaged = read_bytes(place.folder() / "bad.tenon");
     const auto result = train("bad.tenon", "2", true);
     CHECK(result.code == 4);
-    CHECK(result.err.find("error: bad.tenon: the data of " + std::string(name)) != std::string::npos);
+    CHECK(result.err.find("error: bad.tenon: the data of " + std::string(name)) !=
+          std::string::npos);
     CHECK(result.err.find("is damaged: the checksum of its ") != std::string::npos);
     CHECK(read_bytes(place.folder() / "bad.tenon") == damaged);
   }

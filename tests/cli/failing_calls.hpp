@@ -12,6 +12,7 @@ inline ProgramPlace with_calls(const std::string& rules) {
   ProgramPlace place;
   place.environment = {{"LD_PRELOAD", TENON_TEST_FAILING_CALLS},
                        {"TENON_TEST_CALLS", rules},
-                       {"ASAN_OPTIONS", (options == nullptr ? "" : std::string(options) + ":") + "verify_asan_link_order=0"}};
+                       {"ASAN_OPTIONS", (options == nullptr ? "" : std::string(options) + ":") +
+                                            "verify_asan_link_order=0"}};
   return place;
 }

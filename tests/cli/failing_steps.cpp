@@ -11,7 +11,9 @@ std::string node_of(const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("train: a kernel that ends the process in a step is reported; checkpoint and metrics have the steps before") {
+TEST_CASE(
+    "train: a kernel that ends the process in a step is reported; checkpoint and metrics have the "
+    "steps before") {
   const struct {
     const char *deed, *words;
   } rows[] = {
@@ -39,7 +41,9 @@ TEST_CASE("train: a kernel that ends the process in a step is reported; checkpoi
   }
 }
 
-TEST_CASE("train: a kernel's error loses no earlier steps, and the resumed training ends with the same bytes") {
+TEST_CASE(
+    "train: a kernel's error loses no earlier steps, and the resumed training ends with the same "
+    "bytes") {
   const auto expected = FailingTraining::undisturbed("error");
   for (const bool each_step : {true, false}) {
     const FailingTraining site("error");
@@ -48,8 +52,10 @@ TEST_CASE("train: a kernel's error loses no earlier steps, and the resumed train
       const auto failed = site.train_until(4, more);
       INFO(failed.err);
       CHECK(failed.code == 1);
-      const auto where = "failed after step " + std::to_string(step) + ", in epoch " + std::to_string(step / 3 + 1);
-      CHECK(has(failed.err, where + "; saved c.tenon\nhint: run the same command with --resume to continue\n"));
+      const auto where = "failed after step " + std::to_string(step) + ", in epoch " +
+                         std::to_string(step / 3 + 1);
+      CHECK(has(failed.err,
+                where + "; saved c.tenon\nhint: run the same command with --resume to continue\n"));
       CHECK(has(failed.err, "error: [ends_process] node 'a': no more calls"));
       CHECK(site.steps_of_metrics() == step);
     }
@@ -61,7 +67,8 @@ TEST_CASE("train: a kernel's error loses no earlier steps, and the resumed train
   CHECK_FALSE(std::filesystem::exists(site.folder() / "c.tenon"));
 }
 
-TEST_CASE("train: an update that fails halfway changes nothing, and the steps before it are saved") {
+TEST_CASE(
+    "train: an update that fails halfway changes nothing, and the steps before it are saved") {
   const LineWorkplace site;
   const auto result =
       // two variables, so the second one in step 6

@@ -23,9 +23,19 @@ class FailingTraining : public LineWorkplace {
   }
   /// Fails in the first call after this many.
   ProgramResult train_until(int steps, const Words& more = {}) const {
-    Words words{
-        "--epochs", "4",         "--checkpoint",       "c.tenon", "--metrics", "m.jsonl", "-o", "m.tenon", "--trust-writable", "--threads",
-        "1",        "--plugins", fault("ends_process")};
+    Words words{"--epochs",
+                "4",
+                "--checkpoint",
+                "c.tenon",
+                "--metrics",
+                "m.jsonl",
+                "-o",
+                "m.tenon",
+                "--trust-writable",
+                "--threads",
+                "1",
+                "--plugins",
+                fault("ends_process")};
     words.insert(words.end(), more.begin(), more.end());
     return train_in(words, {.environment = {{"TENON_FAULT_AFTER", std::to_string(steps)}}});
   }

@@ -7,10 +7,14 @@
 
 TEST_CASE("forged graph: every command that needs the operators refuses a wrong output type") {
   const Workplace place;
-  place.write("r.json", graph_json(R"({"name": "a", "op": "reshape", "inputs": ["x"], "attrs": {"shape": [-1, 2]}})"));
+  place.write(
+      "r.json",
+      graph_json(
+          R"({"name": "a", "op": "reshape", "inputs": ["x"], "attrs": {"shape": [-1, 2]}})"));
   REQUIRE(place.run({"build", "r.json", "-o", "r.tenon"}).code == 0);
   using Lie = std::pair<tenon::format::DType, const char*>;
-  for (const auto& lie : {Lie(tenon::format::DType::i8, "int8"), {tenon::format::DType::f64, "float64"}}) {
+  for (const auto& lie :
+       {Lie(tenon::format::DType::i8, "int8"), {tenon::format::DType::f64, "float64"}}) {
     FileParts parts;
     parts.metadata = read_bytes(place.folder() / "r.tenon").substr(tenon::layout::header_size);
     parts.change([&](tenon::format::ModelT& model) {
@@ -21,29 +25,37 @@ TEST_CASE("forged graph: every command that needs the operators refuses a wrong 
     });
     place.write("forged.tenon", parts.bytes());
     CHECK(place.run({"validate", "forged.tenon", "--file-only"}).code == 0);
-    for (const auto& command : std::vector<std::vector<std::string>>{{"validate", "forged.tenon"},
-                                                                     {"run", "forged.tenon", "--input", "x=x.npy"},
-                                                                     {"bench", "forged.tenon", "--shape", "x=2x4"},
-                                                                     {"show", "forged.tenon", "--plan", "--shape", "x=2x4"}}) {
+    for (const auto& command : std::vector<std::vector<std::string>>{
+             {"validate", "forged.tenon"},
+             {"run", "forged.tenon", "--input", "x=x.npy"},
+             {"bench", "forged.tenon", "--shape", "x=2x4"},
+             {"show", "forged.tenon", "--plan", "--shape", "x=2x4"}}) {
       CAPTURE(command_line(command));
       const auto result = place.run(command);
       CHECK(result.code == 4);
       CHECK(result.out == "");
-      CHECK(result.err.ends_with("error: [reshape] node 'a': the file declares output 'a' as " + std::string(lie.second) +
+      CHECK(result.err.ends_with("error: [reshape] node 'a': the file declares output 'a' as " +
+                                 std::string(lie.second) +
                                  " [?, 2], but the operator returns float32 [?, 2]\n"
-                                 "hint: the file is damaged or forged, or was written with another version of the operator; rebuild it\n"));
+                                 "hint: the file is damaged or forged, or was written with another "
+                                 "version of the operator; rebuild it\n"));
     }
   }
 }
 
-TEST_CASE("forged graph: a graph cannot name a file to load code from; its plugin names are only hints for messages") {
+TEST_CASE(
+    "forged graph: a graph cannot name a file to load code from; its plugin names are only hints "
+    "for messages") {
   const Workplace place;
   const auto faults = std::filesystem::path(TENON_TEST_FAULTS);
   // if loaded, it would end the program silently
   const auto evil = (faults / "exit_at_load.so").string();
   place.write("p.json", graph_json(R"({"name": "a", "op": "plain", "inputs": ["x"]})"));
-  REQUIRE(place.run({"--plugins", (faults / "plain.so").string(), "build", "p.json", "-o", "p.tenon"}).code == 0);
-  for (const std::string& name : {evil, std::string("exit_at_load"), std::string("../exit_at_load.so")}) {
+  REQUIRE(
+      place.run({"--plugins", (faults / "plain.so").string(), "build", "p.json", "-o", "p.tenon"})
+          .code == 0);
+  for (const std::string& name :
+       {evil, std::string("exit_at_load"), std::string("../exit_at_load.so")}) {
     CAPTURE(name);
     FileParts parts;
     parts.metadata = read_bytes(place.folder() / "p.tenon").substr(tenon::layout::header_size);
@@ -57,9 +69,11 @@ TEST_CASE("forged graph: a graph cannot name a file to load code from; its plugi
     const auto run = place.run({"run", "forged.tenon", "--input", "x=x.npy"});
     CHECK(run.code == 3);
     CHECK(has(run.err, "no plugin has the operator 'plain.plain' (version 1 from plugin " + name));
-    place.write("named.json", graph_json(R"({"name": "a", "op": ")" + name + R"(", "inputs": ["x"]})"));
+    place.write("named.json",
+                graph_json(R"({"name": "a", "op": ")" + name + R"(", "inputs": ["x"]})"));
     CHECK(place.run({"run", "named.json"}).code == 3);
-    place.write("keyed.json", graph_json(R"({"name": "a", "op": "plain", "plugin": ")" + name + R"(", "inputs": ["x"]})"));
+    place.write("keyed.json", graph_json(R"({"name": "a", "op": "plain", "plugin": ")" + name +
+                                         R"(", "inputs": ["x"]})"));
     CHECK(place.run({"run", "keyed.json"}).code == 4);
   }
 }

@@ -5,7 +5,9 @@
 
 TEST_CASE("hints: the library's hints name the corresponding options") {
   const Workplace place;
-  place.write("key.pub", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f me@here\n");
+  place.write(
+      "key.pub",
+      "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f me@here\n");
   place.write("u.json", graph_json(R"({"name": "a", "op": "frobnicate", "inputs": ["x"]})"));
   const struct {
     Words arguments;

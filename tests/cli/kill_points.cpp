@@ -20,17 +20,22 @@ int points_of_training() {
 }
 
 std::string kill_at(const Workplace& site, int call) {
-  return "any," + site.folder().path().string() + "/*," + std::to_string(call) + ',' + std::to_string(call) + ",signal 9";
+  return "any," + site.folder().path().string() + "/*," + std::to_string(call) + ',' +
+         std::to_string(call) + ",signal 9";
 }
 
 /// Builds g.json, or one of the same size with other weights, as out.tenon.
 ProgramResult build(const Workplace& site, int seed, const std::string& rules) {
-  return site.run_in({"build", "g.json", "--seed", std::to_string(seed), "-o", (site.folder() / "out.tenon").string()}, with_calls(rules));
+  return site.run_in({"build", "g.json", "--seed", std::to_string(seed), "-o",
+                      (site.folder() / "out.tenon").string()},
+                     with_calls(rules));
 }
 
 }  // namespace
 
-TEST_CASE("build: killed before each call, it leaves the old or the new file, and the next build removes leftovers") {
+TEST_CASE(
+    "build: killed before each call, it leaves the old or the new file, and the next build removes "
+    "leftovers") {
   const Workplace site;
   REQUIRE(build(site, 1, "").code == 0);
   const auto old_bytes = read_bytes(site.folder() / "out.tenon");
@@ -67,11 +72,14 @@ TEST_CASE("build: each failing call is reported with file and reason, and the ol
   const auto names = site.folder().names();
   const auto out = (site.folder() / "out.tenon").string();
   for (const std::string more : {"", no_nameless_files})
-    for (const char* call : {"write", "ftruncate", "fsync", "close", "rename", "fchmod", "linkat"}) {
+    for (const char* call :
+         {"write", "ftruncate", "fsync", "close", "rename", "fchmod", "linkat"}) {
       if (!more.empty() && std::string_view(call) == "linkat") continue;  // for nameless files only
       CAPTURE(call);
       // The file under construction, nameless or not.
-      const auto rule = [&](const char* file) { return std::string(call) + ',' + site.folder().path().string() + file + ",1,1,error 28"; };
+      const auto rule = [&](const char* file) {
+        return std::string(call) + ',' + site.folder().path().string() + file + ",1,1,error 28";
+      };
       const auto result = build(site, 2, rule("/#*") + ';' + rule("/out.tenon*") + more);
       CAPTURE(result.err);
       CHECK(result.code == 1);
@@ -102,7 +110,8 @@ TEST_CASE("train: a training killed between its calls continues to the same byte
   REQUIRE(undisturbed.train(words(undisturbed, false)).code == 0);
   const auto names = undisturbed.folder().names();
   int killed = 0;
-  for (int call = 1; call < 10000 && (wanted == 0 || killed < wanted); call += wanted == 0 ? 9 : 1) {
+  for (int call = 1; call < 10000 && (wanted == 0 || killed < wanted);
+       call += wanted == 0 ? 9 : 1) {
     const LineWorkplace site;
     CAPTURE(call);
     const int code = site.train_in(words(site, false), with_calls(kill_at(site, call))).code;

@@ -13,29 +13,37 @@ const fs::path libraries = TENON_TEST_FAULTS "/libraries";
 /// A folder with plugins and their libraries in different folders; each library has its own number.
 class LibraryPlace {
  public:
-  LibraryPlace() { write_bytes(at("x.npy"), npy_bytes("<f4", "(1,)", 0) + std::string("\0\0\x80\x3f", 4)); }  // 1
+  LibraryPlace() {
+    write_bytes(at("x.npy"), npy_bytes("<f4", "(1,)", 0) + std::string("\0\0\x80\x3f", 4));
+  }  // 1
   fs::path at(const fs::path& name) const { return fs::path(folder_.path()) / name; }
   void put(const std::string& built, const std::string& name) const {
     fs::create_directories(at(name).parent_path());
     fs::copy_file(libraries / built, at(name), fs::copy_options::overwrite_existing);
   }
-  void library(const std::string& number, const std::string& folder) const { put(number + "/libnumber.so", folder + "/libnumber.so"); }
+  void library(const std::string& number, const std::string& folder) const {
+    put(number + "/libnumber.so", folder + "/libnumber.so");
+  }
   void link(const std::string& target, const std::string& name) const {
     fs::create_directories(at(name).parent_path());
     fs::create_symlink(target, at(name));
   }
   ProgramResult run(Words words, std::map<std::string, std::string> environment = {}) const {
     words.insert(words.begin(), "--trust-writable");
-    return run_tenon(words, {.folder = folder_.path(), .cache = at("cache"), .environment = std::move(environment)});
+    return run_tenon(
+        words,
+        {.folder = folder_.path(), .cache = at("cache"), .environment = std::move(environment)});
   }
   /// Returns the result of a unary operator for 1, or the error.
-  std::string call(const Words& plugins, const std::string& op, std::map<std::string, std::string> environment = {}) const {
+  std::string call(const Words& plugins, const std::string& op,
+                   std::map<std::string, std::string> environment = {}) const {
     Words words{"call", op, "--input", "x=x.npy"};
     words.insert(words.begin(), plugins.begin(), plugins.end());
     const auto result = run(words, std::move(environment));
     const std::string before = "y  float32 [1]  ";
-    return result.code == 0 && result.out.starts_with(before) ? result.out.substr(before.size(), result.out.size() - before.size() - 1)
-                                                              : result.out + result.err;
+    return result.code == 0 && result.out.starts_with(before)
+               ? result.out.substr(before.size(), result.out.size() - before.size() - 1)
+               : result.out + result.err;
   }
 
  private:
@@ -46,7 +54,9 @@ const Words isolations[] = {{}, {"--isolate", "all"}};
 
 }  // namespace
 
-TEST_CASE("libraries: a plugin gets the library that the system's loader finds for its path, also if isolated") {
+TEST_CASE(
+    "libraries: a plugin gets the library that the system's loader finds for its path, also if "
+    "isolated") {
   const LibraryPlace place;
   place.put("runpath/from_library.so", "vendor/plugins/from_library.so");
   place.library("2", "vendor/lib");
@@ -68,7 +78,8 @@ TEST_CASE("libraries: a plugin gets the library that the system's loader finds f
   }
   place.put("rpath/from_library.so", "old/plugins/from_library.so");
   place.library("2", "old/lib");
-  const std::map<std::string, std::string> fifty{{"LD_LIBRARY_PATH", place.at("home/lib").string()}},
+  const std::map<std::string, std::string> fifty{
+      {"LD_LIBRARY_PATH", place.at("home/lib").string()}},
       relative{{"LD_LIBRARY_PATH", "none:home/lib"}};
   struct Case {
     std::string plugins, number;
@@ -104,21 +115,26 @@ TEST_CASE("libraries: a plugin gets the library that the system's loader finds f
   CHECK(place.call({"--plugins", "home/plugins/from_library.so"}, "from_library") == "2");
 }
 
-TEST_CASE("libraries: processor subfolders and run path tokens are resolved as by the system's loader, also if isolated") {
+TEST_CASE(
+    "libraries: processor subfolders and run path tokens are resolved as by the system's loader, "
+    "also if isolated") {
   const LibraryPlace place;
   // Which ones are searched depends on the machine; in one process, the loader decides.
-  for (const std::string subfolder : {"glibc-hwcaps/x86-64-v2", "glibc-hwcaps/x86-64-v3", "glibc-hwcaps/x86-64-v4", "tls", "x86_64"}) {
+  for (const std::string subfolder : {"glibc-hwcaps/x86-64-v2", "glibc-hwcaps/x86-64-v3",
+                                      "glibc-hwcaps/x86-64-v4", "tls", "x86_64"}) {
     CAPTURE(subfolder);
     const auto top = "in/" + subfolder;
     place.put("runpath/from_library.so", top + "/plugins/from_library.so");
     place.library("2", top + "/lib");
     place.library("50", top + "/lib/" + subfolder);
-    const Words plugins{"--plugins", top + "/plugins"}, isolated{"--isolate", "all", "--plugins", top + "/plugins"};
+    const Words plugins{"--plugins", top + "/plugins"},
+        isolated{"--isolate", "all", "--plugins", top + "/plugins"};
     const auto number = place.call(plugins, "from_library");
     CHECK((number == "2" || number == "50"));
     CHECK(place.call(isolated, "from_library") == number);
     place.library("2", "by_path/" + subfolder);
-    const std::map<std::string, std::string> environment{{"LD_LIBRARY_PATH", place.at("by_path").string()}};
+    const std::map<std::string, std::string> environment{
+        {"LD_LIBRARY_PATH", place.at("by_path").string()}};
     const auto by_path = place.call(plugins, "from_library", environment);
     CHECK(place.call(isolated, "from_library", environment) == by_path);
   }
@@ -132,7 +148,8 @@ TEST_CASE("libraries: processor subfolders and run path tokens are resolved as b
     Words words{"--plugins", "token/plugins"};
     words.insert(words.end(), isolated.begin(), isolated.end());
     CHECK(place.call(words, "from_library") == "50");
-    CHECK(place.call(words, "from_library", {{"LD_LIBRARY_PATH", (place.at("of_path") / "$LIB").string()}}) == "2");
+    CHECK(place.call(words, "from_library",
+                     {{"LD_LIBRARY_PATH", (place.at("of_path") / "$LIB").string()}}) == "2");
   }
 }
 
@@ -151,22 +168,30 @@ TEST_CASE("libraries: plugins in one process get the same libraries as each woul
     std::string nodes, outputs;
     for (const auto& name : names) {
       const auto space = name.substr(0, name.find('.'));
-      nodes += (nodes.empty() ? "" : ", ") + (R"({"name": ")" + space + R"(", "op": ")" + name + R"(", "inputs": ["x"]})");
+      nodes += (nodes.empty() ? "" : ", ") +
+               (R"({"name": ")" + space + R"(", "op": ")" + name + R"(", "inputs": ["x"]})");
       outputs += (outputs.empty() ? "" : ", ") + ("\"" + space + "\": \"" + space + "\"");
     }
-    return R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [1]}}, "nodes": [)" + nodes + R"(], "outputs": {)" + outputs +
-           "}}";
+    return R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [1]}}, "nodes": [)" +
+           nodes + R"(], "outputs": {)" + outputs + "}}";
   };
   struct Case {
     Words plugins, operators, results;
   };
-  const Case cases[] = {
-      {{"a/plugins", "b/plugins"}, {"two.from_library", "fifty.from_library"}, {"two  float32 [1]  2", "fifty  float32 [1]  50"}},
-      {{"b/plugins", "a/plugins"}, {"fifty.from_library", "two.from_library"}, {"two  float32 [1]  2", "fifty  float32 [1]  50"}},
-      // 101 + 1 + 1 of one version, 201 + 2 + 2 of the other: unique symbols are separate for each
-      // plugin
-      {{"c"}, {"first.counts", "second.counts"}, {"first  float32 [1]  103", "second  float32 [1]  205"}},
-      {{"c"}, {"second.counts", "first.counts"}, {"first  float32 [1]  103", "second  float32 [1]  205"}}};
+  const Case cases[] = {{{"a/plugins", "b/plugins"},
+                         {"two.from_library", "fifty.from_library"},
+                         {"two  float32 [1]  2", "fifty  float32 [1]  50"}},
+                        {{"b/plugins", "a/plugins"},
+                         {"fifty.from_library", "two.from_library"},
+                         {"two  float32 [1]  2", "fifty  float32 [1]  50"}},
+                        // 101 + 1 + 1 of one version, 201 + 2 + 2 of the other: unique symbols are
+                        // separate for each plugin
+                        {{"c"},
+                         {"first.counts", "second.counts"},
+                         {"first  float32 [1]  103", "second  float32 [1]  205"}},
+                        {{"c"},
+                         {"second.counts", "first.counts"},
+                         {"first  float32 [1]  103", "second  float32 [1]  205"}}};
   for (const auto& each : cases)
     for (const auto& isolated : isolations) {
       write_bytes(place.at("g.json"), graph(each.operators));
@@ -193,7 +218,9 @@ TEST_CASE("libraries: a plugin is tried again after its library has changed, for
   CHECK(has(call(), "from_library.so crashed with SIGABRT while being loaded in a child process"));
   const auto again = call();
   CHECK(has(again, "is quarantined: it crashed with SIGABRT"));
-  CHECK(has(again, "hint: it stays quarantined until it or a library that it needs is rebuilt; `tenon trust "));
+  CHECK(has(
+      again,
+      "hint: it stays quarantined until it or a library that it needs is rebuilt; `tenon trust "));
   place.library("50", "p/lib");
   CHECK(call() == "50");
   fs::remove(place.at("p/lib/libnumber.so"));
@@ -217,17 +244,21 @@ TEST_CASE("libraries: a plugin finds the files in its folder") {
                            {"files", "3"}}) {
     CAPTURE(each.plugins);
     CHECK(place.call({"--plugins", each.plugins}, "reads_beside") == each.number);
-    CHECK(place.call({"--plugins", place.at(each.plugins).string()}, "reads_beside") == each.number);
+    CHECK(place.call({"--plugins", place.at(each.plugins).string()}, "reads_beside") ==
+          each.number);
   }
   // An isolated plugin gets its folder's path but may not read files.
   CHECK(has(place.call({"--plugins", "vendor/plugins", "--isolate", "all"}, "reads_beside"),
             "cannot read " + place.at("vendor/plugins/factor.txt").string()));
 
-  write_bytes(place.at("g.json"), graph_json(R"({"name": "a", "op": "reads_beside", "inputs": ["x"]})"));
+  write_bytes(place.at("g.json"),
+              graph_json(R"({"name": "a", "op": "reads_beside", "inputs": ["x"]})"));
   write_bytes(place.at("x4.npy"), npy_bytes("<f4", "(1, 4)", 16));
-  const auto made = place.run({"--plugins", "vendor/plugins", "pack", "g.json", "-o", "g.pack", "--with", "vendor/plugins/factor.txt"});
+  const auto made = place.run({"--plugins", "vendor/plugins", "pack", "g.json", "-o", "g.pack",
+                               "--with", "vendor/plugins/factor.txt"});
   CHECK(made.code == 0);
-  const auto opened = place.run({"run", "g.pack", "--trust", made.out.substr(0, made.out.find('\n')), "--input", "x=x4.npy"});
+  const auto opened = place.run(
+      {"run", "g.pack", "--trust", made.out.substr(0, made.out.find('\n')), "--input", "x=x4.npy"});
   CAPTURE(opened.err);
   CHECK(opened.out == "y  float32 [1, 4]  0 0 0 0\n");
 }

@@ -10,15 +10,19 @@ TEST_CASE("symbols: a plugin calls its own functions, and shares the libraries' 
   struct Case {
     const char *plugin, *result;
   };
-  for (const auto& each : {Case{"brings_own", "y  float32 [1, 1]  42\n"}, Case{"brings_allocator", "y  float32 [1, 1]  3890\n"}}) {
+  for (const auto& each : {Case{"brings_own", "y  float32 [1, 1]  42\n"},
+                           Case{"brings_allocator", "y  float32 [1, 1]  3890\n"}}) {
     const auto& plugin = each.plugin;
     const auto& result = each.result;
     CAPTURE(plugin);
-    site.write("own.json",
-               std::string(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [1, 1]}}, "nodes": [{"name": "a", "op": ")") +
-                   plugin + R"(", "inputs": ["x"]}], "outputs": {"y": "a"}})");
-    const auto run = site.run(
-        {"run", "own.json", "--input", "x=one.npy", "--plugins", TENON_TEST_FAULTS "/" + std::string(plugin) + ".so", "--trust-writable"});
+    site.write(
+        "own.json",
+        std::string(
+            R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [1, 1]}}, "nodes": [{"name": "a", "op": ")") +
+            plugin + R"(", "inputs": ["x"]}], "outputs": {"y": "a"}})");
+    const auto run =
+        site.run({"run", "own.json", "--input", "x=one.npy", "--plugins",
+                  TENON_TEST_FAULTS "/" + std::string(plugin) + ".so", "--trust-writable"});
     CAPTURE(run.err);
     CHECK(run.code == 0);
     CHECK(run.out == result);

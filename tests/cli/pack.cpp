@@ -12,7 +12,10 @@ namespace {
 class PackPlace {
  public:
   PackPlace() {
-    place_.write("q.json", graph_json(R"({"name": "h", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 3}},
+    place_.write(
+        "q.json",
+        graph_json(
+            R"({"name": "h", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 3}},
   {"name": "a", "op": "positives", "inputs": ["h"]})"));
     made_ = run({"--plugins", plugin(), "--trust-writable", "pack", "q.json", "-o", "q.pack"});
   }
@@ -35,18 +38,24 @@ class PackPlace {
 
 }  // namespace
 
-TEST_CASE("pack: prints the hash with which run, show and bench open the pack, with the graph's bits") {
+TEST_CASE(
+    "pack: prints the hash with which run, show and bench open the pack, with the graph's bits") {
   const PackPlace at;
   REQUIRE(at.made().err.starts_with("wrote q.pack: 2 files, "));
   CHECK(at.made().out.size() == 7 + 64 + 1);
-  CHECK(at.run({"--plugins", at.plugin(), "--trust-writable", "run", "q.json", "--shape", "x=64x4", "--output", "y=1.npy"}).code == 0);
-  CHECK(at.run({"run", "q.pack", "--trust", at.hash(), "--shape", "x=64x4", "--output", "y=2.npy"}).code == 0);
+  CHECK(at.run({"--plugins", at.plugin(), "--trust-writable", "run", "q.json", "--shape", "x=64x4",
+                "--output", "y=1.npy"})
+            .code == 0);
+  CHECK(at.run({"run", "q.pack", "--trust", at.hash(), "--shape", "x=64x4", "--output", "y=2.npy"})
+            .code == 0);
   CHECK(read_bytes(at.place().folder() / "1.npy") == read_bytes(at.place().folder() / "2.npy"));
   CHECK(has(at.run({"show", "q.pack", "--trust", at.hash()}).out, "positives"));
   CHECK(has(at.run({"bench", "q.pack", "--trust", at.hash(), "--input", "x=x.npy"}).out, "median"));
-  const auto json = at.run({"--json", "--plugins", at.plugin(), "--trust-writable", "pack", "q.json", "-o", "again.pack"});
+  const auto json = at.run({"--json", "--plugins", at.plugin(), "--trust-writable", "pack",
+                            "q.json", "-o", "again.pack"});
   CHECK(has(json.out, "\"sha256\": \"" + at.hash().substr(7) + "\""));
-  CHECK(read_bytes(at.place().folder() / "again.pack") == read_bytes(at.place().folder() / "q.pack"));
+  CHECK(read_bytes(at.place().folder() / "again.pack") ==
+        read_bytes(at.place().folder() / "q.pack"));
 }
 
 TEST_CASE("pack: opening needs the hash or an entry in the trust list") {
@@ -58,8 +67,10 @@ TEST_CASE("pack: opening needs the hash or an entry in the trust list") {
   };
   CHECK(run().code == 4);
   CHECK(run().err ==
-        "error: q.pack is a pack, which holds code: its hash must be trusted, but no hash was passed\nhint: pass the pack's hash, which "
-        "`tenon pack` printed and `sha256sum` prints, or add it to your trusted hashes with `tenon trust add` if you know where the pack "
+        "error: q.pack is a pack, which holds code: its hash must be trusted, but no hash was "
+        "passed\nhint: pass the pack's hash, which "
+        "`tenon pack` printed and `sha256sum` prints, or add it to your trusted hashes with `tenon "
+        "trust add` if you know where the pack "
         "comes "
         "from (--trust sha256:HASH)\n");
   CHECK(run({"--trust", "sha256:" + std::string(64, '0')}).code == 4);
@@ -73,12 +84,14 @@ TEST_CASE("pack: opening needs the hash or an entry in the trust list") {
   CHECK(run().code == 4);
   CHECK(has(run({"--trust", at.hash()}).err, "q.pack is not the trusted pack: its SHA-256 is "));
   CHECK(at.run({"run", "g.tenon", "--trust", at.hash(), "--input", "x=x.npy"}).err ==
-        "error: --trust applies to packs only, but g.tenon is not a pack\nhint: create a pack with tenon pack\n");
+        "error: --trust applies to packs only, but g.tenon is not a pack\nhint: create a pack with "
+        "tenon pack\n");
 }
 
 TEST_CASE("pack: writes a complete file or none, and never replaces its inputs") {
   const PackPlace at;
-  CHECK(at.run({"pack", "g.tenon"}).err == "error: --output is required\nhint: tenon pack net.tenon -o net.pack\n");
+  CHECK(at.run({"pack", "g.tenon"}).err ==
+        "error: --output is required\nhint: tenon pack net.tenon -o net.pack\n");
   CHECK(at.run({"pack", "g.tenon", "-o", "g.tenon"}).code == 2);
   CHECK(at.run({"pack", "g.tenon", "-o", "x.npy", "--with", "x.npy"}).code == 2);
   CHECK(at.run({"pack", "q.json", "-o", "missing.pack"}).code == 3);  // without the plugin
@@ -88,8 +101,9 @@ TEST_CASE("pack: writes a complete file or none, and never replaces its inputs")
   const auto before = at.place().folder().names();
   const auto old = read_bytes(at.place().folder() / "q.pack");
   for (const auto* to : {"full.pack", "q.pack"}) {
-    const auto result = at.run({"--plugins", at.plugin(), "--trust-writable", "pack", "q.json", "-o", to},
-                               "write,/#*,1,9999,error 28;write,.tmp,1,9999,error 28");
+    const auto result =
+        at.run({"--plugins", at.plugin(), "--trust-writable", "pack", "q.json", "-o", to},
+               "write,/#*,1,9999,error 28;write,.tmp,1,9999,error 28");
     CHECK(result.code == 1);
     CHECK(result.out == "");
     CHECK(result.err == "error: cannot write " + std::string(to) + ": the disk is full\n");
@@ -101,11 +115,16 @@ TEST_CASE("pack: writes a complete file or none, and never replaces its inputs")
 TEST_CASE("pack: failed or killed unpacking leaves nothing that could pass for the pack") {
   const PackPlace at;
   const auto packs = at.place().folder() / "cache/tenon/packs";
-  const auto run = [&](const std::string& rules) { return at.run({"run", "q.pack", "--trust", at.hash(), "--input", "x=x.npy"}, rules); };
+  const auto run = [&](const std::string& rules) {
+    return at.run({"run", "q.pack", "--trust", at.hash(), "--input", "x=x.npy"}, rules);
+  };
   const std::pair<const char*, const char*> cases[] = {
-      {"write,/content/plugins/positives.so,1,1,error 28", "/content/plugins/positives.so: the disk is full\n"},
-      {"fsync,/content/graph.tenon,1,1,error 5", "/content/graph.tenon: the device reported an error\n"},
-      {"fsync,/content/pack.json,1,1,error 5", "/content/pack.json: the device reported an error\n"},
+      {"write,/content/plugins/positives.so,1,1,error 28",
+       "/content/plugins/positives.so: the disk is full\n"},
+      {"fsync,/content/graph.tenon,1,1,error 5",
+       "/content/graph.tenon: the device reported an error\n"},
+      {"fsync,/content/pack.json,1,1,error 5",
+       "/content/pack.json: the device reported an error\n"},
       {"rename,/packs/*,1,1,error 28", "the disk is full\n"}};
   for (const auto& each : cases) {
     const auto result = run(each.first);
@@ -115,8 +134,10 @@ TEST_CASE("pack: failed or killed unpacking leaves nothing that could pass for t
     CHECK(std::filesystem::is_empty(packs));
   }
   int killed = 0;
-  for (int call = 2;
-       call < 99 && run("any,/packs/*," + std::to_string(call) + "," + std::to_string(call) + ",signal 9").code == 128 + SIGKILL; call += 5)
+  for (int call = 2; call < 99 && run("any,/packs/*," + std::to_string(call) + "," +
+                                      std::to_string(call) + ",signal 9")
+                                          .code == 128 + SIGKILL;
+       call += 5)
     ++killed;
   CHECK(killed >= 2);
   CHECK(run("").code == 0);

@@ -11,7 +11,8 @@
 namespace {
 
 /// Returns every text between `begin` and `end`.
-std::vector<std::string> all_between(const std::string& text, const std::string& begin, const std::string& end) {
+std::vector<std::string> all_between(const std::string& text, const std::string& begin,
+                                     const std::string& end) {
   std::vector<std::string> found;
   for (auto at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
     at += begin.size();
@@ -30,7 +31,8 @@ std::vector<std::string> curves_of(const std::string& svg) {
 
 std::vector<std::string> texts_of(const std::string& svg) {
   std::vector<std::string> texts;
-  for (const auto& element : all_between(svg, "<text ", "/text>")) texts.push_back(all_between(element, ">", "<").at(0));
+  for (const auto& element : all_between(svg, "<text ", "/text>"))
+    texts.push_back(all_between(element, ">", "<").at(0));
   return texts;
 }
 
@@ -40,8 +42,8 @@ bool contains(const std::vector<std::string>& texts, const std::string& text) {
 
 std::string step_line(int step, int epoch, const std::string& metrics, int examples) {
   std::ostringstream line;
-  line << "{\"step\": " << step << ", \"epoch\": " << epoch << ", " << metrics << ", \"learning_rate\": 0.1, \"examples\": " << examples
-       << "}\n";
+  line << "{\"step\": " << step << ", \"epoch\": " << epoch << ", " << metrics
+       << ", \"learning_rate\": 0.1, \"examples\": " << examples << "}\n";
   return line.str();
 }
 
@@ -54,14 +56,17 @@ struct PlotWorkplace : Workplace {
    {"name": "line", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 1}},
    {"name": "loss", "op": "mean_squared_error", "inputs": ["line", "y"]}],
  "outputs": {"loss": "loss"}})");
-    write("xs.npy",
-          npy_bytes("<f4", "(8, 1)", 0) + std::string("\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40\0\0\x80\x40", 16) + std::string(16, '\0'));
-    write("ys.npy",
-          npy_bytes("<f4", "(8, 1)", 0) + std::string("\0\0\0\x40\0\0\x80\x40\0\0\xc0\x40\0\0\0\x41", 16) + std::string(16, '\0'));
+    write("xs.npy", npy_bytes("<f4", "(8, 1)", 0) +
+                        std::string("\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40\0\0\x80\x40", 16) +
+                        std::string(16, '\0'));
+    write("ys.npy", npy_bytes("<f4", "(8, 1)", 0) +
+                        std::string("\0\0\0\x40\0\0\x80\x40\0\0\xc0\x40\0\0\0\x41", 16) +
+                        std::string(16, '\0'));
   }
   ProgramResult train(const std::vector<std::string>& more) const {
-    std::vector<std::string> arguments{"train",      "line.json", "--data",     "x=xs.npy", "--data",  "y=ys.npy",
-                                       "--validate", "x=xs.npy",  "--validate", "y=ys.npy", "--batch", "3"};
+    std::vector<std::string> arguments{"train",      "line.json", "--data",     "x=xs.npy",
+                                       "--data",     "y=ys.npy",  "--validate", "x=xs.npy",
+                                       "--validate", "y=ys.npy",  "--batch",    "3"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments);
   }
@@ -73,11 +78,13 @@ TEST_CASE("plot: points match the axes' numbers") {
   const Workplace site;
   // Frames range from x 56 to 364 and from y 238 up to 34. The first epoch's mean loss is (3 * 5 +
   // 1 * 1) / 4 = 4.
-  site.write("even.jsonl", step_line(1, 0, "\"loss\": 5, \"accuracy\": 0.05", 3) + step_line(2, 0, "\"loss\": 1, \"accuracy\": 0.05", 1) +
-                               "{\"step\": 2, \"epoch\": 0, \"validation\": {\"loss\": 3, \"accuracy\": 0.6}}\n" +
-                               step_line(3, 1, "\"loss\": 2, \"accuracy\": 0.6", 4) +
-                               "{\"step\": 3, \"epoch\": 1, \"validation\": {\"loss\": 1, \"accuracy\": 1}}\n" +
-                               step_line(4, 2, "\"loss\": 0, \"accuracy\": 1", 4));
+  site.write("even.jsonl",
+             step_line(1, 0, "\"loss\": 5, \"accuracy\": 0.05", 3) +
+                 step_line(2, 0, "\"loss\": 1, \"accuracy\": 0.05", 1) +
+                 "{\"step\": 2, \"epoch\": 0, \"validation\": {\"loss\": 3, \"accuracy\": 0.6}}\n" +
+                 step_line(3, 1, "\"loss\": 2, \"accuracy\": 0.6", 4) +
+                 "{\"step\": 3, \"epoch\": 1, \"validation\": {\"loss\": 1, \"accuracy\": 1}}\n" +
+                 step_line(4, 2, "\"loss\": 0, \"accuracy\": 1", 4));
   const auto result = site.run({"plot", "even.jsonl", "-o", "even.svg"});
   INFO(result.err);
   REQUIRE(result.code == 0);
@@ -85,15 +92,19 @@ TEST_CASE("plot: points match the axes' numbers") {
   CHECK(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 280\""));
   CHECK(svg.ends_with("</svg>\n"));
   CHECK(has(svg, "<title>Loss and accuracy over 3 epochs</title>"));
-  CHECK(curves_of(svg) == std::vector<std::string>{"M56.0 34.0L210.0 136.0L364.0 238.0", "M56.0 85.0L210.0 187.0",
-                                                   "M56.0 227.8L210.0 115.6L364.0 34.0", "M56.0 115.6L210.0 34.0"});
-  for (const auto* text : {"loss", "accuracy", "epoch", "training 0", "validation 1", "1", "2", "3", "4", "0.2", "1"})
+  CHECK(curves_of(svg) ==
+        std::vector<std::string>{"M56.0 34.0L210.0 136.0L364.0 238.0", "M56.0 85.0L210.0 187.0",
+                                 "M56.0 227.8L210.0 115.6L364.0 34.0", "M56.0 115.6L210.0 34.0"});
+  for (const auto* text :
+       {"loss", "accuracy", "epoch", "training 0", "validation 1", "1", "2", "3", "4", "0.2", "1"})
     CHECK_MESSAGE(contains(texts_of(svg), text), std::string(text));
 }
 
-TEST_CASE("plot: a loss that falls by powers of ten falls evenly; without accuracy there is one panel") {
+TEST_CASE(
+    "plot: a loss that falls by powers of ten falls evenly; without accuracy there is one panel") {
   const Workplace site;
-  site.write("m.jsonl", step_line(1, 0, "\"loss\": 100", 8) + step_line(2, 1, "\"loss\": 10", 8) + step_line(3, 2, "\"loss\": null", 8) +
+  site.write("m.jsonl", step_line(1, 0, "\"loss\": 100", 8) + step_line(2, 1, "\"loss\": 10", 8) +
+                            step_line(3, 2, "\"loss\": null", 8) +
                             // the last line was truncated by a kill
                             step_line(4, 3, "\"loss\": 1", 8) + "{\"step\": 5, \"epo");
   REQUIRE(site.run({"plot", "m.jsonl", "-o", "m.svg"}).code == 0);
@@ -108,17 +119,19 @@ TEST_CASE("plot: a loss that falls by powers of ten falls evenly; without accura
   CHECK(std::abs((x[1] - x[0]) * 2 - (x[2] - x[1])) < 0.2);  // the third epoch has no loss
   CHECK(std::abs((y[1] - y[0]) - (y[2] - y[1])) < 0.2);
   CHECK(y[1] - y[0] > 90);
-  for (const auto* text : {"100", "50", "20", "10", "5", "2", "1"}) CHECK_MESSAGE(contains(texts_of(svg), text), std::string(text));
+  for (const auto* text : {"100", "50", "20", "10", "5", "2", "1"})
+    CHECK_MESSAGE(contains(texts_of(svg), text), std::string(text));
 }
 
 TEST_CASE("plot: any numbers give a plot of finite size") {
   const Workplace site;
-  for (const auto* losses :
-       {"0", "1", "-1e29 1e29", "1e-300 1e29", "1e300 -1e300", "5e-324 5e-324", "1e20 100000000000000000001", "null"}) {
+  for (const auto* losses : {"0", "1", "-1e29 1e29", "1e-300 1e29", "1e300 -1e300", "5e-324 5e-324",
+                             "1e20 100000000000000000001", "null"}) {
     std::string lines;
     int step = 0;
     std::istringstream all(losses);
-    for (std::string loss; all >> loss; ++step) lines += step_line(step, step, "\"loss\": " + loss, 1000000000);
+    for (std::string loss; all >> loss; ++step)
+      lines += step_line(step, step, "\"loss\": " + loss, 1000000000);
     site.write("m.jsonl", lines);
     const auto result = site.run({"plot", "m.jsonl", "-o", "m.svg"});
     INFO(losses << ": " << result.err);
@@ -152,26 +165,33 @@ TEST_CASE("plot: refuses invalid metrics lines by number") {
     CHECK(has(result.err, row.words));
     CHECK_FALSE(std::filesystem::exists(site.folder() / "m.svg"));
   }
-  CHECK(has(site.run({"plot", "no.jsonl", "-o", "m.svg"}).err, "cannot read no.jsonl: there is no such file"));
+  CHECK(has(site.run({"plot", "no.jsonl", "-o", "m.svg"}).err,
+            "cannot read no.jsonl: there is no such file"));
   CHECK(has(site.run({"plot", "m.jsonl"}).err, "--output is required"));
-  CHECK(has(site.run({"plot", "m.jsonl", "-o", "m.png"}).err, "--output is 'm.png' but must end in .svg"));
+  CHECK(has(site.run({"plot", "m.jsonl", "-o", "m.png"}).err,
+            "--output is 'm.png' but must end in .svg"));
 }
 
-TEST_CASE("train --plot: drawn after each epoch; a resumed training gives the same plot as an uninterrupted one") {
+TEST_CASE(
+    "train --plot: drawn after each epoch; a resumed training gives the same plot as an "
+    "uninterrupted one") {
   const PlotWorkplace site;
-  REQUIRE(site.train({"--epochs", "5", "--metrics", "a.jsonl", "--plot", "a.svg", "-o", "a.tenon"}).code == 0);
+  REQUIRE(site.train({"--epochs", "5", "--metrics", "a.jsonl", "--plot", "a.svg", "-o", "a.tenon"})
+              .code == 0);
   const auto whole = read_bytes(site.folder() / "a.svg");
   CHECK(has(whole, "<title>Loss over 5 epochs</title>"));
   CHECK(curves_of(whole).size() == 2);
   REQUIRE(site.run({"plot", "a.jsonl", "-o", "again.svg"}).code == 0);
   CHECK(read_bytes(site.folder() / "again.svg") == whole);
 
-  const std::vector<std::string> parts{"--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--plot", "b.svg", "--resume", "--epochs"};
+  const std::vector<std::string> parts{"--checkpoint", "b.tenon", "--metrics", "b.jsonl",
+                                       "--plot",       "b.svg",   "--resume",  "--epochs"};
   for (const auto* epochs : {"2", "5"}) {
     auto arguments = parts;
     arguments.emplace_back(epochs);
     REQUIRE(site.train(arguments).code == 0);
-    CHECK(has(read_bytes(site.folder() / "b.svg"), std::string("<title>Loss over ") + epochs + " epochs</title>"));
+    CHECK(has(read_bytes(site.folder() / "b.svg"),
+              std::string("<title>Loss over ") + epochs + " epochs</title>"));
   }
   CHECK(read_bytes(site.folder() / "b.svg") == whole);
 

@@ -6,7 +6,9 @@
 
 namespace fs = std::filesystem;
 
-TEST_CASE("TENON_PLUGIN_PATH: an invalid entry is reported by failing commands, list and doctor, and has no other effect") {
+TEST_CASE(
+    "TENON_PLUGIN_PATH: an invalid entry is reported by failing commands, list and doctor, and has "
+    "no other effect") {
   const Workplace site;
   const auto run = [&](const Words& words, const std::string& path) {
     return site.run_in(words, {.environment = {{"TENON_PLUGIN_PATH", path}}});
@@ -17,15 +19,18 @@ TEST_CASE("TENON_PLUGIN_PATH: an invalid entry is reported by failing commands, 
   fs::permissions(site.folder() / "good", fs::perms(0755));
   fs::permissions(site.folder() / "good/counts.so", fs::perms(0755));
   const auto typo = (site.folder() / "goood").string(), good = (site.folder() / "good").string();
-  const std::string sentence = "plugin folder '" + typo + "' cannot be read: there is no such folder (TENON_PLUGIN_PATH)";
-  const Words call{"call", "counts", "--input", "x=x.npy"}, relu{"call", "relu", "--input", "x=x.npy"};
+  const std::string sentence =
+      "plugin folder '" + typo + "' cannot be read: there is no such folder (TENON_PLUGIN_PATH)";
+  const Words call{"call", "counts", "--input", "x=x.npy"},
+      relu{"call", "relu", "--input", "x=x.npy"};
 
-  for (const auto& words : {call,
-                            {"inspect", "counts"},
-                            {"list", "counts"},
-                            {"docs", "counts"},
-                            {"typing", "counts"},
-                            {"train", "g.json", "--data", "x=x.npy", "--optimizer", "counts", "-o", "m.tenon"}}) {
+  for (const auto& words :
+       {call,
+        {"inspect", "counts"},
+        {"list", "counts"},
+        {"docs", "counts"},
+        {"typing", "counts"},
+        {"train", "g.json", "--data", "x=x.npy", "--optimizer", "counts", "-o", "m.tenon"}}) {
     const auto failed = run(words, typo);
     CAPTURE(words[0]);
     CAPTURE(failed.err);
@@ -40,7 +45,8 @@ TEST_CASE("TENON_PLUGIN_PATH: an invalid entry is reported by failing commands, 
   CHECK(has(doctor.out, "plugin folder '/dev/null' cannot be read: "));
   CHECK(run(relu, typo).code == 0);
 
-  for (const auto& path : {typo + ":" + good, std::string("goood:good/"), good + "/counts.so", std::string("good/counts.so:goood")}) {
+  for (const auto& path : {typo + ":" + good, std::string("goood:good/"), good + "/counts.so",
+                           std::string("good/counts.so:goood")}) {
     CAPTURE(path);
     const auto found = run(call, path);
     CAPTURE(found.err);
@@ -54,7 +60,8 @@ TEST_CASE("TENON_PLUGIN_PATH: an unreadable folder does not hide others") {
   fs::create_directory(site.folder() / "locked");
   fs::permissions(site.folder() / "locked", fs::perms::none);
   const auto run = [&](const Words& words) {
-    return site.run_in(words, {.environment = {{"TENON_PLUGIN_PATH", (site.folder() / "locked").string()}}});
+    return site.run_in(
+        words, {.environment = {{"TENON_PLUGIN_PATH", (site.folder() / "locked").string()}}});
   };
   CHECK(run({"call", "relu", "--input", "x=x.npy"}).code == 0);
   CHECK(has(run({"doctor"}).out, "locked' cannot be read: Permission denied (TENON_PLUGIN_PATH)"));
@@ -63,7 +70,10 @@ TEST_CASE("TENON_PLUGIN_PATH: an unreadable folder does not hide others") {
 
 TEST_CASE("doctor: reports invalid --plugins, --isolate, --prefer and --device") {
   const Workplace site;
-  for (const auto& words : {Words{"--plugins", "nowhere"}, {"--isolate", "nowhere"}, {"--prefer", "nowhere"}, {"--device", "nowhere"}}) {
+  for (const auto& words : {Words{"--plugins", "nowhere"},
+                            {"--isolate", "nowhere"},
+                            {"--prefer", "nowhere"},
+                            {"--device", "nowhere"}}) {
     auto doctor = words;
     doctor.emplace_back("doctor");
     const auto result = site.run(doctor);

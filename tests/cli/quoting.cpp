@@ -14,7 +14,9 @@ namespace fs = std::filesystem;
 // bidirectional controls.
 bool is_clean(const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto at = [&](std::size_t ahead) { return i + ahead < text.size() ? static_cast<unsigned char>(text[i + ahead]) : 0U; };
+    const auto at = [&](std::size_t ahead) {
+      return i + ahead < text.size() ? static_cast<unsigned char>(text[i + ahead]) : 0U;
+    };
     if ((at(0) < 0x20 && text[i] != '\n') || at(0) == 0x7f || at(0) == 0xff) return false;
     if (at(0) == 0xc2 && at(1) < 0xa0) return false;
     if (at(0) == 0xe2 && at(1) == 0x80 && at(2) >= 0xaa && at(2) <= 0xae) return false;
@@ -26,19 +28,23 @@ bool forges_line(const std::string& text) {
   return has(text, "\nerror: forged") || text.starts_with("error: forged");
 }
 
-const std::string wild = "\x1b[2J\x1b]0;t\x07\nerror: forged \xff\u202e\u009b", quoted = R"(\x1b[2J\x1b]0;t\x07\x0aerror: forged \xff)";
+const std::string wild = "\x1b[2J\x1b]0;t\x07\nerror: forged \xff\u202e\u009b",
+                  quoted = R"(\x1b[2J\x1b]0;t\x07\x0aerror: forged \xff)";
 
 }  // namespace
 
 TEST_CASE("quoting: a kernel's messages are one line, in errors and in reports of checks") {
   const Workplace place;
-  place.write("wild.json", graph_json(R"({"name": "a", "op": "drives_terminal", "inputs": ["x"]})"));
+  place.write("wild.json",
+              graph_json(R"({"name": "a", "op": "drives_terminal", "inputs": ["x"]})"));
   const auto plugin = (fs::path(TENON_TEST_FAULTS) / "drives_terminal.so").string();
-  const std::string said = R"(\x1b[2J\x1b]0;title\x07\x0d\x0aerror: forged\x0ahint: \xff\xe2\x80\xae\xc2\x9b)";
+  const std::string said =
+      R"(\x1b[2J\x1b]0;title\x07\x0d\x0aerror: forged\x0ahint: \xff\xe2\x80\xae\xc2\x9b)";
   const auto run = place.run({"--plugins", plugin, "run", "wild.json", "--input", "x=x.npy"});
   CHECK(run.code == 1);
   CHECK(run.err == "error: [drives_terminal] node 'a': " + said + " (x float32 [2, 4])\n");
-  const auto json = place.run({"--plugins", plugin, "--json", "run", "wild.json", "--input", "x=x.npy"});
+  const auto json =
+      place.run({"--plugins", plugin, "--json", "run", "wild.json", "--input", "x=x.npy"});
   CHECK(is_clean(json.err));
   CHECK(has(json.err, R"(\\x1b[2J)"));
   const auto check = place.run({"check", plugin});
@@ -50,14 +56,17 @@ TEST_CASE("quoting: a kernel's messages are one line, in errors and in reports o
 TEST_CASE("quoting: command-line arguments, file names and file contents") {
   const Workplace place;
   fs::create_directory(place.folder() / "plugins");
-  fs::copy_file(fs::path(TENON_TEST_FAULTS) / "no_plugin.so", place.folder() / ("plugins/" + wild + ".so"));
-  fs::copy_file(fs::path(TENON_TEST_FAULTS) / "plain.so", place.folder() / ("plugins/good" + wild + ".so"));
+  fs::copy_file(fs::path(TENON_TEST_FAULTS) / "no_plugin.so",
+                place.folder() / ("plugins/" + wild + ".so"));
+  fs::copy_file(fs::path(TENON_TEST_FAULTS) / "plain.so",
+                place.folder() / ("plugins/good" + wild + ".so"));
   fs::permissions(place.folder() / "plugins", fs::perms::owner_all);
   const auto plugins = (place.folder() / "plugins").string();
   place.write(wild + ".json", graph_json(R"({"name": "a", "op": "relu", "inputs": ["x"]})"));
   place.write("names.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
  "nodes": [{"name": "\u001b[2J", "op": "relu", "inputs": ["x"]}], "outputs": {"y": "x"}})");
-  place.write("bidi.json", R"({"tenon": 1, "inputs": {"\u202e\u009b": {"dtype": "float32", "shape": [2]}},
+  place.write("bidi.json",
+              R"({"tenon": 1, "inputs": {"\u202e\u009b": {"dtype": "float32", "shape": [2]}},
  "nodes": [{"name": "a", "op": "relu", "inputs": ["\u202e\u009b"]}], "outputs": {"y": "a"}})");
   struct Case {
     Words arguments;

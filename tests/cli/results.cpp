@@ -31,7 +31,8 @@ TEST_CASE("results: plugins' output goes to stderr, and only results to stdout")
   for (const auto* out : {&text.out, &json.out})
     for (const std::string word : {"printf", "cout", "write"}) CHECK_FALSE(has(*out, word));
   for (const auto* err : {&text.err, &json.err})
-    for (const std::string words : {"printf when loaded", "printf when made", "cout when called", "write when called"})
+    for (const std::string words :
+         {"printf when loaded", "printf when made", "cout when called", "write when called"})
       CHECK(has(*err, words));
 }
 

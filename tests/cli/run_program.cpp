@@ -46,7 +46,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 void read_both(std::array<pollfd, 2> ends, std::array<std::string*, 2> texts) {
   char buffer[65536];
   while (ends[0].fd >= 0 || ends[1].fd >= 0) {
-    if (poll(ends.data(), ends.size(), -1) < 0 && errno != EINTR) throw std::runtime_error("the test cannot wait for the program");
+    if (poll(ends.data(), ends.size(), -1) < 0 && errno != EINTR)
+      throw std::runtime_error("the test cannot wait for the program");
     for (std::size_t i = 0; i < ends.size(); ++i) {
       if (ends[i].fd < 0 || ends[i].revents == 0) continue;
       const auto count = read(ends[i].fd, buffer, sizeof buffer);
@@ -61,13 +62,15 @@ void read_both(std::array<pollfd, 2> ends, std::array<std::string*, 2> texts) {
 }
 
 // One of the program's standard streams, as set by ProgramPlace.
-void direct(posix_spawn_file_actions_t& actions, int stream, const std::string& to, int pipe, int broken) {
+void direct(posix_spawn_file_actions_t& actions, int stream, const std::string& to, int pipe,
+            int broken) {
   if (to == "closed")
     posix_spawn_file_actions_addclose(&actions, stream);
   else if (to.empty() || to == "broken")
     posix_spawn_file_actions_adddup2(&actions, to.empty() ? pipe : broken, stream);
   else
-    posix_spawn_file_actions_addopen(&actions, stream, to.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_addopen(&actions, stream, to.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0666);
 }
 
 int unread_pipe() {
@@ -77,7 +80,8 @@ int unread_pipe() {
   return ends[1];
 }
 
-pid_t start(const std::vector<std::string>& arguments, const ProgramPlace& place, int out, int err) {
+pid_t start(const std::vector<std::string>& arguments, const ProgramPlace& place, int out,
+            int err) {
   std::vector<std::string> words{TENON_TEST_PROGRAM};
   words.insert(words.end(), arguments.begin(), arguments.end());
   auto environment = environment_of(place);
@@ -95,12 +99,14 @@ pid_t start(const std::vector<std::string>& arguments, const ProgramPlace& place
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t child = -1;
-  const int error =
-      posix_spawn(&child, TENON_TEST_PROGRAM, &actions, &attributes, pointers_to(words).data(), pointers_to(environment).data());
+  const int error = posix_spawn(&child, TENON_TEST_PROGRAM, &actions, &attributes,
+                                pointers_to(words).data(), pointers_to(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(broken);
-  if (error != 0) throw std::runtime_error(std::string("the test cannot start " TENON_TEST_PROGRAM ": ") + std::strerror(error));
+  if (error != 0)
+    throw std::runtime_error(std::string("the test cannot start " TENON_TEST_PROGRAM ": ") +
+                             std::strerror(error));
   return child;
 }
 
@@ -114,7 +120,8 @@ std::string command_line(const std::vector<std::string>& arguments) {
 
 ProgramResult run_tenon(const std::vector<std::string>& arguments, const ProgramPlace& place) {
   int out[2], err[2];
-  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("the test has no pipe");
+  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0)
+    throw std::runtime_error("the test has no pipe");
   const auto child = start(arguments, place, out[1], err[1]);
   close(out[1]);
   close(err[1]);

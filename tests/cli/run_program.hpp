@@ -14,9 +14,11 @@ struct ProgramResult {
 };
 
 struct ProgramPlace {
-  std::filesystem::path folder{};                    ///< that it runs in; empty: the test's own
-  std::filesystem::path cache{};                     ///< XDG_CACHE_HOME; empty: a folder of this test program, gone when it ends
-  std::map<std::string, std::string> environment{};  ///< besides; PATH may be taken away with an empty one
+  std::filesystem::path folder{};  ///< that it runs in; empty: the test's own
+  std::filesystem::path
+      cache{};  ///< XDG_CACHE_HOME; empty: a folder of this test program, gone when it ends
+  std::map<std::string, std::string>
+      environment{};  ///< besides; PATH may be taken away with an empty one
   /// Where stdout and stderr go: a file, `closed`, or `broken`, a pipe without a reader; empty:
   /// into the result.
   std::string out{}, err{};

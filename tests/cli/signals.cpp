@@ -20,13 +20,21 @@ namespace {
 class Job {
  public:
   explicit Job(const std::string& deed, const std::vector<std::string>& options = {}) {
-    write_bytes(folder_ / "g.json",
-                graph_json(R"({"name": "a", "op": "ends_process", "inputs": ["x"], "attrs": {"deed": ")" + deed + "\"}}"));
+    write_bytes(
+        folder_ / "g.json",
+        graph_json(R"({"name": "a", "op": "ends_process", "inputs": ["x"], "attrs": {"deed": ")" +
+                   deed + "\"}}"));
     int ends[2];
     REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
     err_ = ends[0];
-    std::vector<std::string> words{
-        TENON_TEST_PROGRAM, "run", "g.json", "--threads", "1", "--trust-writable", "--plugins", TENON_TEST_FAULTS "/ends_process.so"};
+    std::vector<std::string> words{TENON_TEST_PROGRAM,
+                                   "run",
+                                   "g.json",
+                                   "--threads",
+                                   "1",
+                                   "--trust-writable",
+                                   "--plugins",
+                                   TENON_TEST_FAULTS "/ends_process.so"};
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> pointers;
     for (auto& word : words) pointers.push_back(word.data());
@@ -43,7 +51,8 @@ class Job {
     sigfillset(&all);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-    REQUIRE(posix_spawn(&process_, TENON_TEST_PROGRAM, &actions, &attributes, pointers.data(), environ) == 0);
+    REQUIRE(posix_spawn(&process_, TENON_TEST_PROGRAM, &actions, &attributes, pointers.data(),
+                        environ) == 0);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     close(ends[1]);
@@ -71,7 +80,8 @@ class Job {
   /// Returns whether it has ended; it is not reaped yet.
   bool has_ended() const {
     siginfo_t info{};
-    return waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == process_;
+    return waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == process_;
   }
   /// Returns how it ended or stopped, as from waitpid; -1 if neither.
   int wait(int options) {
@@ -102,13 +112,15 @@ void check_ended_by(Job& job, int signal, const std::string& name) {
   const int status = job.wait(0);
   CHECK(WIFSIGNALED(status));
   CHECK(WTERMSIG(status) == signal);
-  CHECK(has(said, "node 'a' of " TENON_TEST_FAULTS "/ends_process.so was running when SIG" + name + " ended the process"));
+  CHECK(has(said, "node 'a' of " TENON_TEST_FAULTS "/ends_process.so was running when SIG" + name +
+                      " ended the process"));
 }
 
 }  // namespace
 
 TEST_CASE("signals: reach the working process, and determine the exit code") {
-  const std::pair<int, const char*> signals[] = {{SIGHUP, "HUP"}, {SIGINT, "INT"}, {SIGTERM, "TERM"}, {SIGXCPU, "XCPU"}, {SIGUSR1, "USR1"}};
+  const std::pair<int, const char*> signals[] = {
+      {SIGHUP, "HUP"}, {SIGINT, "INT"}, {SIGTERM, "TERM"}, {SIGXCPU, "XCPU"}, {SIGUSR1, "USR1"}};
   for (const auto& [signal, name] : signals) {
     Job one("loop");
     one.read_until("looping");
@@ -154,7 +166,8 @@ TEST_CASE("signals: the job stops and continues as a whole") {
   const std::string next = "hint: kill -CONT ";
   itself.read_until(" resumes it\n");
   CHECK(has(itself.said(), "was running when SIGSTOP stopped the process\n" + next));
-  REQUIRE(kill(std::stoi(itself.said().substr(itself.said().find(next) + next.size())), SIGCONT) == 0);
+  REQUIRE(kill(std::stoi(itself.said().substr(itself.said().find(next) + next.size())), SIGCONT) ==
+          0);
   int status = itself.wait(0);
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);

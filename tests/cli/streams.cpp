@@ -59,11 +59,14 @@ TEST_CASE("streams: a closed pipe ends a command silently; a broken stderr has n
 
 TEST_CASE("streams: files never go to a closed stream") {
   const Workplace site;
-  const auto expected = site.run({"run", "g.tenon", "--input", "x=x.npy", "--output", "y=expected.npy"});
+  const auto expected =
+      site.run({"run", "g.tenon", "--input", "x=x.npy", "--output", "y=expected.npy"});
   REQUIRE(expected.code == 0);
-  const auto result = site.run_in({"run", "g.tenon", "--output", "y=y.npy"}, {.out = "closed", .err = "closed"});
+  const auto result =
+      site.run_in({"run", "g.tenon", "--output", "y=y.npy"}, {.out = "closed", .err = "closed"});
   CHECK(result.code == 0);
   // one random row
-  CHECK(read_bytes(site.folder() / "y.npy").size() == read_bytes(site.folder() / "expected.npy").size() - 12);
+  CHECK(read_bytes(site.folder() / "y.npy").size() ==
+        read_bytes(site.folder() / "expected.npy").size() - 12);
   CHECK(site.run_in({"--json", "show", "g.tenon"}, {.out = "closed"}).code == 0);
 }

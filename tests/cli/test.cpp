@@ -28,7 +28,9 @@ struct ScoresWorkplace : Workplace {
     auto label = Tensor::empty(i64, {rows});
     for (int row = 0; row < rows; ++row) {
       for (int c = 0; c < classes; ++c)
-        given.values<float>()[row * classes + c] = static_cast<float>((row * row + 5 * c * row + 3 * c) % 7) / 2 + (row > 7 ? 4.0f * c : 0);
+        given.values<float>()[row * classes + c] =
+            static_cast<float>((row * row + 5 * c * row + 3 * c) % 7) / 2 +
+            (row > 7 ? 4.0f * c : 0);
       label.values<std::int64_t>()[row] = row % 2;
     }
     write_npy(folder() / "given.npy", given);
@@ -74,7 +76,8 @@ TEST_CASE("test: mean loss and accuracy; the smaller last batch is weighted by i
   REQUIRE(std::abs(evenly - site.mean(0, rows)) > 1e-2);
   for (const std::string batch : {"1", "4", "11", "64"}) {
     CAPTURE(batch);
-    const auto result = site.test(with_data({"--json", "--accuracy", "scores=label", "--batch", batch}));
+    const auto result =
+        site.test(with_data({"--json", "--accuracy", "scores=label", "--batch", batch}));
     CAPTURE(result.err);
     REQUIRE(result.code == 0);
     CHECK(result.err == "");
@@ -82,12 +85,14 @@ TEST_CASE("test: mean loss and accuracy; the smaller last batch is weighted by i
     CHECK(found.size() == 4);
     CHECK(found.at("examples") == rows);
     CHECK(found.at("right") == site.right);
-    CHECK(found.at("accuracy") == doctest::Approx(static_cast<double>(site.right) / rows).epsilon(1e-12));
+    CHECK(found.at("accuracy") ==
+          doctest::Approx(static_cast<double>(site.right) / rows).epsilon(1e-12));
     CHECK(found.at("loss") == doctest::Approx(site.mean(0, rows)).epsilon(1e-6));
   }
   char text[100];
-  std::snprintf(text, sizeof text, "11 examples  loss %.5g  accuracy %.4f  (%d correct)\n", site.mean(0, rows),
-                static_cast<double>(site.right) / rows, static_cast<int>(site.right));
+  std::snprintf(text, sizeof text, "11 examples  loss %.5g  accuracy %.4f  (%d correct)\n",
+                site.mean(0, rows), static_cast<double>(site.right) / rows,
+                static_cast<int>(site.right));
   CHECK(site.test(with_data({"--accuracy", "scores=label", "--batch", "4"})).out == text);
   std::snprintf(text, sizeof text, "3 examples  loss %.5g\n", site.mean(8, 11));
   CHECK(site.test({"--data", "given=given.npy[8:]", "--data", "label=label.npy[8:]"}).out == text);
@@ -100,8 +105,9 @@ TEST_CASE("test: a graph without a loss is measured only by its accuracy") {
   json.erase(at, json.find('\n', at) + 1 - at);
   json.erase(json.find("\"loss\": \"loss\", "), 16);
   site.write("scores.json", json);
-  const auto result = site.run({"test", "scores.json", "--json", "--data", "given=given.npy", "--data", "label=label.npy", "--accuracy",
-                                "scores=label", "--batch", "2"});
+  const auto result =
+      site.run({"test", "scores.json", "--json", "--data", "given=given.npy", "--data",
+                "label=label.npy", "--accuracy", "scores=label", "--batch", "2"});
   CAPTURE(result.err);
   const auto found = nlohmann::json::parse(result.out);
   CHECK(found.size() == 3);
@@ -121,18 +127,27 @@ TEST_CASE("test: refuses what cannot be measured with one sentence") {
   } cases[] = {
       {{}, 2, "error: no data for input 'given'\nhint: add --data given=FILE.npy\n"},
       {{"--data", "given=given.npy"}, 2, "error: no data for input 'label'\n"},
-      {with_data({"--data", "labl=label.npy"}), 2, "error: the graph has no input 'labl'\nhint: did you mean label?\n"},
-      {{"--data", "given=given.npy[0:4]", "--data", "label=label.npy"}, 2, "error: 'given' has 4 examples but 'label' has 11\n"},
-      {{"--data", "given=given.npy[0:0]", "--data", "label=label.npy[0:0]"}, 2, "error: 'given' has no examples\n"},
+      {with_data({"--data", "labl=label.npy"}), 2,
+       "error: the graph has no input 'labl'\nhint: did you mean label?\n"},
+      {{"--data", "given=given.npy[0:4]", "--data", "label=label.npy"},
+       2,
+       "error: 'given' has 4 examples but 'label' has 11\n"},
+      {{"--data", "given=given.npy[0:0]", "--data", "label=label.npy[0:0]"},
+       2,
+       "error: 'given' has no examples\n"},
       {{"--data", "given=broken.npy", "--data", "label=label.npy"}, 4, "broken.npy"},
       {with_data({"--loss", "los"}), 2, "did you mean loss?"},
-      {with_data({"--loss", "scores"}), 2, "error: the loss 'scores' has shape [?, 3] but must be one number\n"},
+      {with_data({"--loss", "scores"}), 2,
+       "error: the loss 'scores' has shape [?, 3] but must be one number\n"},
       {with_data({"--accuracy", "scores"}), 2,
-       "error: --accuracy is 'scores' but must be SCORES=LABEL\nhint: for example --accuracy scores=label\n"},
+       "error: --accuracy is 'scores' but must be SCORES=LABEL\nhint: for example --accuracy "
+       "scores=label\n"},
       {with_data({"--accuracy", "score=label"}), 2, "did you mean scores?"},
       {with_data({"--accuracy", "scores=labl"}), 2,
-       "error: accuracy needs the labels, but the graph has no input 'labl'\nhint: did you mean label?\n"},
-      {with_data({"--accuracy", "scores=given"}), 2, "error: accuracy cannot be computed from float32 [11, 3] scores"},
+       "error: accuracy needs the labels, but the graph has no input 'labl'\nhint: did you mean "
+       "label?\n"},
+      {with_data({"--accuracy", "scores=given"}), 2,
+       "error: accuracy cannot be computed from float32 [11, 3] scores"},
       {with_data({"--batch", "0"}), 2, "error: --batch is '0' but must be an integer from 1 to "},
   };
   for (const auto& c : cases) {

@@ -5,10 +5,14 @@
 
 #include "cli/line_workplace.hpp"
 
-TEST_CASE("train: results on stdout, a line per epoch on stderr, metrics as JSON lines, and a graph that runs") {
+TEST_CASE(
+    "train: results on stdout, a line per epoch on stderr, metrics as JSON lines, and a graph that "
+    "runs") {
   const LineWorkplace site;
-  const auto result = site.train({"--optimizer", "momentum", "--set", "momentum=0.5", "--learning-rate", "0.1", "--epochs", "60",
-                                  "--validate", "x=xs.npy[2:5]", "--validate", "y=ys.npy[2:5]", "--metrics", "m.jsonl", "-o", "m.tenon"});
+  const auto result =
+      site.train({"--optimizer", "momentum", "--set", "momentum=0.5", "--learning-rate", "0.1",
+                  "--epochs", "60", "--validate", "x=xs.npy[2:5]", "--validate", "y=ys.npy[2:5]",
+                  "--metrics", "m.jsonl", "-o", "m.tenon"});
   INFO(result.err);
   REQUIRE(result.code == 0);
   CHECK(result.out.starts_with("loss "));
@@ -26,26 +30,35 @@ TEST_CASE("train: results on stdout, a line per epoch on stderr, metrics as JSON
   CHECK(has(run.out, "loss"));
   CHECK_FALSE(std::filesystem::exists(site.folder() / "m.checkpoint.tenon"));
 
-  const auto json = site.run({"--json", "train", "m.tenon", "--data", "x=xs.npy", "--data", "y=ys.npy", "--epochs", "1", "-o", "n.tenon"});
+  const auto json = site.run({"--json", "train", "m.tenon", "--data", "x=xs.npy", "--data",
+                              "y=ys.npy", "--epochs", "1", "-o", "n.tenon"});
   CHECK(json.out.starts_with("{\"epochs\": 1, \"steps\": 1, \"train\": {\"loss\": "));
   CHECK(has(json.out, "\"validation\": null}"));
 }
 
 TEST_CASE("train: a training of many epochs equals one of few that is resumed") {
   const LineWorkplace site;
-  const std::vector<std::string> how{"--seed", "3", "--schedule", "step", "--decay-every", "4", "--warm-up", "3"};
+  const std::vector<std::string> how{"--seed",        "3", "--schedule", "step",
+                                     "--decay-every", "4", "--warm-up",  "3"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.end(), how.begin(), how.end());
     return site.train(more);
   };
-  CHECK(with({"--epochs", "5", "--checkpoint", "a.tenon", "--metrics", "a.jsonl", "-o", "a_out.tenon"}).code == 0);
-  CHECK(has(with({"--epochs", "2", "--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--resume"}).err, "there is no b.tenon yet"));
-  const auto on = with({"--epochs", "5", "--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--resume", "-o", "b_out.tenon"});
+  CHECK(with({"--epochs", "5", "--checkpoint", "a.tenon", "--metrics", "a.jsonl", "-o",
+              "a_out.tenon"})
+            .code == 0);
+  CHECK(has(
+      with({"--epochs", "2", "--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--resume"}).err,
+      "there is no b.tenon yet"));
+  const auto on = with({"--epochs", "5", "--checkpoint", "b.tenon", "--metrics", "b.jsonl",
+                        "--resume", "-o", "b_out.tenon"});
   CHECK(has(on.err, "resuming after step 6, in epoch 3"));
   // warm-up, then 4 steps
-  CHECK(has(read_bytes(site.folder() / "a.jsonl"), "\"learning_rate\": 0.001, \"examples\": 3}\n{\"step\": 8, "));
+  CHECK(has(read_bytes(site.folder() / "a.jsonl"),
+            "\"learning_rate\": 0.001, \"examples\": 3}\n{\"step\": 8, "));
   CHECK(has(read_bytes(site.folder() / "a.jsonl"), "\"learning_rate\": 0.0001, "));
-  for (const auto& [a, b] : {std::pair{"a.tenon", "b.tenon"}, {"a.jsonl", "b.jsonl"}, {"a_out.tenon", "b_out.tenon"}})
+  for (const auto& [a, b] :
+       {std::pair{"a.tenon", "b.tenon"}, {"a.jsonl", "b.jsonl"}, {"a_out.tenon", "b_out.tenon"}})
     CHECK(read_bytes(site.folder() / a) == read_bytes(site.folder() / b));
   CHECK(has(site.run({"show", "a.tenon"}).out, "training  tenon.adam"));
   CHECK_FALSE(has(site.run({"show", "a_out.tenon"}).out, "training"));
@@ -53,10 +66,12 @@ TEST_CASE("train: a training of many epochs equals one of few that is resumed") 
 
 TEST_CASE("train: micro-batches give the same file on any number of threads, interrupted or not") {
   const LineWorkplace site;
-  const auto with = [&](const std::string& name, const char* threads, const char* epochs, const Words& more = {"--lanes", "2"}) {
+  const auto with = [&](const std::string& name, const char* threads, const char* epochs,
+                        const Words& more = {"--lanes", "2"}) {
     Words words{"--threads", threads};
-    for (const auto& word : LineWorkplace::training(
-             {"--epochs", epochs, "--optimizer", "adamw", "--checkpoint", name + ".tenon", "--resume", "-o", name + "_out.tenon"}))
+    for (const auto& word :
+         LineWorkplace::training({"--epochs", epochs, "--optimizer", "adamw", "--checkpoint",
+                                  name + ".tenon", "--resume", "-o", name + "_out.tenon"}))
       words.push_back(word);
     words.insert(words.end(), more.begin(), more.end());
     const auto result = site.run(words);
@@ -73,7 +88,8 @@ TEST_CASE("train: micro-batches give the same file on any number of threads, int
     const auto bytes = read_bytes(site.folder() / (std::string("one") + end));
     CHECK(read_bytes(site.folder() / (std::string("four") + end)) == bytes);
     CHECK(read_bytes(site.folder() / (std::string("stopped") + end)) == bytes);
-    CHECK((read_bytes(site.folder() / (std::string("longer") + end)) == bytes) == (std::string(end) == "_out.tenon"));
+    CHECK((read_bytes(site.folder() / (std::string("longer") + end)) == bytes) ==
+          (std::string(end) == "_out.tenon"));
   }
 }
 
@@ -92,24 +108,44 @@ TEST_CASE("train: invalid options are reported before any work") {
       {{"-o", "m.tenon", "--optimizer", "adm"}, 3, "did you mean adam"},
       {{"-o", "m.tenon", "--optimizer", "relu"}, 2, "'relu' is not an optimizer"},
       {{"-o", "m.tenon", "--set", "beta9=1"}, 2, "'adam' has no parameter 'beta9'"},
-      {{"-o", "m.tenon", "--set", "beta1=high"}, 2, "parameter 'beta1' is 'high' but must be a number"},
+      {{"-o", "m.tenon", "--set", "beta1=high"},
+       2,
+       "parameter 'beta1' is 'high' but must be a number"},
       {{"-o", "m.tenon", "--set", "beta1=2"}, 2, "parameter 'beta1' is 2 but must be below 1"},
       {{"-o", "m.tenon", "--schedule", "cosin"}, 2, "must be constant, step or cosine"},
-      {{"-o", "m.tenon", "--learning-rate", "fast"}, 2, "--learning-rate is 'fast' but must be a number"},
-      {{"-o", "m.tenon", "--learning-rate", "-1"}, 2, "--learning-rate is '-1' but must be a number of at least 0"},
-      {{"-o", "m.tenon", "--clip-norm", "-1"}, 2, "--clip-norm is '-1' but must be a number of at least 0"},
+      {{"-o", "m.tenon", "--learning-rate", "fast"},
+       2,
+       "--learning-rate is 'fast' but must be a number"},
+      {{"-o", "m.tenon", "--learning-rate", "-1"},
+       2,
+       "--learning-rate is '-1' but must be a number of at least 0"},
+      {{"-o", "m.tenon", "--clip-norm", "-1"},
+       2,
+       "--clip-norm is '-1' but must be a number of at least 0"},
       {{"-o", "m.tenon", "--decay", "-1"}, 2, "--decay is '-1' but must be a number of at least 0"},
-      {{"-o", "m.tenon", "--memory-budget", "64X"}, 2, "--memory-budget is '64X' but must be a number"},
-      {{"-o", "m.tenon", "--memory-budget", "-1K"}, 2, "--memory-budget is '-1K' but must be a number of bytes such as 64M"},
+      {{"-o", "m.tenon", "--memory-budget", "64X"},
+       2,
+       "--memory-budget is '64X' but must be a number"},
+      {{"-o", "m.tenon", "--memory-budget", "-1K"},
+       2,
+       "--memory-budget is '-1K' but must be a number of bytes such as 64M"},
       {{"-o", "m.tenon", "--memory-budget", "0.01K"}, 1, "but the budget is 10"},
       {{"-o", "m.tenon", "--lanes", "0"}, 2, "--lanes is '0' but must be "},
       {{"-o", "m.tenon", "--epochs", "-1"}, 2, "--epochs is '-1'"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy"}, 2, "add --validate y=FILE.npy"},
-      {{"-o", "m.tenon", "--validate", "x=xs.npy[0:9]", "--validate", "y=ys.npy"}, 2, "'xs.npy' has 8 rows, but rows 0 to 9 are requested"},
-      {{"-o", "m.tenon", "--validate", "x=xs.npy[b:]", "--validate", "y=ys.npy"}, 2, "'b' is not a row"},
-      {{"-o", "m.tenon", "--validate", "x=ints.npy", "--validate", "y=ys.npy"}, 2, "which cannot hold every value"},
+      {{"-o", "m.tenon", "--validate", "x=xs.npy[0:9]", "--validate", "y=ys.npy"},
+       2,
+       "'xs.npy' has 8 rows, but rows 0 to 9 are requested"},
+      {{"-o", "m.tenon", "--validate", "x=xs.npy[b:]", "--validate", "y=ys.npy"},
+       2,
+       "'b' is not a row"},
+      {{"-o", "m.tenon", "--validate", "x=ints.npy", "--validate", "y=ys.npy"},
+       2,
+       "which cannot hold every value"},
       {{"-o", "m.tenon", "--validate", "x=no.npy", "--validate", "y=ys.npy"}, 4, "no.npy"},
-      {{"-o", "m.tenon", "--learning-rate", "1e30", "--optimizer", "sgd", "--epochs", "50"}, 1, "a smaller learning rate"},
+      {{"-o", "m.tenon", "--learning-rate", "1e30", "--optimizer", "sgd", "--epochs", "50"},
+       1,
+       "a smaller learning rate"},
       {{"-o", "no/m.tenon", "--epochs", "1"}, 4, "cannot write no/m.tenon: there is no folder no"},
       {{"-o", "m.tenon", "--metrics", "no/m.jsonl"}, 4, "no/m.jsonl"},
       {{"-o", "m.tenon", "--checkpoint", "g.tenon", "--resume"}, 4, "it has no training state"},

@@ -41,7 +41,8 @@ struct TextsWorkplace : Workplace {
     for (std::int64_t i = 0; i < examples; ++i) {
       labels.push_back(random() % 3);
       for (int place = 0; place < 6; ++place) {
-        texts.push_back(3 * (random() % 30) + (place == 0 ? random() % 3 : static_cast<unsigned>(labels.back())));
+        texts.push_back(3 * (random() % 30) +
+                        (place == 0 ? random() % 3 : static_cast<unsigned>(labels.back())));
         counts[static_cast<std::size_t>(i * words + texts.back())] += 1;
       }
       svmlight += std::to_string(labels.back());
@@ -52,13 +53,17 @@ struct TextsWorkplace : Workplace {
     }
     write_npy(folder() / "texts.npy", Tensor::from(texts, {examples, 6}));
     write_npy(folder() / "labels.npy", Tensor::from(labels, {examples}));
-    write_npz(folder() / "counts.npz", {{"", cast_storage(Tensor::from(counts, {examples, words}), Storage::csr, i32)}});
+    write_npz(folder() / "counts.npz",
+              {{"", cast_storage(Tensor::from(counts, {examples, words}), Storage::csr, i32)}});
     write("counts.svm", svmlight);
   }
 
-  ProgramResult train(const std::string& graph, const std::string& texts, const std::vector<std::string>& more) const {
-    std::vector<std::string> arguments{"--strict-storage", "train", graph, "--accuracy", "scores=label", "--learning-rate", "0.05"};
-    for (const auto& [option, rows] : {std::pair{"--data", "[0:180]"}, std::pair{"--validate", "[180:]"}}) {
+  ProgramResult train(const std::string& graph, const std::string& texts,
+                      const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments{"--strict-storage", "train",           graph, "--accuracy",
+                                       "scores=label",     "--learning-rate", "0.05"};
+    for (const auto& [option, rows] :
+         {std::pair{"--data", "[0:180]"}, std::pair{"--validate", "[180:]"}}) {
       arguments.insert(arguments.end(), {option, "text=" + texts + rows});
       arguments.insert(arguments.end(), {option, std::string("label=labels.npy") + rows});
     }
@@ -70,7 +75,9 @@ struct TextsWorkplace : Workplace {
 double accuracy_in(const std::string& out) {
   const auto validation = out.find("\"validation\": {");
   const auto at = out.find("\"accuracy\": ", validation);
-  return validation == std::string::npos || at == std::string::npos ? -1 : std::stod(out.substr(at + 12));
+  return validation == std::string::npos || at == std::string::npos
+             ? -1
+             : std::stod(out.substr(at + 12));
 }
 
 }  // namespace
@@ -82,7 +89,9 @@ TEST_CASE("train: csr files and row_sparse gradients, without conversion to dens
     std::vector<std::string> more;
   } rows[] = {
       {"table.json", "texts.npy", {}},
-      {"table.json", "texts.npy", {"--optimizer", "momentum", "--accumulate", "2", "--clip-norm", "1"}},
+      {"table.json",
+       "texts.npy",
+       {"--optimizer", "momentum", "--accumulate", "2", "--clip-norm", "1"}},
       {"table.json", "texts.npy", {"--set", "lazy_update=false"}},
       {"linear.json", "counts.npz", {}},
       {"linear.json", "counts.svm", {"--optimizer", "adagrad", "--clip-norm", "1"}},
@@ -99,16 +108,25 @@ TEST_CASE("train: csr files and row_sparse gradients, without conversion to dens
   }
 }
 
-TEST_CASE("train: sparse trainings resume from a checkpoint, bit-identical to an uninterrupted one") {
+TEST_CASE(
+    "train: sparse trainings resume from a checkpoint, bit-identical to an uninterrupted one") {
   const TextsWorkplace site;
-  for (const auto& [graph, texts] : {std::pair{"table.json", "texts.npy"}, {"linear.json", "counts.npz"}}) {
-    const auto train = [&, &graph = graph, &texts = texts](const std::string& name, const char* epochs) {
-      return site.train(graph, texts, {"--epochs", epochs, "--checkpoint", name + ".tenon", "--resume", "-o", name + "_out.tenon"}).code;
+  for (const auto& [graph, texts] :
+       {std::pair{"table.json", "texts.npy"}, {"linear.json", "counts.npz"}}) {
+    const auto train = [&, &graph = graph, &texts = texts](const std::string& name,
+                                                           const char* epochs) {
+      return site
+          .train(graph, texts,
+                 {"--epochs", epochs, "--checkpoint", name + ".tenon", "--resume", "-o",
+                  name + "_out.tenon"})
+          .code;
     };
     CHECK(train("straight", "5") == 0);
     for (const char* epochs : {"1", "3", "5"}) CHECK(train("stopped", epochs) == 0);
     for (const char* end : {".tenon", "_out.tenon"})
-      CHECK(read_bytes(site.folder() / ("straight" + std::string(end))) == read_bytes(site.folder() / ("stopped" + std::string(end))));
-    for (const char* name : {"straight.tenon", "stopped.tenon"}) std::filesystem::remove(site.folder() / name);
+      CHECK(read_bytes(site.folder() / ("straight" + std::string(end))) ==
+            read_bytes(site.folder() / ("stopped" + std::string(end))));
+    for (const char* name : {"straight.tenon", "stopped.tenon"})
+      std::filesystem::remove(site.folder() / name);
   }
 }

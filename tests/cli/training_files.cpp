@@ -11,20 +11,28 @@ TEST_CASE("train: identical files are refused before any work") {
   site.write("m.tenon", "old");
   std::filesystem::create_symlink("m.tenon", site.folder() / "link.tenon");
   const auto lock = std::filesystem::canonical(site.folder().path()) / "m.tenon.lock";
-  const auto lock_of_output = "--metrics and the lock of --output are the same file, '" + lock.string() + "'";
+  const auto lock_of_output =
+      "--metrics and the lock of --output are the same file, '" + lock.string() + "'";
   const struct {
     Words words;
     std::string message;
   } rows[] = {
-      {{"--metrics", "m.tenon", "-o", "m.tenon"}, "--output and --metrics are the same file, 'm.tenon'"},
-      {{"--metrics", "./sub/../m.tenon", "-o", "m.tenon"}, "--output and --metrics are the same file, './sub/../m.tenon'"},
-      {{"--checkpoint", "link.tenon", "-o", "m.tenon"}, "--output and --checkpoint are the same file, 'link.tenon'"},
-      {{"--metrics", "p.svg", "--plot", "p.svg", "-o", "m.tenon"}, "--metrics and --plot are the same file, 'p.svg'"},
-      {{"--metrics", "m.checkpoint.tenon", "-o", "m.tenon"}, "--checkpoint and --metrics are the same file, 'm.checkpoint.tenon'"},
+      {{"--metrics", "m.tenon", "-o", "m.tenon"},
+       "--output and --metrics are the same file, 'm.tenon'"},
+      {{"--metrics", "./sub/../m.tenon", "-o", "m.tenon"},
+       "--output and --metrics are the same file, './sub/../m.tenon'"},
+      {{"--checkpoint", "link.tenon", "-o", "m.tenon"},
+       "--output and --checkpoint are the same file, 'link.tenon'"},
+      {{"--metrics", "p.svg", "--plot", "p.svg", "-o", "m.tenon"},
+       "--metrics and --plot are the same file, 'p.svg'"},
+      {{"--metrics", "m.checkpoint.tenon", "-o", "m.tenon"},
+       "--checkpoint and --metrics are the same file, 'm.checkpoint.tenon'"},
       {{"--metrics", "m.tenon.lock", "-o", "m.tenon"}, lock_of_output},
       {{"--metrics", "m.tenon.lock", "-o", "link.tenon"}, lock_of_output},
-      {{"--metrics", "xs.npy", "-o", "m.tenon"}, "--metrics would replace 'xs.npy', which --data x reads"},
-      {{"--metrics", "line.json", "-o", "m.tenon"}, "--metrics would replace 'line.json', which GRAPH reads"},
+      {{"--metrics", "xs.npy", "-o", "m.tenon"},
+       "--metrics would replace 'xs.npy', which --data x reads"},
+      {{"--metrics", "line.json", "-o", "m.tenon"},
+       "--metrics would replace 'line.json', which GRAPH reads"},
   };
   const auto names = site.folder().names();
   for (const auto& row : rows) {
@@ -34,25 +42,31 @@ TEST_CASE("train: identical files are refused before any work") {
     CHECK(has(result.err, "error: " + row.message + '\n'));
   }
   CHECK(site.folder().names() == names);
-  const auto rows_of = site.train({"--metrics", "xs.npy", "-o", "m.tenon", "--validate", "x=xs.npy[0:3]", "--validate", "y=ys.npy"});
+  const auto rows_of = site.train({"--metrics", "xs.npy", "-o", "m.tenon", "--validate",
+                                   "x=xs.npy[0:3]", "--validate", "y=ys.npy"});
   CHECK(rows_of.code == 2);
   // training may continue in the graph's own file
   CHECK(site.train({"--epochs", "1", "-o", "m.tenon"}).code == 0);
-  CHECK(site.run({"train", "m.tenon", "--data", "x=xs.npy", "--data", "y=ys.npy", "--epochs", "1", "-o", "m.tenon"}).code == 0);
+  CHECK(site.run({"train", "m.tenon", "--data", "x=xs.npy", "--data", "y=ys.npy", "--epochs", "1",
+                  "-o", "m.tenon"})
+            .code == 0);
 }
-TEST_CASE("train: a file that is not a lock stays unchanged, whatever its name; an empty one becomes a lock") {
+TEST_CASE(
+    "train: a file that is not a lock stays unchanged, whatever its name; an empty one becomes a "
+    "lock") {
   const LineWorkplace site;
   const Words words{"--epochs", "1", "-o", "m.tenon"};
   const auto lock = site.folder() / "m.tenon.lock";
-  for (const std::string text : {"tenon ", "tenon notes", "tenon process ", "tenon process 12\n", "tenon process 12 and others",
-                                 "tenon process 12345678901", "\ntenon process 12"}) {
+  for (const std::string text :
+       {"tenon ", "tenon notes", "tenon process ", "tenon process 12\n",
+        "tenon process 12 and others", "tenon process 12345678901", "\ntenon process 12"}) {
     CAPTURE(text);
     write_bytes(lock, text);
     const auto refused = site.train(words);
     CHECK(refused.code == 4);
-    CHECK(
-        has(refused.err,
-            "m.tenon.lock is needed as a lock file, but another program's file has that name\nhint: remove it, or choose another output"));
+    CHECK(has(refused.err,
+              "m.tenon.lock is needed as a lock file, but another program's file has that "
+              "name\nhint: remove it, or choose another output"));
     CHECK(read_bytes(lock) == text);
   }
   std::filesystem::remove(lock);

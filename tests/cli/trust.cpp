@@ -13,9 +13,12 @@ class Suspects {
   Suspects() {
     std::filesystem::create_directory(plugins());
     for (const auto* name : {"crash_at_load", "plain"})
-      std::filesystem::copy_file(std::filesystem::path(TENON_TEST_FAULTS) / (std::string(name) + ".so"), plugin(name));
+      std::filesystem::copy_file(
+          std::filesystem::path(TENON_TEST_FAULTS) / (std::string(name) + ".so"), plugin(name));
     for (const auto* name : {"crash_at_load", "plain"}) {
-      place_.write(std::string(name) + ".json", graph_json(R"({"name": "a", "op": ")" + std::string(name) + R"(", "inputs": ["x"]})"));
+      place_.write(
+          std::string(name) + ".json",
+          graph_json(R"({"name": "a", "op": ")" + std::string(name) + R"(", "inputs": ["x"]})"));
     }
     chmod(plugins().c_str(), 0755);
     for (const auto* name : {"crash_at_load", "plain"}) chmod(plugin(name).c_str(), 0755);
@@ -38,7 +41,8 @@ TEST_CASE("trust: quarantine, from a crash to a release") {
   const auto path = suspects.plugin("crash_at_load").string();
   const std::string how = "crashed with SIGSEGV while being loaded in a child process";
   const auto hint =
-      "hint: it stays quarantined until it or a library that it needs is rebuilt; `tenon trust " + path + "` releases it now\n";
+      "hint: it stays quarantined until it or a library that it needs is rebuilt; `tenon trust " +
+      path + "` releases it now\n";
   const auto nothing = suspects.run({"trust"});
   CHECK(nothing.code == 0);
   CHECK(nothing.out == "");
@@ -47,12 +51,14 @@ TEST_CASE("trust: quarantine, from a crash to a release") {
   const auto first = suspects.run({"run", "crash_at_load.json"});
   CHECK(first.code == 3);
   CHECK(first.err ==
-        "error: crash_at_load.json:2:12: operator 'crash_at_load.crash_at_load' cannot be used: " + path + " " + how + "\n" + hint);
+        "error: crash_at_load.json:2:12: operator 'crash_at_load.crash_at_load' cannot be used: " +
+            path + " " + how + "\n" + hint);
 
   const auto second = suspects.run({"run", "crash_at_load.json"});
   CHECK(second.code == 3);
-  CHECK(second.err == "error: crash_at_load.json:2:12: operator 'crash_at_load' of node 'a' cannot be used: " + path +
-                          ", which has operator 'crash_at_load', is quarantined: it " + how + "\n" + hint);
+  CHECK(second.err ==
+        "error: crash_at_load.json:2:12: operator 'crash_at_load' of node 'a' cannot be used: " +
+            path + ", which has operator 'crash_at_load', is quarantined: it " + how + "\n" + hint);
   CHECK(suspects.run({"run", "plain.json"}).code == 0);  // other plugins still work
 
   const auto listed = suspects.run({"trust"});
@@ -64,9 +70,11 @@ TEST_CASE("trust: quarantine, from a crash to a release") {
   const auto other = suspects.run({"trust", suspects.plugin("plain").string()});
   CHECK(other.code == 0);
   CHECK(other.out == "");
-  CHECK(other.err == suspects.plugin("plain").string() + " is not quarantined, and only you can write to it\n");
+  CHECK(other.err ==
+        suspects.plugin("plain").string() + " is not quarantined, and only you can write to it\n");
 
-  for (const std::string& named : {path, std::string("plugins/crash_at_load.so"), std::string("plugins"), std::string("plugins/")}) {
+  for (const std::string& named : {path, std::string("plugins/crash_at_load.so"),
+                                   std::string("plugins"), std::string("plugins/")}) {
     CAPTURE(named);
     const auto released = suspects.run({"trust", named});
     CHECK(released.code == 0);
@@ -82,33 +90,41 @@ TEST_CASE("trust: quarantine applies to content, not to a name") {
   const auto path = suspects.plugin("crash_at_load");
   suspects.run({"run", "crash_at_load.json"});
   write_bytes(path, read_bytes(path) + " ");
-  CHECK(suspects.run({"trust"}).out.find("(the file has changed and will be tried again)\n") != std::string::npos);
+  CHECK(suspects.run({"trust"}).out.find("(the file has changed and will be tried again)\n") !=
+        std::string::npos);
   std::filesystem::remove(path);
   CHECK(suspects.run({"trust"}).out.find("(the file no longer exists)\n") != std::string::npos);
   CHECK(suspects.run({"trust", path.string()}).code == 0);
   const auto gone = suspects.run({"trust", path.string()});
   CHECK(gone.code == 4);
-  CHECK(gone.err == "error: cannot read " + path.string() + ": there is no such file\nhint: tenon trust lists the quarantined files\n");
+  CHECK(gone.err == "error: cannot read " + path.string() +
+                        ": there is no such file\nhint: tenon trust lists the quarantined files\n");
 }
 
 TEST_CASE("trust: plugins that others can write to") {
   const Suspects suspects;
   const auto path = suspects.plugin("plain");
   REQUIRE(chmod(path.c_str(), 0757) == 0);
-  const auto why = path.string() + " is not trusted: everyone can write to the file " + path.string() + "\n";
+  const auto why =
+      path.string() + " is not trusted: everyone can write to the file " + path.string() + "\n";
   const auto listed = suspects.run({"trust"});
   CHECK(listed.code == 0);
-  CHECK(listed.out == "refused      " + path.string() + ": is not trusted: everyone can write to the file " + path.string() + "\n");
+  CHECK(listed.out == "refused      " + path.string() +
+                          ": is not trusted: everyone can write to the file " + path.string() +
+                          "\n");
 
   const auto asked = suspects.run({"trust", path.string()});
   CHECK(asked.code == 3);
   CHECK(asked.out == "");
-  CHECK(asked.err ==
-        "error: " + why + "hint: remove other users' write permission (chmod go-w), or use --trust-writable if they can be trusted\n");
+  CHECK(asked.err == "error: " + why +
+                         "hint: remove other users' write permission (chmod go-w), or use "
+                         "--trust-writable if they can be trusted\n");
 
   const std::string hint =
-      "remove other users' write permission (chmod go-w), or accept plugins that others can write to (--trust-writable)";
-  const auto refused = suspects.run({"run", "plain.json"}), as_json = suspects.run({"--json", "run", "plain.json"});
+      "remove other users' write permission (chmod go-w), or accept plugins that others can write "
+      "to (--trust-writable)";
+  const auto refused = suspects.run({"run", "plain.json"}),
+             as_json = suspects.run({"--json", "run", "plain.json"});
   CHECK(refused.code == 3);
   CHECK(refused.err.ends_with("\nhint: " + hint + "\n"));
   CHECK(as_json.err.find("\"hint\": \"" + hint + "\"") != std::string::npos);

@@ -29,16 +29,20 @@ class Vault {
   const TemporaryFolder& folder() const { return place_.folder(); }
   const Workplace& place() const { return place_; }
 
-  ProgramResult run(const Words& arguments) const { return run_tenon(arguments, {folder().path(), folder() / "cache", {}}); }
+  ProgramResult run(const Words& arguments) const {
+    return run_tenon(arguments, {folder().path(), folder() / "cache", {}});
+  }
   ProgramResult run_plain() const {
-    return run({"--trusted-only", "--plugins", plugin().parent_path().string(), "run", "plain.json", "--input", "x=x.npy"});
+    return run({"--trusted-only", "--plugins", plugin().parent_path().string(), "run", "plain.json",
+                "--input", "x=x.npy"});
   }
   void refused(const std::string& why) const {
     const auto result = run_plain();
     CHECK(result.code == 3);
     CHECK(result.out == "");
-    CHECK(result.err == "error: plain.json:2:12: operator 'plain' of node 'a' cannot be used: " + plugin().string() +
-                            ", which has operator 'plain', " + why + "\nhint: if you trust its source, run `tenon trust add " +
+    CHECK(result.err == "error: plain.json:2:12: operator 'plain' of node 'a' cannot be used: " +
+                            plugin().string() + ", which has operator 'plain', " + why +
+                            "\nhint: if you trust its source, run `tenon trust add " +
                             plugin().string() + "` to add its current content to your list\n");
   }
 
@@ -73,17 +77,20 @@ TEST_CASE("trusted only: a plugin is loaded if its content is on the list, whate
   CHECK(vault.run_plain().code == 0);
   CHECK(vault.run({"trust", "add", "plugins/plain.so"}).out == added.out);
   CHECK(read_bytes(vault.list("trusted_plugins")) == sum + "  " + vault.plugin().string() + "\n");
-  CHECK(std::system(("sha256sum --quiet --check " + vault.list("trusted_plugins").string()).c_str()) == 0);
+  CHECK(std::system(
+            ("sha256sum --quiet --check " + vault.list("trusted_plugins").string()).c_str()) == 0);
   CHECK(has(vault.run({"trust"}).out, added.out));
 
   write_bytes(vault.plugin(), read_bytes(vault.plugin()) + " ");
   vault.refused(unlisted + " and has no signature");
   fs::remove(vault.plugin());
-  fs::copy_file(fs::path(TENON_TEST_FAULTS) / "plain.so", vault.plugin().parent_path() / "renamed.so");
+  fs::copy_file(fs::path(TENON_TEST_FAULTS) / "plain.so",
+                vault.plugin().parent_path() / "renamed.so");
   CHECK(vault.run_plain().code == 0);
   fs::rename(vault.plugin().parent_path() / "renamed.so", vault.plugin());
 
-  CHECK(vault.run({"trust", "remove", "plugins/plain.so"}).out == "removed      " + vault.plugin().string() + ": SHA-256 " + sum + "\n");
+  CHECK(vault.run({"trust", "remove", "plugins/plain.so"}).out ==
+        "removed      " + vault.plugin().string() + ": SHA-256 " + sum + "\n");
   vault.refused(unlisted + " and has no signature");
   REQUIRE(vault.run({"trust", "add", "plugins/plain.so"}).code == 0);
   CHECK(vault.run({"trust", "remove", sum}).code == 0);
@@ -94,9 +101,12 @@ TEST_CASE("trusted only: a plugin is loaded if its content is on the list, whate
 TEST_CASE("trusted only: concurrent additions to the list lose no line") {
   const Vault vault;
   constexpr int programs = 4, files = 6;
-  const auto name = [](int program, int file) { return "p" + std::to_string(program) + std::to_string(file) + ".so"; };
+  const auto name = [](int program, int file) {
+    return "p" + std::to_string(program) + std::to_string(file) + ".so";
+  };
   for (int program = 0; program < programs; ++program)
-    for (int file = 0; file < files; ++file) vault.place().write(name(program, file), name(program, file));
+    for (int file = 0; file < files; ++file)
+      vault.place().write(name(program, file), name(program, file));
   std::vector<std::thread> running;
   for (int program = 0; program < programs; ++program)
     running.emplace_back([&, program] {
@@ -121,7 +131,8 @@ TEST_CASE("trusted only: a list that is broken, or that others can write to, adm
   };
   write_bytes(list, "# mine\n\n" + sound);
   CHECK(vault.run_plain().code == 0);
-  for (const std::string& line : {std::string("plain.so"), sound.substr(1), "x" + sound.substr(1), std::string("\x1b[2J")}) {
+  for (const std::string& line :
+       {std::string("plain.so"), sound.substr(1), "x" + sound.substr(1), std::string("\x1b[2J")}) {
     CAPTURE(line);
     write_bytes(list, sound + line);
     refused("line 2 is not a SHA-256 and a path");
@@ -139,11 +150,15 @@ TEST_CASE("trusted only: signatures of OpenSSH") {
   const Vault vault;
   const auto in = "cd " + vault.folder().path().string() + " && ";
   const auto make_key = [&](const std::string& name) {
-    REQUIRE(std::system((in + "ssh-keygen -q -t ed25519 -N '' -C " + name + "@here -f " + name).c_str()) == 0);
+    REQUIRE(std::system(
+                (in + "ssh-keygen -q -t ed25519 -N '' -C " + name + "@here -f " + name).c_str()) ==
+            0);
   };
   const auto sign = [&](const std::string& key, const std::string& space = "tenon-plugin") {
     fs::remove(vault.plugin().string() + ".sig");
-    REQUIRE(std::system((in + "ssh-keygen -q -Y sign -f " + key + " -n " + space + " plugins/plain.so 2>/dev/null").c_str()) == 0);
+    REQUIRE(std::system((in + "ssh-keygen -q -Y sign -f " + key + " -n " + space +
+                         " plugins/plain.so 2>/dev/null")
+                            .c_str()) == 0);
   };
   const auto signature = "and its signature " + vault.plugin().string() + ".sig ";
   make_key("ali");
@@ -161,14 +176,17 @@ TEST_CASE("trusted only: signatures of OpenSSH") {
   sign("eve");
   vault.refused(unlisted + ", " + signature + "was not made with a key that you trust");
   sign("ali", "file");
-  vault.refused(unlisted + ", " + signature + "is not a signature of this content for the namespace tenon-plugin");
+  vault.refused(unlisted + ", " + signature +
+                "is not a signature of this content for the namespace tenon-plugin");
   sign("ali");
   const auto sound = read_bytes(vault.plugin());
   write_bytes(vault.plugin(), sound + " ");
-  vault.refused(unlisted + ", " + signature + "is not a signature of this content for the namespace tenon-plugin");
+  vault.refused(unlisted + ", " + signature +
+                "is not a signature of this content for the namespace tenon-plugin");
   write_bytes(vault.plugin(), sound);
   CHECK(vault.run_plain().code == 0);
-  for (const std::string& broken : {std::string(), std::string("-----BEGIN SSH SIGNATURE-----\n"), std::string(100000, 'x')}) {
+  for (const std::string& broken :
+       {std::string(), std::string("-----BEGIN SSH SIGNATURE-----\n"), std::string(100000, 'x')}) {
     write_bytes(vault.plugin().string() + ".sig", broken);
     vault.refused(unlisted + ", " + signature + "was not made with a key that you trust");
   }
@@ -195,9 +213,12 @@ TEST_CASE("trust: reports a pipe or folder in place of a list") {
   const auto list = vault.list("trusted_plugins");
   fs::create_directories(list.parent_path());
   REQUIRE(mkfifo(list.c_str(), 0600) == 0);
-  CHECK(has(vault.run_plain().err, "cannot use the list " + list.string() + ": it is a pipe, not a list\n"));
+  CHECK(has(vault.run_plain().err,
+            "cannot use the list " + list.string() + ": it is a pipe, not a list\n"));
   fs::remove(list);
   fs::create_directory(list);
-  CHECK(has(vault.run_plain().err, "cannot use the list " + list.string() + ": it is a folder, not a list\n"));
-  CHECK(has(vault.run({"trust", "add-key", list.string()}).err, list.string() + " is a folder, not a public key\n"));
+  CHECK(has(vault.run_plain().err,
+            "cannot use the list " + list.string() + ": it is a folder, not a list\n"));
+  CHECK(has(vault.run({"trust", "add-key", list.string()}).err,
+            list.string() + " is a folder, not a public key\n"));
 }

@@ -24,7 +24,8 @@ double furthest(const Tensor& left, const Tensor& right) {
   REQUIRE(left.shape() == right.shape());
   double most = 0;
   for (std::size_t i = 0; i < left.values<float>().size(); ++i)
-    most = std::max(most, std::abs(static_cast<double>(left.values<float>()[i]) - static_cast<double>(right.values<float>()[i])));
+    most = std::max(most, std::abs(static_cast<double>(left.values<float>()[i]) -
+                                   static_cast<double>(right.values<float>()[i])));
   return most;
 }
 
@@ -38,7 +39,8 @@ TEST_CASE("version 0.1.0: its plugins load, and its graph gives the same results
   options.cache = cache.path();
   tenon::Host host(options);
   host.add_plugins(old_files);
-  for (const char* name : {"quadratic", "fully_connected", "dropout", "csr_times_dense", "cosine", "test_add"})
+  for (const char* name :
+       {"quadratic", "fully_connected", "dropout", "csr_times_dense", "cosine", "test_add"})
     CHECK(host.catalog().find(name) != nullptr);
   for (const char* file : {"graph.tenon", "graph.json"}) {
     CAPTURE(file);
@@ -56,7 +58,8 @@ TEST_CASE("version 0.1.0: its plugins load, and its graph gives the same results
   CHECK(furthest(dx, Tensor::from({1.f, 2.f, 5.f}, {3})) < 1e-6);
 }
 
-TEST_CASE("version 0.1.0: dropout of an old plugin drops its share in training, and nothing otherwise") {
+TEST_CASE(
+    "version 0.1.0: dropout of an old plugin drops its share in training, and nothing otherwise") {
   const TemporaryFolder cache;
   tenon::HostOptions options;
   options.search_defaults = false;
@@ -86,7 +89,8 @@ TEST_CASE("version 0.1.0: dropout of an old plugin drops its share in training, 
 TEST_CASE("version 0.1.0: a training resumes from its checkpoint") {
   const TemporaryFolder folder;
   fs::create_directory(folder / "plugins");
-  for (const char* file : {"train.json", "data.npy", "target.npy", "checkpoint.tenon"}) fs::copy_file(old_files / file, folder / file);
+  for (const char* file : {"train.json", "data.npy", "target.npy", "checkpoint.tenon"})
+    fs::copy_file(old_files / file, folder / file);
   fs::copy_file(old_files / "quadratic.so", folder / "plugins/quadratic.so");
   const auto tenon = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"--plugins", "plugins", "--trust-writable"});
@@ -102,11 +106,20 @@ TEST_CASE("version 0.1.0: a training resumes from its checkpoint") {
     tenon(arguments);
     return tenon::read_npy(folder / output);
   };
-  CHECK(furthest(run("checkpoint.tenon", "before.npy"), tenon::read_npy(old_files / "checkpoint.npy")) < 1e-4);
-  tenon({"train",           "train.json", "--data",    "x=data.npy", "--data",       "target=target.npy",
-         "--batch",         "5",          "--epochs",  "4",          "--optimizer",  "adam",
-         "--learning-rate", "0.01",       "--seed",    "3",          "--checkpoint", "checkpoint.tenon",
-         "--resume",        "-o",         "end.tenon", "--metrics",  "metrics.jsonl"});
+  CHECK(furthest(run("checkpoint.tenon", "before.npy"),
+                 tenon::read_npy(old_files / "checkpoint.npy")) < 1e-4);
+  tenon({"train",           "train.json",
+         "--data",          "x=data.npy",
+         "--data",          "target=target.npy",
+         "--batch",         "5",
+         "--epochs",        "4",
+         "--optimizer",     "adam",
+         "--learning-rate", "0.01",
+         "--seed",          "3",
+         "--checkpoint",    "checkpoint.tenon",
+         "--resume",        "-o",
+         "end.tenon",       "--metrics",
+         "metrics.jsonl"});
   const auto metrics = read_bytes(folder / "metrics.jsonl");
   // the values with which version 0.1.0 continues
   for (const auto& [step, loss] : {std::pair("11", 7.3272576), {"12", 3.1710567}}) {

@@ -47,7 +47,9 @@ struct OldHost {
   std::vector<std::string> warnings;
   tenon::Host host;
 
-  explicit OldHost(bool isolated = false) : host(options(isolated)) { host.add_plugins(kept_files); }
+  explicit OldHost(bool isolated = false) : host(options(isolated)) {
+    host.add_plugins(kept_files);
+  }
 
  private:
   tenon::HostOptions options(bool isolated) {
@@ -66,7 +68,8 @@ template <class T>
 void check_near(const Tensor& found, const std::vector<double>& expected) {
   const auto values = found.values<T>();
   REQUIRE(values.size() == expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(static_cast<double>(values[i]) == doctest::Approx(expected[i]).epsilon(1e-6));
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    CHECK(static_cast<double>(values[i]) == doctest::Approx(expected[i]).epsilon(1e-6));
 }
 
 /// Two training runs of trend: rate 1/4, rows 0 and 2 counted, column 1 kept; its mean is initially
@@ -92,7 +95,8 @@ void check_trend(tenon::Host& host) {
     std::vector<double> expected;
     for (std::size_t i = 0; i < elements.size(); ++i) {
       given.push_back(static_cast<T>(elements[i]));
-      expected.push_back(3 * (2 * elements[i] - (i % 2 == 0 ? mean[0] : 0)) + (i % 2 == 0 ? 0.5 : -1));
+      expected.push_back(3 * (2 * elements[i] - (i % 2 == 0 ? mean[0] : 0)) +
+                         (i % 2 == 0 ? 0.5 : -1));
     }
     const auto made = session.run({{"x", Tensor::from<T>(given, {3, 2})}});
     check_near<T>(made.at("y"), expected);
@@ -116,12 +120,16 @@ void check_cumulate(tenon::Host& host) {
 
 void check_others(tenon::Host& host) {
   const auto x = Tensor::from({-1.f, 0.f, 2.f, 0.5f}, {2, 2});
-  check_near<float>(host.call("quadratic", {x}, {{"a", 2.0}, {"b", -1.0}, {"c", 0.5}}), {3.5, 0.5, 6.5, 0.5});
-  check_near<float>(host.call("cosine", {x}, {{"scale", 2.0}}), {2 * std::cos(1.0), 2, 2 * std::cos(2.0), 2 * std::cos(0.5)});
+  check_near<float>(host.call("quadratic", {x}, {{"a", 2.0}, {"b", -1.0}, {"c", 0.5}}),
+                    {3.5, 0.5, 6.5, 0.5});
+  check_near<float>(host.call("cosine", {x}, {{"scale", 2.0}}),
+                    {2 * std::cos(1.0), 2, 2 * std::cos(2.0), 2 * std::cos(0.5)});
   check_near<float>(host.call("test_add", {x, x}), {-2, 0, 4, 1});
-  check_near<float>(host.call("fully_connected", {x, x}, {{"num_hidden", 2}, {"no_bias", true}}), {1, -2, -2, 4.25});
-  const auto matrix = Tensor::csr(Tensor::from({5.f, 7.f}, {2}), Tensor::from<std::int64_t>({1, 0}, {2}),
-                                  Tensor::from<std::int64_t>({0, 1, 2}, {3}), {2, 2});
+  check_near<float>(host.call("fully_connected", {x, x}, {{"num_hidden", 2}, {"no_bias", true}}),
+                    {1, -2, -2, 4.25});
+  const auto matrix =
+      Tensor::csr(Tensor::from({5.f, 7.f}, {2}), Tensor::from<std::int64_t>({1, 0}, {2}),
+                  Tensor::from<std::int64_t>({0, 1, 2}, {3}), {2, 2});
   check_near<float>(host.call("csr_times_dense", {matrix, x}), {10, 2.5, -7, 0});
 }
 
@@ -131,8 +139,10 @@ void check_training(tenon::Host& host) {
   tenon::Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {1, 2});
   const auto weight = graph.variable("weight", Tensor::from({0.5f, -1.f}, {1, 2}));
-  const auto centred = graph.add("trend", {x}, {{"rate", 0.5}, {"keep", std::vector<std::int64_t>{}}}, "trend");
-  const auto y = graph.add("fully_connected", {centred, weight}, {{"num_hidden", 1}, {"no_bias", true}}, "y");
+  const auto centred =
+      graph.add("trend", {x}, {{"rate", 0.5}, {"keep", std::vector<std::int64_t>{}}}, "trend");
+  const auto y =
+      graph.add("fully_connected", {centred, weight}, {{"num_hidden", 1}, {"no_bias", true}}, "y");
   graph.output("loss", graph.add("quadratic", {y}, {{"a", 1.0}}, "loss"));
   tenon::TrainerOptions options;
   options.loss = "loss";
@@ -146,7 +156,8 @@ void check_training(tenon::Host& host) {
   tenon::Trainer trainer(graph, {{"x", Tensor::from(given, {3, 2})}}, options);
   std::array<double, 2> mean{0.5, 0.5}, velocity{}, w{0.5, -1};
   for (std::size_t step = 0; step < 6; ++step) {
-    const std::array<double, 2> row{rows[step % 3 * 2], rows[step % 3 * 2 + 1]}, input{row[0] - mean[0], row[1] - mean[1]};
+    const std::array<double, 2> row{rows[step % 3 * 2], rows[step % 3 * 2 + 1]},
+        input{row[0] - mean[0], row[1] - mean[1]};
     const double out = w[0] * input[0] + w[1] * input[1];
     CHECK(trainer.step().metrics.loss == doctest::Approx(out * out).epsilon(1e-5));
     for (std::size_t i = 0; i < 2; ++i) {
@@ -161,7 +172,9 @@ void check_training(tenon::Host& host) {
 
 }  // namespace
 
-TEST_CASE("version 0.1.0: each operator of an old plugin computes and trains, in process and in workers") {
+TEST_CASE(
+    "version 0.1.0: each operator of an old plugin computes and trains, in process and in "
+    "workers") {
   NEEDS_OLD_PLUGINS();
   for (const bool isolated : {false, true}) {
     CAPTURE(isolated);
@@ -179,15 +192,19 @@ TEST_CASE("version 0.1.0: `check` passes old plugins") {
   NEEDS_OLD_PLUGINS();
   // Without fully_connected: 0.1.0 correctly found that its backward leaves the bias gradient
   // unwritten with no_bias.
-  for (const char* name : {"trend", "follow", "cumulate", "quadratic", "dropout", "csr_times_dense", "cosine", "test_add"}) {
-    const auto result = run_tenon({"--plugins", kept_files, "--trust-writable", "check", kept_files / (name + std::string(".so"))});
+  for (const char* name : {"trend", "follow", "cumulate", "quadratic", "dropout", "csr_times_dense",
+                           "cosine", "test_add"}) {
+    const auto result = run_tenon({"--plugins", kept_files, "--trust-writable", "check",
+                                   kept_files / (name + std::string(".so"))});
     CAPTURE(result.out);
     CAPTURE(result.err);
     CHECK(result.code == 0);
   }
 }
 
-TEST_CASE("version 0.1.0: old manifests do not mark weights, so unconnected inputs become variables, with a note") {
+TEST_CASE(
+    "version 0.1.0: old manifests do not mark weights, so unconnected inputs become variables, "
+    "with a note") {
   NEEDS_OLD_PLUGINS();
   OldHost old;
   tenon::Graph graph(old.host);
@@ -195,14 +212,20 @@ TEST_CASE("version 0.1.0: old manifests do not mark weights, so unconnected inpu
   graph.add("fully_connected", {x}, {{"num_hidden", 4}}, "fc");
   graph.add("follow", {x}, {}, "step");
   std::vector<std::string> names;
-  for (const auto& variable : graph.variables()) names.push_back(variable.name + ' ' + tenon::to_string(variable.shape));
-  CHECK(names == std::vector<std::string>{"fc_weight [4, 3]", "fc_bias [4]", "step_grad [2, 3]", "step_learning_rate []"});
+  for (const auto& variable : graph.variables())
+    names.push_back(variable.name + ' ' + tenon::to_string(variable.shape));
+  CHECK(names == std::vector<std::string>{"fc_weight [4, 3]", "fc_bias [4]", "step_grad [2, 3]",
+                                          "step_learning_rate []"});
   REQUIRE(old.warnings.size() == 2);
-  CHECK(old.warnings[0].starts_with("[fully_connected] node 'fc': input 'weight' is not connected, so it becomes a variable; "));
-  CHECK(old.warnings[1].starts_with("[follow] node 'step': input 'grad' is not connected, so it becomes a variable; "));
+  CHECK(old.warnings[0].starts_with(
+      "[fully_connected] node 'fc': input 'weight' is not connected, so it becomes a variable; "));
+  CHECK(old.warnings[1].starts_with(
+      "[follow] node 'step': input 'grad' is not connected, so it becomes a variable; "));
 }
 
-TEST_CASE("version 0.1.0: a parameter that an old operator renamed is found in files of its older version") {
+TEST_CASE(
+    "version 0.1.0: a parameter that an old operator renamed is found in files of its older "
+    "version") {
   NEEDS_OLD_PLUGINS();
   OldHost old;
   tenon::Session session(tenon::Graph::load(old.host, kept_files / "trend_1.tenon"));
@@ -215,13 +238,15 @@ TEST_CASE("version 0.1.0: a graph of many kinds of values gives the numbers that
     CAPTURE(file);
     const auto result =
         run_tenon({"--plugins", kept_files, "--trust-writable", "run", kept_files / file, "--input",
-                   "x=" + (kept_files / "features_x.npy").string(), "--input", "rate=" + (kept_files / "rate.npy").string()});
+                   "x=" + (kept_files / "features_x.npy").string(), "--input",
+                   "rate=" + (kept_files / "rate.npy").string()});
     INFO(result.err);
     CHECK(result.code == 0);
     // 0.1.0 sorted outputs by name
     CHECK(sorted_lines(result.out) == sorted_lines(read_bytes(kept_files / "features.txt")));
   }
-  const auto shown = run_tenon({"--plugins", kept_files, "--trust-writable", "--json", "show", kept_files / "features.tenon"});
+  const auto shown = run_tenon({"--plugins", kept_files, "--trust-writable", "--json", "show",
+                                kept_files / "features.tenon"});
   CHECK(shown.code == 0);
   CHECK(shown.out.find("version 0.1.0") != std::string::npos);
 }

@@ -42,7 +42,8 @@ struct Calling : Operator {
       most = std::max<int>(most, now);
     }
     --at_once;
-    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(), call.output<float>(0).data());
+    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(),
+                call.output<float>(0).data());
   }
 };
 
@@ -50,7 +51,8 @@ struct CallingHost : ApplicationHost {
   explicit CallingHost(int threads = 1) : ApplicationHost(threads) { add<Calling>(); }
 };
 
-std::vector<std::int64_t> calls_of(Session& session, const NamedTensors& inputs, const RunOptions& options = {}) {
+std::vector<std::int64_t> calls_of(Session& session, const NamedTensors& inputs,
+                                   const RunOptions& options = {}) {
   Calling::calls.clear();
   session.run(inputs, options);
   return Calling::calls;
@@ -60,15 +62,19 @@ using Numbers = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("communicating nodes run exactly once, even if no output needs them or their inputs are constant") {
+TEST_CASE(
+    "communicating nodes run exactly once, even if no output needs them or their inputs are "
+    "constant") {
   CallingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {2});
   const auto constant = graph.constant("c", Tensor::from({1.F, 2.F}, {2}));
   graph.add("calling", {x}, {{"number", 1}}, "lost");
-  const auto behind = [&](const char* name) {  // values that depend only on a constant, computed twice
-    return graph.add("quadratic", {graph.add("calling", {constant}, {{"number", 2}}, name)}, {{"b", 1}});
-  };
+  const auto behind =
+      [&](const char* name) {  // values that depend only on a constant, computed twice
+        return graph.add("quadratic", {graph.add("calling", {constant}, {{"number", 2}}, name)},
+                         {{"b", 1}});
+      };
   graph.output("y", behind("of a constant"));
   graph.output("z", behind("its twin"));
   graph.output("x2", graph.add("quadratic", {x}, {{"b", 1}}));
@@ -76,7 +82,8 @@ TEST_CASE("communicating nodes run exactly once, even if no output needs them or
     SessionOptions options;
     options.optimize = optimize;
     Session session(graph, options);
-    for (int run = 0; run < 2; ++run) CHECK(calls_of(session, {{"x", Tensor::from({1.F, 2.F}, {2})}}) == Numbers{1, 2, 2});
+    for (int run = 0; run < 2; ++run)
+      CHECK(calls_of(session, {{"x", Tensor::from({1.F, 2.F}, {2})}}) == Numbers{1, 2, 2});
     CHECK(calls_of(session, {{"x", Tensor::from({1.F, 2.F}, {2})}}, {.outputs = {"x2"}}).empty());
   }
 }
@@ -88,12 +95,14 @@ TEST_CASE("independent communicating nodes run one at a time, in the order of th
   Numbers expected;
   for (std::int64_t branch = 0; branch < 6; ++branch) {
     const auto before = graph.add("quadratic", {x}, {{"b", 1}});
-    graph.output("y" + std::to_string(branch), graph.add("calling", {before}, {{"number", branch}}));
+    graph.output("y" + std::to_string(branch),
+                 graph.add("calling", {before}, {{"number", branch}}));
     expected.push_back(branch);
   }
   Session session(graph);
   Calling::most = 0;
-  for (int run = 0; run < 6; ++run) CHECK(calls_of(session, {{"x", Tensor::from({1.F, 2.F}, {2})}}) == expected);
+  for (int run = 0; run < 6; ++run)
+    CHECK(calls_of(session, {{"x", Tensor::from({1.F, 2.F}, {2})}}) == expected);
   CHECK(Calling::most == 1);
 }
 

@@ -54,7 +54,8 @@ std::string tree_of(std::int64_t begin, std::int64_t count) {
 enum class Way { parts, whole, own_part };
 
 /// Returns each rank's result for `count` elements, each of which is the lane's number.
-std::vector<Elements> reduced(std::int64_t lanes, int ranks, std::int64_t count, Way way, Mail& mail) {
+std::vector<Elements> reduced(std::int64_t lanes, int ranks, std::int64_t count, Way way,
+                              Mail& mail) {
   std::vector<Elements> results(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
   const int adding = static_cast<int>(std::min<std::int64_t>(lanes, ranks));
@@ -66,21 +67,26 @@ std::vector<Elements> reduced(std::int64_t lanes, int ranks, std::int64_t count,
       const auto at = [](Elements& texts, std::int64_t begin) { return texts.begin() + begin; };
       const auto exchange = [&](const std::vector<comm::Message>& messages) {
         for (const auto& message : messages)
-          if (message.send_count > 0) mail.send(rank, message.peer, {at(own, message.send), at(own, message.send + message.send_count)});
+          if (message.send_count > 0)
+            mail.send(rank, message.peer,
+                      {at(own, message.send), at(own, message.send + message.send_count)});
         for (const auto& message : messages) {
           if (message.receive_count == 0) continue;
           const auto letter = mail.receive(rank, message.peer);
           REQUIRE(static_cast<std::int64_t>(letter.size()) == message.receive_count);
-          std::copy(letter.begin(), letter.end(), at(message.into_scratch ? scratch : own, message.receive));
+          std::copy(letter.begin(), letter.end(),
+                    at(message.into_scratch ? scratch : own, message.receive));
         }
       };
       if (rank < adding) {
-        const auto begin = owners.first(rank), end = rank + 1 < adding ? owners.first(rank + 1) : lanes;
+        const auto begin = owners.first(rank),
+                   end = rank + 1 < adding ? owners.first(rank + 1) : lanes;
         own.assign(static_cast<std::size_t>(count), tree_of(begin, end - begin));
         const comm::TreePlan plan(owners, lanes, rank, count);
         const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n, bool is_left) {
           for (std::int64_t i = 0; i < n; ++i) {
-            auto &mine = own[static_cast<std::size_t>(to + i)], &theirs = scratch[static_cast<std::size_t>(from + i)];
+            auto &mine = own[static_cast<std::size_t>(to + i)],
+                 &theirs = scratch[static_cast<std::size_t>(from + i)];
             mine = is_left ? sum(mine, theirs) : sum(theirs, mine);
           }
         };
@@ -120,7 +126,8 @@ TEST_CASE("comm tree: every rank gets the sum of all lanes, in the order of the 
   check_sums(40, 9, 2000);  // whole cache lines
 }
 
-TEST_CASE("comm tree: long vectors cost each rank about twice their length, for any number of ranks") {
+TEST_CASE(
+    "comm tree: long vectors cost each rank about twice their length, for any number of ranks") {
   for (const int ranks : {2, 3, 4, 6, 8, 13}) {
     CAPTURE(ranks);
     Mail mail;
@@ -130,7 +137,9 @@ TEST_CASE("comm tree: long vectors cost each rank about twice their length, for 
   }
 }
 
-TEST_CASE("comm tree: reduce-scatter gives each rank its chunk of the sum, at the cost of about the vector's length") {
+TEST_CASE(
+    "comm tree: reduce-scatter gives each rank its chunk of the sum, at the cost of about the "
+    "vector's length") {
   for (const int ranks : {1, 2, 3, 4, 6, 7, 8, 13}) {
     for (const std::int64_t part : {1, 5, 640}) {
       CAPTURE(ranks);
@@ -160,20 +169,24 @@ TEST_CASE("comm tree: all-gather gives every rank the elements of all ranks, in 
         own[static_cast<std::size_t>(2 * rank)] = std::to_string(rank);
         own[static_cast<std::size_t>(2 * rank + 1)] = "next";
         const auto owners = tenon::LaneOwners::even(ranks, ranks);
-        comm::gather(comm::TreePlan(owners, ranks, rank, 0), rank, 2, [&](const std::vector<comm::Message>& messages) {
-          for (const auto& message : messages)
-            if (message.send_count > 0)
-              mail.send(rank, message.peer, {own.begin() + message.send, own.begin() + message.send + message.send_count});
-          for (const auto& message : messages) {
-            if (message.receive_count == 0) continue;
-            const auto letter = mail.receive(rank, message.peer);
-            std::copy(letter.begin(), letter.end(), own.begin() + message.receive);
-          }
-        });
+        comm::gather(comm::TreePlan(owners, ranks, rank, 0), rank, 2,
+                     [&](const std::vector<comm::Message>& messages) {
+                       for (const auto& message : messages)
+                         if (message.send_count > 0)
+                           mail.send(rank, message.peer,
+                                     {own.begin() + message.send,
+                                      own.begin() + message.send + message.send_count});
+                       for (const auto& message : messages) {
+                         if (message.receive_count == 0) continue;
+                         const auto letter = mail.receive(rank, message.peer);
+                         std::copy(letter.begin(), letter.end(), own.begin() + message.receive);
+                       }
+                     });
       });
     for (auto& thread : threads) thread.join();
     Elements expected;
-    for (int rank = 0; rank < ranks; ++rank) expected.insert(expected.end(), {std::to_string(rank), "next"});
+    for (int rank = 0; rank < ranks; ++rank)
+      expected.insert(expected.end(), {std::to_string(rank), "next"});
     for (const auto& result : results) CHECK(result == expected);
   }
 }

@@ -62,8 +62,9 @@ TEST_CASE("captures: which steps are captured") {
     std::size_t captured;
   };
   const Case cases[] = {
-      {nullptr, true, 10},     {nullptr, false, 0}, {"noise", true, 10},  // random numbers differ between runs
-      {"backwards", true, 10},                                            // on the CPU
+      {nullptr, true, 10},     {nullptr, false, 0},
+      {"noise", true, 10},      // random numbers differ between runs
+      {"backwards", true, 10},  // on the CPU
       {"tally", true, 11},     {"liar", true, 11},
   };
   for (const auto& c : cases) {
@@ -77,7 +78,8 @@ TEST_CASE("captures: every run gives the same bits as without captures") {
   GpuHost gpu;
   for (const char* middle : {"noise", "tally", "backwards"}) {
     CAPTURE(middle);
-    Session session(group(gpu.host, 6, middle), on_gpu()), plain(group(gpu.host, 6, middle), on_gpu(false));
+    Session session(group(gpu.host, 6, middle), on_gpu()),
+        plain(group(gpu.host, 6, middle), on_gpu(false));
     for (int i = 0; i < 6; ++i) {
       const NamedTensors inputs{{"x", filled(static_cast<float>(i))}};
       CHECK(same_bits(session.run(inputs).at("y"), plain.run(inputs).at("y")));
@@ -123,7 +125,9 @@ TEST_CASE("captures: a later run silently repeats a capture that another thread 
 TEST_CASE("captures: a thread creates its library handles before it captures") {
   GpuHost gpu;
   Session session(group(gpu.host, 4, "with_library"), on_gpu());
-  const auto run = [&] { CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16)); };
+  const auto run = [&] {
+    CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
+  };
   run();
   std::async(std::launch::async, [&] {
     for (int i = 0; i < 3; ++i) {
@@ -175,7 +179,8 @@ TEST_CASE("captures: other threads' use of the device does not break a capture")
   });
   for (int i = 0; i < 20; ++i) {
     Session session(group(gpu.host, 6), on_gpu());
-    for (int run = 0; run < 3; ++run) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 64));
+    for (int run = 0; run < 3; ++run)
+      CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 64));
   }
   done = true;
   other.get();
@@ -185,9 +190,11 @@ TEST_CASE("captures: other threads' use of the device does not break a capture")
 TEST_CASE("captures: a capturable kernel that takes scratch is reported and not captured") {
   GpuHost gpu;
   Session session(group(gpu.host, 4, "scratchy"), on_gpu());
-  for (int i = 0; i < 5; ++i) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
+  for (int i = 0; i < 5; ++i)
+    CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
   REQUIRE(gpu.warnings.size() == 1);
-  CHECK(gpu.warnings[0].find("a kernel that allocates scratch cannot be captured") != std::string::npos);
+  CHECK(gpu.warnings[0].find("a kernel that allocates scratch cannot be captured") !=
+        std::string::npos);
 }
 
 TEST_CASE("the current device of an application's thread is preserved") {
@@ -228,7 +235,8 @@ TEST_CASE("the current device of an application's thread is preserved") {
 TEST_CASE("captures: a kernel that wrongly declares capturable is reported, and runs fall back") {
   GpuHost gpu;
   Session session(group(gpu.host, 4, "liar"), on_gpu());
-  for (int i = 0; i < 4; ++i) CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
+  for (int i = 0; i < 4; ++i)
+    CHECK(floats_of(session.run({{"x", filled(1)}}).at("y")) == std::vector<float>(100, 16));
   REQUIRE(gpu.warnings.size() == 1);
   CHECK(gpu.warnings[0].starts_with("kernels cannot be captured and run one by one: "));
 }
@@ -236,23 +244,29 @@ TEST_CASE("captures: a kernel that wrongly declares capturable is reported, and 
 TEST_CASE("captures: a fault of a captured kernel is reported as its node's error in every run") {
   GpuHost gpu;
   Graph graph(gpu.host);
-  const auto e = graph.add("take", {graph.input("data", f32, {3}), graph.input("index", i64, {2})}, {}, "e");
+  const auto e =
+      graph.add("take", {graph.input("data", f32, {3}), graph.input("index", i64, {2})}, {}, "e");
   graph.output("y", graph.add("scale", {e}));
   Session session(graph, on_gpu());
   for (const std::int64_t index : {0, 1, 7, 2, 7, 7, 0}) {
     std::string message;
     try {
-      const auto y = session.run({{"data", vector_of({5, 6, 7})}, {"index", Tensor::from<std::int64_t>({index, index}, {2})}}).at("y");
+      const auto y = session
+                         .run({{"data", vector_of({5, 6, 7})},
+                               {"index", Tensor::from<std::int64_t>({index, index}, {2})}})
+                         .at("y");
       CHECK(floats_of(y) == std::vector<float>(2, 5 + static_cast<float>(index)));
     } catch (const Failure& failure) {
       message = failure.what();
     }
-    CHECK((message.find("node 'e': index 7 is out of range: it must be from 0 to 2") != std::string::npos) == (index == 7));
+    CHECK((message.find("node 'e': index 7 is out of range: it must be from 0 to 2") !=
+           std::string::npos) == (index == 7));
   }
 }
 
 #if defined(TENON_SIMULATED_CUDA)
-TEST_CASE("captures: a repeated run allocates nothing, waits once and launches all kernels together") {
+TEST_CASE(
+    "captures: a repeated run allocates nothing, waits once and launches all kernels together") {
   GpuHost gpu;
   struct Case {
     const char* middle;
@@ -260,7 +274,8 @@ TEST_CASE("captures: a repeated run allocates nothing, waits once and launches a
     std::uint64_t graphs, waits;
   };
   const Case cases[] = {
-      {nullptr, true, 1, 1}, {nullptr, false, 0, 1}, {"tally", true, 1, 1}, {"noise", true, 2, 1}, {"backwards", true, 2, 2},
+      {nullptr, true, 1, 1}, {nullptr, false, 0, 1},    {"tally", true, 1, 1},
+      {"noise", true, 2, 1}, {"backwards", true, 2, 2},
   };
   for (const auto& c : cases) {
     CAPTURE(c.middle);
@@ -273,7 +288,8 @@ TEST_CASE("captures: a repeated run allocates nothing, waits once and launches a
       const auto after = simulated_counts();
       CHECK(after.allocations == before.allocations);
       CHECK(after.graph_launches - before.graph_launches == c.graphs);
-      if (c.middle == nullptr || std::string(c.middle) != "backwards") CHECK(after.synchronizations - before.synchronizations == c.waits);
+      if (c.middle == nullptr || std::string(c.middle) != "backwards")
+        CHECK(after.synchronizations - before.synchronizations == c.waits);
     }
   }
 }

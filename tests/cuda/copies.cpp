@@ -14,7 +14,8 @@
 using namespace tenon;
 
 // Sizes around those of the staging buffers of copies.
-static constexpr std::uint64_t sizes[] = {1, 1000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 8 << 20, (13 << 20) + 5};
+static constexpr std::uint64_t sizes[] = {
+    1, 1000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 8 << 20, (13 << 20) + 5};
 
 static Place on_cpu(std::vector<std::byte>& bytes) {
   return {cpu_device(), bytes.data()};
@@ -103,7 +104,8 @@ struct Pause {
   // A stream's work: waits until the pause ends, at most two seconds.
   static void wait(void* self) {
     auto& pause = *static_cast<Pause*>(self);
-    for (int i = 0; i < 2'000 && !pause.ended; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int i = 0; i < 2'000 && !pause.ended; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     pause.in_time = pause.ended.load();
   }
 };
@@ -119,14 +121,16 @@ TEST_CASE("a copy that waits for its stream does not block another thread's copy
   for (const bool first : {true, false}) {
     std::vector<std::byte> found(1000), late(1000);
     Pause pause;
-    REQUIRE(cudaLaunchHostFunc(static_cast<cudaStream_t>(busy.handle()), Pause::wait, &pause) == cudaSuccess);
+    REQUIRE(cudaLaunchHostFunc(static_cast<cudaStream_t>(busy.handle()), Pause::wait, &pause) ==
+            cudaSuccess);
     std::thread waiting([&] { copy(on_cpu(late), there.place(), 1000, busy); });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     copy(here.place(), on_cpu(given), 1000, free);
     copy(on_cpu(found), here.place(), 1000, free);
     pause.ended = true;
     waiting.join();
-    if (!first) CHECK(pause.in_time);  // the first copy allocates pinned memory, for which CUDA waits
+    if (!first)
+      CHECK(pause.in_time);  // the first copy allocates pinned memory, for which CUDA waits
     CHECK(found == given);
     CHECK(late == given);
   }
@@ -143,7 +147,8 @@ TEST_CASE("GPUs copy to each other on either one's stream") {
     CAPTURE(bytes);
     auto given = some_bytes(bytes, 9);
     std::vector<std::byte> found(bytes);
-    const Block here(on_one, bytes, "this test"), there(on_other, bytes, "this test"), back(on_one, bytes, "this test");
+    const Block here(on_one, bytes, "this test"), there(on_other, bytes, "this test"),
+        back(on_one, bytes, "this test");
     copy(here.place(), on_cpu(given), bytes, on_one);
     const Event arrived(other), ready(one);
     ready.record(on_one);

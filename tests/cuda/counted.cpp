@@ -22,7 +22,8 @@ TEST_CASE("a repeated run launches one CUDA graph, allocates nothing and waits o
   GpuHost gpu;
   Graph graph(gpu.host);
   auto value = graph.input("x", f32, {100});
-  for (std::uint64_t i = 0; i < kernels; ++i) value = graph.add("scale", {value}, {{"factor", 1.0}});
+  for (std::uint64_t i = 0; i < kernels; ++i)
+    value = graph.add("scale", {value}, {{"factor", 1.0}});
   graph.output("y", value);
   for (const bool capture : {true, false}) {
     CAPTURE(capture);

@@ -20,9 +20,11 @@ class Gate {
  public:
   explicit Gate(const Stream& stream) {
     const auto wait = [](void* open) {
-      while (!*static_cast<std::atomic<bool>*>(open)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      while (!*static_cast<std::atomic<bool>*>(open))
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     };
-    REQUIRE(cudaLaunchHostFunc(static_cast<cudaStream_t>(stream.handle()), wait, &open_) == cudaSuccess);
+    REQUIRE(cudaLaunchHostFunc(static_cast<cudaStream_t>(stream.handle()), wait, &open_) ==
+            cudaSuccess);
   }
   void open() { open_ = true; }
 

@@ -43,7 +43,8 @@ TEST_CASE("sticky errors are reported as such") {
     const Failure failure = cuda_failure(test.error, "cuda:1", "waiting for a stream");
     CAPTURE(failure.what());
     CHECK(is_sticky(test.error) == test.sticky);
-    CHECK((std::string(failure.what()).find("this process cannot use cuda:1 any more") != std::string::npos) == test.sticky);
+    CHECK((std::string(failure.what()).find("this process cannot use cuda:1 any more") !=
+           std::string::npos) == test.sticky);
     CHECK(failure.hint().empty() != test.sticky);
   }
 }

@@ -17,7 +17,8 @@ Tensor with(DType dtype, std::int64_t size, std::int64_t place, double number) {
   visit(dtype, [&]<class T>() {
     auto values = tensor.values<T>();
     for (auto& value : values) value = static_cast<T>(1.0F);
-    if (place >= 0) values[static_cast<std::size_t>(place)] = static_cast<T>(static_cast<float>(number));
+    if (place >= 0)
+      values[static_cast<std::size_t>(place)] = static_cast<T>(static_cast<float>(number));
   });
   return tensor;
 }
@@ -27,12 +28,14 @@ Tensor with(DType dtype, std::int64_t size, std::int64_t place, double number) {
 TEST_SUITE_BEGIN("gpu");
 
 TEST_CASE("the first NaN or infinity is found on the device, in the first tensor that has one") {
-  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity(),
+               nan = std::numeric_limits<double>::quiet_NaN();
   const auto there = [](const Tensor& tensor) { return tensor.to("cuda"); };
   for (const DType dtype : {f16, bf16, f32, f64}) {
     CAPTURE(name_of(dtype));
-    const Tensor fine = with(dtype, 1000, 3, 2), last = with(dtype, 1000, 999, nan), first = with(dtype, 1, 0, -infinity),
-                 empty = Tensor::empty(dtype, {0}), whole = with(i32, 5, 2, 7);
+    const Tensor fine = with(dtype, 1000, 3, 2), last = with(dtype, 1000, 999, nan),
+                 first = with(dtype, 1, 0, -infinity), empty = Tensor::empty(dtype, {0}),
+                 whole = with(i32, 5, 2, 7);
     const struct {
       std::vector<Tensor> tensors;
       std::int64_t found;
@@ -47,7 +50,8 @@ TEST_CASE("the first NaN or infinity is found on the device, in the first tensor
   }
   if (devices().size() > 2) {
     const auto tensor = with(f32, 10, 9, nan);
-    CHECK(first_non_finite(std::vector{with(f32, 10, -1, 0).to("cuda:0"), tensor.to("cuda:1")}, Threads(2)) == 1);
+    CHECK(first_non_finite(std::vector{with(f32, 10, -1, 0).to("cuda:0"), tensor.to("cuda:1")},
+                           Threads(2)) == 1);
   }
 }
 

@@ -28,7 +28,9 @@ int* handle(int* made, bool fails) {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("a library's handle: created once, outside of captures, and captures apply to the thread again even if it fails") {
+TEST_CASE(
+    "a library's handle: created once, outside of captures, and captures apply to the thread again "
+    "even if it fails") {
   int library = 0, another = 0;
   REQUIRE(mode_of_thread() == cudaStreamCaptureModeGlobal);
   CHECK_THROWS_AS(handle(&library, true), tenon::Error);
@@ -38,10 +40,14 @@ TEST_CASE("a library's handle: created once, outside of captures, and captures a
   CHECK(mode_of_thread() == cudaStreamCaptureModeGlobal);
 }
 
-TEST_CASE("a library's handle: each thread has its own; the handle of a thread that ends is reused") {
+TEST_CASE(
+    "a library's handle: each thread has its own; the handle of a thread that ends is reused") {
   static int made = 0;
   static int libraries[4] = {};
-  const auto own = [] { return tenon::gpu::library_handle<const int*>([](const int** handle) { *handle = &libraries[made++]; }); };
+  const auto own = [] {
+    return tenon::gpu::library_handle<const int*>(
+        [](const int** handle) { *handle = &libraries[made++]; });
+  };
   const auto here = own();
   const int* first = nullptr;
   const int* next = nullptr;
@@ -67,7 +73,8 @@ TEST_CASE("scratch comes from CUDA's own pool with hosts older than 0.2") {
   REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
   tenon_call raw{};
   raw.stream = stream;
-  for (const tenon_host* host : {static_cast<const tenon_host*>(nullptr), static_cast<const tenon_host*>(&older)}) {
+  for (const tenon_host* host :
+       {static_cast<const tenon_host*>(nullptr), static_cast<const tenon_host*>(&older)}) {
     raw.host = host;
     const tenon::Call call(raw, {});
     const tenon::gpu::Scratch<int> scratch(call, 1000), none(call, 0);

@@ -21,7 +21,9 @@ bool asked_by_cuda() {
   for (int i = 0; i < count; ++i) {
     Dl_info found{};
     if (dladdr(frames[i], &found) == 0 || found.dli_fname == nullptr) continue;
-    if (std::strstr(found.dli_fname, "/libcuda") != nullptr || std::strstr(found.dli_fname, "simulated_cuda") != nullptr) return true;
+    if (std::strstr(found.dli_fname, "/libcuda") != nullptr ||
+        std::strstr(found.dli_fname, "simulated_cuda") != nullptr)
+      return true;
   }
   return false;
 }

@@ -27,7 +27,8 @@ template <int bytes>
 struct MixBlock {
   Mixed<bytes>* results;
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t) const {
-    const auto first = block.reduce(Mixed<bytes>(static_cast<unsigned>(block.thread()) + 7), Mix());  // reuses the block's slots
+    const auto first = block.reduce(Mixed<bytes>(static_cast<unsigned>(block.thread()) + 7),
+                                    Mix());  // reuses the block's slots
     const auto result = block.reduce(Mixed<bytes>(static_cast<unsigned>(block.thread())), Mix());
     results[block.thread()] = Mix()(first, result);
   }
@@ -47,7 +48,8 @@ void launch_add_one(std::uint32_t* data, std::int64_t n, void* stream) {
   tenon::gpu::for_each(tenon::Call(raw, {}), n, AddOne{data});
 }
 
-void launch_places(std::uint32_t* to, std::int64_t outer, std::int64_t inner, bool wide, void* stream) {
+void launch_places(std::uint32_t* to, std::int64_t outer, std::int64_t inner, bool wide,
+                   void* stream) {
   tenon_call raw{};
   raw.stream = stream;
   Places body{{}, to};
@@ -74,7 +76,9 @@ void launch_wild_write(void* stream) {
 #if defined(__CUDACC__)
   wild_write<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>();
 #else
-  const auto lose = [](void*) { simulated_lose_device(cudaErrorIllegalAddress, "an illegal memory access was encountered"); };
+  const auto lose = [](void*) {
+    simulated_lose_device(cudaErrorIllegalAddress, "an illegal memory access was encountered");
+  };
   cudaLaunchHostFunc(static_cast<cudaStream_t>(stream), lose, nullptr);
 #endif
 }

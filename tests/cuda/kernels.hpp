@@ -9,14 +9,16 @@ void launch_add_one(std::uint32_t* data, std::int64_t n, void* stream);
 
 /// to[i] = 1,000 times the outer index of point i plus its inner index, in a box [outer, inner].
 /// `wide`: uses the 64-bit indices of boxes with more than 2^31 points.
-void launch_places(std::uint32_t* to, std::int64_t outer, std::int64_t inner, bool wide, void* stream);
+void launch_places(std::uint32_t* to, std::int64_t outer, std::int64_t inner, bool wide,
+                   void* stream);
 
 /// A number of `bytes` bytes, without a default constructor, because reductions need none.
 template <int bytes>
 struct Mixed {
   unsigned char part[bytes];
   explicit TENON_FN Mixed(unsigned seed) : part{} {
-    for (int i = 0; i < bytes; ++i) part[i] = static_cast<unsigned char>(seed * 37u + static_cast<unsigned>(i) * 11u);
+    for (int i = 0; i < bytes; ++i)
+      part[i] = static_cast<unsigned char>(seed * 37u + static_cast<unsigned>(i) * 11u);
   }
 };
 

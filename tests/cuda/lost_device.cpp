@@ -10,7 +10,8 @@ using namespace tenon;
 
 TEST_SUITE_BEGIN("lost device");
 
-TEST_CASE("after a kernel's invalid write every call reports a lost device, and freeing memory is safe") {
+TEST_CASE(
+    "after a kernel's invalid write every call reports a lost device, and freeing memory is safe") {
   Device& gpu = find_device("cuda");
   gpu.make_current();
   const Stream stream(gpu);
@@ -22,8 +23,10 @@ TEST_CASE("after a kernel's invalid write every call reports a lost device, and 
   for (int i = 0; i < 2; ++i) {
     const auto failure = failure_of([&] { stream.synchronize(); });
     CHECK(failure.kind == 1);
-    CHECK(failure.message.starts_with("waiting for a stream on " + gpu.name() + " failed: cudaErrorIllegalAddress ("));
-    CHECK(failure.message.ends_with("; this process cannot use " + gpu.name() + " any more, and the tensors on it are lost"));
+    CHECK(failure.message.starts_with("waiting for a stream on " + gpu.name() +
+                                      " failed: cudaErrorIllegalAddress ("));
+    CHECK(failure.message.ends_with("; this process cannot use " + gpu.name() +
+                                    " any more, and the tensors on it are lost"));
     CHECK(!failure.hint.empty());
   }
   CHECK(failure_of([&] { Block(stream, 1000, "this test"); }).kind == 1);
@@ -33,12 +36,14 @@ TEST_SUITE_END();
 
 TEST_SUITE_BEGIN("lost session");
 
-TEST_CASE("a kernel loses the device in a session: runs on it fail with an error, runs on the CPU work") {
+TEST_CASE(
+    "a kernel loses the device in a session: runs on it fail with an error, runs on the CPU work") {
   GpuHost gpu;
   Graph good(gpu.host), bad(gpu.host);
   good.output("y", good.add("scale", {good.input("x", f32, {-1})}, {{"factor", 2.0}}, "a"));
   const auto scaled = bad.add("scale", {bad.input("x", f32, {-1})}, {{"factor", 2.0}}, "a");
-  bad.output("y", bad.add("scale", {bad.add("wild", {scaled}, {}, "wild")}, {{"factor", 3.0}}, "c"));
+  bad.output("y",
+             bad.add("scale", {bad.add("wild", {scaled}, {}, "wild")}, {{"factor", 3.0}}, "c"));
   SessionOptions there;
   there.device = "cuda";
   Session before(good, there), losing(bad, there), here(good);
@@ -48,7 +53,8 @@ TEST_CASE("a kernel loses the device in a session: runs on it fail with an error
   const auto lost = failure_of([&] { losing.run(inputs); });
   CHECK(lost.kind == 1);
   // Real GPUs do not report which kernel failed; or the fault is so early that c's launch finds it.
-  const bool of_all = lost.message.starts_with("nodes 'a' to 'c': "), of_c = lost.message.starts_with("node 'c': ");
+  const bool of_all = lost.message.starts_with("nodes 'a' to 'c': "),
+             of_c = lost.message.starts_with("node 'c': ");
   CHECK((of_all || of_c));
   CHECK(lost.message.find("this process cannot use cuda:0 any more") != std::string::npos);
   for (Session* session : {&losing, &before}) {
@@ -75,7 +81,8 @@ TEST_CASE("a launch on a lost device reports the nodes that ran before") {
   CAPTURE(lost.message);
   CHECK(lost.kind == 1);
   CHECK(lost.message.find("node 'late': CUDA: cudaErrorIllegalAddress, ") != std::string::npos);
-  CHECK(lost.message.find("; this process cannot use cuda:0 any more, and the tensors on it are lost; before it, cuda:0 was to run nodes "
+  CHECK(lost.message.find("; this process cannot use cuda:0 any more, and the tensors on it are "
+                          "lost; before it, cuda:0 was to run nodes "
                           "'wild' to 'patient'") != std::string::npos);
 }
 

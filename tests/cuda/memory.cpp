@@ -41,7 +41,8 @@ TEST_CASE("freed memory is reused and counts as free") {
   const Stream stream(gpu);
   const auto place_of_a_block = [&] { return Block(stream, bytes, "this test").data(); };
   const std::byte* first = place_of_a_block();
-  for (int i = 0; i < 10; ++i) CHECK(place_of_a_block() == first);  // no waiting is needed on one stream
+  for (int i = 0; i < 10; ++i)
+    CHECK(place_of_a_block() == first);  // no waiting is needed on one stream
   stream.synchronize();
 
   const auto before = gpu.memory().free;
@@ -59,7 +60,9 @@ TEST_CASE("kernel scratch is allocated once, reused after waits, and freed if me
   GpuHost host;
   Device& gpu = find_device("cuda");
   const auto x = vector_of({1, 2, 3}).to("cuda");
-  const auto run = [&](std::int64_t size) { return floats_of(host.host.call("scratchy", {x}, {{"mib", size}})); };
+  const auto run = [&](std::int64_t size) {
+    return floats_of(host.host.call("scratchy", {x}, {{"mib", size}}));
+  };
   CHECK(run(mib) == std::vector<float>{1, 2, 3});
 #if defined(TENON_SIMULATED_CUDA)
   const auto before = simulated_counts().mappings;
@@ -70,8 +73,10 @@ TEST_CASE("kernel scratch is allocated once, reused after waits, and freed if me
 #endif
   const auto most = static_cast<std::int64_t>(gpu.memory().free >> 20);
   CHECK(run(most - 100) == std::vector<float>{1, 2, 3});  // frees the cached scratch
-  const auto failure = failure_of([&] { run(static_cast<std::int64_t>(gpu.memory().total >> 20) + 1); });
-  CHECK(failure.message.find("cuda:0 is out of memory: the scratch of a kernel needs ") != std::string::npos);
+  const auto failure =
+      failure_of([&] { run(static_cast<std::int64_t>(gpu.memory().total >> 20) + 1); });
+  CHECK(failure.message.find("cuda:0 is out of memory: the scratch of a kernel needs ") !=
+        std::string::npos);
 }
 
 TEST_CASE("a GPU out of memory reports needed and free bytes and keeps working") {

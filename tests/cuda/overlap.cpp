@@ -39,7 +39,9 @@ Tensor counting(std::int64_t count, float from) {
 NamedTensors inputs_of(const Graph& graph, float from) {
   NamedTensors inputs;
   const auto& model = model_of(graph);
-  for (const auto id : model.inputs) inputs.emplace(model.strings[model.values[id].name], counting(model.values[id].type.dims[0], from++));
+  for (const auto id : model.inputs)
+    inputs.emplace(model.strings[model.values[id].name],
+                   counting(model.values[id].type.dims[0], from++));
   return inputs;
 }
 
@@ -50,7 +52,8 @@ void compare(const Graph& graph, const SessionOptions& options, int runs) {
     CAPTURE(i);
     const auto inputs = inputs_of(graph, static_cast<float>(i));
     const auto expected = here.run(inputs), found = there.run(inputs);
-    for (const auto& each : expected) REQUIRE_MESSAGE(same_bits(found.at(each.first), each.second), each.first);
+    for (const auto& each : expected)
+      REQUIRE_MESSAGE(same_bits(found.at(each.first), each.second), each.first);
   }
 }
 
@@ -63,7 +66,8 @@ struct Example {
 const Example examples[] = {
     {"nothing can overlap",
      [](Graph& graph) {
-       graph.output("y", graph.add("scale", {graph.input("x", f32, {large})}, {{"factor", 2.0}}, "a"));
+       graph.output("y",
+                    graph.add("scale", {graph.input("x", f32, {large})}, {{"factor", 2.0}}, "a"));
      },
      0, 1},
     {"inputs that are used late",
@@ -84,7 +88,8 @@ const Example examples[] = {
      [](Graph& graph) {
        const auto x = graph.input("x", f32, {small});
        const auto a = graph.add("scale", {x}, {{"factor", 2.0}}, "a");
-       const auto c = graph.add("tally", {graph.add("tally", {graph.add("tally", {x}, {}, "c1")}, {}, "c2")}, {}, "c3");
+       const auto c = graph.add(
+           "tally", {graph.add("tally", {graph.add("tally", {x}, {}, "c1")}, {}, "c2")}, {}, "c3");
        const auto b = graph.add("backwards", {a}, {}, "b");
        graph.output("y", graph.add("plus", {graph.add("tally", {b}, {}, "d"), c}, {}, "e"));
      },
@@ -118,7 +123,9 @@ TEST_CASE("overlap: copies and kernels run concurrently") {
   }
 }
 
-TEST_CASE("overlap: a repeated run allocates nothing, and waits at its end and for values that the CPU reads") {
+TEST_CASE(
+    "overlap: a repeated run allocates nothing, and waits at its end and for values that the CPU "
+    "reads") {
   GpuHost gpu;
   for (const auto& example : examples) {
     CAPTURE(example.what);
@@ -158,17 +165,21 @@ TEST_CASE("overlap: random graphs over devices give the same bits as the CPU") {
   for (std::uint32_t n = 0; n < 16; ++n) {
     CAPTURE(n);
     std::mt19937 random(n);
-    const auto below = [&](std::size_t count) { return static_cast<std::uint32_t>(random() % count); };
+    const auto below = [&](std::size_t count) {
+      return static_cast<std::uint32_t>(random() % count);
+    };
     Graph graph(gpu.host);
     const auto count = n % 5 == 0 ? large : small;
     std::vector<Value> values;
     for (std::uint32_t i = 0; i < 4; ++i) values.push_back(graph.input(at("x", i), f32, {count}));
     for (std::uint32_t i = 0; i < 16; ++i) {
-      const auto left = values[values.size() - 1 - below(5) % values.size()], right = values[below(values.size())];
+      const auto left = values[values.size() - 1 - below(5) % values.size()],
+                 right = values[below(values.size())];
       const char* const unary[] = {"scale", "tally", "backwards"};
       const auto kind = below(5);
       const auto name = at("n", i);
-      values.push_back(kind < 3 ? graph.add(unary[kind], {left}, {}, name) : graph.add("plus", {left, right}, {}, name));
+      values.push_back(kind < 3 ? graph.add(unary[kind], {left}, {}, name)
+                                : graph.add("plus", {left, right}, {}, name));
       if (kind != 2 && below(3) == 0) put(graph, name, at("cuda:", below(gpus)));
       if (below(4) == 0) graph.output(at("y", i), values.back());
     }

@@ -33,9 +33,14 @@ TEST_SUITE_BEGIN("gpu");
 TEST_CASE("sessions: nodes without a GPU kernel run on the CPU, and the copies are reported once") {
   GpuHost gpu;
   Session session(mixed(gpu.host), on("cuda"));
-  for (int i = 0; i < 3; ++i) CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) == std::vector<float>{18, 12, 6});
-  CHECK(gpu.warnings == std::vector<std::string>{"[backwards] node 'b': runs on the CPU, not on cuda:0: there is no kernel for cuda in any "
-                                                 "plugin; copied for it: 'a' (12 bytes) from cuda:0, 'b' (12 bytes) to cuda:0"});
+  for (int i = 0; i < 3; ++i)
+    CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) ==
+          std::vector<float>{18, 12, 6});
+  CHECK(gpu.warnings ==
+        std::vector<std::string>{
+            "[backwards] node 'b': runs on the CPU, not on cuda:0: there is no kernel for cuda in "
+            "any "
+            "plugin; copied for it: 'a' (12 bytes) from cuda:0, 'b' (12 bytes) to cuda:0"});
   CHECK(floats_of(session.run({{"x", vector_of({1, 2})}}).at("y")) == std::vector<float>{12, 6});
   CHECK(gpu.warnings.size() == 1);
 }
@@ -45,13 +50,17 @@ TEST_CASE("sessions: plans show devices, copies and the memory of each device") 
   Session session(mixed(gpu.host), on("cuda"));
   const auto plan = session.plan({{"x", {3}}});
   CHECK(describe(plan) ==
-        "    0  x.cuda:0                 copy                 cuda:0 from cpu, 12 bytes  float32 [3] at 0\n"
+        "    0  x.cuda:0                 copy                 cuda:0 from cpu, 12 bytes  float32 "
+        "[3] at 0\n"
         "    1  a                        scale                cuda:0  float32 [3] in place at 0\n"
-        "    2  a.cpu                    copy                 cpu from cuda:0, 12 bytes  float32 [3] at 0\n"
+        "    2  a.cpu                    copy                 cpu from cuda:0, 12 bytes  float32 "
+        "[3] at 0\n"
         "    3  b                        backwards            cpu  float32 [3] at 64\n"
-        "    4  b.cuda:0                 copy                 cuda:0 from cpu, 12 bytes  float32 [3] at 0\n"
+        "    4  b.cuda:0                 copy                 cuda:0 from cpu, 12 bytes  float32 "
+        "[3] at 0\n"
         "    5  c                        scale                cuda:0  float32 [3] in place at 0\n"
-        "    6  c.cpu                    copy                 cpu from cuda:0, 12 bytes  float32 [3] graph output\n"
+        "    6  c.cpu                    copy                 cpu from cuda:0, 12 bytes  float32 "
+        "[3] graph output\n"
         "7 steps\n"
         "cpu: 128 bytes of memory, lower bound 128 bytes, ratio 1.000, execution order\n"
         "cuda:0: 64 bytes of memory, lower bound 64 bytes, ratio 1.000, execution order\n");
@@ -66,7 +75,8 @@ TEST_CASE("sessions: plans show devices, copies and the memory of each device") 
         "a: kernels, after 0\n"
         "a.cpu: copies from the device, after 1\n"
         "b: cpu\n"
-        "b.cuda:0: copies to the device\n"  // the CPU waited for the copy of a, which reads the same memory
+        "b.cuda:0: copies to the device\n"  // the CPU waited for the copy of a, which reads the
+                                            // same memory
         "c: kernels, after 4\n"
         "c.cpu: copies from the device, after 5\n");
   CHECK(describe_memory(plan) ==
@@ -88,16 +98,19 @@ TEST_CASE("sessions: a node's own device overrides the session's, and needs a ke
   put(graph, "a", "cuda:0");
   put(graph, "c", "cpu");
   Session session(graph);
-  CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) == std::vector<float>{18, 12, 6});
+  CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) ==
+        std::vector<float>{18, 12, 6});
   const auto steps = session.plan({{"x", {3}}}).steps;
-  CHECK(std::count_if(steps.begin(), steps.end(), [](const PlannedStep& step) { return !step.copied_from.empty(); }) == 2);
+  CHECK(std::count_if(steps.begin(), steps.end(),
+                      [](const PlannedStep& step) { return !step.copied_from.empty(); }) == 2);
   CHECK(gpu.warnings.empty());
 
   struct Case {
     const char *node, *device, *message, *hint;
   };
   const Case cases[] = {
-      {"b", "cuda:0", "[backwards] node 'b': is placed on cuda:0, but there is no kernel for cuda in any plugin",
+      {"b", "cuda:0",
+       "[backwards] node 'b': is placed on cuda:0, but there is no kernel for cuda in any plugin",
        "it has a kernel for cpu: remove the node's \"device\" to run it there"},
       {"a", "cuda:7", "[scale] node 'a': there is no device 'cuda:7': this machine has cpu", ""},
   };
@@ -110,7 +123,9 @@ TEST_CASE("sessions: a node's own device overrides the session's, and needs a ke
   }
 }
 
-TEST_CASE("sessions: nodes with types that the GPU kernel does not support run on the CPU, unless the graph places them") {
+TEST_CASE(
+    "sessions: nodes with types that the GPU kernel does not support run on the CPU, unless the "
+    "graph places them") {
   GpuHost gpu;
   Graph graph(gpu.host);
   const auto z = graph.input("z", c64, {2}), x = graph.input("x", f32, {2});
@@ -123,15 +138,17 @@ TEST_CASE("sessions: nodes with types that the GPU kernel does not support run o
   CHECK(floats_of(found.at("xx")) == std::vector<float>{2, 4});
   REQUIRE(gpu.warnings.size() == 1);
   CHECK(
-      gpu.warnings[0].starts_with("[plus] node 'complex': runs on the CPU, not on cuda:0: its kernel for cuda does not compute these types "
+      gpu.warnings[0].starts_with("[plus] node 'complex': runs on the CPU, not on cuda:0: its "
+                                  "kernel for cuda does not compute these types "
                                   "(left complex64 [2], right complex64 [2])"));
   put(graph, "complex", "cuda:0");
-  CHECK(failure_of([&] {
-          Session(graph, on("cuda"));
-        }).message.starts_with("[plus] node 'complex': is placed on cuda:0, but its kernel for cuda does not compute these types"));
+  CHECK(failure_of([&] { Session(graph, on("cuda")); })
+            .message.starts_with("[plus] node 'complex': is placed on cuda:0, but its kernel for "
+                                 "cuda does not compute these types"));
   CHECK(failure_of([&] {
           gpu.host.call("plus", {complex.to("cuda:0"), complex.to("cuda:0")});
-        }).message == "[plus] no kernel for cuda computes these types (left complex64 [2], right complex64 [2])");
+        }).message ==
+        "[plus] no kernel for cuda computes these types (left complex64 [2], right complex64 [2])");
 }
 
 TEST_CASE("sessions: values are copied between GPUs") {
@@ -166,9 +183,11 @@ TEST_CASE("sessions: inputs may be on any device; outputs stay on theirs only on
       graph.output("x", x);
       graph.output("b", graph.add("scale", {a}, {{"factor", 2.0}}, "b"));
       Session session(graph, options);
-      const auto there = Tensor::from({0.f, 0.f, 1.f}, {3}).to("cuda:0"), here = Tensor::from({0.f, 0.f, 1.f}, {3});
+      const auto there = Tensor::from({0.f, 0.f, 1.f}, {3}).to("cuda:0"),
+                 here = Tensor::from({0.f, 0.f, 1.f}, {3});
       for (int i = 0; i < 2; ++i) {
-        const auto out = session.run({{"x", vector_of({1, 2, 3}).to(from)}}, {{"b", {there, Write::add}}, {"again", {here, Write::to}}});
+        const auto out = session.run({{"x", vector_of({1, 2, 3}).to(from)}},
+                                     {{"b", {there, Write::add}}, {"again", {here, Write::to}}});
         CHECK(out.at("a").device() == (keep ? "cuda:0" : "cpu"));
         CHECK(out.at("x").device() == (keep ? from : "cpu"));
         CHECK(floats_of(out.at("a")) == std::vector<float>{2, 4, 6});
@@ -182,9 +201,10 @@ TEST_CASE("sessions: inputs may be on any device; outputs stay on theirs only on
 
 TEST_CASE("sessions: sparse values are copied between devices") {
   GpuHost gpu;
-  const auto csr =
-      Tensor::csr(vector_of({1, 2, 3}), Tensor::from<std::int64_t>({0, 2, 1}, {3}), Tensor::from<std::int64_t>({0, 2, 2, 3}, {4}), {3, 4});
-  const auto rows = Tensor::row_sparse(Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}), Tensor::from<std::int64_t>({1, 4}, {2}), {6, 2});
+  const auto csr = Tensor::csr(vector_of({1, 2, 3}), Tensor::from<std::int64_t>({0, 2, 1}, {3}),
+                               Tensor::from<std::int64_t>({0, 2, 2, 3}, {4}), {3, 4});
+  const auto rows = Tensor::row_sparse(Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}),
+                                       Tensor::from<std::int64_t>({1, 4}, {2}), {6, 2});
   for (const auto& given : {csr, rows}) {
     for (const char* from : {"cpu", "cuda:0"}) {
       Graph graph(gpu.host);
@@ -195,7 +215,9 @@ TEST_CASE("sessions: sparse values are copied between devices") {
         const auto y = session.run({{"x", given.to(from)}}).at("y");
         CHECK(y.device() == "cpu");
         CHECK(y.storage() == given.storage());
-        CHECK(floats_of(y) == (given.size() == 12 && given.stored() == 3 ? std::vector<float>{2, 4, 6} : std::vector<float>{2, 4, 6, 8}));
+        CHECK(floats_of(y) == (given.size() == 12 && given.stored() == 3
+                                   ? std::vector<float>{2, 4, 6}
+                                   : std::vector<float>{2, 4, 6, 8}));
       }
     }
   }
@@ -203,11 +225,13 @@ TEST_CASE("sessions: sparse values are copied between devices") {
 
 TEST_CASE("sessions: a sparse value is made dense for a GPU kernel that needs it dense") {
   GpuHost gpu;
-  const auto rows = Tensor::row_sparse(Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}), Tensor::from<std::int64_t>({1, 4}, {2}), {6, 2});
+  const auto rows = Tensor::row_sparse(Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}),
+                                       Tensor::from<std::int64_t>({1, 4}, {2}), {6, 2});
   for (const char* from : {"cpu", "cuda:0"}) {
     Graph graph(gpu.host);
     const auto x = graph.input("x", f32, {6, 2});
-    graph.output("y", graph.add("tally", {graph.add("scale", {x}, {{"factor", 2.0}}, "a")}, {}, "b"));
+    graph.output("y",
+                 graph.add("tally", {graph.add("scale", {x}, {{"factor", 2.0}}, "a")}, {}, "b"));
     Session session(graph, on("cuda:0"));
     for (float i = 1; i < 3; ++i)
       CHECK(floats_of(session.run({{"x", rows.to(from)}}).at("y")) ==
@@ -235,11 +259,15 @@ TEST_CASE("sessions: an invalid index on a GPU is its node's error, and the next
   graph.output("y", graph.add("scale", {e}, {}, "after"));
   Session session(graph, on("cuda"));
   const auto run = [&](std::int64_t second) {
-    return session.run({{"data", vector_of({5, 6, 7})}, {"index", Tensor::from<std::int64_t>({0, second}, {2})}}).at("y");
+    return session
+        .run({{"data", vector_of({5, 6, 7})},
+              {"index", Tensor::from<std::int64_t>({0, second}, {2})}})
+        .at("y");
   };
   for (int i = 0; i < 3; ++i) {
     CHECK(failure_of([&] { run(12); }).message ==
-          "[take] node 'e': index 12 is out of range: it must be from 0 to 2 (data float32 [3], index int64 [2])");
+          "[take] node 'e': index 12 is out of range: it must be from 0 to 2 (data float32 [3], "
+          "index int64 [2])");
     CHECK(floats_of(run(2)) == std::vector<float>{5, 7});
   }
 }
@@ -293,8 +321,10 @@ TEST_CASE("sessions: the first non-finite value is found on a GPU") {
   GpuHost gpu;
   Session session(mixed(gpu.host), on("cuda"));
   CHECK(session.first_non_finite({{"x", vector_of({1, 2, 3})}}) == "");
-  CHECK(session.first_non_finite({{"x", vector_of({1, 2e38f, 3})}}) == "[scale] node 'a': element 1 is inf");
-  CHECK(session.first_non_finite({{"x", vector_of({1, 1e38f, 3})}}) == "[scale] node 'c': element 1 is inf");
+  CHECK(session.first_non_finite({{"x", vector_of({1, 2e38f, 3})}}) ==
+        "[scale] node 'a': element 1 is inf");
+  CHECK(session.first_non_finite({{"x", vector_of({1, 1e38f, 3})}}) ==
+        "[scale] node 'c': element 1 is inf");
 }
 
 TEST_CASE("sessions: a plan larger than a GPU's memory reports the bytes that it needs") {
@@ -307,6 +337,7 @@ TEST_CASE("sessions: a plan larger than a GPU's memory reports the bytes that it
   CHECK(session.plan_bytes(huge) == std::int64_t{1} << 47);
   auto& impl = impl_of(session);
   const Destinations given{{"y", {}}};  // so that the output's memory does not count
-  const auto failure = failure_of([&] { impl.plans.execution_of(impl.plan(huge), impl.context, given, 0); });
+  const auto failure =
+      failure_of([&] { impl.plans.execution_of(impl.plan(huge), impl.context, given, 0); });
   CHECK(failure.message.substr(0, 50) == "cuda:0 is out of memory: the plan needs 128.0 TiB,");
 }

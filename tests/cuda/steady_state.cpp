@@ -34,7 +34,8 @@ Graph training(Host& host, int length) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {elements}), w = graph.variable("w", ones());
   auto value = x;
-  for (int i = 0; i < length; ++i) value = graph.add("plus", {graph.add("scale", {value}, {{"factor", 0.5}}), w});
+  for (int i = 0; i < length; ++i)
+    value = graph.add("plus", {graph.add("scale", {value}, {{"factor", 0.5}}), w});
   graph.output("loss", value);
   const auto step = graph.add("scale", graph.gradient(value, {w}), {{"factor", -0.1}});
   graph.update(w, graph.add("plus", {w, step}));
@@ -44,7 +45,8 @@ Graph training(Host& host, int length) {
 /// With the kernels of the operators that gradients use, if there are any.
 struct TrainingHost : GpuHost {
   TrainingHost() {
-    if (const auto core = built("plugins/tenon_core_cuda.so"); std::filesystem::exists(core)) host.add_plugins(core);
+    if (const auto core = built("plugins/tenon_core_cuda.so"); std::filesystem::exists(core))
+      host.add_plugins(core);
   }
 };
 
@@ -86,7 +88,8 @@ TEST_CASE("steady state: a step allocates no CPU or GPU memory and only waits at
     const NamedTensors inputs{{"x", ones()}};
     const Destinations outputs{{work.training ? "loss" : "y", {ones(), Write::to}}};
     for (int i = 0; i < 3; ++i) session.run(inputs, outputs);
-    auto& execution = *impl_of(session).plans.all().begin()->second.execution;  // with the last run's tensors
+    auto& execution =
+        *impl_of(session).plans.all().begin()->second.execution;  // with the last run's tensors
     for (int i = 0; i < 3; ++i) {
       std::uint64_t made = 0;
       bool ran = true;
@@ -96,7 +99,8 @@ TEST_CASE("steady state: a step allocates no CPU or GPU memory and only waits at
 #endif
       {
         const HostAllocations allocations;
-        for (const auto& step : execution.start()) ran = ran && step.function(step.instance, step.call) == 0;
+        for (const auto& step : execution.start())
+          ran = ran && step.function(step.instance, step.call) == 0;
 #if defined(TENON_SIMULATED_CUDA)
         inside = simulated_counts();
 #endif

@@ -46,7 +46,8 @@ Tensor some_csr() {
 }
 
 Tensor some_rows() {
-  return Tensor::row_sparse(Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}), Tensor::from<std::int32_t>({1, 4}, {2}), {6, 2});
+  return Tensor::row_sparse(Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2}),
+                            Tensor::from<std::int32_t>({1, 4}, {2}), {6, 2});
 }
 
 }  // namespace
@@ -66,7 +67,8 @@ TEST_CASE("elements round-trip through every GPU") {
         CHECK(there.to(device->name()).data() == there.data());
         const Tensor back = there.to("cpu");
         CHECK(back.device() == "cpu");
-        CHECK(std::memcmp(back.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes())) == 0);
+        CHECK(std::memcmp(back.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes())) ==
+              0);
       }
     }
   }
@@ -84,7 +86,9 @@ TEST_CASE("functions that need elements on the CPU fail with a hint") {
   const Tensor there = counted(f32, {2, 3}).to("cuda");
   const auto failure = failure_of([&] { there.values<float>(); });
   CHECK(failure.kind == 2);
-  CHECK(failure.message == "the elements of this tensor, float32 [2, 3], are on cuda:0, where the CPU cannot read them");
+  CHECK(
+      failure.message ==
+      "the elements of this tensor, float32 [2, 3], are on cuda:0, where the CPU cannot read them");
   CHECK(failure.hint == ".to(\"cpu\") returns a copy on the CPU");
 }
 
@@ -101,7 +105,8 @@ TEST_CASE("tensors on a GPU are copied, reshaped, compared and printed") {
   CHECK(flat.shape() == Shape{6});
   CHECK(flat.device() == "cuda:0");
   CHECK(there.to_string(2) == "float32 [2, 3] on cuda:0  1 2 ...");
-  CHECK(some_csr().to("cuda").to_string() == "csr float32 [3, 4], 3 stored on cuda:0  (0, 0) 1 (0, 2) 2 (2, 1) 3");
+  CHECK(some_csr().to("cuda").to_string() ==
+        "csr float32 [3, 4], 3 stored on cuda:0  (0, 0) 1 (0, 2) 2 (2, 1) 3");
 }
 
 TEST_CASE("a tensor's memory lives as long as its aliases") {
@@ -110,7 +115,8 @@ TEST_CASE("a tensor's memory lives as long as its aliases") {
     const Tensor there = counted(f32, {2, 3}).to("cuda");
     flat = there.reshape({3, 2});
   }
-  const Tensor other = Tensor::zeros(f32, {2, 3}).to("cuda");  // would reuse the memory if it were free
+  const Tensor other =
+      Tensor::zeros(f32, {2, 3}).to("cuda");  // would reuse the memory if it were free
   CHECK(floats(flat) == std::vector<float>{1, 2, 3, 4, 5, 6});
 }
 
@@ -131,15 +137,21 @@ TEST_CASE("sparse tensors round-trip, and change their storage on the device") {
 }
 
 TEST_CASE("indices on a GPU are checked like those on the CPU") {
-  const auto values = Tensor::from({1.f, 2.f}, {2}).to("cuda"), starts = Tensor::from<std::int64_t>({0, 2}, {2}).to("cuda");
+  const auto values = Tensor::from({1.f, 2.f}, {2}).to("cuda"),
+             starts = Tensor::from<std::int64_t>({0, 2}, {2}).to("cuda");
   const auto csr = [&](std::int64_t first, std::int64_t second) {
     return Tensor::csr(values, Tensor::from({first, second}, {2}).to("cuda"), starts, {1, 4});
   };
   CHECK(csr(0, 3).device() == "cuda:0");
-  CHECK(failure_of([&] { csr(3, 0); }).message == "csr float32 [1, 4]: column 1 is 0, after 3: they must ascend");
-  CHECK(failure_of([&] { csr(0, 4); }).message == "csr float32 [1, 4]: column index 1 is 4, but there are 4 columns");
-  const auto mixed = failure_of([&] { Tensor::csr(values, Tensor::from<std::int64_t>({0, 1}, {2}), starts, {1, 4}); });
-  CHECK(mixed.message == "csr float32 [1, 4]: its values are on cuda:0, but its columns are on cpu");
+  CHECK(failure_of([&] { csr(3, 0); }).message ==
+        "csr float32 [1, 4]: column 1 is 0, after 3: they must ascend");
+  CHECK(failure_of([&] { csr(0, 4); }).message ==
+        "csr float32 [1, 4]: column index 1 is 4, but there are 4 columns");
+  const auto mixed = failure_of([&] {
+    Tensor::csr(values, Tensor::from<std::int64_t>({0, 1}, {2}), starts, {1, 4});
+  });
+  CHECK(mixed.message ==
+        "csr float32 [1, 4]: its values are on cuda:0, but its columns are on cpu");
 }
 
 TEST_CASE("DLPack exports and imports CUDA tensors") {
@@ -162,11 +174,14 @@ TEST_CASE("DLPack exports and imports CUDA tensors") {
   DLManagedTensor* const wrong = tensor.to_dlpack();
   wrong->dl_tensor.device.device_id = 99;
   const auto refused = failure_of([&] { Tensor::from_dlpack(wrong); });
-  CHECK(refused.message.starts_with("cannot take this DLPack tensor: there is no device 'cuda:99': this machine has cpu"));
+  CHECK(refused.message.starts_with(
+      "cannot take this DLPack tensor: there is no device 'cuda:99': this machine has cpu"));
   wrong->deleter(wrong);
 }
 
-TEST_CASE("DLPack: memory that a receiver frees is not reused before its work on a default stream has read it") {
+TEST_CASE(
+    "DLPack: memory that a receiver frees is not reused before its work on a default stream has "
+    "read it") {
   constexpr std::int64_t count = 1000;
   constexpr auto bytes = static_cast<std::size_t>(count) * sizeof(float);
   const PinnedBlock read(find_device("cuda"), bytes, "this test");
@@ -175,7 +190,8 @@ TEST_CASE("DLPack: memory that a receiver frees is not reused before its work on
       DLManagedTensor* const given = filled(count, 5).to("cuda").to_dlpack();
       const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
       REQUIRE(cudaLaunchHostFunc(stream, sleep, nullptr) == cudaSuccess);
-      REQUIRE(cudaMemcpyAsync(read.data(), given->dl_tensor.data, bytes, cudaMemcpyDeviceToHost, stream) == cudaSuccess);
+      REQUIRE(cudaMemcpyAsync(read.data(), given->dl_tensor.data, bytes, cudaMemcpyDeviceToHost,
+                              stream) == cudaSuccess);
       given->deleter(given);
       for (int other = 0; other < 5; ++other) CHECK(floats(filled(count, 7).to("cuda"))[0] == 7);
       REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);

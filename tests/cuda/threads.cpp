@@ -17,7 +17,8 @@ namespace {
 template <int bytes>
 Mixed<bytes> mixed_by_tree(int threads, unsigned seed) {
   std::vector<Mixed<bytes>> values;
-  for (int thread = 0; thread < threads; ++thread) values.emplace_back(seed + static_cast<unsigned>(thread));
+  for (int thread = 0; thread < threads; ++thread)
+    values.emplace_back(seed + static_cast<unsigned>(thread));
   for (auto half = values.size() / 2; half > 0; half /= 2)
     for (std::size_t i = 0; i < half; ++i) values[i] = Mix()(values[i], values[i + half]);
   return values[0];
@@ -30,7 +31,8 @@ void check_mix(const Stream& stream) {
   const Block block(stream, threads * bytes, "this test");
   launch_mix(reinterpret_cast<Mixed<bytes>*>(block.data()), stream.handle());
   std::vector<Mixed<bytes>> found(threads, Mixed<bytes>(0));
-  copy({cpu_device(), reinterpret_cast<std::byte*>(found.data())}, block.place(), threads * bytes, stream);
+  copy({cpu_device(), reinterpret_cast<std::byte*>(found.data())}, block.place(), threads * bytes,
+       stream);
   stream.synchronize();
   const auto expected = Mix()(mixed_by_tree<bytes>(threads, 7), mixed_by_tree<bytes>(threads, 0));
   int wrong = 0;
@@ -50,12 +52,15 @@ TEST_CASE("threads get the positions of their points, with int32_t and int64_t i
   const Block block(stream, outer * inner * sizeof(std::uint32_t), "this test");
   for (const bool wide : {false, true}) {
     CAPTURE(wide);
-    launch_places(reinterpret_cast<std::uint32_t*>(block.data()), outer, inner, wide, stream.handle());
+    launch_places(reinterpret_cast<std::uint32_t*>(block.data()), outer, inner, wide,
+                  stream.handle());
     std::vector<std::uint32_t> found(outer * inner);
-    copy({cpu_device(), reinterpret_cast<std::byte*>(found.data())}, block.place(), found.size() * sizeof found[0], stream);
+    copy({cpu_device(), reinterpret_cast<std::byte*>(found.data())}, block.place(),
+         found.size() * sizeof found[0], stream);
     stream.synchronize();
     std::uint32_t wrong = 0;
-    for (std::uint32_t i = 0; i < found.size(); ++i) wrong += found[i] != i / inner * 1000 + i % inner;
+    for (std::uint32_t i = 0; i < found.size(); ++i)
+      wrong += found[i] != i / inner * 1000 + i % inner;
     CHECK(wrong == 0);
   }
 }

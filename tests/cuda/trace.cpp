@@ -22,9 +22,11 @@ TEST_CASE("trace: the steps of a run over devices, in order") {
   options.trace = folder / "trace.json";
   Graph graph(gpu.host);
   const auto a = graph.add("scale", {graph.input("x", f32, {3})}, {{"factor", 2.0}}, "a");
-  graph.output("y", graph.add("scale", {graph.add("backwards", {a}, {}, "b")}, {{"factor", 3.0}}, "c"));
+  graph.output("y",
+               graph.add("scale", {graph.add("backwards", {a}, {}, "b")}, {{"factor", 3.0}}, "c"));
   Session session(graph, options);
-  CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) == std::vector<float>{18, 12, 6});
+  CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) ==
+        std::vector<float>{18, 12, 6});
   std::ifstream file(options.trace);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   std::size_t from = 0;
@@ -47,10 +49,15 @@ TEST_CASE("trace: the steps of a run over devices, in order") {
     else
       places[name] = devices.at(pid) + ", " + streams.at({pid, tid});
   }
-  const std::string kernels = "cuda:0, kernels", to = "cuda:0, copies to the device", back = "cuda:0, copies from the device";
-  CHECK(places ==
-        std::map<std::string, std::string>{
-            {"x.cuda:0", to}, {"a", kernels}, {"a.cpu", back}, {"b", "cpu, kernels"}, {"b.cuda:0", to}, {"c", kernels}, {"c.cpu", back}});
+  const std::string kernels = "cuda:0, kernels", to = "cuda:0, copies to the device",
+                    back = "cuda:0, copies from the device";
+  CHECK(places == std::map<std::string, std::string>{{"x.cuda:0", to},
+                                                     {"a", kernels},
+                                                     {"a.cpu", back},
+                                                     {"b", "cpu, kernels"},
+                                                     {"b.cuda:0", to},
+                                                     {"c", kernels},
+                                                     {"c.cpu", back}});
 }
 
 TEST_SUITE_END();

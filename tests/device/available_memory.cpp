@@ -29,7 +29,8 @@ std::string pages(std::uint64_t bytes) {
 
 TEST_CASE("available memory: the smallest limit, with its name") {
   constexpr std::uint64_t megabyte = 1 << 20;
-  const std::string machine = "MemTotal: 9000 kB\nMemFree: 10 kB\nMemAvailable: 4096 kB\nSwapFree: 1024 kB\n";
+  const std::string machine =
+      "MemTotal: 9000 kB\nMemFree: 10 kB\nMemAvailable: 4096 kB\nSwapFree: 1024 kB\n";
   const std::string statm = pages(64 * megabyte) + ' ' + pages(megabyte) + " 0 0 0 0 0\n";
   const struct {
     const char* what;
@@ -39,13 +40,21 @@ TEST_CASE("available memory: the smallest limit, with its name") {
     std::string limit;
   } rows[] = {
       {"nothing can be read", {}, 0, ~std::uint64_t{0}, "the machine's memory"},
-      {"the machine, including free swap", {{"/proc/meminfo", machine}}, 0, 5 * megabyte, "the machine's memory"},
+      {"the machine, including free swap",
+       {{"/proc/meminfo", machine}},
+       0,
+       5 * megabyte,
+       "the machine's memory"},
       {"an own limit on resident memory",
        {{"/proc/meminfo", machine}, {"/proc/self/statm", statm}},
        3 * megabyte,
        2 * megabyte,
        "the memory limit"},
-      {"an own limit that is already exceeded", {{"/proc/self/statm", statm}}, megabyte / 2, 0, "the memory limit"},
+      {"an own limit that is already exceeded",
+       {{"/proc/self/statm", statm}},
+       megabyte / 2,
+       0,
+       "the memory limit"},
       {"cgroup v2 with reclaimable files",
        {{"/proc/self/cgroup", "0::/a/b\n"},
         {"/sys/fs/cgroup/a/b/memory.max", "max\n"},
@@ -69,7 +78,9 @@ TEST_CASE("available memory: the smallest limit, with its name") {
        150,
        "the cgroup's memory limit"},
       {"usage above the limit",
-       {{"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/memory.max", "1000\n"}, {"/sys/fs/cgroup/memory.current", "5000\n"}},
+       {{"/proc/self/cgroup", "0::/\n"},
+        {"/sys/fs/cgroup/memory.max", "1000\n"},
+        {"/sys/fs/cgroup/memory.current", "5000\n"}},
        0,
        0,
        "the cgroup's memory limit"},

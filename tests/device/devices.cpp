@@ -41,7 +41,8 @@ TEST_CASE("devices: CUDA devices have their numbers in their names and are found
 TEST_CASE("devices: the error for an unknown device lists the available ones") {
   const auto& cuda = cuda_state();
   const bool usable = cuda.status == CudaStatus::usable;
-  for (const std::string name : {"", "gpu", "CPU", "cpu:0", "cuda:99", "cuda:", "cuda:-1", "cuda:00", "cudaa"}) {
+  for (const std::string name :
+       {"", "gpu", "CPU", "cpu:0", "cuda:99", "cuda:", "cuda:-1", "cuda:00", "cudaa"}) {
     CAPTURE(name);
     const auto failure = failure_of([&] { find_device(name); });
     CHECK(failure.kind == 2);
@@ -62,12 +63,18 @@ TEST_CASE("devices: reports why CUDA cannot be used") {
     const char* reason;
   } cases[] = {
       {{}, CudaStatus::not_built, "Tenon was built without the CUDA toolkit"},
-      {{13000, 0, 0, "cudaErrorInsufficientDriver (x)", nullptr}, CudaStatus::no_driver, "this machine has no CUDA driver (libcuda.so.1)"},
+      {{13000, 0, 0, "cudaErrorInsufficientDriver (x)", nullptr},
+       CudaStatus::no_driver,
+       "this machine has no CUDA driver (libcuda.so.1)"},
       {{13000, 12040, 0, "cudaErrorInsufficientDriver (x)", nullptr},
        CudaStatus::old_driver,
        "the driver supports CUDA up to 12.4, but Tenon was built with CUDA 13.0"},
-      {{13000, 13010, 0, "cudaErrorNoDevice (x)", nullptr}, CudaStatus::no_device, "the CUDA driver (13.1) finds no device"},
-      {{13000, 13010, 0, "", nullptr}, CudaStatus::no_device, "the CUDA driver (13.1) finds no device"},
+      {{13000, 13010, 0, "cudaErrorNoDevice (x)", nullptr},
+       CudaStatus::no_device,
+       "the CUDA driver (13.1) finds no device"},
+      {{13000, 13010, 0, "", nullptr},
+       CudaStatus::no_device,
+       "the CUDA driver (13.1) finds no device"},
       {{13000, 13010, 0, "cudaErrorNoDevice (x)", "7"},
        CudaStatus::no_device,
        "the CUDA driver (13.1) finds no device, and CUDA_VISIBLE_DEVICES is '7'"},
@@ -88,10 +95,12 @@ TEST_CASE("devices: reports why CUDA cannot be used") {
 
 TEST_CASE("devices: out of memory reports what was needed and what was free") {
   const auto failure = failure_of([] {
-    throw out_of_memory("cuda:1", "the plan", std::uint64_t{3} << 30, {std::uint64_t{1} << 30, std::uint64_t{79} << 30});
+    throw out_of_memory("cuda:1", "the plan", std::uint64_t{3} << 30,
+                        {std::uint64_t{1} << 30, std::uint64_t{79} << 30});
   });
   CHECK(failure.kind == 1);
-  CHECK(failure.message == "cuda:1 is out of memory: the plan needs 3.0 GiB, and 1.0 GiB of 79.0 GiB are free");
+  CHECK(failure.message ==
+        "cuda:1 is out of memory: the plan needs 3.0 GiB, and 1.0 GiB of 79.0 GiB are free");
   CHECK(failure.hint == "use a smaller batch; the graph's plan says what it needs");
 }
 

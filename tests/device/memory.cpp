@@ -13,7 +13,8 @@
 using namespace tenon;
 
 TEST_CASE("memory: blocks of any size are aligned and writable to the last byte") {
-  for (const std::uint64_t bytes : {0, 1, 63, 64, 65, 4096, 1 << 20, (8 << 20) - 1, 8 << 20, (9 << 20) + 1}) {
+  for (const std::uint64_t bytes :
+       {0, 1, 63, 64, 65, 4096, 1 << 20, (8 << 20) - 1, 8 << 20, (9 << 20) + 1}) {
     CAPTURE(bytes);
     const Memory memory = allocate(bytes);
     REQUIRE(memory != nullptr);
@@ -36,11 +37,15 @@ TEST_CASE("memory: a freed large block is reused for the same or a slightly smal
 }
 
 TEST_CASE("memory: caches only a few large blocks, and none after free_kept_blocks()") {
-  constexpr std::uint64_t size = std::uint64_t{40} << 20;  // above the C library's mmap threshold: each is a mapping
+  constexpr std::uint64_t size = std::uint64_t{40}
+                                 << 20;  // above the C library's mmap threshold: each is a mapping
   std::vector<Memory> blocks;
   std::vector<std::byte*> places;
   for (int i = 0; i < 8; ++i) places.push_back(blocks.emplace_back(allocate(size)).get());
-  const auto mapped = [&] { return std::count_if(places.begin(), places.end(), [](void* at) { return ::msync(at, 1, MS_ASYNC) == 0; }); };
+  const auto mapped = [&] {
+    return std::count_if(places.begin(), places.end(),
+                         [](void* at) { return ::msync(at, 1, MS_ASYNC) == 0; });
+  };
   CHECK(mapped() == 8);
   blocks.clear();
   CHECK(mapped() == 3);
@@ -50,7 +55,8 @@ TEST_CASE("memory: caches only a few large blocks, and none after free_kept_bloc
 #endif
 
 TEST_CASE("memory: pages of any size are aligned and returned to the system") {
-  for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1000}, std::uint64_t{1} << 20, std::uint64_t{9} << 20}) {
+  for (const std::uint64_t bytes :
+       {std::uint64_t{0}, std::uint64_t{1000}, std::uint64_t{1} << 20, std::uint64_t{9} << 20}) {
     const std::byte* at = nullptr;
     {
       const Pages pages(bytes, "the test");
@@ -60,7 +66,8 @@ TEST_CASE("memory: pages of any size are aligned and returned to the system") {
       std::memset(pages.data(), 1, bytes);
     }
 #if !defined(__SANITIZE_ADDRESS__)
-    if (bytes >= std::uint64_t{1} << 20) CHECK(::msync(const_cast<std::byte*>(at), 1, MS_ASYNC) != 0);
+    if (bytes >= std::uint64_t{1} << 20)
+      CHECK(::msync(const_cast<std::byte*>(at), 1, MS_ASYNC) != 0);
 #endif
   }
   const auto failure = failure_of([] { Pages(UINT64_MAX, "the test"); });
@@ -69,14 +76,17 @@ TEST_CASE("memory: pages of any size are aligned and returned to the system") {
 }
 
 TEST_CASE("memory: a failed allocation reports its size") {
-  CHECK(failure_of([] { allocate(UINT64_MAX); }).message == "cannot allocate 15.9 EiB: out of memory");
+  CHECK(failure_of([] { allocate(UINT64_MAX); }).message ==
+        "cannot allocate 15.9 EiB: out of memory");
   const FailureText failure = failure_of([] { allocate(std::uint64_t{1} << 60); });
   CHECK(failure.kind == 1);
   CHECK(failure.message == "cannot allocate 1.0 EiB: out of memory");
 }
 
 TEST_CASE("memory: sizes are rounded up to cache lines") {
-  const std::uint64_t cases[][2] = {{0, 0}, {1, 64}, {63, 64}, {64, 64}, {65, 128}, {std::uint64_t{1} << 63, std::uint64_t{1} << 63}};
+  const std::uint64_t cases[][2] = {{0, 0},    {1, 64},
+                                    {63, 64},  {64, 64},
+                                    {65, 128}, {std::uint64_t{1} << 63, std::uint64_t{1} << 63}};
   for (const auto& [bytes, aligned] : cases) CHECK(align_up(bytes) == aligned);
 }
 

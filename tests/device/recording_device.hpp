@@ -26,7 +26,9 @@ class RecordingDevice : public tenon::Device {
   bool reached(void*) override { return false; }
   void finish_event(void* event) override { add("finish event", event); }
   void wait(void* stream, void* event) override { add("let", stream), add("wait for", event); }
-  void wait_for_application(void* stream) noexcept override { add("let", stream), add("wait for the application"); }
+  void wait_for_application(void* stream) noexcept override {
+    add("let", stream), add("wait for the application");
+  }
   void begin_capture(void* stream) override { add("capture on", stream); }
   void* end_capture(void* stream) override { return add("end capture on", stream), next(); }
   void drop_capture(void* stream) noexcept override { add("drop capture on", stream); }
@@ -34,18 +36,23 @@ class RecordingDevice : public tenon::Device {
   void launch(void* captured, void* stream) override { add("launch", captured), add("on", stream); }
   void free_captured(void* captured) noexcept override { add("free captured", captured); }
 
-  std::byte* allocate(std::uint64_t, void* stream, const char*) override { return add("allocate on", stream), memory_; }
+  std::byte* allocate(std::uint64_t, void* stream, const char*) override {
+    return add("allocate on", stream), memory_;
+  }
   void free(std::byte*, void* stream) noexcept override { add("free on", stream); }
   std::byte* allocate_pinned(std::uint64_t, const char*) override { return add("pin"), memory_; }
   void free_pinned(std::byte*) noexcept override { add("unpin"); }
-  void copy(const tenon::Place& to, const tenon::Place& from, std::uint64_t, void* stream) override {
+  void copy(const tenon::Place& to, const tenon::Place& from, std::uint64_t,
+            void* stream) override {
     add(from.device.name() + " to " + to.device.name() + " on", stream);
   }
 
  private:
   void add(const std::string& what) { log += (log.empty() ? "" : ", ") + what; }
   // Handles are numbers in the order in which they were created.
-  void add(const std::string& what, void* handle) { add(what + " " + std::to_string(static_cast<std::byte*>(handle) - handles_)); }
+  void add(const std::string& what, void* handle) {
+    add(what + " " + std::to_string(static_cast<std::byte*>(handle) - handles_));
+  }
   void* next() { return handles_ + ++made_; }
 
   std::byte handles_[16] = {}, memory_[64] = {};

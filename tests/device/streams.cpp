@@ -72,7 +72,9 @@ TEST_CASE("streams: a block is freed on its stream, which lives until then") {
   CHECK(device.log == "allocate on 1, pin, unpin, free on 1, free stream 1");
 }
 
-TEST_CASE("streams: copies run on a stream of one of their devices, and on the CPU's only within the CPU") {
+TEST_CASE(
+    "streams: copies run on a stream of one of their devices, and on the CPU's only within the "
+    "CPU") {
   RecordingDevice a(0), b(1), c(2);
   Device& cpu = cpu_device();
   const Stream on_a(a), on_cpu(cpu);
@@ -95,7 +97,9 @@ TEST_CASE("streams: copies run on a stream of one of their devices, and on the C
   };
   for (const auto& test : cases) {
     a.log.clear();
-    const auto failure = failure_of([&] { copy({test.to, memory}, {test.from, memory + 1}, 1, test.stream); });
+    const auto failure = failure_of([&] {
+      copy({test.to, memory}, {test.from, memory + 1}, 1, test.stream);
+    });
     CHECK(failure.message == test.error);
     CHECK(failure.kind == (failure.message.empty() ? 0 : 2));
     CHECK(a.log == test.log_of_a);

@@ -67,13 +67,15 @@ TEST_CASE("threads: chunks depend only on n and grain") {
   }
 }
 
-TEST_CASE("threads: writes of chunks are visible after the loop, and earlier writes in every chunk") {
+TEST_CASE(
+    "threads: writes of chunks are visible after the loop, and earlier writes in every chunk") {
   for (const int count : {1, 2, 4, 8, 24}) {
     const Threads threads(count);
     for (int round = 0; round < 200; ++round) {
       std::vector<int> input(1000, round), output(1000, -1);
       run(threads, 1000, 7, [&](std::int64_t begin, std::int64_t end) {
-        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) output[i] += input[i] + 1;
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+          output[i] += input[i] + 1;
       });
       REQUIRE(output == input);
     }
@@ -129,7 +131,8 @@ TEST_CASE("threads: a waiting thread does not run chunks of an outer loop") {
     const auto waiting = std::this_thread::get_id();
     run(threads, 8, 1, [&](std::int64_t, std::int64_t) {
       // Chunks on other threads are slow, so that this thread has to wait for them.
-      std::this_thread::sleep_for(std::chrono::microseconds(std::this_thread::get_id() == waiting ? 50 : 500));
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(std::this_thread::get_id() == waiting ? 50 : 500));
       ++inner_parts;
     });
     inside = false;
@@ -188,7 +191,8 @@ TEST_CASE("threads: a caller runs its loop by itself while others occupy the thr
   while (!inside) std::this_thread::yield();
   const auto here = std::this_thread::get_id();
   std::atomic<int> elsewhere = 0;
-  run(threads, 100, 1, [&](std::int64_t, std::int64_t) { elsewhere += std::this_thread::get_id() == here ? 0 : 1; });
+  run(threads, 100, 1,
+      [&](std::int64_t, std::int64_t) { elsewhere += std::this_thread::get_id() == here ? 0 : 1; });
   CHECK(elsewhere == 0);
   leave = true;
   other.join();
@@ -231,7 +235,8 @@ TEST_CASE("threads: number of threads") {
   for (const int count : {-1, 1025}) {
     const FailureText failure = failure_of([&] { Threads threads(count); });
     CHECK(failure.kind == 2);
-    CHECK(failure.message == "the number of threads is " + std::to_string(count) + " but must be from 0 (all) to 1024");
+    CHECK(failure.message == "the number of threads is " + std::to_string(count) +
+                                 " but must be from 0 (all) to 1024");
   }
 }
 

@@ -32,8 +32,12 @@ TEST_CASE("cgroups: the smallest quota of all ancestors applies") {
     std::optional<double> quota;
   } rows[] = {
       {"no cgroups", {}, {}},
-      {"cgroup v2 in a container", {{"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/cpu.max", "150000 100000\n"}}, 1.5},
-      {"cgroup v2 without a limit", {{"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/cpu.max", "max 100000\n"}}, {}},
+      {"cgroup v2 in a container",
+       {{"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/cpu.max", "150000 100000\n"}},
+       1.5},
+      {"cgroup v2 without a limit",
+       {{"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/cpu.max", "max 100000\n"}},
+       {}},
       {"cgroup v2, limit of an ancestor",
        {{"/proc/self/cgroup", "0::/user.slice/a.scope\n"},
         {"/sys/fs/cgroup/user.slice/a.scope/cpu.max", "max 100000\n"},
@@ -73,8 +77,12 @@ TEST_CASE("cgroups: the smallest quota of all ancestors applies") {
         {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"},
         {"/sys/fs/cgroup/unified/cpu.max", "600000 100000\n"}},
        6.0},
-      {"invalid text", {{"/proc/self/cgroup", "0\n::\n0::/\n"}, {"/sys/fs/cgroup/cpu.max", "100000 0\n"}}, {}},
-      {"incomplete line", {{"/proc/self/cgroup", "0::/"}, {"/sys/fs/cgroup/cpu.max", "100000"}}, {}},
+      {"invalid text",
+       {{"/proc/self/cgroup", "0\n::\n0::/\n"}, {"/sys/fs/cgroup/cpu.max", "100000 0\n"}},
+       {}},
+      {"incomplete line",
+       {{"/proc/self/cgroup", "0::/"}, {"/sys/fs/cgroup/cpu.max", "100000"}},
+       {}},
   };
   for (const auto& row : rows) {
     CAPTURE(row.what);

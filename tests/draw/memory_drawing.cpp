@@ -17,10 +17,13 @@ struct Box {
 // Parses the boxes back from the SVG; only boxes of uses have a title.
 std::vector<Box> boxes_of(const std::string& svg) {
   static const std::regex pattern(
-      "<rect x=\"([0-9.]+)\" y=\"([0-9.]+)\" width=\"([0-9.]+)\" height=\"([0-9.]+)\"[^<]*><title>([^<]*)</title></rect>");
+      "<rect x=\"([0-9.]+)\" y=\"([0-9.]+)\" width=\"([0-9.]+)\" "
+      "height=\"([0-9.]+)\"[^<]*><title>([^<]*)</title></rect>");
   std::vector<Box> boxes;
-  for (auto match = std::sregex_iterator(svg.begin(), svg.end(), pattern); match != std::sregex_iterator(); ++match)
-    boxes.push_back({std::stod((*match)[1]), std::stod((*match)[2]), std::stod((*match)[3]), std::stod((*match)[4]), (*match)[5]});
+  for (auto match = std::sregex_iterator(svg.begin(), svg.end(), pattern);
+       match != std::sregex_iterator(); ++match)
+    boxes.push_back({std::stod((*match)[1]), std::stod((*match)[2]), std::stod((*match)[3]),
+                     std::stod((*match)[4]), (*match)[5]});
   return boxes;
 }
 
@@ -33,7 +36,8 @@ TEST_CASE("memory drawing: one box per value, without overlaps and inside the pl
     const auto graph = random_graph(host, n);
     const auto plan = tenon::Session(graph).plan({});
     const auto boxes = boxes_of(tenon::draw_memory(plan));
-    CHECK(std::ssize(boxes) == std::count_if(plan.memory.begin(), plan.memory.end(), [](const auto& use) { return use.bytes > 0; }));
+    CHECK(std::ssize(boxes) == std::count_if(plan.memory.begin(), plan.memory.end(),
+                                             [](const auto& use) { return use.bytes > 0; }));
     constexpr double slack = 0.02;  // coordinates have two decimals
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       const auto& [x, y, width, height, title] = boxes[i];
@@ -41,8 +45,8 @@ TEST_CASE("memory drawing: one box per value, without overlaps and inside the pl
       CHECK((x >= 90 && y >= 30 - slack && x + width <= 1050 + slack && y + height <= 510 + slack));
       for (std::size_t j = 0; j < i; ++j) {
         const auto& other = boxes[j];
-        const bool apart = x + width <= other.x + slack || other.x + other.width <= x + slack || y + height <= other.y + slack ||
-                           other.y + other.height <= y + slack;
+        const bool apart = x + width <= other.x + slack || other.x + other.width <= x + slack ||
+                           y + height <= other.y + slack || other.y + other.height <= y + slack;
         if (!apart) FAIL_CHECK(title << " lies over " << other.title);
       }
     }
@@ -64,9 +68,10 @@ TEST_CASE("memory drawing: escaped names, workspaces and in-place reuse") {
     begins.push_back(box.x);
     widths.push_back(box.width);
   }
-  CHECK(titles == std::vector<std::string>{"a&lt;b &amp; \"c\"&gt;: 64 bytes at 0, steps 0 to 1",
-                                           "a&lt;b &amp; \"c\"&gt; (workspace): 64 bytes at 64, steps 0 to 0",
-                                           "next: 64 bytes at 0, steps 1 to 2, in place of a&lt;b &amp; \"c\"&gt;"});
+  CHECK(titles == std::vector<std::string>{
+                      "a&lt;b &amp; \"c\"&gt;: 64 bytes at 0, steps 0 to 1",
+                      "a&lt;b &amp; \"c\"&gt; (workspace): 64 bytes at 64, steps 0 to 0",
+                      "next: 64 bytes at 0, steps 1 to 2, in place of a&lt;b &amp; \"c\"&gt;"});
   CHECK(begins == std::vector<double>{90, 90, 410});
   CHECK(widths == std::vector<double>{320, 320, 640});
   CHECK(svg.find("<title>lower bound: 128 bytes</title>") != std::string::npos);
@@ -87,7 +92,8 @@ TEST_CASE("memory drawing: rejects a value in an arena that the plan does not ha
   tenon::PlanInfo plan;
   plan.arenas.resize(1);
   plan.memory.push_back({.name = "y", .in_place_of = {}, .arena = 7, .bytes = 4});
-  for (const auto& failure : {failure_of([&] { tenon::draw_memory(plan); }), failure_of([&] { tenon::describe_memory(plan); })}) {
+  for (const auto& failure : {failure_of([&] { tenon::draw_memory(plan); }),
+                              failure_of([&] { tenon::describe_memory(plan); })}) {
     CHECK(failure.kind == 2);
     CHECK(failure.message == "the memory of 'y' is in arena 7, but the plan has 1");
   }

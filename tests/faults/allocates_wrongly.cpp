@@ -86,7 +86,8 @@ TENON_OPERATOR(allocated_hole, LeavesHole)
 struct BackwardBeyond : Above {
   void backward(const Call& call) const {
     Above::backward(call);
-    if (call.write(0) != Write::none) call.input_grad<float>(0).data()[call.input_grad<float>(0).size()] = 1;
+    if (call.write(0) != Write::none)
+      call.input_grad<float>(0).data()[call.input_grad<float>(0).size()] = 1;
   }
 };
 TENON_OPERATOR(allocated_backward, BackwardBeyond)
@@ -95,7 +96,8 @@ struct BackwardHole : Above {
   void backward(const Call& call) const {
     if (call.write(0) == Write::none || !call.has_output_grad(0)) return;
     const auto place = call.output_value<std::int64_t>(1);
-    for (std::int64_t i = 0; i < place.size(); ++i) call.input_grad<float>(0)[place[i]] = call.output_grad<float>(0)[i];
+    for (std::int64_t i = 0; i < place.size(); ++i)
+      call.input_grad<float>(0)[place[i]] = call.output_grad<float>(0)[i];
   }
 };
 TENON_OPERATOR(allocated_backward_hole, BackwardHole)

@@ -13,7 +13,8 @@ __attribute__((visibility("default"))) unsigned elf_version(unsigned more) {
 struct BringsOwn : Doubling {
   void forward(const tenon::Call& call) const {
     auto y = call.output<float>(0);
-    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(XXH_versionNumber() + elf_version(1));
+    for (std::int64_t i = 0; i < y.size(); ++i)
+      y[i] = static_cast<float>(XXH_versionNumber() + elf_version(1));
   }
 };
 TENON_OPERATOR(brings_own, BringsOwn)

@@ -1,6 +1,6 @@
 /* Plugins in plain C that use only abi.h, including the manifest: loading must not depend on the
- * SDK. This file has the valid code; each source in this folder adds its fault, or is a valid plugin
- * that tests need in addition. */
+ * SDK. This file has the valid code; each source in this folder adds its fault, or is a valid
+ * plugin that tests need in addition. */
 #include <tenon/abi.h>
 
 #define EXPORT __attribute__((visibility("default"), used))
@@ -34,7 +34,8 @@
 #define NOTHING "\xf6"
 #define EMPTY "\x80"
 #define LIST_OF_1 "\x81"
-#define INPUT "\xa5" T4 "name" T1 "x" T3 "doc" T0 T8 "optional" NO T8 "variadic" NO T5 "types" NOTHING
+#define INPUT \
+  "\xa5" T4 "name" T1 "x" T3 "doc" T0 T8 "optional" NO T8 "variadic" NO T5 "types" NOTHING
 #define OUTPUT "\xa4" T4 "name" T1 "y" T3 "doc" T0 T6 "hidden" NO T5 "count" NOTHING
 /* One input x, one output y, float32. NAME, DOC, VERSION and KERNELS_ELSEWHERE are CBOR, too. */
 /* clang-format off */
@@ -47,7 +48,8 @@
   T9 "functions" LIST_OF_1 T7 "forward" T7 "renamed" EMPTY T5 "added" EMPTY
 /* clang-format on */
 
-static int32_t create(const tenon_attribute* attributes, uint64_t count, void** instance, tenon_error* error) {
+static int32_t create(const tenon_attribute* attributes, uint64_t count, void** instance,
+                      tenon_error* error) {
   static int object;
   (void)attributes, (void)count, (void)error;
   *instance = &object;
@@ -77,7 +79,8 @@ static const tenon_operator sound_table = {.size = sizeof(tenon_operator),
                                            .infer = infer,
                                            .forward = forward};
 
-#define ONLY_MANIFEST(name, manifest) EXPORT IN_MANIFESTS const char tenon_op_v1__##name[sizeof(manifest) - 1] = manifest;
+#define ONLY_MANIFEST(name, manifest) \
+  EXPORT IN_MANIFESTS const char tenon_op_v1__##name[sizeof(manifest) - 1] = manifest;
 
 #define OPERATOR(name, manifest, table)                                       \
   ONLY_MANIFEST(name, manifest)                                               \

@@ -15,10 +15,12 @@ struct Name {
 };
 extern "C" {
 using Manifest = tenon::detail::ManifestOf<WithBackward, Name>;
-__attribute__((visibility("default"), section(TENON_MANIFEST_SECTION))) extern const Manifest tenon_op_v1__claims_backward;
+__attribute__((visibility("default"),
+               section(TENON_MANIFEST_SECTION))) extern const Manifest tenon_op_v1__claims_backward;
 __attribute__((used)) constinit const Manifest tenon_op_v1__claims_backward =
     tenon::detail::manifest_bytes<tenon::Completed<WithBackward>, Name>();
-__attribute__((used, visibility("default"))) const tenon_operator* tenon_get_v1__claims_backward(const tenon_host*) {
+__attribute__((used, visibility("default"))) const tenon_operator* tenon_get_v1__claims_backward(
+    const tenon_host*) {
   return tenon::table_of<OnlyForward>();
 }
 }

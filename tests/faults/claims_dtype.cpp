@@ -7,6 +7,8 @@ struct ClaimsDtype : tenon::Operator {
     op.input("x", "any shape");
     op.output("y", "same shape as x");
   }
-  void forward(const tenon::Call& call) const { Doubling::write(call, call.input<float>(0).size()); }
+  void forward(const tenon::Call& call) const {
+    Doubling::write(call, call.input<float>(0).size());
+  }
 };
 TENON_OPERATOR(claims_dtype, ClaimsDtype)

@@ -11,7 +11,8 @@ struct CountsInstances : Doubling {
   }
   void forward(const tenon::Call& call) const {
     write(call, call.input<float>(0).size());
-    if (call.input<float>(0).size() > 0) call.output<float>(0).data()[0] = static_cast<float>(number);
+    if (call.input<float>(0).size() > 0)
+      call.output<float>(0).data()[0] = static_cast<float>(number);
   }
 };
 TENON_OPERATOR(counts_instances, CountsInstances)

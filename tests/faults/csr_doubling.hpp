@@ -19,6 +19,7 @@ struct CsrDoubling : Doubling {
     const auto y = call.allocate_csr<float>(0, x.nnz);
     std::copy_n(x.columns_of, x.nnz, y.columns_of);
     std::copy_n(x.row_starts, x.rows + 1, y.row_starts);
-    for (std::int64_t i = 0; i < x.nnz; ++i) y.values[i] = factor_of(x.nnz, x.values[i]) * x.values[i];
+    for (std::int64_t i = 0; i < x.nnz; ++i)
+      y.values[i] = factor_of(x.nnz, x.values[i]) * x.values[i];
   }
 };

@@ -86,7 +86,8 @@ struct EndsProcessNow : EndsProcess {
  private:
   void misbehave(const tenon::Call& call) const {
     if (deed == "null") *nowhere = 1;
-    if (deed == "read") *const_cast<volatile float*>(call.output<float>(0).data()) = static_cast<float>(*nowhere);
+    if (deed == "read")
+      *const_cast<volatile float*>(call.output<float>(0).data()) = static_cast<float>(*nowhere);
     if (deed == "overflow") overflow();
     if (deed == "behind") call.output<float>(0).data()[std::int64_t{1} << 40] = 1;
     if (deed == "divide") divide_by_zero();

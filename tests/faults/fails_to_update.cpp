@@ -20,12 +20,14 @@ struct FailsToUpdate : tenon::Operator {
   void forward(const tenon::Call& call) const {
     static std::atomic<int> calls = 0;
     const char* after = std::getenv("TENON_FAULT_AFTER");
-    if (after != nullptr && calls++ == std::atoi(after)) crashes ? std::abort() : throw tenon::Error("no more calls");
+    if (after != nullptr && calls++ == std::atoi(after))
+      crashes ? std::abort() : throw tenon::Error("no more calls");
     const auto* weight = call.input<float>(0).data();
     const auto* grad = call.input<float>(1).data();
     const float rate = call.input<float>(2).data()[0];
     auto* updated = call.output<float>(0).data();
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) updated[i] = weight[i] - rate * grad[i];
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      updated[i] = weight[i] - rate * grad[i];
   }
 };
 TENON_OPERATOR(fails_to_update, FailsToUpdate)

@@ -35,7 +35,8 @@ struct KeptTensor {
   const tenon_tensor* first = nullptr;
   void see(const tenon::Call& call) {
     if (first == nullptr) first = call.raw().inputs[0];
-    if (static_cast<const volatile tenon_tensor*>(first)->size == 0) throw tenon::Error("no tensor");
+    if (static_cast<const volatile tenon_tensor*>(first)->size == 0)
+      throw tenon::Error("no tensor");
   }
 };
 struct KeepsTensor : Keeps<KeptTensor> {};
@@ -46,7 +47,8 @@ struct KeptShape {
   void see(const tenon::Call& call) {
     const auto& x = call.raw().inputs[0]->dense;
     if (first == nullptr) first = x.shape;
-    if (x.ndim > 0 && *static_cast<const volatile std::int64_t*>(first) < 0) throw tenon::Error("no shape");
+    if (x.ndim > 0 && *static_cast<const volatile std::int64_t*>(first) < 0)
+      throw tenon::Error("no shape");
   }
 };
 struct KeepsShape : Keeps<KeptShape> {};
@@ -72,7 +74,9 @@ TENON_OPERATOR(keeps_call_of_backward, KeepsCallOfBackward)
 
 struct KeptInput {
   const float* x = nullptr;
-  void see_forward(const tenon::Call& call) { x = call.input<float>(0).size() > 0 ? call.input<float>(0).data() : nullptr; }
+  void see_forward(const tenon::Call& call) {
+    x = call.input<float>(0).size() > 0 ? call.input<float>(0).data() : nullptr;
+  }
   void see(const tenon::Call&) {
     if (x != nullptr && *static_cast<const volatile float*>(x) == 17) throw tenon::Error("17");
   }

@@ -12,7 +12,9 @@ struct KernelElsewhere : tenon::Operator {
 };
 #ifdef KERNEL
 struct Kernel : KernelElsewhere {
-  void forward(const tenon::Call& call) const { Doubling::write(call, call.input<float>(0).size()); }
+  void forward(const tenon::Call& call) const {
+    Doubling::write(call, call.input<float>(0).size());
+  }
 };
 TENON_KERNEL(kernel_elsewhere, cpu, Kernel)
 #else

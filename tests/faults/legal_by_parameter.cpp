@@ -39,14 +39,16 @@ struct ChosenLoss : Sound {
     for (std::int64_t row = 0; row < shape[0]; ++row) {
       const auto label = label_at(call, row);
       if (label == ignore_index) continue;
-      if (label < 0 || label >= shape[1]) throw Error("a label is ", label, ", but there are ", shape[1], " classes");
+      if (label < 0 || label >= shape[1])
+        throw Error("a label is ", label, ", but there are ", shape[1], " classes");
       each(row * shape[1] + label);
     }
   }
   void forward(const Call& call) const {
     typed(call, [&]<class T>() {
       const auto p = call.input<T>(0);
-      const auto rows = mean ? static_cast<T>(std::max<std::int64_t>(call.input_type(0).shape[0], 1)) : T(1);
+      const auto rows =
+          mean ? static_cast<T>(std::max<std::int64_t>(call.input_type(0).shape[0], 1)) : T(1);
       T sum = 0;
       each_row(call, [&](std::int64_t i) {
         if (!(p[i] > 0)) throw Error("p is ", static_cast<double>(p[i]), ", but must be above 0");
@@ -60,7 +62,8 @@ struct ChosenLoss : Sound {
     typed(call, [&]<class T>() {
       const auto p = call.input<T>(0);
       const auto dp = call.input_grad<T>(0);
-      const auto rows = mean ? static_cast<T>(std::max<std::int64_t>(call.input_type(0).shape[0], 1)) : T(1);
+      const auto rows =
+          mean ? static_cast<T>(std::max<std::int64_t>(call.input_type(0).shape[0], 1)) : T(1);
       for (auto& element : dp) element = 0;
       each_row(call, [&](std::int64_t i) { dp[i] = -call.output_grad<T>(0)[0] / (p[i] * rows); });
     });
@@ -116,10 +119,12 @@ struct Alignment : Sound {
     for (std::int64_t b = 0; b < p[1]; ++b) {
       const auto steps = call.input<std::int32_t>(2)[b], count = call.input<std::int32_t>(3)[b];
       if (steps < 1 || steps > p[0]) throw Error("a sequence has ", steps, " steps of ", p[0]);
-      if (count < 0 || count > labels[1] || count > steps) throw Error("a sequence has ", count, " labels of ", labels[1]);
+      if (count < 0 || count > labels[1] || count > steps)
+        throw Error("a sequence has ", count, " labels of ", labels[1]);
       for (std::int64_t i = 0; i < count; ++i) {
         const auto label = call.input<std::int32_t>(1)[b * labels[1] + i];
-        if (label == blank || label < 0 || label >= p[2]) throw Error("a label is ", label, ", but blank is ", blank);
+        if (label == blank || label < 0 || label >= p[2])
+          throw Error("a label is ", label, ", but blank is ", blank);
         each(b, (i * p[1] + b) * p[2] + label);
       }
     }
@@ -127,14 +132,18 @@ struct Alignment : Sound {
   void forward(const Call& call) const {
     typed(call, [&]<class T>() {
       for (auto& element : call.output<T>(0)) element = 0;
-      each_label(call, [&](std::int64_t b, std::int64_t i) { call.output<T>(0)[b] += call.input<T>(0)[i]; });
+      each_label(call, [&](std::int64_t b, std::int64_t i) {
+        call.output<T>(0)[b] += call.input<T>(0)[i];
+      });
     });
   }
   void backward(const Call& call) const {
     if (call.write(0) == Write::none) return;
     typed(call, [&]<class T>() {
       for (auto& element : call.input_grad<T>(0)) element = 0;
-      each_label(call, [&](std::int64_t b, std::int64_t i) { call.input_grad<T>(0)[i] = call.output_grad<T>(0)[b]; });
+      each_label(call, [&](std::int64_t b, std::int64_t i) {
+        call.input_grad<T>(0)[i] = call.output_grad<T>(0)[b];
+      });
     });
   }
 };

@@ -60,7 +60,8 @@ struct Misbehaves : Doubling {
     static std::atomic<int> calls = 0;
     if (++calls == 5) at("fifth forward");
     if (std::string_view(where) != "forward") return;
-    if (std::string_view(what) == "writes input") const_cast<float*>(call.input<float>(0).data())[0] = 7;
+    if (std::string_view(what) == "writes input")
+      const_cast<float*>(call.input<float>(0).data())[0] = 7;
     if (std::string_view(what) == "reads the environment" && std::getenv("SECRET_TOKEN") != nullptr)
       return std::fill(y.begin(), y.end(), 7.f);
     if (std::string_view(what) == "writes far")
@@ -69,7 +70,8 @@ struct Misbehaves : Doubling {
       std::fill(y.begin(), y.end(), 7.f);
       std::abort();
     }
-    if (const int error = at("forward"); error != 0) std::fill(y.begin(), y.end(), static_cast<float>(error));
+    if (const int error = at("forward"); error != 0)
+      std::fill(y.begin(), y.end(), static_cast<float>(error));
   }
   void backward(const tenon::Call& call) const {
     at("backward");
@@ -79,7 +81,9 @@ struct Misbehaves : Doubling {
   }
 
  private:
-  int at(std::string_view here) const { return std::string_view(where) == here ? misbehave(std::string_view(what)) : 0; }
+  int at(std::string_view here) const {
+    return std::string_view(where) == here ? misbehave(std::string_view(what)) : 0;
+  }
 
   static int overflow(volatile char* before) {
     volatile char more[4096];
@@ -103,7 +107,10 @@ struct Misbehaves : Doubling {
     if (what == "allocates")
       for (;;) std::memset(new char[64 << 20], 1, 64 << 20);
     if (what == "maps shared memory") {
-      return mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? errno : 0;
+      return mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) ==
+                     MAP_FAILED
+                 ? errno
+                 : 0;
     }
     if (what == "opens while it is loaded") return reading_error;
     if (what == "lists while it is loaded") return listing_error;
@@ -121,7 +128,8 @@ struct Misbehaves : Doubling {
     if (what == "owns a descriptor") return error_of(fcntl(0, F_SETOWN, getppid()));
     if (what == "forks") return error_of(fork());
     if (what == "executes") return error_of(execl("/bin/true", "true", nullptr));
-    if (what == "traces its parent") return error_of(ptrace(PTRACE_ATTACH, getppid(), nullptr, nullptr));
+    if (what == "traces its parent")
+      return error_of(ptrace(PTRACE_ATTACH, getppid(), nullptr, nullptr));
     if (what == "closes") {
       for (int descriptor = 0; descriptor < 64; ++descriptor) close(descriptor);
     }

@@ -27,8 +27,10 @@ struct PickRows : tenon::Operator {
     tenon::visit<index_types>(call.input_type(1).dtype, [&]<class T>() {
       const auto index = call.input<T>("index");
       for (std::int64_t i = 0; i < index.size(); ++i) {
-        if (index[i] >= rows) throw tenon::Error("index ", static_cast<std::int64_t>(index[i]), " is not below ", rows);
-        for (std::int64_t k = 0; k < columns; ++k) y[i * columns + k] = table[index[i] * columns + k];
+        if (index[i] >= rows)
+          throw tenon::Error("index ", static_cast<std::int64_t>(index[i]), " is not below ", rows);
+        for (std::int64_t k = 0; k < columns; ++k)
+          y[i * columns + k] = table[index[i] * columns + k];
       }
     });
   }

@@ -13,15 +13,18 @@ struct Picky : tenon::Operator {
   }
   void infer(tenon::Infer& io) const {
     const auto x = io.input("x").shape;
-    io.require(!x.known() || (x.rank() == 2 && x[1] == 97), "x is ", x, ", which has too few columns");
+    io.require(!x.known() || (x.rank() == 2 && x[1] == 97), "x is ", x,
+               ", which has too few columns");
     io.set_input("which", {2});
     io.require(level == 41, "the level is too low");
     io.set_output(0, x);
   }
   void forward(const tenon::Call& call) const {
     const auto which = call.input<std::int32_t>("which");
-    if (which[0] != 5 || which[1] != 2) tenon::fail(tenon::ErrorKind::failed, {"which is not 5 and 2"});
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) call.output<float>(0).data()[i] = 2 * call.input<float>(0).data()[i];
+    if (which[0] != 5 || which[1] != 2)
+      tenon::fail(tenon::ErrorKind::failed, {"which is not 5 and 2"});
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0).data()[i] = 2 * call.input<float>(0).data()[i];
   }
 };
 TENON_OPERATOR(picky, Picky)

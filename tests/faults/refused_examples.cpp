@@ -91,7 +91,8 @@ struct RefusedChoice : Sound {
   Mode mode = Mode::plain;
   static constexpr void describe(auto& op) {
     Sound::describe(op);
-    op.param("mode", &RefusedChoice::mode, "how").one_of({{"plain", Mode::plain}, {"fancy", Mode::fancy}});
+    op.param("mode", &RefusedChoice::mode, "how")
+        .one_of({{"plain", Mode::plain}, {"fancy", Mode::fancy}});
   }
   void infer(Infer& io) const {
     io.require(mode != Mode::fancy, "fancy is not written yet");
@@ -118,7 +119,8 @@ TENON_OPERATOR(refused_number, RefusedNumber)
 struct RefusedByKernel : RefusedChoice {
   static constexpr void describe(auto& op) {
     Sound::describe(op);
-    op.param("mode", &RefusedByKernel::mode, "how").one_of({{"plain", Mode::plain}, {"fancy", Mode::fancy}});
+    op.param("mode", &RefusedByKernel::mode, "how")
+        .one_of({{"plain", Mode::plain}, {"fancy", Mode::fancy}});
   }
   void infer(Infer& io) const { io.set_output(0, io.input("x").shape); }
   void forward(const Call& call) const {

@@ -9,7 +9,8 @@ struct Scribbles : Doubling {
     const auto count = call.input<float>(0).size();
     for (int descriptor = 3; count == 0 && descriptor < 64; ++descriptor) {
       struct stat status;
-      if (fstat(descriptor, &status) == 0 && S_ISFIFO(status.st_mode)) ::write(descriptor, "zero\n", 5);
+      if (fstat(descriptor, &status) == 0 && S_ISFIFO(status.st_mode))
+        ::write(descriptor, "zero\n", 5);
     }
     write(call, count);
   }

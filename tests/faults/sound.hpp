@@ -23,7 +23,9 @@ struct Sound : tenon::Operator {
     for (std::int64_t i = 0; i < count; ++i) to[i] = (add ? to[i] : T(0)) + T(2) * from[i];
   }
   void forward(const Call& call) const {
-    typed(call, [&]<class T>() { twice(call.input<T>(0).data(), call.output<T>(0).data(), call.input<T>(0).size()); });
+    typed(call, [&]<class T>() {
+      twice(call.input<T>(0).data(), call.output<T>(0).data(), call.input<T>(0).size());
+    });
   }
   /// Has the gradient 2 dy where `right` is true for x and i, and 0 elsewhere.
   template <class Right>
@@ -31,7 +33,8 @@ struct Sound : tenon::Operator {
     typed(call, [&]<class T>() {
       const auto x = call.input<T>(0);
       for (std::int64_t i = 0; i < x.size(); ++i)
-        call.input_grad<T>(0).data()[i] = right(x.data()[i]) ? 2 * call.output_grad<T>(0).data()[i] : 0;
+        call.input_grad<T>(0).data()[i] =
+            right(x.data()[i]) ? 2 * call.output_grad<T>(0).data()[i] : 0;
     });
   }
 };

@@ -21,7 +21,8 @@ struct Lambda : tenon::Operator {
     op.param("name", &Lambda::name, "a text");
     op.param("axes", &Lambda::axes, "axes");
     op.param("out", &Lambda::out, "whether </code></pre>");
-    op.example({{"self", {2, 3}}}, {{"name", "</pre><script>document.title = 'forged'</script>"}, {"out", false}});
+    op.example({{"self", {2, 3}}},
+               {{"name", "</pre><script>document.title = 'forged'</script>"}, {"out", false}});
   }
   void infer(tenon::Infer& io) const {
     io.set_output(0, io.input(0).shape);

@@ -14,7 +14,8 @@ struct CsrSquare : Sound {
   void backward(const Call& call) const {
     typed(call, [&]<class T>() {
       const auto x = call.input<T>(0);
-      for (std::int64_t i = 0; i < x.size(); ++i) call.input_grad<T>(0)[i] = 2 * x[i] * call.output_grad<T>(0)[i];
+      for (std::int64_t i = 0; i < x.size(); ++i)
+        call.input_grad<T>(0)[i] = 2 * x[i] * call.output_grad<T>(0)[i];
     });
   }
   void infer_storage(tenon::InferStorage& io) const {
@@ -45,7 +46,8 @@ struct TakesPlaces : CsrSquare {
       const auto dx = call.allocate_csr<T>(0, dy.nnz);
       std::copy_n(dy.columns_of, dy.nnz, dx.columns_of);
       std::copy_n(dy.row_starts, dy.rows + 1, dx.row_starts);
-      for (std::int64_t i = 0; i < dy.nnz; ++i) dx.values[i] = i < count ? 2 * x.values[i] * dy.values[i] : 0;
+      for (std::int64_t i = 0; i < dy.nnz; ++i)
+        dx.values[i] = i < count ? 2 * x.values[i] * dy.values[i] : 0;
     });
   }
 };

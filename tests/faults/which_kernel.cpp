@@ -4,7 +4,9 @@
 /// 1: float32, without a gradient.
 struct Single : WhichNumber {
   static constexpr int priority = 1;
-  bool supports(const tenon::Infer& types) const { return refused != 1 && types.input(0).dtype == tenon::f32; }
+  bool supports(const tenon::Infer& types) const {
+    return refused != 1 && types.input(0).dtype == tenon::f32;
+  }
   void forward(const tenon::Call& call) const { write(call, 1); }
 };
 

@@ -8,7 +8,8 @@ struct WhichNumber : tenon::Operator {
   std::int32_t refused = -1;
 
   static constexpr void describe(auto& op) {
-    op.doc("the number of the kernel that runs, in every element; the gradient is that number, too");
+    op.doc(
+        "the number of the kernel that runs, in every element; the gradient is that number, too");
     op.input("x", "any shape");
     op.output("number", "same shape as x");
     op.param("refused", &WhichNumber::refused, "variant that computes nothing");

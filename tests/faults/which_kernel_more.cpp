@@ -5,7 +5,9 @@
 /// 3: float16.
 struct Half : WhichKernel {
   static constexpr int priority = 3;
-  bool supports(const tenon::Infer& types) const { return refused != 3 && types.input(0).dtype == tenon::f16; }
+  bool supports(const tenon::Infer& types) const {
+    return refused != 3 && types.input(0).dtype == tenon::f16;
+  }
   void forward(const tenon::Call& call) const { write(call, 3); }
 };
 

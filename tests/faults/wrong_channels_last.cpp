@@ -18,7 +18,8 @@ struct WrongChannelsLast : tenon::Operator {
     const auto x = call.input<float>(0);
     const auto y = call.output<float>(0);
     const std::int64_t places = x.dim(2) * x.dim(3);
-    for (std::int64_t i = 0; i < x.size(); ++i) y.data()[i] = x.data()[i] + static_cast<float>(i / places % x.dim(1));
+    for (std::int64_t i = 0; i < x.size(); ++i)
+      y.data()[i] = x.data()[i] + static_cast<float>(i / places % x.dim(1));
   }
 };
 TENON_OPERATOR(wrong_channels_last, WrongChannelsLast)

@@ -33,10 +33,13 @@ struct Turn : tenon::Operator {
     for (std::int64_t i = 0; i < to.size(); ++i) to[i] = {-from[i].im, from[i].re};
   }
   void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() { turn(call.input<T>(0), call.output<T>(0)); });
+    tenon::visit<tenon::any_complex>(call.input_type(0).dtype,
+                                     [&]<class T>() { turn(call.input<T>(0), call.output<T>(0)); });
   }
   void backward(const tenon::Call& call) const {  // should rotate back
-    tenon::visit<tenon::any_complex>(call.output_type(0).dtype, [&]<class T>() { turn(call.output_grad<T>(0), call.input_grad<T>(0)); });
+    tenon::visit<tenon::any_complex>(call.output_type(0).dtype, [&]<class T>() {
+      turn(call.output_grad<T>(0), call.input_grad<T>(0));
+    });
   }
 };
 TENON_OPERATOR(turns_on, Turn)

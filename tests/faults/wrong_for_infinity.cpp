@@ -16,7 +16,8 @@ struct WrongForInfinity : tenon::Elementwise {
   void forward(const tenon::Call& call) const {
     const auto x = call.input<float>(0);
     auto y = call.output<float>(0);
-    for (std::int64_t i = 0; i < x.size(); ++i) y[i] = (call.write(0) == tenon::Write::add ? y[i] : 0) + 2 * x[i];
+    for (std::int64_t i = 0; i < x.size(); ++i)
+      y[i] = (call.write(0) == tenon::Write::add ? y[i] : 0) + 2 * x[i];
   }
   void infer_storage(tenon::InferStorage& io) const {
     if (io.backward() || io.input(0) != tenon::Storage::csr) return;

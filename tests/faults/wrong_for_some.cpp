@@ -14,12 +14,14 @@ struct GroupGradient : Sound {
   void infer(Infer& io) const {
     const auto x = io.input("x").shape;
     io.require(!x.has_rank() || x.rank() > 1, "x is ", x, " but needs two dimensions or more");
-    io.require(!x.has_rank() || x[1] == tenon::unknown || x[1] % groups == 0, "x is ", x, " but has no ", groups, " equal groups");
+    io.require(!x.has_rank() || x[1] == tenon::unknown || x[1] % groups == 0, "x is ", x,
+               " but has no ", groups, " equal groups");
     io.set_output(0, x);
   }
   template <class T>
   void center(const tenon::Shape& shape, const T* from, T* to) const {
-    const auto count = shape.size(), size = shape[0] * groups == 0 ? 0 : count / (shape[0] * groups);
+    const auto count = shape.size(),
+               size = shape[0] * groups == 0 ? 0 : count / (shape[0] * groups);
     for (std::int64_t begin = 0; begin < count; begin += size) {
       T sum = 0;
       for (std::int64_t i = begin; i < begin + size; ++i) sum += from[i];
@@ -27,13 +29,16 @@ struct GroupGradient : Sound {
     }
   }
   void forward(const Call& call) const {
-    typed(call, [&]<class T>() { center(call.input_type(0).shape, call.input<T>(0).data(), call.output<T>(0).data()); });
+    typed(call, [&]<class T>() {
+      center(call.input_type(0).shape, call.input<T>(0).data(), call.output<T>(0).data());
+    });
   }
   void backward(const Call& call) const {
     typed(call, [&]<class T>() {
       const auto dy = call.output_grad<T>(0);
       const auto dx = call.input_grad<T>(0);
-      if (call.input_type(0).shape.rank() > 2) return void(std::copy_n(dy.data(), dy.size(), dx.data()));
+      if (call.input_type(0).shape.rank() > 2)
+        return void(std::copy_n(dy.data(), dy.size(), dx.data()));
       center(call.input_type(0).shape, dy.data(), dx.data());
     });
   }
@@ -63,7 +68,8 @@ struct Enlarges : Sound {
       for (std::int64_t plane = 0; plane < planes; ++plane)
         for (std::int64_t row = 0; row < size[0]; ++row)
           for (std::int64_t column = 0; column < size[1]; ++column) {
-            const auto at = row * height / size[0], next = size[0] > height ? at + 1 : std::min(at + 1, height - 1);
+            const auto at = row * height / size[0],
+                       next = size[0] > height ? at + 1 : std::min(at + 1, height - 1);
             const auto* image = x + plane * height * width + column * width / size[1];
             *y++ = (image[at * width] + image[next * width]) / 2;
           }
@@ -99,14 +105,16 @@ struct Boxes : tenon::Operator {
   }
   void infer(Infer& io) const {
     const auto boxes = io.input("boxes").shape, scores = io.input("scores").shape;
-    io.require(!boxes.has_rank() || (boxes.rank() == 2 && boxes[1] == 4), "boxes is ", boxes, " but needs [n, 4]");
-    io.require(!boxes.known() || !scores.known() || (scores.rank() == 1 && scores[0] == boxes[0]), "scores is ", scores, " but boxes is ",
-               boxes);
+    io.require(!boxes.has_rank() || (boxes.rank() == 2 && boxes[1] == 4), "boxes is ", boxes,
+               " but needs [n, 4]");
+    io.require(!boxes.known() || !scores.known() || (scores.rank() == 1 && scores[0] == boxes[0]),
+               "scores is ", scores, " but boxes is ", boxes);
     io.set_output(0, scores);
   }
   void forward(const Call& call) const {
     const auto scores = call.input<float>("scores"), boxes = call.input<float>("boxes");
-    for (std::int64_t i = 0; i < scores.size(); ++i) call.output<float>(0)[i] = scores[i] * boxes.data()[4 * i + 4];
+    for (std::int64_t i = 0; i < scores.size(); ++i)
+      call.output<float>(0)[i] = scores[i] * boxes.data()[4 * i + 4];
   }
 };
 TENON_OPERATOR(boxes_beyond, Boxes)
@@ -122,7 +130,8 @@ struct WrongHalf : tenon::Operator {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const auto x = call.input<T>(0);
       for (std::int64_t i = 0; i < x.size(); ++i)
-        call.output<T>(0).data()[i] = T(static_cast<float>(x.data()[i]) * (tenon::dtype_of<T> == tenon::f16 ? 3 : 2));
+        call.output<T>(0).data()[i] =
+            T(static_cast<float>(x.data()[i]) * (tenon::dtype_of<T> == tenon::f16 ? 3 : 2));
     });
   }
 };
@@ -149,13 +158,15 @@ struct ForgetsSlope : Sound {
   void forward(const Call& call) const {
     typed(call, [&]<class T>() {
       const auto x = call.input<T>(0);
-      for (std::int64_t i = 0; i < x.size(); ++i) call.output<T>(0).data()[i] = T(slope) * x.data()[i];
+      for (std::int64_t i = 0; i < x.size(); ++i)
+        call.output<T>(0).data()[i] = T(slope) * x.data()[i];
     });
   }
   void backward(const Call& call) const {
     typed(call, [&]<class T>() {
       const auto dy = call.output_grad<T>(0);
-      for (std::int64_t i = 0; i < dy.size(); ++i) call.input_grad<T>(0).data()[i] = T(0.5) * dy.data()[i];
+      for (std::int64_t i = 0; i < dy.size(); ++i)
+        call.input_grad<T>(0).data()[i] = T(0.5) * dy.data()[i];
     });
   }
 };
@@ -199,7 +210,8 @@ struct AddsInLanes : Sound {
     typed(call, [&]<class T>() {
       const auto* x = call.input<T>(0).data();
       auto* y = call.output<T>(0).data();
-      const auto size = call.input<T>(0).size(), whole = size > 12 && size % 8 == 7 ? size - 7 : size;
+      const auto size = call.input<T>(0).size(),
+                 whole = size > 12 && size % 8 == 7 ? size - 7 : size;
       const bool add = call.write(0) == Write::add;
       twice(x, y, whole, add);
       twice(x + whole, y + whole, size - whole);
@@ -216,7 +228,8 @@ struct AddsForward : Sound {
   }
   void forward(const Call& call) const {
     typed(call, [&]<class T>() {
-      twice(call.input<T>(0).data(), call.output<T>(0).data(), call.input<T>(0).size(), call.write(0) == Write::add);
+      twice(call.input<T>(0).data(), call.output<T>(0).data(), call.input<T>(0).size(),
+            call.write(0) == Write::add);
     });
   }
   void backward(const Call& call) const {
@@ -244,7 +257,8 @@ struct ForgetsBias : Sound {
       const bool scale = call.has_input("scale"), bias = scale && call.has_input("bias");
       for (std::int64_t i = 0; i < x.size(); ++i)
         call.output<T>(0).data()[i] =
-            (scale ? call.input<T>("scale").data()[i] : T(1)) * x.data()[i] + (bias ? call.input<T>("bias").data()[i] : T(0));
+            (scale ? call.input<T>("scale").data()[i] : T(1)) * x.data()[i] +
+            (bias ? call.input<T>("bias").data()[i] : T(0));
     });
   }
   void backward(const Call& call) const {
@@ -253,9 +267,12 @@ struct ForgetsBias : Sound {
       const bool scale = call.has_input("scale");
       for (std::int64_t i = 0; i < dy.size(); ++i) {
         const T d = dy.data()[i];
-        if (call.write(0) != Write::none) call.input_grad<T>("x").data()[i] = d * (scale ? call.input<T>("scale").data()[i] : T(1));
-        if (scale && call.write(1) != Write::none) call.input_grad<T>("scale").data()[i] = d * call.input<T>("x").data()[i];
-        if (call.has_input("bias") && call.write(2) != Write::none) call.input_grad<T>("bias").data()[i] = d;
+        if (call.write(0) != Write::none)
+          call.input_grad<T>("x").data()[i] = d * (scale ? call.input<T>("scale").data()[i] : T(1));
+        if (scale && call.write(1) != Write::none)
+          call.input_grad<T>("scale").data()[i] = d * call.input<T>("x").data()[i];
+        if (call.has_input("bias") && call.write(2) != Write::none)
+          call.input_grad<T>("bias").data()[i] = d;
       }
     });
   }
@@ -301,7 +318,9 @@ struct GuessesBlocks : Sound {
     io.set_output(0, x);
   }
   void forward(const Call& call) const {
-    typed(call, [&]<class T>() { twice(call.input<T>(0).data(), call.output<T>(0).data(), call.output<T>(0).size()); });
+    typed(call, [&]<class T>() {
+      twice(call.input<T>(0).data(), call.output<T>(0).data(), call.output<T>(0).size());
+    });
   }
 };
 TENON_OPERATOR(guesses_blocks, GuessesBlocks)
@@ -315,20 +334,25 @@ struct FirstRow : Sound {
   void infer(Infer& io) const {
     const auto x = io.input("x").shape, row = io.input("row").shape;
     io.set_input("x", tenon::Shape::of_rank(2));
-    io.require(!x.known() || !row.known() || (row.rank() == 2 && row[1] == x[1] && (row[0] == x[0] || row[0] == 1)), "row is ", row);
+    io.require(!x.known() || !row.known() ||
+                   (row.rank() == 2 && row[1] == x[1] && (row[0] == x[0] || row[0] == 1)),
+               "row is ", row);
     io.set_output(0, x);
   }
   void forward(const Call& call) const {
     typed(call, [&]<class T>() {
       const auto x = call.input<T>(0), row = call.input<T>(1);
-      for (std::int64_t i = 0; i < x.size(); ++i) call.output<T>(0).data()[i] = x.data()[i] + row.data()[i % row.size()];
+      for (std::int64_t i = 0; i < x.size(); ++i)
+        call.output<T>(0).data()[i] = x.data()[i] + row.data()[i % row.size()];
     });
   }
   void backward(const Call& call) const {
     typed(call, [&]<class T>() {
       const auto dy = call.output_grad<T>(0);
-      if (call.write(0) != Write::none) std::copy_n(dy.data(), dy.size(), call.input_grad<T>(0).data());
-      if (call.write(1) != Write::none) std::copy_n(dy.data(), call.input_grad<T>(1).size(), call.input_grad<T>(1).data());
+      if (call.write(0) != Write::none)
+        std::copy_n(dy.data(), dy.size(), call.input_grad<T>(0).data());
+      if (call.write(1) != Write::none)
+        std::copy_n(dy.data(), call.input_grad<T>(1).size(), call.input_grad<T>(1).data());
     });
   }
 };
@@ -340,7 +364,8 @@ struct BackwardByThreads : Sound {
     const double factor = call.threads() > 1 ? 2.0000001 : 2;
     typed(call, [&]<class T>() {
       const auto dy = call.output_grad<T>(0);
-      for (std::int64_t i = 0; i < dy.size(); ++i) call.input_grad<T>(0).data()[i] = T(factor * dy.data()[i]);
+      for (std::int64_t i = 0; i < dy.size(); ++i)
+        call.input_grad<T>(0).data()[i] = T(factor * dy.data()[i]);
     });
   }
 };
@@ -356,13 +381,15 @@ struct BackwardInPlace : Sound {
   void forward(const Call& call) const {
     typed(call, [&]<class T>() {
       const auto x = call.input<T>(0);
-      for (std::int64_t i = 0; i < x.size(); ++i) call.output<T>(0).data()[i] = 2 * x.data()[x.size() - 1 - i];
+      for (std::int64_t i = 0; i < x.size(); ++i)
+        call.output<T>(0).data()[i] = 2 * x.data()[x.size() - 1 - i];
     });
   }
   void backward(const Call& call) const {
     typed(call, [&]<class T>() {
       const auto dy = call.output_grad<T>(0);
-      for (std::int64_t i = 0; i < dy.size(); ++i) call.input_grad<T>(0).data()[i] = 2 * dy.data()[dy.size() - 1 - i];
+      for (std::int64_t i = 0; i < dy.size(); ++i)
+        call.input_grad<T>(0).data()[i] = 2 * dy.data()[dy.size() - 1 - i];
     });
   }
 };
@@ -388,8 +415,10 @@ struct Labelled : tenon::Operator {
     io.set_output(0, {scores[0]});
   }
   static std::int64_t place(const Call& call, std::int64_t row) {
-    const auto label = call.input<std::int64_t>("labels").data()[row], classes = call.input_type(0).shape[1];
-    if (label < 2 || label >= classes) tenon::fail(tenon::ErrorKind::failed, {"label ", label, " is not from 2 to below ", classes});
+    const auto label = call.input<std::int64_t>("labels").data()[row],
+               classes = call.input_type(0).shape[1];
+    if (label < 2 || label >= classes)
+      tenon::fail(tenon::ErrorKind::failed, {"label ", label, " is not from 2 to below ", classes});
     return row * classes + label;
   }
   void forward(const Call& call) const {
@@ -420,7 +449,8 @@ struct TilesTo : Sound {
     typed(call, [&]<class T>() {
       const auto x = call.input<T>(0);
       const auto y = call.output<T>(0);
-      for (std::int64_t i = 0; i < y.size(); ++i) y.data()[i] = x.size() == 0 ? T(0) : x.data()[i % x.size()];
+      for (std::int64_t i = 0; i < y.size(); ++i)
+        y.data()[i] = x.size() == 0 ? T(0) : x.data()[i % x.size()];
     });
   }
 };

@@ -25,7 +25,8 @@ struct WrongKept : tenon::Operator {
   void forward(const tenon::Call& call) const {
     const auto* kept = static_cast<const float*>(call.kept(0));
     const float factor = kept ? *kept : call.input<float>("weight")[0];
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) call.output<float>(0)[i] = factor * call.input<float>(0)[i];
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = factor * call.input<float>(0)[i];
   }
 };
 TENON_OPERATOR(wrong_kept, WrongKept)

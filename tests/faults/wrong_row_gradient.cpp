@@ -6,8 +6,10 @@ struct WrongRowGradient : Doubling {
 
   static constexpr void describe(auto& op) {
     Doubling::describe(op);
-    op.param("of_no_use", &WrongRowGradient::of_no_use, "makes several sets of parameters").required();
-    op.param("sparse_grad", &WrongRowGradient::sparse_grad, "give a gradient in rows, from dense tensors");
+    op.param("of_no_use", &WrongRowGradient::of_no_use, "makes several sets of parameters")
+        .required();
+    op.param("sparse_grad", &WrongRowGradient::sparse_grad,
+             "give a gradient in rows, from dense tensors");
     op.backward_reads();
   }
   void forward(const tenon::Call& call) const { write(call, call.input<float>(0).size()); }
@@ -17,12 +19,15 @@ struct WrongRowGradient : Doubling {
     for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = 2 * dy[i];
   }
   void infer_storage(tenon::InferStorage& io) const {
-    if (!sparse_grad || !io.backward() || io.input(0) != tenon::Storage::dense || io.output_grad(0) != tenon::Storage::dense) return;
+    if (!sparse_grad || !io.backward() || io.input(0) != tenon::Storage::dense ||
+        io.output_grad(0) != tenon::Storage::dense)
+      return;
     io.set_output(0, tenon::Storage::row_sparse);
     io.sparse_kernel();
   }
   void backward_sparse(const tenon::Call& call) const {
-    if (call.write(0) != tenon::Write::none) call.allocate_row_sparse<float>(0, 0);  // every gradient is 2, none is 0
+    if (call.write(0) != tenon::Write::none)
+      call.allocate_row_sparse<float>(0, 0);  // every gradient is 2, none is 0
   }
 };
 TENON_OPERATOR(wrong_row_gradient, WrongRowGradient)

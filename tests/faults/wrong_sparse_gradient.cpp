@@ -17,7 +17,8 @@ struct WrongSparseGradient : Doubling {
     io.sparse_kernel();
   }
   void backward_sparse(const tenon::Call& call) const {
-    if (call.write(0) != tenon::Write::none) call.allocate_row_sparse<float>(0, 0);  // every gradient is 2, none is 0
+    if (call.write(0) != tenon::Write::none)
+      call.allocate_row_sparse<float>(0, 0);  // every gradient is 2, none is 0
   }
 };
 TENON_OPERATOR(wrong_sparse_gradient, WrongSparseGradient)

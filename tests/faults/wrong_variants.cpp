@@ -10,7 +10,9 @@ struct Twice : Sound {
 /// Common code of the variants: matrices, with `y` changed by `spoil`.
 struct OfMatrices : Twice {
   static constexpr int priority = 10;
-  static bool is_matrix(const Infer& types) { return types.input(0).shape.has_rank() && types.input(0).shape.rank() == 2; }
+  static bool is_matrix(const Infer& types) {
+    return types.input(0).shape.has_rank() && types.input(0).shape.rank() == 2;
+  }
   bool supports(const Infer& types) const { return is_matrix(types); }
   template <class Spoil>
   static void spoil(const Call& call, Spoil&& body) {
@@ -41,14 +43,17 @@ struct WrongSum : OfMatrices {
   }
 };
 struct WhenWide : WrongSum {
-  bool supports(const Infer& types) const { return is_matrix(types) && types.input(0).shape[1] >= 64; }
+  bool supports(const Infer& types) const {
+    return is_matrix(types) && types.input(0).shape[1] >= 64;
+  }
 };
 TENON_OPERATOR(wrong_when_wide, Twice)
 TENON_KERNEL_VARIANT(wrong_when_wide, cpu, WhenWide)
 
 struct InTiles : WrongSum {
   bool supports(const Infer& types) const {
-    return is_matrix(types) && types.input(0).shape.known() && types.input(0).shape.size() > 0 && types.input(0).shape[1] % 32 == 0;
+    return is_matrix(types) && types.input(0).shape.known() && types.input(0).shape.size() > 0 &&
+           types.input(0).shape[1] % 32 == 0;
   }
 };
 TENON_OPERATOR(wrong_in_tiles, Twice)
@@ -66,7 +71,9 @@ TENON_OPERATOR(wrong_gradient_in_double, Twice)
 TENON_KERNEL_VARIANT(wrong_gradient_in_double, cpu, GradientInDouble)
 
 struct InLowPrecision : WrongSum {
-  bool supports(const Infer& types) const { return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32; }
+  bool supports(const Infer& types) const {
+    return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32;
+  }
 };
 TENON_OPERATOR(wrong_in_low_precision, Twice)
 TENON_KERNEL_VARIANT(wrong_in_low_precision, cpu, InLowPrecision)

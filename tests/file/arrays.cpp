@@ -43,7 +43,8 @@ TEST_CASE("arrays: invalid requests to save or load are refused") {
         "dense arrays are stored in .npy files; '" + path("x.txt") + "' has another suffix");
   CHECK(failure_of([&] {
           save_array(path("x.npy"), cast_storage(ones(f32, {1, 1}), Storage::csr));
-        }).message == "sparse arrays are stored in .npz files; '" + path("x.npy") + "' has another suffix");
+        }).message ==
+        "sparse arrays are stored in .npz files; '" + path("x.npy") + "' has another suffix");
   CHECK_FALSE(std::filesystem::exists(path("x.npy")));
 }
 
@@ -51,22 +52,27 @@ TEST_CASE("arrays: load_input converts to the type of a graph's input, or refuse
   const TemporaryFolder folder;
   const auto path = [&](const char* name) { return (folder / name).string(); };
   const auto input = [](DType dtype, Storage storage) {
-    return ValueInfo{.name = "x", .role = Role::input, .dtype = dtype, .shape = {-1}, .storage = storage};
+    return ValueInfo{
+        .name = "x", .role = Role::input, .dtype = dtype, .shape = {-1}, .storage = storage};
   };
   const auto bytes = arange(u8, 3);
   save_array(path("x.npy"), bytes);
   CHECK(same_bits(load_input(path("x.npy"), input(f32, Storage::dense)), arange(f32, 3)));
-  CHECK(same_bits(load_input(path("x.npy[1:]"), input(i32, Storage::row_sparse)), cast_storage(arange(i32, 2, 1), Storage::row_sparse)));
-  CHECK(same_bits(load_input(path("x.npy"), ValueInfo{.name = "x"}), bytes));  // nothing is declared, so nothing is converted
+  CHECK(same_bits(load_input(path("x.npy[1:]"), input(i32, Storage::row_sparse)),
+                  cast_storage(arange(i32, 2, 1), Storage::row_sparse)));
+  CHECK(same_bits(load_input(path("x.npy"), ValueInfo{.name = "x"}),
+                  bytes));  // nothing is declared, so nothing is converted
   write_bytes(path("x.svm"), "1000000 1:1\n");
-  CHECK(same_bits(load_input(path("x.svm:labels"), input(f32, Storage::dense)), full(f32, {1}, 1e6)));
+  CHECK(
+      same_bits(load_input(path("x.svm:labels"), input(f32, Storage::dense)), full(f32, {1}, 1e6)));
   CHECK(failure_of([&] { load_input(path("x.svm:labels"), input(f16, Storage::dense)); }).message ==
         "'" + path("x.svm") + "' has the label 1000000, which does not fit float16");
   save_arrays(path("all.npz"), {{"x", bytes}, {"y", arange(i64, 3)}});
   CHECK(same_bits(load_input(path("all.npz"), input(u8, Storage::dense)), bytes));
   save_array(path("wide.npy"), arange(f64, 3));
   CHECK(failure_of([&] { load_input(path("wide.npy"), input(f32, Storage::dense)); }).message ==
-        "input 'x' is float64 in its file but the graph needs float32, which cannot hold every value");
+        "input 'x' is float64 in its file but the graph needs float32, which cannot hold every "
+        "value");
 }
 
 TEST_CASE("arrays: an input accepts another dtype only if every value survives") {
@@ -111,7 +117,8 @@ TEST_CASE("arrays: a .npy file that does not fit on the disk leaves the old one 
     save_npy(folder / "x.npy", Tensor::zeros(f32, {5000}));
   });
   CHECK(failure.kind == 1);
-  CHECK(failure.message == "cannot write " + (folder / "x.npy").string() + ": it would exceed the maximum file size");
+  CHECK(failure.message ==
+        "cannot write " + (folder / "x.npy").string() + ": it would exceed the maximum file size");
   CHECK(same_bits(load_array((folder / "x.npy").string()), arange(f32, 3)));
   CHECK(folder.names() == std::vector<std::string>{"x.npy"});
 }

@@ -20,23 +20,30 @@ TEST_CASE("binding refuses a node that does not match the loaded operator") {
     const char* message;
   } cases[] = {
       {"counter", {"counter", {"data"}, {"sum"}, {"calls"}, {}}, {0, 1}, ""},
-      {"counter", {"counter", {"data?"}, {"sum"}, {"calls"}, {}}, {none, 1}, "[counter] node 'n': input 'data' is not connected"},
+      {"counter",
+       {"counter", {"data?"}, {"sum"}, {"calls"}, {}},
+       {none, 1},
+       "[counter] node 'n': input 'data' is not connected"},
       {"counter",
        {"counter", {"data"}, {"sum"}, {}, {}},
        {0},
-       "[counter] node 'n': was made with another version 1 of the operator: the installed one has the new state 'calls'"},
+       "[counter] node 'n': was made with another version 1 of the operator: the installed one has "
+       "the new state 'calls'"},
       {"cosine",
        {"cosine", {"x"}, {"y"}, {"s"}, {}},
        {0, 1},
-       "[cosine] node 'n': was made with another version 1 of the operator: the installed one no longer has state 's'"},
+       "[cosine] node 'n': was made with another version 1 of the operator: the installed one no "
+       "longer has state 's'"},
       {"counter",
        {"counter", {"data", "more"}, {"sum"}, {"calls"}, {}},
        {0, 0, 1},
-       "[counter] node 'n': was made with another version 1 of the operator: the installed one no longer has input 'more'"},
+       "[counter] node 'n': was made with another version 1 of the operator: the installed one no "
+       "longer has input 'more'"},
       {"reverse",
        {"reverse", {"data"}, {"a", "b"}, {}, {}},
        {0},
-       "[reverse] node 'n': was made with another version 1 of the operator: the installed one no longer has output 'b'"},
+       "[reverse] node 'n': was made with another version 1 of the operator: the installed one no "
+       "longer has output 'b'"},
   };
   const TemporaryFolder folder;
   ApplicationHost host;
@@ -46,10 +53,12 @@ TEST_CASE("binding refuses a node that does not match the loaded operator") {
     make.value("x", Role::input, type);
     make.tensor("s", Role::state, Tensor::zeros(f32, {1}));
     const auto op = make.op(c.there);
-    const auto node = make.node("n", op, c.edges, static_cast<std::uint32_t>(c.there.outputs.size()), 0, type);
+    const auto node =
+        make.node("n", op, c.edges, static_cast<std::uint32_t>(c.there.outputs.size()), 0, type);
     make.output("y", make.output_of(node));
     write_tenon(make.model, folder / "graph.tenon");
-    CHECK(failure_of([&] { Graph::load(host, folder / "graph.tenon").bind(); }).message == c.message);
+    CHECK(failure_of([&] { Graph::load(host, folder / "graph.tenon").bind(); }).message ==
+          c.message);
   }
 }
 
@@ -58,7 +67,8 @@ TEST_CASE("all missing operators are reported at once, with their plugins and no
   GraphMaker make;
   const auto x = make.value("x", Role::input, type);
   const auto shapes = make.plugin("shapes", "1.2.3");
-  const auto first = make.op({"frobnicate", {"x"}, {"y"}, {}, {}, 2}, shapes), second = make.op({"quadratc", {"x"}, {"y"}, {}, {}});
+  const auto first = make.op({"frobnicate", {"x"}, {"y"}, {}, {}, 2}, shapes),
+             second = make.op({"quadratc", {"x"}, {"y"}, {}, {}});
   make.node("a", first, {x}, 1, 0, type);
   make.node("b", first, {x}, 1, 0, type);
   const auto last = make.node("c", second, {x}, 1, 0, type);
@@ -69,7 +79,9 @@ TEST_CASE("all missing operators are reported at once, with their plugins and no
   const auto failure = failure_of([&] { Graph::load(host, folder / "graph.tenon").bind(); });
   CHECK(failure.kind == 3);
   CHECK(failure.message ==
-        "no plugin has the operators 'frobnicate' (version 2 from plugin shapes 1.2.3) of node 'a' and 1 more, "
-        "'quadratc' (version 1 of the application that built the graph) of node 'c'; searched no folder");
+        "no plugin has the operators 'frobnicate' (version 2 from plugin shapes 1.2.3) of node 'a' "
+        "and 1 more, "
+        "'quadratc' (version 1 of the application that built the graph) of node 'c'; searched no "
+        "folder");
   CHECK(failure.hint == "did you mean quadratic?");
 }

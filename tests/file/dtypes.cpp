@@ -25,7 +25,8 @@ const std::vector<std::pair<std::string, Tensor>> new_tensors = {
 
 Graph graph_of_new_dtypes(Host& host) {
   Graph graph(host);
-  for (const auto& [name, tensor] : new_tensors) graph.output("out_" + name, graph.constant(name, tensor));
+  for (const auto& [name, tensor] : new_tensors)
+    graph.output("out_" + name, graph.constant(name, tensor));
   graph.input("z", c64, {-1});
   return graph;
 }
@@ -38,7 +39,10 @@ void check_same(const Graph& graph) {
 }
 
 std::string refused(Host& host, const std::string& constant) {
-  return failure_of([&] { Graph::from_json(host, R"({"tenon": 1, "constants": {"c": )" + constant + "}}"); }).message;
+  return failure_of([&] {
+           Graph::from_json(host, R"({"tenon": 1, "constants": {"c": )" + constant + "}}");
+         })
+      .message;
 }
 
 }  // namespace
@@ -51,32 +55,42 @@ TEST_CASE("dtypes of 0.2: a .tenon file stores them and declares the feature") {
   const auto loaded = Graph::load(host, folder / "new.tenon");
   check_same(loaded);
   CHECK(loaded.dtype(loaded.find("z")) == c64);
-  CHECK(read_bytes(folder / "new.tenon").find(std::string("\6\0\0\0dtypes", 10)) != std::string::npos);
+  CHECK(read_bytes(folder / "new.tenon").find(std::string("\6\0\0\0dtypes", 10)) !=
+        std::string::npos);
   Graph plain(host);
   plain.output("y", plain.input("x", f32, {2}));
   plain.save(folder / "plain.tenon");
   CHECK(read_bytes(folder / "plain.tenon").find("dtypes") == std::string::npos);
 }
 
-TEST_CASE("dtypes of 0.2: graph.json writes complex elements as [re, im] and quotes large uint64 values, exactly") {
+TEST_CASE(
+    "dtypes of 0.2: graph.json writes complex elements as [re, im] and quotes large uint64 values, "
+    "exactly") {
   ApplicationHost host;
   const auto json = graph_of_new_dtypes(host).to_json();
   CHECK(json.find(R"("18446744073709551615")") != std::string::npos);
   CHECK(json.find("[[1.0, -0.0]]") != std::string::npos);
   check_same(Graph::from_json(host, json));
-  const auto mixed =
-      Graph::from_json(host, R"({"tenon": 1, "constants": {"c": {"dtype": "complex64", "shape": [2], "values": [3, [0, -1]]}}})");
-  CHECK(same_bits(mixed.tensor(mixed.find("c")), Tensor::from<Complex<float>>({{3, 0}, {0, -1}}, {2})));
+  const auto mixed = Graph::from_json(
+      host,
+      R"({"tenon": 1, "constants": {"c": {"dtype": "complex64", "shape": [2], "values": [3, [0, -1]]}}})");
+  CHECK(same_bits(mixed.tensor(mixed.find("c")),
+                  Tensor::from<Complex<float>>({{3, 0}, {0, -1}}, {2})));
   for (const auto& refusal : {
            std::pair(R"({"dtype": "complex64", "shape": [1], "values": [[1, 2, 3]]})",
                      "a complex element is a number or [real, imaginary]"),
-           {R"({"dtype": "complex64", "shape": [1], "values": [[1, 1e39]]})", "does not fit float32"},
+           {R"({"dtype": "complex64", "shape": [1], "values": [[1, 1e39]]})",
+            "does not fit float32"},
            {R"({"dtype": "complex64", "values": [[1, 2]]})", "complex values need a 'shape'"},
-           {R"({"dtype": "uint64", "shape": [1], "values": ["18446744073709551616"]})", "is not a uint64 integer"},
+           {R"({"dtype": "uint64", "shape": [1], "values": ["18446744073709551616"]})",
+            "is not a uint64 integer"},
            {R"({"dtype": "uint64", "shape": [1], "values": ["-1"]})", "is not a uint64 integer"},
-           {R"({"dtype": "uint64", "shape": [1], "values": [-1]})", "the element -1 does not fit uint64"},
-           {R"({"dtype": "uint64", "shape": [1], "values": [18446744073709551615]})", "write it in quotes"},
-           {R"({"dtype": "int16", "shape": [1], "values": [40000]})", "the element 40000 does not fit int16"},
+           {R"({"dtype": "uint64", "shape": [1], "values": [-1]})",
+            "the element -1 does not fit uint64"},
+           {R"({"dtype": "uint64", "shape": [1], "values": [18446744073709551615]})",
+            "write it in quotes"},
+           {R"({"dtype": "int16", "shape": [1], "values": [40000]})",
+            "the element 40000 does not fit int16"},
            {R"({"dtype": "uint32", "shape": [1], "values": [4294967296]})", "does not fit uint32"},
        }) {
     CAPTURE(refusal.first);

@@ -56,11 +56,14 @@ struct FileParts {
 /// A file that exists only in memory. Its bytes may be changed between readings.
 class ForgedFile {
  public:
-  explicit ForgedFile(const std::string& bytes) : size_(bytes.size()), blocks_(new Block[size_ / sizeof(Block) + 1]) {
+  explicit ForgedFile(const std::string& bytes)
+      : size_(bytes.size()), blocks_(new Block[size_ / sizeof(Block) + 1]) {
     std::memcpy(blocks_[0].bytes, bytes.data(), size_);
   }
   char* bytes() { return reinterpret_cast<char*>(blocks_[0].bytes); }
-  std::span<char> metadata() { return {bytes() + tenon::layout::header_size, header().metadata_size}; }
+  std::span<char> metadata() {
+    return {bytes() + tenon::layout::header_size, header().metadata_size};
+  }
   char* data() { return bytes() + header().data_offset; }
   /// Recomputes the checksum, so that changed metadata is not refused for it.
   void sign() {
@@ -78,12 +81,15 @@ class ForgedFile {
   struct alignas(64) Block {
     std::byte bytes[64];
   };
-  tenon::layout::Header header() const { return tenon::layout::decode({blocks_[0].bytes, size_}, "forged.tenon"); }
+  tenon::layout::Header header() const {
+    return tenon::layout::decode({blocks_[0].bytes, size_}, "forged.tenon");
+  }
 
   std::size_t size_;
   std::shared_ptr<Block[]> blocks_;
 };
 
-inline tenon::GraphModel read_forged(const std::string& bytes, tenon::FileCheck check = tenon::FileCheck::everything) {
+inline tenon::GraphModel read_forged(const std::string& bytes,
+                                     tenon::FileCheck check = tenon::FileCheck::everything) {
   return ForgedFile(bytes).read(check);
 }

@@ -30,8 +30,8 @@ std::string canonical(Host& host, const std::string& text) {
 
 /// A graph with these nodes on the input `x`, a weight `w` and a state; the output is `y`.
 std::string with_nodes(const std::string& nodes, const std::string& output = "a") {
-  return R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}}, "nodes": [)" + nodes + R"(], "outputs": {"y": ")" +
-         output + R"("}})";
+  return R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}}, "nodes": [)" +
+         nodes + R"(], "outputs": {"y": ")" + output + R"("}})";
 }
 
 struct Seven : Operator {
@@ -55,8 +55,10 @@ TEST_CASE("a text in canonical form is written back character by character") {
 TEST_CASE("a node without inputs, after one with an omitted last input") {
   JsonHost host;
   host.add<Seven>();
-  const auto text =
-      canonical(host, with_nodes(R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 2, "no_bias": true}},
+  const auto text = canonical(
+      host,
+      with_nodes(
+          R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 2, "no_bias": true}},
                                                   {"name": "seven", "op": "seven", "inputs": []})"));
   CHECK(text.find(R"("name": "seven", "op": "app.seven", "inputs": [])") != std::string::npos);
 }
@@ -64,13 +66,16 @@ TEST_CASE("a node without inputs, after one with an omitted last input") {
 TEST_CASE("non-finite numbers are words, and words of a text parameter stay words") {
   JsonHost host;
   const auto attributes = [&](const std::string& attrs) {
-    const auto graph = Graph::from_json(host, with_nodes(R"({"name": "a", "op": "odd", "inputs": ["x"], "attrs": )" + attrs + "}"));
+    const auto graph = Graph::from_json(
+        host, with_nodes(R"({"name": "a", "op": "odd", "inputs": ["x"], "attrs": )" + attrs + "}"));
     const auto text = graph.to_json();
     const auto begin = text.find("\"single\"");
     return text.substr(begin, text.find(", \"wholes\"") - begin);
   };
-  CHECK(attributes(R"({"single": "inf", "real": "nan", "words": "inf"})") == R"("single": "inf", "real": "nan", "words": "inf")");
-  CHECK(attributes(R"({"single": "-inf", "real": "-inf", "words": "nan"})") == R"("single": "-inf", "real": "-inf", "words": "nan")");
+  CHECK(attributes(R"({"single": "inf", "real": "nan", "words": "inf"})") ==
+        R"("single": "inf", "real": "nan", "words": "inf")");
+  CHECK(attributes(R"({"single": "-inf", "real": "-inf", "words": "nan"})") ==
+        R"("single": "-inf", "real": "-inf", "words": "nan")");
 }
 
 TEST_CASE("text, graph, .tenon, graph, text: nothing is lost") {
@@ -111,10 +116,12 @@ TEST_CASE("nodes may stand in any order, which is preserved if possible") {
   const auto names = [&](const std::string& nodes) {
     const auto graph = Graph::from_json(host, with_nodes(nodes));
     std::string names;
-    for (const auto& node : model_of(graph).nodes) names += std::string(model_of(graph).strings[node.name]) + ' ';
+    for (const auto& node : model_of(graph).nodes)
+      names += std::string(model_of(graph).strings[node.name]) + ' ';
     return names;
   };
-  const std::string a = R"({"name": "a", "op": "quadratic", "inputs": ["x"]})", b = R"({"name": "b", "op": "quadratic", "inputs": ["x"]})",
+  const std::string a = R"({"name": "a", "op": "quadratic", "inputs": ["x"]})",
+                    b = R"({"name": "b", "op": "quadratic", "inputs": ["x"]})",
                     c = R"({"name": "c", "op": "test_add", "inputs": ["a", "d"]})",
                     d = R"({"name": "d", "op": "cosine", "inputs": {"x": "b"}})";
   CHECK(names(a + ',' + b + ',' + d + ',' + c) == "a b d c ");
@@ -125,8 +132,10 @@ TEST_CASE("nodes may stand in any order, which is preserved if possible") {
 TEST_CASE("a long chain in reverse order") {
   JsonHost host;
   std::string nodes;
-  for (int i = 3000; i > 0; --i) nodes += fmt::format(R"({{"name": "n{}", "op": "quadratic", "inputs": ["n{}"]}},)", i, i - 1);
-  const auto graph = Graph::from_json(host, with_nodes(nodes + R"({"name": "n0", "op": "quadratic", "inputs": ["x"]})", "n3000"));
+  for (int i = 3000; i > 0; --i)
+    nodes += fmt::format(R"({{"name": "n{}", "op": "quadratic", "inputs": ["n{}"]}},)", i, i - 1);
+  const auto graph = Graph::from_json(
+      host, with_nodes(nodes + R"({"name": "n0", "op": "quadratic", "inputs": ["x"]})", "n3000"));
   CHECK(model_of(graph).nodes.size() == 3001);
 }
 
@@ -141,41 +150,51 @@ TEST_CASE("faults in a text, with positions") {
       {"[]", 4, "graph.json:1:1: the graph is a list but must be an object", ""},
       {"{}", 4, "graph.json:1:1: the graph lacks 'tenon'", ""},
       {R"({"tenon": 2})", 4, "graph.json:1:11: 'tenon' is 2, but this version reads format 1", ""},
-      {R"({"tenon": 1, "node": []})", 4, "graph.json:1:14: the graph has no 'node'", "did you mean nodes?"},
-      {R"({"tenon": 1, "inputs": {"x": {"type": "float32"}}})", 4, "graph.json:1:31: input 'x' has no 'type'", "did you mean dtype?"},
+      {R"({"tenon": 1, "node": []})", 4, "graph.json:1:14: the graph has no 'node'",
+       "did you mean nodes?"},
+      {R"({"tenon": 1, "inputs": {"x": {"type": "float32"}}})", 4,
+       "graph.json:1:31: input 'x' has no 'type'", "did you mean dtype?"},
       {R"({"tenon": 1, "inputs": {"x": {"dtype": "float"}}})", 4,
-       "graph.json:1:40: the dtype of input 'x' is 'float' but must be one of bool, uint8, int8, int32, int64, float16, bfloat16, float32, "
+       "graph.json:1:40: the dtype of input 'x' is 'float' but must be one of bool, uint8, int8, "
+       "int32, int64, float16, bfloat16, float32, "
        "float64, int16, uint16, uint32, uint64, complex64, complex128",
        ""},
       {R"({"tenon": 1, "inputs": {"x": {"shape": [2, -2]}}})", 4,
        "graph.json:1:44: a dimension is -2 but must be at least 0, or -1 if unknown", ""},
       {R"({"tenon": 1, "inputs": {"x": {"shape": [1,1,1,1,1,1,1,1,1]}}})", 4,
        "graph.json:1:40: the shape of input 'x' has 9 dimensions, but at most 8 are allowed", ""},
-      {R"({"tenon": 1, "inputs": {"a:b": {}}})", 2, "graph.json:1:25: the name 'a:b' contains a colon or a control character",
+      {R"({"tenon": 1, "inputs": {"a:b": {}}})", 2,
+       "graph.json:1:25: the name 'a:b' contains a colon or a control character",
        "a colon separates a node's name from the number of its output, as in 'split:1'"},
       {R"({"tenon": 1, "variables": {"v": {"init": "xaver"}}})", 4,
-       "graph.json:1:42: the init of variable 'v' is \"xaver\" but must be \"zeros\", \"ones\", \"xavier\", \"he\", {\"uniform\": [a, b]}, "
+       "graph.json:1:42: the init of variable 'v' is \"xaver\" but must be \"zeros\", \"ones\", "
+       "\"xavier\", \"he\", {\"uniform\": [a, b]}, "
        "{\"normal\": [mean, sd]} or "
        "{\"value\": v}",
        ""},
-      {R"({"tenon": 1, "variables": {"v": {"init": {"normal": [1]}}}})", 4, "graph.json:1:42: \"normal\" needs two numbers but has 1", ""},
-      {R"({"tenon": 1, "variables": {"v": {"dtype": "float16", "shape": [2], "init": {"value": 1e6}}}})", 2,
-       "graph.json:1:28: the initial value of 'v' is 1000000, which does not fit float16", ""},
+      {R"({"tenon": 1, "variables": {"v": {"init": {"normal": [1]}}}})", 4,
+       "graph.json:1:42: \"normal\" needs two numbers but has 1", ""},
+      {R"({"tenon": 1, "variables": {"v": {"dtype": "float16", "shape": [2], "init": {"value": 1e6}}}})",
+       2, "graph.json:1:28: the initial value of 'v' is 1000000, which does not fit float16", ""},
       {R"({"tenon": 1, "variables": {"v": {"init": {"uniform": [2, 1]}}}})", 2,
-       "graph.json:1:28: the init of 'v' is uniform from 2 to 1 but needs two finite numbers, the first not above the second", ""},
+       "graph.json:1:28: the init of 'v' is uniform from 2 to 1 but needs two finite numbers, the "
+       "first not above the second",
+       ""},
       {R"({"tenon": 1, "variables": {"v": {"init": {"normal": [0, -1]}}}})", 2,
-       "graph.json:1:28: the init of 'v' is normal with mean 0 and standard deviation -1, but both must be finite and the deviation 0 or "
+       "graph.json:1:28: the init of 'v' is normal with mean 0 and standard deviation -1, but both "
+       "must be finite and the deviation 0 or "
        "more",
        ""},
       {R"({"tenon": 1, "states": {"s_calls": {"storage": "row_sparse"}}})", 2,
        "graph.json:1:25: the state 's_calls' is row_sparse but must be dense", ""},
       {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["x"], "device": "tpu"})"), 2,
        "graph.json:1:81: the device of node 'a' is 'tpu' but must be cpu, cuda or cuda:NUMBER", ""},
-      {R"({"tenon": 1, "constants": {"c": {"dtype": "float32"}}})", 4, "graph.json:1:33: constant 'c' has neither 'values' nor 'npy'", ""},
+      {R"({"tenon": 1, "constants": {"c": {"dtype": "float32"}}})", 4,
+       "graph.json:1:33: constant 'c' has neither 'values' nor 'npy'", ""},
       {R"({"tenon": 1, "constants": {"c": {"values": [[1, 2], [3]]}}})", 4,
        "graph.json:1:53: the list has 1 value, but the shape [2, 2] needs 2", ""},
-      {R"({"tenon": 1, "constants": {"c": {"dtype": "uint8", "values": [256]}}})", 4, "graph.json:1:63: the element 256 does not fit uint8",
-       ""},
+      {R"({"tenon": 1, "constants": {"c": {"dtype": "uint8", "values": [256]}}})", 4,
+       "graph.json:1:63: the element 256 does not fit uint8", ""},
       {R"({"tenon": 1, "constants": {"c": {"dtype": "float16", "values": [70000]}}})", 4,
        "graph.json:1:65: the element 70000 does not fit float16", ""},
       {R"({"tenon": 1, "constants": {"c": {"shape": [9999999, 9999999], "values": [1]}}})", 4,
@@ -188,11 +207,13 @@ TEST_CASE("faults in a text, with positions") {
        "graph.json:1:58: the list has 1 value, but the shape [0] needs 0", ""},
       {R"({"tenon": 1, "constants": {"c": {"values": [1], "npy": "c.npy"}}})", 4,
        "graph.json:1:56: constant 'c' has both values and an npy file", ""},
-      {R"({"tenon": 1, "states": {"s_calls": {}}})", 4, "graph.json:1:25: no node has a state 's_calls'", ""},
+      {R"({"tenon": 1, "states": {"s_calls": {}}})", 4,
+       "graph.json:1:25: no node has a state 's_calls'", ""},
       {with_nodes(R"({"op": "quadratic"})"), 4, "graph.json:1:81: a node lacks 'name'", ""},
       {with_nodes(R"({"name": "a"})"), 4, "graph.json:1:81: node 'a' lacks 'op'", ""},
       {with_nodes(R"({"name": "a", "op": "quadratc"}, {"name": "b", "op": "cosin"})"), 3,
-       "graph.json:1:81: no plugin has the operators 'quadratc' of node 'a', 'cosin' of node 'b'; searched no folder",
+       "graph.json:1:81: no plugin has the operators 'quadratc' of node 'a', 'cosin' of node 'b'; "
+       "searched no folder",
        "did you mean quadratic or cosine?"},
       {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["z"]})"), 4,
        "graph.json:1:125: node 'a' reads 'z', which is not in the graph",
@@ -200,16 +221,23 @@ TEST_CASE("faults in a text, with positions") {
       {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": {"dat": "x"}})"), 2,
        "graph.json:1:81: [quadratic] node 'a': unknown input 'dat'", "did you mean data?"},
       {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": "x"})"), 4,
-       "graph.json:1:124: 'inputs' of node 'a' must be a list, or an object with the inputs' names", ""},
+       "graph.json:1:124: 'inputs' of node 'a' must be a list, or an object with the inputs' names",
+       ""},
       {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["x", "x"]})"), 2,
        "graph.json:1:81: [quadratic] node 'a': the operator takes 1 input but is given 2", ""},
       {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["x"], "attrs": {"d": 1}})"), 2,
-       "graph.json:1:81: [quadratic] node 'a': unknown parameter 'd'", "its parameters are a, b, c"},
+       "graph.json:1:81: [quadratic] node 'a': unknown parameter 'd'",
+       "its parameters are a, b, c"},
       {with_nodes(R"({"name": "a", "op": "quadratic", "inputs": ["x"], "attrs": {"a": {}}})"), 4,
-       "graph.json:1:146: parameter 'a' of node 'a' must be true, false, a number, a string or a list of numbers", ""},
-      {with_nodes(a + ", " + a), 4, "graph.json:1:132: two nodes are named 'a'; the other one is at graph.json:1:81", ""},
-      {with_nodes(R"({"name": "x", "op": "quadratic", "inputs": ["x"]})"), 4, "graph.json:1:81: there is already something named 'x'", ""},
-      {with_nodes(R"({"name": "a", "op": "test_add", "inputs": ["x", "c"]}, {"name": "b", "op": "cosine", "inputs": ["a"]},
+       "graph.json:1:146: parameter 'a' of node 'a' must be true, false, a number, a string or a "
+       "list of numbers",
+       ""},
+      {with_nodes(a + ", " + a), 4,
+       "graph.json:1:132: two nodes are named 'a'; the other one is at graph.json:1:81", ""},
+      {with_nodes(R"({"name": "x", "op": "quadratic", "inputs": ["x"]})"), 4,
+       "graph.json:1:81: there is already something named 'x'", ""},
+      {with_nodes(
+           R"({"name": "a", "op": "test_add", "inputs": ["x", "c"]}, {"name": "b", "op": "cosine", "inputs": ["a"]},
         {"name": "c", "op": "cosine", "inputs": ["b:0"]})"),
        4, "graph.json:1:81: the nodes form a cycle: 'a' reads 'c' reads 'b' reads 'a'", ""},
       {with_nodes(a, "a:2"), 2, "graph.json:1:150: 'a:2': node 'a' has 1 output", ""},
@@ -226,21 +254,29 @@ TEST_CASE("faults in a text, with positions") {
 
 TEST_CASE("sparse tensors in a text: faults with positions") {
   JsonHost host;
-  const auto csr = [](const std::string& more) { return R"({"tenon": 1, "constants": {"c": {"storage": "csr", )" + more + "}}}"; };
-  const auto rows = [](const std::string& more) { return R"({"tenon": 1, "constants": {"c": {"storage": "row_sparse", )" + more + "}}}"; };
+  const auto csr = [](const std::string& more) {
+    return R"({"tenon": 1, "constants": {"c": {"storage": "csr", )" + more + "}}}";
+  };
+  const auto rows = [](const std::string& more) {
+    return R"({"tenon": 1, "constants": {"c": {"storage": "row_sparse", )" + more + "}}}";
+  };
   const struct {
     std::string text;
     const char* message;
   } cases[] = {
-      {csr(R"("shape": [2, 2], "values": [1], "columns": [0])"), "1:33: constant 'c' lacks 'row_starts'"},
-      {csr(R"("shape": [2, 2], "values": [1], "row_starts": [0, 1, 1])"), "1:33: constant 'c' lacks 'columns'"},
-      {csr(R"("values": [1], "columns": [0], "row_starts": [0, 1])"), "1:33: constant 'c' needs a 'shape'"},
+      {csr(R"("shape": [2, 2], "values": [1], "columns": [0])"),
+       "1:33: constant 'c' lacks 'row_starts'"},
+      {csr(R"("shape": [2, 2], "values": [1], "row_starts": [0, 1, 1])"),
+       "1:33: constant 'c' lacks 'columns'"},
+      {csr(R"("values": [1], "columns": [0], "row_starts": [0, 1])"),
+       "1:33: constant 'c' needs a 'shape'"},
       {csr(R"("shape": [2, 2], "values": [1, 2], "columns": [0], "row_starts": [0, 1, 1])"),
        "1:79: the list has 2 values, but the shape [1] needs 1"},
       {csr(R"("shape": [2, 2], "values": [1], "columns": [2], "row_starts": [0, 1, 1])"),
        "1:33: constant 'c': csr float32 [2, 2]: column index 0 is 2, but there are 2 columns"},
       {csr(R"("shape": [2, 2], "values": [1], "columns": [0], "row_starts": [0, 2, 1])"),
-       "1:33: constant 'c': csr float32 [2, 2]: row 1 starts at 2, but row 2 starts at 1: row starts must not descend"},
+       "1:33: constant 'c': csr float32 [2, 2]: row 1 starts at 2, but row 2 starts at 1: row "
+       "starts must not descend"},
       {csr(R"("shape": [4], "values": [1], "columns": [0], "row_starts": [0, 1])"),
        "1:33: constant 'c': csr float32 [4]: csr needs two dimensions"},
       {csr(R"("shape": [2, 2], "values": [1], "columns": [0.5], "row_starts": [0, 1, 1])"),
@@ -252,10 +288,12 @@ TEST_CASE("sparse tensors in a text: faults with positions") {
       {csr(R"("shape": [2, 2], "values": [1], "columns": [0], "row_starts": [0, 1, 1], "row_ids": [0])"),
        "1:136: constant 'c' has 'row_ids', which does not apply to csr values"},
       {csr(R"("shape": [9223372036854775807, 1], "values": [], "columns": [], "row_starts": [0])"),
-       "1:33: constant 'c': a tensor of float32 [9223372036854775807, 1] has more bytes than can be counted"},
+       "1:33: constant 'c': a tensor of float32 [9223372036854775807, 1] has more bytes than can "
+       "be counted"},
       {rows(R"("shape": [3], "values": [1], "row_ids": [3])"),
        "1:33: constant 'c': row_sparse float32 [3]: row index 0 is 3, but there are 3 rows"},
-      {rows(R"("shape": [3, -1], "values": [[1]], "row_ids": [0])"), "1:87: the values need a known shape, but it is [1, ?]"},
+      {rows(R"("shape": [3, -1], "values": [[1]], "row_ids": [0])"),
+       "1:87: the values need a known shape, but it is [1, ?]"},
       {rows(R"("shape": [], "values": 1, "row_ids": [0])"),
        "1:33: constant 'c': row_sparse float32 []: row_sparse needs at least one dimension"},
       {rows(R"("shape": [3], "values": [1], "columns": [3])"),
@@ -264,7 +302,8 @@ TEST_CASE("sparse tensors in a text: faults with positions") {
        "1:64: constant 'c' has 'index_dtype', which does not apply to dense values"},
       {R"({"tenon": 1, "constants": {"c": {"npy": "c.npy", "columns": [1]}}})",
        "1:61: constant 'c' has 'columns', which does not apply to files"},
-      {R"({"tenon": 1, "constants": {"c": {"npy": "c.npy", "npz": "c.npz"}}})", "1:57: constant 'c' has both an npy and an npz file"},
+      {R"({"tenon": 1, "constants": {"c": {"npy": "c.npy", "npz": "c.npz"}}})",
+       "1:57: constant 'c' has both an npy and an npz file"},
   };
   for (const auto& wrong : cases) {
     const auto failure = failure_of([&] { Graph::from_json(host, wrong.text); });
@@ -278,11 +317,13 @@ TEST_CASE("nested lists have at most as many dimensions as tensors") {
   const auto read = [&](int dimensions) {
     const auto depth = static_cast<std::size_t>(dimensions);
     const auto values = std::string(depth, '[') + "7" + std::string(depth, ']');
-    return Graph::from_json(host, R"({"tenon": 1, "constants": {"c": {"values": )" + values + R"(}}, "outputs": {"y": "c"}})");
+    return Graph::from_json(host, R"({"tenon": 1, "constants": {"c": {"values": )" + values +
+                                      R"(}}, "outputs": {"y": "c"}})");
   };
   const auto graph = read(8);
   CHECK(graph.shape(graph.find("c")) == Shape{1, 1, 1, 1, 1, 1, 1, 1});
-  CHECK(failure_of([&] { read(9); }).message == "graph.json:1:44: the values have more than 8 dimensions");
+  CHECK(failure_of([&] { read(9); }).message ==
+        "graph.json:1:44: the values have more than 8 dimensions");
 }
 
 TEST_CASE("a csr matrix from a file in the text's folder") {
@@ -293,7 +334,9 @@ TEST_CASE("a csr matrix from a file in the text's folder") {
   write_npz(folder / "dense.npz", {{"a", Tensor::zeros(f32, {2})}});
   write_npz(folder / "two.npz", {{"a", Tensor::zeros(f32, {2})}, {"b", Tensor::zeros(f32, {2})}});
   const auto read = [&](const std::string& constant) {
-    return Graph::from_json(host, R"({"tenon": 1, "constants": {"c": )" + constant + R"(}, "outputs": {"y": "c"}})", folder.path());
+    return Graph::from_json(
+        host, R"({"tenon": 1, "constants": {"c": )" + constant + R"(}, "outputs": {"y": "c"}})",
+        folder.path());
   };
   const auto graph = read(R"({"storage": "csr", "npz": "c.npz"})");
   CHECK(same_bits(graph.tensor(graph.find("c")), csr));
@@ -303,13 +346,16 @@ TEST_CASE("a csr matrix from a file in the text's folder") {
   const struct {
     const char *constant, *message;
   } cases[] = {
-      {R"({"npz": "c.npz"})", "graph.json:1:41: c.npz holds a csr tensor, but graph.json declares dense"},
-      {R"({"storage": "csr", "npz": "dense.npz"})", "graph.json:1:59: dense.npz holds a dense tensor, but graph.json declares csr"},
+      {R"({"npz": "c.npz"})",
+       "graph.json:1:41: c.npz holds a csr tensor, but graph.json declares dense"},
+      {R"({"storage": "csr", "npz": "dense.npz"})",
+       "graph.json:1:59: dense.npz holds a dense tensor, but graph.json declares csr"},
       {R"({"storage": "csr", "npz": "c.npz", "shape": [3, 2]})",
        "graph.json:1:59: c.npz holds float32 [2, 2], but graph.json declares csr ? [3, 2]"},
       {R"({"npz": "two.npz"})", "graph.json:1:41: two.npz holds 2 arrays but must hold one"},
   };
-  for (const auto& wrong : cases) CHECK(failure_of([&] { read(wrong.constant); }).message == wrong.message);
+  for (const auto& wrong : cases)
+    CHECK(failure_of([&] { read(wrong.constant); }).message == wrong.message);
 }
 
 TEST_CASE("the file's name precedes the position in messages") {

@@ -13,9 +13,12 @@ class Cbor {
     for (const char c : text) bytes_.push_back(static_cast<std::byte>(c));
   }
   void integer(std::int64_t value) {
-    value < 0 ? head(1, static_cast<std::uint64_t>(-1 - value)) : head(0, static_cast<std::uint64_t>(value));
+    value < 0 ? head(1, static_cast<std::uint64_t>(-1 - value))
+              : head(0, static_cast<std::uint64_t>(value));
   }
-  void boolean(bool value) { bytes_.push_back(std::byte{value ? std::uint8_t{0xf5} : std::uint8_t{0xf4}}); }
+  void boolean(bool value) {
+    bytes_.push_back(std::byte{value ? std::uint8_t{0xf5} : std::uint8_t{0xf4}});
+  }
   void null() { bytes_.push_back(std::byte{0xf6}); }
   void list(std::size_t count) { head(4, count); }
   void map(std::size_t count) { head(5, count); }
@@ -30,7 +33,10 @@ class Cbor {
  private:
   void head(unsigned major, std::uint64_t value) {
     const int extra = value < 24 ? 0 : value < 0x100 ? 1 : value < 0x10000 ? 2 : 4;
-    const auto low = extra == 0 ? static_cast<unsigned>(value) : extra == 1 ? 24U : extra == 2 ? 25U : 26U;
+    const auto low = extra == 0   ? static_cast<unsigned>(value)
+                     : extra == 1 ? 24U
+                     : extra == 2 ? 25U
+                                  : 26U;
     bytes_.push_back(static_cast<std::byte>(major << 5 | low));
     for (int i = extra - 1; i >= 0; --i) bytes_.push_back(static_cast<std::byte>(value >> (8 * i)));
   }
@@ -39,7 +45,8 @@ class Cbor {
 
 struct OperatorSpec {
   std::string name;
-  std::vector<std::string> inputs, outputs, states;         // input? is optional, input* variadic; output#param is counted by a parameter
+  std::vector<std::string> inputs, outputs,
+      states;  // input? is optional, input* variadic; output#param is counted by a parameter
   std::vector<std::pair<std::string, std::string>> params;  // name, kind
   int version = 1;
 };
@@ -102,7 +109,8 @@ inline std::vector<std::byte> manifest_of(const OperatorSpec& op) {
   for (const auto& [name, kind] : op.params) write_param(to, name, kind);
   to.texts("inplace", {}), to.texts("backward_inplace", {});
   to.text("backward_reads"), to.null();
-  for (const auto* flag : {"accumulates", "strides", "random", "elementwise", "kernels_elsewhere"}) to.text(flag), to.boolean(false);
+  for (const auto* flag : {"accumulates", "strides", "random", "elementwise", "kernels_elsewhere"})
+    to.text(flag), to.boolean(false);
   to.texts("functions", {"forward"}), to.texts("renamed", {}), to.texts("added", {});
   return to.bytes();
 }

@@ -22,8 +22,10 @@ void open(const ForgedFile& file, Tally& tally, FileCheck check = FileCheck::eve
   try {
     const auto graph = file.read(check);
     for (const auto& tensor : graph.tensors)
-      if (tensor.size() < 1 << 20) REQUIRE(cast_storage(tensor, Storage::dense).size() == tensor.size());  // follows all indices
-    const auto order = file_order(graph);                                                                  // accepted graphs must be usable
+      if (tensor.size() < 1 << 20)
+        REQUIRE(cast_storage(tensor, Storage::dense).size() ==
+                tensor.size());            // follows all indices
+    const auto order = file_order(graph);  // accepted graphs must be usable
     const auto metadata = write_metadata(graph, order, lay_out(graph, order), "again.tenon");
     REQUIRE_FALSE(metadata.empty());
     ++tally.opened;
@@ -39,8 +41,11 @@ TEST_CASE("a file truncated at any length is refused") {
   const auto parts = FileParts::of(gradient_graph());
   const auto bytes = parts.bytes();
   Tally tally;
-  const auto step = [&](std::size_t length) { return length < 8192 || length + 512 > bytes.size() ? 1U : 997U; };  // zeros in between
-  for (std::size_t length = 0; length < bytes.size(); length += step(length)) open(ForgedFile(bytes.substr(0, length)), tally);
+  const auto step = [&](std::size_t length) {
+    return length < 8192 || length + 512 > bytes.size() ? 1U : 997U;
+  };  // zeros in between
+  for (std::size_t length = 0; length < bytes.size(); length += step(length))
+    open(ForgedFile(bytes.substr(0, length)), tally);
   CHECK(tally.opened == 0);
 }
 
@@ -77,8 +82,9 @@ TEST_CASE("numbers of the metadata replaced by hostile ones") {
     const auto sound = FileParts::of(graph);
     ForgedFile file(sound.bytes());
     std::mt19937 random(1);
-    constexpr std::uint32_t hostile[] = {0,     1,      2,       3,          5,          8,          0x7f,      0xff,
-                                         0x100, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
+    constexpr std::uint32_t hostile[] = {0,       1,          2,          3,          5,
+                                         8,       0x7f,       0xff,       0x100,      0xffff,
+                                         0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
     Tally tally;
     for (int round = 0; round < 4000; ++round) {
       const auto changes = 1 + random() % 3;
@@ -99,14 +105,17 @@ TEST_CASE("indices of sparse tensors replaced by hostile ones") {
   const auto sound = FileParts::of(sparse_graph());
   ForgedFile file(sound.bytes());
   std::mt19937_64 random(2);
-  constexpr std::int64_t hostile[] = {-1, 0, 1, 3, 6, 7, 0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, INT64_MIN};
+  constexpr std::int64_t hostile[] = {-1,         0,          1,          3,         6,        7,
+                                      0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, INT64_MIN};
   Tally tally;
   for (int round = 0; round < 4000; ++round) {
     const auto value = hostile[random() % std::size(hostile)];
     const auto* buffers = format::GetModel(sound.metadata.data())->buffers();
-    const auto* buffer = buffers->Get(static_cast<flatbuffers::uoffset_t>(random() % 16));  // of the weights
+    const auto* buffer =
+        buffers->Get(static_cast<flatbuffers::uoffset_t>(random() % 16));  // of the weights
     if (buffer->size() >= sizeof value)
-      std::memcpy(file.data() + buffer->offset() + random() % (buffer->size() / 8) * 8, &value, sizeof value);
+      std::memcpy(file.data() + buffer->offset() + random() % (buffer->size() / 8) * 8, &value,
+                  sizeof value);
     open(file, tally, FileCheck::structure);
     std::copy(sound.data.begin(), sound.data.end(), file.data());
   }

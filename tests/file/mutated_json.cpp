@@ -30,7 +30,8 @@ TEST_CASE("a graph.json truncated at any length is refused") {
   JsonHost host;
   const std::string text = sample_json;
   int opened = 0;
-  for (std::size_t length = 0; length + 2 < text.size(); ++length) opened += opens(host, text.substr(0, length));
+  for (std::size_t length = 0; length + 2 < text.size(); ++length)
+    opened += opens(host, text.substr(0, length));
   CHECK(opened == 0);
 }
 
@@ -65,7 +66,10 @@ TEST_CASE("pieces of a graph.json removed, doubled and replaced") {
       const auto at = random() % text.size(), length = random() % 12;
       const auto from = random() % text.size();
       const auto what = random() % 3;
-      text.replace(at, length, what == 0 ? "" : what == 1 ? text.substr(from, length) : pieces[random() % std::size(pieces)]);
+      text.replace(at, length,
+                   what == 0   ? ""
+                   : what == 1 ? text.substr(from, length)
+                               : pieces[random() % std::size(pieces)]);
     }
     opened += opens(host, text);
   }

@@ -14,8 +14,10 @@
 using namespace tenon;
 
 static int numpy_script(const char* command, const std::filesystem::path& folder) {
-  const int status = std::system(
-      (TENON_TEST_PYTHON " " TENON_TEST_SOURCE "/tests/file/numpy_arrays.py " + std::string(command) + " " + folder.string()).c_str());
+  const int status =
+      std::system((TENON_TEST_PYTHON " " TENON_TEST_SOURCE "/tests/file/numpy_arrays.py " +
+                   std::string(command) + " " + folder.string())
+                      .c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -37,9 +39,10 @@ static Tensor numbered(DType dtype, const Shape& shape) {
 
 static std::map<std::string, Tensor> all_arrays() {
   std::map<std::string, Tensor> arrays;
-  for (const DType dtype : {boolean, u8, i8, i32, i64, f16, f32, f64, i16, u16, u32, u64, c64, c128}) {
-    for (const Shape& shape :
-         {Shape::scalar(), Shape{1}, Shape{7}, Shape{2, 3}, Shape{0, 3}, Shape{2, 3, 4}, Shape{1, 1, 1, 1, 1, 1, 2, 2}}) {
+  for (const DType dtype :
+       {boolean, u8, i8, i32, i64, f16, f32, f64, i16, u16, u32, u64, c64, c128}) {
+    for (const Shape& shape : {Shape::scalar(), Shape{1}, Shape{7}, Shape{2, 3}, Shape{0, 3},
+                               Shape{2, 3, 4}, Shape{1, 1, 1, 1, 1, 1, 2, 2}}) {
       std::string name = name_of(dtype);
       for (const std::int64_t dim : shape) name += "_" + std::to_string(dim);
       arrays.emplace(name, numbered(dtype, shape));
@@ -60,7 +63,8 @@ TEST_CASE("numpy and Tenon read each other's files") {
   REQUIRE(code == 0);
 
   const std::map<std::string, Tensor> expected = all_arrays();
-  const auto stored = read_npz(folder / "numpy/stored.npz"), compressed = read_npz(folder / "numpy/compressed.npz");
+  const auto stored = read_npz(folder / "numpy/stored.npz"),
+             compressed = read_npz(folder / "numpy/compressed.npz");
   CHECK(stored.size() == expected.size());
   CHECK(compressed.size() == expected.size());
   for (const auto& entry : expected) {
@@ -77,8 +81,9 @@ TEST_CASE("numpy and Tenon read each other's files") {
   AtomicFile file(folder / "tenon/wide.npz");
   ZipWriter wide(file, 0);  // writes all possible numbers as zip64
   for (const auto& [name, tensor] : expected)
-    wide.add(name + ".npy", npy_header(tensor.dtype(), tensor.shape()),
-             {static_cast<const std::byte*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())});
+    wide.add(
+        name + ".npy", npy_header(tensor.dtype(), tensor.shape()),
+        {static_cast<const std::byte*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())});
   wide.finish();
   file.commit();
   CHECK(numpy_script("check", folder / "tenon") == 0);

@@ -62,8 +62,15 @@ def check(folder):
     for dtype in DTYPES:
         for shape in SHAPES:
             key, expected = name(dtype, shape), numbered(dtype, shape)
-            for array in [numpy.load(folder / f"{key}.npy"), *(archived[key] for archived in archives)]:
-                assert array.dtype == expected.dtype and array.shape == shape, (key, array.dtype, array.shape)
+            for array in [
+                numpy.load(folder / f"{key}.npy"),
+                *(archived[key] for archived in archives),
+            ]:
+                assert array.dtype == expected.dtype and array.shape == shape, (
+                    key,
+                    array.dtype,
+                    array.shape,
+                )
                 assert (array == expected).all(), key
 
 

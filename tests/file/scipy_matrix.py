@@ -16,7 +16,14 @@ except ImportError:
 def matrices():
     random = numpy.random.RandomState(5)
     for dtype in ["bool", "uint8", "int8", "int32", "int64", "float32", "float64"]:
-        for rows, columns, share in [(1, 1, 1.0), (0, 3, 0), (3, 0, 0), (7, 5, 0.3), (40, 30, 0.02), (6, 8, 1.0)]:
+        for rows, columns, share in [
+            (1, 1, 1.0),
+            (0, 3, 0),
+            (3, 0, 0),
+            (7, 5, 0.3),
+            (40, 30, 0.02),
+            (6, 8, 1.0),
+        ]:
             dense = (random.rand(rows, columns) < share) * random.randint(1, 10, (rows, columns))
             yield f"{dtype}_{rows}_{columns}", dense.astype(dtype)
 
@@ -35,7 +42,9 @@ def write(folder):
 def check(folder):
     for name, dense in matrices():
         matrix = scipy.sparse.load_npz(folder / f"{name}.npz")
-        assert matrix.format == "csr" and matrix.shape == dense.shape and matrix.dtype == dense.dtype, name
+        assert (
+            matrix.format == "csr" and matrix.shape == dense.shape and matrix.dtype == dense.dtype
+        ), name
         matrix.check_format(full_check=True)
         assert (matrix.toarray() == dense).all() and matrix.nnz == numpy.count_nonzero(dense), name
 

@@ -24,13 +24,16 @@ extern "C" __attribute__((visibility("default"))) int fsync(int descriptor) {
   if (calls) {
     struct stat status {};
     fstat(descriptor, &status);
-    calls->push_back(S_ISDIR(status.st_mode) ? "sync the folder" : "sync " + std::to_string(status.st_size) + " bytes");
+    calls->push_back(S_ISDIR(status.st_mode) ? "sync the folder"
+                                             : "sync " + std::to_string(status.st_size) + " bytes");
   }
   return real(descriptor);
 }
 
-extern "C" __attribute__((visibility("default"))) int rename(const char* from, const char* to) noexcept {
-  static const auto real = reinterpret_cast<int (*)(const char*, const char*)>(dlsym(RTLD_NEXT, "rename"));
+extern "C" __attribute__((visibility("default"))) int rename(const char* from,
+                                                             const char* to) noexcept {
+  static const auto real =
+      reinterpret_cast<int (*)(const char*, const char*)>(dlsym(RTLD_NEXT, "rename"));
   if (calls) calls->push_back("rename to " + std::filesystem::path(to).filename().string());
   return real(from, to);
 }

@@ -24,12 +24,15 @@ TEST_CASE("a graph is read back from its file unchanged") {
   }
 }
 
-TEST_CASE("a file declares its features: gradients or updates, sparse tensors, parameters of 0.2, the training state") {
+TEST_CASE(
+    "a file declares its features: gradients or updates, sparse tensors, parameters of 0.2, the "
+    "training state") {
   const auto features = [](const GraphModel& graph) {
     auto parts = FileParts::of(graph);
     std::string found;
     parts.change([&](format::ModelT& model) {
-      for (const auto name : model.required_features) found += (found.empty() ? "" : " ") + model.strings[name];
+      for (const auto name : model.required_features)
+        found += (found.empty() ? "" : " ") + model.strings[name];
     });
     return found;
   };
@@ -57,7 +60,8 @@ TEST_CASE("loading and saving gives the same bytes, without any plugin") {
   const TemporaryFolder folder;
   auto in_lanes = training_graph();
   in_lanes.training->lanes = 8;
-  for (const auto& graph : {sample_graph(), gradient_graph(), training_graph(), sparse_graph(), parameters_graph(), in_lanes}) {
+  for (const auto& graph : {sample_graph(), gradient_graph(), training_graph(), sparse_graph(),
+                            parameters_graph(), in_lanes}) {
     write_tenon(graph, folder / "first.tenon");
     const auto read = read_tenon(folder / "first.tenon");
     if (graph.training) CHECK(read.training->lanes == graph.training->lanes);
@@ -75,11 +79,13 @@ TEST_CASE("the bytes depend on the graph, not on how it was built") {
   other.strings = Strings();  // the same texts with other ids, and some unused ones
   other.strings.intern("unused");
   const auto move = [&](StringId& id) { id = other.strings.intern(graph.strings[id]); };
-  for (auto node = other.nodes.rbegin(); node != other.nodes.rend(); ++node) move(node->name), move(node->device);
+  for (auto node = other.nodes.rbegin(); node != other.nodes.rend(); ++node)
+    move(node->name), move(node->device);
   for (auto& value : other.values) move(value.name);
   for (auto& attribute : other.attributes) {
     move(attribute.name);
-    if (attribute.kind == TENON_ATTR_TEXT) attribute.i = other.strings.intern(graph.strings[static_cast<StringId>(attribute.i)]);
+    if (attribute.kind == TENON_ATTR_TEXT)
+      attribute.i = other.strings.intern(graph.strings[static_cast<StringId>(attribute.i)]);
   }
   for (auto& output : other.outputs) move(output.first);
   for (auto& note : other.meta) move(note.first), move(note.second);
@@ -91,7 +97,9 @@ TEST_CASE("the bytes depend on the graph, not on how it was built") {
   CHECK(read_bytes(folder / "first.tenon") == read_bytes(folder / "second.tenon"));
 }
 
-TEST_CASE("tensors are at multiples of 64 bytes, from a multiple of 64 KiB on, and are the file's own pages") {
+TEST_CASE(
+    "tensors are at multiples of 64 bytes, from a multiple of 64 KiB on, and are the file's own "
+    "pages") {
   const TemporaryFolder folder;
   write_tenon(sample_graph(), folder / "graph.tenon");
   const auto bytes = read_bytes(folder / "graph.tenon");
@@ -99,7 +107,8 @@ TEST_CASE("tensors are at multiples of 64 bytes, from a multiple of 64 KiB on, a
   CHECK(header.data_offset % 65536 == 0);
   CHECK(header.file_size == bytes.size());
   auto loaded = read_tenon(folder / "graph.tenon");
-  for (const auto& tensor : loaded.tensors) CHECK(reinterpret_cast<std::uintptr_t>(tensor.data()) % 64 == 0);
+  for (const auto& tensor : loaded.tensors)
+    CHECK(reinterpret_cast<std::uintptr_t>(tensor.data()) % 64 == 0);
   loaded.tensors[0].values<float>()[0] = 7;
   CHECK(read_bytes(folder / "graph.tenon") == bytes);
 }
@@ -111,8 +120,10 @@ TEST_CASE("data that only training needs follows all data that inference needs")
   const auto header = layout::decode(std::as_bytes(std::span(bytes)), "graph.tenon");
   CHECK(header.file_size == header.data_offset + 65536 + 128 + 32);  // slots of 12, 8 and 32 bytes
   const auto loaded = read_tenon(folder / "graph.tenon");
-  CHECK(loaded.training->slots.at(2).variable == loaded.value_names.find(loaded.strings.find("drawn")));
-  CHECK(same_bits(loaded.tensors.at(loaded.training->slots.at(1).tensor), Tensor::from<std::int64_t>({460}, Shape::scalar())));
+  CHECK(loaded.training->slots.at(2).variable ==
+        loaded.value_names.find(loaded.strings.find("drawn")));
+  CHECK(same_bits(loaded.tensors.at(loaded.training->slots.at(1).tensor),
+                  Tensor::from<std::int64_t>({460}, Shape::scalar())));
 }
 
 TEST_CASE("tensors outlive the graph they were read with") {
@@ -137,7 +148,8 @@ TEST_CASE("strided tensors are written row by row") {
   GraphMaker make;
   auto whole = Tensor::from<float>({1, 2, 3, 4, 5, 6}, {3, 2});
   const std::int64_t strides[] = {1, 2};
-  make.tensor("transposed", Role::constant, Tensor::borrow(whole.data(), f32, {2, 3}, strides, std::make_shared<Tensor>(whole)));
+  make.tensor("transposed", Role::constant,
+              Tensor::borrow(whole.data(), f32, {2, 3}, strides, std::make_shared<Tensor>(whole)));
   write_tenon(make.model, folder / "graph.tenon");
   const auto loaded = read_tenon(folder / "graph.tenon");
   CHECK(same_bits(loaded.tensors.at(0), Tensor::from<float>({1, 3, 5, 2, 4, 6}, {2, 3})));

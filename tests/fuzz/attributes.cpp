@@ -35,7 +35,8 @@ struct FuzzHost : JsonHost {
 
 template <class T>
 tenon::Tensor tensor_of(Choices& choices) {
-  const auto rows = static_cast<std::int64_t>(choices.below(4)), columns = static_cast<std::int64_t>(choices.below(4));
+  const auto rows = static_cast<std::int64_t>(choices.below(4)),
+             columns = static_cast<std::int64_t>(choices.below(4));
   std::vector<T> elements(static_cast<std::size_t>(rows * columns));
   for (auto& element : elements) element = choices.take<T>();
   const auto tensor = tenon::Tensor::from(elements, {rows, columns});
@@ -82,13 +83,17 @@ tenon::AttributeValue value_of(Choices& choices) {
 
 TENON_FUZZ_TARGET(attributes)(const std::uint8_t* bytes, std::size_t size) {
   static FuzzHost host;
-  static const std::string odd[] = {"flag", "small", "whole", "single", "real", "words", "wholes", "reals", "mode"};
+  static const std::string odd[] = {"flag",  "small",  "whole", "single", "real",
+                                    "words", "wholes", "reals", "mode"};
   static const std::string tabled[] = {"names", "chosen", "singles", "reals", "smalls", "wholes"};
   Choices choices(bytes, size);
   const bool is_odd = choices.below(2) == 0;
   tenon::Attributes attributes;
   for (auto count = choices.below(5); count > 0; --count)
-    attributes.set(choices.below(16) == 0 ? choices.text() : is_odd ? choices.of(odd) : choices.of(tabled), value_of(choices));
+    attributes.set(choices.below(16) == 0 ? choices.text()
+                   : is_odd               ? choices.of(odd)
+                                          : choices.of(tabled),
+                   value_of(choices));
   tenon::Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {2});
   const auto before = graph.to_json();

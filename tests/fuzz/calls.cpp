@@ -71,16 +71,19 @@ class Program {
       case 14:
         return void(values_.push_back(value().output(choices_.take<std::uint8_t>())));
       default:
-        return void(graph_.to_json().size() + describe(tenon::Session(graph_).plan({{choices_.text(), shape()}})).size());
+        return void(graph_.to_json().size() +
+                    describe(tenon::Session(graph_).plan({{choices_.text(), shape()}})).size());
     }
   }
 
   DType dtype() { return static_cast<DType>(choices_.below(TENON_DTYPE_COUNT + 2)); }
 
   Shape shape() {
-    static constexpr std::int64_t dims[] = {0, 1, 1, 2, 2, 3, 4, 5, 8, -1, -2, std::int64_t{1} << 33, std::int64_t{1} << 62};
+    static constexpr std::int64_t dims[] = {
+        0, 1, 1, 2, 2, 3, 4, 5, 8, -1, -2, std::int64_t{1} << 33, std::int64_t{1} << 62};
     std::int64_t chosen[10];
-    const auto rank = static_cast<int>(choices_.below(16) == 0 ? choices_.below(10) : choices_.below(4));
+    const auto rank =
+        static_cast<int>(choices_.below(16) == 0 ? choices_.below(10) : choices_.below(4));
     for (int axis = 0; axis < rank; ++axis) chosen[axis] = choices_.of(dims);
     return rank == 0 ? Shape::scalar() : Shape(chosen, rank);
   }
@@ -88,7 +91,8 @@ class Program {
   Tensor dense() {
     const auto wanted = shape();
     // an error
-    if (!wanted.known() || wanted.size() > most_elements) return Tensor::empty(dtype(), {std::int64_t{1} << 61});
+    if (!wanted.known() || wanted.size() > most_elements)
+      return Tensor::empty(dtype(), {std::int64_t{1} << 61});
     auto tensor = Tensor::zeros(dtype(), wanted);
     auto* const bytes = static_cast<std::uint8_t*>(tensor.data());
     const bool flags = tensor.dtype() == DType::boolean;
@@ -101,7 +105,8 @@ class Program {
     const auto count = static_cast<std::int64_t>(choices_.below(6));
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
     for (auto& number : numbers)
-      number = choices_.below(8) == 0 ? choices_.take<std::int64_t>() : static_cast<std::int64_t>(choices_.below(5));
+      number = choices_.below(8) == 0 ? choices_.take<std::int64_t>()
+                                      : static_cast<std::int64_t>(choices_.below(5));
     return Tensor::from(numbers, {count});
   }
 
@@ -125,7 +130,8 @@ class Program {
         return keep(Tensor::from_dlpack(from.to_dlpack()));
       case 5: {
         const std::int64_t strides[] = {choices_.take<std::int8_t>() & 1, 1};
-        return keep(Tensor::borrow(from.data(), from.dtype(), {2, std::min<std::int64_t>(from.size() / 2, 8)}, strides,
+        return keep(Tensor::borrow(from.data(), from.dtype(),
+                                   {2, std::min<std::int64_t>(from.size() / 2, 8)}, strides,
                                    std::make_shared<Tensor>(from)));
       }
       default:
@@ -142,7 +148,8 @@ class Program {
     for (const auto& input : graph_.inputs()) {
       Shape shape = input.shape;
       for (int axis = 0; axis < std::max(0, shape.rank()); ++axis)
-        if (shape[axis] == tenon::unknown) shape.set(axis, static_cast<std::int64_t>(choices_.below(4)));
+        if (shape[axis] == tenon::unknown)
+          shape.set(axis, static_cast<std::int64_t>(choices_.below(4)));
       const bool fits = shape.known() && shape.size() <= most_elements && choices_.below(8) != 0;
       inputs[input.name] = fits ? Tensor::zeros(*input.dtype, shape) : tensor();
     }
@@ -154,8 +161,12 @@ class Program {
   }
 
   std::string name() { return choices_.below(32) == 0 ? choices_.text() : choices_.of(operators_); }
-  Tensor tensor() { return tensors_.empty() || choices_.below(32) == 0 ? Tensor() : choices_.of(tensors_); }
-  tenon::Value value() { return values_.empty() || choices_.below(32) == 0 ? tenon::Value() : choices_.of(values_); }
+  Tensor tensor() {
+    return tensors_.empty() || choices_.below(32) == 0 ? Tensor() : choices_.of(tensors_);
+  }
+  tenon::Value value() {
+    return values_.empty() || choices_.below(32) == 0 ? tenon::Value() : choices_.of(values_);
+  }
   void keep(Tensor tensor) {
     if (tensor && tensor.size() <= most_elements) tensors_.push_back(std::move(tensor));
   }
@@ -173,7 +184,8 @@ class Program {
 
   tenon::Attributes attributes() {
     tenon::Attributes some;
-    static const char* const names[] = {"axis", "shape", "kernel", "num_hidden", "num_filter", "flag", "begin", "end", "a", "parts"};
+    static const char* const names[] = {"axis", "shape", "kernel", "num_hidden", "num_filter",
+                                        "flag", "begin", "end",    "a",          "parts"};
     for (auto count = choices_.below(3); count > 0; --count) {
       const auto number = static_cast<std::int64_t>(choices_.take<std::int8_t>());
       const auto name = choices_.of(names);

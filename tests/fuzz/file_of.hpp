@@ -9,7 +9,8 @@
 
 class FileOf {
  public:
-  FileOf(const std::uint8_t* bytes, std::size_t size) : descriptor_(::memfd_create("fuzz", MFD_CLOEXEC)) {
+  FileOf(const std::uint8_t* bytes, std::size_t size)
+      : descriptor_(::memfd_create("fuzz", MFD_CLOEXEC)) {
     if (descriptor_ < 0 || ::write(descriptor_, bytes, size) != static_cast<ssize_t>(size))
       throw std::runtime_error("the system gives no file in memory");
   }

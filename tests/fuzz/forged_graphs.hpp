@@ -32,16 +32,19 @@ inline Tensor eighths(const tenon::Shape& shape) {
 /// Data movement operators, on a constant and on an input.
 inline Graph shapes(tenon::Host& host) {
   Graph graph(host);
-  const auto table = graph.constant("table", eighths({8, 6})), x = graph.input("x", tenon::f32, {-1, 6});
+  const auto table = graph.constant("table", eighths({8, 6})),
+             x = graph.input("x", tenon::f32, {-1, 6});
   const auto both = graph.add("concat", {table, x}, {{"axis", 0}}, "both");
   const auto flat = graph.add("reshape", {both}, {{"shape", Ints{-1, 2, 3}}}, "flat");
   const auto turned = graph.add("transpose", {flat}, {{"axes", Ints{2, 0, 1}}}, "turned");
   const auto parts = graph.add("split", {turned}, {{"sections", 3}, {"axis", 0}}, "parts");
   const auto squeezed = graph.add("squeeze", {parts.output(1)}, {{"axis", Ints{0}}}, "squeezed");
-  const auto piece = graph.add("slice", {squeezed}, {{"begin", Ints{1}}, {"end", Ints{5}}}, "piece");
+  const auto piece =
+      graph.add("slice", {squeezed}, {{"begin", Ints{1}}, {"end", Ints{5}}}, "piece");
   const auto wider = graph.add("expand_dims", {piece}, {{"axis", Ints{0}}}, "wider");
   const auto many = graph.add("broadcast_to", {wider}, {{"shape", Ints{3, 4, 2}}}, "many");
-  const auto padded = graph.add("pad", {many}, {{"before", Ints{1, 0, 0}}, {"after", Ints{0, 2, 0}}}, "padded");
+  const auto padded =
+      graph.add("pad", {many}, {{"before", Ints{1, 0, 0}}, {"after", Ints{0, 2, 0}}}, "padded");
   graph.output("sum", graph.add("sum", {padded}, {{"axis", Ints{1}}}, "total"));
   graph.output("whole", graph.add("cast", {padded}, {{"dtype", "int32"}}, "whole"));
   graph.output("last", parts.output(2));
@@ -51,8 +54,10 @@ inline Graph shapes(tenon::Host& host) {
 /// A training step: backward kernels, updates of variables in place and by copy, states.
 inline Graph training(tenon::Host& host) {
   Graph graph(host);
-  const auto image = graph.input("image", tenon::f32, {-1, 1, 6, 6}), label = graph.input("label", tenon::i64, {-1});
-  const auto conv = graph.add("convolution", {image}, {{"num_filter", 2}, {"kernel", Ints{3, 3}}}, "conv");
+  const auto image = graph.input("image", tenon::f32, {-1, 1, 6, 6}),
+             label = graph.input("label", tenon::i64, {-1});
+  const auto conv =
+      graph.add("convolution", {image}, {{"num_filter", 2}, {"kernel", Ints{3, 3}}}, "conv");
   const auto norm = graph.add("batch_norm", {conv}, {}, "norm");
   const auto pool = graph.add("max_pool", {norm}, {{"kernel", Ints{2, 2}}}, "pool");
   const auto scores = graph.add("fully_connected", {pool}, {{"num_hidden", 3}}, "scores");
@@ -71,9 +76,11 @@ inline Graph training(tenon::Host& host) {
 inline Graph sparse(tenon::Host& host) {
   Graph graph(host);
   const auto csr =
-      Tensor::csr(Tensor::from({1.0F, 2.0F, 3.0F}, {3}), Tensor::from(Ints{0, 2, 1}, {3}), Tensor::from(Ints{0, 2, 2, 3}, {4}), {3, 4});
+      Tensor::csr(Tensor::from({1.0F, 2.0F, 3.0F}, {3}), Tensor::from(Ints{0, 2, 1}, {3}),
+                  Tensor::from(Ints{0, 2, 2, 3}, {4}), {3, 4});
   const auto words = graph.constant("words", csr), x = graph.input("x", tenon::f32, {4, -1});
-  const auto rows = graph.variable("rows", Tensor::row_sparse(eighths({2, 4}), Tensor::from(Ints{1, 3}, {2}), {5, 4}));
+  const auto rows = graph.variable(
+      "rows", Tensor::row_sparse(eighths({2, 4}), Tensor::from(Ints{1, 3}, {2}), {5, 4}));
   graph.output("product", graph.add("csr_times_dense", {words, x}, {}, "product"));
   graph.output("root", graph.add("sqrt", {words}, {}, "root"));
   graph.output("dense", graph.add("cast_storage", {rows}, {{"storage", "dense"}}, "dense"));
@@ -85,7 +92,8 @@ struct Sample {
   Graph (*make)(tenon::Host&);
   bool training;
 };
-inline constexpr Sample samples[] = {{"shapes", shapes, false}, {"training", training, true}, {"sparse", sparse, false}};
+inline constexpr Sample samples[] = {
+    {"shapes", shapes, false}, {"training", training, true}, {"sparse", sparse, false}};
 
 /// Mutates numbers of a file so that the result often remains meaningful.
 class Forger {
@@ -99,9 +107,12 @@ class Forger {
     const auto made = graph.values->names.size() + nodes.output_types.size();
     switch (below(9)) {
       case 0:
-        return pick(model.types, [&](auto& type) { type->dtype = static_cast<tenon::format::DType>(below(TENON_DTYPE_COUNT)); });
+        return pick(model.types, [&](auto& type) {
+          type->dtype = static_cast<tenon::format::DType>(below(TENON_DTYPE_COUNT));
+        });
       case 1:
-        return pick(model.types, [&](auto& type) { pick(type->dims, [&](auto& dim) { dim = number(); }); });
+        return pick(model.types,
+                    [&](auto& type) { pick(type->dims, [&](auto& dim) { dim = number(); }); });
       case 2:
         return pick(model.types, [&](auto& type) {
           if (below(2) == 0 || type->dims.empty())
@@ -139,9 +150,12 @@ class Forger {
     if (!list.empty()) change(list[below(list.size())]);
   }
   // occasionally out of range
-  std::uint32_t index(std::size_t count) { return static_cast<std::uint32_t>(below(16) == 0 ? count : below(count)); }
+  std::uint32_t index(std::size_t count) {
+    return static_cast<std::uint32_t>(below(16) == 0 ? count : below(count));
+  }
   std::int64_t number() {
-    static constexpr std::int64_t numbers[] = {-1, 0, 1, 2, 3, 4, 5, 6, 8, 24, 64, 1000, -2, INT64_MAX, INT64_MIN};
+    static constexpr std::int64_t numbers[] = {-1, 0,  1,  2,    3,  4,         5,        6,
+                                               8,  24, 64, 1000, -2, INT64_MAX, INT64_MIN};
     return numbers[below(std::size(numbers))];
   }
 
@@ -173,16 +187,19 @@ inline void look_at(const tenon::NamedTensors& outputs) {
 
 /// Makes all node outputs graph outputs, in memory that ends or begins at a guard page, and places
 /// the inputs likewise.
-inline void run_guarded(Graph& graph, const std::vector<tenon_type>& types, const std::map<tenon::ValueId, tenon_type>& given,
+inline void run_guarded(Graph& graph, const std::vector<tenon_type>& types,
+                        const std::map<tenon::ValueId, tenon_type>& given,
                         tenon::SessionOptions options, tenon::checks::Placement placement) {
   const auto guarded = [&](const tenon_type& type) {
-    return tenon::checks::guarded_tensor(static_cast<tenon::DType>(type.dtype), tenon::shape_of(type), placement, 0);
+    return tenon::checks::guarded_tensor(static_cast<tenon::DType>(type.dtype),
+                                         tenon::shape_of(type), placement, 0);
   };
   auto& model = impl_of(graph).edit().model;
   model.clear_outputs();
   tenon::RunOptions request;
   tenon::NamedTensors inputs;
-  for (const auto& [id, type] : given) inputs.emplace(model.strings[model.values[id].name], guarded(type));
+  for (const auto& [id, type] : given)
+    inputs.emplace(model.strings[model.values[id].name], guarded(type));
   for (tenon::ValueId id = 0; id < model.values.size(); ++id) {
     if (model.values[id].role != tenon::Role::output || !tenon::is_known(types[id])) continue;
     const auto name = "value " + std::to_string(id);
@@ -192,11 +209,14 @@ inline void run_guarded(Graph& graph, const std::vector<tenon_type>& types, cons
   tenon::Session session(graph, options);
   const auto plan = [&] {
     auto next = impl_of(session).first_stage({});
-    return impl_of(session).plan(next, [&](const auto&) { return tenon::Session::Impl::Request{given}; }).plan;
+    return impl_of(session)
+        .plan(next, [&](const auto&) { return tenon::Session::Impl::Request{given}; })
+        .plan;
   }();
   // the memory of sparse outputs belongs to the host
   for (const auto& [name, id] : plan->model().outputs)
-    if (plan->types()[id].storage != TENON_DENSE) request.destinations.erase(std::string(plan->model().strings[name]));
+    if (plan->types()[id].storage != TENON_DENSE)
+      request.destinations.erase(std::string(plan->model().strings[name]));
   look_at(session.run(inputs, request));
 }
 
@@ -209,7 +229,9 @@ inline Outcome run(tenon::Host& host, const std::string& bytes, bool training) {
     impl_of(graph).edit().model = read_forged(bytes, tenon::FileCheck::structure);
     graph.bind();
     const auto given = input_types(graph);
-    const auto types = tenon::infer_with(model_of(graph), impl_of(graph).binding(), tenon::tensors_of(model_of(graph)), given).types;
+    const auto types = tenon::infer_with(model_of(graph), impl_of(graph).binding(),
+                                         tenon::tensors_of(model_of(graph)), given)
+                           .types;
     for (const auto& type : types)
       if (tenon::is_known(type) && tenon::byte_count(type) > limit) return Outcome::too_large;
     tenon::NamedTensors inputs;
@@ -222,7 +244,8 @@ inline Outcome run(tenon::Host& host, const std::string& bytes, bool training) {
       tenon::Session session(graph, options);
       for (int i = 0; i < 2; ++i) look_at(session.run(inputs));
     }
-    for (const auto placement : {tenon::checks::Placement::before_guard, tenon::checks::Placement::after_guard})
+    for (const auto placement :
+         {tenon::checks::Placement::before_guard, tenon::checks::Placement::after_guard})
       run_guarded(graph, types, given, options, placement);
     return Outcome::ran;
   } catch (const tenon::Failure&) {

@@ -25,7 +25,8 @@ FileParts parts_of(const std::uint8_t* bytes, std::size_t size) {
 const std::vector<std::string>& data_of_samples() {
   static const auto data = [] {
     std::vector<std::string> all;
-    for (const auto& sample : forged::samples) all.push_back(FileParts::of(model_of(sample.make(host()))).data);
+    for (const auto& sample : forged::samples)
+      all.push_back(FileParts::of(model_of(sample.make(host()))).data);
     return all;
   }();
   return data;
@@ -34,15 +35,16 @@ const std::vector<std::string>& data_of_samples() {
 /// Other files may contain numbers at addresses that trap when read, which FlatBuffers' verifier
 /// does not detect.
 [[maybe_unused]] bool is_read(FileParts parts) {
-  return std::any_of(data_of_samples().begin(), data_of_samples().end(), [&](const std::string& data) {
-    parts.data = data;
-    try {
-      read_forged(parts.bytes(), tenon::FileCheck::structure);
-      return true;
-    } catch (const tenon::Failure&) {
-      return false;
-    }
-  });
+  return std::any_of(data_of_samples().begin(), data_of_samples().end(),
+                     [&](const std::string& data) {
+                       parts.data = data;
+                       try {
+                         read_forged(parts.bytes(), tenon::FileCheck::structure);
+                         return true;
+                       } catch (const tenon::Failure&) {
+                         return false;
+                       }
+                     });
 }
 
 }  // namespace
@@ -60,7 +62,8 @@ TENON_FUZZ_TARGET(graph_run)(const std::uint8_t* bytes, std::size_t size) {
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* bytes, std::size_t size, std::size_t most);
 
 /// Prefers mutations that the reader does not reject immediately.
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t size, std::size_t most, unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t size,
+                                               std::size_t most, unsigned seed) {
   const auto parts = parts_of(bytes, size);
   if (seed % 8 == 0 || !is_read(parts)) return LLVMFuzzerMutate(bytes, size, most);
   const auto changed = forged::Forger(seed).changed(parts).metadata;

@@ -5,6 +5,7 @@
 #include "target.hpp"
 
 TENON_FUZZ_TARGET(manifest)(const std::uint8_t* bytes, std::size_t size) {
-  accepts([&] { tenon::read_manifest(std::as_bytes(std::span(bytes, size))); }, tenon::FailureKind::plugin);
+  accepts([&] { tenon::read_manifest(std::as_bytes(std::span(bytes, size))); },
+          tenon::FailureKind::plugin);
   return 0;
 }

@@ -24,7 +24,9 @@ TENON_FUZZ_TARGET(onnx_import)(const std::uint8_t* bytes, std::size_t size) {
       graph.to_json();
       if (keep) tenon::Graph::from_bytes(host, graph.to_bytes());
     } catch (const tenon::Failure& failure) {
-      if (failure.kind() != tenon::FailureKind::file && failure.kind() != tenon::FailureKind::plugin) std::abort();
+      if (failure.kind() != tenon::FailureKind::file &&
+          failure.kind() != tenon::FailureKind::plugin)
+        std::abort();
     }
   }
   return 0;

@@ -14,8 +14,10 @@ void read_tensors(TensorReader& reader, const proto::Graph& graph) {
   for (const auto& tensor : graph.sparse_initializers) accepts([&] { reader.read(tensor); });
   for (const auto& node : graph.nodes)
     for (const auto& attribute : node.attributes) {
-      if (const auto* const inner = std::get_if<const proto::Graph*>(&attribute.value)) read_tensors(reader, **inner);
-      if (const auto* const tensor = std::get_if<const proto::Tensor*>(&attribute.value)) accepts([&] { reader.read(**tensor); });
+      if (const auto* const inner = std::get_if<const proto::Graph*>(&attribute.value))
+        read_tensors(reader, **inner);
+      if (const auto* const tensor = std::get_if<const proto::Tensor*>(&attribute.value))
+        accepts([&] { reader.read(**tensor); });
     }
 }
 
@@ -26,7 +28,8 @@ TENON_FUZZ_TARGET(onnx_model)(const std::uint8_t* bytes, std::size_t size) {
   const std::shared_ptr<std::byte[]> copy(new std::byte[size]);
   std::copy(bytes, bytes + size, reinterpret_cast<std::uint8_t*>(copy.get()));
   accepts([&] {
-    const auto model = read_model(tenon::FileBytes{"/nonexistent/m.onnx", {copy.get(), size}, copy});
+    const auto model =
+        read_model(tenon::FileBytes{"/nonexistent/m.onnx", {copy.get(), size}, copy});
     for (const auto& use : operators_of(model))
       if (use.count == 0 || use.first->type.empty()) std::abort();
     TensorReader reader(model);

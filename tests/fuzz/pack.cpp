@@ -15,10 +15,12 @@ TENON_FUZZ_TARGET(pack)(const std::uint8_t* bytes, std::size_t size) {
   sum.add({reinterpret_cast<const std::byte*>(bytes), size});
   const auto hash = sum.hexadecimal();
   accepts([&] {
-    const auto opened = tenon::open_pack(file.path(), {.sha256 = hash, .config = cache / "config", .cache = cache.path()});
+    const auto opened = tenon::open_pack(
+        file.path(), {.sha256 = hash, .config = cache / "config", .cache = cache.path()});
     if (!std::filesystem::is_regular_file(opened.graph)) std::abort();
     std::filesystem::remove_all(cache / "packs" / hash);
   });
-  if (std::filesystem::exists(cache / "packs") && !std::filesystem::is_empty(cache / "packs")) std::abort();
+  if (std::filesystem::exists(cache / "packs") && !std::filesystem::is_empty(cache / "packs"))
+    std::abort();
   return 0;
 }

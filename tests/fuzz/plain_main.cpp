@@ -13,7 +13,8 @@
 #include "../temporary_folder.hpp"
 #include "target.hpp"
 
-extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());  // NOLINT(bugprone-reserved-identifier)
+extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(
+    void (*callback)());  // NOLINT(bugprone-reserved-identifier)
 
 namespace {
 
@@ -21,13 +22,15 @@ std::uint64_t seed = 1, current = 0;
 std::string file;
 
 void tell() {
-  std::fprintf(stderr, "\nwhen it ran %s%s, mutant %llu of seed %llu\n", file.empty() ? "" : "file ", file.c_str(),
-               static_cast<unsigned long long>(current), static_cast<unsigned long long>(seed));
+  std::fprintf(stderr, "\nwhen it ran %s%s, mutant %llu of seed %llu\n",
+               file.empty() ? "" : "file ", file.c_str(), static_cast<unsigned long long>(current),
+               static_cast<unsigned long long>(seed));
 }
 
 class Mutation {
  public:
-  Mutation(const std::vector<std::string>& seeds, std::uint64_t number) : seeds_(seeds), random_(seed * 1'000'003 + number) {}
+  Mutation(const std::vector<std::string>& seeds, std::uint64_t number)
+      : seeds_(seeds), random_(seed * 1'000'003 + number) {}
 
   std::string make() {
     auto text = pick();
@@ -66,7 +69,9 @@ class Mutation {
       case 2: {  // a number
         const std::size_t size = std::size_t{1} << below(4);
         const auto number = odd[below(std::size(odd))];
-        if (text.size() >= size) text.replace(std::min(at, text.size() - size), size, reinterpret_cast<const char*>(&number), size);
+        if (text.size() >= size)
+          text.replace(std::min(at, text.size() - size), size,
+                       reinterpret_cast<const char*>(&number), size);
         return;
       }
       case 3:
@@ -111,7 +116,9 @@ int main(int argc, char** argv) {
     for (const auto& [name, function] : fuzz_targets()) std::fprintf(stderr, " %s", name.c_str());
     return std::fputc('\n', stderr), 2;
   }
-  const auto number = [&](int i, std::uint64_t otherwise) { return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise; };
+  const auto number = [&](int i, std::uint64_t otherwise) {
+    return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise;
+  };
   const auto count = number(3, 0), first = number(5, 0);
   seed = number(4, 1);
   if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(tell);
@@ -129,7 +136,8 @@ int main(int argc, char** argv) {
   }
   if (seeds.empty()) return std::fprintf(stderr, "%s has no files to begin with\n", argv[2]), 1;
   file.clear();
-  for (current = first; current < first + count; ++current) run(target->second, Mutation(seeds, current).make());
+  for (current = first; current < first + count; ++current)
+    run(target->second, Mutation(seeds, current).make());
   std::printf("%zu files and %llu mutants\n", seeds.size(), static_cast<unsigned long long>(count));
   return 0;
 }

@@ -15,7 +15,8 @@ TENON_FUZZ_TARGET(protocol)(const std::uint8_t* bytes, std::size_t size) {
   try {
     Reader reader(std::as_bytes(std::span(aligned)).first(size));
     const auto asked = reader.take<GradientCallback>();
-    for (const char letter : reader.take_text(asked.name_bytes)) sum += static_cast<unsigned char>(letter);
+    for (const char letter : reader.take_text(asked.name_bytes))
+      sum += static_cast<unsigned char>(letter);
     for (const auto input : reader.take_array<std::uint64_t>(asked.input_count)) sum += input;
     const OwnedAttributes attributes(reader, asked.attribute_count);
     for (const auto& attribute : attributes.all()) {

@@ -30,7 +30,8 @@ class Answers {
  public:
   /// The first `honest` replies are those of a real worker, and so are all replies after the bytes
   /// are used up.
-  Answers(IsolatedPlugin& plugin, Choices& choices, int honest) : worker_(plugin.worker()), choices_(choices), honest_(honest) {
+  Answers(IsolatedPlugin& plugin, Choices& choices, int honest)
+      : worker_(plugin.worker()), choices_(choices), honest_(honest) {
     auto channel = worker_->borrow_channel();
     control_ = &channel->control();
     reply_ = channel->room(Channel::replies, gradient_message_limit).data();
@@ -72,20 +73,25 @@ class Answers {
     report.number = number();
     std::memset(report.text, static_cast<int>(choices_.below(256)), sizeof report.text);
     report.bytes = put_payload();
-    static constexpr Turn turns[] = {Turn::reply, Turn::callback, Turn::callback, Turn::reply, Turn::ended, Turn{99}};
+    static constexpr Turn turns[] = {Turn::reply, Turn::callback, Turn::callback,
+                                     Turn::reply, Turn::ended,    Turn{99}};
     const auto turn = turns[choices_.below(8) == 0 ? choices_.below(6) : choices_.below(4)];
     const bool scribbles = choices_.below(4) == 0;  // while the host reads
     give_turn(*control_, turn, control_->host_sleeps);
     if (scribbles) std::memset(static_cast<void*>(&report), 0xff, sizeof report);
   }
   void say_table() {
-    const TableRecord record{sizeof(tenon_operator), 0, TENON_ABI_MAJOR, TENON_ABI_MINOR, all_functions, 0};
+    const TableRecord record{sizeof(tenon_operator), 0, TENON_ABI_MAJOR, TENON_ABI_MINOR,
+                             all_functions,          0};
     std::memcpy(reply_, &record, sizeof record);
     control_->report.bytes = sizeof record;
   }
-  std::uint64_t number() { return choices_.below(4) == 0 ? choices_.take<std::uint64_t>() : choices_.below(4); }
+  std::uint64_t number() {
+    return choices_.below(4) == 0 ? choices_.take<std::uint64_t>() : choices_.below(4);
+  }
   std::uint64_t put_payload() {
-    static constexpr std::size_t usual[] = {sizeof(SparseCallback), sizeof(GradientCallback), sizeof(tenon_type), sizeof(TableRecord)};
+    static constexpr std::size_t usual[] = {sizeof(SparseCallback), sizeof(GradientCallback),
+                                            sizeof(tenon_type), sizeof(TableRecord)};
     const auto words = choices_.below(4) == 0 ? choices_.below(32) : choices_.of(usual) / 8;
     for (std::size_t word = 0; word < words; ++word) {
       const auto value = number();
@@ -112,7 +118,8 @@ IsolatedPlugin& silent_plugin() {
     chmod(program.c_str(), 0755);
     WorkerOptions options;
     options.program = program;
-    return std::make_shared<IsolatedPlugin>(WorkerPlugin{"silent.so", open("/dev/null", O_RDONLY | O_CLOEXEC)}, options);
+    return std::make_shared<IsolatedPlugin>(
+        WorkerPlugin{"silent.so", open("/dev/null", O_RDONLY | O_CLOEXEC)}, options);
   }();
   return *plugin;
 }
@@ -121,7 +128,8 @@ IsolatedPlugin& silent_plugin() {
 struct Call {
   tenon_type type = type_of(f32, {2, 3});
   std::vector<float> numbers = std::vector<float>(6), results = numbers, kept = numbers;
-  tenon_tensor input = tensor_of(type, TENON_DENSE), output = input, state = input, sparse = tensor_of(type, TENON_CSR);
+  tenon_tensor input = tensor_of(type, TENON_DENSE), output = input, state = input,
+               sparse = tensor_of(type, TENON_CSR);
   tenon_tensor* const inputs[1] = {&input};
   tenon_tensor* const outputs[2] = {&output, &sparse};
   tenon_tensor* const states[1] = {&state};
@@ -133,7 +141,8 @@ struct Call {
   tenon_call call{};
 
   Call(HostError& error, std::int32_t dispatch) {
-    input.dense.data = numbers.data(), output.dense.data = results.data(), state.dense.data = kept.data();
+    input.dense.data = numbers.data(), output.dense.data = results.data(),
+    state.dense.data = kept.data();
     for (auto* tensor : {&input, &output, &state, &sparse}) tensor->dense.device_type = TENON_CPU;
     sparse.stored = -1;
     call.size = sizeof call;
@@ -156,7 +165,8 @@ struct Call {
   }
 };
 
-std::int32_t run_kernel(const tenon_operator& table, void* object, HostError& error, std::int32_t dispatch) {
+std::int32_t run_kernel(const tenon_operator& table, void* object, HostError& error,
+                        std::int32_t dispatch) {
   Call each(error, dispatch);
   const auto function = dispatch == TENON_FORWARD          ? table.forward
                         : dispatch == TENON_FORWARD_SPARSE ? table.forward_sparse
@@ -172,10 +182,13 @@ std::int32_t make_gradient(const tenon_operator& table, void* object, HostError&
   io.size = sizeof io;
   io.error = error.raw();
   io.input_count = io.output_count = 1;
-  io.value = [](tenon_gradient*, std::int32_t, std::uint32_t, tenon_value* out) { return *out = 1, 0; };
+  io.value = [](tenon_gradient*, std::int32_t, std::uint32_t, tenon_value* out) {
+    return *out = 1, 0;
+  };
   io.set_input_grad = [](tenon_gradient*, std::uint32_t, tenon_value) { return 0; };
-  io.add_all = [](tenon_gradient*, const char* name, const tenon_value* inputs, std::uint32_t count, const tenon_attribute*, std::uint32_t,
-                  tenon_value* out, std::uint32_t, std::uint32_t* outputs) {
+  io.add_all = [](tenon_gradient*, const char* name, const tenon_value* inputs, std::uint32_t count,
+                  const tenon_attribute*, std::uint32_t, tenon_value* out, std::uint32_t,
+                  std::uint32_t* outputs) {
     *out = std::strlen(name);
     for (std::uint32_t i = 0; i < count; ++i) *out += inputs[i];
     *outputs = 1;
@@ -186,14 +199,18 @@ std::int32_t make_gradient(const tenon_operator& table, void* object, HostError&
   return table.gradient(object, &io);
 }
 
-std::int32_t run_function(const tenon_operator& table, void* object, HostError& error, std::size_t which) {
+std::int32_t run_function(const tenon_operator& table, void* object, HostError& error,
+                          std::size_t which) {
   auto input = type_of(f32, {2, 3}), output = unknown_type(), state = unknown_type();
-  tenon_infer types{sizeof types, error.raw(), 1, 1, 1, 0, &input, &output, &state, nullptr, nullptr};
+  tenon_infer types{sizeof types, error.raw(), 1,      1,       1,      0,
+                    &input,       &output,     &state, nullptr, nullptr};
   std::uint64_t bytes = 0;
   const std::uint8_t storage = TENON_CSR;
   std::uint8_t storage_out = TENON_DENSE;
-  tenon_infer_storage storages{sizeof storages, error.raw(), 1, 1, &storage, &storage_out, TENON_CPU, TENON_FORWARD, 0, 0, nullptr};
-  static constexpr std::int32_t kernels[] = {TENON_FORWARD, TENON_FORWARD_SPARSE, TENON_BACKWARD, TENON_BACKWARD_SPARSE};
+  tenon_infer_storage storages{sizeof storages, error.raw(),   1, 1, &storage, &storage_out,
+                               TENON_CPU,       TENON_FORWARD, 0, 0, nullptr};
+  static constexpr std::int32_t kernels[] = {TENON_FORWARD, TENON_FORWARD_SPARSE, TENON_BACKWARD,
+                                             TENON_BACKWARD_SPARSE};
   switch (which) {
     case 0:
       return table.infer(object, &types);
@@ -224,7 +241,8 @@ TENON_FUZZ_TARGET(replies)(const std::uint8_t* bytes, std::size_t size) {
     void* object = create_isolated(table, {});
     HostError error;
     const bool whole = dishonest > 0;  // else the table may lack the function
-    if (whole && run_function(functions, object, error, which) != 0 && std::strlen(error.raw()->text) >= error.raw()->capacity)
+    if (whole && run_function(functions, object, error, which) != 0 &&
+        std::strlen(error.raw()->text) >= error.raw()->capacity)
       std::abort();
     functions.destroy(object);
   } catch (const Error&) {

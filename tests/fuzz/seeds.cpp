@@ -36,22 +36,28 @@ void write_graphs(const fs::path& folder) {
   write_bytes(folder / "graph_json" / "chain", tenon::write_graph_json(chain_graph(3)));
   StrictHost host(1);
   for (const auto& sample : forged::samples)
-    write_bytes(folder / "graph_run" / sample.name, FileParts::of(model_of(sample.make(host))).metadata);
+    write_bytes(folder / "graph_run" / sample.name,
+                FileParts::of(model_of(sample.make(host))).metadata);
 }
 
 void write_arrays(const fs::path& folder) {
   const fs::path data = TENON_TEST_DATA;
-  write_bytes(folder / "npy" / "labels", read_bytes(data / "digits_labels.npy").substr(0, 128 + 64));
+  write_bytes(folder / "npy" / "labels",
+              read_bytes(data / "digits_labels.npy").substr(0, 128 + 64));
   for (const auto* order : {"False", "True"})
     for (const auto* dtype : {"<f4", ">i2", "|b1", "<f8", "<V2"}) {
-      const auto header = std::string("{'descr': '") + dtype + "', 'fortran_order': " + order + ", 'shape': (2, 3), }";
+      const auto header = std::string("{'descr': '") + dtype + "', 'fortran_order': " + order +
+                          ", 'shape': (2, 3), }";
       const auto padded = header + std::string(117 - header.size(), ' ') + '\n';
       write_bytes(folder / "npy" / (std::string(dtype + 1) + order),
-                  "\x93NUMPY\x01" + std::string(1, '\0') + "\x76" + std::string(1, '\0') + padded + std::string(48, '\1'));
+                  "\x93NUMPY\x01" + std::string(1, '\0') + "\x76" + std::string(1, '\0') + padded +
+                      std::string(48, '\1'));
     }
   for (const auto& entry : fs::directory_iterator(data))
-    if (entry.path().extension() == ".npz") write_bytes(folder / "npz" / entry.path().stem(), read_bytes(entry.path()));
-  write_bytes(folder / "svmlight" / "plain", "1 1:0.5 3:-2e3 # first\n-1 qid:3 2:inf\n\n# nothing\n0.25 4:nan\r\n");
+    if (entry.path().extension() == ".npz")
+      write_bytes(folder / "npz" / entry.path().stem(), read_bytes(entry.path()));
+  write_bytes(folder / "svmlight" / "plain",
+              "1 1:0.5 3:-2e3 # first\n-1 qid:3 2:inf\n\n# nothing\n0.25 4:nan\r\n");
   write_bytes(folder / "svmlight" / "zero", "2 0:1 1:2\n1 9223372036854775807:1\n");
 }
 
@@ -59,19 +65,22 @@ void write_models(const fs::path& folder) {
   write_bytes(folder / "onnx_model" / "sample", onnx_bytes::sample().bytes());
   write_bytes(folder / "onnx_model" / "empty", onnx_bytes::ModelParts().bytes());
   write_bytes(folder / "onnx_import" / "sample", onnx_bytes::sample().bytes());
-  for (const auto& [name, bytes] : small_models::all()) write_bytes(folder / "onnx_import" / name, bytes);
+  for (const auto& [name, bytes] : small_models::all())
+    write_bytes(folder / "onnx_import" / name, bytes);
 }
 
 void write_plugins(const fs::path& folder) {
   for (const auto* name : {"plain.so", "split_kernel.so", "other_major_table.so", "newer_minor.so"})
     write_bytes(folder / "elf" / name, read_bytes(fs::path(TENON_TEST_FAULTS) / name));
-  for (const auto* path : {TENON_TEST_PLUGINS "/tenon_elementwise.so", TENON_TEST_PLUGINS "/tenon_nn.so",
-                           TENON_TEST_PLUGINS "/tenon_optim.so", TENON_TEST_EXAMPLES "/fir.so"}) {
+  for (const auto* path :
+       {TENON_TEST_PLUGINS "/tenon_elementwise.so", TENON_TEST_PLUGINS "/tenon_nn.so",
+        TENON_TEST_PLUGINS "/tenon_optim.so", TENON_TEST_EXAMPLES "/fir.so"}) {
     const tenon::InputFile file(path);
     const tenon::ElfFile elf(file);
     for (const auto& symbol : elf.exports("tenon_op_v1__")) {
       const auto bytes = elf.bytes(symbol, 1 << 20);
-      write_bytes(folder / "manifest" / symbol.name.substr(13), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      write_bytes(folder / "manifest" / symbol.name.substr(13),
+                  {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     }
   }
 }
@@ -85,11 +94,15 @@ void write_messages(const fs::path& folder) {
   tensor.size = sizeof tensor, tensor.dtype = TENON_F32;
   tensor.dense = {taps, TENON_CPU, 0, 1, 2, 32, 1, dims, nullptr, 0};
   tenon_attribute attributes[5]{};
-  attributes[0].name = "axis", attributes[0].kind = TENON_ATTR_INTS, attributes[0].ints = axes, attributes[0].count = 2;
-  attributes[1].name = "mode", attributes[1].kind = TENON_ATTR_TEXT, attributes[1].text = "soft", attributes[1].count = 4;
+  attributes[0].name = "axis", attributes[0].kind = TENON_ATTR_INTS, attributes[0].ints = axes,
+  attributes[0].count = 2;
+  attributes[1].name = "mode", attributes[1].kind = TENON_ATTR_TEXT, attributes[1].text = "soft",
+  attributes[1].count = 4;
   attributes[2].name = "a", attributes[2].kind = TENON_ATTR_FLOAT, attributes[2].f = 0.5;
-  attributes[3].name = "names", attributes[3].kind = TENON_ATTR_TEXTS, attributes[3].text = "a\0b", attributes[3].count = 4;
-  attributes[4].name = "taps", attributes[4].kind = TENON_ATTR_TENSOR, attributes[4].tensor = &tensor;
+  attributes[3].name = "names", attributes[3].kind = TENON_ATTR_TEXTS, attributes[3].text = "a\0b",
+  attributes[3].count = 4;
+  attributes[4].name = "taps", attributes[4].kind = TENON_ATTR_TENSOR,
+  attributes[4].tensor = &tensor;
   for (std::uint32_t count = 0; count <= 5; ++count) {
     std::vector<std::byte> bytes;
     Writer writer(bytes);
@@ -98,14 +111,17 @@ void write_messages(const fs::path& folder) {
     const std::uint64_t inputs[] = {1, 2};
     writer.put_array(inputs, 2);
     put_attributes(writer, {attributes, count});
-    write_bytes(folder / "protocol" / std::to_string(count), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    write_bytes(folder / "protocol" / std::to_string(count),
+                {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
 }
 
 void write_lists(const fs::path& folder) {
   const std::string sum(64, 'a');
-  write_bytes(folder / "trust_lists/plugins", "# mine\n" + sum + "  /p/a b.so\n" + sum + " */p/b.so\n");
-  write_bytes(folder / "trust_lists/signers", "ali namespaces=\"tenon-plugin\" ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8=\n");
+  write_bytes(folder / "trust_lists/plugins",
+              "# mine\n" + sum + "  /p/a b.so\n" + sum + " */p/b.so\n");
+  write_bytes(folder / "trust_lists/signers",
+              "ali namespaces=\"tenon-plugin\" ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8=\n");
 }
 
 // In the format of zip -0.
@@ -125,7 +141,8 @@ void write_pack(const fs::path& folder) {
 // Programs and parameters are unstructured, so random bytes are as good as any.
 void write_random(const fs::path& folder) {
   std::mt19937 random(1);
-  for (const auto& [name, size] : {std::pair("calls", 600), std::pair("attributes", 64), std::pair("replies", 200)})
+  for (const auto& [name, size] :
+       {std::pair("calls", 600), std::pair("attributes", 64), std::pair("replies", 200)})
     for (int i = 0; i < 24; ++i) {
       std::string bytes(static_cast<std::size_t>(size), '\0');
       for (auto& byte : bytes) byte = static_cast<char>(random());
@@ -138,8 +155,9 @@ void write_random(const fs::path& folder) {
 int main(int argc, char** argv) {
   if (argc != 3) return std::fputs("usage: fuzz_seeds FOLDER KEPT\n", stderr), 2;
   const fs::path folder = argv[1], kept = argv[2];
-  for (const auto* name : {"tenon_file", "onnx_model", "onnx_import", "graph_json", "graph_run", "npy", "npz", "svmlight", "elf",
-                           "manifest", "attributes", "calls", "protocol", "replies", "trust_lists", "pack"})
+  for (const auto* name : {"tenon_file", "onnx_model", "onnx_import", "graph_json", "graph_run",
+                           "npy", "npz", "svmlight", "elf", "manifest", "attributes", "calls",
+                           "protocol", "replies", "trust_lists", "pack"})
     fs::create_directories(folder / name);
   write_graphs(folder);
   write_models(folder);
@@ -149,5 +167,6 @@ int main(int argc, char** argv) {
   write_lists(folder);
   write_pack(folder);
   write_random(folder);
-  if (fs::exists(kept)) fs::copy(kept, folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  if (fs::exists(kept))
+    fs::copy(kept, folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
 }

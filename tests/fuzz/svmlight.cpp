@@ -16,7 +16,8 @@ TENON_FUZZ_TARGET(svmlight)(const std::uint8_t* bytes, std::size_t size) {
       options.first = first;
       const auto examples = tenon::read_svmlight(file.path(), options);
       if (examples.labels.size() != examples.features.shape()[0]) std::abort();
-      if (examples.features.size() < 1 << 20) tenon::cast_storage(examples.features, tenon::Storage::dense);
+      if (examples.features.size() < 1 << 20)
+        tenon::cast_storage(examples.features, tenon::Storage::dense);
     });
   return 0;
 }

@@ -18,7 +18,8 @@ std::vector<std::byte> rewritten(const tenon::GraphModel& graph, FileParts& part
   parts.metadata.assign(reinterpret_cast<const char*>(metadata.data()), metadata.size());
   parts.data.assign(data.size, '\0');
   for (const auto& place : data.buffers)
-    if (place.size != 0) std::memcpy(parts.data.data() + place.offset, place.array.data(), place.size);
+    if (place.size != 0)
+      std::memcpy(parts.data.data() + place.offset, place.array.data(), place.size);
   return metadata;
 }
 
@@ -30,7 +31,8 @@ TENON_FUZZ_TARGET(tenon_file)(const std::uint8_t* bytes, std::size_t size) {
   static const std::string sparse =
       // with valid indices; for the other samples only the length matters
       FileParts::of(sparse_graph()).data;
-  for (const auto& data : {std::string(), std::string(136, '\0'), std::string(65696, '\0'), sparse}) {
+  for (const auto& data :
+       {std::string(), std::string(136, '\0'), std::string(65696, '\0'), sparse}) {
     parts.data = data;
     try {
       const auto graph = read_forged(parts.bytes(), tenon::FileCheck::structure);

@@ -27,11 +27,13 @@ constexpr auto most = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("attributes: whole numbers of any type", T, short, unsigned short, int, unsigned, long, unsigned long, long long,
-                   unsigned long long, std::size_t, std::int8_t, std::uint8_t, std::int64_t, std::uint64_t, char, wchar_t, char8_t,
-                   char16_t, char32_t) {
+TEST_CASE_TEMPLATE("attributes: whole numbers of any type", T, short, unsigned short, int, unsigned,
+                   long, unsigned long, long long, unsigned long long, std::size_t, std::int8_t,
+                   std::uint8_t, std::int64_t, std::uint64_t, char, wchar_t, char8_t, char16_t,
+                   char32_t) {
   CHECK(holds<std::int64_t>(AttributeValue(T{7}), 7));
-  CHECK(holds<std::int64_t>(std::numeric_limits<T>::min(), static_cast<std::int64_t>(std::numeric_limits<T>::min())));
+  CHECK(holds<std::int64_t>(std::numeric_limits<T>::min(),
+                            static_cast<std::int64_t>(std::numeric_limits<T>::min())));
   CHECK(holds<Integers>(std::vector<T>{T{1}, T{2}}, {1, 2}));
   CHECK(holds<Integers>({T{3}}, {3}));
 }
@@ -48,9 +50,16 @@ TEST_CASE("attributes: booleans, floats and strings") {
 }
 
 TEST_CASE("attributes: braced lists; one non-integer makes all elements doubles") {
-  const Attributes attributes{{"sizes", {1, 2}}, {"scales", {0.5, 1}}, {"mixed", {std::size_t{1}, 2, -3L}}, {"one", {4}},
-                              {"real", {4.0}},   {"number", 4},        {"text", std::string_view("x")},     {"truth", false}};
-  const AttributeValue wanted[] = {Integers{1, 2}, Reals{0.5, 1}, Integers{1, 2, -3}, Integers{4}, Reals{4}, 4, "x", false};
+  const Attributes attributes{{"sizes", {1, 2}},
+                              {"scales", {0.5, 1}},
+                              {"mixed", {std::size_t{1}, 2, -3L}},
+                              {"one", {4}},
+                              {"real", {4.0}},
+                              {"number", 4},
+                              {"text", std::string_view("x")},
+                              {"truth", false}};
+  const AttributeValue wanted[] = {
+      Integers{1, 2}, Reals{0.5, 1}, Integers{1, 2, -3}, Integers{4}, Reals{4}, 4, "x", false};
   REQUIRE(attributes.size() == std::size(wanted));
   std::size_t at = 0;
   for (const auto& entry : attributes) {
@@ -76,6 +85,8 @@ TEST_CASE("attributes: refuses integers that int64 cannot hold") {
                                   })};
   for (const auto& failure : failures) {
     CHECK(failure.kind == 2);
-    CHECK(failure.message == "the number 9223372036854775808 does not fit a parameter, which holds int64: at most 9223372036854775807");
+    CHECK(failure.message ==
+          "the number 9223372036854775808 does not fit a parameter, which holds int64: at most "
+          "9223372036854775807");
   }
 }

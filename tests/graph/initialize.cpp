@@ -32,7 +32,8 @@ Moments moments_of(const tenon::Tensor& tensor) {
   return m;
 }
 
-tenon::Tensor drawn(const std::string& name, const tenon::Shape& shape, const Init& init, std::uint64_t seed) {
+tenon::Tensor drawn(const std::string& name, const tenon::Shape& shape, const Init& init,
+                    std::uint64_t seed) {
   tenon::GraphModel model;
   auto& value = model.values.emplace_back();
   value.name = model.strings.intern(name);
@@ -46,7 +47,8 @@ tenon::Tensor drawn(const std::string& name, const tenon::Shape& shape, const In
 }  // namespace
 
 TEST_CASE("initialize: each initializer has the moments given by its source") {
-  const double xavier = std::sqrt(6.0 / (300 + 200)), he = std::sqrt(2.0 / 300), window = std::sqrt(6.0 / (4 * 9 + 8 * 9));
+  const double xavier = std::sqrt(6.0 / (300 + 200)), he = std::sqrt(2.0 / 300),
+               window = std::sqrt(6.0 / (4 * 9 + 8 * 9));
   struct Case {
     const char* what;
     Init init;
@@ -57,7 +59,13 @@ TEST_CASE("initialize: each initializer has the moments given by its source") {
       {"automatic matrix", {}, {200, 300}, 0, xavier / std::sqrt(3.0), -xavier, xavier},
       {"automatic vector", {}, {500}, 0, 0, 0, 0},
       {"xavier", {Init::Kind::xavier}, {200, 300}, 0, xavier / std::sqrt(3.0), -xavier, xavier},
-      {"xavier of a convolution", {Init::Kind::xavier}, {8, 4, 3, 3}, 0, window / std::sqrt(3.0), -window, window},
+      {"xavier of a convolution",
+       {Init::Kind::xavier},
+       {8, 4, 3, 3},
+       0,
+       window / std::sqrt(3.0),
+       -window,
+       window},
       {"he", {Init::Kind::he}, {200, 300}, 0, he, -6 * he, 6 * he},
       {"uniform", {Init::Kind::uniform, 2, 5}, {200, 300}, 3.5, 3 / std::sqrt(12.0), 0, 5},
       {"normal", {Init::Kind::normal, -1, 0.5}, {200, 300}, -1, 0.5, -4, 2},
@@ -95,8 +103,11 @@ TEST_CASE("initialize: a sparse variable has the values of a dense one, in its o
       value.init.kind = kind;
       tenon::initialize(model, 5);
       CHECK(model.tensors.at(0).storage() == storage);
-      CHECK(model.tensors.at(0).stored() == (kind == Init::Kind::zeros ? 0 : storage == tenon::Storage::csr ? 12 : 3));
-      CHECK(same_bits(cast_storage(model.tensors.at(0), tenon::Storage::dense), drawn("w", {3, 4}, value.init, 5)));
+      CHECK(model.tensors.at(0).stored() == (kind == Init::Kind::zeros        ? 0
+                                             : storage == tenon::Storage::csr ? 12
+                                                                              : 3));
+      CHECK(same_bits(cast_storage(model.tensors.at(0), tenon::Storage::dense),
+                      drawn("w", {3, 4}, value.init, 5)));
     }
   }
 }

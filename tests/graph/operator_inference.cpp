@@ -30,7 +30,8 @@ std::int32_t create(const tenon_attribute*, std::uint64_t, void** instance, teno
 
 /// An operator with an input, an output and a state, whose results the tests set.
 struct Scripted {
-  std::shared_ptr<const OperatorInfo> info = std::make_shared<OperatorInfo>(read_manifest(manifest_of({"op", {"x"}, {"y"}, {"s"}, {}})));
+  std::shared_ptr<const OperatorInfo> info =
+      std::make_shared<OperatorInfo>(read_manifest(manifest_of({"op", {"x"}, {"y"}, {"s"}, {}})));
   tenon_operator table{};
   CallTypes types{{type_of(f32, {2})}, {type_of(f32, {-1})}, {unknown_type()}};
 
@@ -70,12 +71,15 @@ TEST_CASE("operator inference: refuses impossible types returned by an operator'
       {[](tenon_infer& io) { io.outputs[0].dims[5] = 1; }, output},
       {[](tenon_infer& io) { io.inputs[0].dims[0] = -2; }, input},
       {[](tenon_infer& io) { io.states[0].dtype = 200; }, state},
-      {[](tenon_infer& io) { io.inputs[0].dims[0] = 3; }, "input 0 is inferred as float32 [3], but is already float32 [2] (x float32 [2])"},
+      {[](tenon_infer& io) { io.inputs[0].dims[0] = 3; },
+       "input 0 is inferred as float32 [3], but is already float32 [2] (x float32 [2])"},
   };
   for (const auto& c : cases) CHECK(Scripted().error_of(c.how) == c.message);
 }
 
-TEST_CASE("operator inference: an input of unknown dtype takes the others' dtype unless it declares its own") {
+TEST_CASE(
+    "operator inference: an input of unknown dtype takes the others' dtype unless it declares its "
+    "own") {
   for (const bool own : {false, true}) {
     CAPTURE(own);
     Scripted op;

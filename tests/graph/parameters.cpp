@@ -75,7 +75,9 @@ TEST_CASE("parameters: integers in a list may be written as decimals") {
   CHECK_NOTHROW(host.call("bounded", {x}, {{"wholes", std::vector<double>{1.0, -2.0}}}));
   CHECK(failure_of([&] {
           host.call("bounded", {x}, {{"wholes", std::vector<double>{1.0, 2.5}}});
-        }).message == "[bounded] parameter 'wholes' is [1, 2.5] but must be a list of whole numbers: element 1 is 2.5");
+        }).message ==
+        "[bounded] parameter 'wholes' is [1, 2.5] but must be a list of whole numbers: element 1 "
+        "is 2.5");
 }
 
 TEST_CASE("parameters: accepts the names of non-finite numbers, and no other words") {
@@ -92,7 +94,8 @@ TEST_CASE("parameters: accepts the names of non-finite numbers, and no other wor
   for (const char* word : {"fast", "", "Inf", "infinity"})
     CHECK(failure_of([&] {
             host.call("bounded", {x}, {{"above", word}});
-          }).message == "[bounded] parameter 'above' is \"" + std::string(word) + "\" but must be a number");
+          }).message ==
+          "[bounded] parameter 'above' is \"" + std::string(word) + "\" but must be a number");
 }
 
 TEST_CASE("parameters: records are matched to the declaration by name, in any order") {
@@ -102,11 +105,15 @@ TEST_CASE("parameters: records are matched to the declaration by name, in any or
     const auto x = make.value("x", Role::input, type_of(f32, {1}));
     for (const auto& [name, value] : records) make.attribute(name, value);
     const auto node = make.node("n", op, {x}, 1, static_cast<std::uint32_t>(records.size()));
-    return failure_of([&] { check_parameters(make.model, make.model.nodes[node], *make.model.operators[op].info); }).message;
+    return failure_of([&] {
+             check_parameters(make.model, make.model.nodes[node], *make.model.operators[op].info);
+           })
+        .message;
   };
   CHECK(error_of({{"a", "word"}, {"b", 1}}) == "");
   CHECK(error_of({{"b", 1}, {"a", "word"}}) == "");
   CHECK(error_of({{"b", 1}}) == "");
-  CHECK(error_of({{"b", "word"}, {"a", "word"}}) == "parameter 'b' is \"word\" but must be a whole number");
+  CHECK(error_of({{"b", "word"}, {"a", "word"}}) ==
+        "parameter 'b' is \"word\" but must be a whole number");
   CHECK(error_of({{"c", 1}}).find("'c'") != std::string::npos);
 }

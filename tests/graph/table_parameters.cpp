@@ -73,7 +73,9 @@ struct ToldHost : ApplicationHost {
     Attributes attributes;
     attributes.set(name, value);
     const auto outputs = call_all("told", {Tensor::zeros(f32, {1})}, attributes);
-    return outputs[static_cast<std::size_t>(std::find(names, names + 6, std::string_view(name)) - names)].to_string();
+    return outputs[static_cast<std::size_t>(std::find(names, names + 6, std::string_view(name)) -
+                                            names)]
+        .to_string();
   }
   std::string refused(const char* name, const AttributeValue& value) {
     return failure_of([&] { given(name, value); }).message;
@@ -96,7 +98,8 @@ TEST_CASE("table parameters: numbers and tensors reach the operator in its dtype
   CHECK(host.given("sizes", std::vector<double>{1, -7}) == "int64 [2]  1 -7");
   CHECK(host.given("sizes", Tensor::from<std::uint8_t>({9, 2}, {1, 2})) == "int64 [1, 2]  9 2");
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  CHECK(host.given("wide", {most, -most - 1}) == "int64 [2]  9223372036854775807 -9223372036854775808");
+  CHECK(host.given("wide", {most, -most - 1}) ==
+        "int64 [2]  9223372036854775807 -9223372036854775808");
   CHECK(host.given("exact", {0.1}) == "float64 [1]  0.1");
   CHECK(host.given("exact", Tensor::from<float>({0.5F}, {1})) == "float64 [1]  0.5");
   const std::vector<std::int64_t> ones(65536, 1);
@@ -107,7 +110,8 @@ TEST_CASE("table parameters: strided tensors are read in row-major order") {
   ToldHost host;
   float numbers[] = {1, 2, 3, 4, 5, 6};
   const std::int64_t strides[] = {1, 3};
-  CHECK(host.given("taps", Tensor::borrow(numbers, f32, {3, 2}, strides)) == "float64 [3, 2]  1 4 2 5 3 6");
+  CHECK(host.given("taps", Tensor::borrow(numbers, f32, {3, 2}, strides)) ==
+        "float64 [3, 2]  1 4 2 5 3 6");
 }
 
 TEST_CASE("table parameters: refuses lossy conversions") {
@@ -115,37 +119,53 @@ TEST_CASE("table parameters: refuses lossy conversions") {
   const std::string says = "[told] parameter ";
   const std::vector<std::int64_t> many(65537, 1);
   const auto nan = std::numeric_limits<double>::quiet_NaN();
-  CHECK(host.refused("sizes", {1, 2.5}) == says + "'sizes' is [1, 2.5], which cannot be converted to an int32 tensor without loss");
-  CHECK(host.refused("sizes", {1, 3000000000}) ==
-        says + "'sizes' is [1, 3000000000], which cannot be converted to an int32 tensor without loss");
+  CHECK(host.refused("sizes", {1, 2.5}) ==
+        says + "'sizes' is [1, 2.5], which cannot be converted to an int32 tensor without loss");
+  CHECK(
+      host.refused("sizes", {1, 3000000000}) ==
+      says +
+          "'sizes' is [1, 3000000000], which cannot be converted to an int32 tensor without loss");
   CHECK(host.refused("sizes", std::vector<double>{nan}) ==
         says + "'sizes' is [nan], which cannot be converted to an int32 tensor without loss");
   CHECK(host.refused("wide", std::vector<double>{0x1p63}) ==
-        says + "'wide' is [9.223372036854776e+18], which cannot be converted to an int64 tensor without loss");
+        says +
+            "'wide' is [9.223372036854776e+18], which cannot be converted to an int64 tensor "
+            "without loss");
   CHECK(host.refused("wide", Tensor::from<std::uint64_t>({std::uint64_t{1} << 63}, {1})) ==
         says + "'wide' is uint64 [1], which cannot be converted to an int64 tensor without loss");
-  CHECK(host.refused("taps", {16777217}) == says + "'taps' is [16777217], which cannot be converted to a float32 tensor without loss");
-  CHECK(host.refused("taps", {1e300}) == "[told] element 0 of parameter 'taps' is 1e+300 but must fit a 32-bit float");
+  CHECK(host.refused("taps", {16777217}) ==
+        says + "'taps' is [16777217], which cannot be converted to a float32 tensor without loss");
+  CHECK(host.refused("taps", {1e300}) ==
+        "[told] element 0 of parameter 'taps' is 1e+300 but must fit a 32-bit float");
   CHECK(host.refused("taps", Tensor::from<double>({0.1}, {1})) ==
         says + "'taps' is float64 [1], which cannot be converted to a float32 tensor without loss");
   CHECK(host.refused("taps", Tensor::from<bool>({true}, {1})) ==
         says + "'taps' is bool [1], which cannot be converted to a float32 tensor without loss");
   CHECK(host.refused("exact", {(std::int64_t{1} << 53) + 1}) ==
-        says + "'exact' is [9007199254740993], which cannot be converted to a float64 tensor without loss");
+        says +
+            "'exact' is [9007199254740993], which cannot be converted to a float64 tensor without "
+            "loss");
   CHECK(host.refused("taps", 1.5) == says + "'taps' is 1.5 but must be a float32 tensor");
   CHECK(host.refused("taps", "1,2") == says + "'taps' is \"1,2\" but must be a float32 tensor");
-  CHECK(host.refused("wide", many) == says + "'wide' has 65537 elements, but a tensor parameter holds at most 65536: make it an input");
+  CHECK(host.refused("wide", many) == says +
+                                          "'wide' has 65537 elements, but a tensor parameter holds "
+                                          "at most 65536: make it an input");
   CHECK(host.refused("taps", Tensor::zeros(f32, {257, 256})) ==
-        says + "'taps' has 65792 elements, but a tensor parameter holds at most 65536: make it an input");
+        says +
+            "'taps' has 65792 elements, but a tensor parameter holds at most 65536: make it an "
+            "input");
 }
 
 TEST_CASE("table parameters: bounds apply to each element") {
   ToldHost host;
-  CHECK(host.refused("taps", {1, 0, 2}) == "[told] element 1 of parameter 'taps' is 0 but must be above 0");
+  CHECK(host.refused("taps", {1, 0, 2}) ==
+        "[told] element 1 of parameter 'taps' is 0 but must be above 0");
   CHECK(host.refused("taps", Tensor::from<float>({1, 2, 3, -1}, {2, 2})) ==
         "[told] element 3 of parameter 'taps' is -1 but must be above 0");
-  CHECK(host.refused("taps", std::vector<double>{NAN}) == "[told] element 0 of parameter 'taps' is nan but must be above 0");
-  CHECK(host.refused("sizes", {9, 10}) == "[told] element 1 of parameter 'sizes' is 10 but must be at most 9");
+  CHECK(host.refused("taps", std::vector<double>{NAN}) ==
+        "[told] element 0 of parameter 'taps' is nan but must be above 0");
+  CHECK(host.refused("sizes", {9, 10}) ==
+        "[told] element 1 of parameter 'sizes' is 10 but must be at most 9");
 }
 
 TEST_CASE("table parameters: a node's tensor cannot be modified") {
@@ -181,19 +201,29 @@ TEST_CASE("string list parameters: each string reaches the operator") {
 
 TEST_CASE("string list parameters: refuses invalid values") {
   ToldHost host;
-  CHECK(host.refused("names", {"sum", "min"}) == "[told] element 1 of parameter 'names' is \"min\" but must be one of mean, sum, max");
-  CHECK(host.refused("names", "sum") == "[told] parameter 'names' is \"sum\" but must be a list of texts");
-  CHECK(host.refused("names", {1, 2}) == "[told] parameter 'names' is [1, 2] but must be a list of texts");
+  CHECK(host.refused("names", {"sum", "min"}) ==
+        "[told] element 1 of parameter 'names' is \"min\" but must be one of mean, sum, max");
+  CHECK(host.refused("names", "sum") ==
+        "[told] parameter 'names' is \"sum\" but must be a list of texts");
+  CHECK(host.refused("names", {1, 2}) ==
+        "[told] parameter 'names' is [1, 2] but must be a list of texts");
   CHECK(host.refused("any", Words{"a", std::string("b\0c", 3)}) ==
         "[told] element 1 of parameter 'any' contains a zero byte, which would end the text early");
-  CHECK(host.refused("any", Words{"\xff"}).find("element 0 of parameter 'any'") != std::string::npos);
-  CHECK(host.refused("any", Words(33, "a")).find("parameter 'any' has 33 values, but a list parameter holds at most 32") !=
+  CHECK(host.refused("any", Words{"\xff"}).find("element 0 of parameter 'any'") !=
+        std::string::npos);
+  CHECK(host.refused("any", Words(33, "a"))
+            .find("parameter 'any' has 33 values, but a list parameter holds at most 32") !=
         std::string::npos);
 }
 
 TEST_CASE("attributes: braced strings are a list, a single string is not") {
-  const Attributes attributes{{"two", {"a", "b"}}, {"one", {"a"}}, {"text", "a"}, {"none", {}}, {"mixed", {std::string("a"), "b"}}};
-  const AttributeValue wanted[] = {Words{"a", "b"}, Words{"a"}, "a", std::vector<std::int64_t>{}, Words{"a", "b"}};
+  const Attributes attributes{{"two", {"a", "b"}},
+                              {"one", {"a"}},
+                              {"text", "a"},
+                              {"none", {}},
+                              {"mixed", {std::string("a"), "b"}}};
+  const AttributeValue wanted[] = {Words{"a", "b"}, Words{"a"}, "a", std::vector<std::int64_t>{},
+                                   Words{"a", "b"}};
   std::size_t at = 0;
   for (const auto& entry : attributes) {
     CAPTURE(entry.first);
@@ -207,7 +237,9 @@ TEST_CASE("attributes: braced strings are a list, a single string is not") {
 }
 
 TEST_CASE("attributes: tensors are equal by dtype, shape and bits") {
-  const auto values = [](std::vector<float> numbers, const Shape& shape) { return AttributeValue(Tensor::from(numbers, shape)); };
+  const auto values = [](std::vector<float> numbers, const Shape& shape) {
+    return AttributeValue(Tensor::from(numbers, shape));
+  };
   CHECK(values({1, NAN}, {2}) == values({1, NAN}, {2}));
   CHECK_FALSE(values({0}, {1}) == values({-0.0F}, {1}));
   CHECK_FALSE(values({1, 2}, {2}) == values({1, 2}, {1, 2}));

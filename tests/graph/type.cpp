@@ -74,6 +74,7 @@ TEST_CASE("type: text includes the storage unless it is dense") {
   CHECK(tenon::to_string(type) == "csr float32 [2, ?]");
   type.storage = TENON_ROW_SPARSE;
   CHECK(tenon::to_string(type) == "row_sparse float32 [2, ?]");
-  const auto rows = tenon::Tensor::row_sparse(tenon::Tensor::zeros(DType::f64, {1, 3}), tenon::Tensor::zeros(DType::i32, {1}), {4, 3});
+  const auto rows = tenon::Tensor::row_sparse(tenon::Tensor::zeros(DType::f64, {1, 3}),
+                                              tenon::Tensor::zeros(DType::i32, {1}), {4, 3});
   CHECK(tenon::to_string(tenon::type_of(rows)) == "row_sparse float64 [4, 3]");
 }

@@ -16,17 +16,22 @@ namespace {
 /// `thing`, version `version`, with the parameters b and c, both 0 by default.
 OperatorInfo thing(int version) {
   GraphMaker make;
-  return *make.model.operators[make.op({"thing", {"x"}, {"y"}, {}, {{"b", "float64"}, {"c", "float64"}}, version})].info;
+  return *make.model
+              .operators[make.op(
+                  {"thing", {"x"}, {"y"}, {}, {{"b", "float64"}, {"c", "float64"}}, version})]
+              .info;
 }
 
 std::map<std::string, double> parameters_of(const GraphModel& model, const NodeRecord& node) {
   std::map<std::string, double> found;
-  for (const auto& [name, value] : all_parameters(model, node)) found.emplace(name, std::get<double>(value.variant()));
+  for (const auto& [name, value] : all_parameters(model, node))
+    found.emplace(name, std::get<double>(value.variant()));
   return found;
 }
 
 /// Upgrades a node of version `stored` whose parameters are all 5, and returns the new ones.
-std::map<std::string, double> upgraded_parameters(int stored, const std::vector<const char*>& there, const OperatorInfo& here) {
+std::map<std::string, double> upgraded_parameters(int stored, const std::vector<const char*>& there,
+                                                  const OperatorInfo& here) {
   GraphMaker made;
   std::vector<std::pair<std::string, std::string>> params;
   for (const auto* name : there) params.emplace_back(name, "float64");
@@ -48,12 +53,15 @@ TEST_CASE("upgrade: entries apply to files older than their version, in version 
     int stored;
     std::vector<const char*> there;
     double b, c;
-  } cases[] = {{1, {"a"}, 5, 0}, {2, {"a"}, 0, 5}, {2, {"b"}, 5, 0}, {1, {}, 0, 0}, {2, {"a", "b"}, 5, 5}};
+  } cases[] = {
+      {1, {"a"}, 5, 0}, {2, {"a"}, 0, 5}, {2, {"b"}, 5, 0}, {1, {}, 0, 0}, {2, {"a", "b"}, 5, 5}};
   for (const auto& c : cases) {
     CAPTURE(c.stored);
-    CHECK(upgraded_parameters(c.stored, c.there, info) == std::map<std::string, double>{{"b", c.b}, {"c", c.c}});
+    CHECK(upgraded_parameters(c.stored, c.there, info) ==
+          std::map<std::string, double>{{"b", c.b}, {"c", c.c}});
   }
-  info.renamed = {{2, "a", "b"}, {2, "b", "c"}};  // entries of one version apply in declaration order
+  info.renamed = {{2, "a", "b"},
+                  {2, "b", "c"}};  // entries of one version apply in declaration order
   CHECK(upgraded_parameters(1, {"a"}, info) == std::map<std::string, double>{{"b", 0}, {"c", 5}});
 }
 
@@ -61,28 +69,37 @@ TEST_CASE("upgrade: a removed name can be reused by another parameter of that ve
   auto info = thing(3);
   info.removed = {{2, "b", {}}};
   info.renamed = {{2, "a", "b"}};
-  CHECK(upgraded_parameters(1, {"a", "b"}, info) == std::map<std::string, double>{{"b", 5}, {"c", 0}});
+  CHECK(upgraded_parameters(1, {"a", "b"}, info) ==
+        std::map<std::string, double>{{"b", 5}, {"c", 0}});
   info.renamed.clear();
   info.added = {{3, "b"}};
   info.was = {{"b", 9.0}};
-  CHECK(upgraded_parameters(1, {"b", "c"}, info) == std::map<std::string, double>{{"b", 9}, {"c", 5}});
+  CHECK(upgraded_parameters(1, {"b", "c"}, info) ==
+        std::map<std::string, double>{{"b", 9}, {"c", 5}});
   CHECK(upgraded_parameters(2, {"c"}, info) == std::map<std::string, double>{{"b", 9}, {"c", 5}});
 }
 
 TEST_CASE("upgrade: a removed value is compared as a number, whatever its kind") {
   auto info = thing(2);
-  for (const AttributeValue& same : {AttributeValue(5), AttributeValue(5.0), AttributeValue(std::vector<std::int64_t>{5})}) {
+  for (const AttributeValue& same :
+       {AttributeValue(5), AttributeValue(5.0), AttributeValue(std::vector<std::int64_t>{5})}) {
     info.removed = {{2, "d", same}};
     CHECK(upgraded_parameters(1, {"d"}, info) == std::map<std::string, double>{{"b", 0}, {"c", 0}});
   }
-  for (const AttributeValue& other : {AttributeValue(6), AttributeValue(true), AttributeValue("5"), AttributeValue({5.0, 5.0})}) {
+  for (const AttributeValue& other :
+       {AttributeValue(6), AttributeValue(true), AttributeValue("5"), AttributeValue({5.0, 5.0})}) {
     info.removed = {{2, "d", other}};
-    CHECK(failure_of([&] { upgraded_parameters(1, {"d"}, info); }).message.find("parameter 'd' is 5, but version 2") != std::string::npos);
+    CHECK(failure_of([&] {
+            upgraded_parameters(1, {"d"}, info);
+          }).message.find("parameter 'd' is 5, but version 2") != std::string::npos);
   }
 }
 
-TEST_CASE("upgrade: refuses other changes, naming the required version, the installed one and the change") {
-  const auto refusal = [](const OperatorSpec& stored, const OperatorSpec& here, const std::function<void(OperatorInfo&)>& say = nullptr) {
+TEST_CASE(
+    "upgrade: refuses other changes, naming the required version, the installed one and the "
+    "change") {
+  const auto refusal = [](const OperatorSpec& stored, const OperatorSpec& here,
+                          const std::function<void(OperatorInfo&)>& say = nullptr) {
     GraphMaker made;
     const auto op = made.op(stored);
     GraphMaker other;
@@ -96,24 +113,37 @@ TEST_CASE("upgrade: refuses other changes, naming the required version, the inst
     const char *change, *word;
   };
   const Case cases[] = {
-      {{"thing", {"x", "w", "gain"}, {"y", "h"}, {}, {}, 2}, "has the new input 'gain'", "op.added_input(2, \"gain\")"},
+      {{"thing", {"x", "w", "gain"}, {"y", "h"}, {}, {}, 2},
+       "has the new input 'gain'",
+       "op.added_input(2, \"gain\")"},
       {{"thing", {"x"}, {"y", "h"}, {}, {}, 2}, "no longer has input 'w'", ""},
       {{"thing", {"w", "x"}, {"y", "h"}, {}, {}, 2}, "has input 'x' in another position", ""},
-      {{"thing", {"x", "gain", "w"}, {"y", "h"}, {}, {}, 2}, "has input 'w' in another position", ""},
+      {{"thing", {"x", "gain", "w"}, {"y", "h"}, {}, {}, 2},
+       "has input 'w' in another position",
+       ""},
       {{"thing", {"x", "w"}, {"y"}, {}, {}, 2}, "no longer has output 'h'", ""},
-      {{"thing", {"x", "w"}, {"y", "h", "z"}, {}, {}, 2}, "has the new output 'z'", "op.added_output(2, \"z\")"},
-      {{"thing", {"x", "w"}, {"y", "h"}, {"mean"}, {}, 2}, "has the new state 'mean'", "op.added_state(2, \"mean\")"},
+      {{"thing", {"x", "w"}, {"y", "h", "z"}, {}, {}, 2},
+       "has the new output 'z'",
+       "op.added_output(2, \"z\")"},
+      {{"thing", {"x", "w"}, {"y", "h"}, {"mean"}, {}, 2},
+       "has the new state 'mean'",
+       "op.added_state(2, \"mean\")"},
   };
   // no declaration can make up for a required input
   CHECK(refusal(old, cases[0].here).hint == "use a plugin with version 1");
   for (const auto& c : cases) {
     CAPTURE(c.change);
-    const auto failure = refusal(old, c.here, [](OperatorInfo& info) { info.inputs.back().optional = true; });
-    CHECK(failure.message == std::string("needs version 1 of the operator, but version 2 is installed, which ") + c.change);
+    const auto failure =
+        refusal(old, c.here, [](OperatorInfo& info) { info.inputs.back().optional = true; });
+    CHECK(failure.message ==
+          std::string("needs version 1 of the operator, but version 2 is installed, which ") +
+              c.change);
     CHECK(failure.hint.find(c.word) != std::string::npos);
     auto same = c.here;
     same.version = 1;
-    CHECK(refusal(old, same).message == std::string("was made with another version 1 of the operator: the installed one ") + c.change);
+    CHECK(refusal(old, same).message ==
+          std::string("was made with another version 1 of the operator: the installed one ") +
+              c.change);
   }
   // Names of inputs and outputs may change.
   CHECK(refusal(old, {"thing", {"x", "weight"}, {"y", "h"}, {}, {}, 2}).kind == 0);
@@ -128,22 +158,28 @@ TEST_CASE("upgrade: refuses other changes, naming the required version, the inst
 
 TEST_CASE("upgrade: new outputs renumber later values, and all references are updated") {
   GraphMaker made;
-  const auto op = made.op({"thing", {"x"}, {"y"}, {}, {}, 1}), sum = made.op({"sum", {"x"}, {"y"}, {}, {}, 1});
+  const auto op = made.op({"thing", {"x"}, {"y"}, {}, {}, 1}),
+             sum = made.op({"sum", {"x"}, {"y"}, {}, {}, 1});
   const auto x = made.value("x", Role::input, type_of(f32, {1}));
   const auto first = made.node("first", op, {x}, 1, 0);
   const auto w = made.value("w", Role::variable, type_of(f32, {1}));
   const auto second = made.node("second", op, {made.output_of(first)}, 1, 0);
   const auto total = made.node("total", sum, {made.output_of(second)}, 1, 0);
-  const auto back = made.made_from(second, Pass::backward, "back", {w, made.output_of(first), none});
+  const auto back =
+      made.made_from(second, Pass::backward, "back", {w, made.output_of(first), none});
   made.output("total", made.output_of(total));
   made.output("dx", made.output_of(back));
   made.model.add_update(w, made.output_of(first));
   GraphMaker other;
-  auto here = *other.model.operators[other.op({"thing", {"x", "gain"}, {"y", "h"}, {"mean"}, {}, 2})].info;
-  here.added_inputs = {{2, "gain"}}, here.added_outputs = {{2, "h"}}, here.added_states = {{2, "mean"}};
+  auto here =
+      *other.model.operators[other.op({"thing", {"x", "gain"}, {"y", "h"}, {"mean"}, {}, 2})].info;
+  here.added_inputs = {{2, "gain"}}, here.added_outputs = {{2, "h"}},
+  here.added_states = {{2, "mean"}};
   here.inputs[1].optional = true;
   auto& model = made.model;
-  CHECK(failure_of([&] { upgrade(model, op, here, false); }).message.find("has more outputs than version 1") != std::string::npos);
+  CHECK(failure_of([&] {
+          upgrade(model, op, here, false);
+        }).message.find("has more outputs than version 1") != std::string::npos);
   CHECK(model.nodes[first].output_count == 1);
   upgrade(model, op, here, true);
   for (const auto node : {first, second}) {
@@ -170,9 +206,10 @@ TEST_CASE("upgrade: new outputs renumber later values, and all references are up
   // gain.
   const auto& backward = model.nodes[back];
   CHECK(backward.output_count == 2);
-  const std::vector<ValueId> edges(model.edges.begin() + backward.first_edge, model.edges.begin() + backward.first_edge + 6);
-  CHECK(edges == std::vector<ValueId>{find_value(model, "w"), none, model.nodes[first].first_output, none, none,
-                                      model.nodes[second].first_output + 1});
+  const std::vector<ValueId> edges(model.edges.begin() + backward.first_edge,
+                                   model.edges.begin() + backward.first_edge + 6);
+  CHECK(edges == std::vector<ValueId>{find_value(model, "w"), none, model.nodes[first].first_output,
+                                      none, none, model.nodes[second].first_output + 1});
   CHECK(backward.input_count == 6);
   CHECK(model.outputs[1].second == backward.first_output);
 }

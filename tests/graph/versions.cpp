@@ -57,7 +57,9 @@ struct Line2 : Operator {
     op.param("a", &Line2::a, "factor");
     op.param("d", &Line2::d, "offset");
     op.backward_reads("slope");
-    if (says) op.added_input(2, "gain"), op.added_output(2, "slope"), op.added_output(2, "sum"), op.added_state(2, "count");
+    if (says)
+      op.added_input(2, "gain"), op.added_output(2, "slope"), op.added_output(2, "sum"),
+          op.added_state(2, "count");
   }
   void infer(Infer& io) const {
     io.set_output("y", io.input(0).shape);
@@ -72,7 +74,8 @@ struct Line2 : Operator {
     double sum = 0;
     for (std::int64_t i = 0; i < x.size(); ++i) {
       slope[i] = static_cast<float>(a);
-      y[i] = static_cast<float>(a * x[i] + d) + (call.has_input("gain") ? call.input<float>("gain")[i] : 0) + count;
+      y[i] = static_cast<float>(a * x[i] + d) +
+             (call.has_input("gain") ? call.input<float>("gain")[i] : 0) + count;
       sum += y[i];
     }
     if (call.write("sum") != Write::none) call.output<float>("sum")[0] = static_cast<float>(sum);
@@ -81,7 +84,8 @@ struct Line2 : Operator {
   void backward(const Call& call) const {
     const auto dy = call.output_grad<float>("y"), slope = call.output_value<float>("slope");
     if (call.write("x") != Write::none)
-      for (std::int64_t i = 0; i < dy.size(); ++i) call.input_grad<float>("x")[i] = slope[i] * dy[i];
+      for (std::int64_t i = 0; i < dy.size(); ++i)
+        call.input_grad<float>("x")[i] = slope[i] * dy[i];
     if (call.write("gain") != Write::none)
       for (std::int64_t i = 0; i < dy.size(); ++i) call.input_grad<float>("gain")[i] = dy[i];
   }
@@ -163,7 +167,9 @@ FailureText refusal(double d = 0) {
 
 }  // namespace
 
-TEST_CASE("versions: for an older file, new inputs are absent, new outputs are added, new states are initialized") {
+TEST_CASE(
+    "versions: for an older file, new inputs are absent, new outputs are added, new states are "
+    "initialized") {
   const auto file = old_file(1);
   ApplicationHost host;
   host.add<Line2<true>>("line");
@@ -177,7 +183,8 @@ TEST_CASE("versions: for an older file, new inputs are absent, new outputs are a
     const std::vector<float> first{3 + 1 + count, -6 + 1 + count};
     CHECK(values(made.at("between")) == first);
     CHECK(values(made.at("again")) == first);
-    CHECK(values(made.at("y")) == std::vector<float>{2 * first[0] + 1 + count, 2 * first[1] + 1 + count});
+    CHECK(values(made.at("y")) ==
+          std::vector<float>{2 * first[0] + 1 + count, 2 * first[1] + 1 + count});
     CHECK(values(made.at("dx")) == std::vector<float>{6, 6});
   }
   // The saved file has version 2.
@@ -199,21 +206,28 @@ TEST_CASE("versions: a graph in an ONNX file is upgraded like one in a .tenon fi
   }
   ApplicationHost host;
   host.add<Line2<true>>("line");
-  CHECK(values(Session(onnx::load(host, path)).run({{"x", x}}).at("y")) == std::vector<float>{103, 94});
+  CHECK(values(Session(onnx::load(host, path)).run({{"x", x}}).at("y")) ==
+        std::vector<float>{103, 94});
 }
 
 TEST_CASE("versions: without a declaration, the error names both versions and the change") {
   const auto failure = refusal<Line2<false>>();
   CHECK(failure.message ==
-        "[line] node 'first': needs version 1 of the operator, but version 2 is installed, which has the new input 'gain'");
-  CHECK(failure.hint == "use a plugin with version 1; older graphs load if its author declares op.added_input(2, \"gain\")");
+        "[line] node 'first': needs version 1 of the operator, but version 2 is installed, which "
+        "has the new input 'gain'");
+  CHECK(failure.hint ==
+        "use a plugin with version 1; older graphs load if its author declares op.added_input(2, "
+        "\"gain\")");
   CHECK(refusal<Line3<0>>().message ==
-        "[line] node 'first': needs version 1 of the operator, but version 3 is installed, which no longer has parameter 'a'");
+        "[line] node 'first': needs version 1 of the operator, but version 3 is installed, which "
+        "no longer has parameter 'a'");
   CHECK(refusal<Line4<true>>().message ==
-        "[line] node 'first': needs version 1 of the operator, but version 4 is installed, which does not take float32 as input 'x'");
+        "[line] node 'first': needs version 1 of the operator, but version 4 is installed, which "
+        "does not take float32 as input 'x'");
   const auto bounds = refusal<Line4<false>>();
   CHECK(bounds.message ==
-        "[line] node 'first': parameter 'a' is 3 but must be at most 2 in version 4 of the operator, and the graph was made for version 1");
+        "[line] node 'first': parameter 'a' is 3 but must be at most 2 in version 4 of the "
+        "operator, and the graph was made for version 1");
   CHECK(bounds.hint == "use a plugin with version 1");
 }
 
@@ -224,13 +238,17 @@ TEST_CASE("versions: renamed, removed and added parameters") {
     host.add<std::remove_pointer_t<decltype(line)>>("line");
     return values(Session(Graph::from_bytes(host, file)).run({{"x", x}}).at("between"));
   };
-  CHECK(run(static_cast<Line3<1>*>(nullptr), 5) == std::vector<float>{100, 10});  // a is b, any d is dropped, c was 10
+  CHECK(run(static_cast<Line3<1>*>(nullptr), 5) ==
+        std::vector<float>{100, 10});  // a is b, any d is dropped, c was 10
   CHECK(run(static_cast<Line3<2>*>(nullptr), 7) == std::vector<float>{100, 10});  // d was 7
   CHECK(refusal<Line3<2>>(5).message ==
-        "[line] node 'first': parameter 'd' is 5, but version 3 of the operator removed it and always computes as for 7");
+        "[line] node 'first': parameter 'd' is 5, but version 3 of the operator removed it and "
+        "always computes as for 7");
 }
 
-TEST_CASE("versions: graph.json accepts names of older versions; missing parameters have the current defaults") {
+TEST_CASE(
+    "versions: graph.json accepts names of older versions; missing parameters have the current "
+    "defaults") {
   ApplicationHost host;
   host.add<Line3<2>>("line");
   const auto text = [](const char* parameters) {
@@ -244,13 +262,18 @@ TEST_CASE("versions: graph.json accepts names of older versions; missing paramet
   };
   CHECK(run(R"("a": 3, "d": 7)") == std::vector<float>{10, 1});
   CHECK(run(R"("b": 3, "c": 2)") == std::vector<float>{20, 2});
-  CHECK(failure_of([&] { run(R"("a": 3, "d": 6)"); }).message.find("computes what it did for 7") != std::string::npos);
-  CHECK(failure_of([&] { run(R"("a": 3, "b": 3)"); }).message.find("parameter 'b' is given twice") != std::string::npos);
-  CHECK(failure_of([&] { run(R"("e": 3)"); }).message.find("unknown parameter 'e'") != std::string::npos);
+  CHECK(failure_of([&] { run(R"("a": 3, "d": 6)"); }).message.find("computes what it did for 7") !=
+        std::string::npos);
+  CHECK(failure_of([&] {
+          run(R"("a": 3, "b": 3)");
+        }).message.find("parameter 'b' is given twice") != std::string::npos);
+  CHECK(failure_of([&] { run(R"("e": 3)"); }).message.find("unknown parameter 'e'") !=
+        std::string::npos);
   CHECK(values(host.call("line", {x}, {{"a", 3.0}})) == std::vector<float>{10, 1});
 }
 
-TEST_CASE("versions: a failure changes nothing, so the graph runs once the right version is installed") {
+TEST_CASE(
+    "versions: a failure changes nothing, so the graph runs once the right version is installed") {
   const auto file = old_file();
   ApplicationHost host;
   host.add<Line3<2>>("line");

@@ -34,8 +34,10 @@ struct Scored : Operator {
 /// The manifest as an SDK older than 0.2 would write it; the changed key is ignored.
 std::string older_manifest() {
   auto manifest = manifest_of<Scored>("scored_before");
-  for (std::size_t at = 0; (at = manifest.find("weight\xf4", at)) != manifest.npos;) manifest[at] = 'W';
-  for (std::size_t at = 0; (at = manifest.find("weight\xf5", at)) != manifest.npos;) manifest[at] = 'W';
+  for (std::size_t at = 0; (at = manifest.find("weight\xf4", at)) != manifest.npos;)
+    manifest[at] = 'W';
+  for (std::size_t at = 0; (at = manifest.find("weight\xf5", at)) != manifest.npos;)
+    manifest[at] = 'W';
   return manifest;
 }
 
@@ -63,7 +65,8 @@ std::vector<std::string> names_of(const std::vector<ValueInfo>& values) {
 
 }  // namespace
 
-TEST_CASE("weights: an unconnected input is an error unless it is a weight, which becomes a variable") {
+TEST_CASE(
+    "weights: an unconnected input is an error unless it is a weight, which becomes a variable") {
   ScoredHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {3});
@@ -79,7 +82,9 @@ TEST_CASE("weights: an unconnected input is an error unless it is a weight, whic
   CHECK(host.warnings.empty());
 }
 
-TEST_CASE("weights: an unconnected optional input stays so even if infer() sets it, unless it is a weight") {
+TEST_CASE(
+    "weights: an unconnected optional input stays so even if infer() sets it, unless it is a "
+    "weight") {
   ScoredHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {3});
@@ -102,12 +107,16 @@ TEST_CASE("weights: a variable with the input's name is used for it") {
   CHECK(names_of(graph.variables()) == std::vector<std::string>{"n_right", "n_weight"});
 }
 
-TEST_CASE("weights: with SDKs older than 0.2, every unconnected input becomes a variable, with one warning") {
+TEST_CASE(
+    "weights: with SDKs older than 0.2, every unconnected input becomes a variable, with one "
+    "warning") {
   ScoredHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {3});
   for (const char* name : {"n", "m"}) graph.add("scored_before", {x}, {}, name);
-  CHECK(names_of(graph.variables()) == std::vector<std::string>{"n_right", "n_weight", "m_right", "m_weight"});
+  CHECK(names_of(graph.variables()) ==
+        std::vector<std::string>{"n_right", "n_weight", "m_right", "m_weight"});
   REQUIRE(host.warnings.size() == 1);
-  CHECK(host.warnings[0].starts_with("[scored_before] node 'n': input 'right' is not connected, so it becomes a variable; "));
+  CHECK(host.warnings[0].starts_with(
+      "[scored_before] node 'n': input 'right' is not connected, so it becomes a variable; "));
 }

@@ -15,7 +15,9 @@ def plain(text):
     text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.S)
     text = re.sub(r"^\s*#(?:[^\n]*\\\n)*[^\n]*", " ", text, flags=re.M)
     text = re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'', '""', text)
-    return re.sub(r"\bTENON_(?:API|HIDDEN)\b|\b(?:public|private|protected):|\[\[[^\]]*\]\]", " ", text)
+    return re.sub(
+        r"\bTENON_(?:API|HIDDEN)\b|\b(?:public|private|protected):|\[\[[^\]]*\]\]", " ", text
+    )
 
 
 def end_of_braces(text, at):
@@ -64,7 +66,8 @@ class Declared:
                 head, end = text[start:at].strip(), end_of_braces(text, at)
                 space = re.search(r"^namespace ([\w:]+)$", head)
                 kind = re.search(
-                    r"^(?:template <[^{}]*> )?(?:class|struct) (\w+)(?: : [^()]*)?$", re.sub(r"\s+", " ", head)
+                    r"^(?:template <[^{}]*> )?(?:class|struct) (\w+)(?: : [^()]*)?$",
+                    re.sub(r"\s+", " ", head),
                 )
                 if space:
                     self.read(text[at + 1 : end - 1], scope + (space[1],))
@@ -87,7 +90,11 @@ class Declared:
         name = function_name(text)
         if name is None:
             return
-        elsewhere = body or text.startswith(("template", "friend")) or re.search(r"= (?:default|delete|0)$", text)
+        elsewhere = (
+            body
+            or text.startswith(("template", "friend"))
+            or re.search(r"= (?:default|delete|0)$", text)
+        )
         name = "::".join(scope + (name,))
         self.functions[name] = self.functions.get(name, False) or not elsewhere
 
@@ -109,7 +116,10 @@ def qualified_name(symbol):
 
 def symbols_of(library, *options):
     symbols = subprocess.run(
-        ["nm", "-D", "--defined-only", *options, library], check=True, capture_output=True, text=True
+        ["nm", "-D", "--defined-only", *options, library],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     return [line.split(" ", 2)[2] for line in symbols.splitlines()]
 

@@ -16,7 +16,9 @@ except ImportError:
 
 build = pathlib.Path(sys.argv[1])
 listed = subprocess.run(
-    [build / "tenon", "--plugins", build / "plugins", "list", "--json"], check=True, capture_output=True
+    [build / "tenon", "--plugins", build / "plugins", "list", "--json"],
+    check=True,
+    capture_output=True,
 )
 operators = json.loads(listed.stdout)["operators"]
 schemas, faults, covered = {}, [], set()
@@ -73,7 +75,9 @@ def check(operator, form, schema, fault):
                 fault(f"the default of {name} is {default}, which is not among {only[name]}")
         elif name not in halves and name not in form["ignored"]:
             fault(f"has the attribute {name}, which is not mapped")
-    places = {i for i, name in enumerate(form["inputs"]) if name} | {entry["place"] for entry in form["inputs_as"]}
+    places = {i for i, name in enumerate(form["inputs"]) if name} | {
+        entry["place"] for entry in form["inputs_as"]
+    }
     places |= {entry["place"] for entry in form["halves"] if entry["place"] is not None}
     needed = onnx.defs.OpSchema.FormalParameterOption.Optional
     for i, given in enumerate(schema.inputs):
@@ -97,13 +101,23 @@ for operator in operators:
             until = min((other for other in versions if other > since), default=10**6) - 1
             if since <= last and until >= form["since"]:
                 covered.add((form["type"], since))
-                found = check(operator, form, schema, lambda text: faults.append(f"{where} {since} {text}"))
-                names, inputs, outputs = names | found[0], max(inputs, found[1]), max(outputs, found[2])
-        named = [entry["name"] for entry in form["attributes"] + form["only"] + form["halves"] if entry["name"]] + form[
-            "ignored"
-        ]
+                found = check(
+                    operator, form, schema, lambda text: faults.append(f"{where} {since} {text}")
+                )
+                names, inputs, outputs = (
+                    names | found[0],
+                    max(inputs, found[1]),
+                    max(outputs, found[2]),
+                )
+        named = [
+            entry["name"]
+            for entry in form["attributes"] + form["only"] + form["halves"]
+            if entry["name"]
+        ] + form["ignored"]
         faults += [
-            f"{where} since {form['since']} names {name}, which no version has" for name in named if name not in names
+            f"{where} since {form['since']} names {name}, which no version has"
+            for name in named
+            if name not in names
         ]
         if len(form["inputs"]) > inputs or len(form["outputs"]) > outputs:
             faults.append(f"{where} since {form['since']} has more inputs or outputs than ONNX")

@@ -45,11 +45,20 @@ class Page(html.parser.HTMLParser):
 
 
 def program_of_all(programs):
-    lines = sorted({line for text in programs.values() for line in text.splitlines() if line.startswith("#include")})
+    lines = sorted(
+        {
+            line
+            for text in programs.values()
+            for line in text.splitlines()
+            if line.startswith("#include")
+        }
+    )
     lines.append("#include <cstring>")
     for i, text in enumerate(programs.values()):
         body = "\n".join("" if line.startswith("#include") else line for line in text.splitlines())
-        lines.append(f"namespace example_{i} {{\n{body.replace('int main() {', 'void run() {')}\n}}")
+        lines.append(
+            f"namespace example_{i} {{\n{body.replace('int main() {', 'void run() {')}\n}}"
+        )
     lines.append("int main(int, char** arguments) {")
     for i, name in enumerate(programs):
         lines.append(f'  if (std::strcmp(arguments[1], "{name}") == 0) example_{i}::run();')
@@ -62,7 +71,9 @@ with tempfile.TemporaryDirectory() as folder:
     environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
 
     def run(*command):
-        return subprocess.run(command, cwd=examples, env=environment, capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            command, cwd=examples, env=environment, capture_output=True, text=True, timeout=120
+        )
 
     site = work / "site"
     made = run(build / "tenon", "--plugins", examples, "docs", "-o", site)
@@ -78,17 +89,28 @@ with tempfile.TemporaryDirectory() as folder:
             faults.append(f"{path.name}: refers to another site")
 
     operators = {name: page for name, page in pages.items() if name != "index"}
-    shown = {name: page.sources for name, page in operators.items() if "#include" in page.sources.get("C++", "")}
+    shown = {
+        name: page.sources
+        for name, page in operators.items()
+        if "#include" in page.sources.get("C++", "")
+    }
     if len(operators) < 95:
         faults.append(f"{len(operators)} pages of operators, fewer than 95")
     for name in sorted(operators.keys() - shown.keys()):
-        if "Full nametenon." in " ".join(operators[name].text.split("\n")) and name not in without_example:
+        if (
+            "Full nametenon." in " ".join(operators[name].text.split("\n"))
+            and name not in without_example
+        ):
             faults.append(f"{name}.html: has no example")
 
     def run_graph(name):
         graph = work / f"{name}.json"
         graph.write_text(shown[name]["graph.json"])
-        command = operators[name].text.split("save it as graph.json: tenon ")[1].split("run graph.json")[0]
+        command = (
+            operators[name]
+            .text.split("save it as graph.json: tenon ")[1]
+            .split("run graph.json")[0]
+        )
         return name, run(build / "tenon", *command.split(), "run", graph)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -96,7 +118,9 @@ with tempfile.TemporaryDirectory() as folder:
             if result.returncode != 0 or not result.stdout:
                 faults.append(f"{name}.html: its graph.json fails: {result.stderr}")
 
-    (work / "all.cc").write_text(program_of_all({name: sources["C++"] for name, sources in shown.items()}))
+    (work / "all.cc").write_text(
+        program_of_all({name: sources["C++"] for name, sources in shown.items()})
+    )
     includes = [f"-I{source}/sdk/include", f"-I{source}/host/include"]
     compiled = run(compiler, "-std=c++20", "-Wall", "-Wextra", *includes, work / "all.cc", "-o", work / "all", f"-L{build}", "-ltenon",
                    f"-Wl,-rpath,{build}")  # fmt: skip

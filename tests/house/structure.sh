@@ -90,7 +90,7 @@ while IFS=: read -r file line name; do
   fi
 done < <(includes plugins/**/*.{hpp,cpp,h,cu})
 
-# Headers for operator authors must be documented: 30 % of the non-blank lines are comments or end
+# Headers for operator authors must be documented: 25 % of the non-blank lines are comments or end
 # with one. This excludes headers that only the SDK reads, and headers that only include another
 # one.
 inner=" attribute_layout.hpp checks.hpp description.hpp description_checks.hpp members.hpp parallel.hpp vector_level.hpp written_attribute.hpp gpu/sort_and_scan.hpp "
@@ -99,10 +99,10 @@ for file in sdk/include/tenon/{,gpu/}*.{h,hpp} sdk/include/tenon/elementwise/mat
   [[ $inner == *" ${file#sdk/include/tenon/} "* ]] || read_by_authors+=("$file")
 done
 while read -r file percent; do
-  fault "$file: $percent % of its lines are comments; headers for authors need 30 %: document shapes, errors, edge cases and an example for each group"
+  fault "$file: $percent % of its lines are comments; headers for authors need 25 %: document shapes, errors, edge cases and an example for each group"
 done < <(awk '
   function tell() {
-    if (lines && 10 * comments < 3 * lines && !(includes == 1 && !other)) print file, int(100 * comments / lines)
+    if (lines && 4 * comments < lines && !(includes == 1 && !other)) print file, int(100 * comments / lines)
   }
   FNR == 1 { tell(); file = FILENAME; lines = comments = includes = other = open = 0 }
   /^[ \t]*$/ { next }
@@ -114,7 +114,7 @@ done < <(awk '
 ours=({host,sdk,plugins,schemas}/**/*.{hpp,cpp,h,cu,fbs,cmake,txt,sh,in,py,pyi,toml} tests/**/*.{hpp,cpp,c,cu,sh,cmake,txt,py} CMakeLists.txt)
 while read -r lines file; do
   [[ $file != total ]] || continue
-  ((lines <= 450)) || fault "$file: $lines lines; files may have at most 450"
+  ((lines <= 570)) || fault "$file: $lines lines; files may have at most 570"
   name=${file##*/}
   [[ ! $name =~ ^(utils?|helpers?|common|misc|manager)([._]|$) ]] || fault "$file: name it after its one concept"
   depth=${file//[^\/]/}

@@ -49,7 +49,13 @@ def values(v: Value) -> list[Value]:
 
 def arrays(t: Tensor) -> None:
     """Results have the type of the inputs."""
-    same: list[Tensor] = [ops.relu(t), ops.add(t, 1.0), ops.add(t, x), ops.concat(t, x), ops.relu(t, out=t)]
+    same: list[Tensor] = [
+        ops.relu(t),
+        ops.add(t, 1.0),
+        ops.add(t, x),
+        ops.concat(t, x),
+        ops.relu(t, out=t),
+    ]
     numbers: list[NDArray[Any]] = [
         ops.relu(x),
         ops.relu([1.0, 2.0]),

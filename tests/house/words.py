@@ -24,10 +24,10 @@ BEGINNINGS = {
     r"Whose\b": "a sentence with a subject",
     r"What\b(?!.*\?$)": "a noun, or a sentence with a subject",
     r"Who\b(?!.*\?$)": "a sentence with a subject",
-    r"The same\b": "what is the same, or \"Like ...\"",
-    r"So many\b": "\"The number of ...\"",
-    r"Null:": "\"Null if ...\"",
-    r"Null stands\b": "\"Null if ...\"",
+    r"The same\b": 'what is the same, or "Like ..."',
+    r"So many\b": '"The number of ..."',
+    r"Null:": '"Null if ..."',
+    r"Null stands\b": '"Null if ..."',
 }
 # What must not stand anywhere, and what to write instead.
 PHRASES = {
@@ -50,15 +50,24 @@ QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"")
 
 
 def tracked(*patterns: str) -> list[Path]:
-    names = subprocess.run(["git", "ls-files", "-z", *patterns], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return [ROOT / name for name in names.split("\0") if name and not name.startswith(("tests/data/", "tests/house/words.py"))]
+    names = subprocess.run(
+        ["git", "ls-files", "-z", *patterns], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    return [
+        ROOT / name
+        for name in names.split("\0")
+        if name and not name.startswith(("tests/data/", "tests/house/words.py"))
+    ]
 
 
 def cpp_comments(text: str) -> Iterator[tuple[int, str, bool]]:
     """(line, text, whether a comment begins there); lines of `//` that follow each other are one comment."""
     inside = False
     for number, line in enumerate(text.split("\n"), 1):
-        found = re.match(r'^((?:[^"/\']|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/(?![/*]))*)//[/!]?<?\s?(.*)$', line)
+        found = re.match(
+            r'^((?:[^"/\']|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/(?![/*]))*)//[/!]?<?\s?(.*)$',
+            line,
+        )
         if not found:
             inside = False
             continue
@@ -79,7 +88,12 @@ def python_comments(text: str) -> Iterator[tuple[int, str, bool]]:
             yield line, token.string.lstrip("#! "), line != previous + 1
             previous = line
         elif token.type == tokenize.STRING and token.string.startswith(('"""', 'r"""')):
-            if tokens[i - 1].type in (tokenize.INDENT, tokenize.NEWLINE, tokenize.NL, tokenize.ENCODING):
+            if tokens[i - 1].type in (
+                tokenize.INDENT,
+                tokenize.NEWLINE,
+                tokenize.NL,
+                tokenize.ENCODING,
+            ):
                 for offset, each in enumerate(token.string.strip('r"').split("\n")):
                     yield line + offset, each.strip(), offset == 0
 

@@ -69,9 +69,11 @@ TEST_CASE("atomic file: a failed commit leaves no temporary file") {
 
 TEST_CASE("atomic file: the next save removes what a kill left behind, and nothing else") {
   TemporaryFolder folder;
-  const Names others{"x.1-0.tmp.txt", "x.1-.tmp", "x.-0.tmp", "x.a1-0.tmp", "x.1-0-1.tmp", "x.tmp", "xy.1-0.tmp", "y.1-0.tmp"};
+  const Names others{"x.1-0.tmp.txt", "x.1-.tmp", "x.-0.tmp",   "x.a1-0.tmp",
+                     "x.1-0-1.tmp",   "x.tmp",    "xy.1-0.tmp", "y.1-0.tmp"};
   for (const auto& name : others) write_bytes(folder / name, "somebody's");
-  for (const char* name : {"x.1-0.tmp", "x.4194304-12.tmp"}) write_bytes(folder / name, "left behind");
+  for (const char* name : {"x.1-0.tmp", "x.4194304-12.tmp"})
+    write_bytes(folder / name, "left behind");
   write_bytes(folder / "x.2-0.tmp", "still being written");
   const int writer = ::open((folder / "x.2-0.tmp").c_str(), O_RDONLY | O_CLOEXEC);
   REQUIRE(::flock(writer, LOCK_EX) == 0);
@@ -144,11 +146,15 @@ TEST_CASE("atomic file: explains why a path cannot be written, and leaves it unc
       {at + "/folder", "cannot write " + at + "/folder: it is a folder, but a file is needed"},
       {at + "/folder/", "cannot write " + at + "/folder/: the path has no file name"},
       {"", "cannot write a file: the path has no file name"},
-      {at + "/nowhere/x", "cannot write " + at + "/nowhere/x: the folder " + at + "/nowhere does not exist"},
-      {at + "/file/x", "cannot write " + at + "/file/x: a component of the path is a file instead of a folder"},
+      {at + "/nowhere/x",
+       "cannot write " + at + "/nowhere/x: the folder " + at + "/nowhere does not exist"},
+      {at + "/file/x",
+       "cannot write " + at + "/file/x: a component of the path is a file instead of a folder"},
       {at + "/protected", "cannot write " + at + "/protected: it is write-protected"},
-      {at + "/closed/x", "cannot write " + at + "/closed/x: the folder " + at + "/closed is not writable"},
-      {at + "/pipe", "cannot write " + at + "/pipe: it is a pipe or a device, but a file is needed"},
+      {at + "/closed/x",
+       "cannot write " + at + "/closed/x: the folder " + at + "/closed is not writable"},
+      {at + "/pipe",
+       "cannot write " + at + "/pipe: it is a pipe or a device, but a file is needed"},
       {"/dev/null", "cannot write /dev/null: it is a pipe or a device, but a file is needed"},
   };
   for (const auto& test : cases) {
@@ -182,7 +188,8 @@ TEST_CASE("atomic file: exceeding the file size limit fails and keeps the old fi
   const FailureText failure = limited([&] { save(folder / "x", std::string(20000, 'n')); });
   const FailureText resized = limited([&] { AtomicFile(folder / "x").resize(20000); });
   CHECK(failure.kind == 1);
-  CHECK(failure.message == "cannot write " + (folder / "x").string() + ": it would exceed the maximum file size");
+  CHECK(failure.message ==
+        "cannot write " + (folder / "x").string() + ": it would exceed the maximum file size");
   CHECK(resized.message == failure.message);
   CHECK(read_bytes(folder / "x") == "old");
   CHECK(folder.names() == Names{"x"});
@@ -193,13 +200,16 @@ TEST_CASE("atomic file: a full disk fails and keeps the old file") {
   enum { fine, no_small_disk, wrong };
   const int result = in_child([&]() -> int {
     // A disk of 64 KiB that only this child can see.
-    if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) return no_small_disk;
+    if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0)
+      return no_small_disk;
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return no_small_disk;
     if (::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=64k") != 0) return no_small_disk;
     save(folder / "x", "old");
     const FailureText failure = failure_of([&] { save(folder / "x", std::string(100000, 'n')); });
-    const bool right = failure.kind == 1 && failure.message == "cannot write " + (folder / "x").string() + ": the disk is full" &&
-                       read_bytes(folder / "x") == "old" && folder.names() == Names{"x"};
+    const bool right =
+        failure.kind == 1 &&
+        failure.message == "cannot write " + (folder / "x").string() + ": the disk is full" &&
+        read_bytes(folder / "x") == "old" && folder.names() == Names{"x"};
     return right ? fine : wrong;
   });
   if (result == no_small_disk) {

@@ -125,7 +125,8 @@ TEST_CASE("child: lines arrive one by one until it ends or exceeds the time limi
   };
   for (const bool ends : {true, false}) {
     CAPTURE(ends);
-    Child child(lines_then(ends ? [] { raise(SIGABRT); } : [] { wait_for_ever(); }), {"no child", ""});
+    Child child(lines_then(ends ? [] { raise(SIGABRT); } : [] { wait_for_ever(); }),
+                {"no child", ""});
     for (int i = 0; i < 1000; ++i) {
       const auto said = child.next_line(20000);
       REQUIRE(said.line == "line " + std::to_string(i));
@@ -153,9 +154,13 @@ TEST_CASE("child: a program gets exactly the passed descriptors, and all its out
   // 0: the text. 1: the pipe. 2: nothing. 3: the text's pipe again. No others are open.
   const std::vector<std::string> arguments = {
       "sh", "-c",
-      "cat; echo; readlink /proc/self/fd/2; for i in 3 4 5 6 7 8 9; do test -e /proc/$$/fd/$i && echo $i; done; "
+      "cat; echo; readlink /proc/self/fd/2; for i in 3 4 5 6 7 8 9; do test -e /proc/$$/fd/$i && "
+      "echo $i; done; "
       "i=0; while test $i -lt 20000; do echo 0123456789; i=$((i + 1)); done; exit 3"};
-  auto [text, status] = Child(arguments, {input.to_read, Child::report, Child::nothing, input.to_read}, {"no child", ""}).read_all();
+  auto [text, status] =
+      Child(arguments, {input.to_read, Child::report, Child::nothing, input.to_read},
+            {"no child", ""})
+          .read_all();
   const std::string begin = "from the input\n/dev/null\n3\n";
   CHECK(text.substr(0, begin.size()) == begin);
   CHECK(text.size() == begin.size() + 20000 * 11);  // more than a pipe holds
@@ -164,7 +169,9 @@ TEST_CASE("child: a program gets exactly the passed descriptors, and all its out
 }
 
 TEST_CASE("child: a missing program") {
-  const auto failure = failure_of([] { Child({"/no/program"}, {}, {"nothing to run", "make it"}); });
+  const auto failure = failure_of([] {
+    Child({"/no/program"}, {}, {"nothing to run", "make it"});
+  });
   CHECK(failure.message == "nothing to run: No such file or directory");
   CHECK(failure.hint == "make it");
   CHECK(failure.kind == 1);

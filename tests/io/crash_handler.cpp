@@ -19,7 +19,8 @@ std::byte* pieces = nullptr;
 void mend(int, siginfo_t* info, void*) {
   const timespec moment{0, 50'000'000};
   nanosleep(&moment, nullptr);
-  const auto at = static_cast<std::size_t>(static_cast<std::byte*>(info->si_addr) - pieces) / piece * piece;
+  const auto at =
+      static_cast<std::size_t>(static_cast<std::byte*>(info->si_addr) - pieces) / piece * piece;
   mprotect(pieces + at, piece, PROT_READ | PROT_WRITE);
 }
 
@@ -27,7 +28,8 @@ void mend(int, siginfo_t* info, void*) {
   alarm(20);
   const int nowhere = open("/dev/null", O_WRONLY);
   dup2(nowhere, STDERR_FILENO);
-  pieces = static_cast<std::byte*>(mmap(nullptr, 2 * piece, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  pieces = static_cast<std::byte*>(
+      mmap(nullptr, 2 * piece, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   struct sigaction action {};
   action.sa_sigaction = mend;
   action.sa_flags = SA_SIGINFO;

@@ -26,7 +26,8 @@ TEST_CASE("file memory: contains the file's bytes, read or mapped") {
     std::string bytes(size, '\0');
     for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 7 + i / 256);
     write_bytes(folder / "x", bytes);
-    for (const std::uint64_t map_above : {never, always, std::uint64_t{size}, std::uint64_t{size} - 1}) {
+    for (const std::uint64_t map_above :
+         {never, always, std::uint64_t{size}, std::uint64_t{size} - 1}) {
       const auto file = FileMemory::open(folder / "x", map_above);
       CHECK(text_of(*file) == bytes);
       CHECK(file->mapped() == (size > map_above));
@@ -39,7 +40,8 @@ TEST_CASE("file memory: contains the file's bytes, read or mapped") {
 TEST_CASE("file memory: writing to a mapping changes neither the file nor another mapping") {
   TemporaryFolder folder;
   write_bytes(folder / "x", "before");
-  const auto first = FileMemory::open(folder / "x", always), second = FileMemory::open(folder / "x", always);
+  const auto first = FileMemory::open(folder / "x", always),
+             second = FileMemory::open(folder / "x", always);
   std::memcpy(first->data(), "AFTER!", 6);
   CHECK(text_of(*first) == "AFTER!");
   CHECK(text_of(*second) == "before");
@@ -89,14 +91,17 @@ TEST_CASE("file memory: explains why a file cannot be opened") {
     std::string path, message;
   } cases[] = {
       {at + "/missing", "cannot read " + at + "/missing: there is no such file"},
-      {at + "/nowhere/file", "cannot read " + at + "/nowhere/file: the folder " + at + "/nowhere does not exist"},
+      {at + "/nowhere/file",
+       "cannot read " + at + "/nowhere/file: the folder " + at + "/nowhere does not exist"},
       {at + "/folder", "cannot read " + at + "/folder: it is a folder, but a file is needed"},
       {at + "/folder/", "cannot read " + at + "/folder/: it is a folder, but a file is needed"},
-      {at + "/file/x", "cannot read " + at + "/file/x: a component of the path is a file instead of a folder"},
+      {at + "/file/x",
+       "cannot read " + at + "/file/x: a component of the path is a file instead of a folder"},
       {at + "/secret", "cannot read " + at + "/secret: permission denied"},
       {at + "/pipe", "cannot read " + at + "/pipe: it is a pipe or a device, but a file is needed"},
       {at + "/loop", "cannot read " + at + "/loop: its symbolic links form a loop"},
-      {at + "/" + std::string(300, 'n'), "cannot read " + at + "/" + std::string(300, 'n') + ": the name is too long"},
+      {at + "/" + std::string(300, 'n'),
+       "cannot read " + at + "/" + std::string(300, 'n') + ": the name is too long"},
       {"", "cannot read a file: its name is empty"},
   };
   for (const auto& test : cases) {
@@ -121,8 +126,10 @@ TEST_CASE("file memory: read content does not change; each change of a mapped fi
        " was truncated while it was in use: it had 10000 bytes and has 0"},
       {"longer", [](const auto& path) { std::filesystem::resize_file(path, 10001); },
        " was written to while it was in use: it had 10000 bytes and has 10001"},
-      {"overwritten", [&](const auto& path) { write_bytes(path, other); }, " was written to while it was in use"},
-      {"one byte changed", [](const auto& path) { std::fstream(path) << 'x'; }, " was written to while it was in use"},
+      {"overwritten", [&](const auto& path) { write_bytes(path, other); },
+       " was written to while it was in use"},
+      {"one byte changed", [](const auto& path) { std::fstream(path) << 'x'; },
+       " was written to while it was in use"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.what);
@@ -136,7 +143,8 @@ TEST_CASE("file memory: read content does not change; each change of a mapped fi
       const auto failure = failure_of([&] { mapped->require_unchanged(); });
       CHECK(failure.kind == 4);
       CHECK(failure.message == path.string() + test.message);
-      CHECK(failure.hint == "load it again; to replace a file that is in use, write a new file and rename it");
+      CHECK(failure.hint ==
+            "load it again; to replace a file that is in use, write a new file and rename it");
     }
     read->require_unchanged();
     CHECK(text_of(*read) == old);
@@ -165,8 +173,9 @@ TEST_CASE("file memory: reports a descriptor that other code closed and possibly
   ::close(next);
   auto file = FileMemory::open(folder / "x", always);
   REQUIRE(::close(next) == 0);
-  const auto message =
-      (folder / "x").string() + " is mapped, but other code in this process closed its descriptor, so changes cannot be detected";
+  const auto message = (folder / "x").string() +
+                       " is mapped, but other code in this process closed its descriptor, so "
+                       "changes cannot be detected";
   CHECK(failure_of([&] { file->require_unchanged(); }).message == message);
   const auto other = tenon::OpenFile::for_reading(folder / "y");
   REQUIRE(other.descriptor() == next);

@@ -39,7 +39,9 @@ int end_of(Work&& work) {
 /// Bytes past the end of a file, in a mapping that is not ours.
 const volatile char* foreign_lost_page(const std::filesystem::path& path) {
   const auto file = tenon::OpenFile::for_reading(path);
-  return static_cast<const volatile char*>(::mmap(nullptr, 1000 * page, PROT_READ, MAP_PRIVATE, file.descriptor(), 0)) + 999 * page;
+  return static_cast<const volatile char*>(
+             ::mmap(nullptr, 1000 * page, PROT_READ, MAP_PRIVATE, file.descriptor(), 0)) +
+         999 * page;
 }
 
 }  // namespace
@@ -66,7 +68,9 @@ TEST_CASE("mapping guard: SIGBUS from elsewhere has its previous effect") {
   using Plain = void (*)(int);
   using Detailed = void (*)(int, siginfo_t*, void*);
   const Plain by_default = SIG_DFL, ignored = SIG_IGN, plain = [](int signal) { ::_exit(signal); };
-  const Detailed detailed = [](int, siginfo_t* info, void*) { ::_exit(info->si_code == BUS_ADRERR ? 1 : 2); };
+  const Detailed detailed = [](int, siginfo_t* info, void*) {
+    ::_exit(info->si_code == BUS_ADRERR ? 1 : 2);
+  };
   const auto send = [] { ::kill(::getpid(), SIGBUS); };
   CHECK(handled_before(by_default, 0, touch) == SIGBUS);
   CHECK(handled_before(by_default, 0, send) == SIGBUS);
@@ -87,7 +91,8 @@ TEST_CASE("mapping guard: lost pages become zeros, and the file is reported") {
   std::filesystem::resize_file(folder / "x", 10 * page + 100);
   CHECK(sum(*file) == 10 * page + 100);
   CHECK(sum(*other) == 10 * page + 100);
-  const auto message = (folder / "x").string() + " was truncated while it was in use: it had 409600 bytes and has 41060";
+  const auto message = (folder / "x").string() +
+                       " was truncated while it was in use: it had 409600 bytes and has 41060";
   CHECK(failure_of([&] { file->require_unchanged(); }).message == message);
   CHECK(failure_of([&] { other->require_unchanged(); }).message == message);
   file->data()[99 * page] = std::byte{1};  // still writable

@@ -25,7 +25,9 @@ PluginOptions isolating(const PluginFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("isolate: a restarted worker runs the same libraries as the first one, even if their files have changed") {
+TEST_CASE(
+    "isolate: a restarted worker runs the same libraries as the first one, even if their files "
+    "have changed") {
   const PluginFolder folder;
   folder.put("beside/libbeside", "libbeside.so");
   const auto below = folder.put("beside/libbelow", "libbelow.so");
@@ -55,7 +57,9 @@ TEST_CASE("isolate: a restarted worker runs the same libraries as the first one,
   CHECK(open_files() == files_before);
 }
 
-TEST_CASE("isolate: a worker's loader may read valid libraries in absolute run paths, and no other file there") {
+TEST_CASE(
+    "isolate: a worker's loader may read valid libraries in absolute run paths, and no other file "
+    "there") {
   const PluginFolder folder;
   auto options = isolating(folder);
   options.isolation.all = true;
@@ -74,22 +78,28 @@ TEST_CASE("isolate: a worker's loader may read valid libraries in absolute run p
   const auto at = bytes.find(libraries.string());
   REQUIRE(at != std::string::npos);
   REQUIRE(run_path.size() < libraries.string().size());
-  bytes.replace(at, libraries.string().size(), run_path + std::string(libraries.string().size() - run_path.size(), '/'));
+  bytes.replace(at, libraries.string().size(),
+                run_path + std::string(libraries.string().size() - run_path.size(), '/'));
   const auto moved = folder.write("moved.so", bytes);
   const auto found = [&] {
     const auto all = find_needed_libraries(InputFile(moved), folder.plugins());
-    return std::count_if(all.begin(), all.end(), [](const auto& library) { return library.found == NeededLibrary::Found::by_path; });
+    return std::count_if(all.begin(), all.end(), [](const auto& library) {
+      return library.found == NeededLibrary::Found::by_path;
+    });
   };
   write_bytes(place / "libbeside.so", "a secret");
   CHECK(found() == 0);
   for (const std::string name : {"libbeside.so", "libbelow.so"}) {
-    std::filesystem::copy_file(libraries / name, place / name, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(libraries / name, place / name,
+                               std::filesystem::copy_options::overwrite_existing);
   }
   CHECK(found() == 2);
   CHECK(load(moved) == 1);
 }
 
-TEST_CASE("isolate: an operator runs in the process in which its kernel is isolated, wherever its other parts run") {
+TEST_CASE(
+    "isolate: an operator runs in the process in which its kernel is isolated, wherever its other "
+    "parts run") {
   const PluginFolder folder;
   folder.put("split_operator");
   folder.put("split_kernel");

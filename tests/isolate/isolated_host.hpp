@@ -16,7 +16,8 @@ struct IsolatedHost {
   TemporaryFolder cache;
   tenon::Host host;
 
-  explicit IsolatedHost(const std::string& plugins, bool isolate = true, tenon::Isolation limits = {})
+  explicit IsolatedHost(const std::string& plugins, bool isolate = true,
+                        tenon::Isolation limits = {})
       : host(options(isolate, std::move(limits))) {
     host.add_plugins(built(plugins));
   }
@@ -36,8 +37,10 @@ struct IsolatedHost {
 
 /// With a plugin whose behaviour the test selects.
 struct MisbehavingHost : IsolatedHost {
-  explicit MisbehavingHost(tenon::Isolation limits = {}) : IsolatedHost("faults/misbehaves.so", true, std::move(limits)) {}
+  explicit MisbehavingHost(tenon::Isolation limits = {})
+      : IsolatedHost("faults/misbehaves.so", true, std::move(limits)) {}
   tenon::Tensor call(const std::string& what, const std::string& where = "forward") {
-    return host.call("misbehaves", {tenon::Tensor::from({1.0f, 2.0f, 3.0f}, {3})}, {{"what", what}, {"where", where}});
+    return host.call("misbehaves", {tenon::Tensor::from({1.0f, 2.0f, 3.0f}, {3})},
+                     {{"what", what}, {"where", where}});
   }
 };

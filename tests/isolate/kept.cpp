@@ -10,33 +10,40 @@
 
 using namespace tenon;
 
-TEST_CASE("isolate: a kernel that packs its weight runs without that in a worker, with a note in the plan and bit-identical results") {
+TEST_CASE(
+    "isolate: a kernel that packs its weight runs without that in a worker, with a note in the "
+    "plan and bit-identical results") {
   std::vector<Tensor> results;
   for (const bool isolate : {false, true}) {
     CAPTURE(isolate);
     IsolatedHost each("tests/examples", isolate);
     Graph graph(each.host);
     const auto x = graph.input("x", f32, {3, 40});
-    graph.output("y", graph.add("project", {x, graph.variable("w", random_uniform(f32, {7, 40}, 1))}, {}, "p"));
+    graph.output(
+        "y",
+        graph.add("project", {x, graph.variable("w", random_uniform(f32, {7, 40}, 1))}, {}, "p"));
     Session session(graph);
     const auto plan = session.plan({});
     REQUIRE(plan.steps.size() == 1);
     CHECK(plan.kept_bytes() == (isolate ? 0 : 7 * 40 * 4));
     CHECK(plan.steps[0].without == (isolate ? "cannot pack constants in a worker process" : ""));
-    CHECK((describe(plan).find("cannot pack constants in a worker process") != std::string::npos) == isolate);
+    CHECK((describe(plan).find("cannot pack constants in a worker process") != std::string::npos) ==
+          isolate);
     results.push_back(session.run({{"x", random_uniform(f32, {3, 40}, 2)}}).at("y"));
   }
   CHECK(same_bits(results[0], results[1]));
 }
 
-TEST_CASE("isolate: a kernel that reports its algorithm reports none from a worker, without an error") {
+TEST_CASE(
+    "isolate: a kernel that reports its algorithm reports none from a worker, without an error") {
   for (const bool isolate : {false, true}) {
     CAPTURE(isolate);
     IsolatedHost each("plugins", isolate);
     Graph graph(each.host);
     const auto x = graph.input("x", f32, {3, 40});
-    graph.output("y", graph.add("fully_connected", {x, graph.variable("w", random_uniform(f32, {7, 40}, 1))},
-                                {{"num_hidden", 7}, {"no_bias", true}}, "dense"));
+    graph.output(
+        "y", graph.add("fully_connected", {x, graph.variable("w", random_uniform(f32, {7, 40}, 1))},
+                       {{"num_hidden", 7}, {"no_bias", true}}, "dense"));
     const auto plan = Session(graph).plan({});
     REQUIRE(plan.steps.size() == 1);
     CHECK(plan.steps[0].algorithm.empty() == isolate);

@@ -44,7 +44,8 @@ class Liar {
   [[noreturn]] void speak() {
     const auto [notice, descriptors] = receive(socket_descriptor);
     socket_ = descriptors[1];
-    control_ = static_cast<Control*>(mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, descriptors[0], 0));
+    control_ = static_cast<Control*>(
+        mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, descriptors[0], 0));
     for (;;) {
       wait_for(Turn::request);
       accept(control_->request.new_blocks);
@@ -76,7 +77,8 @@ class Liar {
       const auto [notice, descriptors] = receive(socket_);
       if (notice.forget != 0) continue;
       const int protection = PROT_READ | (notice.writable != 0 ? PROT_WRITE : 0);
-      blocks_[notice.block] = static_cast<std::byte*>(mmap(nullptr, notice.bytes, protection, MAP_SHARED, descriptors[0], 0));
+      blocks_[notice.block] = static_cast<std::byte*>(
+          mmap(nullptr, notice.bytes, protection, MAP_SHARED, descriptors[0], 0));
     }
   }
   template <class T>
@@ -100,19 +102,23 @@ class Liar {
     auto& report = control_->report;
     if (lie_ == "a turn that there is not") return give(static_cast<Turn>(99)), true;
     if (lie_ == "its end") return give(Turn::ended), true;
-    if (lie_ == "a callback") return report.operation = Operation::gradient_value, give(Turn::callback), true;
+    if (lie_ == "a callback")
+      return report.operation = Operation::gradient_value, give(Turn::callback), true;
     if (lie_ == "a long reply") report.bytes = UINT64_MAX;
     if (lie_ == "a short reply") report.bytes = 8;
     if (lie_ == "no reply") report.bytes = 0;
     if (lie_ == "a name without an end") return send_add({0, 0, 0, UINT32_MAX, 0, 0, 0}), true;
     if (lie_ == "inputs without number") return send_add({0, 0, 0, 0, UINT32_MAX, 0, 0}), true;
     if (lie_ == "attributes without number") return send_add({0, 0, 0, 0, 0, UINT32_MAX, 0}), true;
-    if (lie_ == "a value of another graph") fail_as(ask(Operation::gradient_set, GradientCallback{0, 0, UINT64_MAX, 0, 0, 0, 0}));
+    if (lie_ == "a value of another graph")
+      fail_as(ask(Operation::gradient_set, GradientCallback{0, 0, UINT64_MAX, 0, 0, 0, 0}));
     if (lie_ == "a long question") ask(Operation::allocate, DenseCallback{0, 1, {}}, 4096);
     if (lie_ == "a dense output") fail_as(ask(Operation::allocate, DenseCallback{0, 9, {}}));
-    if (lie_ == "no dense output") fail_as(ask(Operation::allocate, DenseCallback{4000000000, -5, {}}));
+    if (lie_ == "no dense output")
+      fail_as(ask(Operation::allocate, DenseCallback{4000000000, -5, {}}));
     if (lie_ == "nodes without end")
-      while (report.status == 0) fail_as(ask(Operation::gradient_add, GradientCallback{0, 0, 0, 65536, 0, 0, 0}, 65536));
+      while (report.status == 0)
+        fail_as(ask(Operation::gradient_add, GradientCallback{0, 0, 0, 65536, 0, 0, 0}, 65536));
     if (lie_ == "an output twice") {  // the second one is too large, which must be noticed
       ask(Operation::allocate_sparse, SparseCallback{0, 0, 2});
       ask(Operation::allocate_sparse, SparseCallback{0, 0, std::int64_t{1} << 47});
@@ -123,7 +129,8 @@ class Liar {
       std::memset(report.text, 'x', sizeof report.text);
     }
     if (lie_.starts_with("output "))  // `output 9`, `output 0`: the output to allocate
-      fail_as(ask(Operation::allocate_sparse, SparseCallback{static_cast<std::uint32_t>(lie_[7] - '0'), 0, INT64_MAX}));
+      fail_as(ask(Operation::allocate_sparse,
+                  SparseCallback{static_cast<std::uint32_t>(lie_[7] - '0'), 0, INT64_MAX}));
     return false;
   }
   void fail_as(const Resume& resume) {

@@ -21,6 +21,7 @@ class LyingWorker {
   std::shared_ptr<tenon::IsolatedPlugin> plugin() const {
     tenon::WorkerOptions options;
     options.program = program;
-    return std::make_shared<tenon::IsolatedPlugin>(tenon::WorkerPlugin{"lies.so", ::open("/dev/null", O_RDONLY | O_CLOEXEC)}, options);
+    return std::make_shared<tenon::IsolatedPlugin>(
+        tenon::WorkerPlugin{"lies.so", ::open("/dev/null", O_RDONLY | O_CLOEXEC)}, options);
   }
 };

@@ -24,12 +24,54 @@ std::vector<std::byte> sample() {
   tensor.dtype = TENON_F32;
   tensor.dense = {const_cast<float*>(elements), TENON_CPU, 0, 2, 2, 32, 1, dims, nullptr, 0};
   tenon_attribute attributes[6] = {};
-  attributes[0] = {.name = "count", .kind = TENON_ATTR_INT, .reserved = 0, .count = 0, .i = 7, .f = 0, .text = nullptr, .reserved2 = 0};
-  attributes[1] = {.name = "word", .kind = TENON_ATTR_TEXT, .reserved = 0, .count = 3, .i = 0, .f = 0, .text = "abc", .reserved2 = 0};
-  attributes[2] = {.name = "axes", .kind = TENON_ATTR_INTS, .reserved = 0, .count = 2, .i = 0, .f = 0, .ints = ints, .reserved2 = 0};
-  attributes[3] = {.name = "rates", .kind = TENON_ATTR_FLOATS, .reserved = 0, .count = 1, .i = 0, .f = 0, .floats = floats, .reserved2 = 0};
-  attributes[4] = {.name = "names", .kind = TENON_ATTR_TEXTS, .reserved = 0, .count = 5, .i = 0, .f = 0, .text = "ab\0\0c", .reserved2 = 0};
-  attributes[5] = {.name = "taps", .kind = TENON_ATTR_TENSOR, .reserved = 0, .count = 0, .i = 0, .f = 0, .tensor = &tensor, .reserved2 = 0};
+  attributes[0] = {.name = "count",
+                   .kind = TENON_ATTR_INT,
+                   .reserved = 0,
+                   .count = 0,
+                   .i = 7,
+                   .f = 0,
+                   .text = nullptr,
+                   .reserved2 = 0};
+  attributes[1] = {.name = "word",
+                   .kind = TENON_ATTR_TEXT,
+                   .reserved = 0,
+                   .count = 3,
+                   .i = 0,
+                   .f = 0,
+                   .text = "abc",
+                   .reserved2 = 0};
+  attributes[2] = {.name = "axes",
+                   .kind = TENON_ATTR_INTS,
+                   .reserved = 0,
+                   .count = 2,
+                   .i = 0,
+                   .f = 0,
+                   .ints = ints,
+                   .reserved2 = 0};
+  attributes[3] = {.name = "rates",
+                   .kind = TENON_ATTR_FLOATS,
+                   .reserved = 0,
+                   .count = 1,
+                   .i = 0,
+                   .f = 0,
+                   .floats = floats,
+                   .reserved2 = 0};
+  attributes[4] = {.name = "names",
+                   .kind = TENON_ATTR_TEXTS,
+                   .reserved = 0,
+                   .count = 5,
+                   .i = 0,
+                   .f = 0,
+                   .text = "ab\0\0c",
+                   .reserved2 = 0};
+  attributes[5] = {.name = "taps",
+                   .kind = TENON_ATTR_TENSOR,
+                   .reserved = 0,
+                   .count = 0,
+                   .i = 0,
+                   .f = 0,
+                   .tensor = &tensor,
+                   .reserved2 = 0};
   put_attributes(writer, attributes);
   return bytes;
 }
@@ -74,7 +116,8 @@ TEST_CASE("messages: the receiver refuses a tensor that is not dense or not on t
   const auto whole = message([](auto&) {});
   Reader reader(whole);
   CHECK(OwnedAttributes(reader, 1).all().size() == 1);
-  const auto empty = message([](auto& tensor) { *tensor.dense.shape = 0, tensor.dense.data = nullptr; });
+  const auto empty =
+      message([](auto& tensor) { *tensor.dense.shape = 0, tensor.dense.data = nullptr; });
   dims[0] = 2;
   Reader empty_reader(empty);
   const OwnedAttributes owned(empty_reader, 1);
@@ -90,7 +133,8 @@ TEST_CASE("messages: the receiver refuses a tensor that is not dense or not on t
 TEST_CASE("messages: a truncated message is refused") {
   const auto bytes = sample();
   for (std::size_t length = 0; length < bytes.size(); ++length) {
-    const std::vector<std::byte> cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length));
+    const std::vector<std::byte> cut(bytes.begin(),
+                                     bytes.begin() + static_cast<std::ptrdiff_t>(length));
     Reader reader(cut);
     CHECK_THROWS_AS(OwnedAttributes(reader, 6), ProtocolError);
   }

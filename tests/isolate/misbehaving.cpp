@@ -91,8 +91,9 @@ TEST_CASE("isolate: a destructor that crashes or ends the worker does no harm") 
   MisbehavingHost isolated;
   for (const std::string what : {"segv", "exit", "abort"}) {
     {
-      auto call = isolated.host.prepare("misbehaves", {tenon::Argument{.name = {}, .dtype = tenon::f32, .shape = {3}}},
-                                        {{"what", what}, {"where", "destroy"}});
+      auto call = isolated.host.prepare(
+          "misbehaves", {tenon::Argument{.name = {}, .dtype = tenon::f32, .shape = {3}}},
+          {{"what", what}, {"where", "destroy"}});
       const std::vector<Tensor> inputs = {Tensor::from({1.0f, 2.0f, 3.0f}, {3})};
       CHECK(numbers(call(inputs)) == doubled);
     }
@@ -117,15 +118,19 @@ TEST_CASE("isolate: a worker that exceeds the memory limit fails without affecti
   tenon::Isolation limits;
   limits.memory = 256 << 20;
   MisbehavingHost isolated(limits);
-  CHECK(failure_of([&] { isolated.call("allocates"); }).message == "[misbehaves] out of memory (x float32 [3])");
+  CHECK(failure_of([&] { isolated.call("allocates"); }).message ==
+        "[misbehaves] out of memory (x float32 [3])");
   CHECK(numbers(isolated.call("")) == doubled);
   const auto large = Tensor::empty(tenon::f32, {80 << 20});
   CHECK(failure_of([&] {
           isolated.host.call("misbehaves", {large}, {{"what", ""}});
-        }).message.starts_with("[misbehaves] its tensors need 320.0 MiB, but the limit for isolated operators is 256.0 MiB"));
+        })
+            .message.starts_with("[misbehaves] its tensors need 320.0 MiB, but the limit for "
+                                 "isolated operators is 256.0 MiB"));
 }
 
-TEST_CASE("isolate: the system refuses a worker's files, connections, processes and signals to others") {
+TEST_CASE(
+    "isolate: the system refuses a worker's files, connections, processes and signals to others") {
   MisbehavingHost isolated;
   const struct {
     std::string what;
@@ -146,9 +151,11 @@ TEST_CASE("isolate: the system refuses a worker's files, connections, processes 
   for (const auto& one : cases) {
     const auto& what = one.what;
     CAPTURE(what);
-    if (landlock || !what.ends_with("while it is loaded")) CHECK(numbers(isolated.call(what)) == std::vector<float>(3, one.error));
+    if (landlock || !what.ends_with("while it is loaded"))
+      CHECK(numbers(isolated.call(what)) == std::vector<float>(3, one.error));
   }
-  for (const std::string what : {"looks at itself while it is loaded", "is root while it is loaded"}) {
+  for (const std::string what :
+       {"looks at itself while it is loaded", "is root while it is loaded"}) {
     CAPTURE(what);
     CHECK(numbers(isolated.call(what)) == doubled);
   }
@@ -163,12 +170,16 @@ TEST_CASE("isolate: a worker that closes its descriptors continues, or is restar
 TEST_CASE("isolate: a kernel cannot write to its inputs") {
   MisbehavingHost isolated;
   const auto x = Tensor::from({1.0f, 2.0f, 3.0f}, {3});
-  const auto failure = failure_of([&] { isolated.host.call("misbehaves", {x}, {{"what", "writes input"}}); });
+  const auto failure = failure_of([&] {
+    isolated.host.call("misbehaves", {x}, {{"what", "writes input"}});
+  });
   CHECK(failure.message.starts_with(worker + "crashed with SIGSEGV" + plugin));
   CHECK(numbers(x) == std::vector<float>{1, 2, 3});
 }
 
-TEST_CASE("isolate: a kernel cannot write to large shared inputs, not even to what its own plugin wrote") {
+TEST_CASE(
+    "isolate: a kernel cannot write to large shared inputs, not even to what its own plugin "
+    "wrote") {
   MisbehavingHost isolated;
   tenon::Graph graph(isolated.host);
   const auto x = graph.input("x", tenon::f32, {100'000});
@@ -176,32 +187,42 @@ TEST_CASE("isolate: a kernel cannot write to large shared inputs, not even to wh
   graph.output("z", graph.add("misbehaves", {sound}, {{"what", ""}}, "next"));
   graph.output("y", graph.add("misbehaves", {sound}, {{"what", "writes input"}}, "broken"));
   tenon::Session session(graph);
-  const tenon::NamedTensors inputs = {{"x", Tensor::from(std::vector<float>(100'000, 1.0f), {100'000})}};
-  CHECK(failure_of([&] {
-          session.run(inputs);
-        }).message.starts_with("[misbehaves] node 'broken': its worker process crashed with SIGSEGV (misbehaves.so)"));
+  const tenon::NamedTensors inputs = {
+      {"x", Tensor::from(std::vector<float>(100'000, 1.0f), {100'000})}};
+  CHECK(failure_of([&] { session.run(inputs); })
+            .message.starts_with("[misbehaves] node 'broken': its worker process crashed with "
+                                 "SIGSEGV (misbehaves.so)"));
   tenon::RunOptions only;
   only.outputs = {"z"};
-  for (int run = 0; run < 2; ++run) CHECK(numbers(session.run(inputs, only).at("z")) == std::vector<float>(100'000, 4.0f));
+  for (int run = 0; run < 2; ++run)
+    CHECK(numbers(session.run(inputs, only).at("z")) == std::vector<float>(100'000, 4.0f));
 }
 
 TEST_CASE("isolate: writes of a kernel that crashed are discarded") {
   MisbehavingHost isolated;
-  auto call = isolated.host.prepare("misbehaves", {tenon::Argument{.name = {}, .dtype = tenon::f32, .shape = {3}}},
-                                    {{"what", "writes and crashes"}});
+  auto call = isolated.host.prepare(
+      "misbehaves", {tenon::Argument{.name = {}, .dtype = tenon::f32, .shape = {3}}},
+      {{"what", "writes and crashes"}});
   const std::vector<Tensor> inputs = {Tensor::from({1.0f, 2.0f, 3.0f}, {3})};
   std::vector<Tensor> outputs = {Tensor::from({-1.0f, -2.0f, -3.0f}, {3})};
-  CHECK(failure_of([&] { call.forward(inputs, outputs); }).message.starts_with(worker + "crashed with SIGABRT"));
+  CHECK(failure_of([&] {
+          call.forward(inputs, outputs);
+        }).message.starts_with(worker + "crashed with SIGABRT"));
   CHECK(numbers(outputs[0]) == std::vector<float>{-1, -2, -3});
 }
 
-TEST_CASE("isolate: a crash in backward is reported, and the same prepared call continues in a new worker") {
+TEST_CASE(
+    "isolate: a crash in backward is reported, and the same prepared call continues in a new "
+    "worker") {
   MisbehavingHost isolated;
   const std::vector<Tensor> inputs = {Tensor::from({1.0f, 2.0f, 3.0f}, {3})};
-  auto call = isolated.host.prepare("misbehaves", {tenon::Argument::like(inputs[0])}, {{"what", "segv"}, {"where", "backward"}});
+  auto call = isolated.host.prepare("misbehaves", {tenon::Argument::like(inputs[0])},
+                                    {{"what", "segv"}, {"where", "backward"}});
   const std::vector<Tensor> outputs = {call(inputs)};
   CHECK(numbers(outputs[0]) == doubled);
-  CHECK(failure_of([&] { call.backward(inputs, inputs, outputs); }).message.starts_with(worker + "crashed with SIGSEGV" + plugin));
+  CHECK(failure_of([&] {
+          call.backward(inputs, inputs, outputs);
+        }).message.starts_with(worker + "crashed with SIGSEGV" + plugin));
   CHECK(numbers(call(inputs)) == doubled);
 }
 
@@ -213,9 +234,9 @@ TEST_CASE("isolate: a session whose node crashed runs again") {
   graph.output("y", graph.add("misbehaves", {x}, {{"what", "abort"}}, "broken"));
   tenon::Session session(graph);
   const tenon::NamedTensors inputs = {{"x", Tensor::from({1.0f, 2.0f, 3.0f}, {3})}};
-  CHECK(failure_of([&] {
-          session.run(inputs);
-        }).message.starts_with("[misbehaves] node 'broken': its worker process crashed with SIGABRT (misbehaves.so)"));
+  CHECK(failure_of([&] { session.run(inputs); })
+            .message.starts_with("[misbehaves] node 'broken': its worker process crashed with "
+                                 "SIGABRT (misbehaves.so)"));
   tenon::RunOptions sound;
   sound.outputs = {"z"};
   CHECK(numbers(session.run(inputs, sound).at("z")) == doubled);

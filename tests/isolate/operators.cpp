@@ -20,7 +20,8 @@ namespace {
 std::string bits(const Tensor& tensor) {
   const auto dense = tensor.storage() == tenon::Storage::dense ? tensor : tensor.stored_values();
   const auto whole = dense.make_contiguous();
-  return tensor.to_string() + std::string(static_cast<const char*>(whole.data()), static_cast<std::size_t>(whole.bytes()));
+  return tensor.to_string() + std::string(static_cast<const char*>(whole.data()),
+                                          static_cast<std::size_t>(whole.bytes()));
 }
 
 /// Returns the results of `work` on hosts with the bundled plugins, in this process and in workers.
@@ -54,12 +55,16 @@ const char* const network = R"({"tenon": 1,
 }  // namespace
 
 // fc1's weight is large enough to be shared instead of copied.
-TEST_CASE("isolate: training in workers gives the same bytes, with states, random numbers, gradients and optimizers") {
+TEST_CASE(
+    "isolate: training in workers gives the same bytes, with states, random numbers, gradients and "
+    "optimizers") {
   TemporaryFolder folder;
   write_bytes(folder / "net.json", network);
-  const tenon::NamedTensors data = {{"image", tenon::rows(tenon::load_array(TENON_TEST_DATA "/digits_images.npy"), 0, 96)},
-                                    {"label", tenon::rows(tenon::load_array(TENON_TEST_DATA "/digits_labels.npy"), 0, 96)}};
-  const auto trained = [&](const std::string& optimizer, bool all, const std::vector<std::string>& plugins) {
+  const tenon::NamedTensors data = {
+      {"image", tenon::rows(tenon::load_array(TENON_TEST_DATA "/digits_images.npy"), 0, 96)},
+      {"label", tenon::rows(tenon::load_array(TENON_TEST_DATA "/digits_labels.npy"), 0, 96)}};
+  const auto trained = [&](const std::string& optimizer, bool all,
+                           const std::vector<std::string>& plugins) {
     tenon::Isolation isolation;
     isolation.plugins = plugins;
     IsolatedHost each("plugins", all, isolation);
@@ -80,9 +85,12 @@ TEST_CASE("isolate: training in workers gives the same bytes, with states, rando
   }
 }
 
-TEST_CASE("isolate: large values between nodes in this process and in workers are bit-identical in every run, for every shape") {
+TEST_CASE(
+    "isolate: large values between nodes in this process and in workers are bit-identical in every "
+    "run, for every shape") {
   std::vector<std::string> results;
-  for (const std::string isolated : {"", "tenon_elementwise", "tenon_linalg", "tenon_reduce", "all"}) {
+  for (const std::string isolated :
+       {"", "tenon_elementwise", "tenon_linalg", "tenon_reduce", "all"}) {
     CAPTURE(isolated);
     tenon::Isolation isolation;
     isolation.plugins = {isolated};
@@ -99,7 +107,9 @@ TEST_CASE("isolate: large values between nodes in this process and in workers ar
     tenon::Session session(graph);
     std::string all;
     for (const std::int64_t rows : {100, 300, 90, 300})
-      for (const auto& [name, tensor] : session.run({{"x", tenon::random_normal(tenon::f32, {rows, 200}, 2)}})) all += name + bits(tensor);
+      for (const auto& [name, tensor] :
+           session.run({{"x", tenon::random_normal(tenon::f32, {rows, 200}, 2)}}))
+        all += name + bits(tensor);
     results.push_back(all);
     CHECK(results.back() == results.front());
   }
@@ -128,7 +138,8 @@ TEST_CASE("isolate: in-place outputs overwrite only memory that the same process
   CHECK(in_place_of({"tenon_elementwise", "tenon_linalg", "tenon_reduce"}) == "negated squared; ");
 }
 
-TEST_CASE("isolate: a worker writes in place only what elementwise operators read in this process") {
+TEST_CASE(
+    "isolate: a worker writes in place only what elementwise operators read in this process") {
   const auto memory_of = [](const std::vector<std::string>& isolated, std::int64_t size) {
     tenon::Isolation isolation;
     isolation.plugins = isolated;
@@ -143,20 +154,25 @@ TEST_CASE("isolate: a worker writes in place only what elementwise operators rea
     tenon::Session session(graph);
     const auto plan = session.plan({});
     std::string places;
-    for (const auto& value : plan.memory) places += value.name + ": " + plan.arenas[value.arena].device + "; ";
+    for (const auto& value : plan.memory)
+      places += value.name + ": " + plan.arenas[value.arena].device + "; ";
     return places;
   };
   const std::string all_here = "product: cpu; squared: cpu; rounded: cpu; twice: cpu; ";
   CHECK(memory_of({}, 200) == all_here);
-  CHECK(memory_of({"tenon_linalg"}, 200) == "product: cpu of tenon_linalg.so; squared: cpu; rounded: cpu; twice: cpu; ");
-  CHECK(memory_of({"tenon_elementwise"}, 200) == "product: cpu; squared: cpu of tenon_elementwise.so; rounded: cpu; twice: cpu; ");
+  CHECK(memory_of({"tenon_linalg"}, 200) ==
+        "product: cpu of tenon_linalg.so; squared: cpu; rounded: cpu; twice: cpu; ");
+  CHECK(memory_of({"tenon_elementwise"}, 200) ==
+        "product: cpu; squared: cpu of tenon_elementwise.so; rounded: cpu; twice: cpu; ");
   CHECK(memory_of({"tenon_elementwise", "tenon_reduce"}, 200) ==
-        "product: cpu; squared: cpu of tenon_elementwise.so; rounded: cpu; twice: cpu of tenon_elementwise.so; ");
+        "product: cpu; squared: cpu of tenon_elementwise.so; rounded: cpu; twice: cpu of "
+        "tenon_elementwise.so; ");
   // small values are copied
   CHECK(memory_of({"tenon_linalg", "tenon_elementwise", "tenon_reduce"}, 100) == all_here);
 }
 
-TEST_CASE("isolate: a worker is informed about the memory of many sessions, and when it is released") {
+TEST_CASE(
+    "isolate: a worker is informed about the memory of many sessions, and when it is released") {
   tenon::Isolation limits;
   limits.call_seconds = 10;  // a worker that misses a notice waits for it
   IsolatedHost isolated("plugins", true, limits);
@@ -173,9 +189,12 @@ TEST_CASE("isolate: a worker is informed about the memory of many sessions, and 
   }
 }
 
-TEST_CASE("isolate: eager calls are bit-identical in workers, with sparse storages, strided inputs, several outputs and workspaces") {
+TEST_CASE(
+    "isolate: eager calls are bit-identical in workers, with sparse storages, strided inputs, "
+    "several outputs and workspaces") {
   const auto dense = tenon::random_normal(tenon::f32, {6, 8}, 7);
-  const auto sparse = tenon::cast_storage(tenon::Tensor::from({0.0f, 5.0f, 0.0f, 0.0f, -7.0f, 0.0f}, {2, 3}), tenon::Storage::csr);
+  const auto sparse = tenon::cast_storage(
+      tenon::Tensor::from({0.0f, 5.0f, 0.0f, 0.0f, -7.0f, 0.0f}, {2, 3}), tenon::Storage::csr);
   const auto weight = tenon::random_normal(tenon::f32, {3, 4}, 8);
   same_in_workers([&](tenon::Host& host) {
     std::string all;
@@ -183,7 +202,8 @@ TEST_CASE("isolate: eager calls are bit-identical in workers, with sparse storag
     all += bits(host.call("matmul", {sparse, weight}));
     all += bits(host.call("softmax", {dense}));
     all += bits(host.call("matmul", {dense, tenon::random_normal(tenon::f32, {8, 5}, 9)}));
-    for (const auto& part : host.call_all("split", {dense}, {{"axis", 1}, {"sections", 2}})) all += bits(part);
+    for (const auto& part : host.call_all("split", {dense}, {{"axis", 1}, {"sections", 2}}))
+      all += bits(part);
     all += bits(host.call("sum", {dense}, {{"axis", {0}}}));
     all += bits(host.call("concat", {dense, dense}, {{"axis", 0}}));
     all += bits(host.call("transpose", {dense}));
@@ -191,34 +211,47 @@ TEST_CASE("isolate: eager calls are bit-identical in workers, with sparse storag
   });
 }
 
-TEST_CASE("isolate: symbolic gradients, in-place outputs and row_sparse gradients are bit-identical in workers") {
+TEST_CASE(
+    "isolate: symbolic gradients, in-place outputs and row_sparse gradients are bit-identical in "
+    "workers") {
   same_in_workers([&](tenon::Host& host) {
     tenon::Graph graph(host);
     const auto rows = graph.input("rows", tenon::i64, {4});
     const auto table = graph.variable("table", tenon::random_normal(tenon::f32, {10, 3}, 3));
-    const auto found = graph.add("embedding", {rows, table}, {{"input_dim", 10}, {"output_dim", 3}});
-    const auto loss = graph.add("sum", {graph.add("mul", {graph.add("exp", {found}), graph.add("tanh", {found})})});
+    const auto found =
+        graph.add("embedding", {rows, table}, {{"input_dim", 10}, {"output_dim", 3}});
+    const auto loss = graph.add(
+        "sum", {graph.add("mul", {graph.add("exp", {found}), graph.add("tanh", {found})})});
     graph.output("gradient", graph.gradient(loss, {table})[0]);
     graph.output("loss", loss);
     tenon::Session session(graph);
     std::string all;
     for (int i = 0; i < 3; ++i)
-      for (const auto& [name, tensor] : session.run({{"rows", Tensor::from<std::int64_t>({3, 1, 3, i}, {4})}})) all += name + bits(tensor);
+      for (const auto& [name, tensor] :
+           session.run({{"rows", Tensor::from<std::int64_t>({3, 1, 3, i}, {4})}}))
+        all += name + bits(tensor);
     return all;
   });
 }
 
-TEST_CASE("isolate: tensor and text list parameters reach a worker, and those of added nodes return from it") {
+TEST_CASE(
+    "isolate: tensor and text list parameters reach a worker, and those of added nodes return from "
+    "it") {
   std::vector<std::string> results;
   for (const bool isolate : {false, true}) {
     IsolatedHost each("tests/examples", isolate);
     const auto x = Tensor::from<float>({1, -2, 3, 4, -5, 6, 7, 8}, {2, 4});
-    std::string all = bits(each.host.call("fir", {x}, {{"taps", {1, -0.5}}})) +
-                      bits(each.host.call("apply", {x}, {{"functions", {"negate", "relu"}}})) + bits(each.host.call("smooth", {x})) +
-                      bits(each.host.call("smooth", {x}, {{"taps", {1, 2}}, {"functions", std::vector<std::string>{}}}));
+    std::string all =
+        bits(each.host.call("fir", {x}, {{"taps", {1, -0.5}}})) +
+        bits(each.host.call("apply", {x}, {{"functions", {"negate", "relu"}}})) +
+        bits(each.host.call("smooth", {x})) +
+        bits(each.host.call("smooth", {x},
+                            {{"taps", {1, 2}}, {"functions", std::vector<std::string>{}}}));
     tenon::Graph graph(each.host);
     const auto weight = graph.variable("x", x);
-    graph.output("dx", graph.gradient(graph.add("smooth", {weight}, {{"functions", {"halve", "relu"}}}), {weight})[0]);
+    graph.output("dx",
+                 graph.gradient(graph.add("smooth", {weight}, {{"functions", {"halve", "relu"}}}),
+                                {weight})[0]);
     results.push_back(all + bits(tenon::Session(graph).run({}).at("dx")));
   }
   CHECK(results[0] == results[1]);
@@ -233,13 +266,15 @@ TEST_CASE("isolate: callbacks of inference and gradients reach the host") {
     const auto x = graph.variable("x", tenon::random_normal(tenon::f32, {2, 6}, 7));
     const auto shape = graph.constant("shape", Tensor::from<std::int64_t>({3, 4}, {2}));
     graph.add("multiples", {graph.add("reshape_to", {x, shape})}, {{"parts", 5}}, "m");
-    const auto loss = graph.add("clipped_sum", {graph.find("m:1"), graph.find("m:3")}, {{"clip", true}});
+    const auto loss =
+        graph.add("clipped_sum", {graph.find("m:1"), graph.find("m:3")}, {{"clip", true}});
     graph.output("loss", loss);
     graph.output("gradient", graph.gradient(loss, {x})[0]);
     std::string all;
     for (const auto& [name, tensor] : tenon::Session(graph).run({})) all += name + bits(tensor);
     for (const std::int64_t rows : {1, 2, 6})
-      all += bits(each.host.call("reshape_to", {graph.tensor("x"), Tensor::from<std::int64_t>({rows, 12 / rows}, {2})}));
+      all += bits(each.host.call(
+          "reshape_to", {graph.tensor("x"), Tensor::from<std::int64_t>({rows, 12 / rows}, {2})}));
     CHECK(graph.shape(loss) == tenon::Shape{3, 4});
     results.push_back(all);
   }
@@ -247,7 +282,9 @@ TEST_CASE("isolate: callbacks of inference and gradients reach the host") {
   CHECK(results[0].find("[1, 12]") != std::string::npos);
 }
 
-TEST_CASE("isolate: kernel allocations in a worker reach the host, small or large, and invalid ones are refused") {
+TEST_CASE(
+    "isolate: kernel allocations in a worker reach the host, small or large, and invalid ones are "
+    "refused") {
   std::vector<std::string> results;
   for (const bool isolate : {false, true}) {
     IsolatedHost each("tests/examples", isolate);
@@ -287,13 +324,15 @@ TEST_CASE("isolate: several threads use one worker at once") {
   std::vector<std::thread> threads;
   for (auto& count : wrong)
     threads.emplace_back([&isolated, &x, &expected, &count] {
-      for (int i = 0; i < 20; ++i) count += bits(isolated.host.call("gelu", {x})) == expected ? 0 : 1;
+      for (int i = 0; i < 20; ++i)
+        count += bits(isolated.host.call("gelu", {x})) == expected ? 0 : 1;
     });
   for (auto& thread : threads) thread.join();
   CHECK(wrong == std::vector<int>(4));
 }
 
-TEST_CASE("isolate: objects of a plugin outlive their host, and the workers end with the last of them") {
+TEST_CASE(
+    "isolate: objects of a plugin outlive their host, and the workers end with the last of them") {
   const std::vector<Tensor> inputs = {Tensor::from({1.0f, 2.0f}, {2})};
   std::optional<tenon::PreparedCall> call;
   {
@@ -303,7 +342,9 @@ TEST_CASE("isolate: objects of a plugin outlive their host, and the workers end 
   CHECK((*call)(inputs).to_string() == "float32 [2]  1 4");
 }
 
-TEST_CASE("isolate: debug sessions detect outputs that kernels in workers leave unwritten, copied or shared") {
+TEST_CASE(
+    "isolate: debug sessions detect outputs that kernels in workers leave unwritten, copied or "
+    "shared") {
   IsolatedHost isolated("faults/leaves_holes.so");
   for (const std::int64_t count : {20, 100'000}) {
     CAPTURE(count);
@@ -314,6 +355,8 @@ TEST_CASE("isolate: debug sessions detect outputs that kernels in workers leave 
     for (int run = 0; run < 2; ++run)
       CHECK(failure_of([&] {
               session.run({{"x", tenon::full(tenon::f32, {count}, 1)}});
-            }).message.starts_with("[leaves_holes] node 'h': its kernel does not write element " + std::to_string(count - 1) + " of 'h'"));
+            })
+                .message.starts_with("[leaves_holes] node 'h': its kernel does not write element " +
+                                     std::to_string(count - 1) + " of 'h'"));
   }
 }

@@ -23,7 +23,9 @@ int nodes_added = 0;  // by gradients
 class Object {
  public:
   explicit Object(const std::string& lie)
-      : worker_(lie), table_(worker_.plugin()->table("tenon_get_v1__lies")), object_(create_isolated(table_, {})) {}
+      : worker_(lie),
+        table_(worker_.plugin()->table("tenon_get_v1__lies")),
+        object_(create_isolated(table_, {})) {}
   ~Object() { table_->functions().destroy(object_); }
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
@@ -37,7 +39,8 @@ class Object {
   std::string infer_storage() {
     const std::uint8_t input = TENON_CSR;
     std::uint8_t output = TENON_DENSE;
-    tenon_infer_storage io{sizeof io, error_.raw(), 1, 1, &input, &output, TENON_CPU, TENON_FORWARD, 0, 0, nullptr};
+    tenon_infer_storage io{sizeof io, error_.raw(),  1, 1, &input, &output,
+                           TENON_CPU, TENON_FORWARD, 0, 0, nullptr};
     return text(table_->functions().infer_storage(object_, &io));
   }
   std::string gradient() {
@@ -45,8 +48,9 @@ class Object {
     io.size = sizeof io;
     io.error = error_.raw();
     io.input_count = io.output_count = 1;
-    io.add_all = [](tenon_gradient*, const char*, const tenon_value*, std::uint32_t, const tenon_attribute*, std::uint32_t, tenon_value*,
-                    std::uint32_t, std::uint32_t*) { return ++nodes_added > 100 ? 1 : 0; };
+    io.add_all = [](tenon_gradient*, const char*, const tenon_value*, std::uint32_t,
+                    const tenon_attribute*, std::uint32_t, tenon_value*, std::uint32_t,
+                    std::uint32_t*) { return ++nodes_added > 100 ? 1 : 0; };
     io.set_input_grad = [](tenon_gradient* self, std::uint32_t, tenon_value) {
       write_error(self->error, ErrorKind::failed, "there is no such value");
       return 1;
@@ -96,11 +100,13 @@ const std::string ended = ") and was ended (lies.so)";
 TEST_CASE("protocol: a worker that sends invalid answers is ended") {
   CHECK(Object("a turn that there is not").infer() == broke + "it set an invalid turn" + ended);
   CHECK(Object("its end").infer() == broke + "it claims to have ended" + ended);
-  CHECK(Object("a callback").infer() == broke + "it made a callback that is not allowed here" + ended);
+  CHECK(Object("a callback").infer() ==
+        broke + "it made a callback that is not allowed here" + ended);
   CHECK(Object("a long reply").infer() == broke + "a reply exceeds its buffer" + ended);
   for (const std::string lie : {"a short reply", "no reply"}) {
     CHECK(Object(lie).infer() == broke + "a message is truncated" + ended);
-    if (lie == "no reply") CHECK(Object(lie).infer_storage() == broke + "a message is truncated" + ended);
+    if (lie == "no reply")
+      CHECK(Object(lie).infer_storage() == broke + "a message is truncated" + ended);
   }
 }
 
@@ -109,24 +115,29 @@ TEST_CASE("protocol: a worker that sends no table is ended") {
 }
 
 TEST_CASE("protocol: callbacks of a worker are validated before they are executed") {
-  for (const std::string lie : {"a name without an end", "inputs without number", "attributes without number"})
+  for (const std::string lie :
+       {"a name without an end", "inputs without number", "attributes without number"})
     CHECK(Object(lie).gradient() == broke + "a message is truncated" + ended);
   CHECK(Object("a value of another graph").gradient() == "there is no such value");
   CHECK(Object("output 9").gradient() == broke + "a message is truncated" + ended);
   CHECK(Object("output 9").forward() == "there is no output 9 to allocate");
-  CHECK(Object("output 0").forward() == "output 0: 9223372036854775807 values are requested, but csr [2, 3] holds at most 6");
-  CHECK(Object("a value of another graph").forward() == broke + "it made a callback that kernels may not make" + ended);
+  CHECK(Object("output 0").forward() ==
+        "output 0: 9223372036854775807 values are requested, but csr [2, 3] holds at most 6");
+  CHECK(Object("a value of another graph").forward() ==
+        broke + "it made a callback that kernels may not make" + ended);
   CHECK(Object("a long question").forward() == broke + "a reply exceeds its buffer" + ended);
   CHECK(Object("a dense output").forward().find("output 0 has its memory already") == 0);
   CHECK(Object("no dense output").forward() == "there is no output 4000000000 to allocate");
 }
 
 TEST_CASE("protocol: a gradient may add a limited number of nodes") {
-  CHECK(Object("nodes without end").gradient() == "it adds more nodes than isolated operators are allowed to");
+  CHECK(Object("nodes without end").gradient() ==
+        "it adds more nodes than isolated operators are allowed to");
   CHECK(nodes_added == 15);  // each a little over 64 KiB: 1 MiB in total
 }
 
-TEST_CASE("protocol: nothing is copied to an output's earlier allocation after a larger one failed") {
+TEST_CASE(
+    "protocol: nothing is copied to an output's earlier allocation after a larger one failed") {
   Object twice("an output twice");
   CHECK(twice.forward({2, std::int64_t{1} << 46}).empty());
   CHECK(twice.stored() == -1);

@@ -25,23 +25,28 @@ bool may_be_huge(const void* data) {
 
 }  // namespace
 
-TEST_CASE("shared block: both sides see the same memory, and large blocks are aligned to huge pages") {
-  for (const std::uint64_t bytes : {std::uint64_t{1}, worth_huge_pages - 1, worth_huge_pages, worth_huge_pages + huge_page + 1}) {
+TEST_CASE(
+    "shared block: both sides see the same memory, and large blocks are aligned to huge pages") {
+  for (const std::uint64_t bytes : {std::uint64_t{1}, worth_huge_pages - 1, worth_huge_pages,
+                                    worth_huge_pages + huge_page + 1}) {
     CAPTURE(bytes);
     const auto before = mappings();
     {
       const SharedBlock block(bytes, SharedBlock::Access::read, "the test");
       CHECK(mappings() == before + 1);
       const auto file = block.open_for_reading();
-      auto* const theirs = static_cast<std::byte*>(map_shared(file.descriptor(), block.bytes(), PROT_READ));
+      auto* const theirs =
+          static_cast<std::byte*>(map_shared(file.descriptor(), block.bytes(), PROT_READ));
       REQUIRE(theirs != MAP_FAILED);
       CHECK(mappings() == before + 2);
-      CHECK(std::all_of(theirs, theirs + block.bytes(), [](std::byte byte) { return byte == std::byte{}; }));
+      CHECK(std::all_of(theirs, theirs + block.bytes(),
+                        [](std::byte byte) { return byte == std::byte{}; }));
       for (const auto at : {std::uint64_t{0}, bytes - 1, block.bytes() - 1}) {
         block.data()[at] = std::byte{7};
         CHECK(theirs[at] == std::byte{7});
       }
-      if (block.bytes() >= worth_huge_pages) CHECK((may_be_huge(block.data()) && may_be_huge(theirs)));
+      if (block.bytes() >= worth_huge_pages)
+        CHECK((may_be_huge(block.data()) && may_be_huge(theirs)));
       CHECK(map_shared(file.descriptor(), block.bytes(), PROT_READ | PROT_WRITE) == MAP_FAILED);
       munmap(theirs, block.bytes());
     }

@@ -10,7 +10,8 @@
 
 using namespace tenon;
 
-TEST_CASE("memory: a session allocates for its largest input, however many shapes there are" * doctest::skip(!memory_can_be_limited)) {
+TEST_CASE("memory: a session allocates for its largest input, however many shapes there are" *
+          doctest::skip(!memory_can_be_limited)) {
   constexpr std::int64_t most = 2000, columns = 16;
   DigitsHost digits_host(1);
   Graph graph(digits_host.host);

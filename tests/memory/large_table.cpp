@@ -13,7 +13,8 @@ using namespace tenon;
 
 namespace {
 
-constexpr std::int64_t rows = 10'000'000, columns = 4, table_bytes = rows * columns * 4, touched = 100;
+constexpr std::int64_t rows = 10'000'000, columns = 4, table_bytes = rows * columns * 4,
+                       touched = 100;
 
 std::int64_t touched_row(std::int64_t i) {
   return i * (rows / touched) + 7 * i;
@@ -24,15 +25,19 @@ std::int64_t touched_row(std::int64_t i) {
 Graph sum_of_rows(Host& host, bool sparse_grad) {
   Graph graph(host);
   const auto table = graph.variable("table", Tensor::zeros(f32, {rows, columns}));
-  const auto found = graph.add("embedding", {graph.input("row", i32, {-1, 1}), table},
-                               {{"input_dim", rows}, {"output_dim", columns}, {"sparse_grad", sparse_grad}});
-  graph.output("loss", graph.add("sum", {graph.add("mean", {found}, {{"axis", std::vector<std::int64_t>{0}}})}));
+  const auto found =
+      graph.add("embedding", {graph.input("row", i32, {-1, 1}), table},
+                {{"input_dim", rows}, {"output_dim", columns}, {"sparse_grad", sparse_grad}});
+  graph.output(
+      "loss",
+      graph.add("sum", {graph.add("mean", {found}, {{"axis", std::vector<std::int64_t>{0}}})}));
   return graph;
 }
 
 NamedTensors every_touched_row() {
   std::vector<std::int32_t> numbers;
-  for (std::int64_t i = 0; i < touched; ++i) numbers.push_back(static_cast<std::int32_t>(touched_row(i)));
+  for (std::int64_t i = 0; i < touched; ++i)
+    numbers.push_back(static_cast<std::int32_t>(touched_row(i)));
   return {{"row", Tensor::from(numbers, {touched, 1})}};
 }
 
@@ -56,16 +61,19 @@ void check_steps(const Tensor& table, int steps) {
   CHECK(changed == touched * columns);
   for (std::int64_t i = 0; i < touched; ++i)
     for (std::int64_t j = 0; j < columns; ++j)
-      CHECK(table.data<float>()[touched_row(i) * columns + j] == doctest::Approx(-0.5 * steps).epsilon(1e-3));
+      CHECK(table.data<float>()[touched_row(i) * columns + j] ==
+            doctest::Approx(-0.5 * steps).epsilon(1e-3));
 }
 
 }  // namespace
 
-TEST_CASE("memory: trains a table of 10 million rows without room for a second one" * doctest::skip(!memory_can_be_limited)) {
+TEST_CASE("memory: trains a table of 10 million rows without room for a second one" *
+          doctest::skip(!memory_can_be_limited)) {
   DigitsHost strict(2, true);
   for (const bool lazy : {true, false}) {
     CAPTURE(lazy);
-    Trainer trainer(sum_of_rows(strict.host, true), every_touched_row(), options_for({{"lazy_update", lazy}}));
+    Trainer trainer(sum_of_rows(strict.host, true), every_touched_row(),
+                    options_for({{"lazy_update", lazy}}));
     {
       const MemoryLimit limit(table_bytes / 2);
       for (int step = 0; step < 3; ++step) trainer.step();
@@ -74,7 +82,8 @@ TEST_CASE("memory: trains a table of 10 million rows without room for a second o
   }
 }
 
-TEST_CASE("memory: a dense gradient of the same table exceeds the same limit" * doctest::skip(!memory_can_be_limited)) {
+TEST_CASE("memory: a dense gradient of the same table exceeds the same limit" *
+          doctest::skip(!memory_can_be_limited)) {
   DigitsHost digits_host(2);
   Trainer trainer(sum_of_rows(digits_host.host, false), every_touched_row(), options_for({}));
   const MemoryLimit limit(table_bytes / 2);

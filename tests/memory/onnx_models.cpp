@@ -17,12 +17,15 @@ void read_within_limit(const std::string& bytes, Reads reads) {
   const auto file = memory.file();
   const MemoryLimit limit(7 * static_cast<std::int64_t>(bytes.size()) + (64 << 20));
   const auto failure = failure_of([&] { tenon::onnx::read_model(file); });
-  CHECK_MESSAGE(((failure.kind == 0 && reads != Reads::no) || (failure.kind == 4 && reads != Reads::yes)), failure.message);
+  CHECK_MESSAGE(
+      ((failure.kind == 0 && reads != Reads::no) || (failure.kind == 4 && reads != Reads::yes)),
+      failure.message);
 }
 
 }  // namespace
 
-TEST_CASE("memory: ONNX decompression bombs do not allocate memory" * doctest::skip(!memory_can_be_limited)) {
+TEST_CASE("memory: ONNX decompression bombs do not allocate memory" *
+          doctest::skip(!memory_can_be_limited)) {
   for (const std::size_t size : {8 << 20, 32 << 20})
     for (const auto& bomb : onnx_bombs::all(size)) {
       CAPTURE(bomb.what);
@@ -31,8 +34,10 @@ TEST_CASE("memory: ONNX decompression bombs do not allocate memory" * doctest::s
     }
 }
 
-TEST_CASE("memory: the largest readable ONNX models stay within the limit" * doctest::skip(!memory_can_be_limited)) {
-  const auto ints = attribute("a", 7, message([](auto& to) { to.add_bytes(8, std::string(8 << 20, '\1')); }));
+TEST_CASE("memory: the largest readable ONNX models stay within the limit" *
+          doctest::skip(!memory_can_be_limited)) {
+  const auto ints =
+      attribute("a", 7, message([](auto& to) { to.add_bytes(8, std::string(8 << 20, '\1')); }));
   ModelParts parts;
   parts.graph.nodes = {{"Op", {}, {}, {ints}}};
   read_within_limit(parts.bytes(), Reads::yes);
@@ -40,6 +45,7 @@ TEST_CASE("memory: the largest readable ONNX models stay within the limit" * doc
   read_within_limit(parts.bytes(), Reads::yes);
   parts.graph.nodes.clear();
   for (int i = 0; i < 100'000; ++i)
-    parts.functions.push_back({"f", std::to_string(i), {}, {}, {}, {{std::to_string(i + 1), {}, {}, {}, "", "f"}}});
+    parts.functions.push_back(
+        {"f", std::to_string(i), {}, {}, {}, {{std::to_string(i + 1), {}, {}, {}, "", "f"}}});
   read_within_limit(parts.bytes(), Reads::yes);
 }

@@ -9,6 +9,9 @@ TEST_CASE("memory: a worker without a thread for a call reports it" * doctest::s
   tenon::Isolation limits;
   limits.memory = 4 << 20;  // smaller than a thread's stack
   IsolatedHost isolated("plugins/tenon_elementwise.so", true, limits);
-  const auto failure = failure_of([&] { isolated.host.call("gelu", {Tensor::from({1.0f, 2.0f}, {2})}); });
-  CHECK(failure.message == "its worker process could not start more threads and ended (tenon_elementwise.so)");
+  const auto failure = failure_of([&] {
+    isolated.host.call("gelu", {Tensor::from({1.0f, 2.0f}, {2})});
+  });
+  CHECK(failure.message ==
+        "its worker process could not start more threads and ended (tenon_elementwise.so)");
 }

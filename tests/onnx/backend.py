@@ -44,15 +44,21 @@ def write(case, folder: Path) -> None:
     relative, absolute = LOOSER.get(case.name, (case.rtol, case.atol))
     (folder / "tolerance.txt").write_text(f"{relative} {absolute}\n")
     graph = case.model.graph
-    for kind, values, infos in zip(("input", "output"), case.data_sets[0], (graph.input, graph.output)):
+    for kind, values, infos in zip(
+        ("input", "output"), case.data_sets[0], (graph.input, graph.output)
+    ):
         for i, value in enumerate(values):
-            (data / f"{kind}_{i}.pb").write_bytes(to_bytes(value, infos[i] if i < len(infos) else None))
+            (data / f"{kind}_{i}.pb").write_bytes(
+                to_bytes(value, infos[i] if i < len(infos) else None)
+            )
 
 
 def reason_of(text: str) -> str:
     text = re.sub(r"^\S*\.(onnx|pb): ", "", text)
     return re.sub(
-        r" ?\(\d+ nodes?, the first [^)]*\)", "", re.sub(r"(node '[^']*'|node that produces '[^']*')", "node", text)
+        r" ?\(\d+ nodes?, the first [^)]*\)",
+        "",
+        re.sub(r"(node '[^']*'|node that produces '[^']*')", "node", text),
     )
 
 
@@ -64,7 +70,11 @@ def main() -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             cases = collect_testcases()
-        compared = [case for case in cases if "bernoulli" not in case.name and "training_dropout" not in case.name]
+        compared = [
+            case
+            for case in cases
+            if "bernoulli" not in case.name and "training_dropout" not in case.name
+        ]
         for case in compared:
             write(case, Path(made) / "node" / case.name)
         report = Path(made) / "report.txt"
@@ -79,9 +89,13 @@ def main() -> int:
     reasons = collections.defaultdict(list)
     for kind, name, *rest in lines:
         if kind != "right":
-            reasons[kind, reason_of(rest[0] if rest else "")].append(name.removeprefix("node/test_"))
+            reasons[kind, reason_of(rest[0] if rest else "")].append(
+                name.removeprefix("node/test_")
+            )
     for (kind, reason), names in sorted(reasons.items(), key=lambda entry: -len(entry[1])):
-        print(f"{len(names):4} {kind:8}{reason[:160]}  ({names[0]}{', ...' if len(names) > 1 else ''})")
+        print(
+            f"{len(names):4} {kind:8}{reason[:160]}  ({names[0]}{', ...' if len(names) > 1 else ''})"
+        )
     print(
         f"{counts['right']} of {len(cases)} are right, {counts['refused']} are refused, {counts['WRONG']} are wrong, "
         f"{len(cases) - len(compared)} draw random numbers and are not compared"

@@ -46,12 +46,14 @@ tenon::Tensor tensor_of(const fs::path& path) {
   });
   const auto copy = std::make_shared<std::vector<std::byte>>(bytes.size());
   std::memcpy(copy->data(), bytes.data(), bytes.size());
-  const auto model = onnx::read_model(tenon::FileBytes{path.string(), {copy->data(), copy->size()}, copy});
+  const auto model =
+      onnx::read_model(tenon::FileBytes{path.string(), {copy->data(), copy->size()}, copy});
   return onnx::TensorReader(model).read(model.graph.initializers[0]).clone();
 }
 
 tenon::Tensor numbers(tenon::Host& host, const tenon::Tensor& tensor) {
-  return tensor.dtype() == tenon::f64 ? tensor : host.call("tenon.cast", {tensor}, {{"dtype", "float64"}});
+  return tensor.dtype() == tenon::f64 ? tensor
+                                      : host.call("tenon.cast", {tensor}, {{"dtype", "float64"}});
 }
 
 /// Tolerance of a case; a file in its folder overrides the default of onnx.backend.test.
@@ -64,10 +66,12 @@ struct Tolerance {
 };
 
 /// The comparison of onnx.backend.test.
-bool is_near(tenon::Host& host, const tenon::Tensor& made, const tenon::Tensor& wanted, const Tolerance& tolerance) {
+bool is_near(tenon::Host& host, const tenon::Tensor& made, const tenon::Tensor& wanted,
+             const Tolerance& tolerance) {
   if (made.dtype() != wanted.dtype() || made.shape() != wanted.shape()) return false;
   const auto left = numbers(host, made), right = numbers(host, wanted);
-  const double relative = made.dtype() == tenon::bf16 ? std::max(tolerance.relative, 0x1p-6) : tolerance.relative;
+  const double relative =
+      made.dtype() == tenon::bf16 ? std::max(tolerance.relative, 0x1p-6) : tolerance.relative;
   for (std::int64_t i = 0; i < left.size(); ++i) {
     const double a = left.values<double>()[i], b = right.values<double>()[i];
     const bool same = a == b || (std::isnan(a) && std::isnan(b));
@@ -128,7 +132,8 @@ std::set<std::string> names_in(const fs::path& path) {
 
 // TENON_ONNX_REPORT=FILE: writes every case and its result, from which tests/onnx/passing.txt is
 // made.
-TEST_CASE("ONNX's own tests give the right results or are rejected" * doctest::skip(!fs::exists(data))) {
+TEST_CASE("ONNX's own tests give the right results or are rejected" *
+          doctest::skip(!fs::exists(data))) {
   tenon::HostOptions options;
   options.search_defaults = false;
   options.warn = [](const std::string&) {};
@@ -137,9 +142,11 @@ TEST_CASE("ONNX's own tests give the right results or are rejected" * doctest::s
   const auto passing = names_in(fs::path(__FILE__).parent_path() / "passing.txt");
   // The files of version 1.12 truncate where ONNX now rounds to nearest, and lack the epsilon that
   // their numbers include.
-  const std::set<std::string> outdated{"node/test_cast_FLOAT_to_BFLOAT16", "node/test_adam_multiple"};
+  const std::set<std::string> outdated{"node/test_cast_FLOAT_to_BFLOAT16",
+                                       "node/test_adam_multiple"};
   const auto random = [](const std::string& name) {
-    return name.find("bernoulli") != std::string::npos || name.find("training_dropout") != std::string::npos;
+    return name.find("bernoulli") != std::string::npos ||
+           name.find("training_dropout") != std::string::npos;
   };
   const char* const to = std::getenv("TENON_ONNX_REPORT");
   std::ofstream report(to == nullptr ? "/dev/null" : to);
@@ -163,7 +170,8 @@ TEST_CASE("ONNX's own tests give the right results or are rejected" * doctest::s
              << name << "  " << result.reason << "\n"
              << std::flush;
       CHECK_MESSAGE((result.right || result.refused), result.reason);
-      if (elsewhere == nullptr && passing.contains(name)) CHECK_MESSAGE(result.right, result.reason);
+      if (elsewhere == nullptr && passing.contains(name))
+        CHECK_MESSAGE(result.right, result.reason);
       right += result.right ? 1 : 0;
     }
   }

@@ -25,7 +25,9 @@ std::string inner(const std::string& name, const GraphParts& graph) {
   return onnx_bytes::message_attribute(name, 5, 6, graph.bytes());
 }
 std::string ints(const std::string& name, const Ints& values) {
-  return onnx_bytes::attribute(name, 7, onnx_bytes::message([&](auto& to) { to.add_packed_int64(8, values.begin(), values.end()); }));
+  return onnx_bytes::attribute(name, 7, onnx_bytes::message([&](auto& to) {
+                                 to.add_packed_int64(8, values.begin(), values.end());
+                               }));
 }
 std::string numbers(const std::string& name, const Dims& dims, const Values& values) {
   return onnx_bytes::tensor(name, 1, dims, onnx_bytes::raw_data(onnx_bytes::raw(values)));
@@ -38,7 +40,8 @@ std::string truth(const std::string& name, bool value) {
 }
 Texts named(const Texts& names) {
   Texts values;
-  for (const auto& name : names) values.push_back(onnx_bytes::value(name, onnx_bytes::tensor_type(1, {})));
+  for (const auto& name : names)
+    values.push_back(onnx_bytes::value(name, onnx_bytes::tensor_type(1, {})));
   return values;
 }
 
@@ -50,7 +53,8 @@ struct FlowHost {
     options.search_defaults = false;
     return options;
   }
-  tenon::Graph load(const std::vector<NodeParts>& nodes, const Texts& initializers, const std::vector<onnx_bytes::Dim>& x = {{2}, {2}}) {
+  tenon::Graph load(const std::vector<NodeParts>& nodes, const Texts& initializers,
+                    const std::vector<onnx_bytes::Dim>& x = {{2}, {2}}) {
     onnx_bytes::ModelParts model;
     model.graph.nodes = nodes;
     model.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, x))};
@@ -60,7 +64,8 @@ struct FlowHost {
     std::ofstream(path, std::ios::binary) << model.bytes();
     return tenon::onnx::load(host, path);
   }
-  static tenon::Tensor run(const tenon::Graph& graph, const Values& x, const tenon::Shape& shape = {2, 2}) {
+  static tenon::Tensor run(const tenon::Graph& graph, const Values& x,
+                           const tenon::Shape& shape = {2, 2}) {
     return tenon::Session(graph).run({{"x", tenon::Tensor::from(x, shape)}}).at("y");
   }
   TemporaryFolder folder;
@@ -81,17 +86,26 @@ const NodeParts sum{"ReduceSum", {"x"}, {"s"}, {onnx_bytes::int_attribute("keepd
 const NodeParts positive{"Greater", {"s", "zero"}, {"c"}};
 const std::string zero = numbers("zero", {}, {0});
 
-NodeParts choice(const GraphParts& then, const GraphParts& otherwise, const std::string& condition = "c") {
-  return {"If", {condition}, {"y"}, {inner("then_branch", then), inner("else_branch", otherwise)}, "choice"};
+NodeParts choice(const GraphParts& then, const GraphParts& otherwise,
+                 const std::string& condition = "c") {
+  return {"If",
+          {condition},
+          {"y"},
+          {inner("then_branch", then), inner("else_branch", otherwise)},
+          "choice"};
 }
 
 }  // namespace
 
 TEST_CASE("import If: runs one branch; branches see outer names; weights stay variables") {
   FlowHost on;
-  const GraphParts then{{{"Add", {"x", "w"}, {"a"}}, {"Mul", {"a", "two"}, {"r"}}}, {}, named({"r"}), {numbers("two", {}, {2})}};
+  const GraphParts then{{{"Add", {"x", "w"}, {"a"}}, {"Mul", {"a", "two"}, {"r"}}},
+                        {},
+                        named({"r"}),
+                        {numbers("two", {}, {2})}};
   const GraphParts otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, named({"r2"})};
-  const auto graph = on.load({sum, positive, choice(then, otherwise)}, {zero, numbers("w", {2}, {10, 20})});
+  const auto graph =
+      on.load({sum, positive, choice(then, otherwise)}, {zero, numbers("w", {2}, {10, 20})});
   CHECK(count_of(graph, "if") == 1);
   REQUIRE(graph.variables().size() == 1);
   CHECK(graph.variables()[0].name == "w");
@@ -109,8 +123,8 @@ TEST_CASE("import If: branches may return different sizes, which later nodes use
   const GraphParts otherwise{{{"Slice", {"x", "begin", "end"}, {"r2"}}}, {}, named({"r2"})};
   auto node = choice(then, otherwise);
   node.outputs = {"part"};
-  const auto graph =
-      on.load({sum, positive, node, {"Add", {"part", "part"}, {"y"}}}, {zero, whole("begin", {1}, {0}), whole("end", {1}, {1})});
+  const auto graph = on.load({sum, positive, node, {"Add", {"part", "part"}, {"y"}}},
+                             {zero, whole("begin", {1}, {0}), whole("end", {1}, {1})});
   CHECK(count_of(graph, "branch") == 1);
   CHECK(on.run(graph, {1, 2, 3, 4}).shape() == tenon::Shape{2, 2});
   const auto small = on.run(graph, {1, 2, 3, -40});
@@ -124,45 +138,59 @@ TEST_CASE("import If: a constant condition inlines its branch, whose names stay 
   const GraphParts again{{{"Exp", {"x"}, {"r"}}}, {}, named({"r"})};
   auto first = choice(then, again, "yes"), second = choice(again, then, "no");
   first.outputs = {"p"}, second.outputs = {"q"};
-  const auto graph = on.load({first, second, {"Add", {"p", "q"}, {"y"}}}, {truth("yes", true), truth("no", false)});
+  const auto graph = on.load({first, second, {"Add", {"p", "q"}, {"y"}}},
+                             {truth("yes", true), truth("no", false)});
   CHECK(graph.nodes().size() == 3);
   CHECK(elements_of(on.run(graph, {1, 2, 3, 4})) == Values{-2, -4, -6, -8});
 }
 
-TEST_CASE("import Loop: a known trip count gives a scan, a data-dependent one a loop whose values may grow") {
+TEST_CASE(
+    "import Loop: a known trip count gives a scan, a data-dependent one a loop whose values may "
+    "grow") {
   FlowHost on;
   // v = v + x, with every v stacked
   const auto keep = named({"i", "again", "v"});
   const GraphParts counted{
-      {{"Identity", {"again"}, {"c2"}}, {"Add", {"v", "x"}, {"v2"}}, {"Identity", {"v2"}, {"out"}}}, keep, named({"c2", "v2", "out"})};
-  const auto scan = on.load({{"Loop", {"three", "", "start"}, {"last", "y"}, {inner("body", counted)}}},
-                            {whole("three", {}, {3}), numbers("start", {2, 2}, {0, 0, 0, 1})});
+      {{"Identity", {"again"}, {"c2"}}, {"Add", {"v", "x"}, {"v2"}}, {"Identity", {"v2"}, {"out"}}},
+      keep,
+      named({"c2", "v2", "out"})};
+  const auto scan =
+      on.load({{"Loop", {"three", "", "start"}, {"last", "y"}, {inner("body", counted)}}},
+              {whole("three", {}, {3}), numbers("start", {2, 2}, {0, 0, 0, 1})});
   CHECK(count_of(scan, "scan") == 1);
   CHECK(elements_of(on.run(scan, {1, 2, 3, 4})) == Values{1, 2, 3, 5, 2, 4, 6, 9, 3, 6, 9, 13});
 
   // doubles the length of v while its sum is below 20
-  const GraphParts growing{{{"Concat", {"v", "v"}, {"v2"}, {onnx_bytes::int_attribute("axis", 0)}},
-                            {"ReduceSum", {"v2"}, {"s"}, {onnx_bytes::int_attribute("keepdims", 0)}},
-                            {"Less", {"s", "twenty"}, {"c2"}}},
-                           keep,
-                           named({"c2", "v2"})};
-  const auto loop =
-      on.load({{"Loop", {"", "yes", "x"}, {"y"}, {inner("body", growing)}}}, {truth("yes", true), numbers("twenty", {}, {20})});
+  const GraphParts growing{
+      {{"Concat", {"v", "v"}, {"v2"}, {onnx_bytes::int_attribute("axis", 0)}},
+       {"ReduceSum", {"v2"}, {"s"}, {onnx_bytes::int_attribute("keepdims", 0)}},
+       {"Less", {"s", "twenty"}, {"c2"}}},
+      keep,
+      named({"c2", "v2"})};
+  const auto loop = on.load({{"Loop", {"", "yes", "x"}, {"y"}, {inner("body", growing)}}},
+                            {truth("yes", true), numbers("twenty", {}, {20})});
   CHECK(count_of(loop, "loop") == 1);
   CHECK(on.run(loop, {1, 2, 3, 4}).shape() == tenon::Shape{4, 2});
   CHECK(on.run(loop, {1, 1, 1, 0}).shape() == tenon::Shape{16, 2});
 }
 
-TEST_CASE("import Loop: zero iterations return the initial values; an If inside sees both enclosing graphs") {
+TEST_CASE(
+    "import Loop: zero iterations return the initial values; an If inside sees both enclosing "
+    "graphs") {
   FlowHost on;
   const auto keep = named({"i", "again", "v"});
-  const GraphParts up{{{"Add", {"v", "x"}, {"r"}}}, {}, named({"r"})}, down{{{"Sub", {"v", "one"}, {"r2"}}}, {}, named({"r2"})};
+  const GraphParts up{{{"Add", {"v", "x"}, {"r"}}}, {}, named({"r"})},
+      down{{{"Sub", {"v", "one"}, {"r2"}}}, {}, named({"r2"})};
   NodeParts inside = choice(up, down, "c3");
   inside.outputs = {"v2"};
   const GraphParts body{
-      {{"Equal", {"i", "first"}, {"c3"}}, inside, {"Identity", {"again"}, {"c2"}}}, keep, named({"c2", "v2"}), {whole("first", {}, {0})}};
+      {{"Equal", {"i", "first"}, {"c3"}}, inside, {"Identity", {"again"}, {"c2"}}},
+      keep,
+      named({"c2", "v2"}),
+      {whole("first", {}, {0})}};
   const auto load = [&](std::int64_t runs) {
-    return on.load({{"Loop", {"runs", "", "x"}, {"y"}, {inner("body", body)}}}, {whole("runs", {}, {runs}), numbers("one", {}, {1})});
+    return on.load({{"Loop", {"runs", "", "x"}, {"y"}, {inner("body", body)}}},
+                   {whole("runs", {}, {runs}), numbers("one", {}, {1})});
   };
   CHECK(elements_of(on.run(load(3), {1, 2, 3, 4})) == Values{0, 2, 4, 6});  // x + x - 1 - 1
   CHECK(elements_of(on.run(load(0), {1, 2, 3, 4})) == Values{1, 2, 3, 4});
@@ -170,44 +198,58 @@ TEST_CASE("import Loop: zero iterations return the initial values; an If inside 
 
 TEST_CASE("import Scan: any axis, in both directions") {
   FlowHost on;
-  const GraphParts body{{{"Add", {"h", "row"}, {"h2"}}, {"Identity", {"h2"}, {"out"}}}, named({"h", "row"}), named({"h2", "out"})};
+  const GraphParts body{{{"Add", {"h", "row"}, {"h2"}}, {"Identity", {"h2"}, {"out"}}},
+                        named({"h", "row"}),
+                        named({"h2", "out"})};
   const auto load = [&](const Texts& attributes) {
     Texts all{onnx_bytes::int_attribute("num_scan_inputs", 1), inner("body", body)};
     all.insert(all.end(), attributes.begin(), attributes.end());
-    return on.load({{"Scan", {"start", "x"}, {"last", "y"}, all}}, {numbers("start", {2}, {0, 100})});
+    return on.load({{"Scan", {"start", "x"}, {"last", "y"}, all}},
+                   {numbers("start", {2}, {0, 100})});
   };
   CHECK(elements_of(on.run(load({}), {1, 2, 3, 4})) == Values{1, 102, 4, 106});
-  CHECK(elements_of(on.run(load({ints("scan_input_directions", {1})}), {1, 2, 3, 4})) == Values{3, 104, 4, 106});
-  CHECK(elements_of(on.run(load({ints("scan_input_directions", {1}), ints("scan_output_directions", {1})}), {1, 2, 3, 4})) ==
-        Values{4, 106, 3, 104});
-  CHECK(elements_of(on.run(load({ints("scan_input_axes", {1}), ints("scan_output_axes", {-1})}), {1, 2, 3, 4})) == Values{1, 3, 103, 107});
+  CHECK(elements_of(on.run(load({ints("scan_input_directions", {1})}), {1, 2, 3, 4})) ==
+        Values{3, 104, 4, 106});
+  CHECK(elements_of(
+            on.run(load({ints("scan_input_directions", {1}), ints("scan_output_directions", {1})}),
+                   {1, 2, 3, 4})) == Values{4, 106, 3, 104});
+  CHECK(elements_of(on.run(load({ints("scan_input_axes", {1}), ints("scan_output_axes", {-1})}),
+                           {1, 2, 3, 4})) == Values{1, 3, 103, 107});
 }
 
 TEST_CASE("import control flow: errors name the node") {
   FlowHost on;
   const auto refused = [&](const NodeParts& node) {
     const auto failure = failure_of([&] {
-      on.load({sum, positive, node}, {zero, whole("three", {}, {3}), numbers("start", {2, 2}, {0, 0, 0, 1})});
+      on.load({sum, positive, node},
+              {zero, whole("three", {}, {3}), numbers("start", {2, 2}, {0, 0, 0, 1})});
     });
     CHECK(failure.message.find(node.type + " node ") != std::string::npos);
     return failure.message;
   };
   const GraphParts one{{{"Neg", {"x"}, {"r"}}}, {}, named({"r"})};
   const GraphParts two{{{"Neg", {"x"}, {"r"}}, {"Exp", {"x"}, {"r2"}}}, {}, named({"r", "r2"})};
-  CHECK(refused(choice(one, two)).find("a branch has 2 outputs, but the node has 1") != std::string::npos);
+  CHECK(refused(choice(one, two)).find("a branch has 2 outputs, but the node has 1") !=
+        std::string::npos);
   const GraphParts lost{{{"Neg", {"nowhere"}, {"r"}}}, {}, named({"r"})};
-  CHECK(refused({"If", {"c"}, {"y"}, {inner("then_branch", one)}}).find("'else_branch' is not a graph") != std::string::npos);
+  CHECK(refused({"If", {"c"}, {"y"}, {inner("then_branch", one)}})
+            .find("'else_branch' is not a graph") != std::string::npos);
   CHECK(failure_of([&] {
           on.load({sum, positive, choice(one, lost)}, {zero});
         }).message.find("'nowhere' is used before it is produced") != std::string::npos);
-  const GraphParts cast{{{"Cast", {"v"}, {"v2"}, {onnx_bytes::int_attribute("to", 7)}}, {"Identity", {"again"}, {"c2"}}},
+  const GraphParts cast{{{"Cast", {"v"}, {"v2"}, {onnx_bytes::int_attribute("to", 7)}},
+                         {"Identity", {"again"}, {"c2"}}},
                         named({"i", "again", "v"}),
                         named({"c2", "v2"})};
-  CHECK(refused({"Loop", {"three", "", "start"}, {"y"}, {inner("body", cast)}}).find("loop-carried value 0 changes from float32") !=
+  CHECK(refused({"Loop", {"three", "", "start"}, {"y"}, {inner("body", cast)}})
+            .find("loop-carried value 0 changes from float32") != std::string::npos);
+  const GraphParts drawing{
+      {{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})};
+  const auto random = failure_of([&] {
+                        on.load({sum, positive, choice(drawing, drawing)}, {zero});
+                      }).message;
+  CHECK(random.find("RandomNormal node that produces 'r': subgraphs cannot draw random numbers") !=
         std::string::npos);
-  const GraphParts drawing{{{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})};
-  const auto random = failure_of([&] { on.load({sum, positive, choice(drawing, drawing)}, {zero}); }).message;
-  CHECK(random.find("RandomNormal node that produces 'r': subgraphs cannot draw random numbers") != std::string::npos);
 }
 
 TEST_CASE("import If: a branch that cannot be computed fails only if it is taken") {
@@ -219,7 +261,9 @@ TEST_CASE("import If: a branch that cannot be computed fails only if it is taken
     node.outputs = {made};
     return GraphParts{{node}, {}, named({made})};
   };
-  const GraphParts body{{{"Gather", {"k", "seven"}, {"g"}}, {"Add", {"v", "g"}, {"v2"}}, {"Identity", {"again"}, {"c2"}}},
+  const GraphParts body{{{"Gather", {"k", "seven"}, {"g"}},
+                         {"Add", {"v", "g"}, {"v2"}},
+                         {"Identity", {"again"}, {"c2"}}},
                         named({"i", "again", "v"}),
                         named({"c2", "v2"})};
   const struct {
@@ -227,21 +271,29 @@ TEST_CASE("import If: a branch that cannot be computed fails only if it is taken
     GraphParts then;
     const char* message;
   } cases[] = {
-      {"elements", missed, "Gather node that produces 'r': [gather] element 0 of indices is 7, but the axis has size 3"},
+      {"elements", missed,
+       "Gather node that produces 'r': [gather] element 0 of indices is 7, but the axis has size "
+       "3"},
       {"sizes", odd, "Reshape node that produces 'e'"},
-      {"an attribute", {{{"CumSum", {"k", "five"}, {"r"}}}, {}, named({"r"})}, "CumSum node that produces 'r'"},
+      {"an attribute",
+       {{{"CumSum", {"k", "five"}, {"r"}}}, {}, named({"r"})},
+       "CumSum node that produces 'r'"},
       {"random numbers",
        {{{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})},
        "subgraphs cannot draw random numbers"},
-      {"an If whose branches fail both", inside(choice(missed, odd), "n"), "Gather node that produces 'r'"},
-      {"an If of which one branch fails", inside(choice(missed, otherwise), "n"), "Gather node that produces 'r'"},
-      {"a Loop", inside({"Loop", {"two", "", "x"}, {}, {inner("body", body)}}, "n"), "Gather node that produces 'g'"},
+      {"an If whose branches fail both", inside(choice(missed, odd), "n"),
+       "Gather node that produces 'r'"},
+      {"an If of which one branch fails", inside(choice(missed, otherwise), "n"),
+       "Gather node that produces 'r'"},
+      {"a Loop", inside({"Loop", {"two", "", "x"}, {}, {inner("body", body)}}, "n"),
+       "Gather node that produces 'g'"},
   };
   for (const auto& [name, then, message] : cases) {
     const std::string tried = name;
     CAPTURE(tried);
     auto graph = on.load({sum, positive, choice(then, otherwise)},
-                         {zero, numbers("k", {3}, {1, 2, 3}), whole("seven", {}, {7}), whole("five", {}, {5}), whole("two", {1}, {2})});
+                         {zero, numbers("k", {3}, {1, 2, 3}), whole("seven", {}, {7}),
+                          whole("five", {}, {5}), whole("two", {1}, {2})});
     CHECK(elements_of(on.run(graph, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
     const auto failure = failure_of([&] { on.run(graph, {1, 2, 3, 4}); }).message;
     CHECK_MESSAGE(failure.find(message) != std::string::npos, failure);
@@ -257,9 +309,13 @@ TEST_CASE("import control flow: too deeply nested graphs are rejected, naming th
   for (int depth = 1; depth <= 20; ++depth) {
     const auto made = "r" + std::to_string(depth);
     const GraphParts other{{{"Exp", {"x"}, {"e" + made}}}, {}, named({"e" + made})};
-    graph = {{{"If", {"c"}, {made}, {inner("then_branch", graph), inner("else_branch", other)}}}, {}, named({made})};
+    graph = {{{"If", {"c"}, {made}, {inner("then_branch", graph), inner("else_branch", other)}}},
+             {},
+             named({made})};
   }
-  const auto message = failure_of([&] { on.load({sum, positive, choice(graph, graph)}, {zero}); }).message;
+  const auto message = failure_of([&] {
+                         on.load({sum, positive, choice(graph, graph)}, {zero});
+                       }).message;
   CHECK(message.find("nested deeper than") != std::string::npos);
   CHECK(message.size() < 500);
 }

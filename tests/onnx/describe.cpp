@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 TEST_CASE("describe: all fields of a model") {
   const TemporaryFolder folder;
   auto parts = sample();
-  parts.graph.initializers.push_back(tensor("far", 10, {3}, external_data({{"location", "nowhere.bin"}})));
+  parts.graph.initializers.push_back(
+      tensor("far", 10, {3}, external_data({{"location", "nowhere.bin"}})));
   write_bytes(folder / "m.onnx", parts.bytes());
   const auto info = tenon::onnx::describe(folder / "m.onnx");
   CHECK(info.graph == "graph");
@@ -39,8 +40,11 @@ TEST_CASE("describe: all fields of a model") {
   CHECK(info.external_bytes == 6);
   std::string operators;
   for (const auto& op : info.operators)
-    operators += fmt::format("{} {} v{}{}; ", op.full_name(), op.count, op.version, op.function ? " function" : "");
-  CHECK(operators == "Add 1 v17; Conv 1 v17; Identity 2 v17; If 1 v17; local::Twice 1 v1 function; my.ops::Odd 1 v2; ");
+    operators += fmt::format("{} {} v{}{}; ", op.full_name(), op.count, op.version,
+                             op.function ? " function" : "");
+  CHECK(operators ==
+        "Add 1 v17; Conv 1 v17; Identity 2 v17; If 1 v17; local::Twice 1 v1 function; my.ops::Odd "
+        "1 v2; ");
   REQUIRE(info.functions.size() == 1);
   CHECK(info.functions[0].attributes == std::vector<std::string>{"k", "n"});
 }
@@ -58,14 +62,22 @@ TEST_CASE("describe: before IR 4, initializers listed as inputs are constants") 
 TEST_CASE("describe: type names") {
   const TemporaryFolder folder;
   const auto element = [](std::uint32_t kind, const std::string& type) {
-    return message([&](auto& to) { to.add_message(kind, message([&](auto& inner) { inner.add_message(1, type); })); });
+    return message([&](auto& to) {
+      to.add_message(kind, message([&](auto& inner) { inner.add_message(1, type); }));
+    });
   };
   ModelParts parts;
-  const auto unranked = message([](auto& to) { to.add_message(1, message([](auto& type) { type.add_int32(1, 16); })); });
-  const auto sparse_type =
-      message([](auto& to) { to.add_message(8, message([](auto& type) { type.add_int32(1, 1), type.add_message(2, std::string()); })); });
-  const auto map = message(
-      [](auto& to) { to.add_message(5, message([](auto& inner) { inner.add_int32(1, 7), inner.add_message(2, tensor_type(8, {})); })); });
+  const auto unranked = message(
+      [](auto& to) { to.add_message(1, message([](auto& type) { type.add_int32(1, 16); })); });
+  const auto sparse_type = message([](auto& to) {
+    to.add_message(
+        8, message([](auto& type) { type.add_int32(1, 1), type.add_message(2, std::string()); }));
+  });
+  const auto map = message([](auto& to) {
+    to.add_message(5, message([](auto& inner) {
+                     inner.add_int32(1, 7), inner.add_message(2, tensor_type(8, {}));
+                   }));
+  });
   parts.graph.inputs = {value("0", unranked),
                         value("1", element(4, tensor_type(7, {}))),
                         value("2", element(9, element(4, unranked))),
@@ -108,13 +120,16 @@ TEST_CASE("is_model: detects models by content or by file name") {
 
 // Debian's libonnx-testdata, if installed: 1,072 models from 2017 to 2022, written by other
 // programs.
-TEST_CASE("describe: reads the models of ONNX's own tests" * doctest::skip(!fs::exists("/usr/share/libonnx-testdata"))) {
+TEST_CASE("describe: reads the models of ONNX's own tests" *
+          doctest::skip(!fs::exists("/usr/share/libonnx-testdata"))) {
   int models = 0;
   for (const auto& entry : fs::recursive_directory_iterator("/usr/share/libonnx-testdata")) {
     if (entry.path().extension() != ".onnx") continue;
     const auto failure = failure_of([&] { tenon::onnx::describe(entry.path()); });
-    CHECK_MESSAGE((failure.kind == 0 || failure.message.find("this version of Tenon reads opsets 7 to 28") != std::string::npos),
-                  failure.message);
+    CHECK_MESSAGE(
+        (failure.kind == 0 ||
+         failure.message.find("this version of Tenon reads opsets 7 to 28") != std::string::npos),
+        failure.message);
     models += failure.kind == 0;
   }
   CHECK(models > 800);

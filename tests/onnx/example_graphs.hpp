@@ -29,7 +29,8 @@ inline DType dtype_named(const std::string& name) {
 inline std::vector<DType> dtypes_of(tenon::DTypeMask mask) {
   std::vector<DType> all;
   for (int i = 0; i < 16; ++i)
-    if (mask != 0 && tenon::allows(mask, static_cast<DType>(i))) all.push_back(static_cast<DType>(i));
+    if (mask != 0 && tenon::allows(mask, static_cast<DType>(i)))
+      all.push_back(static_cast<DType>(i));
   return all.empty() ? std::vector{tenon::f32} : all;
 }
 
@@ -42,16 +43,24 @@ inline DType preferred(tenon::DTypeMask mask) {
 /// integers.
 inline std::vector<double> special_numbers(DType dtype) {
   if (dtype == tenon::boolean) return {0, 1};
-  const bool is_signed = dtype == tenon::i8 || dtype == tenon::i16 || dtype == tenon::i32 || dtype == tenon::i64;
-  if (tenon::any_integer.has(dtype) && !is_signed) return {0, 1, 2, 3, 7, 63, 100, 127, 128, 200, 255, 256, 65535, 0x1p31, 0x1p40, 1e30};
+  const bool is_signed =
+      dtype == tenon::i8 || dtype == tenon::i16 || dtype == tenon::i32 || dtype == tenon::i64;
+  if (tenon::any_integer.has(dtype) && !is_signed)
+    return {0, 1, 2, 3, 7, 63, 100, 127, 128, 200, 255, 256, 65535, 0x1p31, 0x1p40, 1e30};
   if (is_signed)
-    return {0, 1, -1, 2, 3, -3, 7, 63, 100, -100, 127, 128, 200, 255, -128, 32767, -32768, 0x1p31, -0x1p31, 0x1p40, 1e30, -1e30};
-  std::vector<double> all{0.0, -0.0, 1,     -1,  0.5,    -0.5,  1.5,      2.5,  -2.5,  3.7,  -3.7, 20,
-                          100, -100, 255.5, 300, -300.5, 40000, -40000.5, 1e-3, -1e-3, 6e-5, -6e-5};
-  if (dtype != tenon::f16) all.insert(all.end(), {1e10, -1e10, 0x1p31, 0x1p63, -0x1p63, 0x1p64, 3e38, -3e38, 1e-38, -1e-40});
-  if (dtype == tenon::f64) all.insert(all.end(), {1e300, -1e300, 1e-310, std::numeric_limits<double>::max()});
+    return {0,   1,   -1,  2,    3,     -3,     7,      63,      100,    -100, 127,
+            128, 200, 255, -128, 32767, -32768, 0x1p31, -0x1p31, 0x1p40, 1e30, -1e30};
+  std::vector<double> all{0.0,    -0.0,  1,        -1,   0.5,   -0.5, 1.5,   2.5,
+                          -2.5,   3.7,   -3.7,     20,   100,   -100, 255.5, 300,
+                          -300.5, 40000, -40000.5, 1e-3, -1e-3, 6e-5, -6e-5};
+  if (dtype != tenon::f16)
+    all.insert(all.end(),
+               {1e10, -1e10, 0x1p31, 0x1p63, -0x1p63, 0x1p64, 3e38, -3e38, 1e-38, -1e-40});
+  if (dtype == tenon::f64)
+    all.insert(all.end(), {1e300, -1e300, 1e-310, std::numeric_limits<double>::max()});
   const auto infinity = std::numeric_limits<double>::infinity();
-  all.insert(all.end(), {65504, -65504, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()});
+  all.insert(all.end(),
+             {65504, -65504, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()});
   return all;
 }
 
@@ -59,12 +68,14 @@ inline std::vector<double> special_numbers(DType dtype) {
 /// rounding.
 inline std::vector<double> special_summands() {
   const auto infinity = std::numeric_limits<double>::infinity();
-  return {0.0, -0.0, 1, -1,  0.5,  -2.5, 3.75, 1e-3, 20,        -7,    2,  6e-8, -6e-5, 0.25, infinity, 1,   -0.5,
-          5,   3,    0, -12, 0.75, 8,    -4,   1.5,  -infinity, 0.125, -1, 2.25, 7,     -0.0, 1.25,     NAN, 0.375};
+  return {0.0,   -0.0,      1,        -1, 0.5,  -2.5, 3.75, 1e-3, 20,  -7,   2, 6e-8,
+          -6e-5, 0.25,      infinity, 1,  -0.5, 5,    3,    0,    -12, 0.75, 8, -4,
+          1.5,   -infinity, 0.125,    -1, 2.25, 7,    -0.0, 1.25, NAN, 0.375};
 }
 
 /// A tensor filled cyclically with the numbers, starting at `first`.
-inline Tensor filled(DType dtype, const tenon::Shape& shape, const std::vector<double>& numbers, std::size_t first = 0) {
+inline Tensor filled(DType dtype, const tenon::Shape& shape, const std::vector<double>& numbers,
+                     std::size_t first = 0) {
   auto tensor = Tensor::empty(dtype, shape);
   tenon::visit<tenon::every_type>(dtype, [&]<class T>() {
     auto* to = static_cast<T*>(tensor.data());
@@ -122,7 +133,8 @@ inline std::vector<tenon::AttributeValue> other_values(const tenon::ParamInfo& p
 
 /// The example with each parameter changed, each optional input omitted, and each input with
 /// declared dtypes in each of the others.
-inline std::vector<tenon::ExampleInfo> variants_of(const tenon::OperatorInfo& info, const tenon::ExampleInfo& example) {
+inline std::vector<tenon::ExampleInfo> variants_of(const tenon::OperatorInfo& info,
+                                                   const tenon::ExampleInfo& example) {
   std::vector<tenon::ExampleInfo> all;
   for (const auto& param : info.params)
     for (const auto& value : other_values(param)) {
@@ -132,11 +144,13 @@ inline std::vector<tenon::ExampleInfo> variants_of(const tenon::OperatorInfo& in
       all.push_back(variant);
     }
   if (info.find_param("pad_mode") >= 0)
-    for (const auto& [mode, changed, steps] :
-         {std::tuple{"same_upper", "stride", 4}, {"same_lower", "stride", 2}, {"same_upper", "dilate", 2}}) {
+    for (const auto& [mode, changed, steps] : {std::tuple{"same_upper", "stride", 4},
+                                               {"same_lower", "stride", 2},
+                                               {"same_upper", "dilate", 2}}) {
       all.push_back(example);
       auto& params = all.back().params;
-      std::erase_if(params, [&, name = std::string(changed)](const auto& one) { return one.name == name; });
+      std::erase_if(params,
+                    [&, name = std::string(changed)](const auto& one) { return one.name == name; });
       params.push_back({"pad_mode", std::string(mode)});
       params.push_back({changed, std::vector<std::int64_t>{steps}});
     }
@@ -157,11 +171,14 @@ inline std::vector<tenon::ExampleInfo> variants_of(const tenon::OperatorInfo& in
   return all;
 }
 
-inline bool is_hidden(const tenon::OperatorInfo& info, const tenon::OutputInfo& output, const tenon::NodeInfo& node) {
+inline bool is_hidden(const tenon::OperatorInfo& info, const tenon::OutputInfo& output,
+                      const tenon::NodeInfo& node) {
   for (const auto& condition : info.conditions)
     for (const auto& [name, value] : node.attributes)
-      if (condition.of == "hidden" && condition.names[0] == output.name && condition.param == name &&
-          std::find(condition.values.begin(), condition.values.end(), value) != condition.values.end())
+      if (condition.of == "hidden" && condition.names[0] == output.name &&
+          condition.param == name &&
+          std::find(condition.values.begin(), condition.values.end(), value) !=
+              condition.values.end())
         return true;
   return output.hidden;
 }
@@ -169,7 +186,8 @@ inline bool is_hidden(const tenon::OperatorInfo& info, const tenon::OutputInfo& 
 /// A graph of one node, built from the example; `late`: sizes are known only at run time. Throws
 /// Failure if the example does not support the dtype.
 struct ExampleGraph {
-  ExampleGraph(tenon::Host& host, const tenon::CatalogOperator& op, const tenon::ExampleInfo& example, DType shared, bool late)
+  ExampleGraph(tenon::Host& host, const tenon::CatalogOperator& op,
+               const tenon::ExampleInfo& example, DType shared, bool late)
       : graph(host) {
     const auto& info = op.info;
     tenon::Attributes attributes;
@@ -185,7 +203,8 @@ struct ExampleGraph {
       tenon::RandomOptions random{.seed = 5, .stream = inputs.size()};
       // avoids division by zero
       if (info.elementwise && tenon::any_integer.has(dtype)) random.low = 1, random.high = 9;
-      const auto tensor = input.values.empty() ? tenon::random_tensor(dtype, shape, random) : filled(dtype, shape, input.values);
+      const auto tensor = input.values.empty() ? tenon::random_tensor(dtype, shape, random)
+                                               : filled(dtype, shape, input.values);
       auto numbers = info.elementwise ? special_numbers(dtype) : special_summands();
       // Division by 0, and of the smallest integer by -1, is undefined.
       if (tenon::any_integer.has(dtype) && !inputs.empty())
@@ -195,7 +214,9 @@ struct ExampleGraph {
       inputs.emplace(input.name, tensor);
       // sizes of filters are always known
       const bool known = !late || !input.values.empty() || input.name == "weight";
-      values.emplace_back(input.name, graph.input(input.name, dtype, known ? shape : tenon::Shape::of_rank(shape.rank())));
+      values.emplace_back(
+          input.name,
+          graph.input(input.name, dtype, known ? shape : tenon::Shape::of_rank(shape.rank())));
     }
     if (info.variadic()) {
       std::vector<tenon::Value> in_order;
@@ -233,7 +254,8 @@ void for_each_example(tenon::Host& host, const Choose& choose, const Visit& visi
       for (std::size_t i = 0; i < all.size(); ++i)
         for (const bool late : {false, true}) {
           if (late && (!first || i >= plain)) continue;
-          const auto name = fmt::format("{}_{}{}_{}", op.info.name, i, late ? "late" : "", tenon::name_of(dtype));
+          const auto name =
+              fmt::format("{}_{}{}_{}", op.info.name, i, late ? "late" : "", tenon::name_of(dtype));
           std::optional<ExampleGraph> graph;
           try {
             graph.emplace(host, op, all[i], dtype, late);

@@ -44,7 +44,8 @@ struct Unknown : tenon::Operator {
   }
   void infer(tenon::Infer& io) const { io.set_output(0, io.input(0).shape); }
   void forward(const tenon::Call& call) const {
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i];
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i];
   }
 };
 
@@ -52,7 +53,9 @@ struct Unknown : tenon::Operator {
 struct Held : SquaredMean {
   double hidden = 1;
   static constexpr void describe(auto& op) { SquaredMean::describe(op); }
-  void forward(tenon::Compose& c) const { c.set_output("y", c.add("quadratic", {c.add("mean", {c.input("x")})}, {{"b", hidden}})); }
+  void forward(tenon::Compose& c) const {
+    c.set_output("y", c.add("quadratic", {c.add("mean", {c.input("x")})}, {{"b", hidden}}));
+  }
 };
 
 /// ONNX's TopK does not support bfloat16 before opset 24.
@@ -63,7 +66,8 @@ struct TwoLargest : tenon::Operator {
     op.output("y", "[2]");
   }
   void forward(tenon::Compose& c) const {
-    const auto rounded = c.add("top_k", {c.add("cast", {c.input("x")}, {{"dtype", "bfloat16"}})}, {{"k", 2}});
+    const auto rounded =
+        c.add("top_k", {c.add("cast", {c.input("x")}, {{"dtype", "bfloat16"}})}, {{"k", 2}});
     const auto exact = c.add("top_k", {c.input("x")}, {{"k", 2}});
     c.set_output("y", c.add("add", {c.add("cast", {rounded}, {{"dtype", "float32"}}), exact}));
   }
@@ -83,7 +87,8 @@ struct Gate : Unknown {
 tenon::Graph dense_net(tenon::Host& host) {
   tenon::Graph graph(host);
   const auto image = graph.input("image", tenon::f32, {-1, 1, 4, 4});
-  const auto conv = graph.add("convolution", {image}, {{"num_filter", 3}, {"kernel", {3, 3}}, {"pad", {1}}}, "conv");
+  const auto conv = graph.add("convolution", {image},
+                              {{"num_filter", 3}, {"kernel", {3, 3}}, {"pad", {1}}}, "conv");
   const auto norm = graph.add("batch_norm", {graph.add("relu", {conv}, {}, "act")}, {}, "norm");
   const auto pool = graph.add("max_pool", {norm}, {{"kernel", {2, 2}}}, "pool");
   graph.output("scores", graph.add("fully_connected", {pool}, {{"num_hidden", 2}}, "fc"));
@@ -93,7 +98,9 @@ tenon::Graph dense_net(tenon::Host& host) {
 
 }  // namespace
 
-TEST_CASE("export: layers become ONNX operators, give the same results, and are imported as the same graph") {
+TEST_CASE(
+    "export: layers become ONNX operators, give the same results, and are imported as the same "
+    "graph") {
   ExportHost on;
   auto graph = dense_net(on.host);
   on.save(graph);
@@ -110,11 +117,13 @@ TEST_CASE("export: layers become ONNX operators, give the same results, and are 
   CHECK(info.outputs[0].name == "scores");
 }
 
-TEST_CASE("embedded graph: a modified model is imported from its nodes; modified weights are used") {
+TEST_CASE(
+    "embedded graph: a modified model is imported from its nodes; modified weights are used") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {2});
-  graph.output("y", graph.add("add", {x, graph.variable("w", Tensor::from({1.0F, 2.0F}, {2}))}, {}, "sum"));
+  graph.output(
+      "y", graph.add("add", {x, graph.variable("w", Tensor::from({1.0F, 2.0F}, {2}))}, {}, "sum"));
   on.save(graph);
   std::ifstream file(on.path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), {});
@@ -124,14 +133,15 @@ TEST_CASE("embedded graph: a modified model is imported from its nodes; modified
     std::ofstream(on.path, std::ios::binary) << copy;
     return tenon::onnx::load(on.host, on.path);
   };
-  const auto weights = replaced(std::string("\0\0\x80\x3f\0\0\0\x40", 8), std::string("\0\0\x80\x40\0\0\0\x40", 8));
+  const auto weights =
+      replaced(std::string("\0\0\x80\x3f\0\0\0\x40", 8), std::string("\0\0\x80\x40\0\0\0\x40", 8));
   CHECK(weights.tensor("w").values<float>()[0] == 4);
   CHECK(weights.nodes()[0].name == "sum");
   const auto other = replaced("Add", "Sub");
   CHECK(other.nodes()[0].op == "sub");
   std::string kept = "tenon.graph";
-  const auto damaged =
-      replaced(kept + bytes.substr(bytes.find(kept) + kept.size(), 40), kept + bytes.substr(bytes.find(kept) + kept.size(), 39) + '!');
+  const auto damaged = replaced(kept + bytes.substr(bytes.find(kept) + kept.size(), 40),
+                                kept + bytes.substr(bytes.find(kept) + kept.size(), 39) + '!');
   CHECK(damaged.nodes()[0].op == "add");
 }
 
@@ -146,7 +156,8 @@ TEST_CASE("embedded graph: a forged one does no harm") {
     auto flipped = bytes;
     flipped[at] = static_cast<char>(flipped[at] ^ 5);
     std::ofstream(on.path, std::ios::binary) << flipped;
-    const auto failure = failure_of([&] { CHECK(tenon::onnx::load(on.host, on.path).nodes().size() >= graph.nodes().size()); });
+    const auto failure = failure_of(
+        [&] { CHECK(tenon::onnx::load(on.host, on.path).nodes().size() >= graph.nodes().size()); });
     CHECK((failure.kind == 0 || failure.kind == static_cast<int>(tenon::FailureKind::file)));
   }
 }
@@ -157,23 +168,30 @@ TEST_CASE("export: operators that an opset lacks are written as several nodes") 
   const auto x = graph.input("x", tenon::f32, {2, 6});
   auto y = graph.add("gelu", {x});
   y = graph.add("rms_norm", {graph.add("swish", {y}, {{"alpha", 2.0}})});
-  y = graph.add("smooth_l1", {graph.add("quadratic", {y}, {{"a", 0.5}, {"b", -1}, {"c", 0.25}})}, {{"sigma", 1.5}});
+  y = graph.add("smooth_l1", {graph.add("quadratic", {y}, {{"a", 0.5}, {"b", -1}, {"c", 0.25}})},
+                {{"sigma", 1.5}});
   graph.output("y", y);
   graph.output("again", y);
   graph.output("x", x);
   on.save(graph);
   const auto types = on.types();
   CHECK(std::find(types.begin(), types.end(), "Gelu") == types.end());
-  CHECK(on.notes == Types{"output 'x' is renamed to 'x_1', because ONNX needs distinct names for inputs and outputs"});
+  CHECK(on.notes == Types{"output 'x' is renamed to 'x_1', because ONNX needs distinct names for "
+                          "inputs and outputs"});
   const auto inputs = random_inputs(graph);
-  const auto wanted = tenon::Session(graph).run(inputs), got = tenon::Session(on.import(on.host)).run(inputs);
+  const auto wanted = tenon::Session(graph).run(inputs),
+             got = tenon::Session(on.import(on.host)).run(inputs);
   CHECK(tenon::all_close(got.at("y"), wanted.at("y"), {.rtol = 1e-4, .atol = 1e-5}));
   CHECK(tenon::all_close(got.at("again"), wanted.at("y"), {.rtol = 1e-4, .atol = 1e-5}));
   CHECK(tenon::all_close(got.at("x_1"), wanted.at("x")));
   const auto again = tenon::Session(on.import(on.host))
-                         .run({{"x", Tensor::from({-1.0F, -0.5F, 0.0F, 0.5F, 1.0F, 2.0F, -1.0F, -0.5F, 0.0F, 0.5F, 1.0F, 2.0F}, {2, 6})}});
-  const auto by_onnxruntime = Tensor::from({0.12453744F, 0.123083F, 0.0703125F, 0.00020306767F, 0.063661285F, 0.34728968F}, {1, 6});
-  CHECK(tenon::all_close(tenon::rows(again.at("y"), 0, 1), by_onnxruntime, {.rtol = 1e-4, .atol = 1e-6}));
+                         .run({{"x", Tensor::from({-1.0F, -0.5F, 0.0F, 0.5F, 1.0F, 2.0F, -1.0F,
+                                                   -0.5F, 0.0F, 0.5F, 1.0F, 2.0F},
+                                                  {2, 6})}});
+  const auto by_onnxruntime = Tensor::from(
+      {0.12453744F, 0.123083F, 0.0703125F, 0.00020306767F, 0.063661285F, 0.34728968F}, {1, 6});
+  CHECK(tenon::all_close(tenon::rows(again.at("y"), 0, 1), by_onnxruntime,
+                         {.rtol = 1e-4, .atol = 1e-6}));
   on.save(graph, {.opset = 20});
   CHECK(on.types()[0] == "Gelu");
   CHECK(tenon::onnx::load(on.host, on.path).to_bytes() == graph.to_bytes());
@@ -214,16 +232,20 @@ TEST_CASE("export: index types that ONNX does not support become int64") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {3, 2}), u = graph.input("u", tenon::f32, {1, 2});
-  const auto small = graph.constant("small", Tensor::from({std::uint8_t{2}, std::uint8_t{0}}, {1, 2}));
-  const auto middle = graph.constant("middle", Tensor::from({std::int32_t{2}, std::int32_t{1}}, {1, 2}));
+  const auto small =
+      graph.constant("small", Tensor::from({std::uint8_t{2}, std::uint8_t{0}}, {1, 2}));
+  const auto middle =
+      graph.constant("middle", Tensor::from({std::int32_t{2}, std::int32_t{1}}, {1, 2}));
   auto y = graph.add("scatter_along", {x, small, u});
-  y = graph.add("add", {y, graph.add("gather", {y, graph.constant("rows", Tensor::from({std::int8_t{1}}, {1}))})});
+  y = graph.add(
+      "add",
+      {y, graph.add("gather", {y, graph.constant("rows", Tensor::from({std::int8_t{1}}, {1}))})});
   graph.output("y", graph.add("gather_along", {y, small}));
   graph.output("z", graph.add("gather_along", {y, middle}));
   graph.output("e", graph.add("gather_nd", {y, middle}));
   on.save(graph);
-  CHECK(on.types() ==
-        Types{"Cast", "ScatterElements", "Cast", "Gather", "Add", "Cast", "GatherElements", "GatherElements", "Cast", "GatherND"});
+  CHECK(on.types() == Types{"Cast", "ScatterElements", "Cast", "Gather", "Add", "Cast",
+                            "GatherElements", "GatherElements", "Cast", "GatherND"});
   check_same(on.import(on.host), graph, random_inputs(graph));
 }
 
@@ -236,8 +258,10 @@ TEST_CASE("export: inputs and attribute values of later opsets are not used in e
   tenon::Graph attention(on.host);
   const auto lengths = attention.constant("lengths", Tensor::from({std::int64_t{1}}, {1}));
   const auto q = attention.input("q", tenon::f32, {1, 1, 1, 2});
-  attention.output("y", attention.add("attention", std::vector<std::pair<std::string, Value>>{
-                                                       {"query", q}, {"key", q}, {"value", q}, {"lengths", lengths}}));
+  attention.output(
+      "y", attention.add("attention",
+                         std::vector<std::pair<std::string, Value>>{
+                             {"query", q}, {"key", q}, {"value", q}, {"lengths", lengths}}));
   CHECK(type_in(attention, 23) == "attention");
   CHECK(type_in(attention, 24) == "Attention");
   struct Case {
@@ -245,19 +269,23 @@ TEST_CASE("export: inputs and attribute values of later opsets are not used in e
     tenon::Attributes parameters;
     std::int64_t since;
   };
-  const Case cases[] = {{"pad", "Pad", {{"before", {1, 1}}, {"after", {0, 0}}, {"mode", "wrap"}}, 19},
-                        {"scatter_along", "ScatterElements", {{"reduction", "max"}}, 18},
-                        {"scatter_along", "ScatterElements", {{"reduction", "mul"}}, 16},
-                        {"scatter_nd", "ScatterND", {{"reduction", "min"}}, 18},
-                        {"resize", "Resize", {{"scale", {1, 2}}, {"coordinates", "half_pixel_symmetric"}}, 19}};
+  const Case cases[] = {
+      {"pad", "Pad", {{"before", {1, 1}}, {"after", {0, 0}}, {"mode", "wrap"}}, 19},
+      {"scatter_along", "ScatterElements", {{"reduction", "max"}}, 18},
+      {"scatter_along", "ScatterElements", {{"reduction", "mul"}}, 16},
+      {"scatter_nd", "ScatterND", {{"reduction", "min"}}, 18},
+      {"resize", "Resize", {{"scale", {1, 2}}, {"coordinates", "half_pixel_symmetric"}}, 19}};
   for (const auto& one : cases) {
     CAPTURE(one.type);
     const auto& [op, type, parameters, since] = one;
     tenon::Graph graph(on.host);
     std::vector<tenon::Value> inputs{graph.input("x", tenon::f32, {3, 2})};
     if (std::string_view(op).starts_with("scatter")) {
-      inputs.push_back(graph.constant("at", Tensor::from({std::int64_t{2}, std::int64_t{0}}, {1, 2})));
-      inputs.push_back(graph.input("u", tenon::f32, std::string_view(op) == "scatter_nd" ? tenon::Shape{1} : tenon::Shape{1, 2}));
+      inputs.push_back(
+          graph.constant("at", Tensor::from({std::int64_t{2}, std::int64_t{0}}, {1, 2})));
+      inputs.push_back(
+          graph.input("u", tenon::f32,
+                      std::string_view(op) == "scatter_nd" ? tenon::Shape{1} : tenon::Shape{1, 2}));
     }
     graph.output("y", graph.add(op, inputs, parameters));
     CHECK(type_in(graph, since - 1) == op);
@@ -270,11 +298,14 @@ TEST_CASE("export: unsupported types and sizes fall back to the custom operator"
   tenon::Graph graph(on.host);
   graph.output("place", graph.add("argmax", {graph.input("b", tenon::boolean, {2, 2})}));
   const auto scale = graph.constant("scale", Tensor::from({1.0F, 2.0F}, {2}));
-  graph.output("norm", graph.add("group_norm", {graph.input("x", tenon::f32, {0, 2, 3}), scale, scale}, {{"groups", 2}}));
+  graph.output("norm",
+               graph.add("group_norm", {graph.input("x", tenon::f32, {0, 2, 3}), scale, scale},
+                         {{"groups", 2}}));
   on.save(graph);
   CHECK(on.types() == Types{"argmax", "group_norm"});
   tenon::Graph hot(on.host);
-  hot.output("y", hot.add("one_hot", {hot.input("i", tenon::i64, {}), hot.input("size", tenon::i64, {1})}));
+  hot.output("y", hot.add("one_hot",
+                          {hot.input("i", tenon::i64, {}), hot.input("size", tenon::i64, {1})}));
   on.save(hot);
   CHECK(on.types() == Types{"Unsqueeze", "Reshape", "Less", "Where", "Cast", "OneHot", "Squeeze"});
 }
@@ -311,7 +342,8 @@ TEST_CASE("export: a custom operator becomes a node of its domain, with its para
   const auto x = graph.input("x", tenon::f32, {3});
   graph.output("y", graph.udf(Unknown(), {x}, "a"));
   on.save(graph);
-  CHECK(on.notes == Types{"node 'a' is written as tenon.app::unknown, which other programs do not have"});
+  CHECK(on.notes ==
+        Types{"node 'a' is written as tenon.app::unknown, which other programs do not have"});
   check_same(on.import(on.host), graph, random_inputs(graph));
 }
 
@@ -359,20 +391,32 @@ TEST_CASE("export: omits gradients and updates, rejects sparse tensors and unkno
   graph.output("y", y);
   graph.output("slope", graph.gradient(graph.add("sum", {y}), {w})[0]);
   on.save(graph);
-  CHECK(on.notes == Types{"output 'slope' is not written, because it is a gradient, which ONNX cannot express"});
+  CHECK(
+      on.notes ==
+      Types{"output 'slope' is not written, because it is a gradient, which ONNX cannot express"});
   CHECK(on.types() == Types{"Mul"});
   CHECK(tenon::onnx::load(on.host, on.path).outputs().size() == 1);
-  CHECK(failure_of([&] { on.save(graph, {.opset = 12}); }).message == "the opset is 12 but must be from 13 to 24");
+  CHECK(failure_of([&] { on.save(graph, {.opset = 12}); }).message ==
+        "the opset is 12 but must be from 13 to 24");
   tenon::Graph sparse(on.host);
-  const auto rows = sparse.constant("rows", Tensor::csr(Tensor::from({1.0F}, {1}), Tensor::from({std::int64_t{0}}, {1}),
-                                                        Tensor::from({std::int64_t{0}, std::int64_t{1}}, {2}), {1, 2}));
+  const auto rows = sparse.constant(
+      "rows", Tensor::csr(Tensor::from({1.0F}, {1}), Tensor::from({std::int64_t{0}}, {1}),
+                          Tensor::from({std::int64_t{0}, std::int64_t{1}}, {2}), {1, 2}));
   sparse.output("y", sparse.add("relu", {rows}));
-  CHECK(failure_of([&] { on.save(sparse); }).message.find("'rows' is csr float32 [1, 2], but ONNX operators") == 0);
+  CHECK(failure_of([&] {
+          on.save(sparse);
+        }).message.find("'rows' is csr float32 [1, 2], but ONNX operators") == 0);
   tenon::Graph hidden(on.host);
-  hidden.output("mask", hidden.add("dropout", {hidden.input("x", tenon::f32, {2})}, {}, "drop").output(1));
-  CHECK(failure_of([&] { on.save(hidden); }).message.find("node 'drop': its output 'mask' is used, but no ONNX operator produces it") !=
-        std::string::npos);
-  CHECK(failure_of([&] { on.save(tenon::Graph(on.host)); }).message.find("no output that can be written") != std::string::npos);
+  hidden.output("mask",
+                hidden.add("dropout", {hidden.input("x", tenon::f32, {2})}, {}, "drop").output(1));
+  CHECK(
+      failure_of([&] {
+        on.save(hidden);
+      }).message.find("node 'drop': its output 'mask' is used, but no ONNX operator produces it") !=
+      std::string::npos);
+  CHECK(failure_of([&] {
+          on.save(tenon::Graph(on.host));
+        }).message.find("no output that can be written") != std::string::npos);
 }
 
 }  // namespace export_tests

@@ -24,7 +24,8 @@ constexpr std::int64_t opsets[] = {13, 17, 18, 21, 24};
 
 /// Returns whether the graph was written; `notes` receives the notes. Sparse results, and states
 /// whose sizes are known only at run time, are errors.
-bool save(const ExampleGraph& example, const std::filesystem::path& path, std::int64_t opset, std::vector<std::string>& notes) {
+bool save(const ExampleGraph& example, const std::filesystem::path& path, std::int64_t opset,
+          std::vector<std::string>& notes) {
   tenon::onnx::ExportOptions options;
   options.opset = opset;
   options.note = [&](const std::string& note) { notes.push_back(note); };
@@ -32,7 +33,8 @@ bool save(const ExampleGraph& example, const std::filesystem::path& path, std::i
     tenon::onnx::save(example.graph, path, options);
   } catch (const tenon::Failure& failure) {
     const std::string_view why = failure.what();
-    const bool known = why.find("operators produce only dense tensors") != why.npos || why.find("its shape is unknown") != why.npos;
+    const bool known = why.find("operators produce only dense tensors") != why.npos ||
+                       why.find("its shape is unknown") != why.npos;
     if (!known) FAIL_CHECK(path << ": " << why);
     return false;
   }
@@ -40,7 +42,11 @@ bool save(const ExampleGraph& example, const std::filesystem::path& path, std::i
 }
 
 tenon::CloseOptions tolerance(DType dtype) {
-  return {.rtol = dtype == tenon::f16 ? 2e-3 : dtype == tenon::bf16 ? 1e-2 : 1e-4, .atol = 1e-5, .equal_nan = true};
+  return {.rtol = dtype == tenon::f16    ? 2e-3
+                  : dtype == tenon::bf16 ? 1e-2
+                                         : 1e-4,
+          .atol = 1e-5,
+          .equal_nan = true};
 }
 
 /// Returns false, and writes nothing, if the operator rejects these inputs.
@@ -53,15 +59,18 @@ bool save_run(const ExampleGraph& example, const Inputs& inputs, const std::stri
   }
   for (const auto& [key, tensor] : inputs) arrays.emplace("in_" + key, tensor);
   for (const auto& [key, tensor] : wanted) arrays.emplace("out_" + key, tensor);
-  const bool dense =
-      std::all_of(arrays.begin(), arrays.end(), [](const auto& one) { return one.second.storage() == tenon::Storage::dense; });
+  const bool dense = std::all_of(arrays.begin(), arrays.end(), [](const auto& one) {
+    return one.second.storage() == tenon::Storage::dense;
+  });
   if (dense) tenon::save_arrays(path, arrays);
   return dense;
 }
 
 }  // namespace
 
-TEST_CASE("exported examples: give the same results after a round trip, and are imported as the same graph") {
+TEST_CASE(
+    "exported examples: give the same results after a round trip, and are imported as the same "
+    "graph") {
   exported::ExportHost on;
   int known = 0;
   examples::for_each_example(
@@ -84,10 +93,12 @@ TEST_CASE("exported examples: give the same results after a round trip, and are 
         tenon::onnx::ImportOptions by_nodes;
         by_nodes.map.emplace("Nothing", "relu");
         try {
-          const auto got = tenon::Session(tenon::onnx::load(on.host, path, by_nodes)).run(made.inputs);
+          const auto got =
+              tenon::Session(tenon::onnx::load(on.host, path, by_nodes)).run(made.inputs);
           for (const auto& result : wanted) {
             INFO(result.first);
-            CHECK(tenon::all_close(got.at(result.first), result.second, tolerance(result.second.dtype())));
+            CHECK(tenon::all_close(got.at(result.first), result.second,
+                                   tolerance(result.second.dtype())));
           }
         } catch (const tenon::Failure& failure) {
           FAIL_CHECK(std::string(failure.what()));
@@ -99,16 +110,17 @@ TEST_CASE("exported examples: give the same results after a round trip, and are 
 TEST_CASE("exported models: all examples in all dtypes are valid in each opset") {
   exported::ExportHost on;
   std::set<std::string> operators;
-  examples::for_each_example(on.host, examples::dtypes_of,
-                             [&](const std::string& name, const tenon::CatalogOperator& op, const auto& made) {
-                               for (const auto opset : opsets) {
-                                 std::vector<std::string> notes;
-                                 if (!save(made, on.folder / "example.onnx", opset, notes)) continue;
-                                 operators.insert(op.info.name);
-                                 for (const auto& fault : standard::faults_of(on.folder / "example.onnx"))
-                                   FAIL_CHECK(name << " in opset " << opset << ": " << fault);
-                               }
-                             });
+  examples::for_each_example(
+      on.host, examples::dtypes_of,
+      [&](const std::string& name, const tenon::CatalogOperator& op, const auto& made) {
+        for (const auto opset : opsets) {
+          std::vector<std::string> notes;
+          if (!save(made, on.folder / "example.onnx", opset, notes)) continue;
+          operators.insert(op.info.name);
+          for (const auto& fault : standard::faults_of(on.folder / "example.onnx"))
+            FAIL_CHECK(name << " in opset " << opset << ": " << fault);
+        }
+      });
   CHECK(operators.size() > 150);
 }
 
@@ -117,20 +129,24 @@ TEST_CASE("exported models: written for other programs, if TENON_EXPORT_TO is se
   if (to == nullptr) return;
   exported::ExportHost on;
   std::map<std::int64_t, std::set<std::string>> only_ours;
-  for (const auto opset : opsets) std::filesystem::create_directories(std::filesystem::path(to) / std::to_string(opset));
-  examples::for_each_example(on.host, examples::dtypes_of,
-                             [&](const std::string& name, const tenon::CatalogOperator& op, const auto& made) {
-                               const auto arrays = std::string(to) + '/' + name;
-                               if (!op.info.random && !save_run(made, made.inputs, arrays + ".npz")) return;
-                               if (!op.info.random) save_run(made, made.extreme, arrays + ".extreme.npz");
-                               for (const auto opset : opsets) {
-                                 std::vector<std::string> notes;
-                                 save(made, std::filesystem::path(to) / std::to_string(opset) / (name + ".onnx"), opset, notes);
-                                 if (!notes.empty()) only_ours[opset].insert(op.info.name);
-                               }
-                             });
+  for (const auto opset : opsets)
+    std::filesystem::create_directories(std::filesystem::path(to) / std::to_string(opset));
+  examples::for_each_example(
+      on.host, examples::dtypes_of,
+      [&](const std::string& name, const tenon::CatalogOperator& op, const auto& made) {
+        const auto arrays = std::string(to) + '/' + name;
+        if (!op.info.random && !save_run(made, made.inputs, arrays + ".npz")) return;
+        if (!op.info.random) save_run(made, made.extreme, arrays + ".extreme.npz");
+        for (const auto opset : opsets) {
+          std::vector<std::string> notes;
+          save(made, std::filesystem::path(to) / std::to_string(opset) / (name + ".onnx"), opset,
+               notes);
+          if (!notes.empty()) only_ours[opset].insert(op.info.name);
+        }
+      });
   for (const auto& [opset, names] : only_ours)
-    MESSAGE("operators of our own in opset " << opset << ": " << fmt::to_string(fmt::join(names, " ")));
+    MESSAGE("operators of our own in opset " << opset << ": "
+                                             << fmt::to_string(fmt::join(names, " ")));
 }
 
 }  // namespace example_tests

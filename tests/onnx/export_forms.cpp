@@ -55,7 +55,9 @@ struct Raised : tenon::Operator {
     op.param("by", &Raised::by, "a number");
     op.onnx("my.domain", "Raised").inputs("x").input_as("by", 0);
   }
-  void forward(tenon::Compose& c) const { c.set_output("y", c.add("quadratic", {c.input("x")}, {{"b", 1.0}, {"c", by}})); }
+  void forward(tenon::Compose& c) const {
+    c.set_output("y", c.add("quadratic", {c.input("x")}, {{"b", 1.0}, {"c", by}}));
+  }
 };
 
 /// Its function cannot be traced.
@@ -73,11 +75,13 @@ struct Sealed : tenon::Elementwise {
 };
 
 /// A graph of one node.
-tenon::Graph graph_of(tenon::Host& host, const std::string& op, const std::vector<std::pair<DType, Shape>>& inputs,
+tenon::Graph graph_of(tenon::Host& host, const std::string& op,
+                      const std::vector<std::pair<DType, Shape>>& inputs,
                       const tenon::Attributes& attributes, std::size_t outputs = 1) {
   tenon::Graph graph(host);
   std::vector<tenon::Value> values;
-  for (const auto& [dtype, shape] : inputs) values.push_back(graph.input("x" + std::to_string(values.size()), dtype, shape));
+  for (const auto& [dtype, shape] : inputs)
+    values.push_back(graph.input("x" + std::to_string(values.size()), dtype, shape));
   const auto node = graph.add(op, values, attributes, "node");
   for (std::uint32_t i = 0; i < outputs; ++i) graph.output("y" + std::to_string(i), node.output(i));
   graph.initialize(1);
@@ -102,22 +106,29 @@ TEST_CASE("exported cast: floats are clamped to the integer range, and nan becom
     DType from, to;
     Texts types;
   };
-  const Case cases[] = {{tenon::f32, tenon::u8, {"IsNaN", "Where", "Clip", "Cast"}},
-                        {tenon::f64, tenon::i32, {"IsNaN", "Where", "Clip", "Cast"}},
-                        {tenon::f16, tenon::u16, {"Cast", "IsNaN", "Where", "Clip", "Cast"}},
-                        {tenon::f32, tenon::u32, {"Cast", "IsNaN", "Where", "Clip", "Cast"}},
-                        {tenon::f64, tenon::i64, {"IsNaN", "Where", "Clip", "GreaterOrEqual", "Cast", "Where"}},
-                        {tenon::f64, tenon::u64, {"IsNaN", "Where", "Clip", "GreaterOrEqual", "Cast", "Cast", "Where", "Cast"}},
-                        {tenon::f32, tenon::boolean, {"Cast"}},
-                        {tenon::f64, tenon::f16, {"Cast"}},
-                        {tenon::i32, tenon::u8, {"Cast"}}};  // wraps around, as in ONNX
+  const Case cases[] = {
+      {tenon::f32, tenon::u8, {"IsNaN", "Where", "Clip", "Cast"}},
+      {tenon::f64, tenon::i32, {"IsNaN", "Where", "Clip", "Cast"}},
+      {tenon::f16, tenon::u16, {"Cast", "IsNaN", "Where", "Clip", "Cast"}},
+      {tenon::f32, tenon::u32, {"Cast", "IsNaN", "Where", "Clip", "Cast"}},
+      {tenon::f64, tenon::i64, {"IsNaN", "Where", "Clip", "GreaterOrEqual", "Cast", "Where"}},
+      {tenon::f64,
+       tenon::u64,
+       {"IsNaN", "Where", "Clip", "GreaterOrEqual", "Cast", "Cast", "Where", "Cast"}},
+      {tenon::f32, tenon::boolean, {"Cast"}},
+      {tenon::f64, tenon::f16, {"Cast"}},
+      {tenon::i32, tenon::u8, {"Cast"}}};  // wraps around, as in ONNX
   for (const auto& one : cases) {
     CAPTURE(tenon::name_of(one.from));
     CAPTURE(tenon::name_of(one.to));
-    const auto graph = graph_of(on.host, "cast", {{one.from, {12}}}, {{"dtype", std::string(tenon::name_of(one.to))}});
+    const auto graph = graph_of(on.host, "cast", {{one.from, {12}}},
+                                {{"dtype", std::string(tenon::name_of(one.to))}});
     CHECK(written_types(on, graph, 13) == one.types);
-    const auto numbers = floats({0, -1.5F, 2.7F, 255, 256, -300, 70000, 3e9F, -3e38F, infinity, -infinity, NAN});
-    check_same(on.import(on.host), graph, {{"x0", on.host.call("cast", {numbers}, {{"dtype", std::string(tenon::name_of(one.from))}})}});
+    const auto numbers =
+        floats({0, -1.5F, 2.7F, 255, 256, -300, 70000, 3e9F, -3e38F, infinity, -infinity, NAN});
+    check_same(on.import(on.host), graph,
+               {{"x0", on.host.call("cast", {numbers},
+                                    {{"dtype", std::string(tenon::name_of(one.from))}})}});
   }
 }
 
@@ -137,19 +148,27 @@ TEST_CASE("exported cast: the limits are the smallest and largest integers") {
 
 TEST_CASE("exported clip: has both bounds, even infinite ones") {
   ExportHost on;
-  for (const auto& [low, high] : {std::pair<double, double>{-infinity, infinity}, {-1, infinity}, {-infinity, 1}, {-1e300, 1e300}}) {
-    const auto graph = graph_of(on.host, "clip", {{tenon::f32, {5}}}, {{"low", low}, {"high", high}});
+  for (const auto& [low, high] : {std::pair<double, double>{-infinity, infinity},
+                                  {-1, infinity},
+                                  {-infinity, 1},
+                                  {-1e300, 1e300}}) {
+    const auto graph =
+        graph_of(on.host, "clip", {{tenon::f32, {5}}}, {{"low", low}, {"high", high}});
     CHECK(written_types(on, graph, 17) == Texts{"Clip"});
     CHECK(tenon::onnx::read_model(on.path).graph.nodes[0].inputs.size() == 3);
     CHECK(tenon::onnx::read_model(on.path).graph.initializers.size() == 2);
     check_same(on.import(on.host), graph, {{"x0", floats({NAN, infinity, -infinity, 3e38F, -5})}});
   }
-  const auto whole = graph_of(on.host, "clip", {{tenon::i8, {3}}}, {{"low", -infinity}, {"high", 2.9}});
+  const auto whole =
+      graph_of(on.host, "clip", {{tenon::i8, {3}}}, {{"low", -infinity}, {"high", 2.9}});
   CHECK(written_types(on, whole, 13) == Texts{"Clip"});
-  check_same(on.import(on.host), whole, {{"x0", Tensor::from({std::int8_t{-128}, std::int8_t{3}, std::int8_t{0}}, {3})}});
+  check_same(on.import(on.host), whole,
+             {{"x0", Tensor::from({std::int8_t{-128}, std::int8_t{3}, std::int8_t{0}}, {3})}});
 }
 
-TEST_CASE("exported nodes: an input that ONNX requires is written even if the parameter has its default") {
+TEST_CASE(
+    "exported nodes: an input that ONNX requires is written even if the parameter has its "
+    "default") {
   ExportHost on;
   const std::tuple<const char*, tenon::Attributes, std::size_t> cases[] = {
       {"cumsum", {{"axis", 0}}, 2}, {"cumsum", {{"axis", 1}}, 2}, {"slice", {}, 3}};
@@ -174,32 +193,40 @@ TEST_CASE("exported split: sizes or num_outputs, and uneven segments in every op
     bool uneven;
     std::size_t inputs_before_18, inputs_since;
   };
-  const Case cases[] = {{4, 2, {}, false, 1, 1}, {4, 2, {1, 3}, false, 2, 2}, {4, 2, {4, 0}, true, 2, 2},   {4, 2, {}, true, 1, 1},
-                        {7, 3, {}, true, 2, 2},  {4, 3, {}, true, 2, 2},      {unknown, 3, {}, true, 2, 1}, {unknown, 2, {}, false, 1, 1}};
+  const Case cases[] = {{4, 2, {}, false, 1, 1},      {4, 2, {1, 3}, false, 2, 2},
+                        {4, 2, {4, 0}, true, 2, 2},   {4, 2, {}, true, 1, 1},
+                        {7, 3, {}, true, 2, 2},       {4, 3, {}, true, 2, 2},
+                        {unknown, 3, {}, true, 2, 1}, {unknown, 2, {}, false, 1, 1}};
   for (const auto& one : cases) {
     CAPTURE(one.size);
     CAPTURE(one.sections);
     tenon::Attributes attributes{{"axis", -1}, {"sections", one.sections}, {"uneven", one.uneven}};
     attributes.set("sizes", one.sizes);
-    const auto graph = graph_of(on.host, "split", {{tenon::f32, {2, one.size}}}, attributes, static_cast<std::size_t>(one.sections));
+    const auto graph = graph_of(on.host, "split", {{tenon::f32, {2, one.size}}}, attributes,
+                                static_cast<std::size_t>(one.sections));
     for (const auto opset : opsets) {
       CAPTURE(opset);
       CHECK(written_types(on, graph, opset).back() == "Split");
       const auto model = tenon::onnx::read_model(on.path);
       const auto& node = model.graph.nodes[model.graph.nodes.size() - 1];
       CHECK(node.inputs.size() == (opset < 18 ? one.inputs_before_18 : one.inputs_since));
-      const bool counts = std::any_of(node.attributes.begin(), node.attributes.end(),
-                                      [](const auto& attribute) { return attribute.name == "num_outputs"; });
+      const bool counts =
+          std::any_of(node.attributes.begin(), node.attributes.end(),
+                      [](const auto& attribute) { return attribute.name == "num_outputs"; });
       CHECK(counts == (opset >= 18 && node.inputs.size() == 1));
       for (const std::int64_t size : {4, 7, 2, 12})
-        if (size == one.size || (one.size == unknown && size % (one.uneven ? 1 : one.sections) == 0))
-          check_same(on.import(on.host), graph, {{"x0", tenon::random_uniform(tenon::f32, {2, size}, 3)}});
+        if (size == one.size ||
+            (one.size == unknown && size % (one.uneven ? 1 : one.sections) == 0))
+          check_same(on.import(on.host), graph,
+                     {{"x0", tenon::random_uniform(tenon::f32, {2, size}, 3)}});
     }
   }
   CHECK(on.notes.empty());
 }
 
-TEST_CASE("exported quantize and dequantize: all dtypes in every opset, as formulas if ONNX's operators lack them") {
+TEST_CASE(
+    "exported quantize and dequantize: all dtypes in every opset, as formulas if ONNX's operators "
+    "lack them") {
   ExportHost on;
   using tenon::f16, tenon::bf16, tenon::f32, tenon::i32;
   const Shape x{2, 3}, several{3};
@@ -210,19 +237,26 @@ TEST_CASE("exported quantize and dequantize: all dtypes in every opset, as formu
         CAPTURE(tenon::name_of(scale));
         CAPTURE(tenon::name_of(whole));
         const auto numbers = floats({-1e9F, -300, -1.5F, 0, 2.5F, 70000}).reshape(x);
-        const auto scales = on.host.call("cast", {floats({0.5F, 1, 0.25F})}, {{"dtype", std::string(tenon::name_of(scale))}});
-        const auto zeros = on.host.call("cast", {floats({1, 0, 2})}, {{"dtype", std::string(tenon::name_of(whole))}});
+        const auto scales = on.host.call("cast", {floats({0.5F, 1, 0.25F})},
+                                         {{"dtype", std::string(tenon::name_of(scale))}});
+        const auto zeros = on.host.call("cast", {floats({1, 0, 2})},
+                                        {{"dtype", std::string(tenon::name_of(whole))}});
         for (const auto from : {f32, f16, bf16, i32}) {
-          const auto graph = graph_of(on.host, "quantize", {{from, x}, {scale, several}, {whole, several}}, {});
+          const auto graph =
+              graph_of(on.host, "quantize", {{from, x}, {scale, several}, {whole, several}}, {});
           const auto types = written_types(on, graph, opset);
           if (from == f32 && scale == f32)
-            CHECK((types[0] == "QuantizeLinear") == (opset >= 21 || whole == tenon::u8 || whole == tenon::i8));
-          const auto given = on.host.call("cast", {numbers}, {{"dtype", std::string(tenon::name_of(from))}});
+            CHECK((types[0] == "QuantizeLinear") ==
+                  (opset >= 21 || whole == tenon::u8 || whole == tenon::i8));
+          const auto given =
+              on.host.call("cast", {numbers}, {{"dtype", std::string(tenon::name_of(from))}});
           check_same(on.import(on.host), graph, {{"x0", given}, {"x1", scales}, {"x2", zeros}});
         }
-        const auto back = graph_of(on.host, "dequantize", {{whole, x}, {scale, several}, {whole, several}}, {});
+        const auto back =
+            graph_of(on.host, "dequantize", {{whole, x}, {scale, several}, {whole, several}}, {});
         written_types(on, back, opset);
-        const auto integers = on.host.call("cast", {numbers}, {{"dtype", std::string(tenon::name_of(whole))}});
+        const auto integers =
+            on.host.call("cast", {numbers}, {{"dtype", std::string(tenon::name_of(whole))}});
         check_same(on.import(on.host), back, {{"x0", integers}, {"x1", scales}, {"x2", zeros}});
       }
   CHECK(on.notes.empty());
@@ -248,7 +282,8 @@ TEST_CASE("an author's form: comes with a function body, or a note") {
   for (std::size_t i = 0; i < 3; ++i) {
     const auto& function = model.functions[i];
     CHECK(function.domain == "my.domain");
-    CHECK(fmt::to_string(fmt::join(function.inputs.begin(), function.inputs.end(), " ")) == inputs[i]);
+    CHECK(fmt::to_string(fmt::join(function.inputs.begin(), function.inputs.end(), " ")) ==
+          inputs[i]);
   }
   ExportHost without;
   check_same(on.import(without.host), graph, exported::random_inputs(graph));
@@ -260,8 +295,8 @@ TEST_CASE("an author's form: an operator that cannot be traced is noted") {
   graph.output("y", graph.udf(Sealed(), {graph.input("x", tenon::f32, {3})}, "a"));
   on.save(graph);
   REQUIRE(on.notes.size() == 1);
-  CHECK(on.notes[0].find("node 'a' is written as my.domain::Sealed, which other programs do not have; it has no function body, because") ==
-        0);
+  CHECK(on.notes[0].find("node 'a' is written as my.domain::Sealed, which other programs do not "
+                         "have; it has no function body, because") == 0);
 }
 
 TEST_CASE("exported windows: same padding and dropped windows become explicit pads") {
@@ -272,22 +307,43 @@ TEST_CASE("exported windows: same padding and dropped windows become explicit pa
     Shape weight{};
   };
   using Ints = std::vector<std::int64_t>;
-  const auto same = [](const char* mode, const Ints& kernel, std::int64_t stride, std::int64_t dilate) {
-    return tenon::Attributes{{"kernel", kernel}, {"stride", Ints{stride}}, {"dilate", Ints{dilate}}, {"pad_mode", mode}};
+  const auto same = [](const char* mode, const Ints& kernel, std::int64_t stride,
+                       std::int64_t dilate) {
+    return tenon::Attributes{
+        {"kernel", kernel}, {"stride", Ints{stride}}, {"dilate", Ints{dilate}}, {"pad_mode", mode}};
   };
-  const auto layer = [&](const char* mode, const Ints& kernel, std::int64_t stride, std::int64_t dilate) {
+  const auto layer = [&](const char* mode, const Ints& kernel, std::int64_t stride,
+                         std::int64_t dilate) {
     auto all = same(mode, kernel, stride, dilate);
     all.set("num_filter", 2), all.set("no_bias", true);
     return all;
   };
   const Case cases[] = {
       {"max_pool", {{"kernel", Ints{2, 2}}, {"dilate", Ints{2, 1}}, {"pad_mode", "same_upper"}}},
-      {"max_pool", {{"kernel", Ints{2, 2}}, {"dilate", Ints{2, 1}}, {"pad_mode", "same_lower"}, {"ceil_mode", true}}},
-      {"max_pool", {{"kernel", Ints{2, 2}}, {"stride", Ints{2, 2}}, {"pad_end", Ints{0, 1}}, {"pad", Ints{0, 0}}, {"ceil_mode", true}}},
+      {"max_pool",
+       {{"kernel", Ints{2, 2}},
+        {"dilate", Ints{2, 1}},
+        {"pad_mode", "same_lower"},
+        {"ceil_mode", true}}},
+      {"max_pool",
+       {{"kernel", Ints{2, 2}},
+        {"stride", Ints{2, 2}},
+        {"pad_end", Ints{0, 1}},
+        {"pad", Ints{0, 0}},
+        {"ceil_mode", true}}},
       {"max_pool", {{"kernel", Ints{1, 1}}, {"stride", Ints{3, 3}}, {"ceil_mode", true}}},
       {"max_pool", {{"kernel", Ints{3, 3}}, {"stride", Ints{2, 2}}, {"ceil_mode", true}}},
-      {"avg_pool", {{"kernel", Ints{2, 2}}, {"stride", Ints{2, 2}}, {"pad_end", Ints{1, 1}}, {"pad", Ints{0, 0}}, {"ceil_mode", true}}},
-      {"avg_pool", {{"kernel", Ints{3, 2}}, {"stride", Ints{2, 2}}, {"ceil_mode", true}, {"count_include_pad", true}}},
+      {"avg_pool",
+       {{"kernel", Ints{2, 2}},
+        {"stride", Ints{2, 2}},
+        {"pad_end", Ints{1, 1}},
+        {"pad", Ints{0, 0}},
+        {"ceil_mode", true}}},
+      {"avg_pool",
+       {{"kernel", Ints{3, 2}},
+        {"stride", Ints{2, 2}},
+        {"ceil_mode", true},
+        {"count_include_pad", true}}},
       {"max_pool", same("same_upper", {1, 1}, 2, 1)},
       {"max_pool", same("same_lower", {3, 3}, 2, 1)},
       {"avg_pool", same("same_upper", {2, 2}, 3, 1)},
@@ -304,7 +360,8 @@ TEST_CASE("exported windows: same padding and dropped windows become explicit pa
       for (const auto opset : opsets) {
         written_types(on, graph, opset);
         const auto model = tenon::onnx::read_model(on.path);
-        for (const auto& attribute : model.graph.nodes[0].attributes) CHECK(attribute.name != "auto_pad");
+        for (const auto& attribute : model.graph.nodes[0].attributes)
+          CHECK(attribute.name != "auto_pad");
         check_same(on.import(on.host), graph, exported::random_inputs(graph));
       }
     }
@@ -313,10 +370,13 @@ TEST_CASE("exported windows: same padding and dropped windows become explicit pa
 TEST_CASE("exported windows: same padding for unknown sizes is noted if programs differ") {
   ExportHost on;
   using Ints = std::vector<std::int64_t>;
-  const auto notes = [&](const char* mode, std::int64_t kernel, std::int64_t stride, std::int64_t dilate) {
-    const auto graph = graph_of(
-        on.host, "max_pool", {{tenon::f32, {1, 2, -1, 5}}},
-        {{"kernel", Ints{kernel, kernel}}, {"stride", Ints{stride, stride}}, {"dilate", Ints{dilate, dilate}}, {"pad_mode", mode}});
+  const auto notes = [&](const char* mode, std::int64_t kernel, std::int64_t stride,
+                         std::int64_t dilate) {
+    const auto graph = graph_of(on.host, "max_pool", {{tenon::f32, {1, 2, -1, 5}}},
+                                {{"kernel", Ints{kernel, kernel}},
+                                 {"stride", Ints{stride, stride}},
+                                 {"dilate", Ints{dilate, dilate}},
+                                 {"pad_mode", mode}});
     on.notes.clear();
     on.save(graph);
     return on.notes;
@@ -324,7 +384,8 @@ TEST_CASE("exported windows: same padding for unknown sizes is noted if programs
   CHECK(notes("same_upper", 3, 2, 1) == Texts());
   CHECK(notes("same_lower", 3, 1, 2) == Texts());  // explicit pads
   const Texts noted{
-      "node 'node' has an auto_pad that some programs reject or compute differently, because the sizes of its data are unknown"};
+      "node 'node' has an auto_pad that some programs reject or compute differently, because the "
+      "sizes of its data are unknown"};
   CHECK(notes("same_upper", 3, 2, 2) == noted);
   CHECK(notes("same_upper", 1, 2, 1) == noted);
   CHECK(notes("same_lower", 3, 2, 1) == noted);
@@ -332,12 +393,15 @@ TEST_CASE("exported windows: same padding for unknown sizes is noted if programs
 
 TEST_CASE("exported prelu: a slope that enlarges the result becomes a formula") {
   ExportHost on;
-  const auto one_way = graph_of(on.host, "prelu", {{tenon::f32, {2, 3, 4}}, {tenon::f32, {3, 1}}}, {});
+  const auto one_way =
+      graph_of(on.host, "prelu", {{tenon::f32, {2, 3, 4}}, {tenon::f32, {3, 1}}}, {});
   CHECK(written_types(on, one_way, 17) == Texts{"PRelu"});
   for (const auto dtype : {tenon::f32, tenon::bf16, tenon::i32}) {
     const auto both = graph_of(on.host, "prelu", {{dtype, {3}}, {dtype, {2, 1}}}, {});
-    const Inputs inputs{{"x0", on.host.call("cast", {floats({-2, 0, 3})}, {{"dtype", std::string(tenon::name_of(dtype))}})},
-                        {"x1", on.host.call("cast", {floats({5, -7}).reshape({2, 1})}, {{"dtype", std::string(tenon::name_of(dtype))}})}};
+    const Inputs inputs{{"x0", on.host.call("cast", {floats({-2, 0, 3})},
+                                            {{"dtype", std::string(tenon::name_of(dtype))}})},
+                        {"x1", on.host.call("cast", {floats({5, -7}).reshape({2, 1})},
+                                            {{"dtype", std::string(tenon::name_of(dtype))}})}};
     const auto types = written_types(on, both, 13);
     CHECK(std::find(types.begin(), types.end(), "PRelu") == types.end());
     check_same(on.import(on.host), both, inputs);

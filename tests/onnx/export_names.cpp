@@ -41,7 +41,8 @@ struct Doubled1 : tenon::Operator {
   }
   void infer(tenon::Infer& io) const { io.set_output(0, io.input(0).shape); }
   void forward(const tenon::Call& call) const {
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i];
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i];
   }
 };
 
@@ -57,9 +58,11 @@ TEST_CASE("export: omits inputs, variables and constants that no output needs") 
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {2}), label = graph.input("label", tenon::f32, {2});
-  const auto w = graph.variable("w", Tensor::from({1.0F, 2.0F}, {2})), v = graph.variable("v", Tensor::from({3.0F, 4.0F}, {2}));
-  graph.constant("rows", Tensor::csr(Tensor::from({1.0F}, {1}), Tensor::from({std::int64_t{0}}, {1}),
-                                     Tensor::from({std::int64_t{0}, std::int64_t{1}}, {2}), {1, 2}));
+  const auto w = graph.variable("w", Tensor::from({1.0F, 2.0F}, {2})),
+             v = graph.variable("v", Tensor::from({3.0F, 4.0F}, {2}));
+  graph.constant("rows",
+                 Tensor::csr(Tensor::from({1.0F}, {1}), Tensor::from({std::int64_t{0}}, {1}),
+                             Tensor::from({std::int64_t{0}, std::int64_t{1}}, {2}), {1, 2}));
   const auto y = graph.add("mul", {x, w});
   graph.output("y", y);
   const auto loss = graph.add("sum", {graph.add("mul", {graph.add("sub", {y, label}), v})});
@@ -70,8 +73,9 @@ TEST_CASE("export: omits inputs, variables and constants that no output needs") 
   CHECK(model.graph.initializers[0].name == "w");
   CHECK(names_of(tenon::onnx::describe(on.path).inputs) == Texts{"x"});
   CHECK(on.types() == Texts{"Mul"});
-  CHECK(on.notes == Texts{"output 'slope' is not written, because it is a gradient, which ONNX cannot express",
-                          "input 'label' is not written, because no exported output needs it"});
+  CHECK(on.notes ==
+        Texts{"output 'slope' is not written, because it is a gradient, which ONNX cannot express",
+              "input 'label' is not written, because no exported output needs it"});
 }
 
 TEST_CASE("export: a number that does not fit float32 needs the custom operator") {
@@ -83,7 +87,9 @@ TEST_CASE("export: a number that does not fit float32 needs the custom operator"
     on.save(graph);
     const auto nodes = on.import(on.host).nodes();
     for (const auto& [param, kept] : nodes[0].attributes)
-      if (param == name) CHECK(std::get<double>(kept.variant()) == (on.types()[0] == "Elu" ? double{static_cast<float>(value)} : value));
+      if (param == name)
+        CHECK(std::get<double>(kept.variant()) ==
+              (on.types()[0] == "Elu" ? double{static_cast<float>(value)} : value));
     return on.types();
   };
   for (const double value : {1e300, 1e-300, -1e39}) {
@@ -97,7 +103,8 @@ TEST_CASE("export: a number that does not fit float32 needs the custom operator"
   CHECK(written(tenon::f64, "elu", "alpha", 0.5) == Texts{"Elu"});
   CHECK(on.notes.empty());
   CHECK(written(tenon::f64, "elu", "alpha", 0.1) == Texts{"Elu"});
-  CHECK(on.notes == Texts{"node 'a' computes in float64, but its attribute 'alpha', 0.1, is rounded to 0.10000000149011612 in the "
+  CHECK(on.notes == Texts{"node 'a' computes in float64, but its attribute 'alpha', 0.1, is "
+                          "rounded to 0.10000000149011612 in the "
                           "file, because ONNX attributes are float32"});
 }
 
@@ -109,7 +116,8 @@ TEST_CASE("export: output names are unique, and renamed outputs are noted") {
   graph.output("x_1", graph.add("relu", {x}));
   on.save(graph);
   CHECK(names_of(tenon::onnx::describe(on.path).outputs) == Texts{"x_2", "x_1"});
-  CHECK(on.notes == Texts{"output 'x' is renamed to 'x_2', because ONNX needs distinct names for inputs and outputs"});
+  CHECK(on.notes == Texts{"output 'x' is renamed to 'x_2', because ONNX needs distinct names for "
+                          "inputs and outputs"});
 }
 
 TEST_CASE("export: a function is not named like another operator of its domain") {
@@ -128,7 +136,8 @@ TEST_CASE("export: a function is not named like another operator of its domain")
 
 TEST_CASE("export: dimension names of inputs survive a round trip") {
   ExportHost on;
-  const auto graph = tenon::Graph::from_json(on.host, R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": ["batch", 2, -1]}},
+  const auto graph = tenon::Graph::from_json(
+      on.host, R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": ["batch", 2, -1]}},
     "nodes": [{"op": "relu", "name": "r", "inputs": ["x"]}], "outputs": {"y": "r"}})");
   on.save(graph);
   CHECK(tenon::onnx::describe(on.path).inputs[0].type == "float32 [batch, 2, ?]");
@@ -139,10 +148,12 @@ TEST_CASE("exported one_hot: a scalar gets a temporary axis, which ONNX needs") 
   ExportHost on;
   for (const std::int64_t axis : {-1, 0}) {
     tenon::Graph graph(on.host);
-    graph.output("y", graph.add("one_hot", {graph.input("i", tenon::i64, tenon::Shape::scalar())}, {{"depth", 4}, {"axis", axis}}));
+    graph.output("y", graph.add("one_hot", {graph.input("i", tenon::i64, tenon::Shape::scalar())},
+                                {{"depth", 4}, {"axis", axis}}));
     on.save(graph);
     CHECK(on.types() == Texts{"Unsqueeze", "Less", "Where", "Cast", "OneHot", "Squeeze"});
-    check_same(on.import(on.host), graph, {{"i", Tensor::from({std::int64_t{2}}, tenon::Shape::scalar())}});
+    check_same(on.import(on.host), graph,
+               {{"i", Tensor::from({std::int64_t{2}}, tenon::Shape::scalar())}});
   }
 }
 

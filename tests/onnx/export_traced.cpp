@@ -21,7 +21,9 @@ using Texts = std::vector<std::string>;
 using Inputs = std::map<std::string, Tensor>;
 
 struct TracedHost {
-  explicit TracedHost(const tenon::HostOptions& how = {}) : host(options(how)) { host.add_plugins(built("plugins")); }
+  explicit TracedHost(const tenon::HostOptions& how = {}) : host(options(how)) {
+    host.add_plugins(built("plugins"));
+  }
   static tenon::HostOptions options(tenon::HostOptions options) {
     options.search_defaults = false;
     return options;
@@ -76,7 +78,8 @@ struct Mixture : TwoInputs {
     T sum = 0;
     for (int i = 1; i <= terms; ++i) sum += pow(x, i) / T(i);
     sum *= 0.5;
-    return scale * tanh(sum) * normal_cdf(y) - twice * expm1(x) + log1p(abs(y)) + min(max(x, -1), T(1)) - sqrt(exp(-x * x)) + rint(3 * x);
+    return scale * tanh(sum) * normal_cdf(y) - twice * expm1(x) + log1p(abs(y)) +
+           min(max(x, -1), T(1)) - sqrt(exp(-x * x)) + rint(3 * x);
   }
 };
 
@@ -205,7 +208,8 @@ struct Liar : tenon::Operator {
     op.elementwise();
   }
   void forward(const tenon::Call& call) const {
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i];
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i];
   }
   void trace(tenon_trace& io) const {
     const auto step = [&](std::int32_t failed) {
@@ -229,7 +233,8 @@ struct Liar : tenon::Operator {
       if (yes == 0) step(io.number(&io, TENON_F32, 1, &value));
     }
     if (lie == 8)
-      step(io.number(&io, TENON_F64, 1, &value)), step(io.apply(&io, "add", std::array{tenon_value{0}, value}.data(), 2, &value));
+      step(io.number(&io, TENON_F64, 1, &value)),
+          step(io.apply(&io, "add", std::array{tenon_value{0}, value}.data(), 2, &value));
     if (lie != 9) io.result = value;
   }
 };
@@ -246,7 +251,9 @@ struct TypedLiar : Liar {
 
 /// Numbers around all thresholds of the functions above.
 Tensor interesting() {
-  return Tensor::from({-2.0F, -0.75F, -0.3F, -0.0F, 0.0F, 1e-6F, 0.1F, 0.2F, 0.25F, 0.3F, 0.5F, 0.6F, 0.7F, 1.0F, 1.5F, 4.0F}, {16});
+  return Tensor::from({-2.0F, -0.75F, -0.3F, -0.0F, 0.0F, 1e-6F, 0.1F, 0.2F, 0.25F, 0.3F, 0.5F,
+                       0.6F, 0.7F, 1.0F, 1.5F, 4.0F},
+                      {16});
 }
 
 /// The operator's result, and that of its function on a host without the plugin.
@@ -258,7 +265,8 @@ Pair both(const Op& op, const Inputs& inputs, Texts* notes = nullptr) {
   TracedHost on, without;
   tenon::Graph graph(on.host);
   std::vector<tenon::Value> values;
-  for (const auto& [name, tensor] : inputs) values.push_back(graph.input(name, tensor.dtype(), tensor.shape()));
+  for (const auto& [name, tensor] : inputs)
+    values.push_back(graph.input(name, tensor.dtype(), tensor.shape()));
   graph.output("result", graph.udf(op, values, "a"));
   on.save(graph);
   if (notes != nullptr)
@@ -271,7 +279,9 @@ Pair both(const Op& op, const Inputs& inputs, Texts* notes = nullptr) {
 }
 
 template <class Op>
-void check_function(const Op& op, const Inputs& inputs, const tenon::CloseOptions& how = {.rtol = 1e-5, .atol = 1e-6, .equal_nan = true}) {
+void check_function(const Op& op, const Inputs& inputs,
+                    const tenon::CloseOptions& how = {
+                        .rtol = 1e-5, .atol = 1e-6, .equal_nan = true}) {
   const auto [kernel, function] = both(op, inputs);
   CHECK(function.dtype() == kernel.dtype());
   CHECK(function.shape() == kernel.shape());
@@ -295,7 +305,9 @@ TEST_CASE("traced functions: arithmetic and math functions, with parameters") {
   Mixture other;
   other.scale = -0.5F, other.terms = 0;
   check_function(other, {{"x", x}, {"y", y}});
-  const auto found = both(Mixture(), {{"x", Tensor::from({0.3F, -1.2F}, {2})}, {"y", Tensor::from({0.7F, -0.4F}, {2})}}).kernel;
+  const auto found = both(Mixture(), {{"x", Tensor::from({0.3F, -1.2F}, {2})},
+                                      {"y", Tensor::from({0.7F, -0.4F}, {2})}})
+                         .kernel;
   // computed by Python in float64
   CHECK(tenon::all_close(found, Tensor::from({0.024237213F, -3.3039522F}, {2}), {.rtol = 1e-6}));
 }
@@ -313,14 +325,18 @@ TEST_CASE("traced functions: compute in the kernel's dtype and round once") {
   const tenon::CloseOptions exactly{.rtol = 0, .atol = 0};
   for (const auto dtype : {tenon::f16, tenon::bf16, tenon::f64}) {
     TracedHost on;
-    const auto x = on.host.call("cast", {interesting()}, {{"dtype", std::string(tenon::name_of(dtype))}});
+    const auto x =
+        on.host.call("cast", {interesting()}, {{"dtype", std::string(tenon::name_of(dtype))}});
     check_function(Bands(), {{"x", x}}, exactly);
-    check_function(Mixture(), {{"x", x}, {"y", x}}, dtype == tenon::f64 ? tenon::CloseOptions{.rtol = 1e-13, .atol = 1e-15} : exactly);
+    check_function(
+        Mixture(), {{"x", x}, {"y", x}},
+        dtype == tenon::f64 ? tenon::CloseOptions{.rtol = 1e-13, .atol = 1e-15} : exactly);
   }
 }
 
 TEST_CASE("traced functions: the result has the broadcast shape of all inputs") {
-  check_function(First(), {{"x", Tensor::from({1.0F, 2.0F}, {2, 1})}, {"y", Tensor::zeros(tenon::f32, {3})}});
+  check_function(
+      First(), {{"x", Tensor::from({1.0F, 2.0F}, {2, 1})}, {"y", Tensor::zeros(tenon::f32, {3})}});
   check_function(OwnTraced(), {{"x", interesting()}});
   check_function(Above(), {{"x", interesting()}, {"y", Tensor::from({0.25F}, {1})}});
 }
@@ -339,21 +355,28 @@ TEST_CASE("traced functions: nodes with equal parameters and types share a funct
   CHECK(model.functions[0].name == "bands");
   CHECK(model.functions[1].name == "bands_1");
   std::set<std::string_view> types;
-  for (const auto& node : model.functions[0].nodes) types.insert(node.domain.empty() ? node.type : "custom");
-  CHECK(types == std::set<std::string_view>{"Add", "And", "Cast", "Constant", "Equal", "Greater", "Less", "LessOrEqual", "Mul", "Neg",
-                                            "Not", "Or", "Where"});
+  for (const auto& node : model.functions[0].nodes)
+    types.insert(node.domain.empty() ? node.type : "custom");
+  CHECK(types == std::set<std::string_view>{"Add", "And", "Cast", "Constant", "Equal", "Greater",
+                                            "Less", "LessOrEqual", "Mul", "Neg", "Not", "Or",
+                                            "Where"});
 }
 
 TEST_CASE("traced functions: without a trace there is no body, and a note with the reason") {
   const auto because = [](const std::string& name, const std::string& reason) {
-    return "node 'a' is written as tenon.app::" + name + ", which other programs do not have; it has no function body, because " + reason;
+    return "node 'a' is written as tenon.app::" + name +
+           ", which other programs do not have; it has no function body, because " + reason;
   };
   CHECK(note_of(Whole()) == because("whole", "it converts a computed value to a plain C++ number"));
-  CHECK(note_of(Halved()) ==
-        because("halved", "it has more than 256 branches in a row, such as a loop whose end depends on computed values"));
-  CHECK(note_of(Crossroads()) == because("crossroads", "it has more than 64 paths through its branches"));
+  CHECK(note_of(Halved()) == because("halved",
+                                     "it has more than 256 branches in a row, such as a loop whose "
+                                     "end depends on computed values"));
+  CHECK(note_of(Crossroads()) ==
+        because("crossroads", "it has more than 64 paths through its branches"));
   CHECK(note_of(Endless()) == because("endless", "it computes more than 10000 steps"));
-  const std::string opt_in = "its class defines its own gradient, types or kernels, or its function is noexcept: see op.traced()";
+  const std::string opt_in =
+      "its class defines its own gradient, types or kernels, or its function is noexcept: see "
+      "op.traced()";
   CHECK(note_of(OwnGradient()) == because("own_gradient", opt_in));
   CHECK(note_of(Untraced()) == because("untraced", opt_in));
   CHECK(note_of(Silent()) == because("silent", opt_in));
@@ -368,13 +391,15 @@ TEST_CASE("traced functions: plugins of 0.1.0 and isolated plugins have no body"
     TracedHost on(how);
     on.host.add_plugins(std::filesystem::path(TENON_TEST_DATA) / "v0.1.0");
     tenon::Graph graph(on.host);
-    graph.output("y", graph.add("quadratic.quadratic", {graph.input("x", tenon::f32, {2})}, {}, "a"));
+    graph.output("y",
+                 graph.add("quadratic.quadratic", {graph.input("x", tenon::f32, {2})}, {}, "a"));
     on.save(graph);
-    const std::string reason = isolated ? "runs in a worker process" : "was built with an SDK that does not support tracing";
-    CHECK(on.notes ==
-          Texts{"node 'a' is written as tenon.quadratic::quadratic, which other programs do not have; it has no function body, because "
-                "its plugin " +
-                reason});
+    const std::string reason = isolated ? "runs in a worker process"
+                                        : "was built with an SDK that does not support tracing";
+    CHECK(on.notes == Texts{"node 'a' is written as tenon.quadratic::quadratic, which other "
+                            "programs do not have; it has no function body, because "
+                            "its plugin " +
+                            reason});
   }
 }
 #endif
@@ -395,10 +420,12 @@ TEST_CASE("traced functions: a plugin that records nonsense has no body") {
     Liar liar;
     liar.lie = lie;
     const auto note = note_of(liar);
-    CHECK(note.find("other programs do not have; it has no function body, because ") != std::string::npos);
+    CHECK(note.find("other programs do not have; it has no function body, because ") !=
+          std::string::npos);
     CHECK(note.ends_with(reasons[lie]));
   }
-  CHECK(note_of(TypedLiar()).ends_with("because it is not a function of one element of each input"));
+  CHECK(
+      note_of(TypedLiar()).ends_with("because it is not a function of one element of each input"));
 }
 
 }  // namespace traced_tests

@@ -50,15 +50,18 @@ using Inputs = std::map<std::string, tenon::Tensor>;
 
 inline Inputs random_inputs(const tenon::Graph& graph) {
   Inputs all;
-  for (const auto& input : graph.inputs()) all.emplace(input.name, tenon::random_uniform(*input.dtype, input.shape, 7, -1, 1));
+  for (const auto& input : graph.inputs())
+    all.emplace(input.name, tenon::random_uniform(*input.dtype, input.shape, 7, -1, 1));
   return all;
 }
 
-inline void check_same(const tenon::Graph& found, const tenon::Graph& expected, const Inputs& inputs) {
+inline void check_same(const tenon::Graph& found, const tenon::Graph& expected,
+                       const Inputs& inputs) {
   const auto wanted = tenon::Session(expected).run(inputs);
   const auto got = tenon::Session(found).run(inputs);
   REQUIRE(got.size() == wanted.size());
-  for (const auto& [name, tensor] : wanted) CHECK(tenon::all_close(got.at(name), tensor, {.rtol = 1e-4, .atol = 1e-5, .equal_nan = true}));
+  for (const auto& [name, tensor] : wanted)
+    CHECK(tenon::all_close(got.at(name), tensor, {.rtol = 1e-4, .atol = 1e-5, .equal_nan = true}));
 }
 
 }  // namespace exported

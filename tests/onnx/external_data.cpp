@@ -38,9 +38,11 @@ TEST_CASE("external data: tensors in a file next to the model") {
   write_bytes(folder / "w.bin", raw<float>({1, 2, 3, 4}));
   const auto model = model_with(
       folder / "m.onnx",
-      {outside("a", {4}, {{"location", "w.bin"}}), outside("b", {2}, {{"location", "./w.bin"}, {"offset", "8"}, {"length", "8"}}),
+      {outside("a", {4}, {{"location", "w.bin"}}),
+       outside("b", {2}, {{"location", "./w.bin"}, {"offset", "8"}, {"length", "8"}}),
        outside("c", {4}, {{"location", "deep/er/w.bin"}, {"offset", "7"}, {"checksum", "0"}}),
-       outside("d", {0}, {{"location", "w.bin"}, {"offset", "16"}}), outside("a again", {2}, {{"location", "w.bin"}, {"offset", "4"}})});
+       outside("d", {0}, {{"location", "w.bin"}, {"offset", "16"}}),
+       outside("a again", {2}, {{"location", "w.bin"}, {"offset", "4"}})});
   TensorReader reader(model);
   std::vector<tenon::Tensor> tensors;
   for (const auto& tensor : model.graph.initializers) tensors.push_back(reader.read(tensor));
@@ -67,13 +69,15 @@ TEST_CASE("external data: of a model in the current folder") {
 TEST_CASE("external data: a large file is mapped, and changes to it are detected") {
   const TemporaryFolder folder;
   write_bytes(folder / "w.bin", std::string(4 << 20, '\0'));
-  const auto model = model_with(folder / "m.onnx", {outside("a", {1 << 20}, {{"location", "w.bin"}})});
+  const auto model =
+      model_with(folder / "m.onnx", {outside("a", {1 << 20}, {{"location", "w.bin"}})});
   const auto tensor = TensorReader(model).read(model.graph.initializers[0]);
   const auto memory = tenon::FileMemory::at(tensor.data());
   REQUIRE(memory != nullptr);
   memory->require_unchanged();
   fs::resize_file(folder / "w.bin", 8 << 20);
-  CHECK(failure_of([&] { memory->require_unchanged(); }).message.find("w.bin") != std::string::npos);
+  CHECK(failure_of([&] { memory->require_unchanged(); }).message.find("w.bin") !=
+        std::string::npos);
 }
 
 TEST_CASE("external data: ranges outside of the file, and too many ranges, are rejected") {
@@ -87,10 +91,14 @@ TEST_CASE("external data: ranges outside of the file, and too many ranges, are r
       {{3}, "0", "tensor 'a' has 12 bytes at offset 0 of 'w.bin', which has only 8"},
       {{1}, "5", "tensor 'a' has 4 bytes at offset 5 of 'w.bin', which has only 8"},
       {{1}, "9", "tensor 'a' has 4 bytes at offset 9 of 'w.bin'"},
-      {{1}, "9223372036854775803", "tensor 'a' has 4 bytes at offset 9223372036854775803 of 'w.bin'"},
+      {{1},
+       "9223372036854775803",
+       "tensor 'a' has 4 bytes at offset 9223372036854775803 of 'w.bin'"},
   };
   for (const auto& one : cases) {
-    const auto model = model_with(folder / "m.onnx", {outside("a", one.dims, {{"location", "w.bin"}, {"offset", one.offset}})});
+    const auto model =
+        model_with(folder / "m.onnx",
+                   {outside("a", one.dims, {{"location", "w.bin"}, {"offset", one.offset}})});
     const auto found = failure_of([&] { TensorReader(model).read(model.graph.initializers[0]); });
     CHECK(found.kind == 4);
     CHECK_MESSAGE(found.message.find(one.sentence) != std::string::npos, found.message);
@@ -99,14 +107,16 @@ TEST_CASE("external data: ranges outside of the file, and too many ranges, are r
   write_bytes(folder / "w.bin", std::string(1 << 20, '\0'));
   const auto model = model_with(folder / "m.onnx", Texts());
   Texts tensors;
-  for (int i = 0; i < 1000; ++i) tensors.push_back(outside("t" + std::to_string(i), {1 << 18}, {{"location", "w.bin"}}));
+  for (int i = 0; i < 1000; ++i)
+    tensors.push_back(outside("t" + std::to_string(i), {1 << 18}, {{"location", "w.bin"}}));
   const auto many = model_with(folder / "m.onnx", tensors);
   const auto found = failure_of([&] {
     TensorReader reader(many);
     std::vector<tenon::Tensor> kept;
     for (const auto& tensor : many.graph.initializers) kept.push_back(reader.read(tensor));
   });
-  CHECK_MESSAGE(found.message.find("the file is damaged or malicious") != std::string::npos, found.message);
+  CHECK_MESSAGE(found.message.find("the file is damaged or malicious") != std::string::npos,
+                found.message);
 }
 
 TEST_CASE("external data: files that a model may not read") {
@@ -146,13 +156,15 @@ TEST_CASE("external data: files that a model may not read") {
       {"../secret", "the location is outside the model's folder"},
       {"sub/../../secret", "the location is outside the model's folder"},
       {"sub/..", "the location is a folder"},
-      {"sub/../out", "resolves through a symbolic link to '" + outside + "/secret', outside the model's folder"},
+      {"sub/../out",
+       "resolves through a symbolic link to '" + outside + "/secret', outside the model's folder"},
       {"way/../../secret", "the location is outside the model's folder"},
       {"sub/", "the location is a folder"},
       {".", "the location is a folder"},
       {"sub", "it is a folder, pipe or device"},
       {"pipe", "it is a folder, pipe or device"},
-      {"out", "resolves through a symbolic link to '" + outside + "/secret', outside the model's folder"},
+      {"out",
+       "resolves through a symbolic link to '" + outside + "/secret', outside the model's folder"},
       {"up/secret", "resolves through a symbolic link to '" + outside + "/secret', outside"},
       {"absolute", "resolves through a symbolic link to '/etc/passwd', outside"},
       {"magic", "outside the model's folder"},
@@ -172,29 +184,36 @@ TEST_CASE("external data: files that a model may not read") {
     CAPTURE(by_hand);
     for (const auto& one : cases) {
       CAPTURE(one.location);
-      const auto found = failure_of([&] { tenon::onnx::open_beneath(model, one.location, false, by_hand); });
+      const auto found =
+          failure_of([&] { tenon::onnx::open_beneath(model, one.location, false, by_hand); });
       CHECK(found.kind == 4);
       CHECK(found.message.find(model.string()) == 0);
       CHECK_MESSAGE(found.message.find(one.sentence) != std::string::npos, found.message);
     }
-    for (const auto* location : {"plain", "./plain", ".//plain", "sub/linked", "sub//./linked", "in", "way/linked", "up/model/plain",
-                                 "sub/../plain", "missing/../sub/./linked", "way/../in"})
+    for (const auto* location :
+         {"plain", "./plain", ".//plain", "sub/linked", "sub//./linked", "in", "way/linked",
+          "up/model/plain", "sub/../plain", "missing/../sub/./linked", "way/../in"})
       CHECK(tenon::onnx::open_beneath(model, location, false, by_hand).size() != 0);
     for (const auto* location : {"out", "up/secret", "hard", "blob", "absolute"})
       CHECK(tenon::onnx::open_beneath(model, location, true, by_hand).size() != 0);
-    for (const auto* location : {"../secret", "/etc/passwd", "dangling", "ring", "to_pipe", "folder"})
-      CHECK(failure_of([&] { tenon::onnx::open_beneath(model, location, true, by_hand); }).kind == 4);
+    for (const auto* location :
+         {"../secret", "/etc/passwd", "dangling", "ring", "to_pipe", "folder"})
+      CHECK(failure_of([&] { tenon::onnx::open_beneath(model, location, true, by_hand); }).kind ==
+            4);
   }
 }
 
-TEST_CASE("external data: in a Hugging Face cache, only links to the same repository's blobs are followed") {
+TEST_CASE(
+    "external data: in a Hugging Face cache, only links to the same repository's blobs are "
+    "followed") {
   const TemporaryFolder folder;
   const auto home = folder / "hub/models--a--b";
   const auto revision = home / "snapshots/1234/onnx";
   fs::create_directories(revision);
   fs::create_directories(home / "blobs/deep");
   fs::create_directories(folder / "hub/models--c/blobs");
-  for (const auto* file : {"hub/models--a--b/blobs/own", "hub/models--a--b/blobs/deep/er", "hub/models--c/blobs/other", "secret"})
+  for (const auto* file : {"hub/models--a--b/blobs/own", "hub/models--a--b/blobs/deep/er",
+                           "hub/models--c/blobs/other", "secret"})
     write_bytes(folder / file, "data");
   fs::create_symlink("../../../secret", home / "blobs/way_out");
   fs::create_symlink("../../../blobs/own", revision / "own");
@@ -204,7 +223,9 @@ TEST_CASE("external data: in a Hugging Face cache, only links to the same reposi
   fs::create_symlink("../../../blobs/own", revision / "m.onnx");
   for (const bool by_hand : {false, true}) {
     const auto open = [&](const char* location, bool trust) {
-      return failure_of([&] { tenon::onnx::open_beneath(revision / "m.onnx", location, trust, by_hand); }).message;
+      return failure_of(
+                 [&] { tenon::onnx::open_beneath(revision / "m.onnx", location, trust, by_hand); })
+          .message;
     };
     CHECK(open("own", false).empty());
     for (const auto* location : {"deep", "way_out", "other"}) {

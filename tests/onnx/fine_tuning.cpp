@@ -16,7 +16,8 @@ std::string weights(const std::string& name, const onnx_bytes::Dims& dims, float
   std::int64_t count = 1;
   for (const auto dim : dims) count *= dim;
   std::vector<float> elements;
-  for (std::int64_t i = 0; i < count; ++i) elements.push_back(scale * static_cast<float>((i * 7 + 3) % 11 - 5));
+  for (std::int64_t i = 0; i < count; ++i)
+    elements.push_back(scale * static_cast<float>((i * 7 + 3) % 11 - 5));
   return floats(name, dims, elements);
 }
 
@@ -24,24 +25,30 @@ std::string weights(const std::string& name, const onnx_bytes::Dims& dims, float
 std::string network() {
   onnx_bytes::ModelParts parts;
   parts.graph.nodes = {
-      {"Conv", {"x", "w"}, {"c"}, {small_models::ints("pads", {1, 1, 1, 1}), small_models::ints("kernel_shape", {3, 3})}, "conv"},
+      {"Conv",
+       {"x", "w"},
+       {"c"},
+       {small_models::ints("pads", {1, 1, 1, 1}), small_models::ints("kernel_shape", {3, 3})},
+       "conv"},
       {"BatchNormalization", {"c", "scale", "offset", "mean", "variance"}, {"n"}, {}, "norm"},
       {"Relu", {"n"}, {"r"}},
       {"GlobalAveragePool", {"r"}, {"p"}},
       {"Flatten", {"p"}, {"f"}},
       {"Dropout", {"f", "ratio", "off"}, {"d"}, {}, "drop"},
       {"Gemm", {"d", "g", "h"}, {"scores"}, {integer("transB", 1)}, "dense"}};
-  parts.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{-1, "N"}, {1}, {4}, {4}}))};
+  parts.graph.inputs = {
+      onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{-1, "N"}, {1}, {4}, {4}}))};
   parts.graph.outputs = {onnx_bytes::value("scores")};
-  parts.graph.initializers = {weights("w", {4, 1, 3, 3}, 0.1F),
-                              floats("scale", {4}, {1, 1, 1, 1}),
-                              floats("offset", {4}, {0, 0, 0, 0}),
-                              floats("mean", {4}, {0.5F, 0, 0, 0}),
-                              floats("variance", {4}, {2, 1, 1, 1}),
-                              weights("g", {2, 4}, 0.05F),
-                              floats("h", {2}, {0, 0}),
-                              floats("ratio", {}, {0.1F}),
-                              onnx_bytes::tensor("off", 9, {}, onnx_bytes::raw_data(std::string(1, '\0')))};
+  parts.graph.initializers = {
+      weights("w", {4, 1, 3, 3}, 0.1F),
+      floats("scale", {4}, {1, 1, 1, 1}),
+      floats("offset", {4}, {0, 0, 0, 0}),
+      floats("mean", {4}, {0.5F, 0, 0, 0}),
+      floats("variance", {4}, {2, 1, 1, 1}),
+      weights("g", {2, 4}, 0.05F),
+      floats("h", {2}, {0, 0}),
+      floats("ratio", {}, {0.1F}),
+      onnx_bytes::tensor("off", 9, {}, onnx_bytes::raw_data(std::string(1, '\0')))};
   return parts.bytes();
 }
 
@@ -53,14 +60,18 @@ tenon::NamedTensors images(std::int64_t count) {
     labels.push_back(i % 2);
     for (int row = 0; row < 4; ++row)
       for (int column = 0; column < 4; ++column)
-        pixels.push_back((labels.back() == 0 ? column < 2 : row < 2) ? 1.F + 0.01F * static_cast<float>(i % 7) : 0.1F);
+        pixels.push_back((labels.back() == 0 ? column < 2 : row < 2)
+                             ? 1.F + 0.01F * static_cast<float>(i % 7)
+                             : 0.1F);
   }
-  return {{"x", tenon::Tensor::from(pixels, {count, 1, 4, 4})}, {"label", tenon::Tensor::from(labels, {count})}};
+  return {{"x", tenon::Tensor::from(pixels, {count, 1, 4, 4})},
+          {"label", tenon::Tensor::from(labels, {count})}};
 }
 
 }  // namespace
 
-TEST_CASE("fine-tuning: an imported network with normalization states and dropout is trained and saved") {
+TEST_CASE(
+    "fine-tuning: an imported network with normalization states and dropout is trained and saved") {
   OnnxHost on;
   std::ofstream(on.folder / "net.onnx", std::ios::binary) << network();
   auto graph = tenon::onnx::load(on.host, on.folder / "net.onnx");
@@ -86,9 +97,12 @@ TEST_CASE("fine-tuning: an imported network with normalization states and dropou
   CHECK(tuned.tensor("norm_moving_mean").values<float>()[0] != 0.5F);
   CHECK(tuned.tensor("norm_moving_var").values<float>()[0] != 2);
   const tenon::RunOptions wanted{.outputs = {"scores"}};
-  const auto scores = [&](const tenon::Graph& of) { return tenon::Session(of).run({{"x", images(4).at("x")}}, wanted).at("scores"); };
+  const auto scores = [&](const tenon::Graph& of) {
+    return tenon::Session(of).run({{"x", images(4).at("x")}}, wanted).at("scores");
+  };
   const auto there = scores(tuned), here = scores(trainer.graph());
-  for (std::size_t i = 0; i < 8; ++i) CHECK(there.values<float>()[i] == doctest::Approx(here.values<float>()[i]).epsilon(1e-4));
+  for (std::size_t i = 0; i < 8; ++i)
+    CHECK(there.values<float>()[i] == doctest::Approx(here.values<float>()[i]).epsilon(1e-4));
 }
 
 TEST_CASE("fine-tuning: rejects a model exported for training, which drops in every run") {

@@ -20,7 +20,8 @@ bool read_all(const std::string& bytes) {
     tenon::onnx::operators_of(model);
     tenon::onnx::TensorReader reader(model);
     for (const auto& tensor : model.graph.initializers) failure_of([&] { reader.read(tensor); });
-    for (const auto& tensor : model.graph.sparse_initializers) failure_of([&] { reader.read(tensor); });
+    for (const auto& tensor : model.graph.sparse_initializers)
+      failure_of([&] { reader.read(tensor); });
   });
   CHECK((failure.kind == 0 || (failure.kind == 4 && failure.message.starts_with("m.onnx: "))));
   return failure.kind == 0;
@@ -55,7 +56,8 @@ TEST_CASE("hostile models: bombs are rejected before they use memory") {
     const auto failure = failure_of([&] { read(bomb.bytes); });
     if (!bomb.exhausts) continue;
     CHECK(failure.kind == 4);
-    CHECK_MESSAGE(failure.message.find("the file is damaged or malicious") != std::string::npos, failure.message);
+    CHECK_MESSAGE(failure.message.find("the file is damaged or malicious") != std::string::npos,
+                  failure.message);
   }
 }
 

@@ -57,7 +57,8 @@ TEST_CASE("hostile import: truncated models and flipped bits") {
       tenon::onnx::Importer(on.host, read, {}).import();
     });
     REQUIRE_MESSAGE(failure.kind == 0, failure.message);
-    for (std::size_t size = 0; size < whole.size(); size += 3) imports(on.host, whole.substr(0, size));
+    for (std::size_t size = 0; size < whole.size(); size += 3)
+      imports(on.host, whole.substr(0, size));
     auto bytes = whole;
     int models = 0;
     for (std::size_t at = 0; at < bytes.size(); ++at) {
@@ -73,7 +74,9 @@ TEST_CASE("hostile import: truncated models and flipped bits") {
 TEST_CASE("hostile import: exponential functions are bounded by the file's size") {
   auto parts = from_x({{"F0", {"x"}, {"y"}, {}, "", "local"}});
   for (int i = 0; i < 40; ++i) {
-    const auto next = i == 39 ? NodeParts{"Relu", {"a"}, {"b"}} : NodeParts{"F" + std::to_string(i + 1), {"a"}, {"b"}, {}, "", "local"};
+    const auto next = i == 39
+                          ? NodeParts{"Relu", {"a"}, {"b"}}
+                          : NodeParts{"F" + std::to_string(i + 1), {"a"}, {"b"}, {}, "", "local"};
     auto second = next;
     second.inputs = {"b"}, second.outputs = {"c"};
     parts.functions.push_back({"local", "F" + std::to_string(i), {"a"}, {"c"}, {}, {next, second}});
@@ -84,7 +87,8 @@ TEST_CASE("hostile import: exponential functions are bounded by the file's size"
 }
 
 TEST_CASE("hostile import: missing function attributes") {
-  const auto refer = onnx_bytes::attribute("axis", 2, onnx_bytes::message([](auto& to) { to.add_string(21, "nowhere"); }));
+  const auto refer = onnx_bytes::attribute(
+      "axis", 2, onnx_bytes::message([](auto& to) { to.add_string(21, "nowhere"); }));
   auto parts = from_x({{"F", {"x"}, {"y"}, {}, "", "local"}});
   parts.functions = {{"local", "F", {"a"}, {"b"}, {}, {{"Softmax", {"a"}, {"b"}, {refer}}}}};
   CHECK(refusal(parts).find("'nowhere'") != std::string::npos);
@@ -93,9 +97,15 @@ TEST_CASE("hostile import: missing function attributes") {
 TEST_CASE("hostile import: small files do not become large tensors") {
   const auto sizes = small_models::int64s("sizes", {1 << 15, 1 << 15});
   const auto ones = small_models::zeros("one", {1, 1});
-  CHECK(refusal(from_x({{"Expand", {"one", "sizes"}, {"e"}}, {"Add", {"x", "x"}, {"y"}}}, {ones, sizes})).empty());
-  CHECK(refusal(from_x({{"ConstantOfShape", {"sizes"}, {"e"}}, {"Add", {"x", "x"}, {"y"}}}, {sizes})).empty());
-  CHECK(refusal(from_x({{"Tile", {"one", "sizes"}, {"e"}}, {"Add", {"x", "x"}, {"y"}}}, {ones, sizes})).empty());
+  CHECK(refusal(from_x({{"Expand", {"one", "sizes"}, {"e"}}, {"Add", {"x", "x"}, {"y"}}},
+                       {ones, sizes}))
+            .empty());
+  CHECK(
+      refusal(from_x({{"ConstantOfShape", {"sizes"}, {"e"}}, {"Add", {"x", "x"}, {"y"}}}, {sizes}))
+          .empty());
+  CHECK(refusal(
+            from_x({{"Tile", {"one", "sizes"}, {"e"}}, {"Add", {"x", "x"}, {"y"}}}, {ones, sizes}))
+            .empty());
   auto parts = from_x({{"EyeLike", {"x"}, {"y"}}});
   parts.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{1 << 20}, {1 << 20}}))};
   CHECK(refusal(parts).empty());
@@ -105,13 +115,19 @@ TEST_CASE("hostile import: the number of inferences of nested loops is bounded")
   constexpr int values = 10, depth = 4;
   onnx_bytes::GraphParts body;
   for (int level = 0; level < depth; ++level) {
-    const auto name = [&](const char* what, int i) { return what + std::to_string(level) + '_' + std::to_string(i); };
+    const auto name = [&](const char* what, int i) {
+      return what + std::to_string(level) + '_' + std::to_string(i);
+    };
     onnx_bytes::GraphParts made;
     made.inputs = {onnx_bytes::value(name("i", 0)), onnx_bytes::value(name("c", 0))};
     made.outputs = {onnx_bytes::value(name("again", 0))};
     made.nodes = {{"Identity", {name("c", 0)}, {name("again", 0)}},
-                  {"Concat", {name("v", 0), name("v", 0)}, {name("n", 0)}, {onnx_bytes::int_attribute("axis", 0)}}};
-    NodeParts inner{"Loop", {"three", ""}, {}, {onnx_bytes::message_attribute("body", 5, 6, body.bytes())}};
+                  {"Concat",
+                   {name("v", 0), name("v", 0)},
+                   {name("n", 0)},
+                   {onnx_bytes::int_attribute("axis", 0)}}};
+    NodeParts inner{
+        "Loop", {"three", ""}, {}, {onnx_bytes::message_attribute("body", 5, 6, body.bytes())}};
     for (int i = 0; i < values; ++i) {
       made.inputs.push_back(onnx_bytes::value(name("v", i)));
       made.outputs.push_back(onnx_bytes::value(name("n", i)));
@@ -121,38 +137,48 @@ TEST_CASE("hostile import: the number of inferences of nested loops is bounded")
     if (level > 0) made.nodes.push_back(inner);
     body = made;
   }
-  NodeParts outer{"Loop", {"three", ""}, {"y"}, {onnx_bytes::message_attribute("body", 5, 6, body.bytes())}};
+  NodeParts outer{
+      "Loop", {"three", ""}, {"y"}, {onnx_bytes::message_attribute("body", 5, 6, body.bytes())}};
   for (int i = 0; i < values; ++i) {
     outer.inputs.push_back("start");
     if (i > 0) outer.outputs.push_back("y" + std::to_string(i));
   }
-  const auto three = onnx_bytes::tensor("three", 7, {}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int64_t>{3})));
+  const auto three = onnx_bytes::tensor(
+      "three", 7, {}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int64_t>{3})));
   const auto parts = from_x({outer}, {three, small_models::zeros("start", {1})});
   CHECK(parts.bytes().size() < 12'000);
   const auto message = refusal(parts);
-  CHECK_MESSAGE(message.find("Loop node that makes 'o2_0': type inference of its loops did not finish within 2") != std::string::npos,
-                message);
+  CHECK_MESSAGE(
+      message.find(
+          "Loop node that makes 'o2_0': type inference of its loops did not finish within 2") !=
+          std::string::npos,
+      message);
 }
 
 TEST_CASE("hostile import: contradictions are errors") {
-  CHECK(refusal(from_x({{"Relu", {"x"}, {"y"}}, {"Relu", {"x"}, {"y"}}})).find("'y'") != std::string::npos);
-  CHECK(refusal(from_x({{"Relu", {"z"}, {"y"}}})).find("'z' is used before it is produced") != std::string::npos);
-  CHECK(refusal(from_x({{"Add", {"x", "w"}, {"y"}}}, {small_models::zeros("w", {3})})).find("Add node that produces 'y'") !=
+  CHECK(refusal(from_x({{"Relu", {"x"}, {"y"}}, {"Relu", {"x"}, {"y"}}})).find("'y'") !=
         std::string::npos);
-  CHECK(refusal(from_x({{"Add", {"x", "w"}, {"y"}}}, {onnx_bytes::tensor("w", 1, {2}, onnx_bytes::raw_data("12345"))})).find("'w'") !=
+  CHECK(refusal(from_x({{"Relu", {"z"}, {"y"}}})).find("'z' is used before it is produced") !=
         std::string::npos);
+  CHECK(refusal(from_x({{"Add", {"x", "w"}, {"y"}}}, {small_models::zeros("w", {3})}))
+            .find("Add node that produces 'y'") != std::string::npos);
+  CHECK(refusal(from_x({{"Add", {"x", "w"}, {"y"}}},
+                       {onnx_bytes::tensor("w", 1, {2}, onnx_bytes::raw_data("12345"))}))
+            .find("'w'") != std::string::npos);
   auto parts = from_x({{"Relu", {"x"}, {"y"}}});
   parts.graph.outputs = {onnx_bytes::value("y"), onnx_bytes::value("y")};
   CHECK(refusal(parts).empty());
   parts = from_x({{"Relu", {"x"}, {"y"}}});
-  parts.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{std::int64_t{1} << 40}, {std::int64_t{1} << 40}}))};
+  parts.graph.inputs = {onnx_bytes::value(
+      "x", onnx_bytes::tensor_type(1, {{std::int64_t{1} << 40}, {std::int64_t{1} << 40}}))};
   CHECK(refusal(parts).find("'x'") != std::string::npos);
 }
 
 TEST_CASE("import names: names that a graph does not allow are changed and reported") {
   OnnxHost on;
   onnx_bytes::ModelParts parts;
-  parts.graph.nodes = {{"Relu", {"in:0"}, {"a/b:0"}, {}, "layer:1\n"}, {"Add", {"a/b:0", "k:0"}, {"out:0"}}};
+  parts.graph.nodes = {{"Relu", {"in:0"}, {"a/b:0"}, {}, "layer:1\n"},
+                       {"Add", {"a/b:0", "k:0"}, {"out:0"}}};
   parts.graph.inputs = {onnx_bytes::value("in:0")};
   parts.graph.outputs = {onnx_bytes::value("out:0"), onnx_bytes::value("a/b:0")};
   parts.graph.initializers = {small_models::zeros("k:0", {2})};
@@ -172,30 +198,36 @@ TEST_CASE("import names: allowed names stay, and changed ones can be used by the
   OnnxHost on;
   onnx_bytes::ModelParts parts;
   // nodes and the first use of a weight precede the names that they would otherwise take
-  parts.graph.nodes = {{"Mul", {"x:0", "w:0"}, {"a"}, {}, "w_0"},
-                       {"Sub", {"a", "x_0"}, {"b"}},
-                       {"Add", {"b", "w_0"}, {"y:0"}},
-                       {"Neg", {"y:0"}, {"y_0"}},
-                       {"ReduceSum", {"y:0"}, {"loss:0"}, {onnx_bytes::int_attribute("keepdims", 0)}}};
+  parts.graph.nodes = {
+      {"Mul", {"x:0", "w:0"}, {"a"}, {}, "w_0"},
+      {"Sub", {"a", "x_0"}, {"b"}},
+      {"Add", {"b", "w_0"}, {"y:0"}},
+      {"Neg", {"y:0"}, {"y_0"}},
+      {"ReduceSum", {"y:0"}, {"loss:0"}, {onnx_bytes::int_attribute("keepdims", 0)}}};
   const auto vector = onnx_bytes::tensor_type(1, {{-1, "n"}, {2}});
-  parts.graph.inputs = {onnx_bytes::value("x:0", vector), onnx_bytes::value("x_0", vector), onnx_bytes::value("z:0", vector),
-                        onnx_bytes::value("z_0_1", vector)};
-  parts.graph.outputs = {onnx_bytes::value("y:0"), onnx_bytes::value("y_0"), onnx_bytes::value("loss:0")};
+  parts.graph.inputs = {onnx_bytes::value("x:0", vector), onnx_bytes::value("x_0", vector),
+                        onnx_bytes::value("z:0", vector), onnx_bytes::value("z_0_1", vector)};
+  parts.graph.outputs = {onnx_bytes::value("y:0"), onnx_bytes::value("y_0"),
+                         onnx_bytes::value("loss:0")};
   const auto weight = [](const char* name, float value) {
-    return onnx_bytes::tensor(name, 1, {2}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<float>{value, value})));
+    return onnx_bytes::tensor(
+        name, 1, {2}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<float>{value, value})));
   };
   parts.graph.initializers = {weight("w:0", 10), weight("w_0", 100)};
   std::ofstream(on.folder / "names.onnx", std::ios::binary) << parts.bytes();
   auto loaded = tenon::onnx::load(on.host, on.folder / "names.onnx");
   loaded.save(on.folder / "names.tenon");
-  const auto x = tenon::Tensor::from({1.0F, 2.0F}, {1, 2}), other = tenon::Tensor::from({3.0F, 5.0F}, {1, 2});
-  for (const auto& graph :
-       {loaded, tenon::Graph::load(on.host, on.folder / "names.tenon"), tenon::Graph::from_json(on.host, loaded.to_json())}) {
+  const auto x = tenon::Tensor::from({1.0F, 2.0F}, {1, 2}),
+             other = tenon::Tensor::from({3.0F, 5.0F}, {1, 2});
+  for (const auto& graph : {loaded, tenon::Graph::load(on.host, on.folder / "names.tenon"),
+                            tenon::Graph::from_json(on.host, loaded.to_json())}) {
     std::vector<std::string> names;
     for (const auto& value : graph.inputs()) names.push_back(value.name);
     for (const auto& value : graph.outputs()) names.push_back(value.name);
-    CHECK(names == std::vector<std::string>{"x_0_1", "x_0", "z_0", "z_0_1", "y_0_1", "y_0", "loss_0"});
-    const std::map<std::string, tenon::Tensor> data{{"x:0", x}, {"x_0", other}, {"z:0", x}, {"z_0_1", other}};
+    CHECK(names ==
+          std::vector<std::string>{"x_0_1", "x_0", "z_0", "z_0_1", "y_0_1", "y_0", "loss_0"});
+    const std::map<std::string, tenon::Tensor> data{
+        {"x:0", x}, {"x_0", other}, {"z:0", x}, {"z_0_1", other}};
     const auto first = [](const tenon::Tensor& tensor) { return tensor.values<float>()[0]; };
     tenon::Session session(graph);
     const auto made = session.run(data, {.outputs = {"y:0", "y_0"}});
@@ -204,7 +236,8 @@ TEST_CASE("import names: allowed names stay, and changed ones can be used by the
     CHECK(first(session.tensor("w:0")) == 10);
     CHECK(first(session.tensor("w_0")) == 100);
     CHECK(first(graph.tensor("w:0")) == 10);
-    CHECK(session.plan({{"x:0", {3, 2}}, {"x_0", {3, 2}}, {"z:0", {3, 2}}, {"z_0_1", {3, 2}}}).steps.size() > 0);
+    CHECK(session.plan({{"x:0", {3, 2}}, {"x_0", {3, 2}}, {"z:0", {3, 2}}, {"z_0_1", {3, 2}}})
+              .steps.size() > 0);
     tenon::EvaluatorOptions measured;
     measured.loss = "loss:0";
     CHECK(*tenon::Evaluator(graph, measured).evaluate(data).loss == doctest::Approx(222));

@@ -17,12 +17,14 @@ using onnx_bytes::NodeParts;
 
 /// An attribute that refers to the function caller's attribute of another name.
 inline std::string reference(const std::string& name, const std::string& outer) {
-  return onnx_bytes::attribute(name, 2, onnx_bytes::message([&](auto& to) { to.add_string(21, outer); }));
+  return onnx_bytes::attribute(name, 2,
+                               onnx_bytes::message([&](auto& to) { to.add_string(21, outer); }));
 }
 inline std::string integer(const std::string& name, std::int64_t value) {
   return onnx_bytes::int_attribute(name, value);
 }
-inline std::string floats(const std::string& name, const onnx_bytes::Dims& dims, const std::vector<float>& elements) {
+inline std::string floats(const std::string& name, const onnx_bytes::Dims& dims,
+                          const std::vector<float>& elements) {
   return onnx_bytes::tensor(name, 1, dims, onnx_bytes::raw_data(onnx_bytes::raw(elements)));
 }
 
@@ -58,7 +60,9 @@ struct OnnxHost {
     return tenon::onnx::load(host, path, import);
   }
   std::vector<float> run(const tenon::Graph& graph) {
-    const auto y = tenon::Session(graph).run({{"x", tenon::Tensor::from({1.0F, 2.0F, 3.0F, 4.0F}, {2, 2})}}).at("y");
+    const auto y = tenon::Session(graph)
+                       .run({{"x", tenon::Tensor::from({1.0F, 2.0F, 3.0F, 4.0F}, {2, 2})}})
+                       .at("y");
     const auto values = y.values<float>();
     return {values.begin(), values.end()};
   }

@@ -11,12 +11,17 @@ namespace {
 
 /// Relu, two nodes of an unknown operator, and a node that reads a value of unknown type.
 Written strange() {
-  const auto small = onnx_bytes::tensor("", 7, {2}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int64_t>{3, -4})));
-  const onnx_bytes::Texts attributes = {integer("k", 7),
-                                        onnx_bytes::attribute("mode", 3, onnx_bytes::message([](auto& to) { to.add_bytes(4, "fast"); })),
-                                        onnx_bytes::message_attribute("table", 4, 5, small)};
-  return {{NodeParts{"Relu", {"x"}, {"r"}}, NodeParts{"StrangeOne", {"r", "", "w"}, {"a", "b"}, attributes, "first", "my.ops"},
-           NodeParts{"StrangeOne", {"a"}, {"c"}, {}, "second", "my.ops"}, NodeParts{"Neg", {"c"}, {"y"}}},
+  const auto small = onnx_bytes::tensor(
+      "", 7, {2}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int64_t>{3, -4})));
+  const onnx_bytes::Texts attributes = {
+      integer("k", 7), onnx_bytes::attribute("mode", 3, onnx_bytes::message([](auto& to) {
+                                               to.add_bytes(4, "fast");
+                                             })),
+      onnx_bytes::message_attribute("table", 4, 5, small)};
+  return {{NodeParts{"Relu", {"x"}, {"r"}},
+           NodeParts{"StrangeOne", {"r", "", "w"}, {"a", "b"}, attributes, "first", "my.ops"},
+           NodeParts{"StrangeOne", {"a"}, {"c"}, {}, "second", "my.ops"},
+           NodeParts{"Neg", {"c"}, {"y"}}},
           {floats("w", {2}, {1, 2})}};
 }
 
@@ -29,8 +34,9 @@ TEST_CASE("keep unknown: unknown nodes are kept, shown, saved and loaded, but do
   std::vector<std::string> notes;
   options.note = [&](const std::string& text) { notes.push_back(text); };
   auto graph = on.load(strange(), options);
-  CHECK(notes == std::vector<std::string>{"Neg nodes are kept without an implementation",
-                                          "my.ops::StrangeOne nodes are kept without an implementation"});
+  CHECK(notes ==
+        std::vector<std::string>{"Neg nodes are kept without an implementation",
+                                 "my.ops::StrangeOne nodes are kept without an implementation"});
   graph.save(on.folder / "kept.tenon");
   for (const auto& one : {graph, tenon::Graph::load(on.host, on.folder / "kept.tenon")}) {
     const auto nodes = one.nodes();
@@ -42,10 +48,13 @@ TEST_CASE("keep unknown: unknown nodes are kept, shown, saved and loaded, but do
     CHECK(nodes[2].op == "strange_one_2");
     CHECK(one.operators()[3].full_name() == "onnx.neg");
     const auto json = one.to_json();
-    for (const char* part : {"\"k\": 7", "\"mode\": \"fast\"", "-4"}) CHECK_MESSAGE(json.find(part) != std::string::npos, json);
+    for (const char* part : {"\"k\": 7", "\"mode\": \"fast\"", "-4"})
+      CHECK_MESSAGE(json.find(part) != std::string::npos, json);
     const auto failure = failure_of([&] { on.run(one); });
     CHECK(failure.kind == 3);
-    CHECK_MESSAGE(failure.message.find("'my_ops.strange_one' (version 1 kept from an ONNX model) of node 'first'") != std::string::npos,
+    CHECK_MESSAGE(failure.message.find(
+                      "'my_ops.strange_one' (version 1 kept from an ONNX model) of node 'first'") !=
+                      std::string::npos,
                   failure.message);
   }
   CHECK(graph.to_bytes() == tenon::Graph::load(on.host, on.folder / "kept.tenon").to_bytes());
@@ -58,7 +67,8 @@ TEST_CASE("keep unknown: consumers are imported if the model declares the value'
   onnx_bytes::ModelParts model;
   model.graph.nodes = {{"Strange", {"x"}, {"a"}, {}, "", "my.ops"}, {"Neg", {"a"}, {"y"}}};
   model.graph.inputs = {onnx_bytes::value("x")};
-  model.graph.outputs = {onnx_bytes::value("y"), onnx_bytes::value("a", onnx_bytes::tensor_type(1, {{2}}))};
+  model.graph.outputs = {onnx_bytes::value("y"),
+                         onnx_bytes::value("a", onnx_bytes::tensor_type(1, {{2}}))};
   model.opsets.emplace_back("my.ops", 3);
   const auto path = on.folder / "said.onnx";
   std::ofstream(path, std::ios::binary) << model.bytes();
@@ -72,37 +82,43 @@ TEST_CASE("keep unknown: a node with a subgraph cannot be kept") {
   tenon::onnx::ImportOptions options;
   options.keep_unknown = true;
   const auto inner = onnx_bytes::message_attribute("body", 5, 6, onnx_bytes::GraphParts{}.bytes());
-  const auto failure = failure_of([&] { on.load({{NodeParts{"Strange", {"x"}, {"y"}, {inner}, "s", "my.ops"}}, {}}, options); });
-  CHECK_MESSAGE(
-      failure.message.find(
-          "my.ops::Strange node 's': its attribute 'body' has a type that parameters do not support, so the node cannot be kept") !=
-          std::string::npos,
-      failure.message);
+  const auto failure = failure_of([&] {
+    on.load({{NodeParts{"Strange", {"x"}, {"y"}, {inner}, "s", "my.ops"}}, {}}, options);
+  });
+  CHECK_MESSAGE(failure.message.find(
+                    "my.ops::Strange node 's': its attribute 'body' has a type that parameters do "
+                    "not support, so the node cannot be kept") != std::string::npos,
+                failure.message);
 }
 
 TEST_CASE("keep unknown: only unknown nodes in subgraphs are errors, with the reason") {
   OnnxHost on;
   tenon::onnx::ImportOptions options;
   options.keep_unknown = true;
-  const onnx_bytes::GraphParts then{{{"Stranger", {"x"}, {"r"}, {}, "in", "my.ops"}}, {}, {onnx_bytes::value("r")}};
+  const onnx_bytes::GraphParts then{
+      {{"Stranger", {"x"}, {"r"}, {}, "in", "my.ops"}}, {}, {onnx_bytes::value("r")}};
   const onnx_bytes::GraphParts otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, {onnx_bytes::value("r2")}};
   const NodeParts choice{"If",
                          {"c"},
                          {"z"},
                          {onnx_bytes::message_attribute("then_branch", 5, 6, then.bytes()),
                           onnx_bytes::message_attribute("else_branch", 5, 6, otherwise.bytes())}};
-  const Written written{{NodeParts{"ReduceSum", {"x"}, {"s"}, {integer("keepdims", 0)}}, NodeParts{"Greater", {"s", "zero"}, {"c"}}, choice,
+  const Written written{{NodeParts{"ReduceSum", {"x"}, {"s"}, {integer("keepdims", 0)}},
+                         NodeParts{"Greater", {"s", "zero"}, {"c"}}, choice,
                          NodeParts{"Strange", {"z"}, {"y"}, {}, "out", "my.ops"}},
                         {floats("zero", {}, {0})}};
   const auto failure = failure_of([&] { on.load(written, options); });
   CHECK(failure.kind == 3);
-  CHECK_MESSAGE(failure.message.find("an operator is missing: my.ops::Stranger (1 node 'in'") != std::string::npos, failure.message);
+  CHECK_MESSAGE(failure.message.find("an operator is missing: my.ops::Stranger (1 node 'in'") !=
+                    std::string::npos,
+                failure.message);
   CHECK(failure.hint.find("inside If, Loop and Scan cannot be kept") != std::string::npos);
 }
 
 TEST_CASE("import: prefers the model's function to a plugin's operator on request") {
   OnnxHost on;
-  const onnx_bytes::FunctionParts relu{"", "Relu", {"in"}, {"out"}, {}, {NodeParts{"Add", {"in", "in"}, {"out"}}}};
+  const onnx_bytes::FunctionParts relu{"",      "Relu", {"in"},
+                                       {"out"}, {},     {NodeParts{"Add", {"in", "in"}, {"out"}}}};
   const Written written{{NodeParts{"Relu", {"x"}, {"y"}}}, {}, {relu}};
   CHECK(on.run(on.load(written)) == std::vector<float>{1, 2, 3, 4});
   tenon::onnx::ImportOptions options;

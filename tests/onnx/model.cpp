@@ -55,7 +55,8 @@ TEST_CASE("read_model: nodes, and attributes of every kind") {
   REQUIRE(pads.size() == 3);
   CHECK(pads[1] == -1);
   CHECK(pads[2] == 300);
-  const auto* const branch = std::get<const proto::Graph*>(model.graph.nodes[1].attributes[0].value);
+  const auto* const branch =
+      std::get<const proto::Graph*>(model.graph.nodes[1].attributes[0].value);
   CHECK(branch->nodes[0].type == "Identity");
   const auto& odd = model.graph.nodes[2];
   CHECK(odd.domain == "my.ops");
@@ -68,7 +69,8 @@ TEST_CASE("read_model: nodes, and attributes of every kind") {
   CHECK(std::get<List<std::string_view>>(odd.attributes[4].value)[1] == "q");
   CHECK(std::get<List<proto::Tensor>>(odd.attributes[5].value).size() == 2);
   CHECK(std::get<const proto::Type*>(odd.attributes[6].value)->dtype == 7);
-  for (const auto& attribute : odd.attributes) CHECK(attribute.value.index() == static_cast<std::size_t>(attribute.kind));
+  for (const auto& attribute : odd.attributes)
+    CHECK(attribute.value.index() == static_cast<std::size_t>(attribute.kind));
 }
 
 TEST_CASE("read_model: functions and their callers") {
@@ -94,7 +96,9 @@ TEST_CASE("read_model: functions and their callers") {
 
 TEST_CASE("read_model: types of values other than tensors") {
   const auto wrap = [](std::uint32_t kind, const std::string& element) {
-    return message([&](auto& to) { to.add_message(kind, message([&](auto& inner) { inner.add_message(1, element); })); });
+    return message([&](auto& to) {
+      to.add_message(kind, message([&](auto& inner) { inner.add_message(1, element); }));
+    });
   };
   const auto map = message([&](auto& to) {
     to.add_message(5, message([&](auto& inner) {
@@ -103,7 +107,8 @@ TEST_CASE("read_model: types of values other than tensors") {
                    }));
   });
   ModelParts parts;
-  parts.graph.inputs = {value("s", wrap(4, tensor_type(7, {{5}}))), value("o", wrap(9, wrap(4, tensor_type(1, {})))), value("m", map),
+  parts.graph.inputs = {value("s", wrap(4, tensor_type(7, {{5}}))),
+                        value("o", wrap(9, wrap(4, tensor_type(1, {})))), value("m", map),
                         message([](auto& to) { to.add_string(1, "untyped"); })};
   const auto model = read(parts.bytes());
   const auto& inputs = model.graph.inputs;
@@ -117,23 +122,25 @@ TEST_CASE("read_model: types of values other than tensors") {
   CHECK(inputs[3].type == nullptr);
 }
 
-TEST_CASE("read_model: protobuf allows any field order, unknown and repeated fields, unpacked numbers") {
+TEST_CASE(
+    "read_model: protobuf allows any field order, unknown and repeated fields, unpacked numbers") {
   const auto unknown_field = message([](auto& to) {
     to.add_int64(100, 5);
     to.add_fixed64(101, 5);
     to.add_fixed32(102, 5);
     to.add_string(103, "new");
   });
-  const auto node = message([](auto& to) { to.add_string(4, "First"); }) + unknown_field + message([](auto& to) {
-                      to.add_string(4, "Add");
-                      to.add_string(2, "y");
-                      to.add_message(5, message([](auto& list) {
-                                       list.add_int32(20, 7);
-                                       list.add_int64(8, 4);
-                                       list.add_int64(8, 5);
-                                       list.add_string(1, "axes");
-                                     }));
-                    });
+  const auto node =
+      message([](auto& to) { to.add_string(4, "First"); }) + unknown_field + message([](auto& to) {
+        to.add_string(4, "Add");
+        to.add_string(2, "y");
+        to.add_message(5, message([](auto& list) {
+                         list.add_int32(20, 7);
+                         list.add_int64(8, 4);
+                         list.add_int64(8, 5);
+                         list.add_string(1, "axes");
+                       }));
+      });
   const auto bytes = message([&](auto& to) {
     to.add_message(8, opset("ai.onnx", 13));
     to.add_message(7, message([&](auto& graph) { graph.add_message(1, node); }) + unknown_field);

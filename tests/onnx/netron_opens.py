@@ -46,12 +46,18 @@ def drawn(model: pathlib.Path, consent: str, profile: str) -> collections.Counte
             "--virtual-time-budget=30000",
         )
         page = subprocess.run(
-            ["chromium", *options, "--dump-dom", consent], capture_output=True, text=True, timeout=120
+            ["chromium", *options, "--dump-dom", consent],
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
     finally:
         netron.stop()
     return collections.Counter(
-        re.findall(r'class="node-item node-item-type[^"]*"><path[^>]*></path><text>([^<]*)</text>', page.stdout)
+        re.findall(
+            r'class="node-item node-item-type[^"]*"><path[^>]*></path><text>([^<]*)</text>',
+            page.stdout,
+        )
     )
 
 
@@ -61,10 +67,15 @@ def main() -> int:
     failed = 0
     with tempfile.TemporaryDirectory() as profile:
         for path in map(pathlib.Path, sys.argv[1:]):
-            nodes = collections.Counter(node.op_type for node in onnx.load(path, load_external_data=False).graph.node)
+            nodes = collections.Counter(
+                node.op_type for node in onnx.load(path, load_external_data=False).graph.node
+            )
             # virtual time sometimes runs out while the page still waits for the server
             for _ in range(8):
-                if not (missing := nodes - drawn(path, f"http://localhost:{server.server_port}/", profile)):
+                if not (
+                    missing := nodes
+                    - drawn(path, f"http://localhost:{server.server_port}/", profile)
+                ):
                     break
             print(
                 f"{path.name}: {nodes.total()} nodes"

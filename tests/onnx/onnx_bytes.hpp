@@ -31,7 +31,8 @@ std::string raw(const std::vector<T>& values) {
 }
 
 /// `fields`: further fields, serialized.
-inline std::string tensor(const std::string& name, std::int32_t dtype, const Dims& dims, const std::string& fields) {
+inline std::string tensor(const std::string& name, std::int32_t dtype, const Dims& dims,
+                          const std::string& fields) {
   return message([&](auto& to) {
            to.add_packed_int64(1, dims.begin(), dims.end());
            to.add_int32(2, dtype);
@@ -73,8 +74,10 @@ inline std::string tensor_type(std::int32_t dtype, const std::vector<Dim>& dims)
                      type.add_message(2, message([&](auto& shape) {
                                         for (const auto& dim : dims)
                                           shape.add_message(1, message([&](auto& one) {
-                                                              if (dim.size >= 0) one.add_int64(1, dim.size);
-                                                              if (!dim.name.empty()) one.add_string(2, dim.name);
+                                                              if (dim.size >= 0)
+                                                                one.add_int64(1, dim.size);
+                                                              if (!dim.name.empty())
+                                                                one.add_string(2, dim.name);
                                                             }));
                                       }));
                    }));
@@ -92,12 +95,14 @@ inline std::string value(const std::string& name) {
 
 /// `field`: the value's field, serialized; empty for a reference.
 inline std::string attribute(const std::string& name, std::int32_t kind, const std::string& field) {
-  return message([&](auto& to) { to.add_string(1, name); }) + field + message([&](auto& to) { to.add_int32(20, kind); });
+  return message([&](auto& to) { to.add_string(1, name); }) + field +
+         message([&](auto& to) { to.add_int32(20, kind); });
 }
 inline std::string int_attribute(const std::string& name, std::int64_t number) {
   return attribute(name, 2, message([&](auto& to) { to.add_int64(3, number); }));
 }
-inline std::string message_attribute(const std::string& name, std::int32_t kind, std::uint32_t number, const std::string& bytes) {
+inline std::string message_attribute(const std::string& name, std::int32_t kind,
+                                     std::uint32_t number, const std::string& bytes) {
   return attribute(name, kind, message([&](auto& to) { to.add_message(number, bytes); }));
 }
 
@@ -185,63 +190,76 @@ struct ModelParts {
 struct Memory {
   std::shared_ptr<std::byte[]> bytes;
   std::size_t size;
-  explicit Memory(const std::string& text, std::size_t shift = 0) : bytes(new std::byte[text.size() + shift]), size(text.size()) {
+  explicit Memory(const std::string& text, std::size_t shift = 0)
+      : bytes(new std::byte[text.size() + shift]), size(text.size()) {
     if (size != 0) std::memcpy(bytes.get() + shift, text.data(), size);
     bytes = {bytes, bytes.get() + shift};
   }
-  tenon::FileBytes file(const std::filesystem::path& path = "m.onnx") const { return {path, {bytes.get(), size}, bytes}; }
+  tenon::FileBytes file(const std::filesystem::path& path = "m.onnx") const {
+    return {path, {bytes.get(), size}, bytes};
+  }
 };
 
-inline tenon::onnx::Model read(const std::string& bytes, const std::filesystem::path& path = "m.onnx") {
+inline tenon::onnx::Model read(const std::string& bytes,
+                               const std::filesystem::path& path = "m.onnx") {
   return tenon::onnx::read_model(Memory(bytes).file(path));
 }
 
 /// A model with something of everything.
 inline ModelParts sample() {
   using namespace std::string_literals;
-  const GraphParts branch{{{"Identity", {"x"}, {"branch_y"}}}, {}, {value("branch_y")}, {}, {}, "branch"};
+  const GraphParts branch{
+      {{"Identity", {"x"}, {"branch_y"}}}, {}, {value("branch_y")}, {}, {}, "branch"};
   const auto small = tensor("", 1, {2}, raw_data(raw<float>({1, 2})));
   ModelParts parts;
-  parts.graph.nodes = {{"Conv",
-                        {"x", "w", ""},
-                        {"c"},
-                        {int_attribute("group", 1), attribute("pads", 7, message([](auto& to) {
-                                                                const std::int64_t pads[] = {1, -1, 300};
-                                                                to.add_packed_int64(8, std::begin(pads), std::end(pads));
-                                                              }))},
-                        "conv"},
-                       {"If",
-                        {"flag"},
-                        {"z"},
-                        {message_attribute("then_branch", 5, 6, branch.bytes()), message_attribute("else_branch", 5, 6, branch.bytes())}},
-                       {"Odd",
-                        {},
-                        {"o", ""},
-                        {attribute("a", 1, message([](auto& to) { to.add_float(2, 0.5F); })),
-                         attribute("b", 3, message([](auto& to) { to.add_bytes(4, "text"); })), message_attribute("c", 4, 5, small),
-                         attribute("d", 6, message([](auto& to) { to.add_float(7, 1.5F), to.add_float(7, 2.5F); })),
-                         attribute("e", 8, message([](auto& to) { to.add_bytes(9, "p"), to.add_bytes(9, "q"); })),
-                         attribute("f", 9, message([&](auto& to) { to.add_message(10, small), to.add_message(10, small); })),
-                         attribute("g", 13, message([](auto& to) { to.add_message(14, tensor_type(7, {})); }))},
-                        "odd",
-                        "my.ops"},
-                       {"Twice", {"c"}, {"t"}, {}, "", "local"}};
-  parts.graph.inputs = {value("x", tensor_type(1, {{-1, "N"}, {3}, {-1}})), value("flag", tensor_type(9, {})),
-                        value("w", tensor_type(1, {{2}}))};
+  parts.graph.nodes = {
+      {"Conv",
+       {"x", "w", ""},
+       {"c"},
+       {int_attribute("group", 1), attribute("pads", 7, message([](auto& to) {
+                                               const std::int64_t pads[] = {1, -1, 300};
+                                               to.add_packed_int64(8, std::begin(pads),
+                                                                   std::end(pads));
+                                             }))},
+       "conv"},
+      {"If",
+       {"flag"},
+       {"z"},
+       {message_attribute("then_branch", 5, 6, branch.bytes()),
+        message_attribute("else_branch", 5, 6, branch.bytes())}},
+      {"Odd",
+       {},
+       {"o", ""},
+       {attribute("a", 1, message([](auto& to) { to.add_float(2, 0.5F); })),
+        attribute("b", 3, message([](auto& to) { to.add_bytes(4, "text"); })),
+        message_attribute("c", 4, 5, small),
+        attribute("d", 6, message([](auto& to) { to.add_float(7, 1.5F), to.add_float(7, 2.5F); })),
+        attribute("e", 8, message([](auto& to) { to.add_bytes(9, "p"), to.add_bytes(9, "q"); })),
+        attribute("f", 9,
+                  message([&](auto& to) { to.add_message(10, small), to.add_message(10, small); })),
+        attribute("g", 13, message([](auto& to) { to.add_message(14, tensor_type(7, {})); }))},
+       "odd",
+       "my.ops"},
+      {"Twice", {"c"}, {"t"}, {}, "", "local"}};
+  parts.graph.inputs = {value("x", tensor_type(1, {{-1, "N"}, {3}, {-1}})),
+                        value("flag", tensor_type(9, {})), value("w", tensor_type(1, {{2}}))};
   parts.graph.outputs = {value("t"), value("z")};
-  parts.graph.initializers = {tensor("w", 1, {2}, raw_data(raw<float>({3, 4}))), tensor("ints", 7, {3}, message([](auto& to) {
-                                                                                          const std::int64_t values[] = {1, -2, 3};
-                                                                                          to.add_packed_int64(7, std::begin(values),
-                                                                                                              std::end(values));
-                                                                                        }))};
+  parts.graph.initializers = {tensor("w", 1, {2}, raw_data(raw<float>({3, 4}))),
+                              tensor("ints", 7, {3}, message([](auto& to) {
+                                       const std::int64_t values[] = {1, -2, 3};
+                                       to.add_packed_int64(7, std::begin(values), std::end(values));
+                                     }))};
   parts.graph.sparse_initializers = {
-      sparse(tensor("s", 1, {2}, raw_data(raw<float>({5, 6}))), tensor("", 7, {2, 2}, raw_data(raw<std::int64_t>({0, 1, 2, 0}))), {3, 2})};
+      sparse(tensor("s", 1, {2}, raw_data(raw<float>({5, 6}))),
+             tensor("", 7, {2, 2}, raw_data(raw<std::int64_t>({0, 1, 2, 0}))), {3, 2})};
   parts.functions = {{"local",
                       "Twice",
                       {"a"},
                       {"b"},
                       {"k"},
-                      {{"Add", {"a", "a"}, {"b"}, {attribute("axis", 2, message([](auto& to) { to.add_string(21, "k"); }))}}},
+                      {{"Add", {"a", "a"}, {"b"}, {attribute("axis", 2, message([](auto& to) {
+                                                               to.add_string(21, "k");
+                                                             }))}}},
                       {int_attribute("n", 5)}}};
   parts.opsets = {{"", 17}, {"my.ops", 2}, {"local", 1}};
   return parts;

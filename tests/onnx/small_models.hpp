@@ -7,7 +7,8 @@ namespace small_models {
 using namespace onnx_bytes;
 
 inline std::string ints(const std::string& name, const std::vector<std::int64_t>& values) {
-  return attribute(name, 7, message([&](auto& to) { to.add_packed_int64(8, values.begin(), values.end()); }));
+  return attribute(
+      name, 7, message([&](auto& to) { to.add_packed_int64(8, values.begin(), values.end()); }));
 }
 inline std::string int64s(const std::string& name, const std::vector<std::int64_t>& values) {
   return tensor(name, 7, {static_cast<std::int64_t>(values.size())}, raw_data(raw(values)));
@@ -15,14 +16,18 @@ inline std::string int64s(const std::string& name, const std::vector<std::int64_
 inline std::string zeros(const std::string& name, const Dims& dims) {
   std::int64_t count = 1;
   for (const auto dim : dims) count *= dim;
-  return tensor(name, 1, dims, raw_data(raw(std::vector<float>(static_cast<std::size_t>(count), 0.5F))));
+  return tensor(name, 1, dims,
+                raw_data(raw(std::vector<float>(static_cast<std::size_t>(count), 0.5F))));
 }
 
 /// Convolution, normalization, pooling, a product.
 inline std::string network() {
   ModelParts parts;
   parts.graph.nodes = {
-      {"Conv", {"x", "w", "b"}, {"c"}, {ints("pads", {1, 1, 1, 1}), ints("kernel_shape", {3, 3}), ints("strides", {1, 1})}},
+      {"Conv",
+       {"x", "w", "b"},
+       {"c"},
+       {ints("pads", {1, 1, 1, 1}), ints("kernel_shape", {3, 3}), ints("strides", {1, 1})}},
       {"BatchNormalization", {"c", "s", "s", "m", "v"}, {"n"}},
       {"Clip", {"n", "low", "high"}, {"r"}},
       {"MaxPool", {"r"}, {"p"}, {ints("kernel_shape", {2, 2}), ints("strides", {2, 2})}},
@@ -30,8 +35,9 @@ inline std::string network() {
       {"Gemm", {"f", "g", ""}, {"y"}, {int_attribute("transB", 1)}}};
   parts.graph.inputs = {value("x", tensor_type(1, {{-1, "N"}, {1}, {4}, {4}}))};
   parts.graph.outputs = {value("y")};
-  parts.graph.initializers = {zeros("w", {2, 1, 3, 3}), zeros("b", {2}),    zeros("s", {2}),  zeros("m", {2}),
-                              zeros("v", {2}),          zeros("g", {3, 8}), zeros("low", {}), zeros("high", {})};
+  parts.graph.initializers = {zeros("w", {2, 1, 3, 3}), zeros("b", {2}),  zeros("s", {2}),
+                              zeros("m", {2}),          zeros("v", {2}),  zeros("g", {3, 8}),
+                              zeros("low", {}),         zeros("high", {})};
   return parts.bytes();
 }
 
@@ -57,10 +63,12 @@ inline std::string shapes() {
   const auto scalar = [](const std::string& name, std::int64_t number) {
     return tensor(name, 7, {}, raw_data(raw<std::int64_t>({number})));
   };
-  parts.graph.initializers = {
-      int64s("first", {0}),    int64s("minus", {-1}), int64s("sizes", {2, 3}), scalar("zero", 0),   scalar("ten", 10),
-      scalar("one", 1),        int64s("zero1", {0}),  int64s("two", {2}),      int64s("one1", {1}), int64s("pads", {0, 1, 1, 0}),
-      int64s("halves", {3, 3})};
+  parts.graph.initializers = {int64s("first", {0}),    int64s("minus", {-1}),
+                              int64s("sizes", {2, 3}), scalar("zero", 0),
+                              scalar("ten", 10),       scalar("one", 1),
+                              int64s("zero1", {0}),    int64s("two", {2}),
+                              int64s("one1", {1}),     int64s("pads", {0, 1, 1, 0}),
+                              int64s("halves", {3, 3})};
   return parts.bytes();
 }
 
@@ -70,15 +78,22 @@ inline std::string functions() {
     return attribute(name, 2, message([&](auto& to) { to.add_string(21, outer); }));
   };
   ModelParts parts;
-  parts.functions = {{"local", "Rows", {"a"}, {"b"}, {"axis"}, {{"Softmax", {"a"}, {"b"}, {refer("axis", "axis")}}}},
-                     {"local",
-                      "Both",
-                      {"a", "c"},
-                      {"b"},
-                      {},
-                      {{"Rows", {"a"}, {"d"}, {refer("axis", "which")}, "", "local"}, {"Add", {"d", "c"}, {"b"}}},
-                      {int_attribute("which", 1)}}};
-  parts.graph.nodes = {{"Both", {"x", "k"}, {"t"}, {}, "", "local"}, {"LeakyRelu", {"t"}, {"y"}, {}, "", "my.ops"}};
+  parts.functions = {
+      {"local",
+       "Rows",
+       {"a"},
+       {"b"},
+       {"axis"},
+       {{"Softmax", {"a"}, {"b"}, {refer("axis", "axis")}}}},
+      {"local",
+       "Both",
+       {"a", "c"},
+       {"b"},
+       {},
+       {{"Rows", {"a"}, {"d"}, {refer("axis", "which")}, "", "local"}, {"Add", {"d", "c"}, {"b"}}},
+       {int_attribute("which", 1)}}};
+  parts.graph.nodes = {{"Both", {"x", "k"}, {"t"}, {}, "", "local"},
+                       {"LeakyRelu", {"t"}, {"y"}, {}, "", "my.ops"}};
   parts.graph.inputs = {value("x", tensor_type(1, {{2}, {3}}))};
   parts.graph.outputs = {value("y")};
   parts.graph.initializers = {zeros("k", {3})};

@@ -82,7 +82,8 @@ inline const Schema* schema_of(std::string_view type, std::int64_t opset) {
   const Schema* newest = nullptr;
   const auto [first, last] = all.equal_range(std::string(type));
   for (auto at = first; at != last; ++at)
-    if (at->second.since <= opset && (newest == nullptr || at->second.since > newest->since)) newest = &at->second;
+    if (at->second.since <= opset && (newest == nullptr || at->second.since > newest->since))
+      newest = &at->second;
   return newest;
 }
 
@@ -108,29 +109,37 @@ class ModelCheck {
     if (value.type != nullptr) types[std::string(value.name)] = dtype_of_number(value.type->dtype);
   }
   void graph(const proto::Graph& graph, ElementTypes types) {
-    for (const auto& tensor : graph.initializers) types[std::string(tensor.name)] = dtype_of_number(tensor.dtype);
+    for (const auto& tensor : graph.initializers)
+      types[std::string(tensor.name)] = dtype_of_number(tensor.dtype);
     for (const auto& input : graph.inputs) declare(input, types);
     for (const auto& node : graph.nodes) check(node, types);
     for (const auto& output : graph.outputs) {
       const auto found = types.find(output.name);
-      const auto said = output.type == nullptr ? tenon::unknown_dtype : dtype_of_number(output.type->dtype);
-      if (found != types.end() && found->second != tenon::unknown_dtype && said != tenon::unknown_dtype && found->second != said)
-        faults_.push_back(fmt::format("output '{}' is {}, but its node makes {}", output.name, name_of(said), name_of(found->second)));
+      const auto said =
+          output.type == nullptr ? tenon::unknown_dtype : dtype_of_number(output.type->dtype);
+      if (found != types.end() && found->second != tenon::unknown_dtype &&
+          said != tenon::unknown_dtype && found->second != said)
+        faults_.push_back(fmt::format("output '{}' is {}, but its node makes {}", output.name,
+                                      name_of(said), name_of(found->second)));
     }
   }
 
   template <class... Args>
   void fault(const proto::Node& node, fmt::format_string<Args...> text, Args&&... args) {
-    faults_.push_back(fmt::format("{} '{}': {}", node.type, node.name, fmt::format(text, std::forward<Args>(args)...)));
+    faults_.push_back(fmt::format("{} '{}': {}", node.type, node.name,
+                                  fmt::format(text, std::forward<Args>(args)...)));
   }
 
   void check(const proto::Node& node, ElementTypes& types) {
     for (const auto& attribute : node.attributes)
-      if (const auto* const inner = std::get_if<const proto::Graph*>(&attribute.value)) graph(**inner, types);
+      if (const auto* const inner = std::get_if<const proto::Graph*>(&attribute.value))
+        graph(**inner, types);
     if (!node.domain.empty()) return;
     const auto* const schema = schema_of(node.type, opset_);
-    if (schema == nullptr || schema->deprecated) return fault(node, "opset {} has no such operator", opset_);
-    if (node.inputs.size() < schema->least_inputs || node.inputs.size() > schema->most_inputs) fault(node, "{} inputs", node.inputs.size());
+    if (schema == nullptr || schema->deprecated)
+      return fault(node, "opset {} has no such operator", opset_);
+    if (node.inputs.size() < schema->least_inputs || node.inputs.size() > schema->most_inputs)
+      fault(node, "{} inputs", node.inputs.size());
     if (node.outputs.size() < schema->least_outputs || node.outputs.size() > schema->most_outputs)
       fault(node, "{} outputs", node.outputs.size());
     for (std::size_t i = 0; i < std::min(schema->least_inputs, node.inputs.size()); ++i)
@@ -140,7 +149,8 @@ class ModelCheck {
   }
 
   void check_attributes(const proto::Node& node, const Schema& schema) {
-    const char* const kinds[] = {"", "float", "int", "string", "tensor", "graph", "floats", "ints", "strings"};
+    const char* const kinds[] = {"",      "float",  "int",  "string", "tensor",
+                                 "graph", "floats", "ints", "strings"};
     for (const auto& attribute : node.attributes) {
       const auto known = schema.attributes.find(std::string(attribute.name));
       const auto kind = static_cast<std::size_t>(attribute.kind);
@@ -150,7 +160,8 @@ class ModelCheck {
         fault(node, "its attribute '{}' is no {}", attribute.name, known->second);
     }
     for (const auto& name : schema.required)
-      if (std::none_of(node.attributes.begin(), node.attributes.end(), [&](const auto& one) { return one.name == name; }))
+      if (std::none_of(node.attributes.begin(), node.attributes.end(),
+                       [&](const auto& one) { return one.name == name; }))
         fault(node, "its attribute '{}' is required", name);
   }
 
@@ -158,15 +169,18 @@ class ModelCheck {
     std::map<std::string, DType> bound;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const auto found = types.find(node.inputs[i]);
-      if (schema.inputs.empty() || found == types.end() || found->second == tenon::unknown_dtype) continue;
+      if (schema.inputs.empty() || found == types.end() || found->second == tenon::unknown_dtype)
+        continue;
       auto variable = schema.inputs[std::min(i, schema.inputs.size() - 1)];
       const bool differ = variable.ends_with("**");
       variable = variable.substr(0, variable.find('*'));
       if (!allowed(schema, variable).empty() && !has(allowed(schema, variable), found->second))
-        fault(node, "its input {} is {}, which opset {} does not take", i, name_of(found->second), opset_);
+        fault(node, "its input {} is {}, which opset {} does not take", i, name_of(found->second),
+              opset_);
       const auto [at, added] = bound.emplace(variable, found->second);
       if (!added && !differ && variable[0] != '=' && at->second != found->second)
-        fault(node, "its input {} is {}, and another one of the same type {}", i, name_of(found->second), name_of(at->second));
+        fault(node, "its input {} is {}, and another one of the same type {}", i,
+              name_of(found->second), name_of(at->second));
     }
     for (std::size_t i = 0; i < node.outputs.size() && !schema.outputs.empty(); ++i) {
       const auto& variable = schema.outputs[std::min(i, schema.outputs.size() - 1)];
@@ -178,9 +192,11 @@ class ModelCheck {
     }
     for (const auto& attribute : node.attributes) {
       if (node.type == "Cast" && attribute.name == "to")
-        types[std::string(node.outputs[0])] = dtype_of_number(static_cast<std::int32_t>(std::get<std::int64_t>(attribute.value)));
+        types[std::string(node.outputs[0])] =
+            dtype_of_number(static_cast<std::int32_t>(std::get<std::int64_t>(attribute.value)));
       if (node.type == "Constant" && attribute.name == "value")
-        types[std::string(node.outputs[0])] = dtype_of_number(std::get<const proto::Tensor*>(attribute.value)->dtype);
+        types[std::string(node.outputs[0])] =
+            dtype_of_number(std::get<const proto::Tensor*>(attribute.value)->dtype);
     }
   }
   static Texts allowed(const Schema& schema, const std::string& variable) {
@@ -189,7 +205,8 @@ class ModelCheck {
     return found == schema.types.end() ? Texts() : found->second;
   }
   static bool has(const Texts& allowed, DType dtype) {
-    return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& name) { return dtype_of(name) == dtype; });
+    return std::any_of(allowed.begin(), allowed.end(),
+                       [&](const std::string& name) { return dtype_of(name) == dtype; });
   }
 
   std::int64_t opset_;

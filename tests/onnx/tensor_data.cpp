@@ -68,7 +68,8 @@ TEST_CASE("tensor data: raw data of every element type") {
       {15, raw<double>({1, 2, 3, -4}), "complex128 [2]  1+2j 3-4j"},
       {16, "\x80\x3f\x00\xc0"s, "bfloat16 [2]  1 -2"},
   };
-  for (const auto& one : cases) CHECK(text_of(tensor("w", one.dtype, {2}, raw_data(one.bytes))) == one.text);
+  for (const auto& one : cases)
+    CHECK(text_of(tensor("w", one.dtype, {2}, raw_data(one.bytes))) == one.text);
 }
 
 TEST_CASE("tensor data: typed data of every element type") {
@@ -97,10 +98,11 @@ TEST_CASE("tensor data: typed data of every element type") {
   };
   for (const auto& one : cases) CHECK(text_of(tensor("w", one.dtype, {2}, one.field)) == one.text);
   // In several chunks, packed and unpacked.
-  CHECK(text_of(tensor("w", 7, {4}, packed(7, std::vector<std::int64_t>{1, 2}) + message([](auto& to) {
-                                      to.add_int64(7, 3);
-                                      to.add_int64(7, 4);
-                                    }))) == "int64 [4]  1 2 3 4");
+  CHECK(text_of(
+            tensor("w", 7, {4}, packed(7, std::vector<std::int64_t>{1, 2}) + message([](auto& to) {
+                                  to.add_int64(7, 3);
+                                  to.add_int64(7, 4);
+                                }))) == "int64 [4]  1 2 3 4");
   CHECK(text_of(tensor("w", 1, {}, packed<float>(4, {7}))) == "float32 []  7");
   CHECK(text_of(tensor("w", 1, {2, 0}, "")) == "float32 [2, 0]");
   CHECK(text_of(tensor("w", 1, {0}, raw_data(""))) == "float32 [0]");
@@ -113,25 +115,34 @@ TEST_CASE("tensor data: unsupported tensors are rejected") {
   };
   const auto strings = message([](auto& to) { to.add_bytes(6, "a"); });
   const Case cases[] = {
-      {tensor("w", 8, {1}, strings), "tensor 'w' has elements of type string, which Tenon does not support"},
+      {tensor("w", 8, {1}, strings),
+       "tensor 'w' has elements of type string, which Tenon does not support"},
       {tensor("w", 17, {1}, raw_data("a")), "elements of type float8e4m3fn, which"},
       {tensor("w", 20, {1}, raw_data("a")), "elements of type float8e5m2fnuz, which"},
       {tensor("w", 21, {2}, raw_data("a")), "elements of type uint4, which"},
       {tensor("w", 23, {2}, raw_data("a")), "elements of type float4e2m1, which"},
       {tensor("w", 26, {4}, raw_data("a")), "elements of type int2, which"},
       {tensor("w", 27, {4}, raw_data("abc")), "elements of type float6e2m3, which"},
-      {tensor("w", 2, {1, 1, 1, 1, 1, 1, 1, 1, 1}, raw_data("a")), "tensor 'w' has 9 dimensions; at most 8 are supported"},
-      {tensor("w", 3, {1}, packed(5, I32{128})), "tensor 'w' has 128 as element 0, which is out of range for int8"},
-      {tensor("w", 2, {2}, packed(5, I32{1, -1})), "tensor 'w' has -1 as element 1, which is out of range for uint8"},
+      {tensor("w", 2, {1, 1, 1, 1, 1, 1, 1, 1, 1}, raw_data("a")),
+       "tensor 'w' has 9 dimensions; at most 8 are supported"},
+      {tensor("w", 3, {1}, packed(5, I32{128})),
+       "tensor 'w' has 128 as element 0, which is out of range for int8"},
+      {tensor("w", 2, {2}, packed(5, I32{1, -1})),
+       "tensor 'w' has -1 as element 1, which is out of range for uint8"},
       {tensor("w", 4, {1}, packed(5, I32{65536})), "which is out of range for uint16"},
       {tensor("w", 5, {1}, packed(5, I32{32768})), "which is out of range for int16"},
       {tensor("w", 9, {1}, packed(5, I32{2})), "which is out of range for bool"},
       {tensor("w", 10, {1}, packed(5, I32{-1})), "which is out of range for float16"},
-      {tensor("w", 12, {1}, packed(11, std::vector<std::uint64_t>{1ULL << 32})), "which is out of range for uint32"},
-      {tensor("w", 6, {3}, packed(5, I32{1, 2})), "tensor 'w' has 2 numbers, but its dimensions need 3"},
-      {tensor("w", 6, {1}, packed(5, I32{1, 2})), "tensor 'w' has more than the 1 numbers that its dimensions need"},
-      {tensor("w", 14, {1}, packed<float>(4, {1})), "tensor 'w' has 1 numbers, but its dimensions need 2"},
-      {tensor("w", 7, {1LL << 55}, packed(7, std::vector<std::int64_t>{1})), "the file is damaged or malicious"},
+      {tensor("w", 12, {1}, packed(11, std::vector<std::uint64_t>{1ULL << 32})),
+       "which is out of range for uint32"},
+      {tensor("w", 6, {3}, packed(5, I32{1, 2})),
+       "tensor 'w' has 2 numbers, but its dimensions need 3"},
+      {tensor("w", 6, {1}, packed(5, I32{1, 2})),
+       "tensor 'w' has more than the 1 numbers that its dimensions need"},
+      {tensor("w", 14, {1}, packed<float>(4, {1})),
+       "tensor 'w' has 1 numbers, but its dimensions need 2"},
+      {tensor("w", 7, {1LL << 55}, packed(7, std::vector<std::int64_t>{1})),
+       "the file is damaged or malicious"},
   };
   for (const auto& one : cases) {
     const auto found = failure(one.tensor);
@@ -149,7 +160,8 @@ TEST_CASE("tensor data: aligned raw data is used in place and keeps the file ali
       const Memory memory(bytes, shift);
       const auto model = tenon::onnx::read_model(memory.file());
       tensor = TensorReader(model).read(model.graph.initializers[0]);
-      in_place += static_cast<const char*>(tensor.data()) == model.graph.initializers[0].bytes.data();
+      in_place +=
+          static_cast<const char*>(tensor.data()) == model.graph.initializers[0].bytes.data();
     }
     CHECK(tensor.to_string() == "float32 [3]  1 2 3");
     CHECK(!tensor.read_only());
@@ -175,18 +187,24 @@ TEST_CASE("tensor data: sparse initializers become csr") {
   const auto expected = "csr float32 [3, 2], 3 stored  (0, 1) 5 (2, 0) 6 (2, 1) 7";
   CHECK(read_sparse(sparse(values, by_axis({0, 1, 2, 0, 2, 1}), {3, 2}), true) == expected);
   CHECK(read_sparse(sparse(values, flat({1, 4, 5}), {3, 2}), true) == expected);
-  CHECK(read_sparse(sparse(tensor("s", 1, {0}, ""), flat({}), {2, 2}), true) == "csr float32 [2, 2], 0 stored");
+  CHECK(read_sparse(sparse(tensor("s", 1, {0}, ""), flat({}), {2, 2}), true) ==
+        "csr float32 [2, 2], 0 stored");
   struct Case {
     std::string tensor, sentence;
   };
   const auto one = tensor("s", 1, {1}, raw_data(raw<float>({5})));
   const Case cases[] = {
-      {sparse(values, flat({1, 5, 4}), {3, 2}), "tensor 's' has value 2 at [2, 0], not in ascending order"},
-      {sparse(values, flat({1, 4, 4}), {3, 2}), "tensor 's' has value 2 at [2, 0], not in ascending order"},
-      {sparse(values, flat({1, 4, 6}), {3, 2}), "tensor 's' has value 2 at [3, 0], outside of its shape [3, 2]"},
+      {sparse(values, flat({1, 5, 4}), {3, 2}),
+       "tensor 's' has value 2 at [2, 0], not in ascending order"},
+      {sparse(values, flat({1, 4, 4}), {3, 2}),
+       "tensor 's' has value 2 at [2, 0], not in ascending order"},
+      {sparse(values, flat({1, 4, 6}), {3, 2}),
+       "tensor 's' has value 2 at [3, 0], outside of its shape [3, 2]"},
       {sparse(values, flat({-1, 4, 5}), {3, 2}), "outside of its shape [3, 2]"},
-      {sparse(values, by_axis({0, 2, 2, 0, 2, 1}), {3, 2}), "tensor 's' has value 0 at [0, 2], outside of its shape [3, 2]"},
-      {sparse(values, flat({1, 4, 5}), {6}), "tensor 's' is sparse and has 1 dimensions; only sparse matrices are supported"},
+      {sparse(values, by_axis({0, 2, 2, 0, 2, 1}), {3, 2}),
+       "tensor 's' has value 0 at [0, 2], outside of its shape [3, 2]"},
+      {sparse(values, flat({1, 4, 5}), {6}),
+       "tensor 's' is sparse and has 1 dimensions; only sparse matrices are supported"},
       {sparse(one, flat({1}), {1LL << 40, 4}), "the file is damaged or malicious"},
       {sparse(one, flat({1}), {INT64_MAX, 1}), "has too many rows"},
   };

@@ -172,11 +172,17 @@ def add_suppression(path):
     from onnx import helper, numpy_helper
 
     model = onnx.load(path)
-    for name, value in {"most": np.int64(5), "overlap": np.float32(0.4), "least": np.float32(0.5)}.items():
+    for name, value in {
+        "most": np.int64(5),
+        "overlap": np.float32(0.4),
+        "least": np.float32(0.5),
+    }.items():
         model.graph.initializer.append(numpy_helper.from_array(np.array([value]), name))
     inputs = [BOXES, "scores", "most", "overlap", "least"]
     model.graph.node.append(helper.make_node("NonMaxSuppression", inputs, ["chosen"]))
-    model.graph.output.append(helper.make_tensor_value_info("chosen", onnx.TensorProto.INT64, ["found", 3]))
+    model.graph.output.append(
+        helper.make_tensor_value_info("chosen", onnx.TensorProto.INT64, ["found", 3])
+    )
     onnx.save(model, path)
 
 
@@ -244,10 +250,14 @@ def check(program, name, folder):
         made = {output: np.load(folder / f"{output}.npy") for output in names}
         for output, tensor in zip(outputs, wanted):
             if made[output].shape != tuple(tensor.shape):
-                print(f"{name}: run {number}: {output} is {made[output].shape} and not {tuple(tensor.shape)}")
+                print(
+                    f"{name}: run {number}: {output} is {made[output].shape} and not {tuple(tensor.shape)}"
+                )
                 return False
             worst = max(worst, float(np.abs(made[output] - tensor.numpy()).max(initial=0)))
-        if name == "detector" and not np.array_equal(made["chosen"], suppress(made[BOXES], made["scores"])):
+        if name == "detector" and not np.array_equal(
+            made["chosen"], suppress(made[BOXES], made["scores"])
+        ):
             print(f"{name}: run {number}: suppression keeps other boxes")
             return False
     print(f"{name}: {len(runs)} runs, within {worst:.1e}")

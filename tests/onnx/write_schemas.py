@@ -83,7 +83,11 @@ def meaning(schema: onnx.defs.OpSchema) -> str:
             *("*" if count == MANY else str(count) for count in counts),
             variables(schema, schema.inputs),
             variables(schema, schema.outputs),
-            ";".join(f"{one.type_param_str}={codes(one.allowed_type_strs)}" for one in schema.type_constraints) or "-",
+            ";".join(
+                f"{one.type_param_str}={codes(one.allowed_type_strs)}"
+                for one in schema.type_constraints
+            )
+            or "-",
             *attributes,
         ]
     )

@@ -42,7 +42,9 @@ struct Packed {
     auto made = graph();
     return tenon::save_pack(made, folder / name, more);
   }
-  tenon::PackTrust trust(const std::string& hash = {}) const { return {hash, folder / "config", folder / "cache"}; }
+  tenon::PackTrust trust(const std::string& hash = {}) const {
+    return {hash, folder / "config", folder / "cache"};
+  }
   fs::path unpacked() const { return folder / "cache/packs"; }
 
   TemporaryFolder folder;

@@ -26,7 +26,8 @@ ino_t inode_of(const fs::path& path) {
 /// Simulates another process that unpacks, by holding the lock.
 class Held {
  public:
-  explicit Held(const fs::path& folder) : folder_(folder), descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  explicit Held(const fs::path& folder)
+      : folder_(folder), descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     REQUIRE(::flock(descriptor_, LOCK_SH) == 0);
   }
   ~Held() { ::close(descriptor_); }
@@ -39,7 +40,8 @@ class Held {
     std::atomic<bool> done = false;
     std::thread other([&] { work(), done = true; });
     const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!done && !somebody_waits() && std::chrono::steady_clock::now() < last) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!done && !somebody_waits() && std::chrono::steady_clock::now() < last)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     CHECK(!done);
     meanwhile();
     ::flock(descriptor_, LOCK_UN);
@@ -51,7 +53,8 @@ class Held {
     std::ifstream locks("/proc/locks");
     const auto file = ":" + std::to_string(inode_of(folder_)) + " ";
     for (std::string line; std::getline(locks, line);)
-      if (line.find("-> FLOCK") != std::string::npos && line.find(file) != std::string::npos) return true;
+      if (line.find("-> FLOCK") != std::string::npos && line.find(file) != std::string::npos)
+        return true;
     return false;
   }
 
@@ -61,7 +64,8 @@ class Held {
 
 }  // namespace
 
-TEST_CASE("unpacking: others wait for the lock and reuse the result, or notice that the pack changed") {
+TEST_CASE(
+    "unpacking: others wait for the lock and reuse the result, or notice that the pack changed") {
   Packed on;
   const auto path = on.folder / "net.pack";
   const auto saved = on.save("net.pack");
@@ -79,7 +83,9 @@ TEST_CASE("unpacking: others wait for the lock and reuse the result, or notice t
 
   fs::remove_all(on.unpacked() / saved.sha256);
   std::string message;
-  Held(on.unpacked()).keep_waiting([&] { message = failure_of(open).message; }, [&] { write_bytes(path, "another"); });
+  Held(on.unpacked())
+      .keep_waiting([&] { message = failure_of(open).message; },
+                    [&] { write_bytes(path, "another"); });
   CHECK(message == "cannot open the pack " + path.string() + ": it changed while it was copied");
   CHECK(fs::is_empty(on.unpacked()));
 }
@@ -90,7 +96,8 @@ TEST_CASE("unpacking: refused if others may write to the folder") {
   const auto message = [&](const tenon::PackTrust& trust) {
     return failure_of([&] { tenon::open_pack(on.folder / "net.pack", trust); }).message;
   };
-  const auto refused = "cannot use " + on.unpacked().string() + ": other users may write to it, but packs are unpacked there";
+  const auto refused = "cannot use " + on.unpacked().string() +
+                       ": other users may write to it, but packs are unpacked there";
   const auto trust = on.trust(saved.sha256);
   fs::create_directories(on.unpacked());
   for (const auto mode : {fs::perms::group_write, fs::perms::others_write}) {
@@ -113,11 +120,14 @@ TEST_CASE("unpacking: refused if others may write to the folder") {
   for (const auto* name : names)
     if (const char* value = std::getenv(name)) before.emplace_back(name, value);
   for (const auto* name : names) ::unsetenv(name);
-  CHECK(message({saved.sha256, on.folder / "config", {}}).starts_with("there is no folder to unpack packs to: "));
+  CHECK(message({saved.sha256, on.folder / "config", {}})
+            .starts_with("there is no folder to unpack packs to: "));
   for (const auto& each : before) ::setenv(each.first, each.second.c_str(), 1);
 }
 
-TEST_CASE("load_pack: uses the host's folders unless others are passed, and the options for loading the graph") {
+TEST_CASE(
+    "load_pack: uses the host's folders unless others are passed, and the options for loading the "
+    "graph") {
   Packed on;
   auto graph = on.graph();
   graph.output("w", graph.variable("weights", tenon::Tensor::from({1.0F, 2.0F}, {2})));
@@ -130,7 +140,9 @@ TEST_CASE("load_pack: uses the host's folders unless others are passed, and the 
   };
   tenon::trust_plugin(path, on.folder / "config");
   CHECK(failure_of([&] { load({}); }).message == "");
-  CHECK(failure_of([&] { load({.config = on.folder / "other"}); }).message.find("its hash must be trusted") != std::string::npos);
+  CHECK(failure_of([&] {
+          load({.config = on.folder / "other"});
+        }).message.find("its hash must be trusted") != std::string::npos);
   CHECK(failure_of([&] { load({.cache = on.folder / "other"}); }).message == "");
   CHECK(fs::exists(on.folder / "other/packs" / saved.sha256));
 
@@ -163,10 +175,12 @@ TEST_CASE("pack: some MiB with weights from a seed, and a full disk while packin
   const auto before = on.folder.names();
   for (const rlim_t limit : {rlim_t{100}, rlim_t{3} << 19, rlim_t{fs::file_size(path) - 1}}) {
     const FileSizeLimit full_disk(limit);
-    CHECK(failure_of([&] { save(2); }).message == "cannot write " + path.string() + ": it would exceed the maximum file size");
+    CHECK(failure_of([&] { save(2); }).message ==
+          "cannot write " + path.string() + ": it would exceed the maximum file size");
     const auto failure = failure_of(open);
-    CHECK(failure.message ==
-          "cannot write " + (on.unpacked() / ("new-" + saved.sha256) / "pack").string() + ": it would exceed the maximum file size");
+    CHECK(failure.message == "cannot write " +
+                                 (on.unpacked() / ("new-" + saved.sha256) / "pack").string() +
+                                 ": it would exceed the maximum file size");
     CHECK(fs::is_empty(on.unpacked()));
   }
   CHECK(on.folder.names() == before);

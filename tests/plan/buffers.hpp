@@ -24,24 +24,31 @@ inline std::int64_t largest_live_set(const std::vector<tenon::Buffer>& buffers) 
 }
 
 /// Returns what is wrong with a placement, checking every pair of buffers; empty if nothing is.
-inline std::string fault_of(const std::vector<tenon::Buffer>& buffers, const tenon::MemoryPlacement& placement) {
+inline std::string fault_of(const std::vector<tenon::Buffer>& buffers,
+                            const tenon::MemoryPlacement& placement) {
   if (placement.offsets.size() != buffers.size()) return "not an offset for each buffer";
-  if (placement.lower_bound != largest_live_set(buffers)) return "the lower bound is not the largest live set";
+  if (placement.lower_bound != largest_live_set(buffers))
+    return "the lower bound is not the largest live set";
   std::int64_t top = 0;
   const auto end = [&](std::size_t i) { return placement.offsets[i] + rounded_bytes(buffers[i]); };
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    if (placement.offsets[i] < 0 || placement.offsets[i] % 64 != 0) return "buffer " + std::to_string(i) + " is not aligned";
+    if (placement.offsets[i] < 0 || placement.offsets[i] % 64 != 0)
+      return "buffer " + std::to_string(i) + " is not aligned";
     top = std::max(top, end(i));
     for (std::size_t j = 0; j < i; ++j) {
-      const bool together = buffers[i].first <= buffers[j].last && buffers[j].first <= buffers[i].last;
-      const bool apart = end(i) <= placement.offsets[j] || end(j) <= placement.offsets[i] || buffers[i].bytes == 0 || buffers[j].bytes == 0;
-      if (together && !apart) return "buffers " + std::to_string(j) + " and " + std::to_string(i) + " overlap";
+      const bool together =
+          buffers[i].first <= buffers[j].last && buffers[j].first <= buffers[i].last;
+      const bool apart = end(i) <= placement.offsets[j] || end(j) <= placement.offsets[i] ||
+                         buffers[i].bytes == 0 || buffers[j].bytes == 0;
+      if (together && !apart)
+        return "buffers " + std::to_string(j) + " and " + std::to_string(i) + " overlap";
     }
   }
   return placement.bytes == top ? "" : "the arena does not end where its last buffer does";
 }
 
-inline std::vector<tenon::Buffer> random_buffers(std::uint32_t seed, std::size_t count, std::uint32_t steps, std::uint32_t longest,
+inline std::vector<tenon::Buffer> random_buffers(std::uint32_t seed, std::size_t count,
+                                                 std::uint32_t steps, std::uint32_t longest,
                                                  std::uint32_t largest) {
   std::mt19937 random(seed);
   std::vector<tenon::Buffer> buffers(count);

@@ -21,7 +21,9 @@ struct Piece {
 bool conflict(const Piece& one, const Piece& other) {
   for (const auto& left : one.accesses)
     for (const auto& right : other.accesses)
-      if ((left.written || right.written) && std::max(left.begin, right.begin) < std::min(left.end, right.end)) return true;
+      if ((left.written || right.written) &&
+          std::max(left.begin, right.begin) < std::min(left.end, right.end))
+        return true;
   return false;
 }
 
@@ -29,7 +31,8 @@ using Matrix = std::vector<std::vector<bool>>;
 
 /// [later][earlier]: whether `earlier` completes before `later` starts. Omits wait `left_out` of
 /// piece `of`.
-Matrix order_of(const std::vector<Piece>& pieces, std::size_t of = SIZE_MAX, std::size_t left_out = 0) {
+Matrix order_of(const std::vector<Piece>& pieces, std::size_t of = SIZE_MAX,
+                std::size_t left_out = 0) {
   Matrix before(pieces.size(), std::vector<bool>(pieces.size()));
   for (std::size_t later = 0; later < pieces.size(); ++later) {
     const auto come_after = [&](std::size_t earlier) {
@@ -38,7 +41,8 @@ Matrix order_of(const std::vector<Piece>& pieces, std::size_t of = SIZE_MAX, std
         if (before[earlier][i]) before[later][i] = true;
     };
     for (std::size_t earlier = 0; earlier < later; ++earlier)
-      if (pieces[earlier].stream == pieces[later].stream || pieces[earlier].finished) come_after(earlier);
+      if (pieces[earlier].stream == pieces[later].stream || pieces[earlier].finished)
+        come_after(earlier);
     for (std::size_t i = 0; i < pieces[later].waits.size(); ++i)
       if (later != of || i != left_out) come_after(pieces[later].waits[i]);
   }
@@ -72,7 +76,8 @@ TEST_CASE("dependencies: waits of small cases") {
     std::vector<Piece> pieces;
     std::vector<List> waits;
   };
-  const MemoryAccess reads{0, 8, false}, writes{0, 8, true}, elsewhere{8, 16, true}, part{6, 10, true};
+  const MemoryAccess reads{0, 8, false}, writes{0, 8, true}, elsewhere{8, 16, true},
+      part{6, 10, true};
   const Case cases[] = {
       {"one stream", {{0, {writes}}, {0, {reads}}, {0, {writes}}}, {{}, {}, {}}},
       {"read after write", {{0, {writes}}, {1, {reads}}}, {{}, {0}}},
@@ -85,7 +90,9 @@ TEST_CASE("dependencies: waits of small cases") {
       {"has already waited", {{0, {writes}}, {1, {reads}}, {1, {reads}}}, {{}, {0}, {}}},
       {"implied by another wait", {{0, {writes}}, {1, {writes}}, {2, {reads}}}, {{}, {0}, {1}}},
       {"waits for all readers", {{0, {reads}}, {1, {reads}}, {2, {writes}}}, {{}, {}, {1, 0}}},
-      {"the thread has waited", {{0, {writes}}, {1, {reads}, true}, {0, {writes}}, {1, {writes}}}, {{}, {0}, {}, {2}}},
+      {"the thread has waited",
+       {{0, {writes}}, {1, {reads}, true}, {0, {writes}}, {1, {writes}}},
+       {{}, {0}, {}, {2}}},
   };
   for (auto c : cases) {
     CAPTURE(c.what);

@@ -18,7 +18,9 @@ TEST_CASE("free list: adjacent free ranges are merged, in any order of release")
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("free list: takes the smallest sufficient range, the lowest of equal ones, and keeps the rest free") {
+TEST_CASE(
+    "free list: takes the smallest sufficient range, the lowest of equal ones, and keeps the rest "
+    "free") {
   tenon::FreeList list;
   const std::int64_t sizes[] = {100, 10, 40, 10, 60, 10, 40, 10};
   std::int64_t places[8];

@@ -22,7 +22,9 @@ struct Sum {
 
 }  // namespace
 
-TEST_CASE("sums: folded if the right side can be accumulated into the left; results are the same in all cases") {
+TEST_CASE(
+    "sums: folded if the right side can be accumulated into the left; results are the same in all "
+    "cases") {
   const Sum cases[] = {
       {"like sums of gradients", false, false, false, false, false, 1},
       {"the left side is computed last", true, false, false, false, false, 0},
@@ -37,7 +39,8 @@ TEST_CASE("sums: folded if the right side can be accumulated into the left; resu
     CAPTURE(c.what);
     Graph graph(host);
     const auto x = graph.input("x", tenon::DType::f32, {3});
-    const auto twice = graph.add("quadratic", {x}, {{"b", 2.0}}, "twice"), thrice = graph.add("quadratic", {x}, {{"b", 3.0}}, "thrice");
+    const auto twice = graph.add("quadratic", {x}, {{"b", 2.0}}, "twice"),
+               thrice = graph.add("quadratic", {x}, {{"b", 3.0}}, "thrice");
     const auto left = c.swapped ? thrice : twice, right = c.swapped ? twice : thrice;
     const auto sum = graph.add("sum_gradients", {left, right}, {}, "sum");
     graph.output("sum", graph.add("quadratic", {sum}, {{"b", 10.0}}));
@@ -47,10 +50,15 @@ TEST_CASE("sums: folded if the right side can be accumulated into the left; resu
     if (c.right_given_out) graph.output("right", right);
     CHECK(plan_of(graph).fused_sums.size() == c.fused);
     const float a = c.swapped ? 3 : 2, b = c.swapped ? 2 : 3;
-    for (const auto& [output, found] : tenon::Session(graph).run({{"x", Tensor::from({1.F, 2.F, -4.F}, {3})}})) {
+    for (const auto& [output, found] :
+         tenon::Session(graph).run({{"x", Tensor::from({1.F, 2.F, -4.F}, {3})}})) {
       const std::string name = output;
       CAPTURE(name);
-      const float factor = name == "sum" ? 50 : name == "left" ? a : name == "right" ? b : name == "left after" ? 100 * a : 100 * b;
+      const float factor = name == "sum"          ? 50
+                           : name == "left"       ? a
+                           : name == "right"      ? b
+                           : name == "left after" ? 100 * a
+                                                  : 100 * b;
       CHECK(same_bits(found, Tensor::from({factor, 2 * factor, -4 * factor}, {3})));
     }
   }

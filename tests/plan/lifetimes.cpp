@@ -17,7 +17,8 @@ tenon::Graph chain(tenon::Host& host, const std::string& op, int length) {
   tenon::Graph graph(host);
   const auto x = graph.input("x", tenon::DType::f32, {16});
   auto value = x;
-  for (int i = 0; i < length; ++i) value = graph.add(op, {value}, {{"size", 16}}, "n" + std::to_string(i));
+  for (int i = 0; i < length; ++i)
+    value = graph.add(op, {value}, {{"size", 16}}, "n" + std::to_string(i));
   const auto loss = graph.add(op, {value}, {{"size", 1}}, "loss");
   graph.output("loss", loss);
   graph.output("dx", graph.gradient(loss, {x})[0]);
@@ -36,7 +37,8 @@ TEST_CASE("lifetimes: with and without backward_reads") {
   RandomGraphHost host;
   struct Case {
     const char *op, *n0, *n2;
-    std::int64_t bound;  // in vectors of 64 bytes, one for the loss's gradient; loss and dx are outputs
+    std::int64_t
+        bound;  // in vectors of 64 bytes, one for the loss's gradient; loss and dx are outputs
   };
   // Steps 0 to 3 are the nodes, 4 is the loss, 5 its gradient, and 6 to 10 run backward from it:
   // n0's backward, the last one, reads n0.
@@ -98,10 +100,12 @@ TEST_CASE("lifetimes: refuses an output of unknown size, whether it is read or n
   for (const bool read : {false, true}) {
     CAPTURE(read);
     tenon::Graph graph(host);
-    const auto node = graph.add("undecided", {graph.input("x", tenon::DType::f32, {2})}, {}, "node");
+    const auto node =
+        graph.add("undecided", {graph.input("x", tenon::DType::f32, {2})}, {}, "node");
     graph.output("result", node.output(read ? 1 : 0));
     CHECK(failure_of([&] { plan_of(graph); }).message ==
-          "[undecided] node 'node': output node:1 is float32 [...] but its whole shape must be known");
+          "[undecided] node 'node': output node:1 is float32 [...] but its whole shape must be "
+          "known");
   }
 }
 

@@ -64,8 +64,10 @@ Graph mixed_graph(tenon::Host& host) {
   const auto image = graph.input("image", tenon::f32, {1, 4, 3, 5});
   graph.output("layout", graph.add("layout_double", {image}, {}, "double"));
   const auto large = graph.input("large", tenon::f32, {1 << 18});
-  graph.output("fused", graph.add("cosine", {graph.add("cosine", {large}, {}, "first")}, {}, "second"));
-  const auto sparse = graph.variable("sparse", cast_storage(Tensor::from({0.F, 2.F, 3.F, 0.F}, {4}), tenon::Storage::row_sparse));
+  graph.output("fused",
+               graph.add("cosine", {graph.add("cosine", {large}, {}, "first")}, {}, "second"));
+  const auto sparse = graph.variable(
+      "sparse", cast_storage(Tensor::from({0.F, 2.F, 3.F, 0.F}, {4}), tenon::Storage::row_sparse));
   graph.output("dense", graph.add("mix", {sparse}, {{"size", 2}}, "mixed"));
   return graph;
 }
@@ -76,7 +78,8 @@ std::vector<std::string> pass_names() {
   return names;
 }
 
-std::int64_t count_of(const tenon::PlanInfo& plan, const std::string& pass, const std::string& what) {
+std::int64_t count_of(const tenon::PlanInfo& plan, const std::string& pass,
+                      const std::string& what) {
   for (const auto& each : plan.passes)
     if (each.name == pass)
       for (const auto& count : each.counts)
@@ -129,7 +132,8 @@ TEST_CASE("passes: each can be the last one, and leaves later results empty") {
     CHECK(draft.memory().order.empty());
   });
   at("order", [](tenon::PlanDraft& draft) {
-    CHECK(draft.memory().order.size() == 6);  // two reorders, double, the fused nodes, a conversion, mix
+    CHECK(draft.memory().order.size() ==
+          6);  // two reorders, double, the fused nodes, a conversion, mix
     CHECK(draft.memory().root.empty());
   });
   at("lifetimes", [](tenon::PlanDraft& draft) {
@@ -161,21 +165,26 @@ TEST_CASE("passes: a plan copies its graph once, when a pass first changes it") 
   Graph plain(host);
   plain.output("y", plain.add("mix", {plain.input("x", tenon::f32, {4})}, {{"size", 2}}));
   const Planned unchanged(plain);
-  unchanged.each_pass([&](std::string_view, tenon::PlanDraft& draft) { CHECK(&draft.model() == &model_of(plain)); });
+  unchanged.each_pass([&](std::string_view, tenon::PlanDraft& draft) {
+    CHECK(&draft.model() == &model_of(plain));
+  });
 }
 
-TEST_CASE("passes: stages share the graph until a pass changes it; later ones have their own copy") {
+TEST_CASE(
+    "passes: stages share the graph until a pass changes it; later ones have their own copy") {
   PassHost host;
   Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {4});
   const auto early = graph.add("mix", {x}, {{"size", 3}}, "early");
-  graph.output("late", graph.add("mix", {graph.add("positive", {early}, {}, "positive"), early}, {{"size", 2}}, "late"));
+  graph.output("late", graph.add("mix", {graph.add("positive", {early}, {}, "positive"), early},
+                                 {{"size", 2}}, "late"));
   graph.bind();
   const auto stage = std::make_shared<tenon::Stage>();
   stage->graph = impl_of(graph).current;
   const auto& model = model_of(graph);
   const auto tensors = tenon::tensors_of(model);
-  auto inferred = tenon::infer_with(model, impl_of(graph).binding(), tensors, tenon::input_types(model, {}));
+  auto inferred =
+      tenon::infer_with(model, impl_of(graph).binding(), tensors, tenon::input_types(model, {}));
   const auto cut = tenon::cut(stage, inferred, false);
   REQUIRE(cut.later != nullptr);
   CHECK(cut.now->graph == stage->graph);
@@ -186,14 +195,16 @@ TEST_CASE("passes: stages share the graph until a pass changes it; later ones ha
   const auto rest = tenon::without(cut.now, {{early_id, Tensor::from({1.F, 2.F, 3.F}, {3})}});
   CHECK(rest->graph == stage->graph);
 
-  const tenon::Kernels kernels(model, impl_of(graph).binding(), impl_of(graph).plugins().load("cast_storage"), tenon::cpu_device());
+  const tenon::Kernels kernels(model, impl_of(graph).binding(),
+                               impl_of(graph).plugins().load("cast_storage"), tenon::cpu_device());
   const tenon::PlanRequest request{.wanted = rest->wanted()};
   tenon::PlanDraft draft(rest->graph, kernels, tensors, inferred.types, request);
   tenon::run_passes(draft, "outputs");
   CHECK(model.values[early_id].role == tenon::Role::output);
   CHECK(draft.model().values[early_id].role == tenon::Role::input);
   std::vector<std::string> outputs;
-  for (const auto& [name, value] : draft.model().outputs) outputs.emplace_back(draft.model().strings[name]);
+  for (const auto& [name, value] : draft.model().outputs)
+    outputs.emplace_back(draft.model().strings[name]);
   std::sort(outputs.begin(), outputs.end());
   CHECK(outputs == std::vector<std::string>{"\x1f"
                                             "early",

@@ -12,7 +12,8 @@ using tenon::Buffer;
 using tenon::Strategy;
 using Buffers = std::vector<Buffer>;
 
-constexpr Strategy strategies[] = {Strategy::execution_order, Strategy::by_size, Strategy::by_breadth};
+constexpr Strategy strategies[] = {Strategy::execution_order, Strategy::by_size,
+                                   Strategy::by_breadth};
 
 // The optimal arena: placing each buffer as low as possible reaches it for some order.
 std::int64_t smallest_arena(const Buffers& buffers) {
@@ -25,9 +26,11 @@ std::int64_t smallest_arena(const Buffers& buffers) {
     for (const auto i : order) {
       std::int64_t offset = 0;
       for (std::size_t j = 0; j < buffers.size();) {
-        const bool together = offsets[j] >= 0 && buffers[i].first <= buffers[j].last && buffers[j].first <= buffers[i].last;
+        const bool together = offsets[j] >= 0 && buffers[i].first <= buffers[j].last &&
+                              buffers[j].first <= buffers[i].last;
         const auto end = offsets[j] + rounded_bytes(buffers[j]);
-        const bool overlap = together && offset < end && offsets[j] < offset + rounded_bytes(buffers[i]);
+        const bool overlap =
+            together && offset < end && offsets[j] < offset + rounded_bytes(buffers[i]);
         if (overlap) offset = end;
         j = overlap ? 0 : j + 1;
       }
@@ -54,9 +57,21 @@ TEST_CASE("placement: small cases") {
       {"one", {{100, 0, 3}}, 128, 128, execution_order},
       {"empty tensors need no memory", {{0, 0, 1}, {64, 0, 1}, {0, 1, 2}}, 64, 64, execution_order},
       {"disjoint lifetimes", {{64, 0, 0}, {64, 1, 1}, {64, 2, 2}}, 64, 64, execution_order},
-      {"a sequence needs two buffers", {{64, 0, 1}, {64, 1, 2}, {64, 2, 3}, {64, 3, 4}}, 128, 128, execution_order},
-      {"a hole is reused", {{64, 0, 9}, {128, 1, 2}, {64, 1, 9}, {64, 3, 5}, {64, 3, 5}}, 256, 256, execution_order},
-      {"the last free range grows", {{64, 0, 5}, {64, 0, 1}, {256, 2, 3}}, 320, 320, execution_order},
+      {"a sequence needs two buffers",
+       {{64, 0, 1}, {64, 1, 2}, {64, 2, 3}, {64, 3, 4}},
+       128,
+       128,
+       execution_order},
+      {"a hole is reused",
+       {{64, 0, 9}, {128, 1, 2}, {64, 1, 9}, {64, 3, 5}, {64, 3, 5}},
+       256,
+       256,
+       execution_order},
+      {"the last free range grows",
+       {{64, 0, 5}, {64, 0, 1}, {256, 2, 3}},
+       320,
+       320,
+       execution_order},
       // In execution order, the second buffer lies between the hole of the first and the third.
       {"a later buffer is larger", {{64, 0, 1}, {64, 1, 3}, {128, 2, 3}}, 192, 192, by_size},
       {"a later buffer is larger, at the last possible steps",
@@ -75,10 +90,13 @@ TEST_CASE("placement: small cases") {
   }
 }
 
-TEST_CASE("placement: random buffers never overlap with any strategy; the best is chosen; deterministic") {
+TEST_CASE(
+    "placement: random buffers never overlap with any strategy; the best is chosen; "
+    "deterministic") {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
-    const auto buffers = random_buffers(seed, 20 + seed * 2, 40, 1 + seed % 20, seed % 3 == 0 ? 200 : 5000);
+    const auto buffers =
+        random_buffers(seed, 20 + seed * 2, 40, 1 + seed % 20, seed % 3 == 0 ? 200 : 5000);
     const auto best = tenon::place(buffers);
     CHECK(fault_of(buffers, best) == "");
     for (const auto strategy : strategies) {

@@ -16,12 +16,16 @@
 /// A graph with everything that its plan is made from.
 class Planned {
  public:
-  explicit Planned(tenon::Graph graph, bool training = false, const std::map<std::string, tenon::Shape>& shapes = {})
+  explicit Planned(tenon::Graph graph, bool training = false,
+                   const std::map<std::string, tenon::Shape>& shapes = {})
       : graph_(std::move(graph)), training_(training) {
     graph_.bind();
     tensors_ = tenon::tensors_of(model_of(graph_));
-    kernels_.emplace(model_of(graph_), binding(), impl_of(graph_).plugins().load("cast_storage"), tenon::cpu_device());
-    types_ = tenon::infer_with(model_of(graph_), binding(), tensors_, tenon::input_types(model_of(graph_), shapes)).types;
+    kernels_.emplace(model_of(graph_), binding(), impl_of(graph_).plugins().load("cast_storage"),
+                     tenon::cpu_device());
+    types_ = tenon::infer_with(model_of(graph_), binding(), tensors_,
+                               tenon::input_types(model_of(graph_), shapes))
+                 .types;
   }
   /// Runs the passes up to and including `last`, then calls look(draft).
   template <class Look>
@@ -49,7 +53,8 @@ class Planned {
     return std::move(draft.plan->memory);
   }
   std::shared_ptr<const tenon::Plan> whole() const {
-    return tenon::make_plan(impl_of(graph_).current, *kernels_, tensors_, types_, {.training = training_});
+    return tenon::make_plan(impl_of(graph_).current, *kernels_, tensors_, types_,
+                            {.training = training_});
   }
   const tenon::Kernels& kernels() const { return *kernels_; }
 
@@ -63,6 +68,7 @@ class Planned {
   std::vector<tenon_type> types_;
 };
 
-inline tenon::MemoryPlan plan_of(const tenon::Graph& graph, bool training = false, const std::map<std::string, tenon::Shape>& shapes = {}) {
+inline tenon::MemoryPlan plan_of(const tenon::Graph& graph, bool training = false,
+                                 const std::map<std::string, tenon::Shape>& shapes = {}) {
   return Planned(graph, training, shapes).plan();
 }

@@ -29,14 +29,17 @@ struct Mix : tenon::Operator {
     op.backward_reads();
   }
   void infer(tenon::Infer& io) const { io.set_output(0, {size}); }
-  std::size_t workspace(const tenon::Infer&) const { return static_cast<std::size_t>(scratch) * sizeof(float); }
+  std::size_t workspace(const tenon::Infer&) const {
+    return static_cast<std::size_t>(scratch) * sizeof(float);
+  }
   void forward(const tenon::Call& call) const {
     float sum = 0;
     for (int i = 0; i < call.inputs(); ++i) sum += total(call.input<float>(i));
     if (while_mixing != nullptr) while_mixing();
     std::fill_n(call.workspace<float>(static_cast<std::size_t>(scratch)), scratch, 1e30f);
     const auto mixed = call.output<float>(0);
-    for (std::int64_t j = 0; j < mixed.size(); ++j) mixed[j] = small(sum) + static_cast<float>(j % 7) / 8;
+    for (std::int64_t j = 0; j < mixed.size(); ++j)
+      mixed[j] = small(sum) + static_cast<float>(j % 7) / 8;
   }
   void backward(const tenon::Call& call) const {
     const auto sum = total(call.output_grad<float>(0));
@@ -103,12 +106,16 @@ class RandomGraph {
   std::uint32_t below(std::uint32_t end) { return static_cast<std::uint32_t>(random_() % end); }
   // Usually the last value.
   const Sized& recent() {
-    const auto back = below(2) == 0 ? 0 : below(static_cast<std::uint32_t>(std::min<std::size_t>(values_.size(), reach_)));
+    const auto back =
+        below(2) == 0
+            ? 0
+            : below(static_cast<std::uint32_t>(std::min<std::size_t>(values_.size(), reach_)));
     return values_[values_.size() - 1 - back];
   }
   std::int64_t size() {
     if (sizes_ == Sizes::uniform) return 1 + below(16000);
-    return sizes_ == Sizes::powers_of_two ? std::int64_t{16} << below(14) : std::int64_t{16} * (1 + below(8)) << (2 * below(4));
+    return sizes_ == Sizes::powers_of_two ? std::int64_t{16} << below(14)
+                                          : std::int64_t{16} * (1 + below(8)) << (2 * below(4));
   }
 
   void add() {
@@ -122,8 +129,9 @@ class RandomGraph {
       std::vector<tenon::Value> inputs{left.value};
       if (below(2) == 0) inputs.push_back(right.value);
       const auto wanted = size();
-      values_.push_back(
-          {graph_.add(kind < 7 ? "mix" : "blend", inputs, {{"size", wanted}, {"scratch", below(8) == 0 ? size() : 0}}), wanted});
+      values_.push_back({graph_.add(kind < 7 ? "mix" : "blend", inputs,
+                                    {{"size", wanted}, {"scratch", below(8) == 0 ? size() : 0}}),
+                         wanted});
     }
   }
 

@@ -19,15 +19,17 @@ using tenon::MemoryUse;
 /// the takeover; empty if there are none.
 std::string clash_of(const std::vector<MemoryUse>& uses) {
   const auto in_place = [](const MemoryUse& taker, const MemoryUse& taken) {
-    return taker.in_place_of == taken.name && taker.first == taken.last && taker.offset == taken.offset && !taker.workspace &&
-           !taken.workspace;
+    return taker.in_place_of == taken.name && taker.first == taken.last &&
+           taker.offset == taken.offset && !taker.workspace && !taken.workspace;
   };
   for (const auto& one : uses) {
     for (const auto& other : uses) {
       if (&one == &other || one.bytes == 0 || other.bytes == 0) continue;
       const bool together = one.first <= other.last && other.first <= one.last;
-      const bool apart = one.offset + one.bytes <= other.offset || other.offset + other.bytes <= one.offset;
-      if (together && !apart && !in_place(one, other) && !in_place(other, one)) return one.name + " and " + other.name;
+      const bool apart =
+          one.offset + one.bytes <= other.offset || other.offset + other.bytes <= one.offset;
+      if (together && !apart && !in_place(one, other) && !in_place(other, one))
+        return one.name + " and " + other.name;
     }
   }
   return {};
@@ -59,7 +61,9 @@ TEST_CASE("random graphs: results are bit-identical to those without shared memo
     const auto graph = random_graph(host, n);
     auto apart = graph.clone();
     const auto& model = model_of(graph);
-    for (const auto& node : model.nodes) apart.output("of " + std::string(model.strings[node.name]), apart.find(model.strings[node.name]));
+    for (const auto& node : model.nodes)
+      apart.output("of " + std::string(model.strings[node.name]),
+                   apart.find(model.strings[node.name]));
     CHECK(plan_of(apart).bytes() < plan_of(graph).bytes());  // only workspaces
     const auto expected = tenon::Session(apart).run(inputs);
     for (const auto& output : tenon::Session(graph).run(inputs)) {
@@ -70,7 +74,9 @@ TEST_CASE("random graphs: results are bit-identical to those without shared memo
   }
 }
 
-TEST_CASE("random graphs: 200 plans need at most 1.02 of the largest live set on average, 1.10 at worst") {
+TEST_CASE(
+    "random graphs: 200 plans need at most 1.02 of the largest live set on average, 1.10 at "
+    "worst") {
   RandomGraphHost host;
   double sum = 0, worst = 0;
   for (std::uint32_t n = 0; n < 200; ++n) {

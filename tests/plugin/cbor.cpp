@@ -25,12 +25,19 @@ TEST_CASE("parse_cbor: refuses CBOR that no manifest contains") {
     std::string bytes;
   };
   const Case cases[] = {
-      {"its CBOR, byte 1: invalid CBOR: syntax error while parsing CBOR value: unexpected end of input", ""},
-      {"its CBOR, byte 5: invalid CBOR: syntax error while parsing CBOR string: unexpected end of input",
+      {"its CBOR, byte 1: invalid CBOR: syntax error while parsing CBOR value: unexpected end of "
+       "input",
+       ""},
+      {"its CBOR, byte 5: invalid CBOR: syntax error while parsing CBOR string: unexpected end of "
+       "input",
        "\x65"
        "abc"},
-      {"its CBOR, byte 3: invalid CBOR: syntax error while parsing CBOR value: unexpected end of input", "\x82\x01"},
-      {"its CBOR, byte 2: invalid CBOR: syntax error while parsing CBOR value: expected end of input", std::string("\x01\x01")},
+      {"its CBOR, byte 3: invalid CBOR: syntax error while parsing CBOR value: unexpected end of "
+       "input",
+       "\x82\x01"},
+      {"its CBOR, byte 2: invalid CBOR: syntax error while parsing CBOR value: expected end of "
+       "input",
+       std::string("\x01\x01")},
       {"its CBOR, byte 1: invalid CBOR: ", "\x1c"},      // an unassigned form
       {"its CBOR, byte 1: invalid CBOR: ", "\xc1\x01"},  // a tag
       {"its CBOR, byte 2: found a byte string", "\x41\x01"},
@@ -43,9 +50,11 @@ TEST_CASE("parse_cbor: refuses CBOR that no manifest contains") {
       {"its CBOR, byte 9: an integer is above 2^63 - 1", "\x1b\xff\xff\xff\xff\xff\xff\xff\xff"},
       {"its CBOR, byte 6: nested deeper than 6 lists and objects",
        std::string(1 << 20, '\x81')},  // would exhaust the stack of a recursive parser
-      {"its CBOR, byte 10: invalid CBOR: syntax error while parsing CBOR value: unexpected end of input",
+      {"its CBOR, byte 10: invalid CBOR: syntax error while parsing CBOR value: unexpected end of "
+       "input",
        "\x9b\x7f\xff\xff\xff\xff\xff\xff\xff"},  // a list of 2^63 - 1 entries
-      {"its CBOR, byte 13: invalid CBOR: syntax error while parsing CBOR string: unexpected end of input",
+      {"its CBOR, byte 13: invalid CBOR: syntax error while parsing CBOR string: unexpected end of "
+       "input",
        "\x7b\x7f\xff\xff\xff\xff\xff\xff\xff"
        "abc"},  // a string of that length
   };
@@ -59,7 +68,9 @@ TEST_CASE("parse_cbor: refuses CBOR that no manifest contains") {
 TEST_CASE("manifests: more than 64 KiB are refused") {
   Json json = sound_manifest();
   json["doc"] = std::string(1 << 16, 'a');
-  CHECK(failure_of([&] { read_manifest(as_cbor(json)); }).message.find("at most 65536 are allowed") != std::string::npos);
+  CHECK(failure_of([&] {
+          read_manifest(as_cbor(json));
+        }).message.find("at most 65536 are allowed") != std::string::npos);
 }
 
 TEST_CASE("manifests: truncated or modified bytes are read or refused") {

@@ -58,7 +58,8 @@ TEST_CASE("list_checks: check names are unique; a device's number does not matte
 
 TEST_CASE("check_plugin: needs no temporary folder, because checks write no files") {
   const NoTemporaryFolder missing;
-  const auto results = tenon::check_plugin(examples / "quadratic.so", with_checks({"save_load", "inputs"}));
+  const auto results =
+      tenon::check_plugin(examples / "quadratic.so", with_checks({"save_load", "inputs"}));
   REQUIRE(results.size() == 2);
   for (const auto& result : results) {
     CAPTURE(result.sentence);
@@ -67,7 +68,8 @@ TEST_CASE("check_plugin: needs no temporary folder, because checks write no file
 }
 
 TEST_CASE("check_plugin: a plugin with only kernels is checked with the operators they belong to") {
-  const auto results = tenon::check_plugin(TENON_TEST_FAULTS "/split_kernel.so", with_checks({"inputs", "guard"}));
+  const auto results =
+      tenon::check_plugin(TENON_TEST_FAULTS "/split_kernel.so", with_checks({"inputs", "guard"}));
   REQUIRE(results.size() == 2);
   for (const auto& result : results) CHECK(result.op == "split");
 }
@@ -80,13 +82,15 @@ TEST_CASE("check_plugin: concurrent calls run one after the other, with the same
   std::vector<tenon::CheckResult> results[2];
   const auto check = [&](int who) {
     for (++ready; ready < 2;) std::this_thread::yield();
-    results[who] = tenon::check_plugin(examples / "quadratic.so", options, [&](const tenon::CheckResult&) { order.push_back(who); });
+    results[who] = tenon::check_plugin(examples / "quadratic.so", options,
+                                       [&](const tenon::CheckResult&) { order.push_back(who); });
   };
   std::thread other(check, 1);
   check(0);
   other.join();
   REQUIRE(order.size() == 2 * options.checks.size());
-  CHECK(std::is_partitioned(order.begin(), order.end(), [&](int who) { return who == order.front(); }));
+  CHECK(std::is_partitioned(order.begin(), order.end(),
+                            [&](int who) { return who == order.front(); }));
   for (const auto& found : results) {
     REQUIRE(found.size() == options.checks.size());
     for (const auto& result : found) CHECK(result.verdict == tenon::CheckVerdict::passed);

@@ -21,10 +21,12 @@ TEST_CASE("kernel_on: finds an operator's kernel for a device, or explains that 
     std::string message, hint;
   } rows[] = {
       {nullptr, nullptr, "", true, "there is no kernel for cuda in any plugin", ""},
-      {&runs, nullptr, "", true, "there is no kernel for cuda in any plugin, but one for cpu", "move its inputs with .to(\"cpu\")"},
+      {&runs, nullptr, "", true, "there is no kernel for cuda in any plugin, but one for cpu",
+       "move its inputs with .to(\"cpu\")"},
       {nullptr, &runs, "", false, "there is no kernel for cpu in any plugin, but one for cuda", ""},
       {&runs, &backward_only, "", true, "its kernel for cuda has no forward function", ""},
-      {&runs, nullptr, "the cuda kernel cannot be used: reason", true, "the cuda kernel cannot be used: reason", ""},
+      {&runs, nullptr, "the cuda kernel cannot be used: reason", true,
+       "the cuda kernel cannot be used: reason", ""},
       {&runs, nullptr, "", false, "", ""},
       {nullptr, &runs, "", true, "", ""},
   };

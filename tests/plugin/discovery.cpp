@@ -11,7 +11,8 @@
 using namespace tenon;
 
 // Only the host creates non-empty catalogs.
-static_assert(!std::is_constructible_v<Catalog, std::shared_ptr<const CatalogIndex>, std::shared_ptr<const std::vector<PluginFile>>>);
+static_assert(!std::is_constructible_v<Catalog, std::shared_ptr<const CatalogIndex>,
+                                       std::shared_ptr<const std::vector<PluginFile>>>);
 
 namespace {
 
@@ -30,25 +31,31 @@ std::string replaced(std::string bytes, std::string_view from, std::string_view 
 }
 
 std::string replaced_all(std::string bytes, std::string_view from, std::string_view to) {
-  for (auto at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at)) bytes.replace(at, from.size(), to);
+  for (auto at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at))
+    bytes.replace(at, from.size(), to);
   return bytes;
 }
 
 /// Copies a fault's file with its dynamic symbol `name` changed. Trusts the section table, because
 /// the file comes from our own linker.
-std::string with_symbol(const char* fault, const std::string& name, const std::function<void(Elf64_Sym&)>& change) {
-  std::string bytes = read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / (std::string(fault) + ".so"));
+std::string with_symbol(const char* fault, const std::string& name,
+                        const std::function<void(Elf64_Sym&)>& change) {
+  std::string bytes =
+      read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / (std::string(fault) + ".so"));
   const auto get = [&]<class T>(std::size_t at, T) {
     T value;
     std::memcpy(&value, bytes.data() + at, sizeof value);
     return value;
   };
   const auto header = get(0, Elf64_Ehdr());
-  const auto section = [&](std::size_t i) { return get(header.e_shoff + i * sizeof(Elf64_Shdr), Elf64_Shdr()); };
+  const auto section = [&](std::size_t i) {
+    return get(header.e_shoff + i * sizeof(Elf64_Shdr), Elf64_Shdr());
+  };
   for (std::size_t i = 0; i < header.e_shnum; ++i) {
     if (section(i).sh_type != SHT_DYNSYM) continue;
     const auto strings = section(section(i).sh_link).sh_offset;
-    for (std::size_t at = section(i).sh_offset; at < section(i).sh_offset + section(i).sh_size; at += sizeof(Elf64_Sym)) {
+    for (std::size_t at = section(i).sh_offset; at < section(i).sh_offset + section(i).sh_size;
+         at += sizeof(Elf64_Sym)) {
       auto symbol = get(at, Elf64_Sym());
       if (name != bytes.c_str() + strings + symbol.st_name) continue;
       change(symbol);
@@ -95,38 +102,62 @@ TEST_CASE("discovery: each broken file gets its status and reason") {
       {"", "#!/bin/sh\n", PluginStatus::not_a_plugin, "is not a shared object"},
       {"", std::string(100, '\0'), PluginStatus::not_a_plugin, "is not a shared object"},
       {"", good.substr(0, 40), PluginStatus::not_a_plugin, "is truncated: it has 40 bytes"},
-      {"", good.substr(0, good.size() / 2), PluginStatus::not_a_plugin, "is truncated or broken: it has "},
-      {"", good.substr(0, good.size() - 1), PluginStatus::not_a_plugin, "is truncated or broken: it has "},
-      {"", with_byte(good, 4, 1), PluginStatus::wrong_machine, "is built for x86-64, 32 bits; this machine is x86-64"},
-      {"", with_byte(good, 5, 2), PluginStatus::wrong_machine, "is built for a machine of the other byte order"},
-      {"", with_byte(with_byte(good, 18, char(0xb7)), 19, 0), PluginStatus::wrong_machine, "is built for aarch64; this machine is"},
-      {"", with_byte(good, 16, 1), PluginStatus::not_a_plugin, "is an object file, not a shared object: link it with -shared"},
+      {"", good.substr(0, good.size() / 2), PluginStatus::not_a_plugin,
+       "is truncated or broken: it has "},
+      {"", good.substr(0, good.size() - 1), PluginStatus::not_a_plugin,
+       "is truncated or broken: it has "},
+      {"", with_byte(good, 4, 1), PluginStatus::wrong_machine,
+       "is built for x86-64, 32 bits; this machine is x86-64"},
+      {"", with_byte(good, 5, 2), PluginStatus::wrong_machine,
+       "is built for a machine of the other byte order"},
+      {"", with_byte(with_byte(good, 18, char(0xb7)), 19, 0), PluginStatus::wrong_machine,
+       "is built for aarch64; this machine is"},
+      {"", with_byte(good, 16, 1), PluginStatus::not_a_plugin,
+       "is an object file, not a shared object: link it with -shared"},
       {"", with_byte(good, 16, 2), PluginStatus::not_a_plugin, "is a program, not a shared object"},
       {"", replaced(good, "\x65tenon\x01", "\x65tenon\x03"), PluginStatus::broken_manifest,
        "has a broken manifest of operator 'plain': tenon is 3"},
       {"", replaced(good, "float32", "float23"), PluginStatus::broken_manifest,
        "has a broken manifest of operator 'plain': types[0] is 'float23'"},
-      {"", replaced(good, "a C compiler", "a \x1b compiler"), PluginStatus::broken_manifest, "has a broken tenon_plugin_v1: its compiler"},
-      {"", with_symbol("plain", "tenon_op_v1__plain", [](Elf64_Sym& symbol) { symbol.st_size = 50000; }), PluginStatus::broken_manifest,
+      {"", replaced(good, "a C compiler", "a \x1b compiler"), PluginStatus::broken_manifest,
+       "has a broken tenon_plugin_v1: its compiler"},
+      {"",
+       with_symbol("plain", "tenon_op_v1__plain",
+                   [](Elf64_Sym& symbol) { symbol.st_size = 50000; }),
+       PluginStatus::broken_manifest,
        "has a broken symbol: tenon_op_v1__plain lies outside the file"},
-      {"", with_symbol("plain", "tenon_op_v1__plain", [](Elf64_Sym& symbol) { symbol.st_size = ~0ULL; }), PluginStatus::broken_manifest,
-       "has a broken symbol: tenon_op_v1__plain has 18446744073709551615 bytes but needs 1 to 65536"},
-      {"", with_symbol("plain", "tenon_op_v1__plain", [](Elf64_Sym& symbol) { symbol.st_value = ~0ULL; }), PluginStatus::broken_manifest,
+      {"",
+       with_symbol("plain", "tenon_op_v1__plain",
+                   [](Elf64_Sym& symbol) { symbol.st_size = ~0ULL; }),
+       PluginStatus::broken_manifest,
+       "has a broken symbol: tenon_op_v1__plain has 18446744073709551615 bytes but needs 1 to "
+       "65536"},
+      {"",
+       with_symbol("plain", "tenon_op_v1__plain",
+                   [](Elf64_Sym& symbol) { symbol.st_value = ~0ULL; }),
+       PluginStatus::broken_manifest,
        "has a broken symbol: tenon_op_v1__plain lies outside the file"},
-      {"", with_symbol("plain", "tenon_plugin_v1", [](Elf64_Sym& symbol) { symbol.st_size = 8; }), PluginStatus::broken_manifest,
-       "has a broken tenon_plugin_v1: it has 8 bytes"},
+      {"", with_symbol("plain", "tenon_plugin_v1", [](Elf64_Sym& symbol) { symbol.st_size = 8; }),
+       PluginStatus::broken_manifest, "has a broken tenon_plugin_v1: it has 8 bytes"},
       {"",
        with_symbol("data_getter", "tenon_get_v1__data_getter",
                    [](Elf64_Sym& symbol) { symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC); }),
        PluginStatus::broken_manifest, "has no function tenon_get_v1__data_getter"},
-      {"", with_symbol("split_kernel", "tenon_kernel_v1__cpu__split", [](Elf64_Sym& symbol) { symbol.st_value = 0; }),
-       PluginStatus::broken_manifest, "has a symbol tenon_kernel_v1__cpu__split that is not a function"},
-      {"no_plugin", "", PluginStatus::not_a_plugin, "is a shared object without operators or kernels"},
+      {"",
+       with_symbol("split_kernel", "tenon_kernel_v1__cpu__split",
+                   [](Elf64_Sym& symbol) { symbol.st_value = 0; }),
+       PluginStatus::broken_manifest,
+       "has a symbol tenon_kernel_v1__cpu__split that is not a function"},
+      {"no_plugin", "", PluginStatus::not_a_plugin,
+       "is a shared object without operators or kernels"},
       {"abi_2", "", PluginStatus::other_abi_major, "is built for ABI 2; this host has ABI 1"},
-      {"newer_minor", "", PluginStatus::needs_newer_host, "needs ABI 1.99; this host has 1.1: update Tenon"},
-      {"wrong_name", "", PluginStatus::broken_manifest, "has a broken manifest of operator 'wrong_name': its name is 'plain'"},
+      {"newer_minor", "", PluginStatus::needs_newer_host,
+       "needs ABI 1.99; this host has 1.1: update Tenon"},
+      {"wrong_name", "", PluginStatus::broken_manifest,
+       "has a broken manifest of operator 'wrong_name': its name is 'plain'"},
       {"no_getter", "", PluginStatus::broken_manifest, "has no function tenon_get_v1__no_getter"},
-      {"data_getter", "", PluginStatus::broken_manifest, "has no function tenon_get_v1__data_getter"},
+      {"data_getter", "", PluginStatus::broken_manifest,
+       "has no function tenon_get_v1__data_getter"},
   };
   for (const Case& c : cases) {
     CAPTURE(c.reason);
@@ -163,12 +194,15 @@ TEST_CASE("discovery: reports a missing folder") {
   PluginSet set(folder.options(), idle_host());
   const FailureText failure = failure_of([&] { set.scan(folder / "none"); });
   CHECK(failure.kind == 4);
-  CHECK(failure.message == "plugin folder '" + (folder / "none").string() + "' cannot be read: there is no such folder");
+  CHECK(failure.message == "plugin folder '" + (folder / "none").string() +
+                               "' cannot be read: there is no such folder");
 }
 
-TEST_CASE("discovery: reads files in sorted order, once each; files added by path may have any name") {
+TEST_CASE(
+    "discovery: reads files in sorted order, once each; files added by path may have any name") {
   PluginFolder folder;
-  for (const std::string name : {"c.so", "a.so", "b.so"}) folder.write(name, plain() + std::string(static_cast<std::size_t>(name[0]), ' '));
+  for (const std::string name : {"c.so", "a.so", "b.so"})
+    folder.write(name, plain() + std::string(static_cast<std::size_t>(name[0]), ' '));
   const auto odd = folder.put("split_operator", "odd");
   PluginSet set(folder.options(), idle_host());
   set.scan(folder.plugins());
@@ -181,7 +215,9 @@ TEST_CASE("discovery: reads files in sorted order, once each; files added by pat
   CHECK(set.catalog().find("split"));
 }
 
-TEST_CASE("discovery: reading many files in parallel gives the same catalog as reading them in sequence") {
+TEST_CASE(
+    "discovery: reading many files in parallel gives the same catalog as reading them in "
+    "sequence") {
   PluginFolder folder;
   for (int i = 0; i < 200; ++i) {
     const std::string name = "p" + std::to_string(1000 + i);
@@ -210,10 +246,12 @@ TEST_CASE("catalog: explains why an operator is not available") {
   set.scan(folder.plugins());
   FailureText failure = failure_of([&] { set.load("newer_minor"); });
   CHECK(failure.kind == 3);
-  CHECK(failure.message == "operator 'newer_minor' cannot be used: " + (folder / "newer_minor.so").string() +
-                               ", which has operator 'newer_minor', needs ABI 1.99; this host has 1.1: update Tenon");
+  CHECK(failure.message ==
+        "operator 'newer_minor' cannot be used: " + (folder / "newer_minor.so").string() +
+            ", which has operator 'newer_minor', needs ABI 1.99; this host has 1.1: update Tenon");
   failure = failure_of([&] { set.load("plian"); });
   CHECK(failure.kind == 3);
-  CHECK(failure.message == "no plugin has the operator 'plian'; searched in " + folder.plugins().string());
+  CHECK(failure.message ==
+        "no plugin has the operator 'plian'; searched in " + folder.plugins().string());
   CHECK(failure.hint == "did you mean plain?");
 }

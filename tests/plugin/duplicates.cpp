@@ -19,7 +19,11 @@ TEST_CASE("conflicts: several files have the same operator") {
     std::string note;
   };
   const Case cases[] = {
-      {"no duplicates", {{"a", {{"x"}}}, {"b", {{"y"}}}}, {{"x", "a"}, {"y", "b"}, {"z", "nobody"}}, {}, ""},
+      {"no duplicates",
+       {{"a", {{"x"}}}, {"b", {{"y"}}}},
+       {{"x", "a"}, {"y", "b"}, {"z", "nobody"}},
+       {},
+       ""},
       {"the same manifest: the first",
        {{"a", {{"x"}}}, {"b", {{"x"}}}},
        {{"x", "a"}},
@@ -34,7 +38,8 @@ TEST_CASE("conflicts: several files have the same operator") {
        {{"a", {{"x"}}}, {"b", {{"x", 1, "other"}}}, {"c", {{"y"}}}},
        {{"x", "nobody"}, {"y", "c"}},
        {"a", "b"},
-       "operator 'x' version 1 is in a and in b with different manifests, so neither is used: remove one of the files"},
+       "operator 'x' version 1 is in a and in b with different manifests, so neither is used: "
+       "remove one of the files"},
       {"three of which one differs: none of them",
        {{"a", {{"x"}}}, {"b", {{"x", 1, "other"}}}, {"c", {{"x"}}}},
        {{"x", "nobody"}},
@@ -55,7 +60,11 @@ TEST_CASE("conflicts: several files have the same operator") {
        {{"x", "nobody"}},
        {"a", "b", "c"},
        "remove one of the files"},
-      {"aliases", {{"a", {{"x", 1, "", {"also", "ex"}}}}}, {{"x", "a"}, {"also", "a"}, {"ex", "a"}}, {}, ""},
+      {"aliases",
+       {{"a", {{"x", 1, "", {"also", "ex"}}}}},
+       {{"x", "a"}, {"also", "a"}, {"ex", "a"}},
+       {},
+       ""},
       {"a name has precedence over an alias",
        {{"a", {{"x", 1, "", {"y"}}}}, {"b", {{"y"}}}},
        {{"x", "a"}, {"y", "b"}},
@@ -72,7 +81,8 @@ TEST_CASE("conflicts: several files have the same operator") {
     const Built built(c.files);
     for (const auto& [name, winner] : c.winners) CHECK(built.winner(name) == winner);
     for (std::size_t i = 0; i < built.paths.size(); ++i) {
-      const bool duplicate = std::find(c.duplicates.begin(), c.duplicates.end(), built.paths[i]) != c.duplicates.end();
+      const bool duplicate =
+          std::find(c.duplicates.begin(), c.duplicates.end(), built.paths[i]) != c.duplicates.end();
       CHECK(built.unused[i].empty() == !duplicate);
     }
     CHECK(built.index->notes.empty() == c.note.empty());
@@ -104,7 +114,12 @@ TEST_CASE("conflicts: several files have the same kernel") {
        at("k_other"),
        {"cpu", "cuda"},
        ""},
-      {"in the operator's file, instead of its own functions", {{"a", {whole}, {cpu, cuda}}}, "a", "a", {"cpu", "cuda"}, ""},
+      {"in the operator's file, instead of its own functions",
+       {{"a", {whole}, {cpu, cuda}}},
+       "a",
+       "a",
+       {"cpu", "cuda"},
+       ""},
       {"the same file twice: the first",
        {{"a", {split}}, {at("k"), {}, {cpu}}, {at("k_again"), {}, {cpu}}},
        at("k"),
@@ -116,7 +131,8 @@ TEST_CASE("conflicts: several files have the same kernel") {
        "nobody",
        at("k_other"),
        {"cuda"},
-       "the cpu kernel of operator 'x' is in " + at("k") + " and in " + at("k_other") + ": neither is used"},
+       "the cpu kernel of operator 'x' is in " + at("k") + " and in " + at("k_other") +
+           ": neither is used"},
       {"one conflicts with the operator's own functions: neither",
        {{"a", {whole}}, {at("k"), {}, {cpu}}},
        "nobody",
@@ -147,7 +163,8 @@ TEST_CASE("kernels: a kernel without its operator waits for it, and its file is 
   CHECK(built.kernel("x", "cuda") == "k");
 }
 
-TEST_CASE("conflicts: a later call replaces earlier operators, whatever their versions and manifests") {
+TEST_CASE(
+    "conflicts: a later call replaces earlier operators, whatever their versions and manifests") {
   struct Case {
     const char* what;
     std::vector<Folder> calls;  // one folder per call
@@ -161,9 +178,21 @@ TEST_CASE("conflicts: a later call replaces earlier operators, whatever their ve
        {{"x", "b"}},
        {"a"},
        "operator 'x' version 3 of a is not used: b, which was added later, also has it"},
-      {"the same version with another manifest", {{{"a", {{"x"}}}}, {{"b", {{"x", 1, "other"}}}}}, {{"x", "b"}}, {"a"}, "added later"},
-      {"the same manifest", {{{"a", {{"x"}}}}, {{"b", {{"x"}}}}}, {{"x", "b"}}, {"a"}, "added later"},
-      {"one of two operators", {{{"a", {{"x"}, {"y"}}}}, {{"b", {{"x", 2}}}}}, {{"x", "b"}, {"y", "a"}}, {}, "added later"},
+      {"the same version with another manifest",
+       {{{"a", {{"x"}}}}, {{"b", {{"x", 1, "other"}}}}},
+       {{"x", "b"}},
+       {"a"},
+       "added later"},
+      {"the same manifest",
+       {{{"a", {{"x"}}}}, {{"b", {{"x"}}}}},
+       {{"x", "b"}},
+       {"a"},
+       "added later"},
+      {"one of two operators",
+       {{{"a", {{"x"}, {"y"}}}}, {{"b", {{"x", 2}}}}},
+       {{"x", "b"}, {"y", "a"}},
+       {},
+       "added later"},
       {"a conflict leaves the earlier operator",
        {{{"a", {{"x"}}}}, {{"b", {{"x", 2}}}, {"c", {{"x", 2, "other"}}}}},
        {{"x", "a"}},
@@ -192,14 +221,17 @@ TEST_CASE("conflicts: a later call replaces earlier operators, whatever their ve
     for (const auto& [name, winner] : c.winners) CHECK(built.winner(name) == winner);
     for (std::size_t i = 0; i < built.paths.size(); ++i) {
       CAPTURE(built.paths[i]);
-      const bool duplicate = std::find(c.duplicates.begin(), c.duplicates.end(), built.paths[i]) != c.duplicates.end();
+      const bool duplicate =
+          std::find(c.duplicates.begin(), c.duplicates.end(), built.paths[i]) != c.duplicates.end();
       CHECK(built.unused[i].empty() == !duplicate);
     }
     CHECK(built.notes(c.note));
   }
 }
 
-TEST_CASE("versions: other versions stay available for graphs that need them, with the kernels of their own file or folder") {
+TEST_CASE(
+    "versions: other versions stay available for graphs that need them, with the kernels of their "
+    "own file or folder") {
   struct Case {
     const char* what;
     std::vector<Folder> calls;
@@ -209,11 +241,31 @@ TEST_CASE("versions: other versions stay available for graphs that need them, wi
   const std::vector<KernelInfo> cuda{{"x", "cuda"}};
   const Case cases[] = {
       {"one version", {{{"a", {{"x"}}}, {"b", {{"x"}}}}}, "a", {}, {}},
-      {"one folder", {{{"a", {{"x", 1}}, cuda}, {"b", {{"x", 3}}}, {"c", {{"x", 2}}}}}, "b", {"a", "c"}, {"a", "nobody"}},
-      {"the later call has the older version", {{{"a", {{"x", 3}}}}, {{"b", {{"x", 1}}}}}, "b", {"a"}, {"nobody"}},
-      {"kernels in another file", {{{"a", {{"x", 1}}}, {"k", {}, cuda}}, {{"b", {{"x", 2}}}}}, "b", {"a"}, {"k"}},
-      {"kernels of the other folder do not apply", {{{"a", {{"x", 1}}}}, {{"b", {{"x", 2}}}, {"k", {}, cuda}}}, "b", {"a"}, {"nobody"}},
-      {"two that differ are both discarded", {{{"a", {{"x", 1}}}, {"b", {{"x", 1, "other"}}}, {"c", {{"x", 2}}}}}, "c", {}, {}},
+      {"one folder",
+       {{{"a", {{"x", 1}}, cuda}, {"b", {{"x", 3}}}, {"c", {{"x", 2}}}}},
+       "b",
+       {"a", "c"},
+       {"a", "nobody"}},
+      {"the later call has the older version",
+       {{{"a", {{"x", 3}}}}, {{"b", {{"x", 1}}}}},
+       "b",
+       {"a"},
+       {"nobody"}},
+      {"kernels in another file",
+       {{{"a", {{"x", 1}}}, {"k", {}, cuda}}, {{"b", {{"x", 2}}}}},
+       "b",
+       {"a"},
+       {"k"}},
+      {"kernels of the other folder do not apply",
+       {{{"a", {{"x", 1}}}}, {{"b", {{"x", 2}}}, {"k", {}, cuda}}},
+       "b",
+       {"a"},
+       {"nobody"}},
+      {"two that differ are both discarded",
+       {{{"a", {{"x", 1}}}, {"b", {{"x", 1, "other"}}}, {"c", {{"x", 2}}}}},
+       "c",
+       {},
+       {}},
   };
   for (const Case& c : cases) {
     CAPTURE(std::string(c.what));
@@ -225,7 +277,8 @@ TEST_CASE("versions: other versions stay available for graphs that need them, wi
       for (const auto& version : versions) {
         others.push_back(built.path(version->file));
         const auto& kernel = version->kernels[TENON_CUDA];
-        kernels.push_back(kernel.source == KernelChoice::Source::none ? "nobody" : built.path(kernel.file));
+        kernels.push_back(kernel.source == KernelChoice::Source::none ? "nobody"
+                                                                      : built.path(kernel.file));
         CHECK(version->kernels[TENON_CPU].source == KernelChoice::Source::own);
       }
     CHECK(others == c.others);
@@ -249,7 +302,9 @@ TEST_CASE("versions: a file added by path is not bypassed for a version in a fol
   CHECK(built.path(built.index->other_versions.at("x")[0]->file) == "b");
 }
 
-TEST_CASE("precedence: the first folder of a call wins; default folders come last whenever they are read") {
+TEST_CASE(
+    "precedence: the first folder of a call wins; default folders come last whenever they are "
+    "read") {
   using Layer = CatalogBuilder::Layer;
   Built built;
   built.call({{{"given", {{"x"}}}}});
@@ -257,7 +312,9 @@ TEST_CASE("precedence: the first folder of a call wins; default folders come las
   CHECK(built.winner("x") == "given");
   CHECK(built.winner("y") == "first");
   CHECK(built.winner("z") == "second");
-  CHECK(built.notes("operator 'y' version 5 of second is not used: the folder of first, which also has it, comes first"));
+  CHECK(
+      built.notes("operator 'y' version 5 of second is not used: the folder of first, which also "
+                  "has it, comes first"));
   built.call({{{"late", {{"y"}}}}});
   CHECK(built.winner("y") == "late");
 }
@@ -281,7 +338,9 @@ TEST_CASE("kernels: a kernel serves the operator its name referred to, not a lat
   CHECK(built.kernel("x", "cuda") == "nobody");
 }
 
-TEST_CASE("kernels: an operator added again unchanged keeps its kernels, unless it was replaced meanwhile") {
+TEST_CASE(
+    "kernels: an operator added again unchanged keeps its kernels, unless it was replaced "
+    "meanwhile") {
   const KernelInfo cpu{"x", "cpu"}, cuda{"x", "cuda"};
   const auto elsewhere = [](const char* doc) { return Brings{"x", 1, doc, {}, true}; };
   Built built({{"a", {elsewhere("")}}});
@@ -320,7 +379,9 @@ TEST_CASE("precedence: a file added again takes the new precedence and keeps its
 
 TEST_CASE("precedence: operators of the application and of the host") {
   const auto mine = [](const char* op) { return Brings{op, 1, "", {}, false, "app"}; };
-  const auto core = [](const char* op, int version = 1) { return Brings{op, version, "", {}, false, "tenon"}; };
+  const auto core = [](const char* op, int version = 1) {
+    return Brings{op, version, "", {}, false, "tenon"};
+  };
   Built built({{"a", {{"x", 1, "", {"ex"}, false, "app"}}}});
   built.builder.add_builtin(info_of({"core"}), OwnOperator{});
   for (const char* name : {"mine", "x", "ex", "mine"}) {

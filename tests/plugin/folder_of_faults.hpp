@@ -11,7 +11,8 @@
 
 /// The host table for plugins in tests, which none of them calls.
 inline const tenon_host& idle_host() {
-  static const tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, nullptr, nullptr, nullptr};
+  static const tenon_host host{
+      sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, nullptr, nullptr, nullptr};
   return host;
 }
 

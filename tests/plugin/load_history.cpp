@@ -34,7 +34,8 @@ TEST_CASE("load history: loads and quarantine are recorded by path and content")
   CHECK(history.find_quarantined("/p/x/../b.so", content(2)));
   CHECK_FALSE(history.find_quarantined("/p/b.so", content(9)));  // it was rebuilt
   CHECK(history.find_quarantined("/p/two\nlines.so", content(3)));
-  CHECK_FALSE(history.find_quarantined("/p/never.so", []() -> std::uint64_t { throw "hashed for nothing"; }));
+  CHECK_FALSE(history.find_quarantined("/p/never.so",
+                                       []() -> std::uint64_t { throw "hashed for nothing"; }));
 
   CHECK(history.forget("/p/b.so") == 1);
   CHECK(history.forget("/p/b.so") == 0);
@@ -64,7 +65,8 @@ TEST_CASE("load history: invalid records are ignored") {
 TEST_CASE("load history: without a writable folder, quarantine lasts for the process") {
   TemporaryFolder folder;
   write_bytes(folder / "file", "");
-  for (const std::filesystem::path& cache : {std::filesystem::path(), folder / "file" / "below", std::filesystem::path("/proc/none")}) {
+  for (const std::filesystem::path& cache :
+       {std::filesystem::path(), folder / "file" / "below", std::filesystem::path("/proc/none")}) {
     LoadHistory history(cache);
     history.remember_loaded("/p/a.so", 1);
     CHECK_FALSE(history.was_loaded("/p/a.so", 1));
@@ -83,8 +85,12 @@ TEST_CASE("user folders: the cache folder") {
                         {"relative", "/h", "/h/.cache/tenon"},
                         {"", "", ""},
                         {nullptr, nullptr, ""}};
-  const auto set = [](const char* name, const char* value) { value ? setenv(name, value, 1) : unsetenv(name); };
-  const auto get = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
+  const auto set = [](const char* name, const char* value) {
+    value ? setenv(name, value, 1) : unsetenv(name);
+  };
+  const auto get = [](const char* name) {
+    return std::string(std::getenv(name) ? std::getenv(name) : "");
+  };
   const std::string xdg = get("XDG_CACHE_HOME"), home = get("HOME");
   for (const Case& c : cases) {
     set("XDG_CACHE_HOME", c.xdg);
@@ -110,7 +116,8 @@ TEST_CASE("quarantine: applications list and release quarantined plugins") {
     files[plugin.path] = plugin.file;
     CHECK(plugin.reason == "hung");
   }
-  CHECK(files == std::map<std::filesystem::path, File>{{here, File::changed}, {gone, File::missing}, {apart, File::missing}});
+  CHECK(files == std::map<std::filesystem::path, File>{
+                     {here, File::changed}, {gone, File::missing}, {apart, File::missing}});
   CHECK(release_plugins(folder / "no.so", cache).empty());
   // releases the folder, however its path is written
   CHECK(release_plugins(folder.path() / "", cache).size() == 2);

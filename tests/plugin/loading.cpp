@@ -103,7 +103,8 @@ TEST_CASE("probe: the child process has no descriptors of the host") {
   CHECK(file_of(set, "wants_no_descriptor.so").status == PluginStatus::loaded);
 }
 
-TEST_CASE("loading: each fault has its status and reason, and is reported at once the second time") {
+TEST_CASE(
+    "loading: each fault has its status and reason, and is reported at once the second time") {
   struct Case {
     const char* fault;
     PluginStatus status;
@@ -111,20 +112,31 @@ TEST_CASE("loading: each fault has its status and reason, and is reported at onc
     bool quarantined;
   };
   const Case cases[] = {
-      {"crash_at_load", PluginStatus::crashed, "crashed with SIGSEGV while being loaded in a child process", true},
-      {"crash_in_get", PluginStatus::crashed, "crashed with SIGILL while being loaded in a child process", true},
-      {"crash_leaving_child", PluginStatus::crashed, "crashed with SIGABRT while being loaded in a child process", true},
-      {"exit_at_load", PluginStatus::crashed, "ended the process with exit code 0 while being loaded in a child process", true},
-      {"hang_at_load", PluginStatus::hung, "hung: loading it in a child process took more than 300 ms", true},
+      {"crash_at_load", PluginStatus::crashed,
+       "crashed with SIGSEGV while being loaded in a child process", true},
+      {"crash_in_get", PluginStatus::crashed,
+       "crashed with SIGILL while being loaded in a child process", true},
+      {"crash_leaving_child", PluginStatus::crashed,
+       "crashed with SIGABRT while being loaded in a child process", true},
+      {"exit_at_load", PluginStatus::crashed,
+       "ended the process with exit code 0 while being loaded in a child process", true},
+      {"hang_at_load", PluginStatus::hung,
+       "hung: loading it in a child process took more than 300 ms", true},
       {"undefined_symbol", PluginStatus::unresolved_symbol,
-       "uses the symbol a_function_that_nobody_has, which neither it nor its libraries define: link the library that defines it", false},
-      {"null_table", PluginStatus::broken_manifest, "is broken: the table returned by tenon_get_v1__null_table is missing (null)", false},
-      {"short_table", PluginStatus::broken_manifest, "is broken: the table returned by tenon_get_v1__short_table is too small for ABI 1",
+       "uses the symbol a_function_that_nobody_has, which neither it nor its libraries define: "
+       "link the library that defines it",
        false},
+      {"null_table", PluginStatus::broken_manifest,
+       "is broken: the table returned by tenon_get_v1__null_table is missing (null)", false},
+      {"short_table", PluginStatus::broken_manifest,
+       "is broken: the table returned by tenon_get_v1__short_table is too small for ABI 1", false},
       {"incomplete_table", PluginStatus::broken_manifest,
-       "is broken: the table returned by tenon_get_v1__incomplete_table lacks create or destroy", false},
+       "is broken: the table returned by tenon_get_v1__incomplete_table lacks create or destroy",
+       false},
       {"other_major_table", PluginStatus::broken_manifest,
-       "is broken: the table returned by tenon_get_v1__other_major_table has a different ABI major version", false},
+       "is broken: the table returned by tenon_get_v1__other_major_table has a different ABI major "
+       "version",
+       false},
   };
   for (const Case& c : cases) {
     CAPTURE(std::string(c.fault));
@@ -134,7 +146,8 @@ TEST_CASE("loading: each fault has its status and reason, and is reported at onc
     options.probe_timeout_ms = c.status == PluginStatus::hung ? 300 : 20000;
     PluginSet set(options, idle_host());
     set.scan(folder.plugins());
-    const std::string message = "operator '" + std::string(c.fault) + "' cannot be used: " + path.string() + " " + c.reason;
+    const std::string message =
+        "operator '" + std::string(c.fault) + "' cannot be used: " + path.string() + " " + c.reason;
     for (int time = 0; time < 2; ++time) {
       const FailureText failure = failure_of([&] { set.load(c.fault); });
       CHECK(failure.kind == 3);
@@ -174,10 +187,10 @@ TEST_CASE("loading: reports a missing library") {
   const auto path = folder.write("it.so", bytes.replace(at, 9, "libq.so.6"));
   PluginSet set(folder.options(), idle_host());
   set.scan(folder.plugins());
-  CHECK(
-      failure_of([&] { set.load("exit_at_load"); }).message ==
-      "operator 'exit_at_load' cannot be used: " + path.string() +
-          " needs the library libq.so.6, which was not found: install it, or put it next to the plugin and link with -Wl,-rpath,'$ORIGIN'");
+  CHECK(failure_of([&] { set.load("exit_at_load"); }).message ==
+        "operator 'exit_at_load' cannot be used: " + path.string() +
+            " needs the library libq.so.6, which was not found: install it, or put it next to the "
+            "plugin and link with -Wl,-rpath,'$ORIGIN'");
   CHECK(file_of(set, "it.so").status == PluginStatus::not_loadable);
 }
 
@@ -210,8 +223,8 @@ TEST_CASE("loading: an operator works without a kernel that cannot be loaded") {
   const LoadedOperator& op = set.load("split");
   CHECK(op.table);
   CHECK(op.kernel(TENON_CPU) == nullptr);
-  CHECK(op.kernel_error ==
-        "the cpu kernel of operator 'split' cannot be used: " + kernel.string() + " cannot be read: No such file or directory");
+  CHECK(op.kernel_error == "the cpu kernel of operator 'split' cannot be used: " + kernel.string() +
+                               " cannot be read: No such file or directory");
 }
 
 TEST_CASE("loading: a replaced file is a new plugin, and the old code is unaffected") {
@@ -242,7 +255,8 @@ TEST_CASE("loading: loads the bytes that were checked") {
   folder.put("plain_otherwise", "plain.so");
   CHECK(failure_of([&] { set.load("plain"); }).message ==
         "operator 'plain' cannot be used: " + (folder / "plain.so").string() +
-            " has changed since its folder was read: add the folder again (Host::add_plugins), or restart the program");
+            " has changed since its folder was read: add the folder again (Host::add_plugins), or "
+            "restart the program");
   set.scan(folder.plugins());
   CHECK(set.load("plain").info->doc == "otherwise");
 
@@ -289,7 +303,8 @@ TEST_CASE("probe: the program is found next to the library") {
 TEST_CASE("loading: plugins built with the SDK load and create objects") {
   PluginFolder folder;
   for (const auto& entry : std::filesystem::directory_iterator(TENON_TEST_EXAMPLES)) {
-    if (entry.path().extension() == ".so" && entry.path().filename().string().find('+') == std::string::npos) {
+    if (entry.path().extension() == ".so" &&
+        entry.path().filename().string().find('+') == std::string::npos) {
       folder.write(entry.path().filename().string(), read_bytes(entry.path()));
     }
   }
@@ -305,7 +320,8 @@ TEST_CASE("loading: plugins built with the SDK load and create objects") {
     tenon_error error{sizeof error, 0, 0, text, sizeof text};
     const bool made = op.table->create(nullptr, 0, &instance, &error) == 0;
     const auto& params = op.info->params;
-    const bool needs_something = std::any_of(params.begin(), params.end(), [](const ParamInfo& param) { return param.required; });
+    const bool needs_something = std::any_of(params.begin(), params.end(),
+                                             [](const ParamInfo& param) { return param.required; });
     CHECK_MESSAGE(made != needs_something, text);
     if (made) op.table->destroy(instance);
   }
@@ -320,7 +336,8 @@ TEST_CASE("loading: is thread-safe") {
   set.scan(folder.plugins());
   const LoadedOperator* found[8] = {};
   std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) threads.emplace_back([&, i] { found[i] = &set.load(i % 2 == 0 ? "plain" : "split"); });
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&, i] { found[i] = &set.load(i % 2 == 0 ? "plain" : "split"); });
   for (auto& thread : threads) thread.join();
   for (int i = 0; i < 8; ++i) CHECK(found[i] == found[i % 2]);
   CHECK(found[0] != found[1]);
@@ -336,7 +353,9 @@ TEST_CASE("loading: operators of the application") {
   table.abi_major = TENON_ABI_MAJOR;
   CHECK(failure_of([&] { set.add(manifest, &table); }).message ==
         "cannot add operator 'mine' of the application: its table lacks create or destroy");
-  table.create = [](const tenon_attribute*, std::uint64_t, void**, tenon_error*) -> std::int32_t { return 0; };
+  table.create = [](const tenon_attribute*, std::uint64_t, void**, tenon_error*) -> std::int32_t {
+    return 0;
+  };
   table.destroy = [](void*) {};
   table.infer = [](const void*, tenon_infer*) -> std::int32_t { return 0; };
   table.forward = [](void*, const tenon_call*) -> std::int32_t { return 0; };

@@ -87,7 +87,8 @@ TEST_CASE("manifest: ignores keys of later minor versions") {
 }
 
 TEST_CASE("manifest: reports a single fault with its path") {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(),
+                   infinity = std::numeric_limits<double>::infinity();
   struct Case {
     std::string expected;
     std::function<void(Json&)> change;
@@ -96,7 +97,8 @@ TEST_CASE("manifest: reports a single fault with its path") {
     return Json{{"of", of}, {"names", names}, {"param", "mode"}, {"values", {"far"}}};
   };
   const auto example = [](const char* input, const Json& shape) {
-    return Json{{"inputs", {{input, {{"shape", shape}, {"dtype", nullptr}, {"values", nullptr}}}}}, {"params", Json::object()}};
+    return Json{{"inputs", {{input, {{"shape", shape}, {"dtype", nullptr}, {"values", nullptr}}}}},
+                {"params", Json::object()}};
   };
   const auto table = [](const char* dtype, const std::vector<Json>& values) {
     Json param = sound_manifest()["params"][5];
@@ -346,10 +348,13 @@ TEST_CASE("manifest: at most 65,536 bytes") {
   REQUIRE(as_cbor(json).size() == 65536);
   CHECK(read_manifest(as_cbor(json)).name == "scale_up");
   json["doc"] = json["doc"].get<std::string>() + 'x';
-  CHECK(failure_of([&] { read_manifest(as_cbor(json)); }).message == "it has 65537 bytes; at most 65536 are allowed");
+  CHECK(failure_of([&] { read_manifest(as_cbor(json)); }).message ==
+        "it has 65537 bytes; at most 65536 are allowed");
 }
 
-TEST_CASE("manifest: a required parameter's default need not satisfy its bounds; NaN is a valid default without bounds") {
+TEST_CASE(
+    "manifest: a required parameter's default need not satisfy its bounds; NaN is a valid default "
+    "without bounds") {
   Json json = sound_manifest();
   json["params"][1]["above"] = json["params"][1]["below"] = nullptr;
   json["params"][1]["default"] = std::numeric_limits<double>::quiet_NaN();

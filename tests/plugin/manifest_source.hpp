@@ -10,9 +10,11 @@
 using Json = nlohmann::ordered_json;
 
 inline Json sound_manifest(const std::string& name = "scale_up") {
-  return Json::parse(R"({
+  return Json::parse(
+      R"({
     "tenon": 1, "name": ")" +
-                     name + R"(", "doc": "something with everything in it", "version": 3, "aliases": ["upscale", "enlarge"],
+      name +
+      R"(", "doc": "something with everything in it", "version": 3, "aliases": ["upscale", "enlarge"],
     "types": ["float32", "float64"],
     "inputs": [{"name": "data", "doc": "values", "optional": false, "variadic": false, "types": null},
                {"name": "index", "doc": "where", "optional": true, "variadic": false, "types": ["int32", "int64"]},

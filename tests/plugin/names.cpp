@@ -9,14 +9,17 @@
 using namespace tenon;
 
 TEST_CASE("is_identifier") {
-  for (const char* good : {"a", "_", "fully_connected", "Conv2D", "x1"}) CHECK_MESSAGE(is_identifier(good), good);
-  for (const char* bad : {"", "1x", "a-b", "a b", "a.b", "\xc3\xa4", "a\n"}) CHECK_FALSE_MESSAGE(is_identifier(bad), bad);
+  for (const char* good : {"a", "_", "fully_connected", "Conv2D", "x1"})
+    CHECK_MESSAGE(is_identifier(good), good);
+  for (const char* bad : {"", "1x", "a-b", "a b", "a.b", "\xc3\xa4", "a\n"})
+    CHECK_FALSE_MESSAGE(is_identifier(bad), bad);
   CHECK(is_identifier(std::string(128, 'a')));
   CHECK_FALSE(is_identifier(std::string(129, 'a')));
 }
 
 TEST_CASE("is_plain_text: UTF-8 that cannot control a terminal") {
-  for (const char* good : {"", "x^2", "two\nlines\tand a tab", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x99\x82", "\xf4\x8f\xbf\xbf"}) {
+  for (const char* good : {"", "x^2", "two\nlines\tand a tab", "\xc3\xa4", "\xe2\x82\xac",
+                           "\xf0\x9f\x99\x82", "\xf4\x8f\xbf\xbf"}) {
     CHECK_MESSAGE(is_plain_text(good), good);
   }
   struct Case {
@@ -41,7 +44,9 @@ TEST_CASE("is_plain_text: UTF-8 that cannot control a terminal") {
 }
 
 TEST_CASE("near_names") {
-  const std::vector<std::string> names{"quadratic", "convolution", "cos", "cosh", "sin", "add", "and", "fully_connected", "max_pool"};
+  const std::vector<std::string> names{"quadratic", "convolution", "cos", "cosh",
+                                       "sin",       "add",         "and", "fully_connected",
+                                       "max_pool"};
   struct Case {
     std::string name;
     std::vector<std::string> near;

@@ -33,9 +33,11 @@ TEST_CASE("names: valid operator names") {
   }
   const std::string longest(128, 'a');
   CHECK(is_operator_name(longest + '.' + longest));
-  for (const auto& name : {std::string(), std::string("."), std::string(".rope"), std::string("acme."), std::string("a.b.c"),
-                           std::string("acme..rope"), std::string("1a.rope"), std::string("acme.1"), std::string("ac me.rope"),
-                           std::string("acme.ro\npe"), std::string("acme.ro\0pe", 10), longest + "a.rope", "acme." + longest + 'a'}) {
+  for (const auto& name :
+       {std::string(), std::string("."), std::string(".rope"), std::string("acme."),
+        std::string("a.b.c"), std::string("acme..rope"), std::string("1a.rope"),
+        std::string("acme.1"), std::string("ac me.rope"), std::string("acme.ro\npe"),
+        std::string("acme.ro\0pe", 10), longest + "a.rope", "acme." + longest + 'a'}) {
     CAPTURE(name);
     CHECK_FALSE(is_operator_name(name));
   }
@@ -44,9 +46,10 @@ TEST_CASE("names: valid operator names") {
 }
 
 TEST_CASE("names: the namespace derived from a plugin's name") {
-  const std::map<std::string, std::string> spaces = {{"acme", "acme"},  {"libfoo-1.2", "libfoo_1_2"}, {"7zip", "_7zip"},
-                                                     {"", "_"},         {"tenon", "tenon_"},          {"app", "app_"},
-                                                     {"\xc3\xa4", "__"}};
+  const std::map<std::string, std::string> spaces = {
+      {"acme", "acme"},  {"libfoo-1.2", "libfoo_1_2"}, {"7zip", "_7zip"},
+      {"", "_"},         {"tenon", "tenon_"},          {"app", "app_"},
+      {"\xc3\xa4", "__"}};
   for (const auto& [plugin, space] : spaces) CHECK(space_of_plugin(plugin) == space);
   const auto longest = space_of_plugin(std::string(1 << 20, '9'));
   CHECK(longest.size() <= 128);
@@ -120,13 +123,19 @@ TEST_CASE("names: operators of several namespaces coexist") {
       {"invalid names",
        {in_space("acme", "rope")},
        {},
-       {{".rope", "nobody"}, {"acme.", "nobody"}, {"acme..rope", "nobody"}, {"a.acme.rope", "nobody"}, {"", "nobody"}, {".", "nobody"}},
+       {{".rope", "nobody"},
+        {"acme.", "nobody"},
+        {"acme..rope", "nobody"},
+        {"a.acme.rope", "nobody"},
+        {"", "nobody"},
+        {".", "nobody"}},
        ""},
   };
   for (const Case& c : cases) {
     CAPTURE(std::string(c.what));
     Folder folder;
-    for (const auto& op : c.operators) folder.push_back({"/file" + std::to_string(folder.size()) + ".so", {op}});
+    for (const auto& op : c.operators)
+      folder.push_back({"/file" + std::to_string(folder.size()) + ".so", {op}});
     Built built;
     built.builder.prefer(c.prefer);
     built.call({folder});
@@ -155,7 +164,9 @@ TEST_CASE("names: a later call replaces only operators with the same full name")
   CHECK(built.notes("operator 'acme.rope' version 1 of a is not used"));
 }
 
-TEST_CASE("names: an author's short name refers to their own operator, else to Tenon's, whatever is preferred") {
+TEST_CASE(
+    "names: an author's short name refers to their own operator, else to Tenon's, whatever is "
+    "preferred") {
   Built built;
   built.builder.prefer({"beta"});
   built.call({{{"a", {in_space("acme", "rope")}},
@@ -174,9 +185,11 @@ TEST_CASE("names: a short name warns if a plugin that was added, or the applicat
     const auto found = built.index->names.find("rope");
     return found == built.index->names.end() ? std::string() : found->second.warning;
   };
-  const File tenon{"t", {in_space("tenon", "rope")}}, acme{"a", {in_space("acme", "rope")}, {}, "acme_plugin"};
+  const File tenon{"t", {in_space("tenon", "rope")}},
+      acme{"a", {in_space("acme", "rope")}, {}, "acme_plugin"};
   const std::string said =
-      "'rope' refers to tenon.rope, but acme.rope of a also has that name: use the full name of the operator that you mean, or prefer its "
+      "'rope' refers to tenon.rope, but acme.rope of a also has that name: use the full name of "
+      "the operator that you mean, or prefer its "
       "plugin";
   Built added;
   added.call({{tenon}}, Layer::defaults);
@@ -196,7 +209,8 @@ TEST_CASE("names: a short name warns if a plugin that was added, or the applicat
   Built own;
   own.call({{tenon}}, Layer::defaults);
   own.own(in_space("app", "rope"));
-  CHECK(warning(own).starts_with("'rope' refers to tenon.rope, but app.rope of the application also has that name"));
+  CHECK(warning(own).starts_with(
+      "'rope' refers to tenon.rope, but app.rope of the application also has that name"));
 }
 
 TEST_CASE("names: operators of the application coexist with Tenon's") {
@@ -206,9 +220,12 @@ TEST_CASE("names: operators of the application coexist with Tenon's") {
   built.build();
   CHECK(full(built, "square") == "tenon.square");
   CHECK(full(built, "app.square") == "app.square");
-  const auto failure = failure_of([&] { built.builder.add_own(info_of(in_space("tenon", "cube")), {}); });
+  const auto failure =
+      failure_of([&] { built.builder.add_own(info_of(in_space("tenon", "cube")), {}); });
   CHECK(failure.kind == 2);
-  CHECK(failure.message == "operator 'tenon.cube' cannot be added: the namespace 'tenon' is reserved for operators that come with Tenon");
+  CHECK(failure.message ==
+        "operator 'tenon.cube' cannot be added: the namespace 'tenon' is reserved for operators "
+        "that come with Tenon");
 }
 
 TEST_CASE("names: the operator that a kernel belongs to") {
@@ -228,7 +245,9 @@ TEST_CASE("names: the operator that a kernel belongs to") {
   Built unsaid({{"a", {split("acme")}}, {"b", {split("beta")}}, {"k", {}, {{"x", "cpu"}}}});
   CHECK(kernel_of(unsaid, "acme.x") == "nobody");
   CHECK(kernel_of(unsaid, "beta.x") == "nobody");
-  CHECK(unsaid.notes("the cpu kernel of operator 'x' in k is not used: it is ambiguous between acme.x and beta.x"));
+  CHECK(
+      unsaid.notes("the cpu kernel of operator 'x' in k is not used: it is ambiguous between "
+                   "acme.x and beta.x"));
 
   Built beside({{"a", {split("acme")}, {{"x", "cpu"}}}, {"b", {split("beta")}, {{"x", "cpu"}}}});
   CHECK(kernel_of(beside, "acme.x") == "a");
@@ -259,9 +278,21 @@ TEST_CASE("names: operators as referenced by files") {
   };
   const auto own = with_space("acme", true), not_own = with_space("acme", false);
   const Case cases[] = {
-      {"the full name", {{"acme", true}, {"tenon", true}}, "acme.rope", "x", false, "acme.rope", false},
+      {"the full name",
+       {{"acme", true}, {"tenon", true}},
+       "acme.rope",
+       "x",
+       false,
+       "acme.rope",
+       false},
       {"a renamed plugin", {{"new", false}}, "acme.rope", "x", false, "new.rope", true},
-      {"two candidates", {{"new", false}, {"other", false}}, "acme.rope", "x", false, "nobody", false},
+      {"two candidates",
+       {{"new", false}, {"other", false}},
+       "acme.rope",
+       "x",
+       false,
+       "nobody",
+       false},
       {"an old file: the plugin that the file names",
        {{"acme", true}, {"beta", true}, {"tenon", true}},
        "rope",
@@ -269,9 +300,27 @@ TEST_CASE("names: operators as referenced by files") {
        false,
        "beta.rope",
        false},
-      {"an old file: a plugin that is not available", {{"acme", true}, {"tenon", true}}, "rope", "gone", false, "tenon.rope", false},
-      {"an old file: ambiguous", {{"acme", true}, {"beta", true}}, "rope", "gone", false, "nobody", false},
-      {"an old file: an operator of the application", {{"tenon", true}}, "rope", "", true, "tenon.rope", false},
+      {"an old file: a plugin that is not available",
+       {{"acme", true}, {"tenon", true}},
+       "rope",
+       "gone",
+       false,
+       "tenon.rope",
+       false},
+      {"an old file: ambiguous",
+       {{"acme", true}, {"beta", true}},
+       "rope",
+       "gone",
+       false,
+       "nobody",
+       false},
+      {"an old file: an operator of the application",
+       {{"tenon", true}},
+       "rope",
+       "",
+       true,
+       "tenon.rope",
+       false},
       {"an invalid name", {{"acme", true}}, "a.b.rope", "x", false, "nobody", false},
   };
   for (const Case& c : cases) {
@@ -290,12 +339,15 @@ TEST_CASE("names: operators as referenced by files") {
     built.builder.add_layer({numbers});
     built.build();
     std::string note;
-    const auto found = find_saved(*built.index, files, {c.name, &not_own, c.plugin, c.application}, note);
-    CHECK((found == CatalogIndex::nowhere ? "nobody" : built.index->operators[found].full_name()) == c.meant);
+    const auto found =
+        find_saved(*built.index, files, {c.name, &not_own, c.plugin, c.application}, note);
+    CHECK((found == CatalogIndex::nowhere ? "nobody" : built.index->operators[found].full_name()) ==
+          c.meant);
     CHECK(note.empty() == !c.noted);
   }
   // Operators that may stand in for acme.rope.
-  const auto stands_in = [&](const char* space, bool says, const OperatorInfo* saved, std::string_view plugin) {
+  const auto stands_in = [&](const char* space, bool says, const OperatorInfo* saved,
+                             std::string_view plugin) {
     Built built;
     Candidate candidate;
     candidate.file.name = "p";
@@ -304,7 +356,8 @@ TEST_CASE("names: operators as referenced by files") {
     built.builder.add_layer({{built.builder.add_file(std::move(candidate))}});
     built.build();
     std::string note;
-    const bool found = find_saved(*built.index, files, {"acme.rope", saved, plugin, false}, note) != CatalogIndex::nowhere;
+    const bool found = find_saved(*built.index, files, {"acme.rope", saved, plugin, false}, note) !=
+                       CatalogIndex::nowhere;
     CHECK(found == !note.empty());
     return found;
   };

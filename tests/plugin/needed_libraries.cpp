@@ -34,10 +34,12 @@ std::vector<std::string> loaded_texts(const std::filesystem::path& path, std::in
   };
   const auto header = at(0, Elf64_Ehdr());
   std::vector<Elf64_Phdr> segments;
-  for (std::size_t i = 0; i < header.e_phnum; ++i) segments.push_back(at(header.e_phoff + i * sizeof(Elf64_Phdr), Elf64_Phdr()));
+  for (std::size_t i = 0; i < header.e_phnum; ++i)
+    segments.push_back(at(header.e_phoff + i * sizeof(Elf64_Phdr), Elf64_Phdr()));
   const auto offset_of = [&](std::uint64_t address) {
     for (const auto& segment : segments)
-      if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address < segment.p_vaddr + segment.p_filesz)
+      if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+          address < segment.p_vaddr + segment.p_filesz)
         return segment.p_offset + address - segment.p_vaddr;
     throw std::runtime_error("an address outside of all segments");
   };
@@ -45,7 +47,8 @@ std::vector<std::string> loaded_texts(const std::filesystem::path& path, std::in
   for (const auto& segment : segments)
     if (segment.p_type == PT_DYNAMIC) dynamic = segment.p_offset;
   std::vector<std::uint64_t> values;
-  for (auto entry = at(dynamic, Elf64_Dyn()); entry.d_tag != DT_NULL; entry = at(dynamic += sizeof entry, Elf64_Dyn())) {
+  for (auto entry = at(dynamic, Elf64_Dyn()); entry.d_tag != DT_NULL;
+       entry = at(dynamic += sizeof entry, Elf64_Dyn())) {
     if (entry.d_tag == DT_STRTAB) texts = entry.d_un.d_ptr;
     if (entry.d_tag == tag) values.push_back(entry.d_un.d_val);
   }
@@ -64,19 +67,26 @@ class NumberPlace {
     options_.cache = folder_ / "cache";
   }
   /// Replaces by rename, as package managers do; `built` selects the run path.
-  void plugin(const std::string& built) const { put(built + "/from_library.so", "plugins/from_library.so"); }
-  void library(const std::string& number) const { put(number + "/libnumber.so", "lib/libnumber.so"); }
+  void plugin(const std::string& built) const {
+    put(built + "/from_library.so", "plugins/from_library.so");
+  }
+  void library(const std::string& number) const {
+    put(number + "/libnumber.so", "lib/libnumber.so");
+  }
   Host host() const { return Host(options_); }
   void add_to(Host& host) const { host.add_plugins(folder_ / "plugins"); }
   std::string call(Host& host) const {
     float number = 0;
-    const auto failure = failure_of([&] { number = host.call("from_library", {Tensor::from({1.0F}, {1})}).values<float>()[0]; });
+    const auto failure = failure_of([&] {
+      number = host.call("from_library", {Tensor::from({1.0F}, {1})}).values<float>()[0];
+    });
     return failure.message.empty() ? std::to_string(static_cast<int>(number)) : failure.message;
   }
 
  private:
   void put(const std::string& built, const std::string& name) const {
-    std::filesystem::copy_file(std::filesystem::path(TENON_TEST_FAULTS) / "libraries" / built, folder_ / "new");
+    std::filesystem::copy_file(std::filesystem::path(TENON_TEST_FAULTS) / "libraries" / built,
+                               folder_ / "new");
     std::filesystem::rename(folder_ / "new", folder_ / name);
   }
 
@@ -93,29 +103,34 @@ FailureText load(const PluginFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("libraries: a library next to a plugin is found by $ORIGIN, and must be as trusted as the plugin") {
+TEST_CASE(
+    "libraries: a library next to a plugin is found by $ORIGIN, and must be as trusted as the "
+    "plugin") {
   PluginFolder folder;
   put(folder, "needs_beside.so");
   const auto missing = load(folder);
   CHECK(missing.kind == static_cast<int>(FailureKind::plugin));
-  CHECK(missing.message.find("needs_beside.so needs the library libbeside.so, which was not found: install it, or put it next to") !=
-        std::string::npos);
+  CHECK(missing.message.find("needs_beside.so needs the library libbeside.so, which was not found: "
+                             "install it, or put it next to") != std::string::npos);
 
   put(folder, "libbeside.so");
   REQUIRE(chmod((folder / "libbeside.so").c_str(), 0757) == 0);
   const auto open = load(folder);
   CHECK(open.kind == static_cast<int>(FailureKind::plugin));
-  CHECK(open.message == "operator 'needs_beside' cannot be used: " + (folder / "needs_beside.so").string() + " needs the library " +
-                            (folder / "libbeside.so").string() + ", which is not trusted: everyone can write to the file " +
-                            (folder / "libbeside.so").string());
+  CHECK(open.message ==
+        "operator 'needs_beside' cannot be used: " + (folder / "needs_beside.so").string() +
+            " needs the library " + (folder / "libbeside.so").string() +
+            ", which is not trusted: everyone can write to the file " +
+            (folder / "libbeside.so").string());
 
   REQUIRE(chmod((folder / "libbeside.so").c_str(), 0755) == 0);
   put(folder, "libbelow.so");
   REQUIRE(chmod((folder / "libbelow.so").c_str(), 0757) == 0);
-  CHECK(load(folder).message.find("needs the library " + (folder / "libbelow.so").string() + ", which is not trusted") !=
-        std::string::npos);
+  CHECK(load(folder).message.find("needs the library " + (folder / "libbelow.so").string() +
+                                  ", which is not trusted") != std::string::npos);
   folder.write("libbelow.so", "no library");
-  CHECK(load(folder).message.find("needs the library " + (folder / "libbelow.so").string() + ", which is ") != std::string::npos);
+  CHECK(load(folder).message.find("needs the library " + (folder / "libbelow.so").string() +
+                                  ", which is ") != std::string::npos);
 
   put(folder, "libbelow.so");
   CHECK(load(folder).message == "");
@@ -140,9 +155,11 @@ TEST_CASE("libraries: run path tokens are expanded as by the loader") {
   }
 }
 
-TEST_CASE("private copy: changes needed libraries and run paths, and makes unique symbols ordinary") {
+TEST_CASE(
+    "private copy: changes needed libraries and run paths, and makes unique symbols ordinary") {
   const std::filesystem::path built = TENON_TEST_FAULTS "/libraries";
-  const auto texts_of = [](const std::filesystem::path& plugin, const CopyChanges& changes, std::int64_t tag) {
+  const auto texts_of = [](const std::filesystem::path& plugin, const CopyChanges& changes,
+                           std::int64_t tag) {
     PrivateCopy copy(InputFile(plugin), plugin);
     copy.seal(changes);
     return loaded_texts(copy.path(), tag);
@@ -151,7 +168,8 @@ TEST_CASE("private copy: changes needed libraries and run paths, and makes uniqu
   const std::string folder(3000, 'x');  // longer than anything in the file
   CHECK(texts_of(plugin, {.origin = "/" + folder}, DT_RUNPATH) ==
         std::vector<std::string>{"/nowhere:/" + folder + "/none:/" + folder + "/../lib"});
-  CHECK(texts_of(built / "rpath/from_library.so", {.origin = "/p"}, DT_RPATH) == std::vector<std::string>{"/p/../lib"});
+  CHECK(texts_of(built / "rpath/from_library.so", {.origin = "/p"}, DT_RPATH) ==
+        std::vector<std::string>{"/p/../lib"});
   const auto needed = texts_of(plugin, {.needed = {{"libnumber.so", "/l/other.so"}}}, DT_NEEDED);
   CHECK(std::find(needed.begin(), needed.end(), "/l/other.so") != needed.end());
   CHECK(std::find(needed.begin(), needed.end(), "libnumber.so") == needed.end());
@@ -171,7 +189,9 @@ TEST_CASE("private copy: changes needed libraries and run paths, and makes uniqu
 #endif
 }
 
-TEST_CASE("libraries: a plugin that is added again gets the current version of its library, even if the process has loaded an older one") {
+TEST_CASE(
+    "libraries: a plugin that is added again gets the current version of its library, even if the "
+    "process has loaded an older one") {
   for (const std::string first : {"2", "bare"}) {
     CAPTURE(first);
     const NumberPlace place;
@@ -203,7 +223,8 @@ TEST_CASE("libraries: a plugin whose library was repaired is tried again when it
   struct Case {
     const char *broken, *message;
   };
-  for (const auto& each : {Case{"0", "crashed with SIGABRT"}, {nullptr, "needs the library libnumber.so, which was not found"}}) {
+  for (const auto& each : {Case{"0", "crashed with SIGABRT"},
+                           {nullptr, "needs the library libnumber.so, which was not found"}}) {
     CAPTURE(each.message);
     const NumberPlace place;
     place.plugin("runpath");
@@ -217,10 +238,12 @@ TEST_CASE("libraries: a plugin whose library was repaired is tried again when it
     place.add_to(host);
     CHECK(place.call(host) == "50");
     const auto catalog = host.catalog();
-    CHECK(std::count_if(catalog.files().begin(), catalog.files().end(), [](const auto& file) { return !file.usable(); }) ==
-          static_cast<int>(catalog.files().size()) - 1);
+    CHECK(std::count_if(catalog.files().begin(), catalog.files().end(), [](const auto& file) {
+            return !file.usable();
+          }) == static_cast<int>(catalog.files().size()) - 1);
     for (const auto& file : catalog.files())
-      CHECK((file.status == PluginStatus::loaded || file.reason == "is not used: it has changed and was read again"));
+      CHECK((file.status == PluginStatus::loaded ||
+             file.reason == "is not used: it has changed and was read again"));
   }
 }
 
@@ -237,14 +260,16 @@ TEST_CASE("libraries: refuses a system library that has changed since a plugin l
   ++library.stamp.written_ns;
   CHECK(failure_of([&] { all.clash(libraries); }).message ==
         "needs the library " + library.path.string() +
-            ", which has changed since another plugin loaded it in this process: restart the program");
+            ", which has changed since another plugin loaded it in this process: restart the "
+            "program");
 }
 
 TEST_CASE("loader rules: are parsed from the loader's debug output") {
   const auto rules = rules_in(
       "  1:\tfind library=libc.so.6 [0]; searching\n  1:\t search "
       "path=/dev/null/a/hw/v2:/dev/null/a/tls:/dev/null/a:/dev/null/b/lib64/hw/v2:"
-      "/dev/null/b/lib64/tls:/dev/null/b/lib64:/dev/null/c/tls/hw/v2:/dev/null/c/tls/tls:/dev/null/c/tls\t\t(--library-path)\n"
+      "/dev/null/b/lib64/tls:/dev/null/b/lib64:/dev/null/c/tls/hw/v2:/dev/null/c/tls/tls:/dev/null/"
+      "c/tls\t\t(--library-path)\n"
       "  1:\t  trying file=/dev/null/a/hw/v2/libc.so.6\n");
   CHECK(rules.subfolders == std::vector<std::string>{"hw/v2", "tls", ""});
   CHECK(rules.tokens == std::map<std::string, std::string>{{"LIB", "lib64"}, {"PLATFORM", "tls"}});

@@ -33,8 +33,13 @@ struct Window : Operator {
     op.param("keepdims", &Window::keepdims, "");
     op.param("no_bias", &Window::no_bias, "");
     op.param("low", &Window::low, "").required();
-    op.param("mode", &Window::mode, "").one_of({{"nearest", Mode::nearest}, {"linear", Mode::linear}});
-    op.onnx("", "Windows").until(12).attribute("axes", "axis", {0, 1}).attribute("low", "low", -HUGE_VAL).ignore("trace");
+    op.param("mode", &Window::mode, "")
+        .one_of({{"nearest", Mode::nearest}, {"linear", Mode::linear}});
+    op.onnx("", "Windows")
+        .until(12)
+        .attribute("axes", "axis", {0, 1})
+        .attribute("low", "low", -HUGE_VAL)
+        .ignore("trace");
     op.onnx("ai.onnx", "Windows")
         .since(13)
         .types({f32, i64})
@@ -68,12 +73,16 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("onnx mappings: every key reaches the host; inputs take the positions that parameters leave free") {
+TEST_CASE(
+    "onnx mappings: every key reaches the host; inputs take the positions that parameters leave "
+    "free") {
   const auto info = window();
   REQUIRE(info.onnx.size() == 2);
   const auto &old = info.onnx[0], &form = info.onnx[1];
-  CHECK((old.domain.empty() && old.type == "Windows" && old.since == 1 && old.until == 12 && !old.types));
-  CHECK((old.covers(1) && old.covers(12) && !old.covers(13) && !form.covers(12) && form.covers(1000)));
+  CHECK((old.domain.empty() && old.type == "Windows" && old.since == 1 && old.until == 12 &&
+         !old.types));
+  CHECK((old.covers(1) && old.covers(12) && !old.covers(13) && !form.covers(12) &&
+         form.covers(1000)));
   CHECK(old.inputs == Names{"x", "bias"});
   CHECK(old.outputs == Names{"y"});  // without the hidden output
   CHECK(old.attributes[0].absent == AttributeValue{0, 1});
@@ -85,19 +94,25 @@ TEST_CASE("onnx mappings: every key reaches the host; inputs take the positions 
   CHECK(form.types == (1U << static_cast<unsigned>(f32)));  // intersected with the operator's types
   CHECK(form.inputs == Names{"x", "", "", "mean", "", "bias"});
   CHECK(form.outputs == Names{"", "y"});
-  CHECK((form.inputs_as[0].place == 1 && form.inputs_as[0].param == "axis" && !form.inputs_as[0].absent));
-  CHECK((form.halves[0].place == 2u && form.halves[0].first == "pad" && form.halves[0].second == "pad"));
+  CHECK((form.inputs_as[0].place == 1 && form.inputs_as[0].param == "axis" &&
+         !form.inputs_as[0].absent));
+  CHECK((form.halves[0].place == 2u && form.halves[0].first == "pad" &&
+         form.halves[0].second == "pad"));
   CHECK((form.constants[0].param == "low" && form.constants[0].value == AttributeValue(0.5)));
-  CHECK((form.without[0].input == "bias" && form.without[0].param == "no_bias" && form.without[0].value == AttributeValue(true)));
+  CHECK((form.without[0].input == "bias" && form.without[0].param == "no_bias" &&
+         form.without[0].value == AttributeValue(true)));
   REQUIRE(form.only.size() == 2);
-  CHECK((form.only[0].name == "auto_pad" && form.only[0].values == std::vector<AttributeValue>{"NOTSET", "VALID"}));
+  CHECK((form.only[0].name == "auto_pad" &&
+         form.only[0].values == std::vector<AttributeValue>{"NOTSET", "VALID"}));
   CHECK(form.only[1].values == std::vector<AttributeValue>{{1, 1}});
 }
 
 TEST_CASE("onnx mappings: convert ONNX values to parameters and back") {
   const auto info = window();
   const auto& form = info.onnx[1];
-  const auto param = [&](const char* name) { return info.params[static_cast<std::size_t>(info.find_param(name))]; };
+  const auto param = [&](const char* name) {
+    return info.params[static_cast<std::size_t>(info.find_param(name))];
+  };
   using Value = std::optional<AttributeValue>;
   struct Case {
     const char* param;
@@ -130,9 +145,11 @@ TEST_CASE("onnx mappings: convert ONNX values to parameters and back") {
   CHECK(form.onnx_value_of(param("axis"), {2}) == AttributeValue{2});
 }
 
-TEST_CASE("onnx mappings: a manifest with an invalid mapping is refused with the fault and its path") {
+TEST_CASE(
+    "onnx mappings: a manifest with an invalid mapping is refused with the fault and its path") {
   auto manifest = sound_manifest();
-  const auto form = Json::parse(R"({"domain": "", "type": "Grow", "since": 7, "until": 12, "attributes": [["size", "size"]]})");
+  const auto form = Json::parse(
+      R"({"domain": "", "type": "Grow", "since": 7, "until": 12, "attributes": [["size", "size"]]})");
   manifest["onnx"] = Json::array({form});
   const auto info = read(manifest);
   REQUIRE(info.onnx.size() == 1);
@@ -151,9 +168,11 @@ TEST_CASE("onnx mappings: a manifest with an invalid mapping is refused with the
       {"inputs", "[\"x\"]", "onnx[0].inputs[0] is 'x', which is not an input or a state"},
       {"inputs", "[\"data\", \"data\"]", "onnx[0].inputs[1] is 'data', which the list already has"},
       {"inputs", "[\"index\"]", "onnx[0].inputs leaves out 'data', which is not optional"},
-      {"inputs", "[\"data\", \"rest\", \"index\"]", "onnx[0].inputs has names after 'rest', which takes all remaining inputs"},
+      {"inputs", "[\"data\", \"rest\", \"index\"]",
+       "onnx[0].inputs has names after 'rest', which takes all remaining inputs"},
       {"outputs", "[\"data\"]", "onnx[0].outputs[0] is 'data', which is not an output"},
-      {"attributes", "[[\"a\", \"b\"]]", "onnx[0].attributes[0][1] is 'b', which is not a parameter"},
+      {"attributes", "[[\"a\", \"b\"]]",
+       "onnx[0].attributes[0][1] is 'b', which is not a parameter"},
       {"attributes", "[[\"a\", \"size\"], [\"a\", \"axes\"]]",
        "onnx[0].attributes[1][0] is 'a', an attribute that the mapping already uses"},
       {"attributes", "[[\"a\", \"size\"], [\"b\", \"size\"]]",
@@ -163,20 +182,30 @@ TEST_CASE("onnx mappings: a manifest with an invalid mapping is refused with the
       {"attributes", "[]", "onnx[0] leaves out parameter 'size', which is required"},
       {"attributes", "[[\"size\"]]", "onnx[0].attributes[0] has 1 entry but needs 2"},
       {"attributes", "7", "onnx[0].attributes"},
-      {"values", "[[\"mode\", 0, \"middle\"]]", "onnx[0].values[0][2] is 'middle', which is not among its choices"},
-      {"values", "[[\"mode\", 0.5, \"near\"]]", "onnx[0].values[0][1] is neither an integer nor a string"},
-      {"values", "[[\"mode\", 0, \"near\"], [\"mode\", 0, \"far\"]]", "onnx[0].values[1][1] is 0, which the mapping already translates"},
+      {"values", "[[\"mode\", 0, \"middle\"]]",
+       "onnx[0].values[0][2] is 'middle', which is not among its choices"},
+      {"values", "[[\"mode\", 0.5, \"near\"]]",
+       "onnx[0].values[0][1] is neither an integer nor a string"},
+      {"values", "[[\"mode\", 0, \"near\"], [\"mode\", 0, \"far\"]]",
+       "onnx[0].values[1][1] is 0, which the mapping already translates"},
       {"inputs_as", "[[\"axes\", -1]]", "onnx[0].inputs_as[0][1]"},
       {"inputs_as", "[[\"axes\", 32]]", "onnx[0].inputs_as[0][1]"},
-      {"inputs_as", "[[\"axes\", 1], [\"mode\", 1]]", "onnx[0].inputs_as[1][1] is 1, an input position that is already used"},
-      {"inputs_as", "[[\"axes\", 4]]", "onnx[0] has an input after 'rest', which takes all remaining inputs"},
+      {"inputs_as", "[[\"axes\", 1], [\"mode\", 1]]",
+       "onnx[0].inputs_as[1][1] is 1, an input position that is already used"},
+      {"inputs_as", "[[\"axes\", 4]]",
+       "onnx[0] has an input after 'rest', which takes all remaining inputs"},
       {"halves", "[[\"pads\", \"axes\", \"label\"]]",
        "onnx[0].halves[0] splits a list in two, but parameter 'label' is not a list of numbers"},
-      {"constants", "[[\"scale\", 5]]", "onnx[0].constants[0][1] does not satisfy the bounds of parameter 'scale'"},
-      {"constants", "[[\"size\", 5]]", "onnx[0].constants[0][0] is 'size', a parameter that the mapping already sets"},
-      {"without", "[[\"data\", \"flip\", true]]", "onnx[0].without[0][0] is 'data', which is never absent"},
-      {"only", "[[\"size\", 1]]", "onnx[0].only[0][0] is 'size', an attribute that the mapping already uses"},
-      {"ignored", "[\"size\"]", "onnx[0].ignored[0] is 'size', an attribute that the mapping already uses"},
+      {"constants", "[[\"scale\", 5]]",
+       "onnx[0].constants[0][1] does not satisfy the bounds of parameter 'scale'"},
+      {"constants", "[[\"size\", 5]]",
+       "onnx[0].constants[0][0] is 'size', a parameter that the mapping already sets"},
+      {"without", "[[\"data\", \"flip\", true]]",
+       "onnx[0].without[0][0] is 'data', which is never absent"},
+      {"only", "[[\"size\", 1]]",
+       "onnx[0].only[0][0] is 'size', an attribute that the mapping already uses"},
+      {"ignored", "[\"size\"]",
+       "onnx[0].ignored[0] is 'size', an attribute that the mapping already uses"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.key);
@@ -189,14 +218,16 @@ TEST_CASE("onnx mappings: a manifest with an invalid mapping is refused with the
   }
   manifest["onnx"].push_back(form);
   manifest["onnx"][1]["since"] = 12, manifest["onnx"][1].erase("until");
-  CHECK(failure_of([&] { read(manifest); }).message == "onnx[1] is 'Grow', whose versions overlap with those of an earlier mapping");
+  CHECK(failure_of([&] { read(manifest); }).message ==
+        "onnx[1] is 'Grow', whose versions overlap with those of an earlier mapping");
   manifest["onnx"][1]["since"] = 13;
   CHECK(read(manifest).onnx.size() == 2);
   // the mapping may depend on an unknown key of a newer SDK
   manifest["onnx"][1]["of_tomorrow"] = 1;
   CHECK(read(manifest).onnx.size() == 1);
   for (int i = 0; i < 70; ++i) manifest["onnx"].push_back(form);
-  CHECK(failure_of([&] { read(manifest); }).message == "onnx has 72 mappings; at most 64 are allowed");
+  CHECK(failure_of([&] { read(manifest); }).message ==
+        "onnx has 72 mappings; at most 64 are allowed");
 }
 
 TEST_CASE("catalog: finds all operators for an ONNX type and version") {
@@ -222,5 +253,6 @@ TEST_CASE("catalog: finds all operators for an ONNX type and version") {
   std::size_t found = 0;
   for (int i = 0; i < 100000; ++i) found += catalog.find_onnx("", "Windows", 13).size();
   CHECK(found == 200000);
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));  // takes 30 ms; debug builds and busy machines take longer
+  CHECK(std::chrono::steady_clock::now() - begin <
+        std::chrono::seconds(2));  // takes 30 ms; debug builds and busy machines take longer
 }

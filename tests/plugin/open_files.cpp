@@ -36,8 +36,8 @@ TEST_CASE("loading: running out of descriptors at any point is reported as such"
     loaded = failure.kind == 0;
     refused += !loaded;
     CAPTURE(failure.message);
-    const bool told =
-        failure.message.find("many open files") != std::string::npos || failure.message.find("many files are open") != std::string::npos;
+    const bool told = failure.message.find("many open files") != std::string::npos ||
+                      failure.message.find("many files are open") != std::string::npos;
     CHECK(told != loaded);
   }
   CHECK(loaded);
@@ -50,11 +50,16 @@ TEST_CASE("loading: reports that /proc is not mounted") {
   const pid_t child = fork();
   if (child == 0) {  // 2: this machine does not permit it
     if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(2);
-    if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 || mount("none", "/proc", "tmpfs", 0, nullptr) != 0) _exit(2);
+    if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", "/proc", "tmpfs", 0, nullptr) != 0)
+      _exit(2);
     try {
       const PrivateCopy copy(InputFile(folder / "x.so"), folder / "x.so");
     } catch (const PluginError& error) {
-      _exit(std::string(error.what()).find("/proc, which is needed to load it, is not mounted") == std::string::npos ? 1 : 0);
+      _exit(std::string(error.what()).find("/proc, which is needed to load it, is not mounted") ==
+                    std::string::npos
+                ? 1
+                : 0);
     }
     _exit(1);
   }

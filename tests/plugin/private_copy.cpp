@@ -56,7 +56,9 @@ TEST_CASE("private copy: reports an exceeded file size limit") {
     setrlimit(RLIMIT_FSIZE, &before);
     return reason;
   };
-  CHECK(reason_with(4999) == "cannot be copied for loading: the file size limit (ulimit -f) also applies to the copy: File too large");
+  CHECK(reason_with(4999) ==
+        "cannot be copied for loading: the file size limit (ulimit -f) also applies to the copy: "
+        "File too large");
   CHECK(reason_with(5000) == "");
   std::signal(SIGXFSZ, signal_before);
 }

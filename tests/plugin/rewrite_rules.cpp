@@ -17,8 +17,11 @@ std::string refusal_of(const std::string& pattern, const std::string& replacemen
 
 }  // namespace
 
-TEST_CASE("rewrite rules: a text becomes calls (inner ones first), variables, captures and literals") {
-  const auto rule = parse_rule({"r", "relu( acme.conv(x, w!, bias = b?; pad=[1, 2], eps=$e, mode=\"max\", flip=true, a=-2.5, ...c) )",
+TEST_CASE(
+    "rewrite rules: a text becomes calls (inner ones first), variables, captures and literals") {
+  const auto rule = parse_rule({"r",
+                                "relu( acme.conv(x, w!, bias = b?; pad=[1, 2], eps=$e, "
+                                "mode=\"max\", flip=true, a=-2.5, ...c) )",
                                 "fused(x, w, bias=b?; eps=$e, ...c)", true});
   REQUIRE(rule.pattern.size() == 2);
   const auto& conv = rule.pattern[0];
@@ -53,18 +56,25 @@ TEST_CASE("rewrite rules: invalid texts are refused with the fault and its colum
       {"f(x; a=)", "x", "the pattern has ')' at column 8 but needs a number"},
       {"f(x; a=[1, )", "x", "the pattern has ')' at column 12 but needs a number"},
       {"f(x; a=\"b)", "x", "the pattern has 'b)' at column 9 but needs a closing '\"'"},
-      {"f(x; a=perhaps)", "x", "the pattern has 'perhaps)' at column 8 but needs true, false, a number, a text in quotes, a list or $name"},
+      {"f(x; a=perhaps)", "x",
+       "the pattern has 'perhaps)' at column 8 but needs true, false, a number, a text in quotes, "
+       "a list or $name"},
       {"f(x; a=1, a=2)", "x", "the pattern mentions parameter 'a' twice in one call"},
       {"f(x; ..., ...)", "x", "the pattern has two '...' in one call"},
       {"f(x)", "y", "the replacement has 'y', which the pattern does not have"},
       {"f(x)", "g(x; a=$e)", "the replacement has '$e', which the pattern does not have"},
-      {"f(x)", "g(x!)", "the replacement has '!)' at column 4 but needs no '!', which is allowed only in the pattern,"},
+      {"f(x)", "g(x!)",
+       "the replacement has '!)' at column 4 but needs no '!', which is allowed only in the "
+       "pattern,"},
       {"f(x)", "g(x; ...)", "the replacement has '...', which no call of the pattern has"},
       {"f(g(x; ...); ...)", "h(x; ...)",
-       "the replacement has '...', which several calls of the pattern have: give each a label, as in ...a"},
+       "the replacement has '...', which several calls of the pattern have: give each a label, as "
+       "in ...a"},
       {"f(x?)", "x", "the replacement is 'x', which is optional and may be missing"},
-      {"f(x)", "f(f(x))", "the replacement contains the pattern again, so the rule would never terminate"},
-      {"f(x, y)", "g(f(y, x))", "the replacement contains the pattern again, so the rule would never terminate"},
+      {"f(x)", "f(f(x))",
+       "the replacement contains the pattern again, so the rule would never terminate"},
+      {"f(x, y)", "g(f(y, x))",
+       "the replacement contains the pattern again, so the rule would never terminate"},
       {"1f(x)", "x", "the pattern has '1f(x)' at column 1 but needs a name"},
       {"f(a.b)", "x", "the pattern has operator 'a.b' without '(' after its name"},
       {deep, "x", "the pattern is nested deeper than 12 calls"},
@@ -80,25 +90,29 @@ TEST_CASE("rewrite rules: invalid texts are refused with the fault and its colum
 }
 
 TEST_CASE("rewrite rules: every short text over the language's characters is parsed or refused") {
-  const std::string_view parts[] = {"f", "(", ")", ",", ";", "=", "!", "?", "...", "$", "\"", "[", "]", "1", "-", ".", " ", "x", "\xff"};
+  const std::string_view parts[] = {"f",  "(", ")", ",", ";", "=", "!", "?", "...", "$",
+                                    "\"", "[", "]", "1", "-", ".", " ", "x", "\xff"};
   std::uint32_t state = 1;
   int read = 0;
   for (int trial = 0; trial < 20000; ++trial) {
     std::string text = "f(";
-    for (int i = 0; i < 8; ++i) text += parts[((state = state * 1664525u + 1013904223u) >> 8) % std::size(parts)];
+    for (int i = 0; i < 8; ++i)
+      text += parts[((state = state * 1664525u + 1013904223u) >> 8) % std::size(parts)];
     read += refusal_of(text, "x").empty();
   }
   CHECK(read < 20000);
 }
 
-TEST_CASE("rewrite rules: are part of a manifest's description; an invalid rule refuses the manifest") {
+TEST_CASE(
+    "rewrite rules: are part of a manifest's description; an invalid rule refuses the manifest") {
   const auto read = [](Json manifest) {
     const auto bytes = Json::to_cbor(manifest);
     return read_manifest(std::as_bytes(std::span(bytes)));
   };
   auto manifest = sound_manifest();
   manifest["rewrites"] = Json::array();
-  manifest["rewrites"].push_back({{"name", "twice"}, {"pattern", "f(scale_up(x))"}, {"replacement", "x"}, {"exact", true}});
+  manifest["rewrites"].push_back(
+      {{"name", "twice"}, {"pattern", "f(scale_up(x))"}, {"replacement", "x"}, {"exact", true}});
   const auto info = read(manifest);
   REQUIRE(info.rewrites.size() == 1);
   CHECK((info.rewrites[0].name == "twice" && info.rewrites[0].exact));
@@ -108,10 +122,14 @@ TEST_CASE("rewrite rules: are part of a manifest's description; an invalid rule 
     other["rewrites"][0][key] = std::move(value);
     return failure_of([&] { read(other); }).message;
   };
-  CHECK(refusal("pattern", "f(x").find("rule 'twice': the pattern has the end at column 4 but needs ')'") != std::string::npos);
+  CHECK(refusal("pattern", "f(x")
+            .find("rule 'twice': the pattern has the end at column 4 but needs ')'") !=
+        std::string::npos);
   CHECK(refusal("name", "no name").find("must be a name") != std::string::npos);
   CHECK(refusal("exact", 1) != "");
   CHECK(refusal("pattern", 3) != "");
   manifest["rewrites"].push_back(manifest["rewrites"][0]);
-  CHECK(failure_of([&] { read(manifest); }).message.find("is 'twice', which an earlier rule also has") != std::string::npos);
+  CHECK(failure_of([&] {
+          read(manifest);
+        }).message.find("is 'twice', which an earlier rule also has") != std::string::npos);
 }

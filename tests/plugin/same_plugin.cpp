@@ -28,9 +28,12 @@ TEST_CASE("same plugin: several names in a folder are one plugin with the shorte
     const char* what;
     void (*add)(const fs::path& file, const fs::path& other);
   };
-  for (const auto& each : {Case{"link", [](const fs::path&file, const fs::path&other) { fs::create_symlink(file.filename(), other); }},
-                           {"hard link", [](const fs::path&file, const fs::path&other) { fs::create_hard_link(file, other); }},
-                           {"copy", [](const fs::path&file, const fs::path&other) { fs::copy_file(file, other); }}}) {
+  for (const auto& each :
+       {Case{"link", [](const fs::path&file,
+                        const fs::path&other) { fs::create_symlink(file.filename(), other); }},
+        {"hard link",
+         [](const fs::path&file, const fs::path&other) { fs::create_hard_link(file, other); }},
+        {"copy", [](const fs::path&file, const fs::path&other) { fs::copy_file(file, other); }}}) {
     CAPTURE(each.what);
     const PluginFolder folder;
     const auto file = folder.write("counts-1.2.so", built("version1/counts.so"));
@@ -44,7 +47,9 @@ TEST_CASE("same plugin: several names in a folder are one plugin with the shorte
     }
     const auto used = file_of(set, "counts.so");
     CHECK(used.also_at == std::vector<fs::path>{file});
-    for (const std::string name : {"counts", "counts.so", "counts-1.2", "counts-1.2.so", file.c_str()}) CHECK(is_called(used, name));
+    for (const std::string name :
+         {"counts", "counts.so", "counts-1.2", "counts-1.2.so", file.c_str()})
+      CHECK(is_called(used, name));
     CHECK(is_at(used, file));
     CHECK_FALSE(is_at(used, folder / "other.so"));
 
@@ -58,7 +63,8 @@ TEST_CASE("same plugin: several names in a folder are one plugin with the shorte
 TEST_CASE("same plugin: a folder reached by another path") {
   const PluginFolder folder;
   folder.write("counts.so", built("version1/counts.so"));
-  const auto linked = folder.plugins().parent_path() / "linked", links = folder.plugins().parent_path() / "links";
+  const auto linked = folder.plugins().parent_path() / "linked",
+             links = folder.plugins().parent_path() / "links";
   fs::create_directory_symlink(folder.plugins(), linked);
   fs::create_directory(links);
   fs::create_symlink(folder / "counts.so", links / "rope.so");
@@ -70,7 +76,9 @@ TEST_CASE("same plugin: a folder reached by another path") {
   CHECK(counts_in(set) == std::vector<std::string>{"hard.counts"});
 }
 
-TEST_CASE("same plugin: a link to another version is another plugin; the old version keeps its own name") {
+TEST_CASE(
+    "same plugin: a link to another version is another plugin; the old version keeps its own "
+    "name") {
   const PluginFolder folder;
   folder.write("counts-1.so", built("version1/counts.so"));
   folder.write("counts-2.so", built("version2/counts.so"));
@@ -79,11 +87,13 @@ TEST_CASE("same plugin: a link to another version is another plugin; the old ver
   set.scan(folder.plugins());
   CHECK(counts_in(set) == std::vector<std::string>{"counts.counts", "counts_2.counts"});
   const auto hint = set.catalog().next_step("counts");
-  CHECK(hint.starts_with(
-      "plugins without op.space() use their file name as namespace; set op.space() so that versions of a plugin share one; "));
+  CHECK(
+      hint.starts_with("plugins without op.space() use their file name as namespace; set "
+                       "op.space() so that versions of a plugin share one; "));
   std::string notes;
   for (const auto& note : set.catalog().notes()) notes += note;
-  CHECK(notes.find("plugins without op.space() use their file name as namespace") != std::string::npos);
+  CHECK(notes.find("plugins without op.space() use their file name as namespace") !=
+        std::string::npos);
 
   fs::remove(folder / "counts.so");
   fs::create_symlink("counts-2.so", folder / "counts.so");
@@ -91,7 +101,8 @@ TEST_CASE("same plugin: a link to another version is another plugin; the old ver
   CHECK(counts_in(set) == std::vector<std::string>{"counts.counts", "counts_1.counts"});
 }
 
-TEST_CASE("same plugin: copies in different folders are two plugins if their libraries may differ") {
+TEST_CASE(
+    "same plugin: copies in different folders are two plugins if their libraries may differ") {
   const PluginFolder one, other;
   for (const auto* folder : {&one, &other}) {
     folder->write("libcounter.so", built("shared/libcounter.so"));
@@ -113,7 +124,10 @@ TEST_CASE("default folders: unreadable entries are skipped and reported") {
   const auto catalog = set.catalog();
   REQUIRE(catalog.not_searched().size() == 2);
   CHECK(catalog.not_searched()[0] ==
-        "plugin folder '" + (folder / "typo").string() + "' cannot be read: there is no such folder (TENON_PLUGIN_PATH)");
+        "plugin folder '" + (folder / "typo").string() +
+            "' cannot be read: there is no such folder (TENON_PLUGIN_PATH)");
   CHECK(catalog.not_searched_text().starts_with("; plugin folder '"));
-  CHECK(failure_of([&] { set.load("nothing"); }).message.find("; plugin folder '" + (folder / "typo").string()) != std::string::npos);
+  CHECK(failure_of([&] {
+          set.load("nothing");
+        }).message.find("; plugin folder '" + (folder / "typo").string()) != std::string::npos);
 }

@@ -122,14 +122,15 @@ TEST_CASE("sdk manifest: the host reads what the SDK writes") {
   CHECK(info.states[0].name == "mean");
   CHECK(info.states[0].initial == 0);
   CHECK(info.states[1].initial == 1.5);
-  const std::pair<const char*, AttributeValue> defaults[] = {{"flag", true},
-                                                             {"parts", 3},
-                                                             {"many", -5},
-                                                             {"rate", 0.5},
-                                                             {"exact", 0.1},
-                                                             {"sizes", std::vector<std::int64_t>{1, 2}},
-                                                             {"weights", std::vector<double>{0.25, -1.0}},
-                                                             {"pad", "same"}};
+  const std::pair<const char*, AttributeValue> defaults[] = {
+      {"flag", true},
+      {"parts", 3},
+      {"many", -5},
+      {"rate", 0.5},
+      {"exact", 0.1},
+      {"sizes", std::vector<std::int64_t>{1, 2}},
+      {"weights", std::vector<double>{0.25, -1.0}},
+      {"pad", "same"}};
   REQUIRE(info.params.size() == std::size(defaults));
   for (std::size_t i = 0; i < std::size(defaults); ++i) {
     CAPTURE(info.params[i].name);
@@ -156,7 +157,8 @@ TEST_CASE("sdk manifest: the host reads what the SDK writes") {
   CHECK(info.added_inputs == Added{{2, "index"}, {3, "rest"}});
   CHECK(info.added_outputs == Added{{3, "mask"}});
   CHECK(info.added_states == Added{{3, "variance"}});
-  const std::pair<std::string, AttributeValue> was[] = {{"exact", 0.5}, {"weights", {0.5, 2.0}}, {"sizes", {7, 8}}};
+  const std::pair<std::string, AttributeValue> was[] = {
+      {"exact", 0.5}, {"weights", {0.5, 2.0}}, {"sizes", {7, 8}}};
   CHECK(std::equal(info.was.begin(), info.was.end(), std::begin(was), std::end(was)));
   REQUIRE(info.removed.size() == 3);
   CHECK(info.removed[0].name == "any");

@@ -31,7 +31,8 @@ inline OperatorInfo info_of(const Brings& brings) {
   info.version = brings.version;
   info.aliases = brings.aliases;
   info.kernels_elsewhere = brings.kernels_elsewhere;
-  for (const char c : brings.op + std::to_string(brings.version) + brings.doc) info.manifest.push_back(static_cast<std::byte>(c));
+  for (const char c : brings.op + std::to_string(brings.version) + brings.doc)
+    info.manifest.push_back(static_cast<std::byte>(c));
   return info;
 }
 
@@ -53,7 +54,8 @@ using Folder = std::vector<File>;
 struct Built {
   explicit Built(const Folder& files) { call({files}); }
   Built() = default;
-  void call(const std::vector<Folder>& folders, CatalogBuilder::Layer layer = CatalogBuilder::Layer::latest) {
+  void call(const std::vector<Folder>& folders,
+            CatalogBuilder::Layer layer = CatalogBuilder::Layer::latest) {
     std::vector<std::vector<int>> numbers;
     for (const Folder& folder : folders) {
       numbers.emplace_back();
@@ -84,12 +86,17 @@ struct Built {
   }
   std::string kernel(const std::string& op, const std::string& device) const {
     const KernelChoice choice = definition(op)->kernels[device == "cpu" ? TENON_CPU : TENON_CUDA];
-    return choice.source == KernelChoice::Source::none ? "nobody" : choice.source == KernelChoice::Source::own ? "own" : path(choice.file);
+    return choice.source == KernelChoice::Source::none  ? "nobody"
+           : choice.source == KernelChoice::Source::own ? "own"
+                                                        : path(choice.file);
   }
-  std::string path(int file) const { return file < 0 ? "the application" : paths[static_cast<std::size_t>(file)]; }
+  std::string path(int file) const {
+    return file < 0 ? "the application" : paths[static_cast<std::size_t>(file)];
+  }
   bool notes(const std::string& text) const {
-    return std::any_of(index->notes.begin(), index->notes.end(),
-                       [&](const std::string& note) { return note.find(text) != std::string::npos; });
+    return std::any_of(index->notes.begin(), index->notes.end(), [&](const std::string& note) {
+      return note.find(text) != std::string::npos;
+    });
   }
 
   CatalogBuilder builder;

@@ -13,7 +13,8 @@ using namespace tenon;
 
 namespace {
 
-PluginFile read(const PluginFolder& folder, bool trust_writable, const std::filesystem::path& from) {
+PluginFile read(const PluginFolder& folder, bool trust_writable,
+                const std::filesystem::path& from) {
   PluginOptions options = folder.options();
   options.trust_writable = trust_writable;
   PluginSet set(options, idle_host());
@@ -61,7 +62,8 @@ TEST_CASE("trust: a link is only as trusted as both its ends") {
   std::filesystem::create_symlink(open / "plain.so", closed / "link.so");
   const PluginFile found = read(closed, false, closed.plugins());
   CHECK(found.status == PluginStatus::untrusted);
-  CHECK(found.reason == "is not trusted: everyone can write to the folder " + open.plugins().string());
+  CHECK(found.reason ==
+        "is not trusted: everyone can write to the folder " + open.plugins().string());
 }
 
 TEST_CASE("trust: owners and groups other than root and the user") {
@@ -73,7 +75,8 @@ TEST_CASE("trust: owners and groups other than root and the user") {
     std::string reason;
   };
   const Case cases[] = {
-      {stranger, 0, 0755, "is not trusted: the file PATH belongs to user 12345, not to you or root"},
+      {stranger, 0, 0755,
+       "is not trusted: the file PATH belongs to user 12345, not to you or root"},
       {0, stranger, 0775, "is not trusted: group 12345 can write to the file PATH"},
       {0, stranger, 0755, ""},
       {0, 0, 0775, ""},
@@ -83,7 +86,8 @@ TEST_CASE("trust: owners and groups other than root and the user") {
     const auto file = folder.put("plain");
     REQUIRE(chown(file.c_str(), c.owner, c.group) == 0);
     REQUIRE(chmod(file.c_str(), c.mode) == 0);
-    if (const auto at = c.reason.find("PATH"); at != std::string::npos) c.reason.replace(at, 4, file.string());
+    if (const auto at = c.reason.find("PATH"); at != std::string::npos)
+      c.reason.replace(at, 4, file.string());
     CHECK(read(folder, false, folder.plugins()).reason == c.reason);
   }
 }
@@ -103,9 +107,10 @@ TEST_CASE("trust: files of another user, and of the group with only this user") 
     mode_t mode;
     bool daemons, nobodys;  // whether these users trust it
   } cases[] = {
-      {daemon, own, 0755, true, false},    {daemon, own, 0775, true, false},     {daemon, shared, 0775, false, false},
-      {nobody, shared, 0755, false, true}, {nobody, shared, 0775, false, false}, {0, 0, 0775, true, true},
-      {0, own, 0775, true, false},         {0, 0, 0777, false, false},
+      {daemon, own, 0755, true, false},     {daemon, own, 0775, true, false},
+      {daemon, shared, 0775, false, false}, {nobody, shared, 0755, false, true},
+      {nobody, shared, 0775, false, false}, {0, 0, 0775, true, true},
+      {0, own, 0775, true, false},          {0, 0, 0777, false, false},
   };
   const PluginFolder folder;
   const auto path = folder.put("plain");
@@ -116,7 +121,8 @@ TEST_CASE("trust: files of another user, and of the group with only this user") 
     const InputFile file(path);
     const auto trusts = [&](uid_t user) {
       const pid_t child = fork();
-      if (child == 0) _exit(setuid(user) == 0 ? static_cast<int>(Trust().fault(path, file).empty()) : 2);
+      if (child == 0)
+        _exit(setuid(user) == 0 ? static_cast<int>(Trust().fault(path, file).empty()) : 2);
       int end = 0;
       waitpid(child, &end, 0);
       return WIFEXITED(end) ? WEXITSTATUS(end) : 3;
@@ -129,7 +135,9 @@ TEST_CASE("trust: files of another user, and of the group with only this user") 
   }
 }
 
-TEST_CASE("trust: plugins of the library's owner are trusted, and so are groups that may replace the library") {
+TEST_CASE(
+    "trust: plugins of the library's owner are trusted, and so are groups that may replace the "
+    "library") {
   if (geteuid() != 0) return;  // only root can change a file's owner
   constexpr uid_t owner = 23456, nobody = 65534;
   constexpr gid_t group = 34567;
@@ -144,23 +152,84 @@ TEST_CASE("trust: plugins of the library's owner are trusted, and so are groups 
     bool trusted;
   } cases[] = {
       {"root's library", {0, 0, 0644}, {0, 0, 0755}, {owner, 0, 0644}, {0, 0, 0755}, false},
-      {"a file of the library's owner", {owner, 0, 0644}, {0, 0, 0755}, {owner, 0, 0644}, {0, 0, 0755}, true},
-      {"a file and folder of the library's owner", {owner, 0, 0644}, {owner, 0, 0755}, {owner, group, 0644}, {owner, 0, 0755}, true},
-      {"a file of a third user", {owner, 0, 0644}, {owner, 0, 0755}, {stranger, 0, 0644}, {owner, 0, 0755}, false},
-      {"a folder of a third user", {owner, 0, 0644}, {owner, 0, 0755}, {owner, 0, 0644}, {stranger, 0, 0755}, false},
-      {"the folder's owner is not the library's", {owner, 0, 0644}, {stranger, 0, 0755}, {stranger, 0, 0644}, {0, 0, 0755}, false},
-      {"the user nobody stands for all unmapped users", {nobody, 0, 0644}, {0, 0, 0755}, {nobody, 0, 0644}, {0, 0, 0755}, false},
-      {"everyone may write", {owner, 0, 0666}, {owner, 0, 0777}, {owner, 0, 0646}, {owner, 0, 0755}, false},
-      {"everyone may add files", {owner, 0, 0666}, {owner, 0, 0777}, {owner, 0, 0644}, {owner, 0, 0757}, false},
+      {"a file of the library's owner",
+       {owner, 0, 0644},
+       {0, 0, 0755},
+       {owner, 0, 0644},
+       {0, 0, 0755},
+       true},
+      {"a file and folder of the library's owner",
+       {owner, 0, 0644},
+       {owner, 0, 0755},
+       {owner, group, 0644},
+       {owner, 0, 0755},
+       true},
+      {"a file of a third user",
+       {owner, 0, 0644},
+       {owner, 0, 0755},
+       {stranger, 0, 0644},
+       {owner, 0, 0755},
+       false},
+      {"a folder of a third user",
+       {owner, 0, 0644},
+       {owner, 0, 0755},
+       {owner, 0, 0644},
+       {stranger, 0, 0755},
+       false},
+      {"the folder's owner is not the library's",
+       {owner, 0, 0644},
+       {stranger, 0, 0755},
+       {stranger, 0, 0644},
+       {0, 0, 0755},
+       false},
+      {"the user nobody stands for all unmapped users",
+       {nobody, 0, 0644},
+       {0, 0, 0755},
+       {nobody, 0, 0644},
+       {0, 0, 0755},
+       false},
+      {"everyone may write",
+       {owner, 0, 0666},
+       {owner, 0, 0777},
+       {owner, 0, 0646},
+       {owner, 0, 0755},
+       false},
+      {"everyone may add files",
+       {owner, 0, 0666},
+       {owner, 0, 0777},
+       {owner, 0, 0644},
+       {owner, 0, 0757},
+       false},
       {"a group", {0, 0, 0644}, {0, group, 0755}, {0, group, 0664}, {0, 0, 0755}, false},
-      {"the group that may replace the library", {0, 0, 0644}, {0, group, 0775}, {0, group, 0664}, {0, group, 0775}, true},
-      {"the group that may write to the library", {0, group, 0664}, {0, 0, 0755}, {0, group, 0664}, {0, group, 0775}, true},
+      {"the group that may replace the library",
+       {0, 0, 0644},
+       {0, group, 0775},
+       {0, group, 0664},
+       {0, group, 0775},
+       true},
+      {"the group that may write to the library",
+       {0, group, 0664},
+       {0, 0, 0755},
+       {0, group, 0664},
+       {0, group, 0775},
+       true},
       {"another group", {0, 0, 0644}, {0, group, 0775}, {0, stranger, 0664}, {0, 0, 0755}, false},
-      {"the group may not replace it", {0, 0, 0644}, {0, group, 01775}, {0, group, 0664}, {0, 0, 0755}, false},
-      {"the group nobody stands for all unmapped groups", {0, 0, 0644}, {0, nobody, 0775}, {0, nobody, 0664}, {0, 0, 0755}, false},
+      {"the group may not replace it",
+       {0, 0, 0644},
+       {0, group, 01775},
+       {0, group, 0664},
+       {0, 0, 0755},
+       false},
+      {"the group nobody stands for all unmapped groups",
+       {0, 0, 0644},
+       {0, nobody, 0775},
+       {0, nobody, 0664},
+       {0, 0, 0755},
+       false},
   };
   const PluginFolder folder;
-  const auto path = folder.put("plain"), library_folder = folder.plugins().parent_path() / "lib", library = library_folder / "libtenon.so";
+  const auto path = folder.put("plain"), library_folder = folder.plugins().parent_path() / "lib",
+             library = library_folder / "libtenon.so";
   std::filesystem::create_directory(library_folder);
   write_bytes(library, "");
   const auto set = [](const std::filesystem::path& of, const Rights& rights) {
@@ -173,8 +242,10 @@ TEST_CASE("trust: plugins of the library's owner are trusted, and so are groups 
     set(folder.plugins(), test.folder), set(path, test.plugin);
     CHECK(Trust(LibraryRights(library)).fault(path, InputFile(path)).empty() == test.trusted);
   }
-  set(library, {owner, 0, 0644}), set(path, {owner, 0, 0644}), set(folder.plugins(), {owner, 0, 0755});
-  CHECK_FALSE(Trust(LibraryRights(library_folder / "none.so")).fault(path, InputFile(path)).empty());
+  set(library, {owner, 0, 0644}), set(path, {owner, 0, 0644}),
+      set(folder.plugins(), {owner, 0, 0755});
+  CHECK_FALSE(
+      Trust(LibraryRights(library_folder / "none.so")).fault(path, InputFile(path)).empty());
   CHECK_FALSE(Trust(LibraryRights()).fault(path, InputFile(path)).empty());
 }
 
@@ -184,8 +255,9 @@ TEST_CASE("trust: permissions are checked again when a plugin is loaded") {
   PluginSet set(folder.options(), idle_host());
   set.scan(folder.plugins());
   REQUIRE(chmod(file.c_str(), 0777) == 0);
-  CHECK_THROWS_WITH(
-      set.load("plain"),
-      ("operator 'plain' cannot be used: " + file.string() + " is not trusted: everyone can write to the file " + file.string()).c_str());
+  CHECK_THROWS_WITH(set.load("plain"),
+                    ("operator 'plain' cannot be used: " + file.string() +
+                     " is not trusted: everyone can write to the file " + file.string())
+                        .c_str());
   CHECK(file_of(set, "plain.so").status == PluginStatus::untrusted);
 }

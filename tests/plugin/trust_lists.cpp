@@ -20,7 +20,9 @@ PluginOptions trusting_lists(const PluginFolder& folder, const std::filesystem::
 
 }  // namespace
 
-TEST_CASE("trust lists: a trusted file that changes between reading and loading is refused, because the loaded copy is checked") {
+TEST_CASE(
+    "trust lists: a trusted file that changes between reading and loading is refused, because the "
+    "loaded copy is checked") {
   const PluginFolder folder;
   const TemporaryFolder config;
   const auto path = folder.put("plain");
@@ -51,12 +53,15 @@ TEST_CASE("trust lists: an operator of an untrusted file does not replace a trus
   CHECK(set.load("plain").file == 0);
 }
 
-TEST_CASE("trust lists: bundled libraries of a trusted plugin, and their own, must be trusted, too, in the host and in workers") {
+TEST_CASE(
+    "trust lists: bundled libraries of a trusted plugin, and their own, must be trusted, too, in "
+    "the host and in workers") {
   for (const bool isolate : {false, true}) {
     CAPTURE(isolate);
     const PluginFolder folder;
     const TemporaryFolder config;
-    const auto plugin = folder.put("beside/needs_beside", "needs_beside.so"), library = folder.put("beside/libbeside", "libbeside.so"),
+    const auto plugin = folder.put("beside/needs_beside", "needs_beside.so"),
+               library = folder.put("beside/libbeside", "libbeside.so"),
                below = folder.put("beside/libbelow", "libbelow.so");
     trust_plugin(plugin, config.path());
     const auto load = [&] {
@@ -68,7 +73,8 @@ TEST_CASE("trust lists: bundled libraries of a trusted plugin, and their own, mu
       return failure_of([&] { set.load(set.catalog().operators().back().info.name); }).message;
     };
     const auto refuses = [&](const std::filesystem::path& path) {
-      return load().find("needs the library " + path.string() + ", which is not on your list of trusted plugins") != std::string::npos;
+      return load().find("needs the library " + path.string() +
+                         ", which is not on your list of trusted plugins") != std::string::npos;
     };
     CHECK(refuses(below));
     trust_plugin(below, config.path());

@@ -8,7 +8,8 @@
 
 /// For each combination of the other indices, the flat indices of the elements along `axis` (from
 /// `axis` to the last one if `to_last`).
-inline std::vector<std::vector<std::int64_t>> along_axis(const tenon::Shape& shape, int axis, bool to_last = false) {
+inline std::vector<std::vector<std::int64_t>> along_axis(const tenon::Shape& shape, int axis,
+                                                         bool to_last = false) {
   if (axis < 0) axis += shape.rank();
   std::int64_t inner = 1, length = shape[axis], outer = 1;
   for (int i = 0; i < axis; ++i) outer *= shape[i];

@@ -35,7 +35,8 @@ class Array {
   /// All bits of the elements are set (NaN, or -1), so that elements that are never written are
   /// detected.
   Array(tenon::DType dtype, const tenon::Shape& shape)
-      : type_{shape, dtype}, bytes_(static_cast<std::size_t>(shape.size()) * tenon::size_of(dtype) + 2 * margin, 0xff) {
+      : type_{shape, dtype},
+        bytes_(static_cast<std::size_t>(shape.size()) * tenon::size_of(dtype) + 2 * margin, 0xff) {
     std::memset(bytes_.data(), watch, margin);
     std::memset(bytes_.data() + bytes_.size() - margin, watch, margin);
   }
@@ -58,7 +59,8 @@ class Array {
   DoubleArray doubles() const {
     auto result = zeros(type_.shape);
     tenon::visit(type_.dtype, [&]<class T>() {
-      for (std::int64_t i = 0; i < result.size(); ++i) result[i] = static_cast<double>(static_cast<const T*>(memory())[i]);
+      for (std::int64_t i = 0; i < result.size(); ++i)
+        result[i] = static_cast<double>(static_cast<const T*>(memory())[i]);
     });
     return result;
   }

@@ -20,10 +20,13 @@ struct AttentionRow {
 
   std::int64_t all() const { return past + keys; }
   tenon::Shape heads(std::int64_t heads, std::int64_t rows, std::int64_t width) const {
-    return flat ? tenon::Shape{batch, rows, heads * width} : tenon::Shape{batch, heads, rows, width};
+    return flat ? tenon::Shape{batch, rows, heads * width}
+                : tenon::Shape{batch, heads, rows, width};
   }
-  std::int64_t at(std::int64_t heads, std::int64_t rows, std::int64_t width, std::int64_t b, std::int64_t h, std::int64_t row) const {
-    return flat ? (b * rows + row) * heads * width + h * width : ((b * heads + h) * rows + row) * width;
+  std::int64_t at(std::int64_t heads, std::int64_t rows, std::int64_t width, std::int64_t b,
+                  std::int64_t h, std::int64_t row) const {
+    return flat ? (b * rows + row) * heads * width + h * width
+                : ((b * heads + h) * rows + row) * width;
   }
 };
 
@@ -38,7 +41,9 @@ struct Results {
 constexpr double never = -std::numeric_limits<double>::infinity();
 
 Results attend(const AttentionRow& row, const Given& of) {
-  Results results{zeros(row.heads(row.q_heads, row.queries, row.value_size)), zeros({row.batch, row.q_heads, row.queries, row.all()}), {}};
+  Results results{zeros(row.heads(row.q_heads, row.queries, row.value_size)),
+                  zeros({row.batch, row.q_heads, row.queries, row.all()}),
+                  {}};
   results.shares = results.masked;
   const auto group = row.q_heads / row.kv_heads;
   const double scale = row.scale > 0 ? row.scale : 1 / std::sqrt(static_cast<double>(row.size));
@@ -46,21 +51,25 @@ Results attend(const AttentionRow& row, const Given& of) {
     for (std::int64_t h = 0; h < row.q_heads; ++h)
       for (std::int64_t i = 0; i < row.queries; ++i) {
         const auto first = ((b * row.q_heads + h) * row.queries + i) * row.all();
-        const auto length = row.lengths.empty() ? row.all() : row.lengths[static_cast<std::size_t>(b)];
+        const auto length =
+            row.lengths.empty() ? row.all() : row.lengths[static_cast<std::size_t>(b)];
         const auto own = i + (row.lengths.empty() ? row.past : length - row.queries);
         double most = never, sum = 0;
-        const auto element = [&](const DoubleArray& past, const DoubleArray& given, std::int64_t width, std::int64_t n, std::int64_t k) {
-          return n < row.past ? past[((b * row.kv_heads + h / group) * row.past + n) * width + k]
-                              : given[row.at(row.kv_heads, row.keys, width, b, h / group, n - row.past) + k];
+        const auto element = [&](const DoubleArray& past, const DoubleArray& given,
+                                 std::int64_t width, std::int64_t n, std::int64_t k) {
+          return n < row.past
+                     ? past[((b * row.kv_heads + h / group) * row.past + n) * width + k]
+                     : given[row.at(row.kv_heads, row.keys, width, b, h / group, n - row.past) + k];
         };
         for (std::int64_t n = 0; n < row.all(); ++n) {
           double score = 0;
           for (std::int64_t k = 0; k < row.size; ++k)
-            score +=
-                of.query[row.at(row.q_heads, row.queries, row.size, b, h, i) + k] * scale * element(of.past_key, of.key, row.size, n, k);
+            score += of.query[row.at(row.q_heads, row.queries, row.size, b, h, i) + k] * scale *
+                     element(of.past_key, of.key, row.size, n, k);
           if (row.softcap > 0) score = row.softcap * std::tanh(score / row.softcap);
-          const bool seen =
-              n < length && (!row.causal || n <= own) && (row.left < 0 || own - n <= row.left) && (row.right < 0 || n - own <= row.right);
+          const bool seen = n < length && (!row.causal || n <= own) &&
+                            (row.left < 0 || own - n <= row.left) &&
+                            (row.right < 0 || n - own <= row.right);
           if (row.mask.rank() > 0) {
             const std::int64_t full[] = {b, h, i, n};
             std::int64_t place = 0;
@@ -70,12 +79,15 @@ Results attend(const AttentionRow& row, const Given& of) {
               inside = inside && (size == 1 || index < size);
               place = place * size + (size == 1 ? 0 : index);
             }
-            score += !inside ? never : row.booleans ? (of.mask[place] > 0 ? 0 : never) : of.mask[place];
+            score += !inside        ? never
+                     : row.booleans ? (of.mask[place] > 0 ? 0 : never)
+                                    : of.mask[place];
           }
           results.masked[first + n] = seen ? score : never;
           most = std::max(most, results.masked[first + n]);
         }
-        for (std::int64_t n = 0; n < row.all() && most > never; ++n) sum += std::exp(results.masked[first + n] - most);
+        for (std::int64_t n = 0; n < row.all() && most > never; ++n)
+          sum += std::exp(results.masked[first + n] - most);
         for (std::int64_t n = 0; n < row.all() && most > never; ++n) {
           const double share = std::exp(results.masked[first + n] - most) / sum;
           results.shares[first + n] = share;
@@ -120,11 +132,18 @@ void check_attention(const AttentionRow& row, tenon::DType dtype) {
   }
   if (!row.lengths.empty()) {
     inputs[6] = Array(tenon::i64, tenon::Shape{row.batch});
-    for (std::int64_t b = 0; b < row.batch; ++b) inputs[6].data<std::int64_t>()[b] = row.lengths[static_cast<std::size_t>(b)];
+    for (std::int64_t b = 0; b < row.batch; ++b)
+      inputs[6].data<std::int64_t>()[b] = row.lengths[static_cast<std::size_t>(b)];
   }
-  const auto doubles = [&](std::size_t i) { return inputs[i] ? inputs[i].doubles() : DoubleArray{}; };
-  const auto expected = attend(row, {doubles(0), doubles(1), doubles(2), doubles(3), doubles(4), doubles(5)});
-  const double tolerance = dtype == tenon::f64 ? 1e-13 : dtype == tenon::f32 ? 1e-5 : dtype == tenon::f16 ? 2e-3 : 1.5e-2;
+  const auto doubles = [&](std::size_t i) {
+    return inputs[i] ? inputs[i].doubles() : DoubleArray{};
+  };
+  const auto expected =
+      attend(row, {doubles(0), doubles(1), doubles(2), doubles(3), doubles(4), doubles(5)});
+  const double tolerance = dtype == tenon::f64   ? 1e-13
+                           : dtype == tenon::f32 ? 1e-5
+                           : dtype == tenon::f16 ? 2e-3
+                                                 : 1.5e-2;
   for (const std::string shown : {"masked", "softmax"}) {
     tenon::Attributes given{{"causal", row.causal},
                             {"left_window", row.left},
@@ -167,11 +186,13 @@ TEST_CASE("attention matches its definition, with the same bits on 1 to 3 thread
   };
   for (const auto& row : rows)
     for (const auto dtype : all_floating) {
-      INFO(row.q_heads, " heads of ", row.queries, " queries, ", row.all(), " keys, mask of ", row.mask.rank(), " axes");
+      INFO(row.q_heads, " heads of ", row.queries, " queries, ", row.all(), " keys, mask of ",
+           row.mask.rank(), " axes");
       check_attention(row, dtype);
     }
-  check_attention({1, 3, 1, 150, 300, 0, 20, 33, true, true}, tenon::f32);         // several blocks
-  check_attention({1, 1, 1, 40, 12000, 0, 3, 5, false, false, 7, 9}, tenon::f32);  // few queries per block
+  check_attention({1, 3, 1, 150, 300, 0, 20, 33, true, true}, tenon::f32);  // several blocks
+  check_attention({1, 1, 1, 40, 12000, 0, 3, 5, false, false, 7, 9},
+                  tenon::f32);  // few queries per block
 }
 
 TEST_CASE("attention does not read keys that no query attends to") {
@@ -179,7 +200,8 @@ TEST_CASE("attention does not read keys that no query attends to") {
   auto key = random_doubles({2, 1, 6, 4}, 1), value = random_doubles({2, 1, 6, 4}, 2);
   const auto query = random_doubles({2, 1, 2, 4}, 3);
   const auto run = [&] {
-    std::vector<Array> inputs{Array(tenon::f32, query), Array(tenon::f32, key), Array(tenon::f32, value)};
+    std::vector<Array> inputs{Array(tenon::f32, query), Array(tenon::f32, key),
+                              Array(tenon::f32, value)};
     inputs.resize(7);
     inputs[6] = Array(tenon::i64, tenon::Shape{2});
     inputs[6].data<std::int64_t>()[0] = 3;

@@ -23,7 +23,8 @@ Tensor numbers_of(const Shape& shape, bool whole) {
   auto values = made.values<float>();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto number = static_cast<int>((i * 2654435761u >> 7) % 17) - 8;
-    values[i] = static_cast<float>(number) + (whole ? 0.0F : 0.0078125F * static_cast<float>(number % 3));
+    values[i] =
+        static_cast<float>(number) + (whole ? 0.0F : 0.0078125F * static_cast<float>(number % 3));
   }
   return made;
 }
@@ -45,30 +46,96 @@ std::vector<Product> products() {
           {"matmul", {6}, {6, 4}, {}},
           {"matmul", {4, 6}, {6}, {}},
           {"fully_connected", {30, 65}, {40, 65}, {{"num_hidden", 40}}, true},
-          {"fully_connected", {35, 1100}, {1340, 1100}, {{"num_hidden", 1340}}, true},  // two segments of the depth, tiles of many panels
-          {"convolution", {2, 3, 17, 15}, {20, 3, 3, 3}, {{"num_filter", 20}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},
-          {"convolution", {1, 32, 9, 12}, {48, 32, 1, 1}, {{"num_filter", 48}, {"kernel", Integers{1, 1}}, {"no_bias", true}}},
-          {"convolution", {3, 16, 8, 9}, {32, 8, 3, 2}, {{"num_filter", 32}, {"kernel", Integers{3, 2}}, {"groups", 2}}, true},
-          {"convolution", {2, 24, 30}, {5, 24, 5}, {{"num_filter", 5}, {"kernel", Integers{5}}, {"stride", Integers{2}}}, true},
-          {"convolution", {1, 8, 5, 6, 7}, {16, 8, 2, 2, 2}, {{"num_filter", 16}, {"kernel", Integers{2, 2, 2}}}, true},
+          {"fully_connected",
+           {35, 1100},
+           {1340, 1100},
+           {{"num_hidden", 1340}},
+           true},  // two segments of the depth, tiles of many panels
+          {"convolution",
+           {2, 3, 17, 15},
+           {20, 3, 3, 3},
+           {{"num_filter", 20}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}},
+           true},
+          {"convolution",
+           {1, 32, 9, 12},
+           {48, 32, 1, 1},
+           {{"num_filter", 48}, {"kernel", Integers{1, 1}}, {"no_bias", true}}},
+          {"convolution",
+           {3, 16, 8, 9},
+           {32, 8, 3, 2},
+           {{"num_filter", 32}, {"kernel", Integers{3, 2}}, {"groups", 2}},
+           true},
+          {"convolution",
+           {2, 24, 30},
+           {5, 24, 5},
+           {{"num_filter", 5}, {"kernel", Integers{5}}, {"stride", Integers{2}}},
+           true},
+          {"convolution",
+           {1, 8, 5, 6, 7},
+           {16, 8, 2, 2, 2},
+           {{"num_filter", 16}, {"kernel", Integers{2, 2, 2}}},
+           true},
           // Channels-last tensors and all kinds of tile loads: a single channel, several, whole
           // cache lines; with strides; with padding larger than the window.
-          {"convolution", {2, 1, 13, 40}, {6, 1, 5, 5}, {{"num_filter", 6}, {"kernel", Integers{5, 5}}, {"pad", Integers{2}}}, true},
-          {"convolution", {2, 1, 19, 30}, {40, 1, 4, 6}, {{"num_filter", 40}, {"kernel", Integers{4, 6}}, {"stride", Integers{2}}}, true},
-          {"convolution", {1, 32, 9, 30}, {33, 32, 3, 3}, {{"num_filter", 33}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},
+          {"convolution",
+           {2, 1, 13, 40},
+           {6, 1, 5, 5},
+           {{"num_filter", 6}, {"kernel", Integers{5, 5}}, {"pad", Integers{2}}},
+           true},
+          {"convolution",
+           {2, 1, 19, 30},
+           {40, 1, 4, 6},
+           {{"num_filter", 40}, {"kernel", Integers{4, 6}}, {"stride", Integers{2}}},
+           true},
+          {"convolution",
+           {1, 32, 9, 30},
+           {33, 32, 3, 3},
+           {{"num_filter", 33}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}},
+           true},
           {"convolution",
            {2, 64, 18, 18},
            {64, 64, 3, 3},
-           {{"num_filter", 64}, {"kernel", Integers{3, 3}}, {"stride", Integers{2}}, {"pad", Integers{1}}},
+           {{"num_filter", 64},
+            {"kernel", Integers{3, 3}},
+            {"stride", Integers{2}},
+            {"pad", Integers{1}}},
            true},
-          {"convolution", {1, 20, 12, 13}, {70, 20, 3, 2}, {{"num_filter", 70}, {"kernel", Integers{3, 2}}, {"pad", Integers{1}}}, true},
-          {"convolution", {1, 48, 16, 17}, {40, 48, 1, 1}, {{"num_filter", 40}, {"kernel", Integers{1, 1}}, {"stride", Integers{2}}}, true},
-          {"convolution", {1, 10, 8, 7}, {17, 10, 3, 3}, {{"num_filter", 17}, {"kernel", Integers{3, 3}}, {"pad", Integers{4}}}, true},
-          {"convolution", {1, 16, 9, 14}, {20, 16, 3, 3}, {{"num_filter", 20}, {"kernel", Integers{3, 3}}, {"pad_end", Integers{2}}}, true},
-          {"convolution", {1, 1, 20, 32}, {16, 1, 5, 5}, {{"num_filter", 16}, {"kernel", Integers{5, 5}}, {"pad_end", Integers{2}}}, true},
+          {"convolution",
+           {1, 20, 12, 13},
+           {70, 20, 3, 2},
+           {{"num_filter", 70}, {"kernel", Integers{3, 2}}, {"pad", Integers{1}}},
+           true},
+          {"convolution",
+           {1, 48, 16, 17},
+           {40, 48, 1, 1},
+           {{"num_filter", 40}, {"kernel", Integers{1, 1}}, {"stride", Integers{2}}},
+           true},
+          {"convolution",
+           {1, 10, 8, 7},
+           {17, 10, 3, 3},
+           {{"num_filter", 17}, {"kernel", Integers{3, 3}}, {"pad", Integers{4}}},
+           true},
+          {"convolution",
+           {1, 16, 9, 14},
+           {20, 16, 3, 3},
+           {{"num_filter", 20}, {"kernel", Integers{3, 3}}, {"pad_end", Integers{2}}},
+           true},
+          {"convolution",
+           {1, 1, 20, 32},
+           {16, 1, 5, 5},
+           {{"num_filter", 16}, {"kernel", Integers{5, 5}}, {"pad_end", Integers{2}}},
+           true},
           // Large weights and few positions: im2col.
-          {"convolution", {3, 40, 2, 2}, {48, 40, 3, 3}, {{"num_filter", 48}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},
-          {"convolution", {2, 30, 5, 4}, {70, 30, 3, 3}, {{"num_filter", 70}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true}};
+          {"convolution",
+           {3, 40, 2, 2},
+           {48, 40, 3, 3},
+           {{"num_filter", 48}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}},
+           true},
+          {"convolution",
+           {2, 30, 5, 4},
+           {70, 30, 3, 3},
+           {{"num_filter", 70}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}},
+           true}};
 }
 
 /// loss is the sum of the product, after an activation if `activated`; the gradients of both sides
@@ -83,7 +150,8 @@ Graph graph_of(Host& host, const Product& product, bool whole, bool activated, b
   if (activated) y = graph.add("relu", {y}, {}, "after");
   graph.output("y", y);
   if (!trains) return graph;
-  const auto gradients = graph.gradient(graph.add("sum", {graph.add("square", {y})}), {left, right});
+  const auto gradients =
+      graph.gradient(graph.add("sum", {graph.add("square", {y})}), {left, right});
   graph.output("dleft", gradients[0]);
   graph.output("dright", gradients[1]);
   return graph;
@@ -129,7 +197,9 @@ bool multiplies() {
 
 using namespace bf16_products;
 
-TEST_CASE("sessions in bfloat16: bundled products round their factors, and nothing else, forward and backward") {
+TEST_CASE(
+    "sessions in bfloat16: bundled products round their factors, and nothing else, forward and "
+    "backward") {
   if (!multiplies()) return;
   for (const auto& product : products())
     for (const bool whole : {true, false})
@@ -141,7 +211,8 @@ TEST_CASE("sessions in bfloat16: bundled products round their factors, and nothi
           CAPTURE(trains);
           const auto left = numbers_of(product.left, whole);
           const auto graph = graph_of(plugin_tests::host(), product, whole, activated, trains);
-          Session usual(graph, {.training = trains}), asked(graph, {.training = trains, .precision = bf16});
+          Session usual(graph, {.training = trains}),
+              asked(graph, {.training = trains, .precision = bf16});
           const auto exact = usual.run({{"left", left}}), rounded = asked.run({{"left", left}});
           CHECK(variant_in(asked).ends_with("InBf16"));
           CHECK(variant_in(usual).empty());
@@ -168,8 +239,10 @@ TEST_CASE("sessions in bfloat16: products pack constant weights, with the same b
     Session keeps(graph, {.precision = bf16, .constant_weights = true});
     // A layout that only an optimized plan chooses may change a convolution's rounding.
     const bool slides = std::string(product.op) == "convolution";
-    Session without(graph, {.optimize = slides ? Optimize::full : Optimize::none, .precision = bf16});
-    CHECK(furthest(keeps.run({{"left", left}}).at("y"), without.run({{"left", left}}).at("y")) == 0);
+    Session without(graph,
+                    {.optimize = slides ? Optimize::full : Optimize::none, .precision = bf16});
+    CHECK(furthest(keeps.run({{"left", left}}).at("y"), without.run({{"left", left}}).at("y")) ==
+          0);
   }
 }
 
@@ -181,12 +254,16 @@ TEST_CASE("sessions in bfloat16: values of an earlier run do not reappear") {
     return made;
   };
   // Larger than the others, and on all threads.
-  const Product large{"convolution", {16, 64, 40, 40}, {32, 64, 3, 3}, {{"num_filter", 32}, {"kernel", Integers{3, 3}}}};
+  const Product large{"convolution",
+                      {16, 64, 40, 40},
+                      {32, 64, 3, 3},
+                      {{"num_filter", 32}, {"kernel", Integers{3, 3}}}};
   Session spoils(graph_of(plugin_tests::host(), large, false, false, false), {.precision = bf16});
   for (const auto& product : products()) {
     CAPTURE(std::string(product.op));
     const auto left = numbers_of(product.left, false);
-    Session session(graph_of(plugin_tests::host(), product, false, false, false), {.precision = bf16});
+    Session session(graph_of(plugin_tests::host(), product, false, false, false),
+                    {.precision = bf16});
     const auto y = session.run({{"left", left}}).at("y");
     spoils.run({{"left", nothing(large.left)}});
     CHECK(furthest(session.run({{"left", left}}).at("y"), y) == 0);
@@ -195,26 +272,32 @@ TEST_CASE("sessions in bfloat16: values of an earlier run do not reappear") {
   }
 }
 
-TEST_CASE("sessions in bfloat16: consecutive convolutions with channels-last tensors between them") {
+TEST_CASE(
+    "sessions in bfloat16: consecutive convolutions with channels-last tensors between them") {
   if (!multiplies()) return;
   Graph graph(plugin_tests::host());
   auto x = graph.input("x", f32, {2, 6, 20, 18});
   std::int64_t channels = 6;
   for (const std::int64_t filters : {16, 24, 24}) {
-    const auto weight = graph.variable(join("weight", channels, filters), numbers_of({filters, channels, 3, 3}, false));
-    x = graph.add("convolution", {x, weight}, {{"num_filter", filters}, {"kernel", Integers{3, 3}}, {"no_bias", true}},
+    const auto weight = graph.variable(join("weight", channels, filters),
+                                       numbers_of({filters, channels, 3, 3}, false));
+    x = graph.add("convolution", {x, weight},
+                  {{"num_filter", filters}, {"kernel", Integers{3, 3}}, {"no_bias", true}},
                   join("convolution", channels, filters));
     x = graph.add("relu", {x}, {}, join("after", channels, filters));
     channels = filters;
   }
   graph.output("y", x);
   const auto data = numbers_of({2, 6, 20, 18}, false);
-  const auto exact = Session(graph).run({{"x", data}}).at("y"), rounded = Session(graph, {.precision = bf16}).run({{"x", data}}).at("y");
+  const auto exact = Session(graph).run({{"x", data}}).at("y"),
+             rounded = Session(graph, {.precision = bf16}).run({{"x", data}}).at("y");
   CHECK(furthest(exact, rounded) <= 0.01 * largest(exact));
   CHECK(furthest(exact, rounded) > 0);
 }
 
-TEST_CASE("sessions in bfloat16: a convolution has the same bits on any number of threads, and in any batch") {
+TEST_CASE(
+    "sessions in bfloat16: a convolution has the same bits on any number of threads, and in any "
+    "batch") {
   if (!multiplies()) return;
   HostOptions options;
   options.threads = 1;
@@ -223,13 +306,27 @@ TEST_CASE("sessions in bfloat16: a convolution has the same bits on any number o
   Host one_thread(options);
   one_thread.add_plugins(built("plugins"));
   const auto run = [](Host& host, const Product& product, const Tensor& data) {
-    return Session(graph_of(host, product, false, true, false), {.precision = bf16}).run({{"left", data}}).at("y");
+    return Session(graph_of(host, product, false, true, false), {.precision = bf16})
+        .run({{"left", data}})
+        .at("y");
   };
   // Rows are distributed if data is large, filters if weights are.
   for (const Product& product : std::vector<Product>{
-           {"convolution", {3, 32, 40, 20}, {48, 32, 3, 3}, {{"num_filter", 48}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},
-           {"convolution", {3, 96, 7, 7}, {160, 96, 3, 3}, {{"num_filter", 160}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}}, true},
-           {"convolution", {3, 1, 90, 28}, {6, 1, 5, 5}, {{"num_filter", 6}, {"kernel", Integers{5, 5}}, {"pad", Integers{2}}}, true}}) {
+           {"convolution",
+            {3, 32, 40, 20},
+            {48, 32, 3, 3},
+            {{"num_filter", 48}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}},
+            true},
+           {"convolution",
+            {3, 96, 7, 7},
+            {160, 96, 3, 3},
+            {{"num_filter", 160}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}},
+            true},
+           {"convolution",
+            {3, 1, 90, 28},
+            {6, 1, 5, 5},
+            {{"num_filter", 6}, {"kernel", Integers{5, 5}}, {"pad", Integers{2}}},
+            true}}) {
     CAPTURE(product.left[1]);
     auto alone = product;
     alone.left = {1, product.left[1], product.left[2], product.left[3]};
@@ -240,7 +337,8 @@ TEST_CASE("sessions in bfloat16: a convolution has the same bits on any number o
     CHECK(furthest(y, run(one_thread, product, all)) == 0);
     for (auto* host : {&plugin_tests::host(), &one_thread}) {
       const auto single = run(*host, alone, first);
-      CHECK(std::equal(single.values<float>().begin(), single.values<float>().end(), y.values<float>().begin()));
+      CHECK(std::equal(single.values<float>().begin(), single.values<float>().end(),
+                       y.values<float>().begin()));
     }
   }
 }

@@ -18,8 +18,9 @@ struct Case {
   tenon::Attributes attributes;
   std::vector<Array> inputs;
   Oracle oracle;
-  std::vector<std::size_t> differentiable = {};  ///< inputs whose gradients are compared with finite differences of the oracle
-  double tolerance = 1e-5;                       ///< of |found - expected| / (1 + |expected|)
+  std::vector<std::size_t> differentiable =
+      {};  ///< inputs whose gradients are compared with finite differences of the oracle
+  double tolerance = 1e-5;  ///< of |found - expected| / (1 + |expected|)
   bool training = false;
 };
 
@@ -30,5 +31,6 @@ void check(const Case& test);
 /// The error of creating, inferring or running the case; empty if there is none.
 std::string error_of(const Case& test);
 /// Overload for types with unknown parts.
-std::string error_of(const std::string& plugin, const std::string& op, const tenon::Attributes& attributes,
+std::string error_of(const std::string& plugin, const std::string& op,
+                     const tenon::Attributes& attributes,
                      const std::vector<tenon::TensorType>& inputs);

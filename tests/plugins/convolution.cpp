@@ -48,24 +48,28 @@ Case conv_transpose(const ConvolutionRow& row, std::int64_t output_padding) {
   for (std::size_t i = 0; i < row.kernel.size(); ++i) {
     const auto axis = static_cast<int>(i) + 2;
     const auto reach = window.dilate[i] * (row.kernel[i] - 1) + 1;
-    output.set(axis, window.stride[i] * (row.data[axis] - 1) + reach + output_padding - 2 * window.pad[i]);
+    output.set(
+        axis, window.stride[i] * (row.data[axis] - 1) + reach + output_padding - 2 * window.pad[i]);
   }
   Case test{tenon::to_string(row.data), "nn", "conv_transpose", given, {}, {}, {0, 1, 2}, 2e-5};
   auto weight = weight_shape(row);
   weight.set(0, row.data[1]);
   weight.set(1, row.filters);
-  test.inputs = {Array(tenon::f32, random_doubles(row.data, 1)), Array(tenon::f32, random_doubles(weight, 2)),
+  test.inputs = {Array(tenon::f32, random_doubles(row.data, 1)),
+                 Array(tenon::f32, random_doubles(weight, 2)),
                  Array(tenon::f32, random_doubles({row.filters}, 3))};
   test.oracle = [=](const std::vector<DoubleArray>& in) {
     auto result = zeros(output);
-    const auto out = channel_size(output), places = channel_size(row.data), elements = channel_size(weight), channels = row.data[1];
+    const auto out = channel_size(output), places = channel_size(row.data),
+               elements = channel_size(weight), channels = row.data[1];
     for (std::int64_t i = 0; i < result.size(); ++i) result[i] = in[2][i / out % row.filters];
     window.for_each(output, [&](std::int64_t place, std::int64_t element, std::int64_t at) {
       for (std::int64_t sample = 0; sample < row.data[0] && at >= 0; ++sample)
         for (std::int64_t filter = 0; filter < row.filters; ++filter)
           for (std::int64_t c = 0; c < channels; ++c)
             result[(sample * row.filters + filter) * out + at] +=
-                in[0][(sample * channels + c) * places + place] * in[1][(c * row.filters + filter) * elements + element];
+                in[0][(sample * channels + c) * places + place] *
+                in[1][(c * row.filters + filter) * elements + element];
     });
     return std::vector{result};
   };
@@ -76,31 +80,37 @@ Case conv_transpose(const ConvolutionRow& row, std::int64_t output_padding) {
 
 TEST_CASE("conv_transpose matches its definition, and its gradient the oracle's") {
   check(conv_transpose({{2, 3, 4, 3}, 2, {3, 2}, {2, 1}, {1, 0}}, 0));
-  check(conv_transpose({{2, 12, 1, 2}, 6, {3, 3}, {2}, {1}}, 1));  // large weights and few positions: im2col
+  check(conv_transpose({{2, 12, 1, 2}, 6, {3, 3}, {2}, {1}},
+                       1));  // large weights and few positions: im2col
   check(conv_transpose({{3, 20, 2}, 8, {5}, {2}, {2}}, 0));
 }
 
 TEST_CASE("one convolution object serves changing shapes") {
   PluginOperator op("nn", "convolution", {{"num_filter", 2}, {"kernel", Integers{3, 3}}});
-  for (const tenon::Shape& data : {tenon::Shape{2, 3, 5, 5}, {1, 3, 4, 6}, {2, 3, 5, 5}, {0, 3, 5, 5}}) {
+  for (const tenon::Shape& data :
+       {tenon::Shape{2, 3, 5, 5}, {1, 3, 4, 6}, {2, 3, 5, 5}, {0, 3, 5, 5}}) {
     const ConvolutionRow row{data, 2, {3, 3}};
     const auto test = convolution(row);
     std::vector<Array> states;
     const auto found = op.forward(test.inputs, states, {})[0];
-    const auto fresh = PluginOperator("nn", "convolution", attributes(row)).forward(test.inputs, states, {})[0];
+    const auto fresh =
+        PluginOperator("nn", "convolution", attributes(row)).forward(test.inputs, states, {})[0];
     CHECK(found.same_bits(fresh));
   }
 }
 
 TEST_CASE("convolution runs only on the host's threads") {
-  const auto threads = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}); };
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
   std::ptrdiff_t before = 0, after = 0;
   std::thread([&] {  // OpenMP would start helpers for each thread that has none yet
     const auto test = convolution({{4, 16, 16, 16}, 16, {3, 3}});
     PluginOperator op("nn", "convolution", test.attributes);
     std::vector<Array> states;
     before = threads();
-    op.backward(test.inputs, op.forward(test.inputs, states, {}), {Array(tenon::f32, zeros({4, 16, 14, 14}))}, {true, true, true}, {});
+    op.backward(test.inputs, op.forward(test.inputs, states, {}),
+                {Array(tenon::f32, zeros({4, 16, 14, 14}))}, {true, true, true}, {});
     after = threads();
   })
       .join();
@@ -112,26 +122,37 @@ TEST_CASE("convolution refuses inconsistent arguments with the reason") {
     ConvolutionRow row;
     const char* reason;
   } rows[] = {
-      {{{2, 3, 5, 5}, 2, {}}, "parameter 'kernel' has 0 values: needs 1 to 3, one for each spatial axis"},
-      {{{2, 3, 5, 5}, 2, {1, 1, 1, 1}}, "parameter 'kernel' has 4 values: needs 1 to 3, one for each spatial axis"},
+      {{{2, 3, 5, 5}, 2, {}},
+       "parameter 'kernel' has 0 values: needs 1 to 3, one for each spatial axis"},
+      {{{2, 3, 5, 5}, 2, {1, 1, 1, 1}},
+       "parameter 'kernel' has 4 values: needs 1 to 3, one for each spatial axis"},
       {{{2, 3, 5, 5}, 2, {3, 3}, {1, 2, 3}},
-       "parameter 'stride' has 3 values, but kernel has 2: needs one for each spatial axis, or one for all"},
-      {{{2, 3, 5, 5}, 4, {3, 3}, {}, {}, {}, 3}, "parameter 'num_filter' is 4, which is not a multiple of groups, 3"},
-      {{{2, 3, 5, 5}, 4, {3, 3}, {}, {}, {}, 2}, "data [2, 3, 5, 5] has 3 channels, which is not a multiple of groups, 2"},
-      {{{2, 3, 5}, 2, {3, 3}}, "data is [2, 3, 5] but a kernel with 2 values needs 4 dimensions: batch, channels and one for each value"},
+       "parameter 'stride' has 3 values, but kernel has 2: needs one for each spatial axis, or one "
+       "for all"},
+      {{{2, 3, 5, 5}, 4, {3, 3}, {}, {}, {}, 3},
+       "parameter 'num_filter' is 4, which is not a multiple of groups, 3"},
+      {{{2, 3, 5, 5}, 4, {3, 3}, {}, {}, {}, 2},
+       "data [2, 3, 5, 5] has 3 channels, which is not a multiple of groups, 2"},
+      {{{2, 3, 5}, 2, {3, 3}},
+       "data is [2, 3, 5] but a kernel with 2 values needs 4 dimensions: batch, channels and one "
+       "for each value"},
       {{{2, 3, 5, 0}, 2, {3, 3}}, "data is [2, 3, 5, 0]: only the batch may be empty"},
-      {{{2, 3, 5, 4}, 2, {3, 3}, {}, {}, {2}}, "the kernel extends over 5 elements of axis 3, but data [2, 3, 5, 4] with padding has 4"},
+      {{{2, 3, 5, 4}, 2, {3, 3}, {}, {}, {2}},
+       "the kernel extends over 5 elements of axis 3, but data [2, 3, 5, 4] with padding has 4"},
   };
   for (const auto& row : rows)
-    CHECK(error_of("nn", "convolution", attributes(row.row), {{row.row.data, tenon::f32}, {{}, tenon::f32}, {}}) == row.reason);
+    CHECK(error_of("nn", "convolution", attributes(row.row),
+                   {{row.row.data, tenon::f32}, {{}, tenon::f32}, {}}) == row.reason);
   const tenon::Attributes given{{"num_filter", 2}, {"kernel", Integers{3, 3}}};
-  CHECK(error_of("nn", "convolution", given, {{{2, 3, 5, 5}, tenon::f32}, {{2, 4, 3, 3}, tenon::f32}, {}}) ==
+  CHECK(error_of("nn", "convolution", given,
+                 {{{2, 3, 5, 5}, tenon::f32}, {{2, 4, 3, 3}, tenon::f32}, {}}) ==
         "weight is [2, 4, 3, 3] but data [2, 3, 5, 5] needs [2, 3, 3, 3]");
 }
 
 TEST_CASE("convolution infers unknown shapes") {
   constexpr auto u = tenon::unknown;
-  const tenon::Attributes given{{"num_filter", 6}, {"kernel", Integers{3, 3}}, {"groups", 2}, {"pad", Integers{1}}};
+  const tenon::Attributes given{
+      {"num_filter", 6}, {"kernel", Integers{3, 3}}, {"groups", 2}, {"pad", Integers{1}}};
   const struct {
     tenon::Shape data, weight, data_after, weight_after, output;
   } rows[] = {
@@ -141,7 +162,8 @@ TEST_CASE("convolution infers unknown shapes") {
   };
   for (const auto& row : rows) {
     const auto types =
-        PluginOperator("nn", "convolution", given).infer({{row.data, tenon::f32}, {row.weight, tenon::f32}, {{}, tenon::f32}});
+        PluginOperator("nn", "convolution", given)
+            .infer({{row.data, tenon::f32}, {row.weight, tenon::f32}, {{}, tenon::f32}});
     CHECK(tenon::to_string(types.inputs[0].shape) == tenon::to_string(row.data_after));
     CHECK(tenon::to_string(types.inputs[1].shape) == tenon::to_string(row.weight_after));
     CHECK(tenon::to_string(types.inputs[2].shape) == "[6]");

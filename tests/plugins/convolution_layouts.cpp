@@ -14,7 +14,8 @@ void check_layouts(const ConvolutionRow& row) {
   for (const auto& input : test.inputs) given.push_back(input ? input.doubles() : DoubleArray{});
   const auto expected = test.oracle(given)[0];
   INFO("convolution of ", test.name);
-  const double terms = static_cast<double>(channel_size(test.inputs[1].type().shape) * test.inputs[1].type().shape[1]);
+  const double terms = static_cast<double>(channel_size(test.inputs[1].type().shape) *
+                                           test.inputs[1].type().shape[1]);
   for (const bool last : {false, true}) {
     PluginOperator op("nn", "convolution", test.attributes);
     std::vector<Array> states;
@@ -42,14 +43,18 @@ void check_layouts(const ConvolutionRow& row) {
 }  // namespace
 
 TEST_CASE(
-    "convolution matches its definition in plain and channels-last tensors, with the same bits on 1 to 3 threads, with and without "
+    "convolution matches its definition in plain and channels-last tensors, with the same bits on "
+    "1 to 3 threads, with and without "
     "packed weights") {
   const ConvolutionRow rows[] = {
-      {{1, 16, 40, 33}, 32, {3, 3}, {}, {1}},          // split into rows
-      {{1, 16, 41, 33}, 32, {3, 3}, {2}, {1}},         // an odd size, and a row left over by the stride
-      {{1, 3, 64, 60}, 64, {7, 7}, {2}, {3}},          // the first layer of many networks
-      {{1, 64, 28, 28}, 128, {1, 1}, {2}},             // weights for which chunks of other sizes may prefer another layout
-      {{1, 64, 27, 28}, 96, {1, 1}},                   // the same, with rows that are not divided evenly
+      {{1, 16, 40, 33}, 32, {3, 3}, {}, {1}},   // split into rows
+      {{1, 16, 41, 33}, 32, {3, 3}, {2}, {1}},  // an odd size, and a row left over by the stride
+      {{1, 3, 64, 60}, 64, {7, 7}, {2}, {3}},   // the first layer of many networks
+      {{1, 64, 28, 28},
+       128,
+       {1, 1},
+       {2}},  // weights for which chunks of other sizes may prefer another layout
+      {{1, 64, 27, 28}, 96, {1, 1}},  // the same, with rows that are not divided evenly
       {{3, 24, 19, 17}, 40, {3, 3}, {}, {2}, {2}},     // three samples, dilated
       {{2, 32, 16, 16}, 64, {3, 3}, {}, {1}, {}, 4},   // groups
       {{1, 64, 40, 40}, 64, {3, 3}, {}, {1}, {}, 64},  // depthwise
@@ -67,7 +72,11 @@ TEST_CASE(
       {{1, 4, 9, 10}, 7, {3, 3}, {}, {4}},          // rows and columns with padding only
       {{3, 2, 8, 23}, 8, {1, 4}, {2, 3}, {}, {}, 1, false},
       {{1, 128, 6, 6}, 384, {3, 3}, {}, {1}},  // weights that are split by filters
-      {{3, 128, 4, 4}, 320, {3, 3}, {}, {1}},  // the same with AVX2 only; with AVX-512 chunks would have unequal sizes
+      {{3, 128, 4, 4},
+       320,
+       {3, 3},
+       {},
+       {1}},  // the same with AVX2 only; with AVX-512 chunks would have unequal sizes
       {{0, 3, 5, 5}, 2, {3, 3}},
       {{1, 128, 4, 4}, 512, {3, 3}, {}, {1}},  // large weights, few positions: im2col
       {{3, 128, 2, 2}, 512, {3, 3}, {}, {1}},
@@ -75,9 +84,15 @@ TEST_CASE(
       {{5, 100, 1, 2}, 70, {1, 1}, {}, {}, {}, 1, false},
       {{2, 48, 7}, 64, {4}, {2}, {1}},
       {{2, 24, 2, 2, 3}, 40, {2, 2, 3}, {}, {0, 1, 1}},
-      {{2, 48, 23, 29}, 80, {3, 3}},  // Winograd, if channels-last; neither sizes nor filters are divided evenly
+      {{2, 48, 23, 29},
+       80,
+       {3, 3}},  // Winograd, if channels-last; neither sizes nor filters are divided evenly
       {{1, 64, 21, 27}, 64, {3, 3}, {}, {1}, {}, 1, false},
-      {{1, 32, 24, 28}, 48, {3, 3}, {}, {1}},     // tiles that extend into the padding by one row and column
+      {{1, 32, 24, 28},
+       48,
+       {3, 3},
+       {},
+       {1}},  // tiles that extend into the padding by one row and column
       {{1, 32, 51, 34}, 32, {3, 3}, {}, {1, 2}},  // several chunks
       {{2, 32, 6, 300}, 32, {3, 3}, {}, {1}},     // chunks of rows
       {{1, 48, 19, 20}, 32, {3, 3}, {}, {5, 7}},  // tiles with padding only
@@ -87,7 +102,8 @@ TEST_CASE(
 }
 
 TEST_CASE("a convolution with one plain and one channels-last tensor matches both kinds") {
-  for (const auto& row : {ConvolutionRow{{2, 20, 9, 8}, 24, {3, 3}, {}, {1}}, {{2, 40, 2, 2}, 48, {3, 3}, {}, {1}}}) {
+  for (const auto& row :
+       {ConvolutionRow{{2, 20, 9, 8}, 24, {3, 3}, {}, {1}}, {{2, 40, 2, 2}, 48, {3, 3}, {}, {1}}}) {
     const auto test = convolution(row);
     PluginOperator op("nn", "convolution", test.attributes);
     std::vector<Array> states;
@@ -96,7 +112,8 @@ TEST_CASE("a convolution with one plain and one channels-last tensor matches bot
       PluginOperator::Mode mode{false, 2, {}, output};
       if (!output) mode.channels_last_inputs = {0};
       const auto found = op.forward(test.inputs, states, mode)[0].doubles();
-      for (std::int64_t i = 0; i < plain.size(); ++i) REQUIRE(found[i] == doctest::Approx(plain[i]).epsilon(1e-5));
+      for (std::int64_t i = 0; i < plain.size(); ++i)
+        REQUIRE(found[i] == doctest::Approx(plain[i]).epsilon(1e-5));
     }
   }
 }
@@ -108,7 +125,8 @@ TEST_CASE("one convolution object alternates between more shapes than its kernel
       const ConvolutionRow row{{1, 3, size, 5}, 2, {3, 3}};
       const auto test = convolution(row);
       std::vector<Array> states;
-      const auto fresh = PluginOperator("nn", "convolution", attributes(row)).forward(test.inputs, states, {})[0];
+      const auto fresh =
+          PluginOperator("nn", "convolution", attributes(row)).forward(test.inputs, states, {})[0];
       CHECK(op.forward(test.inputs, states, {})[0].same_bits(fresh));
     }
 }
@@ -127,17 +145,21 @@ void check_gradients(const ConvolutionRow& row) {
     for (std::int64_t sample = 0; sample < row.data[0] && at >= 0; ++sample)
       for (std::int64_t filter = 0; filter < row.filters; ++filter)
         for (std::int64_t c = 0; c < 16; ++c)
-          weights[(filter * 16 + c) * 9 + element] += dy[(sample * row.filters + filter) * out + place] * data[(sample * 16 + c) * in + at];
+          weights[(filter * 16 + c) * 9 + element] +=
+              dy[(sample * row.filters + filter) * out + place] * data[(sample * 16 + c) * in + at];
   });
   for (std::int64_t i = 0; i < dy.size(); ++i) biases[i / out % row.filters] += dy[i];
   PluginOperator op("nn", "convolution", test.attributes);
   const std::vector<Array> outputs{Array(tenon::f32, dy.shape)}, given{Array(tenon::f32, dy)};
   const auto all = op.backward(test.inputs, outputs, given, {true, true, true}, {});
   const auto found = all[1].doubles(), found_bias = all[2].doubles();
-  for (std::int64_t i = 0; i < weights.size(); ++i) REQUIRE(std::abs(found[i] - weights[i]) < 1e-5 * (1 + std::abs(weights[i])));
-  for (std::int64_t i = 0; i < biases.size(); ++i) REQUIRE(std::abs(found_bias[i] - biases[i]) < 1e-5 * (1 + std::abs(biases[i])));
+  for (std::int64_t i = 0; i < weights.size(); ++i)
+    REQUIRE(std::abs(found[i] - weights[i]) < 1e-5 * (1 + std::abs(weights[i])));
+  for (std::int64_t i = 0; i < biases.size(); ++i)
+    REQUIRE(std::abs(found_bias[i] - biases[i]) < 1e-5 * (1 + std::abs(biases[i])));
   for (const int threads : {2, 3}) {
-    const auto others = op.backward(test.inputs, outputs, given, {true, true, true}, {false, threads});
+    const auto others =
+        op.backward(test.inputs, outputs, given, {true, true, true}, {false, threads});
     for (std::size_t i = 0; i < 3; ++i) CHECK(others[i].same_bits(all[i]));
   }
   const auto bias_alone = op.backward(test.inputs, outputs, given, {false, false, true}, {});
@@ -146,6 +168,9 @@ void check_gradients(const ConvolutionRow& row) {
 
 }  // namespace
 
-TEST_CASE("the gradients of a convolution with many filters match its definition's, with the same bits on 1 to 3 threads") {
-  for (const std::int64_t samples : {2, 8}) check_gradients({{samples, 16, 4, 3}, 200, {3, 3}, {}, {1}});
+TEST_CASE(
+    "the gradients of a convolution with many filters match its definition's, with the same bits "
+    "on 1 to 3 threads") {
+  for (const std::int64_t samples : {2, 8})
+    check_gradients({{samples, 16, 4, 3}, 200, {3, 3}, {}, {1}});
 }

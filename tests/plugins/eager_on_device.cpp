@@ -21,7 +21,8 @@ struct HalfOf : tenon::Operator {
     op.output("y", "same shape as x");
   }
   void forward(const tenon::Call& call) const {
-    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i] / 2;
+    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i] / 2;
   }
 };
 
@@ -36,8 +37,10 @@ TEST_CASE("eager on a GPU: results are on the device of the inputs") {
     const auto y = host->call("quadratic", {x}, {{"a", 1}, {"b", -2.5}, {"c", 0.5}});
     CHECK(y.device() == device);
     CHECK(same_bits(y, Tensor::from({4.f, .5f, -.5f}, {3})));
-    CHECK(same_bits(host->call("relu", {host->call("add", {y, y})}), Tensor::from({8.f, 1.f, 0.f}, {3})));
-    const auto parts = host->call_all("split", {Tensor::from({1.f, 2.f, 3.f, 4.f}, {4}).to(device)}, {{"sections", 2}, {"axis", 0}});
+    CHECK(same_bits(host->call("relu", {host->call("add", {y, y})}),
+                    Tensor::from({8.f, 1.f, 0.f}, {3})));
+    const auto parts = host->call_all("split", {Tensor::from({1.f, 2.f, 3.f, 4.f}, {4}).to(device)},
+                                      {{"sections", 2}, {"axis", 0}});
     REQUIRE(parts.size() == 2);
     CHECK(same_bits(parts[1], Tensor::from({3.f, 4.f}, {2})));
   }
@@ -49,13 +52,15 @@ TEST_CASE("eager on a GPU: states are updated in place") {
   const auto on_gpu = [](float value) { return Tensor::from({value}, {1}).to("cuda"); };
   const auto rate = Tensor::from({0.5f}, Shape::scalar()).to("cuda");
   const auto buffer = on_gpu(4);
-  const auto updated = host->call("momentum", {on_gpu(10), on_gpu(1), rate, buffer}, {{"momentum", 0.5}});
+  const auto updated =
+      host->call("momentum", {on_gpu(10), on_gpu(1), rate, buffer}, {{"momentum", 0.5}});
   CHECK(updated.device() == "cuda:0");
   CHECK(same_bits(buffer, Tensor::from({3.f}, {1})));  // 0.5 * 4 + 1
   CHECK(same_bits(updated, Tensor::from({8.5f}, {1})));
 }
 
-TEST_CASE("eager on a GPU: csr stays csr if the operator supports it, and becomes dense otherwise") {
+TEST_CASE(
+    "eager on a GPU: csr stays csr if the operator supports it, and becomes dense otherwise") {
   auto* host = host_with_gpu<false, HalfOf>();
   if (host == nullptr) return;
   const auto dense = Tensor::from({0.f, 2.f, 0.f, -3.f}, {2, 2});
@@ -63,7 +68,8 @@ TEST_CASE("eager on a GPU: csr stays csr if the operator supports it, and become
   const auto kept = host->call("square", {csr});
   CHECK(kept.device() == "cuda:0");
   CHECK(kept.storage() == tenon::Storage::csr);
-  CHECK(same_bits(tenon::cast_storage(kept, tenon::Storage::dense), Tensor::from({0.f, 4.f, 0.f, 9.f}, {2, 2})));
+  CHECK(same_bits(tenon::cast_storage(kept, tenon::Storage::dense),
+                  Tensor::from({0.f, 4.f, 0.f, 9.f}, {2, 2})));
   const auto cosine = host->call("cosine", {csr});
   CHECK(cosine.device() == "cuda:0");
   CHECK(cosine.storage() == tenon::Storage::dense);
@@ -74,7 +80,8 @@ TEST_CASE("eager on a GPU: errors name the tensors' devices and how to copy them
   auto* host = host_with_gpu<false, HalfOf>();
   if (host == nullptr) return;
   const auto here = Tensor::from({1.f, 2.f}, {2}), there = here.to("cuda");
-  const auto table = Tensor::from({1.f, 2.f, 3.f}, {3, 1}).to("cuda"), wrong = Tensor::from<std::int64_t>({0, 7}, {2}).to("cuda");
+  const auto table = Tensor::from({1.f, 2.f, 3.f}, {3, 1}).to("cuda"),
+             wrong = Tensor::from<std::int64_t>({0, 7}, {2}).to("cuda");
   const struct {
     const char* op;
     std::vector<Tensor> inputs;
@@ -104,7 +111,8 @@ TEST_CASE("eager on a GPU: errors name the tensors' devices and how to copy them
        {wrong, table},
        {{"input_dim", 3}, {"output_dim", 1}},
        1,
-       "[embedding] index 7 is out of range: it must be from 0 to 2 (indices int64 [2], weight float32 [3, 1])",
+       "[embedding] index 7 is out of range: it must be from 0 to 2 (indices int64 [2], weight "
+       "float32 [3, 1])",
        ""},
   };
   for (const auto& test : cases) {
@@ -115,5 +123,6 @@ TEST_CASE("eager on a GPU: errors name the tensors' devices and how to copy them
     CHECK(failure.hint == test.hint);
   }
   CHECK(same_bits(host->call("half_of", {here}), Tensor::from({.5f, 1.f}, {2})));
-  CHECK(same_bits(host->call("square", {there}), Tensor::from({1.f, 4.f}, {2})));  // calls after a fault succeed
+  CHECK(same_bits(host->call("square", {there}),
+                  Tensor::from({1.f, 4.f}, {2})));  // calls after a fault succeed
 }

@@ -20,14 +20,18 @@ using tenon::Graph;
 using tenon::format::ModelT;
 
 /// A single operator, its gradient if it has one, and every value as an output.
-Graph graph_of(tenon::Host& host, const tenon::LoadedOperator& op, const tenon::checks::TestInput& sample) {
+Graph graph_of(tenon::Host& host, const tenon::LoadedOperator& op,
+               const tenon::checks::TestInput& sample) {
   Graph graph(host);
   std::vector<tenon::Value> inputs, floating;
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];
     const auto dtype = static_cast<tenon::DType>(type.dtype);
-    inputs.push_back(type.present ? graph.input("input_" + std::to_string(i), dtype, tenon::shape_of(type)) : tenon::Value());
-    if (type.present && (dtype == tenon::f32 || dtype == tenon::f64)) floating.push_back(inputs.back());
+    inputs.push_back(type.present
+                         ? graph.input("input_" + std::to_string(i), dtype, tenon::shape_of(type))
+                         : tenon::Value());
+    if (type.present && (dtype == tenon::f32 || dtype == tenon::f64))
+      floating.push_back(inputs.back());
   }
   const auto node = graph.add(op.info->name, inputs, sample.attributes, "node");
   try {
@@ -96,7 +100,9 @@ void check_refused(tenon::Host& host, const std::string& bytes) {
 
 bool same(const std::vector<tenon_type>& left, const std::vector<tenon_type>& right) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](const tenon_type& l, const tenon_type& r) { return tenon::to_string(l) == tenon::to_string(r); });
+                    [](const tenon_type& l, const tenon_type& r) {
+                      return tenon::to_string(l) == tenon::to_string(r);
+                    });
 }
 
 /// Returns the number of forged outputs.
@@ -107,8 +113,13 @@ std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& so
     CAPTURE(output);
     // chosen at run time, regardless of the file
     for (const auto storage : {tenon::format::Storage::csr, tenon::format::Storage::row_sparse})
-      CHECK(same(output_types(bound(host, forged(sound, output, [&](auto& type) { type.storage = storage; }))), own));
-    CHECK(same(output_types(bound(host, forged(sound, output, [](auto& type) { type = {}, type.unranked = true; }))), own));
+      CHECK(same(output_types(bound(
+                     host, forged(sound, output, [&](auto& type) { type.storage = storage; }))),
+                 own));
+    CHECK(
+        same(output_types(bound(
+                 host, forged(sound, output, [](auto& type) { type = {}, type.unranked = true; }))),
+             own));
     // Gradients of inputs that are not connected have no type; outputs whose shape depends on
     // elements have only a dtype.
     const bool has_dtype = own[output].dtype != TENON_DTYPE_UNKNOWN;
@@ -116,7 +127,9 @@ std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& so
       const auto dtype = ((has_dtype ? own[output].dtype : 0u) + more + output) % TENON_DTYPE_COUNT;
       if (dtype == own[output].dtype) continue;
       CAPTURE(dtype);
-      const auto bytes = forged(sound, output, [&](auto& type) { type.dtype = static_cast<tenon::format::DType>(dtype); });
+      const auto bytes = forged(sound, output, [&](auto& type) {
+        type.dtype = static_cast<tenon::format::DType>(dtype);
+      });
       if (has_dtype)
         check_refused(host, bytes);
       else
@@ -126,8 +139,12 @@ std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& so
     for (int axis = 0; axis < own[output].rank; ++axis)
       for (const int more : {-1, 1})
         if (own[output].dims[axis] >= 0 && own[output].dims[axis] + more >= 0)  // -1 makes no claim
-          check_refused(host, forged(sound, output, [&](auto& type) { type.dims[static_cast<std::size_t>(axis)] += more; }));
-    check_refused(host, forged(sound, output, [](auto& type) { type.dims.assign(type.dims.size() == 3 ? 2 : 3, 1); }));
+          check_refused(host, forged(sound, output, [&](auto& type) {
+                          type.dims[static_cast<std::size_t>(axis)] += more;
+                        }));
+    check_refused(host, forged(sound, output, [](auto& type) {
+                    type.dims.assign(type.dims.size() == 3 ? 2 : 3, 1);
+                  }));
   }
   return own.size();
 }
@@ -142,11 +159,17 @@ std::size_t check_states(tenon::Host& host, const Graph& graph, const FileParts&
     ++states;
     const auto& own = model.values[id].type;
     REQUIRE(tenon::is_known(own));
-    const auto refused = [&](auto&& lie) { CHECK(opened(host, forged_value(sound, order.values.at(id), lie)).kind != 0); };
-    CHECK(opened(host, forged_value(sound, order.values.at(id), [](auto& type) { type = {}, type.unranked = true; })).message == "");
+    const auto refused = [&](auto&& lie) {
+      CHECK(opened(host, forged_value(sound, order.values.at(id), lie)).kind != 0);
+    };
+    CHECK(opened(host, forged_value(sound, order.values.at(id),
+                                    [](auto& type) { type = {}, type.unranked = true; }))
+              .message == "");
     for (unsigned dtype = 0; dtype < TENON_DTYPE_COUNT; ++dtype)
-      if (dtype != own.dtype) refused([&](auto& type) { type.dtype = static_cast<tenon::format::DType>(dtype); });
-    for (int axis = 0; axis < own.rank; ++axis) refused([&](auto& type) { ++type.dims[static_cast<std::size_t>(axis)]; });
+      if (dtype != own.dtype)
+        refused([&](auto& type) { type.dtype = static_cast<tenon::format::DType>(dtype); });
+    for (int axis = 0; axis < own.rank; ++axis)
+      refused([&](auto& type) { ++type.dims[static_cast<std::size_t>(axis)]; });
     refused([](auto& type) { type.dims.assign(type.dims.size() == 3 ? 2 : 3, 1); });
     for (const auto storage : {tenon::format::Storage::csr, tenon::format::Storage::row_sparse})
       refused([&](auto& type) { type.storage = storage; });
@@ -169,7 +192,8 @@ TEST_CASE("files with a forged type of any output or state of any bundled operat
       const tenon::Attributes* last = nullptr;
       int left = 4;
       for (const auto& sample : samples.found) {
-        if (last != nullptr && std::equal(last->begin(), last->end(), sample.attributes.begin(), sample.attributes.end()))
+        if (last != nullptr && std::equal(last->begin(), last->end(), sample.attributes.begin(),
+                                          sample.attributes.end()))
           continue;  // other parameters, not only other shapes
         if (left-- == 0) break;
         last = &sample.attributes;
@@ -188,10 +212,12 @@ TEST_CASE("files with a forged type of any output or state of any bundled operat
 TEST_CASE("a rejected graph stays as in the file, and accepts no nodes") {
   StrictHost host(1);
   Graph graph(host);
-  graph.output("y", graph.add("reshape", {graph.input("x", tenon::f32, {2, 3})}, {{"shape", std::vector<std::int64_t>{6}}}, "r"));
+  graph.output("y", graph.add("reshape", {graph.input("x", tenon::f32, {2, 3})},
+                              {{"shape", std::vector<std::int64_t>{6}}}, "r"));
   Graph loaded(host);
   impl_of(loaded).edit().model =
-      read_forged(forged(FileParts::of(model_of(graph)), 0, [](auto& type) { type.dtype = tenon::format::DType::f64; }));
+      read_forged(forged(FileParts::of(model_of(graph)), 0,
+                         [](auto& type) { type.dtype = tenon::format::DType::f64; }));
   for (int i = 0; i < 2; ++i) {
     CHECK(failure_of([&] { loaded.add("exp", {loaded.find("r")}); }).kind == 4);
     CHECK(failure_of([&] { loaded.bind(); }).kind == 4);
@@ -204,7 +230,9 @@ TEST_CASE("a value that updates a variable must have its type") {
   StrictHost host(1);
   Graph graph(host);
   const auto weight = graph.variable("weight", tenon::Tensor::from({1.0F, 2.0F, 3.0F, 4.0F}, {4}));
-  const auto smaller = graph.add("slice", {weight}, {{"begin", std::vector<std::int64_t>{0}}, {"end", std::vector<std::int64_t>{1}}}, "s");
+  const auto smaller = graph.add(
+      "slice", {weight},
+      {{"begin", std::vector<std::int64_t>{0}}, {"end", std::vector<std::int64_t>{1}}}, "s");
   graph.add("exp", {weight}, {}, "e");
   graph.update(weight, graph.find("e"));
   auto parts = FileParts::of(model_of(graph));
@@ -212,5 +240,6 @@ TEST_CASE("a value that updates a variable must have its type") {
   const auto value = static_cast<std::uint32_t>(1);  // of "s", after the weight
   REQUIRE(graph.shape(smaller) == tenon::Shape{1});
   parts.change([&](ModelT& model) { model.graphs[0]->update_values = {value}; });
-  CHECK(opened(host, parts.bytes()).message == "'weight' is float32 [4] but would be updated with s, which is float32 [1]");
+  CHECK(opened(host, parts.bytes()).message ==
+        "'weight' is float32 [4] but would be updated with s, which is float32 [1]");
 }

@@ -27,16 +27,22 @@ Graph attention(Host& host, const AttentionCase& of) {
   Graph graph(host);
   const auto heads = [&](const char* name, std::int64_t rows, std::int64_t size, const Axes& axes) {
     const auto given = graph.input(name, f32, {of.batch, rows, of.heads * size});
-    const auto apart = graph.add("reshape", {given}, {{"shape", Axes{of.batch, rows, of.heads, size}}}, std::string(name) + "_parts");
+    const auto apart =
+        graph.add("reshape", {given}, {{"shape", Axes{of.batch, rows, of.heads, size}}},
+                  std::string(name) + "_parts");
     return graph.add("transpose", {apart}, {{"axes", axes}}, std::string(name) + "_heads");
   };
   const auto q = heads("q", of.queries, of.size, {0, 2, 1, 3});
   const auto k = heads("k", of.keys, of.size, of.columns ? Axes{0, 2, 3, 1} : Axes{0, 2, 1, 3});
   auto scores = graph.add("matmul", {q, k}, {{"transpose_b", !of.columns}}, "products");
-  if (of.scaled) scores = graph.add(of.scaled, {scores, graph.constant("by", numbers(of.scale, 1.5, 2.5, 9))}, {}, "scaled");
-  if (of.mask.rank() > 0) scores = graph.add("add", {scores, graph.input("mask", f32, of.mask)}, {}, "masked");
+  if (of.scaled)
+    scores = graph.add(of.scaled, {scores, graph.constant("by", numbers(of.scale, 1.5, 2.5, 9))},
+                       {}, "scaled");
+  if (of.mask.rank() > 0)
+    scores = graph.add("add", {scores, graph.input("mask", f32, of.mask)}, {}, "masked");
   const auto shares = graph.add(of.softmax, {scores}, {{"axis", of.axis}}, "shares");
-  const auto mixed = graph.add("matmul", {shares, heads("v", of.keys, of.value_size, {0, 2, 1, 3})}, {}, "mixed");
+  const auto mixed =
+      graph.add("matmul", {shares, heads("v", of.keys, of.value_size, {0, 2, 1, 3})}, {}, "mixed");
   graph.output("y", graph.add("transpose", {mixed}, {{"axes", Axes{0, 2, 1, 3}}}, "rows"));
   return graph;
 }
@@ -52,8 +58,10 @@ NamedTensors inputs_of(const AttentionCase& of) {
 bool is_fused(const Session& session) {
   const auto graph = session.optimized();
   const auto nodes = graph.nodes();
-  return std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.op == "fused_attention"; }) == 1 &&
-         std::none_of(nodes.begin(), nodes.end(), [](const auto& node) { return node.op == "matmul"; });
+  return std::count_if(nodes.begin(), nodes.end(),
+                       [](const auto& node) { return node.op == "fused_attention"; }) == 1 &&
+         std::none_of(nodes.begin(), nodes.end(),
+                      [](const auto& node) { return node.op == "matmul"; });
 }
 
 }  // namespace
@@ -80,8 +88,8 @@ TEST_CASE("attention written as separate operators runs in one pass, with the op
       for (const bool columns : {false, true}) {
         each.columns = columns;
         INFO(each.heads, " heads of ", each.queries, " queries and ", each.keys, " keys, ",
-             std::string(each.scaled ? each.scaled : "unscaled"), ", mask of ", each.mask.rank(), " axes, columns ", columns, ", ", threads,
-             " threads");
+             std::string(each.scaled ? each.scaled : "unscaled"), ", mask of ", each.mask.rank(),
+             " axes, columns ", columns, ", ", threads, " threads");
         const auto graph = attention(all.host, each);
         const auto inputs = inputs_of(each);
         Session session(graph, {.optimize = Optimize::exact});
@@ -97,7 +105,8 @@ TEST_CASE("attention in one pass multiplies in bfloat16 if requested") {
   const AttentionCase of{2, 4, 70, 90, 40, 24, "mul", {70, 90}};
   const auto graph = attention(all.host, of);
   try {
-    Session written(graph, {.optimize = Optimize::none, .precision = bf16}), session(graph, {.precision = bf16});
+    Session written(graph, {.optimize = Optimize::none, .precision = bf16}),
+        session(graph, {.precision = bf16});
     REQUIRE(is_fused(session));
     const auto result = session.run(inputs_of(of)).at("y");
     CHECK(same_bits(result, written.run(inputs_of(of)).at("y")));
@@ -108,13 +117,16 @@ TEST_CASE("attention in one pass multiplies in bfloat16 if requested") {
   }
 }
 
-TEST_CASE("graphs that are not attention with one scale and softmax over the last axis are not rewritten") {
+TEST_CASE(
+    "graphs that are not attention with one scale and softmax over the last axis are not "
+    "rewritten") {
   RewritingHost all;
   AttentionCase of{2, 3, 5, 5, 8, 6, "mul"};
   of.scale = {5};
   const auto graph = attention(all.host, of);
   CHECK_FALSE(is_fused(Session(graph)));
-  CHECK(same_bits(run(graph, inputs_of(of), Optimize::exact).at("y"), run(graph, inputs_of(of), Optimize::none).at("y")));
+  CHECK(same_bits(run(graph, inputs_of(of), Optimize::exact).at("y"),
+                  run(graph, inputs_of(of), Optimize::none).at("y")));
   of.scale = {1};
   of.axis = 2;
   CHECK_FALSE(is_fused(Session(attention(all.host, of))));

@@ -21,13 +21,17 @@ tenon::Attributes fused_attributes(const ConvolutionRow& row, const Activation& 
   return given;
 }
 
-Array one_by_one(const ConvolutionRow& row, const Activation& activation, const Array& addend, const PluginOperator::Mode& mode) {
+Array one_by_one(const ConvolutionRow& row, const Activation& activation, const Array& addend,
+                 const PluginOperator::Mode& mode) {
   const auto test = convolution(row);
   std::vector<Array> states;
-  auto result = PluginOperator("nn", "convolution", test.attributes).forward(test.inputs, states, mode)[0];
-  if (addend) result = PluginOperator("elementwise", "add", {}).forward({result, addend}, states, {})[0];
+  auto result =
+      PluginOperator("nn", "convolution", test.attributes).forward(test.inputs, states, mode)[0];
+  if (addend)
+    result = PluginOperator("elementwise", "add", {}).forward({result, addend}, states, {})[0];
   if (std::string(activation.name) == "none") return result;
-  return PluginOperator("elementwise", activation.name, activation.attributes).forward({result}, states, {})[0];
+  return PluginOperator("elementwise", activation.name, activation.attributes)
+      .forward({result}, states, {})[0];
 }
 
 void check_fused(const ConvolutionRow& row, const Activation& activation, bool adds) {
@@ -58,9 +62,11 @@ void check_fused(const ConvolutionRow& row, const Activation& activation, bool a
 }  // namespace
 
 TEST_CASE(
-    "fused_convolution has the bits of convolution, add and the activation's operator, in both layouts, with and without packed weights") {
-  const Activation activations[] = {{"none"},    {"relu"}, {"leaky_relu", {{"slope", 0.25}}},        {"gelu"},
-                                    {"sigmoid"}, {"tanh"}, {"clip", {{"low", -0.5}, {"high", 0.75}}}};
+    "fused_convolution has the bits of convolution, add and the activation's operator, in both "
+    "layouts, with and without packed weights") {
+  const Activation activations[] = {
+      {"none"},    {"relu"}, {"leaky_relu", {{"slope", 0.25}}},        {"gelu"},
+      {"sigmoid"}, {"tanh"}, {"clip", {{"low", -0.5}, {"high", 0.75}}}};
   const ConvolutionRow rows[] = {
       {{1, 16, 40, 33}, 32, {3, 3}, {}, {1}},  // split into rows
       {{3, 6, 9, 7}, 5, {3, 2}, {2}, {1}, {}, 1, false},
@@ -95,8 +101,10 @@ TEST_CASE("fused_convolution matches its definition") {
 TEST_CASE("fused_convolution refuses inconsistent arguments with the reason") {
   const ConvolutionRow row{{2, 3, 5, 5}, 2, {3, 3}};
   const tenon::TensorType data{row.data, tenon::f32}, weight{{}, tenon::f32};
-  CHECK(error_of("nn", "fused_convolution", attributes(row), {data, weight, {{2}, tenon::f32}, {{2, 2, 3, 4}, tenon::f32}})
+  CHECK(error_of("nn", "fused_convolution", attributes(row),
+                 {data, weight, {{2}, tenon::f32}, {{2, 2, 3, 4}, tenon::f32}})
             .find("[2, 2, 3, 4]") != std::string::npos);
-  CHECK(error_of("nn", "fused_convolution", fused_attributes(row, {"clip", {{"low", 1.0}, {"high", 0.0}}}), {data, weight, {}, {}}) ==
-        "low is 1 and high is 0; needs low <= high");
+  CHECK(error_of("nn", "fused_convolution",
+                 fused_attributes(row, {"clip", {{"low", 1.0}, {"high", 0.0}}}),
+                 {data, weight, {}, {}}) == "low is 1 and high is 0; needs low <= high");
 }

@@ -11,8 +11,9 @@ inline Array floats_of(const tenon::Shape& shape, const std::vector<double>& val
   return {tenon::f32, DoubleArray{shape, values}};
 }
 
-inline void check_gradients_of_squares(const std::string& op, const tenon::Attributes& attributes, const std::vector<Array>& inputs,
-                                       const std::vector<std::pair<std::size_t, std::vector<double>>>& expected) {
+inline void check_gradients_of_squares(
+    const std::string& op, const tenon::Attributes& attributes, const std::vector<Array>& inputs,
+    const std::vector<std::pair<std::size_t, std::vector<double>>>& expected) {
   PluginOperator kernel("nn", op, attributes);
   std::vector<Array> states;
   const auto outputs = kernel.forward(inputs, states, {});
@@ -31,7 +32,8 @@ inline void check_gradients_of_squares(const std::string& op, const tenon::Attri
     CAPTURE(input);
     const auto found = gradients[input].doubles().values;
     REQUIRE(found.size() == values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) CHECK(found[i] == doctest::Approx(values[i]).epsilon(2e-5).scale(1));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      CHECK(found[i] == doctest::Approx(values[i]).epsilon(2e-5).scale(1));
   }
 }
 

@@ -19,7 +19,9 @@ using namespace tenon;
 namespace {
 
 struct BundledHost : Host {
-  explicit BundledHost(std::vector<std::string> prefer = {}) : Host(options(std::move(prefer))) { add_plugins(built("plugins")); }
+  explicit BundledHost(std::vector<std::string> prefer = {}) : Host(options(std::move(prefer))) {
+    add_plugins(built("plugins"));
+  }
 
  private:
   static HostOptions options(std::vector<std::string> prefer) {
@@ -47,7 +49,9 @@ struct HalfStopped : Operator {
     op.input("right", "the same");
     op.output("y", "the same");
   }
-  void forward(Compose& c) const { c.set_output(0, c.add("mul", {c.add("stop_gradient", {c.input(0)}), c.input(1)})); }
+  void forward(Compose& c) const {
+    c.set_output(0, c.add("mul", {c.add("stop_gradient", {c.input(0)}), c.input(1)}));
+  }
 };
 struct Squared : Operator {
   static constexpr void describe(auto& op) { describe_unary(op); }
@@ -56,7 +60,9 @@ struct Squared : Operator {
 /// A composed operator inside of another one.
 struct SquaredTwice : Operator {
   static constexpr void describe(auto& op) { describe_unary(op); }
-  void forward(Compose& c) const { c.set_output(0, c.add("squared", {c.add("squared", {c.input(0)})})); }
+  void forward(Compose& c) const {
+    c.set_output(0, c.add("squared", {c.add("squared", {c.input(0)})}));
+  }
 };
 struct Dropped : Operator {
   static constexpr void describe(auto& op) {
@@ -81,7 +87,10 @@ struct ThroughCsr : Operator {
     op.input("x", "[rows, columns]");
     op.output("y", "as x");
   }
-  void forward(Compose& c) const { c.set_output(0, c.add("tenon.exp", {c.add("tenon.cast_storage", {c.input(0)}, {{"storage", "csr"}})})); }
+  void forward(Compose& c) const {
+    c.set_output(
+        0, c.add("tenon.exp", {c.add("tenon.cast_storage", {c.input(0)}, {{"storage", "csr"}})}));
+  }
 };
 
 /// Operators with the names of operators that the host itself uses.
@@ -124,9 +133,13 @@ struct First : Operator {
     op.output("again", "as x");
   }
   void forward(const Call& call) const {
-    for (int i = 0; i < 2; ++i) std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(), call.output<float>(i).data());
+    for (int i = 0; i < 2; ++i)
+      std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(),
+                  call.output<float>(i).data());
   }
-  void gradient(Gradient& g) const { g.set_input_grad(0, g.add("tenon.add", {g.output_grad(0), g.zeros_like(g.output(1))})); }
+  void gradient(Gradient& g) const {
+    g.set_input_grad(0, g.add("tenon.add", {g.output_grad(0), g.zeros_like(g.output(1))}));
+  }
 };
 /// A text parameter with the name of a graph parameter.
 struct Scan : Operator {
@@ -153,7 +166,8 @@ struct Hole : Operator {
 Tensor vector(std::initializer_list<float> values) {
   return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
 }
-std::string run(const Graph& graph, const NamedTensors& inputs, const std::string& output, SessionOptions options = {}) {
+std::string run(const Graph& graph, const NamedTensors& inputs, const std::string& output,
+                SessionOptions options = {}) {
   return Session(graph, options).run(inputs).at(output).to_string();
 }
 
@@ -168,7 +182,8 @@ TEST_CASE("composed operators: a value used twice has its gradient from the use 
   CHECK(run(graph, {{"x", vector({3, 4})}}, "dx") == "float32 [2]  3 4");
 }
 
-TEST_CASE("composed operators: gradients with respect to complex inputs are those of the nodes inside") {
+TEST_CASE(
+    "composed operators: gradients with respect to complex inputs are those of the nodes inside") {
   BundledHost host;
   host.add<Squared>("squared");
   const auto z = Tensor::from(std::vector<Complex<float>>{{1, 2}, {3, -1}}, {2});
@@ -193,15 +208,19 @@ TEST_CASE("composed operators: second derivatives are those of the nodes inside"
     Graph graph(host);
     const auto x = graph.input("x", f64, {2}), v = graph.input("v", f64, {2});
     const auto first = graph.gradient(graph.add("sum", {function(graph, x)}), {x})[0];
-    graph.output("second", graph.gradient(graph.add("sum", {graph.add("mul", {first, v})}), {x})[0]);
+    graph.output("second",
+                 graph.gradient(graph.add("sum", {graph.add("mul", {first, v})}), {x})[0]);
     return Session(graph).run({{"x", at}, {"v", by}}).at("second");
   };
   const auto square = [](Graph& graph, Value x) { return graph.add("mul", {x, x}); };
-  const auto flat = second([&](Graph& graph, Value x) { return graph.add("exp", {square(graph, square(graph, x))}); });
-  const auto composed = second([](Graph& graph, Value x) { return graph.add("exp", {graph.add("squared_twice", {x})}); });
+  const auto flat = second(
+      [&](Graph& graph, Value x) { return graph.add("exp", {square(graph, square(graph, x))}); });
+  const auto composed = second(
+      [](Graph& graph, Value x) { return graph.add("exp", {graph.add("squared_twice", {x})}); });
   for (int i = 0; i < 2; ++i) {
     const double x = at.data<double>()[i];  // f = exp(x^4)
-    const double wanted = by.data<double>()[i] * (12 * x * x + 16 * std::pow(x, 6)) * std::exp(std::pow(x, 4));
+    const double wanted =
+        by.data<double>()[i] * (12 * x * x + 16 * std::pow(x, 6)) * std::exp(std::pow(x, 4));
     CHECK(flat.data<double>()[i] == doctest::Approx(wanted));
     CHECK(composed.data<double>()[i] == doctest::Approx(wanted));
   }
@@ -209,10 +228,12 @@ TEST_CASE("composed operators: second derivatives are those of the nodes inside"
   host.add<Dropped>("dropped");
   Graph graph(host);
   const auto x = graph.input("x", f32, {2});
-  const auto first = graph.gradient(graph.add("sum", {graph.add("square", {graph.add("dropped", {x}, {}, "node")})}), {x})[0];
+  const auto first = graph.gradient(
+      graph.add("sum", {graph.add("square", {graph.add("dropped", {x}, {}, "node")})}), {x})[0];
   const auto failure = failure_of([&] { graph.gradient(graph.add("sum", {first}), {x}); });
   CHECK(failure.message ==
-        "[dropped backward] node 'node_backward': cannot be differentiated again: 'dropout' inside draws other random "
+        "[dropped backward] node 'node_backward': cannot be differentiated again: 'dropout' inside "
+        "draws other random "
         "numbers each time");
 }
 
@@ -230,11 +251,16 @@ TEST_CASE("graphs as parameters: random operators inside composed ones are refus
   Graph body(host);
   body.output("y", body.add("dropped", {body.input("x", f32, {4})}));
   Graph graph(host);
-  const auto failure = failure_of([&] { graph.add("scan", {graph.input("x", f32, {-1, 4})}, {{"body", body.to_json()}}, "node"); });
-  CHECK(failure.message.find("the graph 'body' uses the random operator 'dropout'") != std::string::npos);
+  const auto failure = failure_of([&] {
+    graph.add("scan", {graph.input("x", f32, {-1, 4})}, {{"body", body.to_json()}}, "node");
+  });
+  CHECK(failure.message.find("the graph 'body' uses the random operator 'dropout'") !=
+        std::string::npos);
 }
 
-TEST_CASE("graphs as parameters: text parameters of other operators with such names stay texts in graph.json") {
+TEST_CASE(
+    "graphs as parameters: text parameters of other operators with such names stay texts in "
+    "graph.json") {
   BundledHost host;
   host.add<Scan>("scan");
   Graph graph(host);
@@ -251,7 +277,8 @@ TEST_CASE("a destroyed token stops nothing, nor does one that stops after its ru
   body.output("next", body.add("add", {sum, row}));
   Graph graph(host);
   const auto start = graph.constant("start", Tensor::zeros(f32, {4}));
-  graph.output("y", graph.add("scan", {start, graph.input("x", f32, {-1, 4})}, {{"body", body.to_json()}}));
+  graph.output(
+      "y", graph.add("scan", {start, graph.input("x", f32, {-1, 4})}, {{"body", body.to_json()}}));
   Session session(graph);
   const NamedTensors inputs{{"x", full(f32, {30, 4}, 1.0)}};
   std::stop_source source;
@@ -278,13 +305,15 @@ TEST_CASE("the host's own helpers are Tenon's, whatever operators short names re
     host.add<First>("first");
     Graph graph(host);
     const auto x = graph.input("x", f64, {2});
-    const auto y = graph.add("tenon.sum", {graph.add("tenon.exp", {graph.add("tenon.mul", {x, x})})});
+    const auto y =
+        graph.add("tenon.sum", {graph.add("tenon.exp", {graph.add("tenon.mul", {x, x})})});
     const auto first = graph.gradient(y, {x})[0];
     graph.output("second", graph.gradient(graph.add("tenon.sum", {first}), {x})[0]);
     const auto second = Session(graph).run({{"x", Tensor::from({0.0, 1.0}, {2})}}).at("second");
     CHECK(second.data<double>()[0] == doctest::Approx(2));
     CHECK(second.data<double>()[1] == doctest::Approx(6 * std::exp(1.0)));  // (2 + 4 x^2) exp(x^2)
-    CHECK(host.call("through_csr", {Tensor::from({0.0f, 1.0f, 0.0f, 0.0f}, {2, 2})}).data<float>()[1] == doctest::Approx(std::exp(1.0)));
+    CHECK(host.call("through_csr", {Tensor::from({0.0f, 1.0f, 0.0f, 0.0f}, {2, 2})})
+              .data<float>()[1] == doctest::Approx(std::exp(1.0)));
 
     Graph zeros(host);
     const auto v = zeros.input("v", f32, {2});
@@ -332,14 +361,17 @@ TEST_CASE("late sizes: a variable may be updated by a value whose shape only its
     Graph graph(host);
     const auto x = graph.input("x", f32, {3});
     const auto places = graph.add("nonzero", {x});
-    graph.update(graph.variable("places", Tensor::from({std::int64_t{7}, std::int64_t{8}}, {2, 1})), places);
+    graph.update(graph.variable("places", Tensor::from({std::int64_t{7}, std::int64_t{8}}, {2, 1})),
+                 places);
     graph.output("y", read ? places : x);
     SessionOptions training;
     training.training = true;
     Session session(graph, training);
     session.run({{"x", vector({1, 0, 3})}});
     CHECK(session.tensor("places").to_string() == "int64 [2, 1]  0 2");
-    CHECK(failure_of([&] { session.run({{"x", vector({1, 2, 3})}}); }).message.find("places") != std::string::npos);
+    CHECK(failure_of([&] {
+            session.run({{"x", vector({1, 2, 3})}});
+          }).message.find("places") != std::string::npos);
     CHECK(session.tensor("places").to_string() == "int64 [2, 1]  0 2");
   }
 }
@@ -357,12 +389,17 @@ TEST_CASE("complex values: debugging finds elements that are not written or not 
     const auto numbers = random_uniform(dtype, {4}, 1, 0.0, 1.0);
     CHECK(failure_of([&] {
             Session(graph, debug).run({{"x", numbers}});
-          }).message.starts_with("[hole] node 'node': its kernel does not write element 3 of 'node'"));
+          })
+              .message.starts_with(
+                  "[hole] node 'node': its kernel does not write element 3 of 'node'"));
 
     Graph divided(host);
     const auto z = divided.input("x", dtype, {4});
-    divided.output("y", divided.add("div", {z, divided.constant("zero", Tensor::zeros(dtype, {4}))}, {}, "node"));
-    CHECK(Session(divided).first_non_finite({{"x", numbers}}).starts_with("[div] node 'node': element 0 is "));
+    divided.output("y", divided.add("div", {z, divided.constant("zero", Tensor::zeros(dtype, {4}))},
+                                    {}, "node"));
+    CHECK(Session(divided)
+              .first_non_finite({{"x", numbers}})
+              .starts_with("[div] node 'node': element 0 is "));
   }
 }
 

@@ -16,8 +16,10 @@ TEST_CASE("forged files are refused or run") {
     REQUIRE(forged::run(host, sound.bytes(), sample.training) == forged::Outcome::ran);
     forged::Forger forger(1);
     std::map<forged::Outcome, int> tally;
-    for (int round = 0; round < rounds; ++round) ++tally[forged::run(host, forger.changed(sound).bytes(), sample.training)];
-    MESSAGE(name << ": ran " << tally[forged::Outcome::ran] << ", refused " << tally[forged::Outcome::refused] << ", too large "
+    for (int round = 0; round < rounds; ++round)
+      ++tally[forged::run(host, forger.changed(sound).bytes(), sample.training)];
+    MESSAGE(name << ": ran " << tally[forged::Outcome::ran] << ", refused "
+                 << tally[forged::Outcome::refused] << ", too large "
                  << tally[forged::Outcome::too_large]);
     CHECK(tally[forged::Outcome::ran] > rounds / 50);
     CHECK(tally[forged::Outcome::refused] > rounds / 4);

@@ -15,8 +15,8 @@ namespace {
 
 using product::Vectors;
 
-constexpr product::Processor scalar{}, avx2{Vectors::avx2}, avx512{Vectors::avx512}, bf16{Vectors::avx512, true},
-    amx{Vectors::avx512, true, true};
+constexpr product::Processor scalar{}, avx2{Vectors::avx2}, avx512{Vectors::avx512},
+    bf16{Vectors::avx512, true}, amx{Vectors::avx512, true, true};
 
 struct Convolution {
   std::int64_t samples, channels, side, filters, kernel;
@@ -43,7 +43,8 @@ ConvolutionCase case_of(const Convolution& of) {
   made.output.set(0, of.samples), made.output.set(1, of.filters);
   for (int axis = 0; axis < of.axes; ++axis) {
     const auto i = static_cast<std::size_t>(axis);
-    made.window.kernel[i] = of.kernel, made.window.stride[i] = of.stride, made.window.dilate[i] = of.dilate;
+    made.window.kernel[i] = of.kernel, made.window.stride[i] = of.stride,
+    made.window.dilate[i] = of.dilate;
     made.window.pad[i] = made.window.pad_end[i] = of.dilate * (of.kernel - 1) / 2;
     made.data.set(axis + 2, of.side), made.output.set(axis + 2, made.window.places(axis, of.side));
   }
@@ -55,9 +56,10 @@ std::string name_of(const ConvolutionCase& of) {
   return choice::first_of<rows>(of).name;
 }
 
-const char *const im2col = "im2col", *const col2im = "col2im", *const winograd = "Winograd F(4x4, 3x3)",
-                  *const implicit = "implicit GEMM by AMX", *const filters = "direct by filters", *const rows = "direct by rows",
-                  *const samples = "direct by samples";
+const char *const im2col = "im2col", *const col2im = "col2im",
+                  *const winograd = "Winograd F(4x4, 3x3)",
+                  *const implicit = "implicit GEMM by AMX", *const filters = "direct by filters",
+                  *const rows = "direct by rows", *const samples = "direct by samples";
 
 }  // namespace
 }  // namespace kernel_choice
@@ -80,13 +82,16 @@ TEST_CASE("convolutions: the first row that holds is chosen, by sizes, layouts a
       {128, 512, 1, 512, 3, amx, true, false, filters, col2im, im2col},
       {256, 1024, 1, 1024, 3, amx, true, false, filters, col2im, im2col},
       {257, 1024, 1, 1024, 3, amx, true, false, filters, samples, filters},
-      {16, 512, 1, 512, 3, avx512, true, true, filters, samples, filters},  // bfloat16 needs hardware support
+      {16, 512, 1, 512, 3, avx512, true, true, filters, samples,
+       filters},  // bfloat16 needs hardware support
       {16, 512, 1, 512, 3, bf16, true, true, im2col, col2im, im2col},
       {0, 512, 2, 512, 3, avx512, true, false, filters, samples, samples},        // an empty batch
       {1, 512, 2, 512, 3, avx512, true, false, rows, samples, samples, 1, 1, 2},  // groups
-      {1, 512, 9, 576, 3, avx512, true, false, rows, samples, filters},           // 576 is not a multiple of 128
+      {1, 512, 9, 576, 3, avx512, true, false, rows, samples,
+       filters},  // 576 is not a multiple of 128
       {1, 512, 9, 576, 3, avx512, true, false, filters, samples, filters, 1, 1, 1, 2, false},
-      {1, 128, 24, 128, 3, avx512, false, false, rows, samples, samples},  // weights are as large as data and output
+      {1, 128, 24, 128, 3, avx512, false, false, rows, samples,
+       samples},  // weights are as large as data and output
       {1, 128, 23, 128, 3, avx512, false, false, rows, samples, filters},
       // Winograd: 24 x 24 positions are 36 tiles per sample
       {1, 32, 24, 32, 3, avx2, true, false, winograd, samples, samples},
@@ -108,7 +113,8 @@ TEST_CASE("convolutions: the first row that holds is chosen, by sizes, layouts a
       {1, 32, 24, 32, 3, amx, true, false, winograd, samples, samples},
       {1, 32, 24, 32, 3, amx, false, true, rows, samples, samples},
       {1, 32, 24, 32, 3, amx, true, true, rows, samples, samples, 1, 2},
-      {1, 3, 24, 32, 1, amx, true, true, rows, samples, samples},  // 3 of 32 numbers of a window: too little of a tile
+      {1, 3, 24, 32, 1, amx, true, true, rows, samples,
+       samples},  // 3 of 32 numbers of a window: too little of a tile
   };
   for (const auto& each : cases) {
     const auto of = kernel_choice::case_of(each);
@@ -140,7 +146,8 @@ TEST_CASE("direct convolutions: the code for a chunk depends on oneDNN's impleme
       {{2, 1, 16, 8, true, true, "ref:any"}, "oneDNN, its own layout"},
       {{2, 1, 16, 8, true, true, ""}, "oneDNN, its own layout"},
   };
-  for (const auto& each : cases) CHECK(std::string(choice::first_of<convolution_choice::step>(each.of).name) == each.name);
+  for (const auto& each : cases)
+    CHECK(std::string(choice::first_of<convolution_choice::step>(each.of).name) == each.name);
   CHECK(convolution_choice::asks_for_channels_last(true, false, 4));
   CHECK_FALSE(convolution_choice::asks_for_channels_last(true, true, 3));
   CHECK_FALSE(convolution_choice::asks_for_channels_last(false, false, 4));
@@ -159,7 +166,8 @@ TEST_CASE("products of im2col: few rows are not split, and unpacked weights stay
       {{63, true, true, false, false}, "bf16"},
       {{64, true, false, true, true}, "bf16"},
   };
-  for (const auto& each : cases) CHECK(std::string(choice::first_of<convolution_choice::im2col>(each.of).name) == each.name);
+  for (const auto& each : cases)
+    CHECK(std::string(choice::first_of<convolution_choice::im2col>(each.of).name) == each.name);
 }
 
 TEST_CASE("products: the first row that holds is chosen, by arithmetic, size and processor") {
@@ -170,17 +178,25 @@ TEST_CASE("products: the first row that holds is chosen, by arithmetic, size and
     product::Processor processor;
     const char* name;
   } cases[] = {
-      {Multiplies::f32, {32, 96, 64}, amx, "bf16x3 split by AMX"},      {Multiplies::f32, {31, 96, 64}, amx, "FMA by AVX-512"},
-      {Multiplies::f32, {32, 95, 64}, amx, "FMA by AVX-512"},           {Multiplies::f32, {32, 96, 63}, amx, "FMA by AVX-512"},
-      {Multiplies::f32, {200, 300, 500}, bf16, "FMA by AVX-512"},       {Multiplies::f32, {200, 300, 500}, avx512, "FMA by AVX-512"},
-      {Multiplies::f32, {200, 300, 500}, avx2, "FMA by AVX2"},          {Multiplies::f32, {200, 300, 500}, scalar, "scalar"},
-      {Multiplies::fma, {200, 300, 500}, amx, "FMA by AVX-512"},        {Multiplies::bf16, {1, 1, 1}, amx, "bf16 by AMX"},
-      {Multiplies::bf16, {200, 300, 500}, bf16, "bf16 by AVX512-BF16"}, {Multiplies::bf16, {200, 300, 500}, avx512, "FMA by AVX-512"},
-      {Multiplies::f64, {200, 300, 500}, amx, "OpenBLAS dgemm"},        {Multiplies::complex, {200, 300, 500}, amx, "loops"},
+      {Multiplies::f32, {32, 96, 64}, amx, "bf16x3 split by AMX"},
+      {Multiplies::f32, {31, 96, 64}, amx, "FMA by AVX-512"},
+      {Multiplies::f32, {32, 95, 64}, amx, "FMA by AVX-512"},
+      {Multiplies::f32, {32, 96, 63}, amx, "FMA by AVX-512"},
+      {Multiplies::f32, {200, 300, 500}, bf16, "FMA by AVX-512"},
+      {Multiplies::f32, {200, 300, 500}, avx512, "FMA by AVX-512"},
+      {Multiplies::f32, {200, 300, 500}, avx2, "FMA by AVX2"},
+      {Multiplies::f32, {200, 300, 500}, scalar, "scalar"},
+      {Multiplies::fma, {200, 300, 500}, amx, "FMA by AVX-512"},
+      {Multiplies::bf16, {1, 1, 1}, amx, "bf16 by AMX"},
+      {Multiplies::bf16, {200, 300, 500}, bf16, "bf16 by AVX512-BF16"},
+      {Multiplies::bf16, {200, 300, 500}, avx512, "FMA by AVX-512"},
+      {Multiplies::f64, {200, 300, 500}, amx, "OpenBLAS dgemm"},
+      {Multiplies::complex, {200, 300, 500}, amx, "loops"},
   };
   for (const auto& each : cases) {
     CAPTURE(each.name);
-    CHECK(std::string(product::choose({each.multiplies, each.size, each.processor}).name) == each.name);
+    CHECK(std::string(product::choose({each.multiplies, each.size, each.processor}).name) ==
+          each.name);
   }
   CHECK(product::swaps_sides({2, 1, 8}, false));
   CHECK_FALSE(product::swaps_sides({2, 1, 8}, true));
@@ -192,7 +208,9 @@ TEST_CASE("pooling: loops compute what neither oneDNN nor the sliding maximum su
   for (int bits = 0; bits < 16; ++bits) {
     const PoolingCase of{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
     CAPTURE(bits);
-    const std::string expected = bits == 15 ? "maximum along rows, then columns" : bits == 5 || bits == 13 ? "oneDNN" : "loops";
+    const std::string expected = bits == 15                ? "maximum along rows, then columns"
+                                 : bits == 5 || bits == 13 ? "oneDNN"
+                                                           : "loops";
     CHECK(expected == choice::first_of<pooling_choices>(of).name);
   }
 }
@@ -201,9 +219,11 @@ TEST_CASE("plugins/README.md lists the current tables") {
   std::ifstream file(TENON_TEST_SOURCE "/plugins/README.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   const auto shows = [&](const char* title, const auto& table) {
-    std::string text = std::string("### ") + title + "\n\n| algorithm | if | measured | bits |\n| --- | --- | --- | --- |\n";
+    std::string text = std::string("### ") + title +
+                       "\n\n| algorithm | if | measured | bits |\n| --- | --- | --- | --- |\n";
     for (const auto& row : table)
-      text += std::string("| ") + row.name + " | " + row.reason + " | " + (*row.gain ? row.gain : "-") + " | " + row.bits + " |\n";
+      text += std::string("| ") + row.name + " | " + row.reason + " | " +
+              (*row.gain ? row.gain : "-") + " | " + row.bits + " |\n";
     INFO("plugins/README.md lacks:\n" << text);
     CHECK(page.find(text) != std::string::npos);
   };

@@ -70,7 +70,8 @@ TEST_CASE("on a GPU: fully_connected matches the CPU for any alignment of its te
         CAPTURE(features);
         CAPTURE(hidden);
         const std::vector<Tensor> inputs = {arbitrary(tenon::f32, {batch, features}, -1, 1, 1),
-                                            arbitrary(tenon::f32, {hidden, features}, -1, 1, 2), arbitrary(tenon::f32, {hidden}, -1, 1, 3)};
+                                            arbitrary(tenon::f32, {hidden, features}, -1, 1, 2),
+                                            arbitrary(tenon::f32, {hidden}, -1, 1, 3)};
         const tenon::Attributes attributes{{"num_hidden", hidden}};
         const auto expected = host.call("fully_connected", inputs, attributes);
         for (std::size_t unaligned = 0; unaligned < 8; ++unaligned) {  // a bit for each input
@@ -83,7 +84,9 @@ TEST_CASE("on a GPU: fully_connected matches the CPU for any alignment of its te
       }
 }
 
-TEST_CASE("on a GPU: a node that alternates between csr matrices of equal size and number of values returns each one's product") {
+TEST_CASE(
+    "on a GPU: a node that alternates between csr matrices of equal size and number of values "
+    "returns each one's product") {
   auto* const found_host = host_with_gpu<true>();
   if (found_host == nullptr) return;
   auto& host = *found_host;
@@ -93,7 +96,8 @@ TEST_CASE("on a GPU: a node that alternates between csr matrices of equal size a
     Tensor dense = Tensor::zeros(tenon::f32, {rows, inner});
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t i = 0; i < 7; ++i)
-        dense.values<float>()[static_cast<std::size_t>(row * inner + (first + row + i * step) % inner)] =
+        dense.values<float>()[static_cast<std::size_t>(row * inner +
+                                                       (first + row + i * step) % inner)] =
             static_cast<float>(row - i * first) / 8;
     return dense;
   };
@@ -101,10 +105,13 @@ TEST_CASE("on a GPU: a node that alternates between csr matrices of equal size a
     CAPTURE(by_rows);
     tenon::Graph graph(host);
     const auto x = graph.input("x", tenon::f32, {rows, inner});
-    const auto y = graph.input("y", tenon::f32, by_rows ? Shape{inner, columns} : Shape{columns, inner});
-    graph.output("product", by_rows ? graph.add("csr_times_dense", {x, y}) : graph.add("matmul", {x, y}, {{"transpose_b", true}}));
+    const auto y =
+        graph.input("y", tenon::f32, by_rows ? Shape{inner, columns} : Shape{columns, inner});
+    graph.output("product", by_rows ? graph.add("csr_times_dense", {x, y})
+                                    : graph.add("matmul", {x, y}, {{"transpose_b", true}}));
     tenon::Session session(graph, on_gpu());
-    const auto right = arbitrary(tenon::f32, by_rows ? Shape{inner, columns} : Shape{columns, inner}, -1, 1, 4);
+    const auto right =
+        arbitrary(tenon::f32, by_rows ? Shape{inner, columns} : Shape{columns, inner}, -1, 1, 4);
     const Tensor dense[] = {matrix(1, 5), matrix(3, 3)};
     for (int run = 0; run < 8; ++run) {
       CAPTURE(run);
@@ -115,16 +122,20 @@ TEST_CASE("on a GPU: a node that alternates between csr matrices of equal size a
           double sum = 0;
           for (std::int64_t k = 0; k < inner; ++k)
             sum += double{left.values<float>()[static_cast<std::size_t>(i * inner + k)]} *
-                   double{right.values<float>()[static_cast<std::size_t>(by_rows ? k * columns + j : j * inner + k)]};
+                   double{right.values<float>()[static_cast<std::size_t>(by_rows ? k * columns + j
+                                                                                 : j * inner + k)]};
           expected.push_back(sum);
         }
-      const auto found = session.run({{"x", cast_storage(left, Storage::csr)}, {"y", right}}).at("product");
+      const auto found =
+          session.run({{"x", cast_storage(left, Storage::csr)}, {"y", right}}).at("product");
       check_close(found, Tensor::from(expected, {rows, columns}));
     }
   }
 }
 
-TEST_CASE("on a GPU: a session that moves to another thread, whose libraries have other handles, gives the same bits") {
+TEST_CASE(
+    "on a GPU: a session that moves to another thread, whose libraries have other handles, gives "
+    "the same bits") {
   auto* const found_host = host_with_gpu<true>();
   if (found_host == nullptr) return;
   auto& host = *found_host;
@@ -133,8 +144,10 @@ TEST_CASE("on a GPU: a session that moves to another thread, whose libraries hav
   const auto filters = graph.variable("filters", arbitrary(tenon::f32, {4, 3, 3, 3}, -1, 1, 1));
   const auto weight = graph.variable("weight", arbitrary(tenon::f32, {16, 4 * 6 * 6}, -1, 1, 2));
   const auto right = graph.variable("right", arbitrary(tenon::f32, {16, 5}, -1, 1, 3));
-  const auto conv = graph.add("convolution", {x, filters}, {{"num_filter", 4}, {"kernel", Integers{3, 3}}, {"no_bias", true}});
-  const auto dense = graph.add("fully_connected", {conv, weight}, {{"num_hidden", 16}, {"no_bias", true}});
+  const auto conv = graph.add("convolution", {x, filters},
+                              {{"num_filter", 4}, {"kernel", Integers{3, 3}}, {"no_bias", true}});
+  const auto dense =
+      graph.add("fully_connected", {conv, weight}, {{"num_hidden", 16}, {"no_bias", true}});
   graph.output("y", graph.add("matmul", {dense, right}));
   tenon::Session session(graph, on_gpu());
   const NamedTensors inputs{{"x", arbitrary(tenon::f32, {2, 3, 8, 8}, -1, 1, 4)}};
@@ -151,21 +164,27 @@ TEST_CASE("on a GPU: what the CPU computes channels-last or fused runs plain and
   for (const char* last : {"convolution", "tanh"}) {
     CAPTURE(std::string(last));
     const auto convolution = [](const char* name, const char* of) {
-      return std::string(R"({"name": ")") + name + R"(", "op": "convolution", "inputs": [")" + of + R"("],
+      return std::string(R"({"name": ")") + name + R"(", "op": "convolution", "inputs": [")" + of +
+             R"("],
                 "attrs": {"num_filter": 64, "kernel": [3, 3], "pad": [1, 1], "no_bias": true}})";
     };
-    const auto between =
-        std::string(last) == "tanh" ? std::string(R"({"name": "b", "op": "tanh", "inputs": ["a2"]})") : convolution("b", "a2");
-    const auto text = R"({"tenon": 1, "name": "mixed", "inputs": {"x": {"dtype": "float32", "shape": [2, 64, 40, 40]}},
-      "nodes": [)" + convolution("a", "x") +
-                      R"(, {"name": "a1", "op": "sin", "inputs": ["a"]}, {"name": "a2", "op": "square", "inputs": ["a1"]}, )" + between +
-                      R"(, {"name": "c", "op": "exp", "inputs": ["b"], "device": "cuda:0"}], "outputs": {"y": "c", "b": "b"}})";
+    const auto between = std::string(last) == "tanh"
+                             ? std::string(R"({"name": "b", "op": "tanh", "inputs": ["a2"]})")
+                             : convolution("b", "a2");
+    const auto text =
+        R"({"tenon": 1, "name": "mixed", "inputs": {"x": {"dtype": "float32", "shape": [2, 64, 40, 40]}},
+      "nodes": [)" +
+        convolution("a", "x") +
+        R"(, {"name": "a1", "op": "sin", "inputs": ["a"]}, {"name": "a2", "op": "square", "inputs": ["a1"]}, )" +
+        between +
+        R"(, {"name": "c", "op": "exp", "inputs": ["b"], "device": "cuda:0"}], "outputs": {"y": "c", "b": "b"}})";
     auto graph = tenon::Graph::from_json(*found_host, text);
     graph.initialize();
     tenon::SessionOptions plain;
     plain.optimize = tenon::Optimize::none;
     const NamedTensors inputs{{"x", arbitrary(tenon::f32, {2, 64, 40, 40}, -1, 1, 5)}};
-    check_close(tenon::Session(graph).run(inputs).at("y"), tenon::Session(graph, plain).run(inputs).at("y"));
+    check_close(tenon::Session(graph).run(inputs).at("y"),
+                tenon::Session(graph, plain).run(inputs).at("y"));
   }
 }
 
@@ -178,7 +197,9 @@ TEST_CASE("on a GPU: more than 2^31 elements") {
     return;
   }
   constexpr std::int64_t rows = 65'539, columns = 32'768;  // 2^31 + 3 * 2^15
-  const auto value = [](std::int64_t row, std::int64_t column) { return static_cast<std::uint8_t>((row * 7 + column) % 101); };
+  const auto value = [](std::int64_t row, std::int64_t column) {
+    return static_cast<std::uint8_t>((row * 7 + column) % 101);
+  };
   Tensor here = Tensor::empty(tenon::u8, {rows, columns});
   auto* to = here.data<std::uint8_t>();
   for (std::int64_t row = 0; row < rows; ++row)
@@ -190,18 +211,23 @@ TEST_CASE("on a GPU: more than 2^31 elements") {
     const auto* elements = there.data<std::uint8_t>();
     std::int64_t wrong = 0;
     for (std::int64_t row = 0; row < height; row += row + 100 < height ? 97 : 1)
-      for (std::int64_t column = 0; column < width; ++column) wrong += elements[row * width + column] != expected(row, column) ? 1 : 0;
+      for (std::int64_t column = 0; column < width; ++column)
+        wrong += elements[row * width + column] != expected(row, column) ? 1 : 0;
     CHECK(wrong == 0);
   };
-  check(host.call("add", {x, x}), [&](std::int64_t row, std::int64_t column) { return 2 * value(row, column); });
+  check(host.call("add", {x, x}),
+        [&](std::int64_t row, std::int64_t column) { return 2 * value(row, column); });
   Tensor one_row = Tensor::empty(tenon::u8, {columns});
   for (std::int64_t column = 0; column < columns; ++column)
     one_row.values<std::uint8_t>()[static_cast<std::size_t>(column)] = value(5, column);
-  check(host.call("add", {x, one_row.to("cuda")}),
-        [&](std::int64_t row, std::int64_t column) { return value(row, column) + value(5, column); });
-  check(host.call("transpose", {x}), [&](std::int64_t row, std::int64_t column) { return value(column, row); });
+  check(host.call("add", {x, one_row.to("cuda")}), [&](std::int64_t row, std::int64_t column) {
+    return value(row, column) + value(5, column);
+  });
+  check(host.call("transpose", {x}),
+        [&](std::int64_t row, std::int64_t column) { return value(column, row); });
   Tensor numbers = Tensor::empty(tenon::i64, {rows});
-  for (std::int64_t row = 0; row < rows; ++row) numbers.values<std::int64_t>()[static_cast<std::size_t>(row)] = rows - 1 - row;
+  for (std::int64_t row = 0; row < rows; ++row)
+    numbers.values<std::int64_t>()[static_cast<std::size_t>(row)] = rows - 1 - row;
   check(host.call("take_rows", {x, numbers.to("cuda")}),
         [&](std::int64_t row, std::int64_t column) { return value(rows - 1 - row, column); });
   const auto sums = host.call("sum", {x}, {{"axis", Integers{0}}}).to("cpu");
@@ -210,8 +236,12 @@ TEST_CASE("on a GPU: more than 2^31 elements") {
     for (std::int64_t row = 0; row < rows; ++row) sum += value(row, column);
     CHECK(sums.values<std::int64_t>()[static_cast<std::size_t>(column)] == sum);
   }
-  const auto halves = host.call("softmax", {host.call("cast", {x}, {{"dtype", "float16"}})}, {{"axis", -1}});
-  const auto totals = doubles(host.call("sum", {host.call("cast", {halves}, {{"dtype", "float32"}})}, {{"axis", Integers{1}}}).to("cpu"));
+  const auto halves =
+      host.call("softmax", {host.call("cast", {x}, {{"dtype", "float16"}})}, {{"axis", -1}});
+  const auto totals =
+      doubles(host.call("sum", {host.call("cast", {halves}, {{"dtype", "float32"}})},
+                        {{"axis", Integers{1}}})
+                  .to("cpu"));
   double furthest = 0;
   for (const double total : totals) furthest = std::max(furthest, std::abs(total - 1));
   CHECK(furthest < 0.05);

@@ -41,7 +41,8 @@ Tensor tensor_of(const Doubles& values, tenon::DType dtype, const tenon::Shape& 
 }
 
 Doubles numbers_of(const Tensor& tensor) {
-  if (tensor.dtype() == tenon::f64) return Doubles(tensor.values<double>().begin(), tensor.values<double>().end());
+  if (tensor.dtype() == tenon::f64)
+    return Doubles(tensor.values<double>().begin(), tensor.values<double>().end());
   return Doubles(tensor.values<float>().begin(), tensor.values<float>().end());
 }
 
@@ -66,10 +67,13 @@ struct Network {
   }
 
   /// Checks the loss, and every gradient by central differences of `reference`.
-  void check(const tenon::NamedTensors& outputs, const std::function<double(const Weights&)>& reference, double tolerance) const {
-    CHECK(numbers_of(outputs.at("loss"))[0] == doctest::Approx(reference(weights)).epsilon(tolerance));
+  void check(const tenon::NamedTensors& outputs,
+             const std::function<double(const Weights&)>& reference, double tolerance) const {
+    CHECK(numbers_of(outputs.at("loss"))[0] ==
+          doctest::Approx(reference(weights)).epsilon(tolerance));
     for (const auto& weight : weights) {
-      const auto& name = weight.first;  // clang 14 cannot capture a structured binding in a lambda, and so not in CAPTURE
+      const auto& name = weight.first;  // clang 14 cannot capture a structured binding in a lambda,
+                                        // and so not in CAPTURE
       const auto& values = weight.second;
       CAPTURE(name);
       const auto gradient = numbers_of(outputs.at("d_" + name));
@@ -132,18 +136,26 @@ tenon::SessionOptions for_training() {
 TEST_CASE("gradients of an MLP") {
   NetworkHost host;
   Network net(host.host, tenon::f64);
-  const auto x = net.graph.input("x", tenon::f64, {4, 6}), labels = net.graph.input("labels", tenon::i64, {4});
-  const auto fc1 = net.graph.add("fully_connected", {x, net.weight("w1", {5, 6}, 1), net.weight("b1", {5}, 2)}, {{"num_hidden", 5}});
-  const auto fc2 = net.graph.add("fully_connected", {net.graph.add("tanh", {fc1}), net.weight("w2", {3, 5}, 3), net.weight("b2", {3}, 4)},
-                                 {{"num_hidden", 3}});
+  const auto x = net.graph.input("x", tenon::f64, {4, 6}),
+             labels = net.graph.input("labels", tenon::i64, {4});
+  const auto fc1 =
+      net.graph.add("fully_connected", {x, net.weight("w1", {5, 6}, 1), net.weight("b1", {5}, 2)},
+                    {{"num_hidden", 5}});
+  const auto fc2 = net.graph.add(
+      "fully_connected",
+      {net.graph.add("tanh", {fc1}), net.weight("w2", {3, 5}, 3), net.weight("b2", {3}, 4)},
+      {{"num_hidden", 3}});
   net.differentiate(net.graph.add("softmax_cross_entropy", {fc2, labels}));
   const auto data = random_doubles({4, 6}, 9).values;
   const Integers wanted{2, 0, 1, 1};
-  const auto outputs = tenon::Session(net.graph).run({{"x", Tensor::from(data, {4, 6})}, {"labels", Tensor::from(wanted, {4})}});
+  const auto outputs = tenon::Session(net.graph).run(
+      {{"x", Tensor::from(data, {4, 6})}, {"labels", Tensor::from(wanted, {4})}});
   net.check(
       outputs,
       [&](const Weights& w) {
-        return cross_entropy(dense(map(dense(data, w.at("w1"), w.at("b1")), std::tanh), w.at("w2"), w.at("b2")), wanted);
+        return cross_entropy(
+            dense(map(dense(data, w.at("w1"), w.at("b1")), std::tanh), w.at("w2"), w.at("b2")),
+            wanted);
       },
       1e-7);
 }
@@ -152,15 +164,18 @@ TEST_CASE("gradients of a recurrent network of 50 steps with shared weights") {
   constexpr std::size_t steps = 50, size = 3;
   NetworkHost host;
   Network net(host.host, tenon::f64);
-  const auto u = net.weight("u", {size, size}, 1), w = net.weight("w", {size, 2}, 2), b = net.weight("b", {size}, 3);
+  const auto u = net.weight("u", {size, size}, 1), w = net.weight("w", {size, 2}, 2),
+             b = net.weight("b", {size}, 3);
   const auto data = random_doubles({steps, 2}, 5).values;
   const auto x = net.graph.input("x", tenon::f64, {steps, 2});
   Value hidden = net.graph.constant("start", Tensor::zeros(tenon::f64, {1, size}));
   for (std::size_t t = 0; t < steps; ++t) {
     const auto begin = static_cast<std::int64_t>(t);
-    const auto row = net.graph.add("slice", {x}, {{"begin", Integers{begin, 0}}, {"end", Integers{begin + 1, 2}}});
+    const auto row = net.graph.add(
+        "slice", {x}, {{"begin", Integers{begin, 0}}, {"end", Integers{begin + 1, 2}}});
     const auto from_input = net.graph.add("fully_connected", {row, w, b}, {{"num_hidden", 3}});
-    const auto from_hidden = net.graph.add("fully_connected", {hidden, u}, {{"num_hidden", 3}, {"no_bias", true}});
+    const auto from_hidden =
+        net.graph.add("fully_connected", {hidden, u}, {{"num_hidden", 3}, {"no_bias", true}});
     hidden = net.graph.add("tanh", {net.graph.add("add", {from_input, from_hidden})});
   }
   net.differentiate(net.graph.add("sum", {net.graph.add("square", {hidden})}));
@@ -187,21 +202,29 @@ TEST_CASE("gradients of a convnet with batch_norm and dropout, in training") {
   NetworkHost host;
   Network net(host.host, tenon::f32);
   auto& graph = net.graph;
-  const auto x = graph.input("x", tenon::f32, {batch, 1, side, side}), labels = graph.input("labels", tenon::i64, {batch});
-  const auto conv = graph.add("convolution", {x, net.weight("filters", {filters, 1, 3, 3}, 1), net.weight("bias", {filters}, 2)},
-                              {{"num_filter", 3}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}});
-  const auto norm = graph.add("batch_norm", {conv, net.weight("gamma", {filters}, 3), net.weight("beta", {filters}, 4)});
-  const auto pool = graph.add("avg_pool", {graph.add("tanh", {norm})}, {{"kernel", Integers{2, 2}}});
+  const auto x = graph.input("x", tenon::f32, {batch, 1, side, side}),
+             labels = graph.input("labels", tenon::i64, {batch});
+  const auto conv =
+      graph.add("convolution",
+                {x, net.weight("filters", {filters, 1, 3, 3}, 1), net.weight("bias", {filters}, 2)},
+                {{"num_filter", 3}, {"kernel", Integers{3, 3}}, {"pad", Integers{1}}});
+  const auto norm = graph.add(
+      "batch_norm", {conv, net.weight("gamma", {filters}, 3), net.weight("beta", {filters}, 4)});
+  const auto pool =
+      graph.add("avg_pool", {graph.add("tanh", {norm})}, {{"kernel", Integers{2, 2}}});
   const auto drop = graph.add("dropout", {pool}, {{"p", 0.25}}, "drop");
-  const auto fc = graph.add("fully_connected", {drop, net.weight("w", {2, filters * pooled * pooled}, 5), net.weight("b", {2}, 6)},
-                            {{"num_hidden", 2}});
+  const auto fc =
+      graph.add("fully_connected",
+                {drop, net.weight("w", {2, filters * pooled * pooled}, 5), net.weight("b", {2}, 6)},
+                {{"num_hidden", 2}});
   graph.output("mask", graph.find("drop:mask"));
   net.differentiate(graph.add("softmax_cross_entropy", {fc, labels}));
   auto data = random_doubles({batch, 1, side, side}, 11).values;
   for (auto& value : data) value = static_cast<float>(value);
   const Integers wanted{0, 1, 1, 0};
   const auto outputs = tenon::Session(graph, for_training())
-                           .run({{"x", tensor_of(data, tenon::f32, {batch, 1, side, side})}, {"labels", Tensor::from(wanted, {batch})}});
+                           .run({{"x", tensor_of(data, tenon::f32, {batch, 1, side, side})},
+                                 {"labels", Tensor::from(wanted, {batch})}});
   const auto mask = numbers_of(outputs.at("mask"));
   CHECK(std::count(mask.begin(), mask.end(), 0.0) > 0);
 
@@ -209,14 +232,17 @@ TEST_CASE("gradients of a convnet with batch_norm and dropout, in training") {
     Doubles y(batch * filters * side * side);
     const auto at = [&](std::size_t n, long row, long column) {
       const bool inside = row >= 0 && column >= 0 && row < long{side} && column < long{side};
-      return inside ? data[(n * side + static_cast<std::size_t>(row)) * side + static_cast<std::size_t>(column)] : 0.0;
+      return inside ? data[(n * side + static_cast<std::size_t>(row)) * side +
+                           static_cast<std::size_t>(column)]
+                    : 0.0;
     };
     for (std::size_t i = 0; i < y.size(); ++i) {
       const auto column = static_cast<long>(i % side), row = static_cast<long>(i / side % side);
       const auto f = i / (side * side) % filters, n = i / (side * side * filters);
       y[i] = w.at("bias")[f];
       for (long k = 0; k < 9; ++k)
-        y[i] += w.at("filters")[f * 9 + static_cast<std::size_t>(k)] * at(n, row + k / 3 - 1, column + k % 3 - 1);
+        y[i] += w.at("filters")[f * 9 + static_cast<std::size_t>(k)] *
+                at(n, row + k / 3 - 1, column + k % 3 - 1);
     }
     return y;
   };
@@ -225,12 +251,15 @@ TEST_CASE("gradients of a convnet with batch_norm and dropout, in training") {
       double mean = 0, variance = 0;
       const auto each = [&](auto&& visit) {
         for (std::size_t n = 0; n < batch; ++n)
-          for (std::size_t i = 0; i < side * side; ++i) visit(y[(n * filters + f) * side * side + i]);
+          for (std::size_t i = 0; i < side * side; ++i)
+            visit(y[(n * filters + f) * side * side + i]);
       };
       constexpr double count = batch * side * side;
       each([&](double value) { mean += value / count; });
       each([&](double value) { variance += (value - mean) * (value - mean) / count; });
-      each([&](double& value) { value = w.at("gamma")[f] * (value - mean) / std::sqrt(variance + 1e-5) + w.at("beta")[f]; });
+      each([&](double& value) {
+        value = w.at("gamma")[f] * (value - mean) / std::sqrt(variance + 1e-5) + w.at("beta")[f];
+      });
     }
     return y;
   };

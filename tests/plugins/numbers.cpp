@@ -30,23 +30,32 @@ Tensor arbitrary(DType dtype, const Shape& shape, double low, double high, unsig
 }
 
 double epsilon(DType dtype) {
-  return dtype == tenon::f16 ? 0x1p-11 : dtype == tenon::bf16 ? 0x1p-8 : dtype == tenon::f32 ? 0x1p-24 : dtype == tenon::f64 ? 0x1p-53 : 0;
+  return dtype == tenon::f16    ? 0x1p-11
+         : dtype == tenon::bf16 ? 0x1p-8
+         : dtype == tenon::f32  ? 0x1p-24
+         : dtype == tenon::f64  ? 0x1p-53
+                                : 0;
 }
 
-void check_near(const Tensor& found, DType dtype, const Shape& shape, const Doubles& expected, double tolerance) {
+void check_near(const Tensor& found, DType dtype, const Shape& shape, const Doubles& expected,
+                double tolerance) {
   CHECK(name(found.dtype()) == name(dtype));
   CHECK(tenon::to_string(found.shape()) == tenon::to_string(shape));
   const auto values = doubles(found);
   REQUIRE(values.size() == expected.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool same = values[i] == expected[i] || (std::isnan(values[i]) && std::isnan(expected[i]));
-    if (same || std::abs(values[i] - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i]))) continue;
+    const bool same =
+        values[i] == expected[i] || (std::isnan(values[i]) && std::isnan(expected[i]));
+    if (same ||
+        std::abs(values[i] - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i])))
+      continue;
     FAIL_CHECK("element ", i, " of ", values.size(), " is ", values[i], ", not ", expected[i]);
     return;
   }
 }
 
-std::string failure(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+std::string failure(const std::string& op, const std::vector<Tensor>& inputs,
+                    const Attributes& attributes) {
   try {
     host().call_all(op, inputs, attributes);
   } catch (const tenon::Failure& failure) {
@@ -90,7 +99,9 @@ std::vector<Integers> positions(const Shape& shape) {
 std::size_t offset(const Shape& shape, const Integers& position) {
   std::int64_t result = 0;
   const auto fresh = static_cast<int>(position.size()) - shape.rank();
-  for (int a = 0; a < shape.rank(); ++a) result = result * shape[a] + (shape[a] == 1 ? 0 : position[static_cast<std::size_t>(fresh + a)]);
+  for (int a = 0; a < shape.rank(); ++a)
+    result =
+        result * shape[a] + (shape[a] == 1 ? 0 : position[static_cast<std::size_t>(fresh + a)]);
   return static_cast<std::size_t>(result);
 }
 

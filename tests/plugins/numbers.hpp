@@ -19,7 +19,8 @@ using tenon::Tensor;
 using Integers = std::vector<std::int64_t>;
 using Doubles = std::vector<double>;
 
-inline constexpr double inf = std::numeric_limits<double>::infinity(), nan_value = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double inf = std::numeric_limits<double>::infinity(),
+                        nan_value = std::numeric_limits<double>::quiet_NaN();
 inline const DType floating_dtypes[] = {tenon::f16, tenon::bf16, tenon::f32, tenon::f64};
 inline const DType integer_dtypes[] = {tenon::u8, tenon::i8, tenon::i32, tenon::i64};
 
@@ -75,10 +76,12 @@ double epsilon(DType dtype);
 
 /// Checks shape and dtype of `found`, and that each element is within tolerance * max(1,
 /// |expected|), or nan if that is expected.
-void check_near(const Tensor& found, DType dtype, const Shape& shape, const Doubles& expected, double tolerance);
+void check_near(const Tensor& found, DType dtype, const Shape& shape, const Doubles& expected,
+                double tolerance);
 
 /// The message and the hint of the failure of a call.
-std::string failure(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
+std::string failure(const std::string& op, const std::vector<Tensor>& inputs,
+                    const Attributes& attributes = {});
 
 /// Checks that the message contains all of these words.
 void check_says(const std::string& message, const std::vector<std::string>& words);

@@ -13,7 +13,9 @@
 using tenon::Block, tenon::Device, tenon::Stream;
 
 // ctest treats exit code 77 as a skipped test.
-static Device& device_or_skip(const char* name) try { return tenon::find_device(name); } catch (const tenon::Failure& failure) {
+static Device& device_or_skip(const char* name) try {
+  return tenon::find_device(name);
+} catch (const tenon::Failure& failure) {
   std::printf("skipped: %s\n", failure.what());
   std::fflush(stdout);
   std::_Exit(77);
@@ -27,14 +29,17 @@ Device* test_device() {
   return found;
 }
 
-OnDevice::OnDevice(Device& device) : stream_(tenon::tensor_stream(device)), fault_(stream_, sizeof(tenon_fault), "a test's fault") {
+OnDevice::OnDevice(Device& device)
+    : stream_(tenon::tensor_stream(device)),
+      fault_(stream_, sizeof(tenon_fault), "a test's fault") {
   device.make_current();
   const tenon_fault none{};
   copy_there(fault_, &none, sizeof none);
 }
 
 void OnDevice::copy_there(const Block& to, const void* from, std::size_t bytes) const {
-  copy(to.place(), {tenon::cpu_device(), static_cast<std::byte*>(const_cast<void*>(from))}, bytes, stream_);
+  copy(to.place(), {tenon::cpu_device(), static_cast<std::byte*>(const_cast<void*>(from))}, bytes,
+       stream_);
 }
 
 void OnDevice::copy_here(void* to, const Block& from, std::size_t bytes) const {
@@ -57,7 +62,8 @@ void* OnDevice::scratch(std::size_t bytes) {
 }
 
 void OnDevice::bring_back() {
-  for (const auto& [array, block] : brought_) copy_here(array->with_margins().data(), *block, array->with_margins().size());
+  for (const auto& [array, block] : brought_)
+    copy_here(array->with_margins().data(), *block, array->with_margins().size());
   tenon_fault found{};
   copy_here(&found, fault_, sizeof found);
   if (const auto text = tenon::fault_text(found); !text.empty()) throw tenon::Error(text);

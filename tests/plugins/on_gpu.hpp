@@ -8,7 +8,8 @@
 #include "built.hpp"
 #include "device/devices.hpp"
 
-/// Whether this machine has a GPU, real or simulated; prints why the test is skipped if it has none.
+/// Whether this machine has a GPU, real or simulated; prints why the test is skipped if it has
+/// none.
 inline bool has_gpu() {
   if (tenon::devices().size() > 1) return true;
   MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");

@@ -43,7 +43,8 @@ struct History {
 template <class Term>
 double faded(const Numbers& slopes, double share, Term term) {
   double sum = 0;
-  for (std::size_t k = 0; k < slopes.size(); ++k) sum += std::pow(share, static_cast<double>(slopes.size() - 1 - k)) * term(slopes[k]);
+  for (std::size_t k = 0; k < slopes.size(); ++k)
+    sum += std::pow(share, static_cast<double>(slopes.size() - 1 - k)) * term(slopes[k]);
   return sum;
 }
 double itself(double x) {
@@ -68,8 +69,12 @@ double adam_step(const Numbers& slopes, double beta1, double beta2, double epsil
 
 const OptimizerFormula formulas[] = {
     {"sgd", {}, [](const History& h) { return h.weight() - h.rate() * h.grads.back(); }},
-    {"sgd", {{"weight_decay", 0.25}}, [](const History& h) { return h.weight() - h.rate() * h.slopes(0.25).back(); }},
-    {"momentum", {}, [](const History& h) { return h.weight() - h.rate() * faded(h.grads, 0.9, itself); }},
+    {"sgd",
+     {{"weight_decay", 0.25}},
+     [](const History& h) { return h.weight() - h.rate() * h.slopes(0.25).back(); }},
+    {"momentum",
+     {},
+     [](const History& h) { return h.weight() - h.rate() * faded(h.grads, 0.9, itself); }},
     {"momentum",
      {{"momentum", 0.5}, {"weight_decay", 0.125}},
      [](const History& h) { return h.weight() - h.rate() * faded(h.slopes(0.125), 0.5, itself); }},
@@ -79,32 +84,47 @@ const OptimizerFormula formulas[] = {
        const auto slopes = h.slopes(0.125);
        return h.weight() - h.rate() * (slopes.back() + 0.75 * faded(slopes, 0.75, itself));
      }},
-    {"adam", {}, [](const History& h) { return h.weight() - h.rate() * adam_step(h.grads, 0.9, 0.999, 1e-8); }},
+    {"adam",
+     {},
+     [](const History& h) { return h.weight() - h.rate() * adam_step(h.grads, 0.9, 0.999, 1e-8); }},
     {"adam",
      {{"beta1", 0.5}, {"beta2", 0.75}, {"epsilon", 0.125}, {"weight_decay", 0.25}},
-     [](const History& h) { return h.weight() - h.rate() * adam_step(h.slopes(0.25), 0.5, 0.75, 0.125); }},
-    {"adamw", {}, [](const History& h) { return h.weight() * (1 - h.rate() * 0.01) - h.rate() * adam_step(h.grads, 0.9, 0.999, 1e-8); }},
+     [](const History& h) {
+       return h.weight() - h.rate() * adam_step(h.slopes(0.25), 0.5, 0.75, 0.125);
+     }},
+    {"adamw",
+     {},
+     [](const History& h) {
+       return h.weight() * (1 - h.rate() * 0.01) - h.rate() * adam_step(h.grads, 0.9, 0.999, 1e-8);
+     }},
     {"adamw",
      {{"weight_decay", 0.5}},
-     [](const History& h) { return h.weight() * (1 - h.rate() * 0.5) - h.rate() * adam_step(h.grads, 0.9, 0.999, 1e-8); }},
+     [](const History& h) {
+       return h.weight() * (1 - h.rate() * 0.5) - h.rate() * adam_step(h.grads, 0.9, 0.999, 1e-8);
+     }},
     {"rmsprop",
      {{"alpha", 0.75}, {"epsilon", 0.0625}, {"weight_decay", 0.25}},
      [](const History& h) {
        const auto slopes = h.slopes(0.25);
-       return h.weight() - h.rate() * slopes.back() / (std::sqrt(0.25 * faded(slopes, 0.75, squared)) + 0.0625);
+       return h.weight() -
+              h.rate() * slopes.back() / (std::sqrt(0.25 * faded(slopes, 0.75, squared)) + 0.0625);
      }},
     {"adagrad",
      {{"epsilon", 0.0625}, {"weight_decay", 0.25}},
      [](const History& h) {
        const auto slopes = h.slopes(0.25);
-       return h.weight() - h.rate() * slopes.back() / (std::sqrt(faded(slopes, 1, squared)) + 0.0625);
+       return h.weight() -
+              h.rate() * slopes.back() / (std::sqrt(faded(slopes, 1, squared)) + 0.0625);
      }},
 };
 
 /// Error of one rounding to the dtype, and of a few in the float that 16-bit dtypes are computed
 /// in.
 double step_tolerance(tenon::DType dtype) {
-  return dtype == tenon::f64 ? 1e-13 : dtype == tenon::f32 ? 4e-6 : dtype == tenon::f16 ? 0x1p-10 : 0x1p-7;
+  return dtype == tenon::f64   ? 1e-13
+         : dtype == tenon::f32 ? 4e-6
+         : dtype == tenon::f16 ? 0x1p-10
+                               : 0x1p-7;
 }
 
 Array scalar(double value) {
@@ -118,15 +138,19 @@ void check_row(const OptimizerFormula& row, tenon::DType dtype, const tenon::Sha
   std::vector<History> history(start.values.size());
   auto states = op.make_states({weight, weight, scalar(0)});
   for (std::size_t i = 0; i < states.size(); ++i)  // the third one counts steps
-    CHECK(states[i].type().dtype == (i == 2 ? tenon::i64 : dtype == tenon::f64 ? dtype : tenon::f32));
+    CHECK(states[i].type().dtype == (i == 2                ? tenon::i64
+                                     : dtype == tenon::f64 ? dtype
+                                                           : tenon::f32));
   for (unsigned step = 0; step < steps; ++step) {
     const double rate = 0.25 / (step + 1.0);
-    const std::vector<Array> inputs{weight, Array(dtype, random_doubles(shape, 100 + step)), scalar(rate)};
+    const std::vector<Array> inputs{weight, Array(dtype, random_doubles(shape, 100 + step)),
+                                    scalar(rate)};
     auto spread_states = states, shared_states = states;
     const auto updated = op.forward(inputs, states, {true, 1})[0];
     CHECK(updated.same_bits(op.forward(inputs, spread_states, {false, 4})[0]));
     CHECK(updated.same_bits(op.forward_in_place(inputs, 0, shared_states, {true, 4})[0]));
-    for (std::size_t i = 0; i < states.size(); ++i) CHECK((states[i].same_bits(spread_states[i]) && states[i].same_bits(shared_states[i])));
+    for (std::size_t i = 0; i < states.size(); ++i)
+      CHECK((states[i].same_bits(spread_states[i]) && states[i].same_bits(shared_states[i])));
     const auto before = weight.doubles(), grads = inputs[1].doubles(), after = updated.doubles();
     double worst = 0;
     for (std::int64_t i = 0; i < before.size(); ++i) {
@@ -156,19 +180,24 @@ TEST_CASE("optimizers match their formulas, in place or not, on any number of th
 
 TEST_CASE("a 16-bit weight is trained with 32-bit moments") {
   PluginOperator op("optim", "momentum", {{"momentum", 1.0}});
-  const std::vector<Array> inputs{Array(tenon::bf16, DoubleArray{{1}, {1}}), Array(tenon::bf16, DoubleArray{{1}, {0x1p-12}}), scalar(1)};
+  const std::vector<Array> inputs{Array(tenon::bf16, DoubleArray{{1}, {1}}),
+                                  Array(tenon::bf16, DoubleArray{{1}, {0x1p-12}}), scalar(1)};
   auto states = op.make_states(inputs);
   for (int step = 0; step < 257; ++step) op.forward(inputs, states, {true, 1});
   CHECK(states[0].doubles()[0] == 257 * 0x1p-12);  // in bfloat16, the sum would stop at 256
 }
 
 #if defined(__SSE2__)
-TEST_CASE("denormal numbers are flushed to 0 by optimizers on the CPU, and no 16-bit weight is lost") {
+TEST_CASE(
+    "denormal numbers are flushed to 0 by optimizers on the CPU, and no 16-bit weight is lost") {
   if (test_device() != nullptr) return;  // a GPU is not slower for them
   for (const std::int64_t count : {1, 40}) {
-    const auto all = [&](double value) { return DoubleArray{{count}, std::vector<double>(static_cast<std::size_t>(count), value)}; };
+    const auto all = [&](double value) {
+      return DoubleArray{{count}, std::vector<double>(static_cast<std::size_t>(count), value)};
+    };
     PluginOperator op("optim", "adam", {});
-    const std::vector<Array> inputs{Array(tenon::f32, all(1)), Array(tenon::f32, all(0x1p-130)), scalar(1)};
+    const std::vector<Array> inputs{Array(tenon::f32, all(1)), Array(tenon::f32, all(0x1p-130)),
+                                    scalar(1)};
     auto states = op.make_states(inputs);
     states[0] = Array(tenon::f32, all(0x1p-126));  // a tenth less is denormal
     states[1] = Array(tenon::f32, all(0x1p-149));
@@ -178,12 +207,18 @@ TEST_CASE("denormal numbers are flushed to 0 by optimizers on the CPU, and no 16
       CHECK(states[0].doubles()[i] == 0);
       CHECK(states[1].doubles()[i] == 0);
     }
-    PluginOperator divides("optim", "rmsprop", {{"epsilon", 0.0}});  // divides by the root of a possibly denormal number
+    PluginOperator divides(
+        "optim", "rmsprop",
+        {{"epsilon", 0.0}});  // divides by the root of a possibly denormal number
     auto average = divides.make_states(inputs);
-    const auto moved = divides.forward({inputs[0], Array(tenon::f32, all(0x1p-70)), inputs[2]}, average, {true, 1})[0].doubles();
+    const auto moved =
+        divides
+            .forward({inputs[0], Array(tenon::f32, all(0x1p-70)), inputs[2]}, average, {true, 1})[0]
+            .doubles();
     for (std::int64_t i = 0; i < count; ++i) CHECK(std::isfinite(moved[i]));
     for (const double least : {0x1p-24, 0x1.8p-15}) {  // denormal numbers of f16
-      const std::vector<Array> narrow{Array(tenon::f16, all(least)), Array(tenon::f16, all(0)), scalar(1)};
+      const std::vector<Array> narrow{Array(tenon::f16, all(least)), Array(tenon::f16, all(0)),
+                                      scalar(1)};
       PluginOperator plain("optim", "sgd", {});
       auto none = plain.make_states(narrow);
       CHECK(plain.forward(narrow, none, {true, 1})[0].same_bits(narrow[0]));
@@ -199,7 +234,8 @@ TEST_CASE("optimizers infer shapes from weight or gradient, and report mismatche
   CHECK(tenon::to_string(types.inputs[0].shape) == "[2, 3]");
   CHECK(tenon::to_string(types.states[1].shape) == "[2, 3]");
   CHECK(types.states[2].dtype == tenon::i64);
-  CHECK(error_of("optim", "adam", {}, {{{2, 3}, tenon::f32}, {{3}, tenon::f32}, rate}) == "input 'grad' is [3] but needs [2, 3]");
+  CHECK(error_of("optim", "adam", {}, {{{2, 3}, tenon::f32}, {{3}, tenon::f32}, rate}) ==
+        "input 'grad' is [3] but needs [2, 3]");
   CHECK(error_of("optim", "sgd", {}, {{{2}, tenon::f32}, {{2}, tenon::f32}, {{1}, tenon::f32}}) ==
         "input 'learning_rate' is [1] but needs []");
   CHECK(error_of("optim", "adam", {{"beta1", 1.0}}, {}).find("beta1") != std::string::npos);

@@ -38,15 +38,24 @@ TEST_CASE("an optional library that is installed provides its functions silently
         }).empty());
 }
 
-TEST_CASE("an optional library that is missing, or lacks a part or a function, is not used, and stderr has the reason once") {
+TEST_CASE(
+    "an optional library that is missing, or lacks a part or a function, is not used, and stderr "
+    "has the reason once") {
   const auto missing = told([] {
     OptionalLibrary library({"libtenon_nowhere.so.1"}, "the loops are used");
     CHECK(!bool(library));
     CHECK((library.find<double (*)(double)>("cos") == nullptr));
   });
-  CHECK(missing == "tenon: libtenon_nowhere.so.1: cannot open shared object file: No such file or directory: the loops are used\n");
-  const auto in_part = told([] { CHECK(!bool(OptionalLibrary({"libm.so.6", "libtenon_part.so.1", "libtenon_other.so.1"}, "loops"))); });
-  CHECK(in_part == "tenon: libtenon_part.so.1: cannot open shared object file: No such file or directory: loops\n");
+  CHECK(missing ==
+        "tenon: libtenon_nowhere.so.1: cannot open shared object file: No such file or directory: "
+        "the loops are used\n");
+  const auto in_part = told([] {
+    CHECK(!bool(
+        OptionalLibrary({"libm.so.6", "libtenon_part.so.1", "libtenon_other.so.1"}, "loops")));
+  });
+  CHECK(in_part ==
+        "tenon: libtenon_part.so.1: cannot open shared object file: No such file or directory: "
+        "loops\n");
   const auto older = told([] {
     OptionalLibrary library({"libm.so.6"}, "loops");
     CHECK((library.find<void (*)()>("of_a_later_version") == nullptr));

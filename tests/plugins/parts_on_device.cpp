@@ -22,7 +22,8 @@ Tensor sixteenths(const Shape& shape, unsigned zeros = 0, unsigned seed = 1) {
   std::vector<float> values(static_cast<std::size_t>(shape.size()));
   for (auto& value : values) {
     seed = seed * 1664525 + 1013904223;
-    value = seed >> 28 < zeros ? 0.f : static_cast<float>(static_cast<int>(seed >> 8 & 63) - 32) / 16;
+    value =
+        seed >> 28 < zeros ? 0.f : static_cast<float>(static_cast<int>(seed >> 8 & 63) - 32) / 16;
   }
   return Tensor::from(values, shape);
 }
@@ -51,7 +52,8 @@ void hold_against_cpu(tenon::Host& host, const DeviceCall& test) {
   CAPTURE(test.inputs[0].to_string(4));
   std::vector<Tensor> there;
   for (const auto& input : test.inputs) there.push_back(input.to("cuda"));
-  const auto expected = host.call(test.op, test.inputs, test.attributes), found = host.call(test.op, there, test.attributes);
+  const auto expected = host.call(test.op, test.inputs, test.attributes),
+             found = host.call(test.op, there, test.attributes);
   CHECK(found.device() == "cuda:0");
   CHECK(found.storage() == expected.storage());
   CHECK(same_bits(found, expected));
@@ -62,7 +64,8 @@ void hold_against_cpu(tenon::Host& host, const DeviceCall& test) {
 TEST_CASE("large on a GPU: split sums, extrema and their indices") {
   auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
-  const auto row = sixteenths({70'001}), wide = sixteenths({3, 40'000}), tall = sixteenths({50'000, 3});
+  const auto row = sixteenths({70'001}), wide = sixteenths({3, 40'000}),
+             tall = sixteenths({50'000, 3});
   const auto first = Axes{0}, second = Axes{1};
   const DeviceCall cases[] = {
       {"sum", {row}, {}},
@@ -91,7 +94,9 @@ TEST_CASE("large on a GPU: sparse products, sorted by column") {
       {"matmul", {matrix, sixteenths({130, 5})}, {}},
       {"matmul", {matrix, sixteenths({130, 5})}, {{"row_sparse_product", true}}},
       {"matmul", {matrix, sixteenths({90, 5})}, transposed},
-      {"matmul", {matrix, sixteenths({90, 5})}, {{"transpose_a", true}, {"row_sparse_product", true}}},
+      {"matmul",
+       {matrix, sixteenths({90, 5})},
+       {{"transpose_a", true}, {"row_sparse_product", true}}},
       {"matmul", {sixteenths({4, 90}), matrix}, {}},
       {"matmul", {sixteenths({4, 130}), matrix}, {{"transpose_b", true}}},
       {"matmul", {sixteenths({3, 1, 20, 30}), sixteenths({2, 30, 10})}, {}},
@@ -130,7 +135,8 @@ TEST_CASE("large on a GPU: transpositions by tiles, and copies of elements and o
 TEST_CASE("large on a GPU: casts by packs of 16 bytes, and elements before and after them") {
   auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
-  const char* const dtypes[] = {"bool", "uint8", "int8", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
+  const char* const dtypes[] = {"bool",    "uint8",    "int8",    "int32",  "int64",
+                                "float16", "bfloat16", "float32", "float64"};
   for (const std::int64_t n : {1, 15, 16, 1003})
     for (const char* from : dtypes) {
       const auto x = host->call("cast", {sixteenths({n})}, {{"dtype", from}});
@@ -152,13 +158,18 @@ TEST_CASE("large on a GPU: rows of any length, by as many threads") {
       hold_against_cpu(*host, {"take_rows", {x, indices(130, 90)}, {}});
       hold_against_cpu(*host, {"retain", {x, indices(20, 90)}, {}});
     }
-    hold_against_cpu(*host, {"embedding", {indices(130, 90), data}, {{"input_dim", 90}, {"output_dim", length}}});
-    const auto left = sparse_sixteenths({90, length}, Storage::row_sparse), right = sparse_sixteenths({90, length}, Storage::row_sparse, 2);
+    hold_against_cpu(
+        *host,
+        {"embedding", {indices(130, 90), data}, {{"input_dim", 90}, {"output_dim", length}}});
+    const auto left = sparse_sixteenths({90, length}, Storage::row_sparse),
+               right = sparse_sixteenths({90, length}, Storage::row_sparse, 2);
     hold_against_cpu(*host, {"sum_gradients", {left, right}, {}});
-    hold_against_cpu(*host, {"take_rows", {left, Tensor::from<std::int64_t>({1, 2, 2, 80}, {4})}, {}});
+    hold_against_cpu(*host,
+                     {"take_rows", {left, Tensor::from<std::int64_t>({1, 2, 2, 80}, {4})}, {}});
     hold_against_cpu(*host, {"cast_storage", {left}, {{"storage", "dense"}}});
     const auto csr = sparse_sixteenths({90, length}, Storage::csr);
-    hold_against_cpu(*host, {"slice", {csr}, {{"begin", Axes{80}}, {"end", Axes{3}}, {"step", Axes{-7}}}});
+    hold_against_cpu(*host,
+                     {"slice", {csr}, {{"begin", Axes{80}}, {"end", Axes{3}}, {"step", Axes{-7}}}});
     hold_against_cpu(*host, {"cast_storage", {csr}, {{"storage", "row_sparse"}}});
   }
 }
@@ -169,7 +180,10 @@ TEST_CASE("large on a GPU: rows of sparse tensors") {
   for (const auto storage : {Storage::csr, Storage::row_sparse}) {
     const auto data = sparse_sixteenths({700, 6}, storage);
     const DeviceCall cases[] = {
-        {"take_rows", {data, storage == Storage::csr ? indices(900, 700) : Tensor::from<std::int64_t>({1, 2, 2, 500}, {4})}, {}},
+        {"take_rows",
+         {data, storage == Storage::csr ? indices(900, 700)
+                                        : Tensor::from<std::int64_t>({1, 2, 2, 500}, {4})},
+         {}},
         {"retain", {data, indices(40, 700)}, {}},
         {"slice", {data}, {{"begin", Axes{600}}, {"end", Axes{3}}, {"step", Axes{-7}}}},
         {"scale_by", {data, Tensor::from({0.5f}, Shape::scalar())}, {}},
@@ -180,27 +194,33 @@ TEST_CASE("large on a GPU: rows of sparse tensors") {
         {"cast_storage", {data}, {{"storage", "dense"}}},
         {"cast_storage", {data}, {{"storage", "csr"}}},
         {"cast_storage", {data}, {{"storage", "row_sparse"}}},
-        {"cast_storage", {tenon::cast_storage(data, Storage::dense)}, {{"storage", storage == Storage::csr ? "csr" : "row_sparse"}}},
+        {"cast_storage",
+         {tenon::cast_storage(data, Storage::dense)},
+         {{"storage", storage == Storage::csr ? "csr" : "row_sparse"}}},
     };
     for (const auto& test : cases) hold_against_cpu(*host, test);
   }
-  const auto left = sparse_sixteenths({700, 6}, Storage::row_sparse), right = sparse_sixteenths({700, 6}, Storage::row_sparse, 2);
+  const auto left = sparse_sixteenths({700, 6}, Storage::row_sparse),
+             right = sparse_sixteenths({700, 6}, Storage::row_sparse, 2);
   hold_against_cpu(*host, {"sum_gradients", {left, right}, {}});
-  hold_against_cpu(*host, {"sum_gradients", {sixteenths({700, 6}), sixteenths({700, 6}, 0, 2)}, {}});
+  hold_against_cpu(*host,
+                   {"sum_gradients", {sixteenths({700, 6}), sixteenths({700, 6}, 0, 2)}, {}});
   for (const bool lazy : {true, false})
-    hold_against_cpu(
-        *host,
-        {"sgd", {sixteenths({700, 6}), left, Tensor::from({0.5f}, Shape::scalar())}, {{"lazy_update", lazy}, {"weight_decay", 0.25}}});
+    hold_against_cpu(*host, {"sgd",
+                             {sixteenths({700, 6}), left, Tensor::from({0.5f}, Shape::scalar())},
+                             {{"lazy_update", lazy}, {"weight_decay", 0.25}}});
 }
 
 TEST_CASE("large on a GPU: an index out of range is reported, and the device stays usable") {
   auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
-  const auto data = sixteenths({3, 2}).to("cuda"), wrong = Tensor::from<std::int64_t>({0, -4}, {2}).to("cuda");
+  const auto data = sixteenths({3, 2}).to("cuda"),
+             wrong = Tensor::from<std::int64_t>({0, -4}, {2}).to("cuda");
   for (const char* op : {"take_rows", "retain"}) {
     CAPTURE(op);
     const auto failure = failure_of([&] { host->call(op, {data, wrong}); });
-    CHECK(failure.message.find("index -4 is out of range: it must be from 0 to 2") != std::string::npos);
+    CHECK(failure.message.find("index -4 is out of range: it must be from 0 to 2") !=
+          std::string::npos);
   }
   hold_against_cpu(*host, {"take_rows", {sixteenths({3, 2}), indices(50, 3)}, {}});
 }
@@ -210,29 +230,36 @@ TEST_CASE("large on a GPU: gathers, scatters, repetitions, cumulative sums and n
   if (host == nullptr) return;
   const auto data = sixteenths({40, 300, 3});
   const auto pairs = indices(1200, 40).reshape({600, 2});
-  for (const auto& call : std::vector<DeviceCall>{{"gather", {data, indices(700, 300)}, {{"axis", 1}}},
-                                                  {"gather_along", {data, indices(40 * 50 * 3, 300).reshape({40, 50, 3})}, {{"axis", 1}}},
-                                                  {"gather_nd", {data, pairs}, {}},
-                                                  {"scatter_nd", {data, pairs, sixteenths({600, 3}, 0, 2)}, {{"reduction", "add"}}},
-                                                  {"scatter_nd", {data, pairs, sixteenths({600, 3}, 0, 2)}, {}},
-                                                  {"tile", {data}, {{"times", Axes{2, 1, 3}}}},
-                                                  {"cumsum", {data}, {{"axis", 1}, {"reverse", true}}},
-                                                  {"argmin", {data}, {{"axis", Axes{1}}}}})
+  for (const auto& call : std::vector<DeviceCall>{
+           {"gather", {data, indices(700, 300)}, {{"axis", 1}}},
+           {"gather_along", {data, indices(40 * 50 * 3, 300).reshape({40, 50, 3})}, {{"axis", 1}}},
+           {"gather_nd", {data, pairs}, {}},
+           {"scatter_nd", {data, pairs, sixteenths({600, 3}, 0, 2)}, {{"reduction", "add"}}},
+           {"scatter_nd", {data, pairs, sixteenths({600, 3}, 0, 2)}, {}},
+           {"tile", {data}, {{"times", Axes{2, 1, 3}}}},
+           {"cumsum", {data}, {{"axis", 1}, {"reverse", true}}},
+           {"argmin", {data}, {{"axis", Axes{1}}}}})
     hold_against_cpu(*host, call);
 }
 
-TEST_CASE("on a GPU: a kernel that reads elements in the CPU's memory reads those of each run, not those of a capture") {
+TEST_CASE(
+    "on a GPU: a kernel that reads elements in the CPU's memory reads those of each run, not those "
+    "of a capture") {
   auto* host = host_with_gpu<true>();
   if (host == nullptr) return;
   tenon::Graph graph(*host);
-  const auto x = graph.input("x", tenon::f32, {30, 30}), along = graph.input("along", tenon::i64, Shape::scalar());
+  const auto x = graph.input("x", tenon::f32, {30, 30}),
+             along = graph.input("along", tenon::i64, Shape::scalar());
   auto y = graph.add("neg", {graph.add("cumsum", {graph.add("neg", {x}), along})});
-  graph.output("y", graph.add("neg", {graph.add("trilu", {y, graph.input("offset", tenon::i64, Shape::scalar())})}));
+  graph.output("y", graph.add("neg", {graph.add("trilu", {y, graph.input("offset", tenon::i64,
+                                                                         Shape::scalar())})}));
   tenon::Session on_gpu(graph, {.device = "cuda"}), on_cpu(graph);
   const auto number = [](std::int64_t value) { return Tensor::from({value}, Shape::scalar()); };
   for (int run = 0; run < 8; ++run) {
     CAPTURE(run);
-    const tenon::NamedTensors inputs{{"x", sixteenths({30, 30})}, {"along", number(run % 3 == 2)}, {"offset", number(run % 4 - 1)}};
+    const tenon::NamedTensors inputs{{"x", sixteenths({30, 30})},
+                                     {"along", number(run % 3 == 2)},
+                                     {"offset", number(run % 4 - 1)}};
     CHECK(tenon::same_bits(on_gpu.run(inputs).at("y").to("cpu"), on_cpu.run(inputs).at("y")));
   }
 }

@@ -25,10 +25,12 @@ struct Reason {
 };
 
 /// Chunks of `grain` on the call's number of threads, in arbitrary order.
-void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, tenon_body body, void* context) {
+void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, tenon_body body,
+                  void* context) {
   std::atomic<std::int64_t> next{0};
   const auto work = [&] {
-    for (auto begin = next.fetch_add(grain); begin < n; begin = next.fetch_add(grain)) body(context, begin, std::min(begin + grain, n));
+    for (auto begin = next.fetch_add(grain); begin < n; begin = next.fetch_add(grain))
+      body(context, begin, std::min(begin + grain, n));
   };
   std::vector<std::thread> others;
   for (int i = 1; i < call->threads; ++i) others.emplace_back(work);
@@ -36,7 +38,8 @@ void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, te
   for (auto& thread : others) thread.join();
 }
 
-const tenon_host plain_host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, nullptr, nullptr};
+const tenon_host plain_host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR,
+                            parallel_for,       nullptr,         nullptr};
 
 /// The attributes as they cross the C boundary; points into `attributes`.
 std::vector<tenon_attribute> raw_attributes(const tenon::Attributes& attributes) {
@@ -75,7 +78,8 @@ struct RawTensor {
 
   std::vector<std::int64_t> strides{};
 
-  explicit RawTensor(const Array& array) : shape(array.type().shape.begin(), array.type().shape.end()) {
+  explicit RawTensor(const Array& array)
+      : shape(array.type().shape.begin(), array.type().shape.end()) {
     raw.size = sizeof raw;
     raw.dense.data = const_cast<void*>(array.memory());
     raw.dense.device_type = TENON_CPU;
@@ -110,7 +114,8 @@ Array channels_last(const Array& array, bool back = false) {
   for (std::int64_t sample = 0; sample < (places > 0 ? shape[0] : 0); ++sample)
     for (std::int64_t c = 0; c < channels; ++c)
       for (std::int64_t place = 0; place < places; ++place) {
-        const auto plain = static_cast<std::size_t>((sample * channels + c) * places + place) * size;
+        const auto plain =
+            static_cast<std::size_t>((sample * channels + c) * places + place) * size;
         const auto last = static_cast<std::size_t>((sample * places + place) * channels + c) * size;
         std::memcpy(to + (back ? plain : last), from + (back ? last : plain), size);
       }
@@ -137,11 +142,13 @@ tenon_type raw_type(const tenon::TensorType& type) {
   return raw;
 }
 
-std::vector<tenon::TensorType> read_types(const std::vector<tenon_type>& raw, tenon::DType otherwise) {
+std::vector<tenon::TensorType> read_types(const std::vector<tenon_type>& raw,
+                                          tenon::DType otherwise) {
   std::vector<tenon::TensorType> types;
   for (const auto& type : raw)
-    types.push_back({type.rank < 0 ? tenon::Shape() : tenon::Shape(type.dims, type.rank),
-                     type.dtype == TENON_DTYPE_UNKNOWN ? otherwise : static_cast<tenon::DType>(type.dtype)});
+    types.push_back(
+        {type.rank < 0 ? tenon::Shape() : tenon::Shape(type.dims, type.rank),
+         type.dtype == TENON_DTYPE_UNKNOWN ? otherwise : static_cast<tenon::DType>(type.dtype)});
   return types;
 }
 
@@ -164,7 +171,8 @@ struct PluginOperator::Step {
 namespace {
 
 const tenon_operator* table_in(void* library, const std::string& symbol) {
-  const auto get = library ? reinterpret_cast<tenon_get_function>(dlsym(library, symbol.c_str())) : nullptr;
+  const auto get =
+      library ? reinterpret_cast<tenon_get_function>(dlsym(library, symbol.c_str())) : nullptr;
   return get ? get(&plain_host) : nullptr;
 }
 
@@ -188,7 +196,9 @@ void PluginOperator::find_kernel_on_device(void* library, const std::string& plu
   device_ = device;
 }
 
-PluginOperator::PluginOperator(const std::string& plugin, const std::string& name, const tenon::Attributes& attributes) : name_(name) {
+PluginOperator::PluginOperator(const std::string& plugin, const std::string& name,
+                               const tenon::Attributes& attributes)
+    : name_(name) {
   test_device();  // initializes CUDA before the first plugin
   void* const library = dlopen(path_of(plugin).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw std::runtime_error(dlerror());
@@ -198,7 +208,8 @@ PluginOperator::PluginOperator(const std::string& plugin, const std::string& nam
   if (!kernel_) kernel_ = operator_;
   find_kernel_on_device(library, plugin);
   manifest_ = OperatorManifest::of(library, name);
-  output_count_ = manifest_.count.empty() ? manifest_.outputs : value_of(attributes, manifest_.count);
+  output_count_ =
+      manifest_.count.empty() ? manifest_.outputs : value_of(attributes, manifest_.count);
   const auto raw = raw_attributes(attributes);
   Reason failure;
   failure.check(operator_->create(raw.data(), raw.size(), &operator_object_, &failure.raw));
@@ -212,7 +223,8 @@ PluginOperator::~PluginOperator() {
 
 PluginOperator::Types PluginOperator::infer(const std::vector<tenon::TensorType>& inputs,
                                             const std::vector<tenon::TensorType>& outputs) const {
-  std::vector<tenon_type> in, out(output_count_, raw_type({})), states(manifest_.states, raw_type({}));
+  std::vector<tenon_type> in, out(output_count_, raw_type({})),
+      states(manifest_.states, raw_type({}));
   for (const auto& type : inputs) in.push_back(raw_type(type));
   for (std::size_t i = 0; i < outputs.size(); ++i) out[i] = raw_type(outputs[i]);
   for (auto* group : {&out, &states})
@@ -234,7 +246,8 @@ PluginOperator::Types PluginOperator::infer(const std::vector<tenon::TensorType>
   return {read_types(in, tenon::unknown_dtype), read_types(out, first), read_types(states, first)};
 }
 
-std::vector<std::uint8_t> PluginOperator::workspace(const std::vector<Array>& inputs, int dispatch) const {
+std::vector<std::uint8_t> PluginOperator::workspace(const std::vector<Array>& inputs,
+                                                    int dispatch) const {
   const auto types = infer(types_of(inputs));
   std::vector<tenon_type> in, out, states;
   for (const auto& type : types.inputs) in.push_back(raw_type(type));
@@ -261,7 +274,8 @@ std::vector<std::uint8_t> PluginOperator::workspace(const std::vector<Array>& in
 namespace {
 
 /// Stores the bytes of a slot in the context.
-std::int32_t keep(tenon_prepare* raw, std::uint32_t slot, std::uint32_t, const char*, std::uint64_t bytes, tenon_fill fill, void* context) {
+std::int32_t keep(tenon_prepare* raw, std::uint32_t slot, std::uint32_t, const char*,
+                  std::uint64_t bytes, tenon_fill fill, void* context) {
   auto& kept = *static_cast<std::vector<std::vector<std::uint8_t>>*>(raw->context);
   kept.resize(std::max<std::size_t>(kept.size(), slot + 1));
   kept[slot].resize(bytes);
@@ -270,11 +284,13 @@ std::int32_t keep(tenon_prepare* raw, std::uint32_t slot, std::uint32_t, const c
 
 }  // namespace
 
-std::vector<std::vector<std::uint8_t>> PluginOperator::prepare(const Step& step, int dispatch, const Mode& mode) const {
+std::vector<std::vector<std::uint8_t>> PluginOperator::prepare(const Step& step, int dispatch,
+                                                               const Mode& mode) const {
   std::vector<std::vector<std::uint8_t>> kept;
   if (mode.constants.empty() || !kernel_->prepare) return kept;
   std::vector<tenon_type> inputs, outputs;
-  for (const auto* array : step.inputs) inputs.push_back(raw_type(*array ? array->type() : tenon::TensorType{}));
+  for (const auto* array : step.inputs)
+    inputs.push_back(raw_type(*array ? array->type() : tenon::TensorType{}));
   for (const auto* array : step.outputs) outputs.push_back(raw_type(array->type()));
   for (const auto i : mode.channels_last_inputs) inputs[i].layout = TENON_LAYOUT_CHANNELS_LAST;
   if (mode.channels_last_output) outputs[0].layout = TENON_LAYOUT_CHANNELS_LAST;
@@ -307,15 +323,18 @@ void PluginOperator::run(Step& step, int dispatch, const Mode& mode) {
   if (device_ != nullptr) there.emplace(*device_);
   std::vector<std::vector<RawTensor>> tensors;
   std::vector<std::vector<tenon_tensor*>> pointers;
-  for (const auto* arrays : {&step.inputs, &step.outputs, &step.states, &step.output_grads, &step.input_grads}) {
+  for (const auto* arrays :
+       {&step.inputs, &step.outputs, &step.states, &step.output_grads, &step.input_grads}) {
     auto& raw = tensors.emplace_back();
     auto& to = pointers.emplace_back();
     raw.reserve(arrays->size());
     for (auto* array : *arrays) {
       to.push_back(array && *array ? &raw.emplace_back(*array).raw : nullptr);
-      if (to.back() != nullptr && step.channels_last.count(array) > 0) set_channels_last(raw.back());
+      if (to.back() != nullptr && step.channels_last.count(array) > 0)
+        set_channels_last(raw.back());
       if (to.back() != nullptr && there) move(*to.back(), there->bring(*array));
-      if (to.back() == nullptr || std::count(step.unread.begin(), step.unread.end(), array) == 0) continue;
+      if (to.back() == nullptr || std::count(step.unread.begin(), step.unread.end(), array) == 0)
+        continue;
       to.back()->storage = TENON_STORAGE_UNKNOWN;
       to.back()->dense.data = nullptr;
     }
@@ -350,14 +369,17 @@ void PluginOperator::run(Step& step, int dispatch, const Mode& mode) {
   if (!function) throw std::runtime_error(name_ + " has no kernel");
   reason.check(function(kernel_object_, &call));
   if (there) there->bring_back();
-  for (const auto* arrays : {&step.inputs, &step.outputs, &step.states, &step.output_grads, &step.input_grads})
+  for (const auto* arrays :
+       {&step.inputs, &step.outputs, &step.states, &step.output_grads, &step.input_grads})
     for (const auto* array : *arrays)
-      if (array && *array && !array->margins_untouched()) throw std::runtime_error(name_ + " writes outside of a tensor");
+      if (array && *array && !array->margins_untouched())
+        throw std::runtime_error(name_ + " writes outside of a tensor");
 }
 
 std::vector<Array> PluginOperator::make_states(const std::vector<Array>& inputs) const {
   std::vector<Array> states;
-  for (const auto& type : infer(types_of(inputs)).states) states.emplace_back(type.dtype, zeros(type.shape));
+  for (const auto& type : infer(types_of(inputs)).states)
+    states.emplace_back(type.dtype, zeros(type.shape));
   return states;
 }
 
@@ -372,34 +394,52 @@ std::vector<Array*> pointers_to(std::vector<Array>& arrays) {
 
 void require_unchanged(const std::vector<Array>& before, const std::vector<Array>& after) {
   for (std::size_t i = 0; i < before.size(); ++i)
-    if (!before[i].same_bits(after[i])) throw std::runtime_error("input " + std::to_string(i) + " was changed");
+    if (!before[i].same_bits(after[i]))
+      throw std::runtime_error("input " + std::to_string(i) + " was changed");
 }
 
 }  // namespace
 
-std::vector<Array> PluginOperator::forward(const std::vector<Array>& inputs, std::vector<Array>& states, const Mode& mode,
+std::vector<Array> PluginOperator::forward(const std::vector<Array>& inputs,
+                                           std::vector<Array>& states, const Mode& mode,
                                            const std::vector<Array>& add_to) {
   auto outputs = add_to;
   if (outputs.empty())
-    for (const auto& type : infer(types_of(inputs)).outputs) outputs.emplace_back(type.dtype, type.shape);
+    for (const auto& type : infer(types_of(inputs)).outputs)
+      outputs.emplace_back(type.dtype, type.shape);
   auto read = inputs;
-  Step step{pointers_to(read), pointers_to(outputs), pointers_to(states), {}, {}, {}, workspace(inputs, TENON_FORWARD)};
+  Step step{pointers_to(read),
+            pointers_to(outputs),
+            pointers_to(states),
+            {},
+            {},
+            {},
+            workspace(inputs, TENON_FORWARD)};
   step.writes.assign(outputs.size(), add_to.empty() ? TENON_WRITE_TO : TENON_WRITE_ADD);
   for (const auto i : mode.channels_last_inputs)
     if (read[i]) step.channels_last.insert(&(read[i] = channels_last(read[i])));
-  if (mode.channels_last_output) step.channels_last.insert(&(outputs[0] = channels_last(outputs[0])));
+  if (mode.channels_last_output)
+    step.channels_last.insert(&(outputs[0] = channels_last(outputs[0])));
   run(step, TENON_FORWARD, mode);
   for (auto* array : step.channels_last) *array = channels_last(*array, true);
   require_unchanged(inputs, read);
   return outputs;
 }
 
-std::vector<Array> PluginOperator::forward_in_place(const std::vector<Array>& inputs, std::size_t shared, std::vector<Array>& states,
+std::vector<Array> PluginOperator::forward_in_place(const std::vector<Array>& inputs,
+                                                    std::size_t shared, std::vector<Array>& states,
                                                     const Mode& mode) {
   std::vector<Array> outputs;
-  for (const auto& type : infer(types_of(inputs)).outputs) outputs.emplace_back(type.dtype, type.shape);
+  for (const auto& type : infer(types_of(inputs)).outputs)
+    outputs.emplace_back(type.dtype, type.shape);
   auto read = inputs;
-  Step step{pointers_to(read), pointers_to(outputs), pointers_to(states), {}, {}, {}, workspace(inputs, TENON_FORWARD)};
+  Step step{pointers_to(read),
+            pointers_to(outputs),
+            pointers_to(states),
+            {},
+            {},
+            {},
+            workspace(inputs, TENON_FORWARD)};
   step.outputs[0] = step.inputs[shared];
   step.writes.assign(outputs.size(), TENON_WRITE_TO);
   step.writes[0] = TENON_WRITE_IN_PLACE;
@@ -408,34 +448,51 @@ std::vector<Array> PluginOperator::forward_in_place(const std::vector<Array>& in
   return outputs;
 }
 
-std::vector<Array> PluginOperator::backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                                            const std::vector<Array>& output_grads, const std::vector<bool>& wanted, const Mode& mode,
+std::vector<Array> PluginOperator::backward(const std::vector<Array>& inputs,
+                                            const std::vector<Array>& outputs,
+                                            const std::vector<Array>& output_grads,
+                                            const std::vector<bool>& wanted, const Mode& mode,
                                             const std::vector<Array>& add_to) {
   return run_backward(inputs, outputs, output_grads, wanted, mode, add_to, -1);
 }
 
-std::vector<Array> PluginOperator::backward_in_place(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                                                     const std::vector<Array>& output_grads, const std::vector<bool>& wanted,
+std::vector<Array> PluginOperator::backward_in_place(const std::vector<Array>& inputs,
+                                                     const std::vector<Array>& outputs,
+                                                     const std::vector<Array>& output_grads,
+                                                     const std::vector<bool>& wanted,
                                                      const Mode& mode) {
   return run_backward(inputs, outputs, output_grads, wanted, mode, {}, manifest_.backward_in_place);
 }
 
 /// shared: the input whose gradient shares memory with the output's gradient; -1: none.
-std::vector<Array> PluginOperator::run_backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                                                const std::vector<Array>& output_grads, const std::vector<bool>& wanted, const Mode& mode,
+std::vector<Array> PluginOperator::run_backward(const std::vector<Array>& inputs,
+                                                const std::vector<Array>& outputs,
+                                                const std::vector<Array>& output_grads,
+                                                const std::vector<bool>& wanted, const Mode& mode,
                                                 const std::vector<Array>& add_to, int shared) {
   auto read_inputs = inputs, read_outputs = outputs;
   std::vector<Array> grads = output_grads, input_grads(inputs.size());
   grads.resize(outputs.size());
-  Step step{pointers_to(read_inputs),         pointers_to(read_outputs), {}, pointers_to(grads), pointers_to(input_grads), {},
+  Step step{pointers_to(read_inputs),
+            pointers_to(read_outputs),
+            {},
+            pointers_to(grads),
+            pointers_to(input_grads),
+            {},
             workspace(inputs, TENON_BACKWARD)};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!manifest_.reads_input[std::min(i, manifest_.reads_input.size() - 1)]) step.unread.push_back(step.inputs[i]);
-    if (wanted[i]) input_grads[i] = add_to.empty() ? Array(inputs[i].type().dtype, inputs[i].type().shape) : add_to[i];
-    step.writes.push_back(!wanted[i] ? TENON_WRITE_NONE : add_to.empty() ? TENON_WRITE_TO : TENON_WRITE_ADD);
+    if (!manifest_.reads_input[std::min(i, manifest_.reads_input.size() - 1)])
+      step.unread.push_back(step.inputs[i]);
+    if (wanted[i])
+      input_grads[i] =
+          add_to.empty() ? Array(inputs[i].type().dtype, inputs[i].type().shape) : add_to[i];
+    step.writes.push_back(!wanted[i]       ? TENON_WRITE_NONE
+                          : add_to.empty() ? TENON_WRITE_TO
+                                           : TENON_WRITE_ADD);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (!manifest_.reads_output[std::min(i, manifest_.reads_output.size() - 1)]) step.unread.push_back(step.outputs[i]);
+    if (!manifest_.reads_output[std::min(i, manifest_.reads_output.size() - 1)])
+      step.unread.push_back(step.outputs[i]);
   const auto place = static_cast<std::size_t>(shared);
   if (shared >= 0 && wanted[place]) {
     step.input_grads[place] = step.output_grads[0];

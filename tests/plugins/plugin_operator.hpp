@@ -27,29 +27,36 @@ class PluginOperator {
 
   /// Loads the bundled plugin and creates an object. Throws tenon::Error with the operator's
   /// reason.
-  PluginOperator(const std::string& plugin, const std::string& name, const tenon::Attributes& attributes);
+  PluginOperator(const std::string& plugin, const std::string& name,
+                 const tenon::Attributes& attributes);
   ~PluginOperator();
   PluginOperator(const PluginOperator&) = delete;
   PluginOperator& operator=(const PluginOperator&) = delete;
 
   /// An input without a dtype is not connected, and an empty array has none. outputs: known types,
   /// if any. Throws tenon::Error with the operator's reason.
-  Types infer(const std::vector<tenon::TensorType>& inputs, const std::vector<tenon::TensorType>& outputs = {}) const;
+  Types infer(const std::vector<tenon::TensorType>& inputs,
+              const std::vector<tenon::TensorType>& outputs = {}) const;
 
   /// Adds to the outputs that are in `add_to`. Throws tenon::Error with the kernel's reason.
-  std::vector<Array> forward(const std::vector<Array>& inputs, std::vector<Array>& states, const Mode& mode,
-                             const std::vector<Array>& add_to = {});
+  std::vector<Array> forward(const std::vector<Array>& inputs, std::vector<Array>& states,
+                             const Mode& mode, const std::vector<Array>& add_to = {});
   /// Output 0 in the memory of input `shared`.
-  std::vector<Array> forward_in_place(const std::vector<Array>& inputs, std::size_t shared, std::vector<Array>& states, const Mode& mode);
+  std::vector<Array> forward_in_place(const std::vector<Array>& inputs, std::size_t shared,
+                                      std::vector<Array>& states, const Mode& mode);
 
   /// Gradients of the inputs marked in `wanted`; the others are empty. output_grads are those of
   /// the first outputs; missing and empty ones are zero.
-  std::vector<Array> backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const std::vector<Array>& output_grads,
-                              const std::vector<bool>& wanted, const Mode& mode, const std::vector<Array>& add_to = {});
+  std::vector<Array> backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+                              const std::vector<Array>& output_grads,
+                              const std::vector<bool>& wanted, const Mode& mode,
+                              const std::vector<Array>& add_to = {});
 
   /// The gradient of the input that may share memory with the output's gradient.
-  std::vector<Array> backward_in_place(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                                       const std::vector<Array>& output_grads, const std::vector<bool>& wanted, const Mode& mode);
+  std::vector<Array> backward_in_place(const std::vector<Array>& inputs,
+                                       const std::vector<Array>& outputs,
+                                       const std::vector<Array>& output_grads,
+                                       const std::vector<bool>& wanted, const Mode& mode);
 
   std::vector<Array> make_states(const std::vector<Array>& inputs) const;
 
@@ -61,11 +68,14 @@ class PluginOperator {
 
  private:
   struct Step;
-  std::vector<Array> run_backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                                  const std::vector<Array>& output_grads, const std::vector<bool>& wanted, const Mode& mode,
+  std::vector<Array> run_backward(const std::vector<Array>& inputs,
+                                  const std::vector<Array>& outputs,
+                                  const std::vector<Array>& output_grads,
+                                  const std::vector<bool>& wanted, const Mode& mode,
                                   const std::vector<Array>& add_to, int shared);
   void run(Step& step, int dispatch, const Mode& mode);
-  std::vector<std::vector<std::uint8_t>> prepare(const Step& step, int dispatch, const Mode& mode) const;
+  std::vector<std::vector<std::uint8_t>> prepare(const Step& step, int dispatch,
+                                                 const Mode& mode) const;
   void find_kernel_on_device(void* library, const std::string& plugin);
   std::vector<std::uint8_t> workspace(const std::vector<Array>& inputs, int dispatch) const;
 

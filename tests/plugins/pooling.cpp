@@ -32,7 +32,8 @@ DoubleArray pool(const DoubleArray& data, const Sliding& window, Kind kind) {
       size[place] += 1;
       if (at >= 0) inside[place].push_back(data[channel * in + at]);
     });
-    for (const auto& [place, values] : inside) output[channel * out + place] = gather(kind, values, size[place]);
+    for (const auto& [place, values] : inside)
+      output[channel * out + place] = gather(kind, values, size[place]);
   }
   return output;
 }
@@ -52,12 +53,22 @@ struct PoolingRow {
 
 Case pooling(const PoolingRow& row, Kind kind) {
   const auto axes = row.kernel.size();
-  const Sliding window{row.kernel, for_each_axis(row.stride, row.kernel), for_each_axis(row.pad, Integers(axes, 0)), Integers(axes, 1)};
-  Case test{tenon::to_string(row.data), "nn", kind == Kind::max ? "max_pool" : "avg_pool", {}, {}, {}, {0}, 1e-5};
+  const Sliding window{row.kernel, for_each_axis(row.stride, row.kernel),
+                       for_each_axis(row.pad, Integers(axes, 0)), Integers(axes, 1)};
+  Case test{tenon::to_string(row.data),
+            "nn",
+            kind == Kind::max ? "max_pool" : "avg_pool",
+            {},
+            {},
+            {},
+            {0},
+            1e-5};
   test.attributes = {{"kernel", row.kernel}, {"stride", row.stride}, {"pad", row.pad}};
   if (kind == Kind::average_of_data) test.attributes.set("count_include_pad", false);
   test.inputs = {Array(tenon::f32, shuffled(row.data))};
-  test.oracle = [=](const std::vector<DoubleArray>& in) { return std::vector{pool(in[0], window, kind)}; };
+  test.oracle = [=](const std::vector<DoubleArray>& in) {
+    return std::vector{pool(in[0], window, kind)};
+  };
   return test;
 }
 
@@ -86,36 +97,49 @@ TEST_CASE("max_pool and avg_pool match their definitions, and their gradients th
       {{0, 3, 4, 4}, {2, 2}},
   };
   for (const auto& row : rows)
-    for (const auto kind : {Kind::max, Kind::average, Kind::average_of_data}) check(pooling(row, kind));
+    for (const auto kind : {Kind::max, Kind::average, Kind::average_of_data})
+      check(pooling(row, kind));
 }
 
 TEST_CASE("global poolings match their definitions, and their gradients the oracle's") {
-  for (const tenon::Shape& data : {tenon::Shape{2, 3, 5, 7}, {1, 1, 1, 1}, {2, 17, 9}, {20, 2, 3, 4, 5}, {2, 2, 31, 33}, {0, 3, 4, 4}})
+  for (const tenon::Shape& data : {tenon::Shape{2, 3, 5, 7},
+                                   {1, 1, 1, 1},
+                                   {2, 17, 9},
+                                   {20, 2, 3, 4, 5},
+                                   {2, 2, 31, 33},
+                                   {0, 3, 4, 4}})
     for (const auto kind : {Kind::max, Kind::average}) check(global_pooling(data, kind));
 }
 
 TEST_CASE("padding is never the maximum") {
   std::vector<Array> states;
-  PluginOperator op("nn", "max_pool", {{"kernel", Integers{3}}, {"stride", Integers{2}}, {"pad", Integers{1}}});
-  const std::vector<Array> inputs{Array(tenon::f32, DoubleArray{{1, 1, 5}, {-7, -9, -5, -1e30, -3e38}})};
-  CHECK(op.forward(inputs, states, {})[0].doubles().values == Array(tenon::f32, DoubleArray{{3}, {-7, -5, -1e30}}).doubles().values);
+  PluginOperator op("nn", "max_pool",
+                    {{"kernel", Integers{3}}, {"stride", Integers{2}}, {"pad", Integers{1}}});
+  const std::vector<Array> inputs{
+      Array(tenon::f32, DoubleArray{{1, 1, 5}, {-7, -9, -5, -1e30, -3e38}})};
+  CHECK(op.forward(inputs, states, {})[0].doubles().values ==
+        Array(tenon::f32, DoubleArray{{3}, {-7, -5, -1e30}}).doubles().values);
 }
 
 TEST_CASE("the maximum of -infinity and the lowest finite numbers is one of them") {
   std::vector<Array> states;
   PluginOperator op("nn", "max_pool", {{"kernel", Integers{2}}});
   const double none = -std::numeric_limits<double>::infinity();
-  const std::vector<Array> inputs{Array(tenon::f32, DoubleArray{{1, 1, 4}, {none, none, none, -3e38}})};
-  CHECK(op.forward(inputs, states, {})[0].doubles().values == Array(tenon::f32, DoubleArray{{2}, {none, -3e38}}).doubles().values);
+  const std::vector<Array> inputs{
+      Array(tenon::f32, DoubleArray{{1, 1, 4}, {none, none, none, -3e38}})};
+  CHECK(op.forward(inputs, states, {})[0].doubles().values ==
+        Array(tenon::f32, DoubleArray{{2}, {none, -3e38}}).doubles().values);
 }
 
 TEST_CASE("the first of several equal maxima gets the gradient") {
   std::vector<Array> states;
   PluginOperator op("nn", "max_pool", {{"kernel", Integers{2, 2}}});
-  const std::vector<Array> inputs{Array(tenon::f32, DoubleArray{{1, 1, 2, 4}, {1, 5, 7, 7, 5, 2, 3, 7}})};
+  const std::vector<Array> inputs{
+      Array(tenon::f32, DoubleArray{{1, 1, 2, 4}, {1, 5, 7, 7, 5, 2, 3, 7}})};
   const auto outputs = op.forward(inputs, states, {});
   const std::vector<Array> gradient{Array(tenon::f32, DoubleArray{{1, 1, 1, 2}, {2, 3}})};
-  CHECK(op.backward(inputs, outputs, gradient, {true}, {})[0].doubles().values == std::vector<double>{0, 2, 3, 0, 0, 0, 0, 0});
+  CHECK(op.backward(inputs, outputs, gradient, {true}, {})[0].doubles().values ==
+        std::vector<double>{0, 2, 3, 0, 0, 0, 0, 0});
 }
 
 TEST_CASE("poolings refuse inconsistent arguments with the reason") {
@@ -123,22 +147,30 @@ TEST_CASE("poolings refuse inconsistent arguments with the reason") {
     PoolingRow row;
     const char* reason;
   } rows[] = {
-      {{{2, 3, 5, 5}, {}}, "parameter 'kernel' has 0 values: needs 1 to 3, one for each spatial axis"},
+      {{{2, 3, 5, 5}, {}},
+       "parameter 'kernel' has 0 values: needs 1 to 3, one for each spatial axis"},
       {{{2, 3, 5, 5}, {2, 2}, {1, 1, 1}},
-       "parameter 'stride' has 3 values, but kernel has 2: needs one for each spatial axis, or one for all"},
+       "parameter 'stride' has 3 values, but kernel has 2: needs one for each spatial axis, or one "
+       "for all"},
       {{{2, 3, 5, 5}, {2, 3}, {}, {1, 3}},
-       "parameter 'pad' is 3 but kernel is 3: needs a smaller value, or a window may contain only padding"},
-      {{{2, 3, 5}, {2, 2}}, "data is [2, 3, 5] but a kernel with 2 values needs 4 dimensions: batch, channels and one for each value"},
-      {{{2, 3, 5, 3}, {4, 4}}, "the kernel extends over 4 elements of axis 3, but data [2, 3, 5, 3] with padding has 3"},
+       "parameter 'pad' is 3 but kernel is 3: needs a smaller value, or a window may contain only "
+       "padding"},
+      {{{2, 3, 5}, {2, 2}},
+       "data is [2, 3, 5] but a kernel with 2 values needs 4 dimensions: batch, channels and one "
+       "for each value"},
+      {{{2, 3, 5, 3}, {4, 4}},
+       "the kernel extends over 4 elements of axis 3, but data [2, 3, 5, 3] with padding has 3"},
       {{{2, 0, 5, 5}, {4, 4}}, "data is [2, 0, 5, 5]: only the batch may be empty"},
   };
   for (const auto& row : rows)
     for (const char* op : {"max_pool", "avg_pool"})
-      CHECK(error_of("nn", op, {{"kernel", row.row.kernel}, {"stride", row.row.stride}, {"pad", row.row.pad}},
+      CHECK(error_of("nn", op,
+                     {{"kernel", row.row.kernel}, {"stride", row.row.stride}, {"pad", row.row.pad}},
                      {{row.row.data, tenon::f32}}) == row.reason);
   CHECK(error_of("nn", "global_max_pool", {}, {{{2, 3}, tenon::f32}}) ==
         "data is [2, 3] but needs batch, channels and 1 to 3 spatial axes");
-  CHECK(error_of("nn", "global_avg_pool", {}, {{{2, 3, 0}, tenon::f32}}) == "data is [2, 3, 0]: only the batch may be empty");
+  CHECK(error_of("nn", "global_avg_pool", {}, {{{2, 3, 0}, tenon::f32}}) ==
+        "data is [2, 3, 0]: only the batch may be empty");
 }
 
 TEST_CASE("poolings of channels-last tensors match those of plain ones") {
@@ -157,7 +189,8 @@ TEST_CASE("poolings of channels-last tensors match those of plain ones") {
     for (const auto kind : {Kind::max, Kind::average, Kind::average_of_data})
       check_channels_last(pooling(row, kind), kind == Kind::max ? 0 : 1e-6);
   for (const char* name : {"global_max_pool", "global_avg_pool"})
-    for (const tenon::Shape& shape : {tenon::Shape{1, 512, 7, 7}, {3, 5, 9}, {2, 1, 4, 5}, {2, 8, 1, 1}}) {
+    for (const tenon::Shape& shape :
+         {tenon::Shape{1, 512, 7, 7}, {3, 5, 9}, {2, 1, 4, 5}, {2, 8, 1, 1}}) {
       Case test{name, "nn", name, {}, {Array(tenon::f32, shuffled(shape))}, {}};
       check_channels_last(test, 1e-6);
     }

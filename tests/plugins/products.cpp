@@ -16,14 +16,16 @@ using namespace by_hand;
 namespace {
 
 /// `fused`: with FMA, as on AVX2 and AVX-512.
-std::vector<float> by_definition(const MatrixPair& of, const float* start, std::int64_t start_row, bool fused) {
+std::vector<float> by_definition(const MatrixPair& of, const float* start, std::int64_t start_row,
+                                 bool fused) {
   const auto [rows, columns, depth] = of.size;
   std::vector<float> result(static_cast<std::size_t>(rows * columns));
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) {
       float sum = start ? start[i * start_row + j] : 0.0F;
       for (std::int64_t k = 0; k < depth; ++k) {
-        const float a = of.left[static_cast<std::size_t>(i * depth + k)], b = of.right[static_cast<std::size_t>(k * columns + j)];
+        const float a = of.left[static_cast<std::size_t>(i * depth + k)],
+                    b = of.right[static_cast<std::size_t>(k * columns + j)];
         const float together = a * b;
         sum = fused ? std::fma(a, b, sum) : together + sum;
       }
@@ -32,7 +34,8 @@ std::vector<float> by_definition(const MatrixPair& of, const float* start, std::
   return result;
 }
 
-std::vector<float> multiplied(const MatrixPair& of, const Way& way, const float* start, std::int64_t start_row) {
+std::vector<float> multiplied(const MatrixPair& of, const Way& way, const float* start,
+                              std::int64_t start_row) {
   const auto rows = of.size.rows, columns = of.size.columns, depth = of.size.depth;
   const auto left = way.transpose_left ? transposed(of.left, rows, depth) : of.left;
   const auto right = way.transpose_right ? transposed(of.right, depth, columns) : of.right;
@@ -40,7 +43,8 @@ std::vector<float> multiplied(const MatrixPair& of, const Way& way, const float*
       b{right.data(), way.transpose_right ? depth : columns, way.transpose_right};
   std::vector<float> packed;
   if (way.packed) {
-    packed.assign(static_cast<std::size_t>(product::packed_size(depth, columns)), std::numeric_limits<float>::quiet_NaN());
+    packed.assign(static_cast<std::size_t>(product::packed_size(depth, columns)),
+                  std::numeric_limits<float>::quiet_NaN());
     product::pack(b, depth, columns, packed.data());
   }
   const float untouched = 12345;
@@ -51,12 +55,14 @@ std::vector<float> multiplied(const MatrixPair& of, const Way& way, const float*
     for (auto i = tile.row; i < tile.row + tile.rows; ++i)
       for (auto j = tile.column; j < tile.column + tile.columns; ++j) {
         ++finished[static_cast<std::size_t>(i * columns + j)];
-        at_finish[static_cast<std::size_t>(i * columns + j)] = result[static_cast<std::size_t>(i * columns + j)];
+        at_finish[static_cast<std::size_t>(i * columns + j)] =
+            result[static_cast<std::size_t>(i * columns + j)];
       }
   };
   with_threads(way.threads, [&](const tenon::Call& call) {
-    product::multiply<product::FmaArithmetic>(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size,
-                                              {start, start_row}, false, finish);
+    product::multiply<product::FmaArithmetic>(call, a, {b, way.packed ? packed.data() : nullptr},
+                                              result.data(), of.size, {start, start_row}, false,
+                                              finish);
   });
   CHECK(result.back() == untouched);
   result.pop_back();
@@ -80,7 +86,10 @@ void check_all_ways(const MatrixPair& of, bool fused) {
       for (int bits = 0; bits < 8; ++bits) {
         CAPTURE(threads);
         CAPTURE(bits);
-        CHECK(same_numbers(multiplied(of, {threads, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0}, from.data, from.row), expected));
+        CHECK(same_numbers(
+            multiplied(of, {threads, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0}, from.data,
+                       from.row),
+            expected));
       }
   }
 }
@@ -88,7 +97,9 @@ void check_all_ways(const MatrixPair& of, bool fused) {
 }  // namespace
 
 #if defined(TENON_WIDE_LEVELS)
-TEST_CASE("products of f32 use one FMA accumulator per element, for any tiles, packing and layout, on every vector level") {
+TEST_CASE(
+    "products of f32 use one FMA accumulator per element, for any tiles, packing and layout, on "
+    "every vector level") {
   for (const auto level : by_hand::vector_levels()) {
     const by_hand::AtLevel at(level);
     unsigned seed = 1;
@@ -105,18 +116,24 @@ TEST_CASE("products of f32 use one FMA accumulator per element, for any tiles, p
 TEST_CASE("products of f32 pack the right side in zero-padded panels, on every vector level") {
   const std::int64_t depth = 37, columns = 149;
   const auto numbers = random_doubles({depth, columns}, 3);
-  const std::vector<float> right(numbers.values.begin(), numbers.values.end()), turned = transposed(right, depth, columns);
+  const std::vector<float> right(numbers.values.begin(), numbers.values.end()),
+      turned = transposed(right, depth, columns);
   for (const auto level : by_hand::vector_levels()) {
     const by_hand::AtLevel at(level);
     const auto panel = product::usable_level().cut.panel;
     for (const bool transpose : {false, true}) {
-      std::vector<float> packed(static_cast<std::size_t>(product::packed_size(depth, columns)), std::numeric_limits<float>::quiet_NaN());
-      product::pack({transpose ? turned.data() : right.data(), transpose ? depth : columns, transpose}, depth, columns, packed.data());
+      std::vector<float> packed(static_cast<std::size_t>(product::packed_size(depth, columns)),
+                                std::numeric_limits<float>::quiet_NaN());
+      product::pack(
+          {transpose ? turned.data() : right.data(), transpose ? depth : columns, transpose}, depth,
+          columns, packed.data());
       std::vector<float> expected;
       for (std::int64_t first = 0; first < columns; first += panel)
         for (std::int64_t k = 0; k < depth; ++k)
-          for (std::int64_t j = first; j < first + std::min(panel, product::padded(columns - first)); ++j)
-            expected.push_back(j < columns ? right[static_cast<std::size_t>(k * columns + j)] : 0.0F);
+          for (std::int64_t j = first;
+               j < first + std::min(panel, product::padded(columns - first)); ++j)
+            expected.push_back(j < columns ? right[static_cast<std::size_t>(k * columns + j)]
+                                           : 0.0F);
       CHECK(same_numbers(packed, expected));
     }
   }
@@ -125,7 +142,8 @@ TEST_CASE("products of f32 pack the right side in zero-padded panels, on every v
 TEST_CASE("products of f32 are added to sums as a whole, on every vector level") {
   for (const auto level : by_hand::vector_levels()) {
     const by_hand::AtLevel at(level);
-    for (const auto& size : {product::Size{7, 19, 40}, product::Size{50, 130, 300}, product::Size{300, 275, 9}}) {
+    for (const auto& size :
+         {product::Size{7, 19, 40}, product::Size{50, 130, 300}, product::Size{300, 275, 9}}) {
       CAPTURE(static_cast<int>(level));
       CAPTURE(size.rows);
       const MatrixPair of(size, 31);
@@ -138,7 +156,8 @@ TEST_CASE("products of f32 are added to sums as a whole, on every vector level")
         auto result = sums;
         const auto left = transposed(of.left, size.rows, size.depth);
         with_threads(threads, [&](const tenon::Call& call) {
-          product::multiply<product::FmaArithmetic>(call, {left.data(), size.rows, true}, {{of.right.data(), size.columns, false}},
+          product::multiply<product::FmaArithmetic>(call, {left.data(), size.rows, true},
+                                                    {{of.right.data(), size.columns, false}},
                                                     result.data(), size, {}, true);
         });
         CHECK(same_numbers(result, expected));
@@ -147,7 +166,9 @@ TEST_CASE("products of f32 are added to sums as a whole, on every vector level")
   }
 }
 
-TEST_CASE("products of f32 with infinities and NaN match the definition, and affect only their rows and columns") {
+TEST_CASE(
+    "products of f32 with infinities and NaN match the definition, and affect only their rows and "
+    "columns") {
   for (const auto level : by_hand::vector_levels()) {
     const by_hand::AtLevel at(level);
     MatrixPair of({20, 70, 30}, 5);
@@ -164,13 +185,16 @@ namespace {
 /// The product in double, for elements rounded to bfloat16 first.
 std::vector<double> of_rounded(const MatrixPair& of, product::Start start) {
   const auto rows = of.size.rows, columns = of.size.columns, depth = of.size.depth;
-  const auto rounded = [](float value) { return static_cast<double>(static_cast<float>(tenon::bfloat16(value))); };
+  const auto rounded = [](float value) {
+    return static_cast<double>(static_cast<float>(tenon::bfloat16(value)));
+  };
   std::vector<double> result;
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) {
       double sum = start.data ? static_cast<double>(*start.at(i, j).data) : 0;
       for (std::int64_t k = 0; k < depth; ++k)
-        sum += rounded(of.left[static_cast<std::size_t>(i * depth + k)]) * rounded(of.right[static_cast<std::size_t>(k * columns + j)]);
+        sum += rounded(of.left[static_cast<std::size_t>(i * depth + k)]) *
+               rounded(of.right[static_cast<std::size_t>(k * columns + j)]);
       result.push_back(sum);
     }
   return result;
@@ -187,16 +211,20 @@ std::vector<float> multiplied_bf16(const MatrixPair& of, const Way& way, product
     packed.assign(static_cast<std::size_t>(product::bf16::packed_size(depth, columns)), 0x7fc0);
     product::bf16::pack(b, depth, columns, packed.data());
   }
-  std::vector<float> result(static_cast<std::size_t>(rows * columns), std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> result(static_cast<std::size_t>(rows * columns),
+                            std::numeric_limits<float>::quiet_NaN());
   with_threads(way.threads, [&](const tenon::Call& call) {
-    product::multiply<product::bf16::Bf16Arithmetic>(call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, start);
+    product::multiply<product::bf16::Bf16Arithmetic>(
+        call, a, {b, way.packed ? packed.data() : nullptr}, result.data(), of.size, start);
   });
   return result;
 }
 
 }  // namespace
 
-TEST_CASE("products in bfloat16 are those of rounded elements, with the same bits for any tiles, packing and layout") {
+TEST_CASE(
+    "products in bfloat16 are those of rounded elements, with the same bits for any tiles, packing "
+    "and layout") {
   if (!product::multiplies_bf16()) {
     MESSAGE("skipped: this processor has no AVX512-BF16");
     return;
@@ -215,11 +243,15 @@ TEST_CASE("products in bfloat16 are those of rounded elements, with the same bit
     const auto first = multiplied_bf16(of, {1, false, false, false}, start);
     const auto expected = of_rounded(of, start);
     double furthest = 0;
-    for (std::size_t i = 0; i < expected.size(); ++i) furthest = std::max(furthest, std::abs(static_cast<double>(first[i]) - expected[i]));
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      furthest = std::max(furthest, std::abs(static_cast<double>(first[i]) - expected[i]));
     CHECK(furthest <= 1e-7 * (10 + static_cast<double>(size.depth)));
     for (const int threads : {1, 3, 16})
       for (int bits = 0; bits < 8; ++bits)
-        CHECK(same_numbers(multiplied_bf16(of, {threads, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0}, start), first));
+        CHECK(same_numbers(
+            multiplied_bf16(of, {threads, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0},
+                            start),
+            first));
   }
 }
 #endif

@@ -21,14 +21,16 @@ double difference(const Tensor& left, const Tensor& right) {
   REQUIRE(left.shape() == right.shape());
   double most = 0, largest = 0;
   for (std::int64_t i = 0; i < left.size(); ++i) {
-    const double one = left.values<float>()[static_cast<std::size_t>(i)], other = right.values<float>()[static_cast<std::size_t>(i)];
+    const double one = left.values<float>()[static_cast<std::size_t>(i)],
+                 other = right.values<float>()[static_cast<std::size_t>(i)];
     most = std::max(most, std::fabs(one - other)), largest = std::max(largest, std::fabs(other));
   }
   return most / largest;
 }
 
 /// batch_norm with random parameters and states.
-Value normalized(Graph& graph, Value data, std::int64_t channels, const std::string& name, std::uint32_t seed) {
+Value normalized(Graph& graph, Value data, std::int64_t channels, const std::string& name,
+                 std::uint32_t seed) {
   const auto gamma = graph.variable(name + "_gamma", numbers({channels}, 0.5, 1.5, seed));
   const auto beta = graph.variable(name + "_beta", numbers({channels}, -1, 1, seed + 1));
   return graph.add("batch_norm", {data, gamma, beta}, {{"epsilon", 1e-3}}, name);
@@ -39,18 +41,23 @@ Value normalized(Graph& graph, Value data, std::int64_t channels, const std::str
 Graph block(Host& host, bool dropout = false) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1, 3, 9, 8});
-  const auto first = graph.add("convolution", {x, graph.variable("w1", numbers({6, 3, 3, 3}, -1, 1, 1))},
-                               {{"num_filter", 6}, {"kernel", {3, 3}}, {"pad", {1, 1}}, {"no_bias", true}}, "conv1");
+  const auto first = graph.add(
+      "convolution", {x, graph.variable("w1", numbers({6, 3, 3, 3}, -1, 1, 1))},
+      {{"num_filter", 6}, {"kernel", {3, 3}}, {"pad", {1, 1}}, {"no_bias", true}}, "conv1");
   const auto act = graph.add("relu", {normalized(graph, first, 6, "bn1", 10)}, {}, "relu1");
   const auto second =
-      graph.add("convolution", {act, graph.variable("w2", numbers({6, 3, 3, 3}, -1, 1, 2)), graph.variable("b2", numbers({6}, -1, 1, 3))},
+      graph.add("convolution",
+                {act, graph.variable("w2", numbers({6, 3, 3, 3}, -1, 1, 2)),
+                 graph.variable("b2", numbers({6}, -1, 1, 3))},
                 {{"num_filter", 6}, {"kernel", {3, 3}}, {"pad", {1, 1}}, {"groups", 2}}, "conv2");
   const auto sum = graph.add("add", {normalized(graph, second, 6, "bn2", 20), act}, {}, "sum");
-  auto flat = graph.add("reshape", {graph.add("relu", {sum}, {}, "relu2")}, {{"shape", {-1, 6 * 9 * 8}}}, "flat");
+  auto flat = graph.add("reshape", {graph.add("relu", {sum}, {}, "relu2")},
+                        {{"shape", {-1, 6 * 9 * 8}}}, "flat");
   if (dropout) flat = graph.add("dropout", {flat}, {{"p", 0.5}}, "drop");
-  const auto product = graph.add(
-      "fully_connected", {flat, graph.variable("w3", numbers({5, 6 * 9 * 8}, -1, 1, 4)), graph.variable("b3", numbers({5}, -1, 1, 5))},
-      {{"num_hidden", 5}}, "fc");
+  const auto product = graph.add("fully_connected",
+                                 {flat, graph.variable("w3", numbers({5, 6 * 9 * 8}, -1, 1, 4)),
+                                  graph.variable("b3", numbers({5}, -1, 1, 5))},
+                                 {{"num_hidden", 5}}, "fc");
   graph.output("scores", normalized(graph, product, 5, "bn3", 30));
   graph.output("act", act);
   Session training(graph, {.training = true});
@@ -65,7 +72,8 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
 }  // namespace
 
 TEST_CASE(
-    "batch_norm is folded into the preceding convolution or product: equal up to rounding, and bit-identical if exact results are "
+    "batch_norm is folded into the preceding convolution or product: equal up to rounding, and "
+    "bit-identical if exact results are "
     "required") {
   RewritingHost with;
   const auto graph = block(with.host);
@@ -74,9 +82,11 @@ TEST_CASE(
   CHECK(has(names, "conv1+bn1+relu1"));
   CHECK(has(names, "conv2+bn2+sum+relu2"));
   CHECK(has(names, "fc+bn3"));
-  CHECK(std::none_of(names.begin(), names.end(), [](const auto& name) { return name.find('/') != std::string::npos; }));  // folded
-  const auto written = run(graph, inputs, Optimize::none), full = run(graph, inputs, Optimize::full),
-             exact = run(graph, inputs, Optimize::exact);
+  CHECK(std::none_of(names.begin(), names.end(), [](const auto& name) {
+    return name.find('/') != std::string::npos;
+  }));  // folded
+  const auto written = run(graph, inputs, Optimize::none),
+             full = run(graph, inputs, Optimize::full), exact = run(graph, inputs, Optimize::exact);
   for (const auto* output : {"scores", "act"}) {
     CHECK(difference(full.at(output), written.at(output)) < 1e-4);
     CHECK_FALSE(same_bits(full.at(output), written.at(output)));  // the graph was rewritten
@@ -86,15 +96,19 @@ TEST_CASE(
   CHECK(has(nodes_of(graph, Optimize::full, true), "bn1"));  // training
 }
 
-TEST_CASE("an optimized session keeps names: variables, states, outputs, plans and queries of the graph") {
+TEST_CASE(
+    "an optimized session keeps names: variables, states, outputs, plans and queries of the "
+    "graph") {
   RewritingHost with;
   const auto graph = block(with.host);
   Session session(graph);
   CHECK(same_bits(session.tensor("w1"), numbers({6, 3, 3, 3}, -1, 1, 1)));
   CHECK(same_bits(session.tensor("bn1_moving_var"), graph.tensor("bn1_moving_var")));
-  CHECK(failure_of([&] { session.tensor("conv1"); }).message.find("is computed by a node") != std::string::npos);
+  CHECK(failure_of([&] { session.tensor("conv1"); }).message.find("is computed by a node") !=
+        std::string::npos);
   const auto plan = session.plan({{"x", {2, 3, 9, 8}}});
-  const auto fused = std::find_if(plan.steps.begin(), plan.steps.end(), [](const auto& step) { return step.node == "conv1+bn1+relu1"; });
+  const auto fused = std::find_if(plan.steps.begin(), plan.steps.end(),
+                                  [](const auto& step) { return step.node == "conv1+bn1+relu1"; });
   REQUIRE(fused != plan.steps.end());
   CHECK(fused->nodes == std::vector<std::string>{"conv1", "bn1", "relu1"});
   CHECK(has(nodes_of(session.graph(), Optimize::none), "bn1"));
@@ -103,11 +117,14 @@ TEST_CASE("an optimized session keeps names: variables, states, outputs, plans a
   CHECK(part.size() == 1);
   CHECK(difference(part.at("act"), run(graph, inputs, Optimize::none).at("act")) < 1e-4);
   std::vector<Tensor> given{inputs.at("x")}, taken(2);
-  for (int i = 0; i < 2; ++i) session.run_in_order(given, taken);  // the second run uses the cached call
+  for (int i = 0; i < 2; ++i)
+    session.run_in_order(given, taken);  // the second run uses the cached call
   CHECK(same_bits(taken[1], session.run(inputs).at("act")));
 }
 
-TEST_CASE("tensors with a writable handle are not constants, and constants derived from handed-out tensors are recomputed") {
+TEST_CASE(
+    "tensors with a writable handle are not constants, and constants derived from handed-out "
+    "tensors are recomputed") {
   RewritingHost with;
   const NamedTensors inputs{{"x", numbers({1, 3, 9, 8}, -1, 1, 9)}};
   auto graph = block(with.host);
@@ -134,21 +151,26 @@ TEST_CASE("dropout is removed outside of training, even if results must be exact
   RewritingHost with;
   const auto graph = block(with.host, true);
   const NamedTensors inputs{{"x", numbers({2, 3, 9, 8}, -1, 1, 7)}};
-  for (const auto optimize : {Optimize::full, Optimize::exact}) CHECK_FALSE(has(nodes_of(graph, optimize), "drop"));
+  for (const auto optimize : {Optimize::full, Optimize::exact})
+    CHECK_FALSE(has(nodes_of(graph, optimize), "drop"));
   CHECK(has(nodes_of(graph, Optimize::none), "drop"));
   CHECK(has(nodes_of(graph, Optimize::full, true), "drop"));
-  CHECK(same_bits(run(graph, inputs, Optimize::exact).at("scores"), run(graph, inputs, Optimize::none).at("scores")));
+  CHECK(same_bits(run(graph, inputs, Optimize::exact).at("scores"),
+                  run(graph, inputs, Optimize::none).at("scores")));
   // An output needs a node of its own: it never gets the memory of an input.
   Graph alone(with.host);
   alone.output("y", alone.add("dropout", {alone.input("x", f32, {2})}, {}, "drop"));
   CHECK(has(nodes_of(alone), "drop"));
 }
 
-TEST_CASE("constants are folded once, unless the node is random, an output, or much larger than its inputs") {
+TEST_CASE(
+    "constants are folded once, unless the node is random, an output, or much larger than its "
+    "inputs") {
   RewritingHost with;
   Graph graph(with.host);
   const auto x = graph.input("x", f32, {2, 3});
-  const auto c = graph.constant("c", numbers({3}, 1, 2, 1)), big = graph.constant("one", numbers({1}, 1, 2, 2));
+  const auto c = graph.constant("c", numbers({3}, 1, 2, 1)),
+             big = graph.constant("one", numbers({1}, 1, 2, 2));
   const auto chain = graph.add("exp", {graph.add("mul", {c, c}, {}, "square")}, {}, "table");
   const auto spread = graph.add("broadcast_to", {big}, {{"shape", {1000, 1000}}}, "spread");
   const auto noise = graph.add("uniform", std::vector<Value>(), {{"shape", {3}}}, "noise");
@@ -157,7 +179,8 @@ TEST_CASE("constants are folded once, unless the node is random, an output, or m
   graph.output("direct", graph.add("exp", {c}, {}, "direct_of"));
   const auto names = nodes_of(graph);
   for (const auto* gone : {"square", "table"}) CHECK_FALSE(has(names, gone));
-  for (const auto* there : {"y1", "y2", "spread", "noise", "total_of", "direct_of"}) CHECK(has(names, there));
+  for (const auto* there : {"y1", "y2", "spread", "noise", "total_of", "direct_of"})
+    CHECK(has(names, there));
   const NamedTensors inputs{{"x", numbers({2, 3}, -1, 1, 3)}};
   Session folded(graph, {.seed = 5}), written(graph, {.seed = 5, .optimize = Optimize::none});
   for (int i = 0; i < 3; ++i) {
@@ -166,7 +189,8 @@ TEST_CASE("constants are folded once, unless the node is random, an output, or m
   }
   const auto plan = folded.plan({});
   const auto left_out = [&](const std::string& node) {
-    const auto found = std::find_if(plan.left_out.begin(), plan.left_out.end(), [&](const auto& one) { return one.node == node; });
+    const auto found = std::find_if(plan.left_out.begin(), plan.left_out.end(),
+                                    [&](const auto& one) { return one.node == node; });
     return found == plan.left_out.end() ? std::string() : found->why;
   };
   CHECK(left_out("table") == "computed once, for all runs");
@@ -177,7 +201,8 @@ TEST_CASE("a constant subgraph that fails stays in the graph, whose run names th
   Graph graph(with.host);
   const auto rows = graph.constant("rows", Tensor::from<std::int64_t>({0, 7}, {2}));
   const auto table = graph.constant("table", numbers({3, 2}, 0, 1, 1));
-  const auto taken = graph.add("embedding", {rows, table}, {{"input_dim", 3}, {"output_dim", 2}}, "taken");
+  const auto taken =
+      graph.add("embedding", {rows, table}, {{"input_dim", 3}, {"output_dim", 2}}, "taken");
   graph.output("y", graph.add("add", {graph.input("x", f32, {2, 2}), taken}, {}, "sum"));
   Session session(graph);
   const auto failure = failure_of([&] { session.run({{"x", numbers({2, 2}, 0, 1, 2)}}); });
@@ -189,20 +214,26 @@ TEST_CASE("duplicate nodes are merged, except for random ones; two outputs stay 
   Graph graph(with.host);
   const auto x = graph.input("x", f32, {4});
   const auto one = graph.add("exp", {x}, {}, "one"), same = graph.add("exp", {x}, {}, "same");
-  const auto next = graph.add("mul", {one, one}, {}, "next"), next_same = graph.add("mul", {same, one}, {}, "next_same");
-  const auto scaled = graph.add("quadratic", {x}, {{"b", 2}}, "scaled"), other = graph.add("quadratic", {x}, {{"b", 3}}, "other");
+  const auto next = graph.add("mul", {one, one}, {}, "next"),
+             next_same = graph.add("mul", {same, one}, {}, "next_same");
+  const auto scaled = graph.add("quadratic", {x}, {{"b", 2}}, "scaled"),
+             other = graph.add("quadratic", {x}, {{"b", 3}}, "other");
   const auto noise = graph.add("uniform", std::vector<Value>(), {{"shape", {4}}}, "noise");
   const auto noise2 = graph.add("uniform", std::vector<Value>(), {{"shape", {4}}}, "noise2");
-  graph.output("y", graph.add("add", {graph.add("sub", {next, next_same}, {}, "zero"), graph.add("sub", {scaled, other}, {}, "minus_x")},
+  graph.output("y", graph.add("add",
+                              {graph.add("sub", {next, next_same}, {}, "zero"),
+                               graph.add("sub", {scaled, other}, {}, "minus_x")},
                               {}, "sum"));
   graph.output("r", graph.add("sub", {noise, noise2}, {}, "difference"));
   graph.output("a", graph.add("tanh", {x}, {}, "a"));
   graph.output("b", graph.add("tanh", {x}, {}, "b"));
   const auto names = nodes_of(graph, Optimize::exact);
   for (const auto* gone : {"same", "next_same"}) CHECK_FALSE(has(names, gone));
-  for (const auto* there : {"one", "next", "scaled", "other", "noise", "noise2", "a", "b"}) CHECK(has(names, there));
+  for (const auto* there : {"one", "next", "scaled", "other", "noise", "noise2", "a", "b"})
+    CHECK(has(names, there));
   const NamedTensors inputs{{"x", numbers({4}, -1, 1, 3)}};
-  const auto joined = run(graph, inputs, Optimize::exact), written = run(graph, inputs, Optimize::none);
+  const auto joined = run(graph, inputs, Optimize::exact),
+             written = run(graph, inputs, Optimize::none);
   for (const auto& [name, tensor] : written) CHECK(same_bits(joined.at(name), tensor));
   CHECK(joined.at("a").data() != joined.at("b").data());
 }
@@ -217,10 +248,13 @@ TEST_CASE("dead nodes are removed, and gradients in a session that does not trai
   const auto names = nodes_of(graph);
   for (const auto* gone : {"dead", "dead_end"}) CHECK_FALSE(has(names, gone));
   const NamedTensors inputs{{"x", numbers({4}, -1, 1, 3)}};
-  CHECK(same_bits(run(graph, inputs, Optimize::full).at("g"), run(graph, inputs, Optimize::none).at("g")));
+  CHECK(same_bits(run(graph, inputs, Optimize::full).at("g"),
+                  run(graph, inputs, Optimize::none).at("g")));
 }
 
-TEST_CASE("a plugin's own fused form is used if a graph uses the plugin; its file alone changes no graph") {
+TEST_CASE(
+    "a plugin's own fused form is used if a graph uses the plugin; its file alone changes no "
+    "graph") {
   RewritingHost with({"tests/examples/times.so"});
   Graph graph(with.host);
   const auto x = graph.input("x", f32, {-1, 3});
@@ -228,7 +262,8 @@ TEST_CASE("a plugin's own fused form is used if a graph uses the plugin; its fil
   CHECK(nodes_of(graph) == std::vector<std::string>{"t+r"});
   CHECK(nodes_of(graph, Optimize::exact) == std::vector<std::string>{"t", "r"});
   const NamedTensors inputs{{"x", numbers({5, 3}, -1, 1, 3)}};
-  CHECK(same_bits(run(graph, inputs, Optimize::full).at("y"), run(graph, inputs, Optimize::none).at("y")));
+  CHECK(same_bits(run(graph, inputs, Optimize::full).at("y"),
+                  run(graph, inputs, Optimize::none).at("y")));
   CHECK(with.warnings.empty());
   Graph read_twice(with.host);
   const auto inner = read_twice.add("times", {read_twice.input("x", f32, {3})}, {}, "t");
@@ -237,40 +272,49 @@ TEST_CASE("a plugin's own fused form is used if a graph uses the plugin; its fil
   CHECK(nodes_of(read_twice) == std::vector<std::string>{"t", "r"});
 }
 
-TEST_CASE("a matrix product and a sum become a dense layer, and transposed factors are read in place") {
+TEST_CASE(
+    "a matrix product and a sum become a dense layer, and transposed factors are read in place") {
   RewritingHost all;
   Graph graph(all.host);
   const auto x = graph.input("x", f32, {2, -1, 5});
-  const auto weight = graph.variable("w", numbers({5, 6}, -1, 1, 1)), bias = graph.variable("b", numbers({6}, -1, 1, 2));
-  const auto dense = graph.add("add", {bias, graph.add("matmul", {x, weight}, {}, "product")}, {}, "sum");
+  const auto weight = graph.variable("w", numbers({5, 6}, -1, 1, 1)),
+             bias = graph.variable("b", numbers({6}, -1, 1, 2));
+  const auto dense =
+      graph.add("add", {bias, graph.add("matmul", {x, weight}, {}, "product")}, {}, "sum");
   const auto hidden = graph.add("relu", {dense}, {}, "hidden");
-  const auto turned = graph.add("transpose", {hidden}, {{"axes", std::vector<std::int64_t>{0, 2, 1}}}, "turned");
+  const auto turned =
+      graph.add("transpose", {hidden}, {{"axes", std::vector<std::int64_t>{0, 2, 1}}}, "turned");
   graph.output("scores", graph.add("matmul", {hidden, turned}, {}, "scores"));
   const NamedTensors inputs{{"x", numbers({2, 7, 5}, -1, 1, 3)}};
   CHECK(nodes_of(graph) == std::vector<std::string>{"product+sum+hidden", "turned+scores"});
-  CHECK(difference(run(graph, inputs, Optimize::full).at("scores"), run(graph, inputs, Optimize::none).at("scores")) < 1e-6);
+  CHECK(difference(run(graph, inputs, Optimize::full).at("scores"),
+                   run(graph, inputs, Optimize::none).at("scores")) < 1e-6);
 
   // If x is csr, the product's sparse kernel reads the stored elements.
   const auto narrow = numbers({3, 5}, -1, 1, 3);
   Graph sparse(all.host);
-  sparse.output(
-      "y",
-      sparse.add("add",
-                 {sparse.add("matmul", {sparse.input("x", f32, {-1, 5}), sparse.variable("w", numbers({5, 6}, -1, 1, 1))}, {}, "product"),
-                  sparse.variable("b", numbers({6}, -1, 1, 2))},
-                 {}, "sum"));
+  sparse.output("y", sparse.add("add",
+                                {sparse.add("matmul",
+                                            {sparse.input("x", f32, {-1, 5}),
+                                             sparse.variable("w", numbers({5, 6}, -1, 1, 1))},
+                                            {}, "product"),
+                                 sparse.variable("b", numbers({6}, -1, 1, 2))},
+                                {}, "sum"));
   Session session(sparse);
   const auto dense_result = session.run({{"x", narrow}}).at("y");
-  CHECK(difference(session.run({{"x", cast_storage(narrow, Storage::csr)}}).at("y"), dense_result) < 1e-6);
+  CHECK(difference(session.run({{"x", cast_storage(narrow, Storage::csr)}}).at("y"), dense_result) <
+        1e-6);
   CHECK(all.warnings.empty());
 
   // A sum that is not a bias stays a sum.
   Graph other(all.host);
   const auto rows = other.variable("b", numbers({1, 6}, -1, 1, 2));
-  other.output(
-      "y",
-      other.add("add",
-                {other.add("matmul", {other.input("x", f32, {2, 5}), other.variable("w", numbers({5, 6}, -1, 1, 1))}, {}, "product"), rows},
-                {}, "sum"));
+  other.output("y", other.add("add",
+                              {other.add("matmul",
+                                         {other.input("x", f32, {2, 5}),
+                                          other.variable("w", numbers({5, 6}, -1, 1, 1))},
+                                         {}, "product"),
+                               rows},
+                              {}, "sum"));
   CHECK(nodes_of(other) == std::vector<std::string>{"product", "sum"});
 }

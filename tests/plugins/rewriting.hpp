@@ -16,13 +16,15 @@ struct RewritingHost {
   TemporaryFolder cache;
   std::vector<std::string> warnings;
   Host host;
-  explicit RewritingHost(const std::vector<std::string>& more = {}, int threads = 0) : host(options(cache, warnings, threads)) {
+  explicit RewritingHost(const std::vector<std::string>& more = {}, int threads = 0)
+      : host(options(cache, warnings, threads)) {
     host.add_plugins(built("plugins"));
     for (const auto& file : more) host.add_plugins(built(file));
   }
 
  private:
-  static HostOptions options(const TemporaryFolder& cache, std::vector<std::string>& warnings, int threads) {
+  static HostOptions options(const TemporaryFolder& cache, std::vector<std::string>& warnings,
+                             int threads) {
     HostOptions options;
     options.threads = threads;
     options.search_defaults = false;
@@ -44,15 +46,19 @@ inline Tensor numbers(const Shape& shape, double from, double to, std::uint32_t 
   return Tensor::from(values, shape);
 }
 
-inline NamedTensors run(const Graph& graph, const NamedTensors& inputs, Optimize optimize, const std::string& output = {}) {
+inline NamedTensors run(const Graph& graph, const NamedTensors& inputs, Optimize optimize,
+                        const std::string& output = {}) {
   RunOptions request;
   if (!output.empty()) request.outputs = {output};
   return Session(graph, {.optimize = optimize}).run(inputs, request);
 }
 
-inline std::vector<std::string> nodes_of(const Graph& graph, Optimize optimize = Optimize::full, bool training = false) {
+inline std::vector<std::string> nodes_of(const Graph& graph, Optimize optimize = Optimize::full,
+                                         bool training = false) {
   std::vector<std::string> names;
-  for (const auto& node : Session(graph, {.training = training, .optimize = optimize}).optimized().nodes()) names.push_back(node.name);
+  for (const auto& node :
+       Session(graph, {.training = training, .optimize = optimize}).optimized().nodes())
+    names.push_back(node.name);
   return names;
 }
 

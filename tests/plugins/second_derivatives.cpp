@@ -32,7 +32,8 @@ Tensor floats_between(const Shape& shape, double low = -2, double high = 2, unsi
 class Twice {
  public:
   /// known: whether the graph has the inputs' shapes, or only their ranks.
-  explicit Twice(const SecondRow& row, bool known = true, tenon::Host& host = plugin_tests::host()) : graph_(host) {
+  explicit Twice(const SecondRow& row, bool known = true, tenon::Host& host = plugin_tests::host())
+      : graph_(host) {
     std::vector<tenon::Value> inputs;
     for (std::size_t i = 0; i < row.inputs.size(); ++i) {
       const auto name = "x" + std::to_string(i);
@@ -41,7 +42,8 @@ class Twice {
         inputs.push_back(graph_.constant(name, tensor));
         continue;
       }
-      inputs.push_back(graph_.input(name, tensor.dtype(), known ? tensor.shape() : Shape::of_rank(tensor.shape().rank())));
+      inputs.push_back(graph_.input(
+          name, tensor.dtype(), known ? tensor.shape() : Shape::of_rank(tensor.shape().rank())));
       feed(name, inputs.back(), tensor);
     }
     const auto y = graph_.add(row.op, inputs, row.attributes, "y");
@@ -55,8 +57,10 @@ class Twice {
     tenon::Value total;
     for (std::size_t i = 0; i < first.size(); ++i) {
       REQUIRE(!first[i].empty());
-      const auto weights = graph_.constant("v" + std::to_string(i),
-                                           arbitrary(feeds_.at(names_[i]).dtype(), feeds_.at(names_[i]).shape(), -1, 1, 40 + unsigned(i)));
+      const auto weights =
+          graph_.constant("v" + std::to_string(i),
+                          arbitrary(feeds_.at(names_[i]).dtype(), feeds_.at(names_[i]).shape(), -1,
+                                    1, 40 + unsigned(i)));
       const auto term = graph_.add("sum", {graph_.add("mul", {first[i], weights})});
       total = !total.empty() ? graph_.add("add", {total, term}) : term;
     }
@@ -73,10 +77,12 @@ class Twice {
     const auto found = values();
     for (std::size_t i = 0; i < names_.size(); ++i) {
       Doubles expected;
-      for (std::size_t element = 0; element < found[i].size(); ++element) expected.push_back(difference(names_[i], element, step));
+      for (std::size_t element = 0; element < found[i].size(); ++element)
+        expected.push_back(difference(names_[i], element, step));
       CAPTURE(names_[i]);
       const auto& at = feeds_.at(names_[i]);
-      check_near(tensor(at.dtype(), at.shape(), found[i]), at.dtype(), at.shape(), expected, tolerance);
+      check_near(tensor(at.dtype(), at.shape(), found[i]), at.dtype(), at.shape(), expected,
+                 tolerance);
     }
   }
 
@@ -86,7 +92,9 @@ class Twice {
     std::vector<Doubles> all;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       const auto second = found.find("second" + std::to_string(i));
-      all.push_back(second == found.end() ? Doubles(static_cast<std::size_t>(feeds_.at(names_[i]).size())) : doubles(second->second));
+      all.push_back(second == found.end()
+                        ? Doubles(static_cast<std::size_t>(feeds_.at(names_[i]).size()))
+                        : doubles(second->second));
     }
     return all;
   }
@@ -126,10 +134,12 @@ void check_other_dtypes(const SecondRow& row) {
       exact.inputs[i] = tensor(tenon::f64, row.inputs[i].shape(), doubles(rounded.inputs[i]));
     }
     CAPTURE(dtype);
-    const auto found = Twice(rounded, row.op == "softmax_cross_entropy").values(), expected = Twice(exact).values();
+    const auto found = Twice(rounded, row.op == "softmax_cross_entropy").values(),
+               expected = Twice(exact).values();
     for (std::size_t i = 0; i < found.size(); ++i)
       for (std::size_t k = 0; k < found[i].size(); ++k)
-        CHECK(std::abs(found[i][k] - expected[i][k]) <= 100 * epsilon(dtype) * std::max(1.0, std::abs(expected[i][k])));
+        CHECK(std::abs(found[i][k] - expected[i][k]) <=
+              100 * epsilon(dtype) * std::max(1.0, std::abs(expected[i][k])));
   }
 }
 
@@ -185,7 +195,10 @@ TEST_CASE("second derivatives of elementwise operators, with broadcasting") {
                {"square", {}, {x}},
                {"sub", {}, {doubles_between({1, 5}), x}},
                {"tanh", {}, {x}},
-               {"where", {}, {arbitrary(tenon::boolean, {3, 5}, 0, 2), doubles_between({5}), doubles_between({3, 1}, -2, 2, 8)}}});
+               {"where",
+                {},
+                {arbitrary(tenon::boolean, {3, 5}, 0, 2), doubles_between({5}),
+                 doubles_between({3, 1}, -2, 2, 8)}}});
 }
 
 TEST_CASE("second derivatives of reductions and shaping operators") {
@@ -207,52 +220,70 @@ TEST_CASE("second derivatives of reductions and shaping operators") {
                {"squeeze", {}, {doubles_between({3, 1, 2})}},
                {"take_rows", {}, {x, tensor(tenon::i64, {4}, {2, 0, 2, 1})}},
                {"transpose", {{"axes", {1, 2, 0}}}, {cube}},
-               {"embedding", {{"input_dim", 3}, {"output_dim", 2}}, {tensor(tenon::i64, {4}, {0, 2, 2, 1}), doubles_between({3, 2})}}});
+               {"embedding",
+                {{"input_dim", 3}, {"output_dim", 2}},
+                {tensor(tenon::i64, {4}, {0, 2, 2, 1}), doubles_between({3, 2})}}});
 }
 
 TEST_CASE("second derivatives of products, layers and convolutions") {
   const auto matrix = doubles_between({3, 4});
   check_twice(
       {{"matmul", {}, {matrix, doubles_between({4, 2}, -1, 1, 5)}},
-       {"matmul", {{"transpose_b", true}}, {doubles_between({2, 1, 3, 4}), doubles_between({2, 2, 4}, -1, 1, 5)}},
+       {"matmul",
+        {{"transpose_b", true}},
+        {doubles_between({2, 1, 3, 4}), doubles_between({2, 2, 4}, -1, 1, 5)}},
        {"matmul", {}, {doubles_between({4}), doubles_between({4}, -1, 1, 5)}},
-       {"fully_connected", {{"num_hidden", 2}}, {doubles_between({2, 2, 2}), doubles_between({2, 4}, -1, 1, 5), doubles_between({2})}},
+       {"fully_connected",
+        {{"num_hidden", 2}},
+        {doubles_between({2, 2, 2}), doubles_between({2, 4}, -1, 1, 5), doubles_between({2})}},
        {"fully_connected",
         {{"num_hidden", 2}, {"no_bias", true}, {"flatten", false}},
         {doubles_between({2, 2, 3}), doubles_between({2, 3}, -1, 1, 5)}}});
   const auto image = floats_between({2, 4, 4, 3});
-  check_twice_in_float({{"convolution",
-                         {{"num_filter", 2}, {"kernel", {2, 3}}, {"pad", {1}}},
-                         {image, floats_between({2, 4, 2, 3}, -1, 1, 5), floats_between({2})}},
-                        {"convolution",
-                         {{"num_filter", 4}, {"kernel", {2, 2}}, {"stride", {2, 1}}, {"groups", 2}, {"no_bias", true}},
-                         {image, floats_between({4, 2, 2, 2}, -1, 1, 5)}},
-                        {"avg_pool", {{"kernel", {2, 2}}, {"pad", {1}}, {"count_include_pad", false}}, {image}},
-                        {"global_avg_pool", {}, {image}}});
+  check_twice_in_float(
+      {{"convolution",
+        {{"num_filter", 2}, {"kernel", {2, 3}}, {"pad", {1}}},
+        {image, floats_between({2, 4, 2, 3}, -1, 1, 5), floats_between({2})}},
+       {"convolution",
+        {{"num_filter", 4},
+         {"kernel", {2, 2}},
+         {"stride", {2, 1}},
+         {"groups", 2},
+         {"no_bias", true}},
+        {image, floats_between({4, 2, 2, 2}, -1, 1, 5)}},
+       {"avg_pool", {{"kernel", {2, 2}}, {"pad", {1}}, {"count_include_pad", false}}, {image}},
+       {"global_avg_pool", {}, {image}}});
 }
 
-TEST_CASE("functions of complex numbers have no second derivative, which is refused when the graph is built") {
+TEST_CASE(
+    "functions of complex numbers have no second derivative, which is refused when the graph is "
+    "built") {
   tenon::Graph graph(host());
   const auto z = graph.input("z", tenon::c128, {2});
   const auto loss = graph.add("sum", {graph.add("abs", {graph.add("mul", {z, z})})});
   const auto penalty = graph.add("sum", {graph.add("abs", {graph.gradient(loss, {z})[0]})});
   const auto failure = failure_of([&] { graph.gradient(penalty, {z}); });
-  CHECK(failure.message.find("second derivatives for complex128 are not supported") != std::string::npos);
+  CHECK(failure.message.find("second derivatives for complex128 are not supported") !=
+        std::string::npos);
 }
 
 TEST_CASE("second derivatives of norms, softmax and losses") {
-  const auto x = doubles_between({3, 4}), other = doubles_between({3, 4}, -1, 2, 9), vector = doubles_between({4}, 0.5, 2, 5);
+  const auto x = doubles_between({3, 4}), other = doubles_between({3, 4}, -1, 2, 9),
+             vector = doubles_between({4}, 0.5, 2, 5);
   const auto labels = tensor(tenon::i64, {3}, {2, 0, 3});
   const auto image = doubles_between({3, 2, 2});
   const auto scale = doubles_between({2}, 0.5, 2, 5);
-  std::vector<SecondRow> rows{{"softmax", {}, {x}},
-                              {"softmax", {{"axis", 0}}, {x}},
-                              {"log_softmax", {}, {x}},
-                              {"layer_norm", {}, {x, vector, vector}},
-                              {"layer_norm", {{"axis", 1}, {"epsilon", 0.1}}, {image, doubles_between({2, 2}), doubles_between({2, 2})}},
-                              {"batch_norm", {}, {image, scale, scale}},
-                              {"batch_norm", {}, {image, scale, scale}, true},
-                              {"batch_norm", {{"axis", -1}, {"epsilon", 0.1}}, {image, scale, scale}, true}};
+  std::vector<SecondRow> rows{
+      {"softmax", {}, {x}},
+      {"softmax", {{"axis", 0}}, {x}},
+      {"log_softmax", {}, {x}},
+      {"layer_norm", {}, {x, vector, vector}},
+      {"layer_norm",
+       {{"axis", 1}, {"epsilon", 0.1}},
+       {image, doubles_between({2, 2}), doubles_between({2, 2})}},
+      {"batch_norm", {}, {image, scale, scale}},
+      {"batch_norm", {}, {image, scale, scale}, true},
+      {"batch_norm", {{"axis", -1}, {"epsilon", 0.1}}, {image, scale, scale}, true}};
   for (const char* reduction : {"mean", "sum", "none"}) {
     rows.push_back({"softmax_cross_entropy", {{"reduction", reduction}}, {x, labels}});
     rows.push_back({"mean_squared_error", {{"reduction", reduction}}, {x, other}});
@@ -260,23 +291,27 @@ TEST_CASE("second derivatives of norms, softmax and losses") {
   check_twice(rows);
 }
 
-TEST_CASE("the second derivative of dropout: its mask is what the output's gradient is multiplied by") {
+TEST_CASE(
+    "the second derivative of dropout: its mask is what the output's gradient is multiplied by") {
   const auto x = floats_between({200}, 1, 2), weights = floats_between({200}, 1, 2, 5);
   tenon::Graph graph(host());
   const auto input = graph.input("x", tenon::f32, {200}), dy = graph.input("dy", tenon::f32, {200});
   const auto y = graph.add("dropout", {input}, {{"p", 0.4}});
   tenon::GradientOptions seeded;
   seeded.seed = dy;
-  const auto total = graph.add("mul", {graph.gradient(y, {input}, seeded)[0], graph.constant("weights", weights)});
+  const auto total =
+      graph.add("mul", {graph.gradient(y, {input}, seeded)[0], graph.constant("weights", weights)});
   const auto second = graph.gradient(total, {dy, input});
   CHECK(second[1].empty());
   graph.output("y", y);
   graph.output("second", second[0]);
   tenon::SessionOptions options;
   options.training = true;
-  const auto found = tenon::Session(graph, options).run({{"x", x}, {"dy", floats_between({200}, -1, 1, 9)}});
+  const auto found =
+      tenon::Session(graph, options).run({{"x", x}, {"dy", floats_between({200}, -1, 1, 9)}});
   Doubles expected;
-  for (std::size_t i = 0; i < 200; ++i) expected.push_back(doubles(weights)[i] * doubles(found.at("y"))[i] / doubles(x)[i]);
+  for (std::size_t i = 0; i < 200; ++i)
+    expected.push_back(doubles(weights)[i] * doubles(found.at("y"))[i] / doubles(x)[i]);
   check_near(found.at("second"), tenon::f32, {200}, expected, 1e-6);
 }
 
@@ -287,7 +322,8 @@ TEST_CASE("second derivatives of the example in the documentation") {
   tenon::Host with_example(options);
   with_example.add_plugins(built("plugins"));
   with_example.add_plugins(built("tests/examples/outer_product.so"));
-  for (const SecondRow& row : {SecondRow{"outer_product", {}, {doubles_between({3}), doubles_between({4}, -1, 1, 5)}},
-                               SecondRow{"length", {}, {doubles_between({2, 3})}}})
+  for (const SecondRow& row :
+       {SecondRow{"outer_product", {}, {doubles_between({3}), doubles_between({4}, -1, 1, 5)}},
+        SecondRow{"length", {}, {doubles_between({2, 3})}}})
     Twice(row, true, with_example).check(1e-4, 1e-6);
 }

@@ -33,7 +33,8 @@ struct Sliding {
   /// the padding.
   template <class Body>
   void for_each(const tenon::Shape& data, Body&& body) const {
-    std::array<std::int64_t, 3> size{1, 1, 1}, out{1, 1, 1}, k{1, 1, 1}, s{1, 1, 1}, p{}, d{1, 1, 1};
+    std::array<std::int64_t, 3> size{1, 1, 1}, out{1, 1, 1}, k{1, 1, 1}, s{1, 1, 1}, p{},
+        d{1, 1, 1};
     for (std::size_t axis = 0; axis < kernel.size(); ++axis) {
       size[axis] = data[static_cast<int>(axis) + 2];
       out[axis] = places(axis, size[axis]);
@@ -41,8 +42,10 @@ struct Sliding {
     }
     for (std::int64_t place = 0; place < out[0] * out[1] * out[2]; ++place)
       for (std::int64_t element = 0; element < k[0] * k[1] * k[2]; ++element) {
-        const std::array<std::int64_t, 3> at_place{place / out[2] / out[1], place / out[2] % out[1], place % out[2]};
-        const std::array<std::int64_t, 3> at_element{element / k[2] / k[1], element / k[2] % k[1], element % k[2]};
+        const std::array<std::int64_t, 3> at_place{place / out[2] / out[1], place / out[2] % out[1],
+                                                   place % out[2]};
+        const std::array<std::int64_t, 3> at_element{element / k[2] / k[1], element / k[2] % k[1],
+                                                     element % k[2]};
         std::int64_t at = 0;
         for (std::size_t axis = 0; axis < 3 && at >= 0; ++axis) {
           const auto index = at_place[axis] * s[axis] - p[axis] + at_element[axis] * d[axis];

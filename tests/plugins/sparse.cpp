@@ -24,9 +24,14 @@ tenon::Host& strict_host(int threads) {
 }
 
 const std::vector<Pattern>& patterns() {
-  static const std::vector<Pattern> all{
-      {"nothing stored", {5, 7}, 0},        {"one element", {1, 1}, 1}, {"no rows", {0, 4}, 1},   {"no columns", {4, 0}, 1},
-      {"rows of zeros", {9, 6}, 0.5, true}, {"sparse", {40, 33}, 0.1},  {"wide", {3, 200}, 0.02}, {"full", {6, 5}, 1}};
+  static const std::vector<Pattern> all{{"nothing stored", {5, 7}, 0},
+                                        {"one element", {1, 1}, 1},
+                                        {"no rows", {0, 4}, 1},
+                                        {"no columns", {4, 0}, 1},
+                                        {"rows of zeros", {9, 6}, 0.5, true},
+                                        {"sparse", {40, 33}, 0.1},
+                                        {"wide", {3, 200}, 0.02},
+                                        {"full", {6, 5}, 1}};
   return all;
 }
 
@@ -43,8 +48,8 @@ Tensor dense_of(const Pattern& pattern, DType dtype, unsigned seed) {
   return tensor(dtype, pattern.shape, values);
 }
 
-Tensor gradient(tenon::Host& host, const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes,
-                std::size_t which, const Tensor& weights) {
+Tensor gradient(tenon::Host& host, const std::string& op, const std::vector<Tensor>& inputs,
+                const Attributes& attributes, std::size_t which, const Tensor& weights) {
   tenon::Graph graph(host);
   std::vector<tenon::Value> values;
   tenon::NamedTensors given{{"weights", weights}};
@@ -54,7 +59,8 @@ Tensor gradient(tenon::Host& host, const std::string& op, const std::vector<Tens
     given[name] = inputs[i];
   }
   const auto y = graph.add(op, values, attributes, "tested");
-  const auto loss = graph.add("mul", {y, graph.input("weights", weights.dtype(), weights.shape())}, {}, "weighted");
+  const auto loss = graph.add("mul", {y, graph.input("weights", weights.dtype(), weights.shape())},
+                              {}, "weighted");
   graph.output("gradient", graph.gradient(loss, {values[which]}).at(0));
   return tenon::Session(graph).run(given).at("gradient");
 }

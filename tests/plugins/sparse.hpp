@@ -37,7 +37,7 @@ inline Tensor sparse_of(const Pattern& pattern, DType dtype, Storage storage, un
 }
 
 /// The gradient of sum(weights * op(inputs)) with respect to inputs[which].
-Tensor gradient(tenon::Host& host, const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes,
-                std::size_t which, const Tensor& weights);
+Tensor gradient(tenon::Host& host, const std::string& op, const std::vector<Tensor>& inputs,
+                const Attributes& attributes, std::size_t which, const Tensor& weights);
 
 }  // namespace plugin_tests

@@ -12,7 +12,8 @@
 
 namespace {
 
-using tenon::Graph, tenon::Host, tenon::Session, tenon::Shape, tenon::Storage, tenon::Tensor, tenon::Value;
+using tenon::Graph, tenon::Host, tenon::Session, tenon::Shape, tenon::Storage, tenon::Tensor,
+    tenon::Value;
 
 constexpr std::int64_t tall = 40'000, columns = 5'000;  // 800 MB of float32 if dense
 constexpr std::int64_t fewest = 400, middle = 4'000, most = 40'000;
@@ -25,18 +26,21 @@ Tensor large_matrix(std::int64_t stored, Storage storage) {
     at_row.push_back(i * (tall / stored));
     at_column.push_back(i * 7919 % columns);
   }
-  const auto csr = tenon::csr_from_coordinates(Tensor::from(values, {stored}), Tensor::from(at_row, {stored}),
-                                               Tensor::from(at_column, {stored}), {tall, columns});
+  const auto csr =
+      tenon::csr_from_coordinates(Tensor::from(values, {stored}), Tensor::from(at_row, {stored}),
+                                  Tensor::from(at_column, {stored}), {tall, columns});
   if (storage == Storage::csr) return csr;
   // rows of 8 values each; otherwise the stored rows would be as long as the table is wide
-  return Tensor::row_sparse(Tensor::zeros(tenon::f32, {stored, 8}), Tensor::from(at_row, {stored}), {tall, 8});
+  return Tensor::row_sparse(Tensor::zeros(tenon::f32, {stored, 8}), Tensor::from(at_row, {stored}),
+                            {tall, 8});
 }
 
 struct SparseGraph {
   const char* name;
   Storage storage;
   std::function<Value(Graph&, Value)> build;
-  std::int64_t whatever;  ///< bytes that do not depend on the stored elements: dense results, one number per row or column
+  std::int64_t whatever;  ///< bytes that do not depend on the stored elements: dense results, one
+                          ///< number per row or column
 };
 
 std::int64_t bytes_of(Host& host, const SparseGraph& test, std::int64_t stored) {
@@ -44,7 +48,8 @@ std::int64_t bytes_of(Host& host, const SparseGraph& test, std::int64_t stored) 
   graph.output("y", test.build(graph, graph.constant("x", large_matrix(stored, test.storage))));
   Session session(graph);
   const auto result = session.run({}).at("y");
-  return result.bytes() + session.plan_bytes({}) + impl_of(session).plans.all().begin()->second.execution->sparse_bytes();
+  return result.bytes() + session.plan_bytes({}) +
+         impl_of(session).plans.all().begin()->second.execution->sparse_bytes();
 }
 
 Value weight(Graph& graph, const Shape& shape) {
@@ -55,12 +60,17 @@ Value weight(Graph& graph, const Shape& shape) {
 
 TEST_CASE("sparse operators allocate in proportion to the stored elements") {
   StrictHost host(2);
-  const auto numbers = [](Graph& graph) { return graph.constant("numbers", Tensor::from({std::int64_t{0}, std::int64_t{100}}, {2})); };
+  const auto numbers = [](Graph& graph) {
+    return graph.constant("numbers", Tensor::from({std::int64_t{0}, std::int64_t{100}}, {2}));
+  };
   const std::int64_t starts = 8 * (tall + 1);
   const SparseGraph cases[] = {
-      {"square of csr", Storage::csr, [](Graph& g, Value x) { return g.add("square", {x}); }, starts},
-      {"square of row_sparse", Storage::row_sparse, [](Graph& g, Value x) { return g.add("square", {x}); }, 0},
-      {"square, then tanh", Storage::csr, [](Graph& g, Value x) { return g.add("tanh", {g.add("square", {x})}); }, 2 * starts},
+      {"square of csr", Storage::csr, [](Graph& g, Value x) { return g.add("square", {x}); },
+       starts},
+      {"square of row_sparse", Storage::row_sparse,
+       [](Graph& g, Value x) { return g.add("square", {x}); }, 0},
+      {"square, then tanh", Storage::csr,
+       [](Graph& g, Value x) { return g.add("tanh", {g.add("square", {x})}); }, 2 * starts},
       {"csr x dense", Storage::csr,
        [](Graph& g, Value x) {
          return g.add("matmul", {x, weight(g, {columns, 8})});
@@ -73,7 +83,8 @@ TEST_CASE("sparse operators allocate in proportion to the stored elements") {
        4 * 8 * columns + 16 * columns},
       {"csr' x dense, row_sparse", Storage::csr,
        [](Graph& g, Value x) {
-         return g.add("matmul", {x, weight(g, {tall, 8})}, {{"transpose_a", true}, {"row_sparse_product", true}});
+         return g.add("matmul", {x, weight(g, {tall, 8})},
+                      {{"transpose_a", true}, {"row_sparse_product", true}});
        },
        16 * columns},
       {"gradient of csr x dense by dense", Storage::csr,
@@ -94,7 +105,9 @@ TEST_CASE("sparse operators allocate in proportion to the stored elements") {
        64 * columns},
       {"slice of rows", Storage::csr,
        [](Graph& g, Value x) {
-         return g.add("slice", {x}, {{"begin", std::vector<std::int64_t>{0}}, {"end", std::vector<std::int64_t>{tall / 2}}});
+         return g.add("slice", {x},
+                      {{"begin", std::vector<std::int64_t>{0}},
+                       {"end", std::vector<std::int64_t>{tall / 2}}});
        },
        starts},
       {"rows taken", Storage::csr,
@@ -108,12 +121,17 @@ TEST_CASE("sparse operators allocate in proportion to the stored elements") {
        },
        0},
   };
-  std::string table = "bytes allocated where 400, 4,000 and 40,000 elements or rows are stored, of 40,000 x 5,000 (rows of 8 values)\n";
+  std::string table =
+      "bytes allocated where 400, 4,000 and 40,000 elements or rows are stored, of 40,000 x 5,000 "
+      "(rows of 8 values)\n";
   for (const auto& test : cases) {
     CAPTURE(test.name);
-    const auto few = bytes_of(host, test, fewest), some = bytes_of(host, test, middle), many = bytes_of(host, test, most);
-    table += std::string(test.name) + ": " + std::to_string(few) + ", " + std::to_string(some) + ", " + std::to_string(many) + '\n';
-    constexpr std::int64_t each = 2 * (8 * 4 + 16);  // a stored row of 8 values with its index, and scratch of the same size
+    const auto few = bytes_of(host, test, fewest), some = bytes_of(host, test, middle),
+               many = bytes_of(host, test, most);
+    table += std::string(test.name) + ": " + std::to_string(few) + ", " + std::to_string(some) +
+             ", " + std::to_string(many) + '\n';
+    constexpr std::int64_t each =
+        2 * (8 * 4 + 16);  // a stored row of 8 values with its index, and scratch of the same size
     CHECK(few <= test.whatever + each * fewest + 4096);
     CHECK(some <= test.whatever + each * middle + 4096);
     CHECK(many <= test.whatever + each * most + 4096);

@@ -21,7 +21,8 @@ TEST_CASE("cast_storage on any number of threads stores the same as the host's f
             const std::string name = std::string(from.second) + " to " + to.second;
             CAPTURE(name);
             const auto given = sparse_of(pattern, dtype, from.first);
-            const auto found = strict_host(threads).call("cast_storage", {given}, {{"storage", to.second}});
+            const auto found =
+                strict_host(threads).call("cast_storage", {given}, {{"storage", to.second}});
             CHECK(found.storage() == to.first);
             CHECK(same_bits(found, cast_storage(given, to.first)));
           }

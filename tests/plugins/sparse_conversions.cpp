@@ -14,19 +14,25 @@ namespace {
 /// integers represent.
 Doubles converted(const Doubles& values, DType to) {
   Doubles result;
-  for (const auto value : values) result.push_back(to == tenon::boolean ? value != 0 : to == tenon::i32 ? std::trunc(value) : value);
+  for (const auto value : values)
+    result.push_back(to == tenon::boolean ? value != 0
+                     : to == tenon::i32   ? std::trunc(value)
+                                          : value);
   return result;
 }
 
 bool same_places(const Tensor& left, const Tensor& right) {
   if (left.storage() != right.storage() || left.stored() != right.stored()) return false;
   if (left.storage() == Storage::row_sparse) return same_bits(left.row_ids(), right.row_ids());
-  return same_bits(left.columns(), right.columns()) && same_bits(left.row_starts(), right.row_starts());
+  return same_bits(left.columns(), right.columns()) &&
+         same_bits(left.row_starts(), right.row_starts());
 }
 
 }  // namespace
 
-TEST_CASE("cast of a sparse tensor converts the stored values and keeps their positions, even if values become 0") {
+TEST_CASE(
+    "cast of a sparse tensor converts the stored values and keeps their positions, even if values "
+    "become 0") {
   auto all = patterns();
   all.push_back({"many rows", {700, 300}, 0.2, true});  // several chunks for each loop
   for (const auto& pattern : all)
@@ -38,7 +44,8 @@ TEST_CASE("cast of a sparse tensor converts the stored values and keeps their po
           CAPTURE(names);
           const auto given = sparse_of(pattern, from, storage);
           for (const int threads : {1, 4}) {
-            const auto found = strict_host(threads).call("cast", {given}, {{"dtype", std::string(name(to))}});
+            const auto found =
+                strict_host(threads).call("cast", {given}, {{"dtype", std::string(name(to))}});
             CHECK(found.dtype() == to);
             CHECK(same_places(found, given));
             CHECK(expanded(found) == converted(expanded(given), to));
@@ -46,7 +53,9 @@ TEST_CASE("cast of a sparse tensor converts the stored values and keeps their po
         }
 }
 
-TEST_CASE("the gradient of cast has the storage format of its output's gradient, and the dtype of its input") {
+TEST_CASE(
+    "the gradient of cast has the storage format of its output's gradient, and the dtype of its "
+    "input") {
   for (const auto& pattern : patterns())
     for (const auto storage : sparse_storages) {
       CAPTURE(pattern.name);
@@ -54,7 +63,8 @@ TEST_CASE("the gradient of cast has the storage format of its output's gradient,
       for (const unsigned seed : {1U, 2U}) {  // the positions of x, and others
         const auto weights = sparse_of(pattern, tenon::f64, storage, seed);
         for (const auto& input : {x, cast_storage(x, Storage::dense)}) {
-          const auto dx = gradient(strict_host(), "cast", {input}, {{"dtype", "float64"}}, 0, weights);
+          const auto dx =
+              gradient(strict_host(), "cast", {input}, {{"dtype", "float64"}}, 0, weights);
           CHECK(dx.dtype() == tenon::f32);
           CHECK(same_places(dx, cast_storage(weights, storage)));
           CHECK(expanded(dx) == expanded(weights));

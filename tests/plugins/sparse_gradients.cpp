@@ -17,9 +17,13 @@ using tenon::Storage;
 
 namespace {
 
-Tensor run_table_gradient(tenon::Host& host, const Tensor& indices, const Tensor& factors, const Shape& table, bool sparse) {
-  const auto ones = tensor(factors.dtype(), table, Doubles(static_cast<std::size_t>(table.size()), 1));
-  return tenon::Session(table_gradient(host, indices, factors, ones, sparse)).run({}).at("gradient");
+Tensor run_table_gradient(tenon::Host& host, const Tensor& indices, const Tensor& factors,
+                          const Shape& table, bool sparse) {
+  const auto ones =
+      tensor(factors.dtype(), table, Doubles(static_cast<std::size_t>(table.size()), 1));
+  return tenon::Session(table_gradient(host, indices, factors, ones, sparse))
+      .run({})
+      .at("gradient");
 }
 
 Shape with_columns(const Shape& shape, std::int64_t columns) {
@@ -31,12 +35,15 @@ Shape with_columns(const Shape& shape, std::int64_t columns) {
 
 /// [100000, 3] with two rows.
 Tensor two_rows(DType dtype, const Doubles& values) {
-  return Tensor::row_sparse(tensor(dtype, {2, 3}, values), Tensor::from({std::int64_t{7}, std::int64_t{99999}}, {2}), {100000, 3});
+  return Tensor::row_sparse(tensor(dtype, {2, 3}, values),
+                            Tensor::from({std::int64_t{7}, std::int64_t{99999}}, {2}), {100000, 3});
 }
 
 }  // namespace
 
-TEST_CASE("embedding with sparse_grad: the gradient has the used rows, ascending, each with the sum over its uses") {
+TEST_CASE(
+    "embedding with sparse_grad: the gradient has the used rows, ascending, each with the sum over "
+    "its uses") {
   StrictHost one(1), four(4);
   for (const Shape& shape : {Shape::scalar(), Shape{0}, Shape{1}, Shape{300}, Shape{3, 70}})
     for (const auto dtype : floating_dtypes)
@@ -45,7 +52,8 @@ TEST_CASE("embedding with sparse_grad: the gradient has the used rows, ascending
         CAPTURE(shape);
         const std::int64_t columns = 5, table = 100;
         const auto indices = arbitrary(index, shape, 0, 99, 3);
-        auto whole = doubles(arbitrary(tenon::i32, with_columns(shape, columns), -3, 3, 4));  // integers: their sums are exact
+        auto whole = doubles(arbitrary(tenon::i32, with_columns(shape, columns), -3, 3,
+                                       4));  // integers: their sums are exact
         const auto factors = tensor(dtype, with_columns(shape, columns), whole);
         Doubles expected(static_cast<std::size_t>(table * columns), 0);
         std::set<double> used;
@@ -59,11 +67,14 @@ TEST_CASE("embedding with sparse_grad: the gradient has the used rows, ascending
         REQUIRE(gradient.storage() == Storage::row_sparse);
         CHECK(doubles(gradient.row_ids()) == Doubles(used.begin(), used.end()));
         CHECK(expanded(gradient) == expected);
-        CHECK(same_bits(gradient, run_table_gradient(four, indices, factors, {table, columns}, true)));
+        CHECK(same_bits(gradient,
+                        run_table_gradient(four, indices, factors, {table, columns}, true)));
       }
 }
 
-TEST_CASE("embedding with sparse_grad: the bits are those of the dense gradient, on any number of threads") {
+TEST_CASE(
+    "embedding with sparse_grad: the bits are those of the dense gradient, on any number of "
+    "threads") {
   StrictHost one(1), four(4);
   const struct { std::int64_t rows, columns; } tables[] = {{1000, 33}, {100000, 2}};
   for (const auto& table : tables)
@@ -89,7 +100,8 @@ TEST_CASE("the norm of gradients includes the stored elements of row_sparse and 
     return doubles(host.host.call("global_norm_scale", grads, {{"max_norm", 1.0}})).at(0);
   };
   for (const auto dtype : floating_dtypes) {
-    const auto sparse = two_rows(dtype, {1, 0, -2, 0, 4, 0}), dense = tensor(tenon::f32, {2}, {2, 0});  // squares: 21 and 4
+    const auto sparse = two_rows(dtype, {1, 0, -2, 0, 4, 0}),
+               dense = tensor(tenon::f32, {2}, {2, 0});  // squares: 21 and 4
     const auto scale = static_cast<double>(static_cast<float>(1 / (5 + 1e-6)));
     CHECK(norm_scale({sparse, dense}) == scale);
     CHECK(norm_scale({dense, cast_storage(sparse, Storage::csr)}) == scale);
@@ -110,7 +122,8 @@ TEST_CASE("scale_by keeps the storage format, its indices, and the implicit zero
       for (auto& value : expected) value *= 0.5;
       CHECK(expanded(scaled) == expected);
     }
-    const auto nothing = Tensor::row_sparse(Tensor::empty(dtype, {0, 3}), Tensor::empty(tenon::i64, {0}), {9, 3});
+    const auto nothing =
+        Tensor::row_sparse(Tensor::empty(dtype, {0, 3}), Tensor::empty(tenon::i64, {0}), {9, 3});
     CHECK(host.host.call("scale_by", {nothing, factor}).stored() == 0);
   }
 }

@@ -10,7 +10,9 @@ namespace {
 struct Matrix {
   std::int64_t rows, columns;
   Doubles values;
-  double at(std::int64_t row, std::int64_t column) const { return values[static_cast<std::size_t>(row * columns + column)]; }
+  double at(std::int64_t row, std::int64_t column) const {
+    return values[static_cast<std::size_t>(row * columns + column)];
+  }
 };
 
 Matrix matrix(const Tensor& tensor, bool transposed = false) {
@@ -71,18 +73,22 @@ std::vector<Product> products() {
       for (const bool csr_left : {true, false})
         for (const bool transpose_a : {false, true})
           for (const bool transpose_b : {false, true})
-            for (const std::int64_t free : {0, 1, 3, 21, 300}) all.push_back({pattern, dtype, csr_left, transpose_a, transpose_b, free});
+            for (const std::int64_t free : {0, 1, 3, 21, 300})
+              all.push_back({pattern, dtype, csr_left, transpose_a, transpose_b, free});
   return all;
 }
 
 }  // namespace
 
-TEST_CASE("matmul of csr and dense matches the sum over every index, and so do its gradients, on any number of threads") {
+TEST_CASE(
+    "matmul of csr and dense matches the sum over every index, and so do its gradients, on any "
+    "number of threads") {
   for (const auto& test : products()) {
     // clang 14 cannot capture a structured binding in a lambda, and so not in CAPTURE
     const auto& pattern = test.pattern;
     const auto dtype = test.dtype;
-    const auto csr_left = test.csr_left, transpose_a = test.transpose_a, transpose_b = test.transpose_b;
+    const auto csr_left = test.csr_left, transpose_a = test.transpose_a,
+               transpose_b = test.transpose_b;
     const auto free = test.free;
     CAPTURE(pattern.name);
     CAPTURE(csr_left);
@@ -95,10 +101,12 @@ TEST_CASE("matmul of csr and dense matches the sum over every index, and so do i
     const auto left = csr_left ? csr : dense, right = csr_left ? dense : csr;
     const Attributes attributes{{"transpose_a", transpose_a}, {"transpose_b", transpose_b}};
 
-    const auto a = matrix(left, transpose_a), b = matrix(right, transpose_b), expected = multiply(a, b);
+    const auto a = matrix(left, transpose_a), b = matrix(right, transpose_b),
+               expected = multiply(a, b);
     const auto product = strict_host(4).call("matmul", {left, right}, attributes);
     CHECK(product.storage() == Storage::dense);
-    CHECK(tenon::to_string(product.shape()) == tenon::to_string(Shape{expected.rows, expected.columns}));
+    CHECK(tenon::to_string(product.shape()) ==
+          tenon::to_string(Shape{expected.rows, expected.columns}));
     CHECK(numbers(product) == expected.values);
     CHECK(same_bits(strict_host(1).call("matmul", {left, right}, attributes), product));
 
@@ -110,7 +118,8 @@ TEST_CASE("matmul of csr and dense matches the sum over every index, and so do i
     CHECK(expanded(found_b) == (transpose_b ? transpose(db) : db).values);
     CHECK(found_a.storage() == Storage::dense);
     CHECK(found_b.storage() == (csr_left && !transpose_b ? Storage::row_sparse : Storage::dense));
-    if (found_b.storage() == Storage::row_sparse) CHECK(numbers(found_b.row_ids()) == rows_used(transpose(a)));
+    if (found_b.storage() == Storage::row_sparse)
+      CHECK(numbers(found_b.row_ids()) == rows_used(transpose(a)));
     CHECK(same_bits(gradient(strict_host(1), "matmul", {left, right}, attributes, 1, dy), found_b));
   }
 }
@@ -125,8 +134,10 @@ TEST_CASE("matmul returns row_sparse products and dense gradients if requested")
         const auto a = matrix(left, transposed);
         for (const bool transpose_b : {false, true}) {
           const auto right = other_side(a.columns, free, transpose_b, tenon::f32);
-          const Attributes attributes{
-              {"transpose_a", transposed}, {"transpose_b", transpose_b}, {"row_sparse_product", true}, {"dense_grad", true}};
+          const Attributes attributes{{"transpose_a", transposed},
+                                      {"transpose_b", transpose_b},
+                                      {"row_sparse_product", true},
+                                      {"dense_grad", true}};
           const auto expected = multiply(a, matrix(right, transpose_b));
           const auto product = strict_host().call("matmul", {left, right}, attributes);
           CHECK(product.storage() == Storage::row_sparse);
@@ -135,7 +146,8 @@ TEST_CASE("matmul returns row_sparse products and dense gradients if requested")
         }
         const auto right = other_side(a.columns, free, false, tenon::f32);
         const auto dy = dense_of({"weights", {a.rows, free}, 1}, tenon::f32, 3);
-        const auto db = gradient(strict_host(), "matmul", {left, right}, {{"transpose_a", transposed}, {"dense_grad", true}}, 1, dy);
+        const auto db = gradient(strict_host(), "matmul", {left, right},
+                                 {{"transpose_a", transposed}, {"dense_grad", true}}, 1, dy);
         CHECK(db.storage() == Storage::dense);
         CHECK(numbers(db) == multiply(transpose(a), matrix(dy)).values);
       }
@@ -145,7 +157,8 @@ TEST_CASE("matmul of csr with vectors and batches matches that of the dense matr
   const Pattern pattern{"sparse", {12, 9}, 0.3};
   const auto dense = dense_of(pattern, tenon::f64), csr = cast_storage(dense, Storage::csr);
   const auto filled = [](const Shape& shape, unsigned seed) {
-    return tensor(tenon::f64, shape, expanded(dense_of({"", {1, shape.size()}, 1}, tenon::f64, seed)));
+    return tensor(tenon::f64, shape,
+                  expanded(dense_of({"", {1, shape.size()}, 1}, tenon::f64, seed)));
   };
   const struct {
     bool csr_left, transpose_a, transpose_b;
@@ -160,16 +173,23 @@ TEST_CASE("matmul of csr with vectors and batches matches that of the dense matr
               {false, true, false, {2, 12, 3}, {2, 3, 9}},
               {false, true, true, {2, 1, 9, 3}, {2, 1, 3, 12}}};
   for (const auto& row : rows) {
-    const auto csr_left = row.csr_left, transpose_a = row.transpose_a, transpose_b = row.transpose_b;
+    const auto csr_left = row.csr_left, transpose_a = row.transpose_a,
+               transpose_b = row.transpose_b;
     const auto &other = row.other, &product = row.product;
     CAPTURE(tenon::to_string(other));
     for (const bool row_sparse : {false, true}) {
-      const Attributes attributes{{"transpose_a", transpose_a}, {"transpose_b", transpose_b}, {"row_sparse_product", row_sparse}};
+      const Attributes attributes{{"transpose_a", transpose_a},
+                                  {"transpose_b", transpose_b},
+                                  {"row_sparse_product", row_sparse}};
       const auto operand = filled(other, 5), dy = filled(product, 6);
-      const auto with = [&](const Tensor& matrix) { return csr_left ? std::vector{matrix, operand} : std::vector{operand, matrix}; };
+      const auto with = [&](const Tensor& matrix) {
+        return csr_left ? std::vector{matrix, operand} : std::vector{operand, matrix};
+      };
       const auto y = strict_host().call("matmul", with(csr), attributes);
       CHECK(tenon::to_string(y.shape()) == tenon::to_string(product));
-      CHECK(expanded(y) == expanded(host().call("matmul", with(dense), attributes)));  // compared with numpy's rules elsewhere
+      CHECK(expanded(y) ==
+            expanded(host().call("matmul", with(dense),
+                                 attributes)));  // compared with numpy's rules elsewhere
       for (const std::size_t which : {0, 1})
         if (!row_sparse)
           CHECK(expanded(gradient(strict_host(), "matmul", with(csr), attributes, which, dy)) ==
@@ -178,7 +198,9 @@ TEST_CASE("matmul of csr with vectors and batches matches that of the dense matr
   }
 }
 
-TEST_CASE("matmul by a csr matrix with mostly empty columns, many values, or long rows, and by its transpose") {
+TEST_CASE(
+    "matmul by a csr matrix with mostly empty columns, many values, or long rows, and by its "
+    "transpose") {
   const struct {
     Pattern pattern;
     bool transposed;
@@ -196,7 +218,8 @@ TEST_CASE("matmul by a csr matrix with mostly empty columns, many values, or lon
     for (const bool row_sparse : {false, true}) {
       CAPTURE(pattern.name);
       CAPTURE(row_sparse);
-      const Attributes attributes{{"transpose_a", test.transposed}, {"row_sparse_product", row_sparse}};
+      const Attributes attributes{{"transpose_a", test.transposed},
+                                  {"row_sparse_product", row_sparse}};
       const auto product = strict_host(4).call("matmul", {left, right}, attributes);
       CHECK(expanded(product) == expected);
       CHECK(same_bits(strict_host(1).call("matmul", {left, right}, attributes), product));
@@ -204,7 +227,9 @@ TEST_CASE("matmul by a csr matrix with mostly empty columns, many values, or lon
   }
 }
 
-TEST_CASE("matmul of few csr values by a transposed matrix with many columns reads only the needed elements") {
+TEST_CASE(
+    "matmul of few csr values by a transposed matrix with many columns reads only the needed "
+    "elements") {
   const auto left = sparse_of({"", {30, 5'000}, 0.005}, tenon::f64, Storage::csr);
   const auto right = dense_of({"", {19, 5'000}, 1}, tenon::f64, 2);
   const auto expected = multiply(matrix(left), matrix(right, true)).values;

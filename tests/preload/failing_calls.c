@@ -1,8 +1,9 @@
-// Preloaded into a program, fails some of its system calls or ends it there: what a bad disk or a kill at the worst moment does.
-// TENON_TEST_CALLS holds rules with ; between them, each CALL,PATH,FIRST,LAST,ACTION. CALL is the call's name, or any. The rule counts
-// calls on files whose path ends with PATH, or with PATH* has PATH in it, from 1 on; from FIRST to LAST, ACTION is what happens instead:
-// error NUMBER (of errno), or signal NUMBER before the call. Both names of rename and linkat count as the call's path. A file that has no
-// name yet has its folder's.
+// Preloaded into a program, fails some of its system calls or ends it there: what a bad disk or a
+// kill at the worst moment does. TENON_TEST_CALLS holds rules with ; between them, each
+// CALL,PATH,FIRST,LAST,ACTION. CALL is the call's name, or any. The rule counts calls on files
+// whose path ends with PATH, or with PATH* has PATH in it, from 1 on; from FIRST to LAST, ACTION is
+// what happens instead: error NUMBER (of errno), or signal NUMBER before the call. Both names of
+// rename and linkat count as the call's path. A file that has no name yet has its folder's.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,7 +29,8 @@ __attribute__((constructor)) static void read_rules(void) {
   const char* text = getenv("TENON_TEST_CALLS");
   while (text != NULL && *text != 0 && rule_count < most_rules) {
     struct Rule* rule = &rules[rule_count];
-    if (sscanf(text, "%15[^,],%255[^,],%d,%d,%15s %d", rule->call, rule->path, &rule->first, &rule->last, rule->action, &rule->number) != 6)
+    if (sscanf(text, "%15[^,],%255[^,],%d,%d,%15s %d", rule->call, rule->path, &rule->first,
+               &rule->last, rule->action, &rule->number) != 6)
       abort();
     ++rule_count;
     text = strchr(text, ';');
@@ -38,7 +40,8 @@ __attribute__((constructor)) static void read_rules(void) {
 
 static int matches(const char* path, const char* wanted) {
   const size_t size = strlen(path), length = strlen(wanted);
-  if (length > 0 && wanted[length - 1] == '*') return memmem(path, size, wanted, length - 1) != NULL;
+  if (length > 0 && wanted[length - 1] == '*')
+    return memmem(path, size, wanted, length - 1) != NULL;
   return size >= length && strcmp(path + size - length, wanted) == 0;
 }
 
@@ -82,8 +85,10 @@ static int descriptor_fails(const char* call, int descriptor) {
 
 DESCRIPTOR_CALL(fsync, "fsync", (int descriptor), (descriptor), int)
 DESCRIPTOR_CALL(fchmod, "fchmod", (int descriptor, mode_t mode), (descriptor, mode), int, mode_t)
-DESCRIPTOR_CALL(ftruncate, "ftruncate", (int descriptor, off_t size), (descriptor, size), int, off_t)
-DESCRIPTOR_CALL(ftruncate64, "ftruncate", (int descriptor, off_t size), (descriptor, size), int, off_t)
+DESCRIPTOR_CALL(ftruncate, "ftruncate", (int descriptor, off_t size), (descriptor, size), int,
+                off_t)
+DESCRIPTOR_CALL(ftruncate64, "ftruncate", (int descriptor, off_t size), (descriptor, size), int,
+                off_t)
 
 // The descriptor is free even where closing fails.
 int close(int descriptor) {

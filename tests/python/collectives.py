@@ -23,7 +23,9 @@ def tree_sum(parts):
 
 def of_all(shape, dtype="float32"):
     """Each rank's tensor, with values whose sums round."""
-    return [(np.random.default_rng(r).standard_normal(shape) * 1000).astype(dtype) for r in range(size)]
+    return [
+        (np.random.default_rng(r).standard_normal(shape) * 1000).astype(dtype) for r in range(size)
+    ]
 
 
 def same(found, expected):
@@ -48,7 +50,10 @@ for rows in (1, 3, 2000):
             same(ops.all_reduce(own, **group), total)
             same(ops.all_reduce(own, reduction="max", **group), np.maximum.reduce(parts))
             same(ops.all_reduce(own, reduction="min", **group), np.minimum.reduce(parts))
-            same(ops.all_reduce(own, root=count - 1, **group), total if place == count - 1 else total * 0)
+            same(
+                ops.all_reduce(own, root=count - 1, **group),
+                total if place == count - 1 else total * 0,
+            )
             same(ops.reduce_scatter(own, **group), total[place * rows : (place + 1) * rows])
             same(ops.all_gather(own, **group), np.concatenate(parts))
             same(ops.broadcast(own, root=count // 2, **group), parts[count // 2])
@@ -57,7 +62,10 @@ for rows in (1, 3, 2000):
         parts = of_all((rows, 7))
         mean = ops.all_reduce(parts[rank], reduction="mean", **group)
         np.testing.assert_allclose(
-            mean, np.mean([parts[r] for r in members], axis=0, dtype="float64"), rtol=1e-4, atol=1e-3
+            mean,
+            np.mean([parts[r] for r in members], axis=0, dtype="float64"),
+            rtol=1e-4,
+            atol=1e-3,
         )
 
 own = of_all((5, 3))
@@ -71,9 +79,9 @@ if rank == size - 1 > 0:
 # all ranks' losses.
 def gradient(operator, shape, **parameters):
     weights = of_all(operator(np.zeros(shape, "float32"), **parameters).shape)
-    _, found = tenon.value_and_grad(lambda x: ops.sum(ops.mul(operator(x, **parameters), weights[rank])))(
-        of_all(shape)[rank]
-    )
+    _, found = tenon.value_and_grad(
+        lambda x: ops.sum(ops.mul(operator(x, **parameters), weights[rank]))
+    )(of_all(shape)[rank])
     return found, weights
 
 
@@ -87,5 +95,7 @@ np.testing.assert_array_equal(found, tree_sum(weights)[rank * rows : (rank + 1) 
 found, weights = gradient(ops.broadcast, (rows, 3), root=size - 1)
 np.testing.assert_array_equal(found, tree_sum(weights) * (rank == size - 1))
 found, weights = gradient(ops.all_to_all, (rows * size, 3))
-np.testing.assert_array_equal(found, np.concatenate([weight[rank * rows : (rank + 1) * rows] for weight in weights]))
+np.testing.assert_array_equal(
+    found, np.concatenate([weight[rank * rows : (rank + 1) * rows] for weight in weights])
+)
 sys.stdout.write(f"{rank} of {size}\n")  # in one write, since other ranks write there, too

@@ -45,7 +45,9 @@ def python() -> Callable[..., str]:
                     os.killpg(running.pid, 9)  # including forked processes
                 except ProcessLookupError:
                     pass
-        assert running.returncode == 0 and not (quiet and err), f"{running.returncode}\n{out}\n{err}"
+        assert running.returncode == 0 and not (quiet and err), (
+            f"{running.returncode}\n{out}\n{err}"
+        )
         return out
 
     return run

@@ -31,7 +31,10 @@ NAME = b"dlpack_exchange_api"  # the target of capsules
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 _capsule = ctypes.pythonapi.PyCapsule_New
-_capsule.restype, _capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_capsule.restype, _capsule.argtypes = (
+    ctypes.py_object,
+    [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
+)
 _tenon = Table.from_address(_pointer(tenon.Tensor.__dlpack_c_exchange_api__, NAME))
 
 
@@ -41,7 +44,9 @@ class Box:
     on_result: Any = None
 
     def __init__(self, value: Any) -> None:
-        self.tensor = value if isinstance(value, tenon.Tensor) else tenon.tensor(np.array(value, "float32"))
+        self.tensor = (
+            value if isinstance(value, tenon.Tensor) else tenon.tensor(np.array(value, "float32"))
+        )
 
     def tolist(self) -> Any:
         return self.tensor.numpy().tolist()

@@ -8,7 +8,8 @@ import tenon
 ELEMENTS = {
     name: number
     for number, name in enumerate(
-        "float32 uint8 int8 uint16 int16 int32 int64 - bool float16 float64 uint32 uint64".split(), 1
+        "float32 uint8 int8 uint16 int16 int32 int64 - bool float16 float64 uint32 uint64".split(),
+        1,
     )
 }
 BFLOAT16 = 16
@@ -67,8 +68,12 @@ def value(name, dims=(), element=1):
 
 def graph(nodes, inputs, outputs, initializers=None):
     """inputs, outputs: results of value(). initializers: arrays by name."""
-    parts = [field(1, one) for one in nodes] + [field(5, tensor(*one)) for one in (initializers or {}).items()]
-    return b"".join(parts + [field(11, one) for one in inputs] + [field(12, one) for one in outputs])
+    parts = [field(1, one) for one in nodes] + [
+        field(5, tensor(*one)) for one in (initializers or {}).items()
+    ]
+    return b"".join(
+        parts + [field(11, one) for one in inputs] + [field(12, one) for one in outputs]
+    )
 
 
 def model(nodes, inputs, outputs, initializers=None, opset=17):
@@ -83,7 +88,8 @@ def model_for(nodes, arrays, outputs="y", initializers=None, dims=None, opset=17
     if given.
     """
     inputs = [
-        value(name, (dims or {}).get(name, array.shape), ELEMENTS[array.dtype.name]) for name, array in arrays.items()
+        value(name, (dims or {}).get(name, array.shape), ELEMENTS[array.dtype.name])
+        for name, array in arrays.items()
     ]
     outputs = [outputs] if isinstance(outputs, str) else outputs
     return model(nodes, inputs, [value(name, None) for name in outputs], initializers, opset)
@@ -96,9 +102,10 @@ def run(tmp_path, nodes, arrays, known="whole", initializers=None, opset=17, out
     dims = (
         known
         if isinstance(known, dict)
-        else {OPEN: {name: [None] * array.ndim for name, array in arrays.items()}, NONE: dict.fromkeys(arrays)}.get(
-            known
-        )
+        else {
+            OPEN: {name: [None] * array.ndim for name, array in arrays.items()},
+            NONE: dict.fromkeys(arrays),
+        }.get(known)
     )
     path = tmp_path / "m.onnx"
     path.write_bytes(model_for(nodes, arrays, outputs, initializers, dims, opset))

@@ -77,7 +77,8 @@ def test_a_tensor_keeps_its_array_alive_and_lets_it_go():
 
 
 @pytest.mark.parametrize(
-    "dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+    "dtype",
+    ["bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "complex128"],
 )
 def test_dlpack_carries_each_dtype(dtype):
     array = np.array([0, 1, 1], dtype=dtype)
@@ -105,7 +106,10 @@ def test_a_capsule_is_taken_once():
 def test_a_capsule_that_nobody_takes_is_freed():
     array = np.ones(3)
     gone = weakref.ref(array)
-    capsules = [tenon.tensor(array).__dlpack__(), tenon.tensor(array).__dlpack__(max_version=(1, 0))]
+    capsules = [
+        tenon.tensor(array).__dlpack__(),
+        tenon.tensor(array).__dlpack__(max_version=(1, 0)),
+    ]
     del array
     gc.collect()
     assert gone() is not None
@@ -121,7 +125,12 @@ def test_read_only_arrays_make_read_only_tensors_and_arrays():
     array = read_only(np.arange(4.0))
     tensor = tenon.tensor(array)
     assert tensor.read_only and tensor.reshape(2, 2).read_only
-    for made in (tensor.numpy(), np.asarray(tensor), np.from_dlpack(tensor), tensor.reshape(2, 2).numpy()):
+    for made in (
+        tensor.numpy(),
+        np.asarray(tensor),
+        np.from_dlpack(tensor),
+        tensor.reshape(2, 2).numpy(),
+    ):
         assert not made.flags.writeable
         with pytest.raises(ValueError, match="read-only"):
             made[...] = 1
@@ -197,12 +206,16 @@ def test_dlpack_says_version_copy_and_device():
     assert tensor.__dlpack_device__() == (1, 0)
     assert "dltensor_versioned" in repr(tensor.__dlpack__(max_version=(1, 1)))
     assert "dltensor_versioned" not in repr(tensor.__dlpack__(max_version=(0, 8)))
-    assert not np.shares_memory(np.from_dlpack(Capsule(tensor.__dlpack__(copy=True))), tensor.numpy())
+    assert not np.shares_memory(
+        np.from_dlpack(Capsule(tensor.__dlpack__(copy=True))), tensor.numpy()
+    )
     with pytest.raises(BufferError, match="device"):
         tensor.__dlpack__(dl_device=(2, 0), copy=False)
     with pytest.raises(BufferError, match="type"):
         tensor.__dlpack__(dl_device=(10, 0))
-    assert np.shares_memory(np.from_dlpack(Capsule(tensor.__dlpack__(dl_device=(1, 0)))), tensor.numpy())
+    assert np.shares_memory(
+        np.from_dlpack(Capsule(tensor.__dlpack__(dl_device=(1, 0)))), tensor.numpy()
+    )
 
 
 class View(ctypes.Structure):
@@ -238,8 +251,18 @@ class Exchange(ctypes.Structure):
         ("version", ctypes.c_uint32 * 2),
         ("older", ctypes.c_void_p),
         ("allocate", ctypes.c_void_p),
-        ("managed_of", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.POINTER(Managed)))),
-        ("object_of", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(Managed), ctypes.POINTER(ctypes.py_object))),
+        (
+            "managed_of",
+            ctypes.PYFUNCTYPE(
+                ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.POINTER(Managed))
+            ),
+        ),
+        (
+            "object_of",
+            ctypes.PYFUNCTYPE(
+                ctypes.c_int, ctypes.POINTER(Managed), ctypes.POINTER(ctypes.py_object)
+            ),
+        ),
         ("view_of", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(View))),
         ("stream", ctypes.c_void_p),
     )
@@ -248,7 +271,9 @@ class Exchange(ctypes.Structure):
 def exchange():
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    return Exchange.from_address(get(tenon.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api"))
+    return Exchange.from_address(
+        get(tenon.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+    )
 
 
 def test_the_c_functions_of_dlpack_share_memory():
@@ -259,7 +284,10 @@ def test_the_c_functions_of_dlpack_share_memory():
     view = View()
     assert table.view_of(tensor, ctypes.byref(view)) == 0
     assert (view.data, view.rank, list(view.shape[:2])) == (array.ctypes.data, 2, [2, 3])
-    assert (list(view.dtype[:2]), list(view.device)) == ([2, 32], [1, 0])  # a float of 32 bits, the CPU
+    assert (list(view.dtype[:2]), list(view.device)) == (
+        [2, 32],
+        [1, 0],
+    )  # a float of 32 bits, the CPU
     managed, back = ctypes.POINTER(Managed)(), ctypes.py_object()
     assert table.managed_of(tensor, ctypes.byref(managed)) == 0
     assert table.object_of(managed, ctypes.byref(back)) == 0
@@ -296,7 +324,9 @@ def test_100_000_exports_do_not_grow():
     assert export(100_000) - before < 2048  # KiB
 
 
-@pytest.mark.parametrize("array", [np.array(["a"]), np.array([object()]), np.zeros(2, "M8[s]"), np.zeros((1,) * 9)])
+@pytest.mark.parametrize(
+    "array", [np.array(["a"]), np.array([object()]), np.zeros(2, "M8[s]"), np.zeros((1,) * 9)]
+)
 def test_what_no_tensor_can_hold_is_refused(array):
     with pytest.raises((tenon.UsageError, TypeError)):
         tenon.tensor(array)
@@ -356,14 +386,18 @@ def test_indices_of_scipy_have_any_integer_dtype(index):
 
 
 def test_a_matrix_that_is_not_canonical_is_summed_and_left_alone():
-    matrix = sp.csr_array((np.array([1.0, 2.0, 4.0]), np.array([2, 0, 2]), np.array([0, 3])), shape=(1, 3))
+    matrix = sp.csr_array(
+        (np.array([1.0, 2.0, 4.0]), np.array([2, 0, 2]), np.array([0, 3])), shape=(1, 3)
+    )
     np.testing.assert_array_equal(tenon.csr(matrix).to_dense().numpy(), [[2, 0, 5]])
     assert matrix.nnz == 3
 
 
 def test_other_formats_of_scipy_become_csr():
     for form in ("coo", "csc", "lil"):
-        np.testing.assert_array_equal(tenon.csr(sample().asformat(form)).to_dense().numpy(), sample().toarray())
+        np.testing.assert_array_equal(
+            tenon.csr(sample().asformat(form)).to_dense().numpy(), sample().toarray()
+        )
 
 
 def test_dense_csr_and_row_sparse():
@@ -404,11 +438,15 @@ def test_files_of_numpy_and_scipy(tmp_path):
         np.testing.assert_array_equal(found["a"], dense)
         np.testing.assert_array_equal(found["b"], [1, 2])
     np.savez(tmp_path / "w.npz", c=dense)
-    assert {name: each.shape for name, each in tenon.load_arrays(tmp_path / "w.npz").items()} == {"c": (2, 3)}
+    assert {name: each.shape for name, each in tenon.load_arrays(tmp_path / "w.npz").items()} == {
+        "c": (2, 3)
+    }
     tenon.save_array(tmp_path / "m.npz", sample())
     np.testing.assert_array_equal(sp.load_npz(tmp_path / "m.npz").toarray(), sample().toarray())
     sp.save_npz(tmp_path / "n.npz", sp.csr_matrix(sample()))
-    np.testing.assert_array_equal(tenon.load_array(tmp_path / "n.npz").to_dense().numpy(), sample().toarray())
+    np.testing.assert_array_equal(
+        tenon.load_array(tmp_path / "n.npz").to_dense().numpy(), sample().toarray()
+    )
     with pytest.raises(tenon.FileError, match=r"none\.npy"):
         tenon.load_array(tmp_path / "none.npy")
     with pytest.raises(tenon.UsageError):
@@ -420,13 +458,20 @@ def test_tenon_imports_no_library_of_arrays_but_numpy():
 
     code = "import sys, tenon; print([name for name in ('torch', 'jax', 'scipy', 'cupy') if name in sys.modules])"
     assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
     )
 
 
 def test_attributes_of_other_storages_are_missing():
     dense = tenon.tensor(np.eye(2, dtype=np.float32))
-    tensors = {"dense": dense, "csr": dense.to_storage("csr"), "row_sparse": dense.to_storage("row_sparse")}
+    tensors = {
+        "dense": dense,
+        "csr": dense.to_storage("csr"),
+        "row_sparse": dense.to_storage("row_sparse"),
+    }
     has = {
         name: [one for one in ("columns", "row_starts", "row_ids") if hasattr(tensor, one)]
         for name, tensor in tensors.items()

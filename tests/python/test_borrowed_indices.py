@@ -115,7 +115,9 @@ def test_values_are_shared_and_indices_are_not():
     assert t.to_dense().numpy()[0, 0] == 9 and not t.read_only
     assert t.columns.read_only and t.row_starts.read_only and not t.values.read_only
     shared = tenon.csr(t.values, t.columns, t.row_starts, (2, 2))
-    assert shared.columns.numpy().ctypes.data == t.columns.numpy().ctypes.data  # already read-only copies
+    assert (
+        shared.columns.numpy().ctypes.data == t.columns.numpy().ctypes.data
+    )  # already read-only copies
     matrix = t.to_scipy()
     matrix.data[1] = 0
     matrix.eliminate_zeros()  # overwrites all three arrays

@@ -177,16 +177,24 @@ def test_what_runs_while_results_are_made_may_push_the_call_out(python):
 def _with_this_folder():
     import os
 
-    return os.pathsep.join([os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return os.pathsep.join(
+        [os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
 
 
 @both_ways
 def test_the_call_used_longest_ago_goes_first(way):
     host = tenon.Host(threads=1)
     keep = add_whose(host, 1)
-    function = tenon._core.Operator("whose", host) if way is numpy_way else function_of("whose", host)
+    function = (
+        tenon._core.Operator("whose", host) if way is numpy_way else function_of("whose", host)
+    )
     counts = lambda: function._counts if way is numpy_way else tenon._core.exchange_counts(function)  # noqa: E731
-    array = (lambda size: np.zeros(size, "float32")) if way is numpy_way else (lambda size: Box(np.zeros(size)))
+    array = (
+        (lambda size: np.zeros(size, "float32"))
+        if way is numpy_way
+        else (lambda size: Box(np.zeros(size)))
+    )
     for size in range(1, 65):
         function(array(size))
     assert counts() == (0, 64, 0)
@@ -238,7 +246,9 @@ def test_a_call_inside_of_a_call_of_the_same_types(way):
     assert len(calls) == 4
 
 
-needs_compiler = pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="no C++ compiler")
+needs_compiler = pytest.mark.skipif(
+    not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="no C++ compiler"
+)
 
 WHOSE = """#include <tenon/operator.hpp>
 struct WhoseFile : tenon::Operator {
@@ -262,8 +272,12 @@ def files(tmp_path_factory):
     """Two plugin files with the same operator."""
     found = []
     for number in (1, 2):
-        made = tenon.compile(WHOSE.replace("NUMBER", str(number)), flags=["-O0"], host=tenon.Host(threads=1))
-        found.append(shutil.copy(made.path, tmp_path_factory.mktemp("files") / f"whose_{number}.so"))
+        made = tenon.compile(
+            WHOSE.replace("NUMBER", str(number)), flags=["-O0"], host=tenon.Host(threads=1)
+        )
+        found.append(
+            shutil.copy(made.path, tmp_path_factory.mktemp("files") / f"whose_{number}.so")
+        )
     return found
 
 

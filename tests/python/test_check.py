@@ -67,7 +67,10 @@ def test_a_sound_operator_passes_all_that_concerns_it():
     ):
         assert found[name] == "passed", report
     assert "scaled: " in repr(report) and "gradient" in repr(report)
-    assert "<table>" in report._repr_html_() and "<td>gradient</td><td>passed</td>" in report._repr_html_()
+    assert (
+        "<table>" in report._repr_html_()
+        and "<td>gradient</td><td>passed</td>" in report._repr_html_()
+    )
     assert report["gradient"].sentence.endswith("outputs")
 
 
@@ -120,7 +123,10 @@ def test_each_fault_is_found_by_its_check(functions, check, verdict, sentence):
 
 def test_chosen_checks_and_unknown_ones():
     made = operator()
-    assert list(verdicts(tenon.check(made, checks=["gradient", "bounds"]))) == ["gradient", "bounds"]
+    assert list(verdicts(tenon.check(made, checks=["gradient", "bounds"]))) == [
+        "gradient",
+        "bounds",
+    ]
     with pytest.raises(tenon.UsageError, match="there is no check 'gradients'") as caught:
         tenon.check(made, checks=["gradients"])
     assert "gradient" in caught.value.hint
@@ -132,7 +138,9 @@ def test_an_operator_that_does_not_end_is_named():
     import time
 
     report = tenon.check(
-        operator("Endless", forward=lambda self, call: time.sleep(60)), timeout=0.3, checks=["coverage"]
+        operator("Endless", forward=lambda self, call: time.sleep(60)),
+        timeout=0.3,
+        checks=["coverage"],
     )
     assert report[0].verdict == "crashed" and "did not end within 0.3 s" in report[0].sentence
 
@@ -143,14 +151,18 @@ def test_kernels_may_call_other_operators_of_the_process():
     def forward(self, call):
         call.y = ops.inner(call.x, factor=1.0) * self.factor
 
-    report = tenon.check(operator("Outer", forward=forward), checks=["coverage", "gradient", "save_load"])
+    report = tenon.check(
+        operator("Outer", forward=forward), checks=["coverage", "gradient", "save_load"]
+    )
     assert report.ok, report
 
 
 def test_a_plugin_and_a_function_of_one(tmp_path, monkeypatch):
     info = ops["tenon.relu"].info
     report = tenon.check(info.path, op="relu", checks=["gradient", "inference"])
-    assert verdicts(report) == {"gradient": "passed", "inference": "passed"} and report[0].op == "relu"
+    assert (
+        verdicts(report) == {"gradient": "passed", "inference": "passed"} and report[0].op == "relu"
+    )
     assert verdicts(tenon.check(ops["tenon.relu"], checks=["bounds"])) == {"bounds": "skipped"}
     with pytest.raises(tenon.FileError, match="is not a readable file"):
         tenon.check(tmp_path / "none.so")
@@ -185,7 +197,10 @@ def test_checks_run_from_a_script_whose_host_has_run():
         print("end")
     """
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(source)], capture_output=True, text=True, timeout=300
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(source)],
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert (done.stdout.strip(), done.stderr) == ("end", "")
 
@@ -224,10 +239,17 @@ def test_calls_to_try_are_named_by_shape_set_and_input(tmp_path):
     label = np.array([2, -7], np.int64)
     given = {"shape": {"p": (2, 3)}, "set": {"ignore_index": -7}, "input": {"label": label}}
     report = tenon.check(made, checks=["coverage", "save_load", "examples"], **given)
-    assert verdicts(report) == {"coverage": "passed", "save_load": "passed", "examples": "skipped"}, report
+    assert verdicts(report) == {
+        "coverage": "passed",
+        "save_load": "passed",
+        "examples": "skipped",
+    }, report
     assert report["save_load"].calls == ["(p float32 [2, 3], label int64 [2]) ignore_index=-7"]
     refused = tenon.check(made, checks=["coverage"], **given | {"set": {"ignore_index": -6}})
-    assert verdicts(refused) == {"coverage": "untried"} and "labels [ 2 -7] of (2, 3)" in refused[0].sentence
+    assert (
+        verdicts(refused) == {"coverage": "untried"}
+        and "labels [ 2 -7] of (2, 3)" in refused[0].sentence
+    )
     tenon.save_array(tmp_path / "label.npy", label)
     from_file = given | {
         "set": [{"ignore_index": -7}, {"ignore_index": -6}],
@@ -242,15 +264,26 @@ def test_calls_to_try_are_named_by_shape_set_and_input(tmp_path):
 def test_calls_of_a_plugin_are_named_the_same_way(tmp_path):
     info = ops["tenon.embedding"].info
     sizes = {"input_dim": 4, "output_dim": 2}
-    given = {"op": "embedding", "checks": ["coverage", "save_load"], "shape": {"weight": [4, 2]}, "set": sizes}
+    given = {
+        "op": "embedding",
+        "checks": ["coverage", "save_load"],
+        "shape": {"weight": [4, 2]},
+        "set": sizes,
+    }
     indices = np.array([3, 0, 3], np.int32)
     report = tenon.check(info.path, **given, input={"indices": indices})
     assert verdicts(report) == {"coverage": "passed", "save_load": "passed"}, report
-    assert report["save_load"].calls[0].startswith("(indices int32 [3], weight float32 [4, 2])"), report[
-        "save_load"
-    ].calls
+    assert report["save_load"].calls[0].startswith("(indices int32 [3], weight float32 [4, 2])"), (
+        report["save_load"].calls
+    )
     np.save(tmp_path / "indices.npy", indices + 1)
     report = tenon.check(info.path, **given, input={"indices": tmp_path / "indices.npy"})
-    assert verdicts(report)["coverage"] == "untried" and "there are 4" in report["coverage"].sentence, report
-    report = tenon.check(ops["tenon.clip"].info.path, op="clip", checks=["gradient"], set={"low": -0.25, "high": 2})
-    assert report.ok and all("low=-0.25 high=2" in call for call in report[0].calls), report[0].calls
+    assert (
+        verdicts(report)["coverage"] == "untried" and "there are 4" in report["coverage"].sentence
+    ), report
+    report = tenon.check(
+        ops["tenon.clip"].info.path, op="clip", checks=["gradient"], set={"low": -0.25, "high": 2}
+    )
+    assert report.ok and all("low=-0.25 high=2" in call for call in report[0].calls), report[
+        0
+    ].calls

@@ -57,7 +57,9 @@ def cache(tmp_path_factory):
     before = os.environ.get("XDG_CACHE_HOME")
     os.environ["XDG_CACHE_HOME"] = str(folder)
     yield folder / "tenon" / "compiled"
-    os.environ.pop("XDG_CACHE_HOME") if before is None else os.environ.__setitem__("XDG_CACHE_HOME", before)
+    os.environ.pop("XDG_CACHE_HOME") if before is None else os.environ.__setitem__(
+        "XDG_CACHE_HOME", before
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +73,9 @@ def test_compiled_operators_are_functions_and_come_from_the_cache(cache):
     np.testing.assert_array_equal(mine.scaled(X, factor=3.0), 3 * X)
     np.testing.assert_array_equal(ops.scaled(X), 2 * X)
     assert (
-        mine.scaled.info.full_name == "compiled.scaled" and dir(mine) == ["path", "scaled"] and "scaled" in repr(mine)
+        mine.scaled.info.full_name == "compiled.scaled"
+        and dir(mine) == ["path", "scaled"]
+        and "scaled" in repr(mine)
     )
     assert "multiplier" in mine._repr_html_()
     assert Path(mine.path).is_file() and Path(mine.path).is_relative_to(cache)
@@ -90,7 +94,9 @@ def test_compiled_operators_are_functions_and_come_from_the_cache(cache):
     assert min(times) < 0.05, "no compiler runs"
     other = tenon.compile(SOURCE, flags=[*FLAGS, "-DX=1"])
     assert other.path != mine.path, "flags count"
-    assert tenon.compile(SOURCE, flags=FLAGS, name="vendor").scaled.info.full_name == "vendor.scaled"
+    assert (
+        tenon.compile(SOURCE, flags=FLAGS, name="vendor").scaled.info.full_name == "vendor.scaled"
+    )
 
 
 def test_an_eager_call_says_once_whose_short_name_runs():
@@ -98,7 +104,9 @@ def test_an_eager_call_says_once_whose_short_name_runs():
     path = tenon.compile(source, flags=FLAGS, name="vendor").path
     with tenon.Host(prefer=[]) as host:
         host.add_plugins(path)
-        with pytest.warns(tenon.Warning, match="'square' refers to tenon.square, but vendor.square of ") as said:
+        with pytest.warns(
+            tenon.Warning, match="'square' refers to tenon.square, but vendor.square of "
+        ) as said:
             for _ in range(2):
                 np.testing.assert_array_equal(ops.square(X), X * X)
         assert len(said) == 1
@@ -165,30 +173,41 @@ def test_files_that_the_flags_name_are_looked_at(tmp_path):
         subprocess.run([compiler, "-fPIC", "-c", code, "-o", made], check=True)
         subprocess.run(["ar", "rcs", tmp_path / "libother.a", made], check=True)
         for flags in ([str(made)], [f"-L{tmp_path}", "-lother"]):
-            np.testing.assert_array_equal(tenon.compile(source, flags=[*SHORT_FLAGS, *flags]).scaled(X), factor * X)
+            np.testing.assert_array_equal(
+                tenon.compile(source, flags=[*SHORT_FLAGS, *flags]).scaled(X), factor * X
+            )
         listed.write_text(f"-DFACTOR={factor}")
         by_list = tenon.compile(
-            SOURCE.replace("static_cast<T>(factor)", "T(FACTOR)"), flags=[*SHORT_FLAGS, f"@{listed}"]
+            SOURCE.replace("static_cast<T>(factor)", "T(FACTOR)"),
+            flags=[*SHORT_FLAGS, f"@{listed}"],
         )
         np.testing.assert_array_equal(by_list.scaled(X), factor * X)
         data = tmp_path / "data"
         data.write_bytes(bytes([factor]))
-        embedded = f'asm(".section .rodata\\nfactor_byte: .incbin \\"{data}\\"\\n.previous");\n' + SOURCE.replace(
-            "static_cast<T>(factor)", "T(factor_byte)"
-        ).replace(
-            "struct Scaled",
-            'extern const unsigned char factor_byte __attribute__((visibility("hidden")));\nstruct Scaled',
+        embedded = (
+            f'asm(".section .rodata\\nfactor_byte: .incbin \\"{data}\\"\\n.previous");\n'
+            + SOURCE.replace("static_cast<T>(factor)", "T(factor_byte)").replace(
+                "struct Scaled",
+                'extern const unsigned char factor_byte __attribute__((visibility("hidden")));\nstruct Scaled',
+            )
         )
-        np.testing.assert_array_equal(tenon.compile(embedded, flags=SHORT_FLAGS).scaled(X), factor * X)
+        np.testing.assert_array_equal(
+            tenon.compile(embedded, flags=SHORT_FLAGS).scaled(X), factor * X
+        )
 
 
 def test_a_cell_that_runs_again_replaces_the_operator():
     first = tenon.compile(SOURCE, flags=FLAGS)
     assert first.scaled(X)[-1] == 4
     changed = tenon.compile(
-        SOURCE.replace("static_cast<T>(factor) * x[i]", "100 + static_cast<T>(factor) * x[i]"), flags=FLAGS
+        SOURCE.replace("static_cast<T>(factor) * x[i]", "100 + static_cast<T>(factor) * x[i]"),
+        flags=FLAGS,
     )
-    assert changed.scaled(X)[-1] == 104 and ops.scaled(X)[-1] == 104 and ops.compiled.scaled(X)[-1] == 104
+    assert (
+        changed.scaled(X)[-1] == 104
+        and ops.scaled(X)[-1] == 104
+        and ops.compiled.scaled(X)[-1] == 104
+    )
     assert changed.path != first.path
     assert tenon.compile(SOURCE, flags=FLAGS).scaled(X)[-1] == 4, "back again, from the cache"
 
@@ -230,7 +249,11 @@ def test_several_operators_and_another_host():
             [r"scaled.cpp:17: .*unknown_name.*", r" .*unknown_name.*"],
         ),
         ('op.doc("factor * x");', "", [r"scaled.cpp:21: .*describe has no doc: add op.doc.*"]),
-        ("factor = 2", "factor = -2", [r"scaled.cpp:21: .*the default of a parameter is outside its bounds.*"]),
+        (
+            "factor = 2",
+            "factor = -2",
+            [r"scaled.cpp:21: .*the default of a parameter is outside its bounds.*"],
+        ),
         ("double factor", "std::string factor", [r"scaled.cpp:\d+: .*"]),
         ("y[i] = static", "y[i] = helper(i) + static", [r"scaled.cpp:17: .*helper.*"]),
     ],
@@ -245,9 +268,9 @@ def test_errors_have_the_authors_lines_first(cache, before, after, first_lines):
     for line, expected in zip(lines, first_lines):
         assert re.fullmatch(expected, line), str(caught.value)
     assert len(lines) < 40 and caught.value.output and isinstance(caught.value, ImportError)
-    assert not list(cache.glob("*/*.tmp")) and all(not list(folder.glob("tmp*")) for folder in cache.iterdir()), (
-        "nothing is left of it"
-    )
+    assert not list(cache.glob("*/*.tmp")) and all(
+        not list(folder.glob("tmp*")) for folder in cache.iterdir()
+    ), "nothing is left of it"
     again = time.perf_counter()
     with pytest.raises(tenon.CompileError):
         tenon.compile(source, flags=FLAGS)
@@ -256,7 +279,10 @@ def test_errors_have_the_authors_lines_first(cache, before, after, first_lines):
 
 def test_errors_of_the_linker_and_of_clang_are_read():
     with pytest.raises(tenon.CompileError, match="^undefined reference to .*nowhere"):
-        tenon.compile("void nowhere();\n" + SOURCE.replace("const auto x =", "nowhere(); const auto x ="), flags=FLAGS)
+        tenon.compile(
+            "void nowhere();\n" + SOURCE.replace("const auto x =", "nowhere(); const auto x ="),
+            flags=FLAGS,
+        )
     output = """In file included from /tmp/x/mine.cpp:1:
 /sdk/tenon/checks.hpp:134:3: error: static_assert failed due to requirement 'x' "describe has no doc: add op.doc(...)"
   TENON_SENTENCE(no_doc, "describe has no doc: add op.doc(...) with one sentence");
@@ -306,10 +332,14 @@ def test_processes_that_compile_the_same_wait_for_the_first(tmp_path):
     environment = os.environ | {"CXX": str(compiler), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     script = f"import tenon; print(tenon.compile({SOURCE!r}, flags={FLAGS!r}).scaled([1.0, 2.0]).tolist())"
     running = [
-        subprocess.Popen([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True
+        )
         for _ in range(3)
     ]
-    assert [process.communicate(timeout=120)[0].strip() for process in running] == ["[2.0, 4.0]"] * 3
+    assert [process.communicate(timeout=120)[0].strip() for process in running] == [
+        "[2.0, 4.0]"
+    ] * 3
     assert counter.read_text() == "run\n"
     (folder,) = (tmp_path / "cache" / "tenon" / "compiled").iterdir()
     next(folder.glob("*/scaled.so")).unlink()
@@ -321,12 +351,16 @@ def test_processes_that_compile_the_same_wait_for_the_first(tmp_path):
     try:
         assert holder.stdout.readline() == "held\n"
         waiting = script.replace(f"flags={FLAGS!r}", f"flags={FLAGS!r}, timeout=0.2")
-        done = subprocess.run([sys.executable, "-c", waiting], env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", waiting], env=environment, capture_output=True, text=True
+        )
         assert "another process has been compiling" in done.stderr
     finally:
         holder.kill()
         holder.wait()
-    done = subprocess.run([sys.executable, "-c", waiting], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", waiting], env=environment, capture_output=True, text=True
+    )
     assert done.stdout.strip() == "[2.0, 4.0]", done.stderr
 
 
@@ -393,7 +427,8 @@ def test_to_cpp_writes_a_class_that_compiles_with_the_same_manifest():
             op.added_output(3, "h")
             op.added_state(2, "mean")
             op.example(
-                {"x": (3,), "w": np.array([1.0, 2.5, 3.0])}, {"count": 2, "mode": "3d", "axes": [1, 3], "factor": 0.25}
+                {"x": (3,), "w": np.array([1.0, 2.5, 3.0])},
+                {"count": 2, "mode": "3d", "axes": [1, 3], "factor": 0.25},
             )
 
         def infer(self, io):
@@ -423,9 +458,13 @@ def test_to_cpp_writes_a_class_that_compiles_with_the_same_manifest():
         assert "op." + word in text
     with pytest.raises(tenon.Error, match="write infer here"):
         mine.everything(X, needed=5)
-    with pytest.raises(tenon.UsageError, match="'count' is 5 but must be less than 'needed', which is 5"):
+    with pytest.raises(
+        tenon.UsageError, match="'count' is 5 but must be less than 'needed', which is 5"
+    ):
         mine.everything(X, needed=5, count=5)
-    with pytest.raises(tenon.UsageError, match="'count' is 5 but must be less than 'needed', which is 5"):
+    with pytest.raises(
+        tenon.UsageError, match="'count' is 5 but must be less than 'needed', which is 5"
+    ):
         ops["app.everything"](X, needed=5, count=5)
 
 

@@ -17,7 +17,12 @@ def session(weight, *, bias=None, padding=1, size=SIDE, keep=True):
     x = graph.input("x", "float32", (1, channels, size, size))
     w = graph.constant(weight) if keep else graph.input("w", "float32", weight.shape)
     biases = [] if bias is None else [graph.constant(bias)]
-    options = {"kernel": [3, 3], "pad": [padding] * 2, "num_filter": filters, "no_bias": bias is None}
+    options = {
+        "kernel": [3, 3],
+        "pad": [padding] * 2,
+        "num_filter": filters,
+        "no_bias": bias is None,
+    }
     graph.outputs(y=ops.convolution(x, w, *biases, **options))
     made = tenon.Session(graph)
     return lambda x: made.run({"x": x} if keep else {"x": x, "w": weight})["y"]
@@ -30,7 +35,10 @@ def windows(x, padding):
 
 def exact(x, weight, padding=1):
     return np.einsum(
-        "nchwij,fcij->nfhw", windows(x.astype("float64"), padding), weight.astype("float64"), optimize=True
+        "nchwij,fcij->nfhw",
+        windows(x.astype("float64"), padding),
+        weight.astype("float64"),
+        optimize=True,
     )
 
 
@@ -39,7 +47,11 @@ def bound(x, weight, padding=1):
     meets.
     """
     largest = np.abs(windows(x.astype("float64"), padding)).max(axis=(1, 4, 5))
-    return EPSILON * largest[:, None] * np.abs(weight.astype("float64")).sum(axis=(1, 2, 3))[:, None, None]
+    return (
+        EPSILON
+        * largest[:, None]
+        * np.abs(weight.astype("float64")).sum(axis=(1, 2, 3))[:, None, None]
+    )
 
 
 def numbers(seed=0, channels=CHANNELS, size=SIDE):
@@ -94,7 +106,9 @@ def test_what_is_not_finite_stays_in_its_windows(place, bad):
     with np.errstate(all="ignore"):
         right = np.einsum("nchwij,fcij->nfhw", windows(worse, 1), weight)
     if not np.isfinite(bad):
-        assert np.array_equal(np.isnan(found), np.isnan(right)) and np.array_equal(np.isinf(found), np.isinf(right))
+        assert np.array_equal(np.isnan(found), np.isnan(right)) and np.array_equal(
+            np.isinf(found), np.isinf(right)
+        )
     else:
         assert np.isfinite(found).all()
 
@@ -114,5 +128,8 @@ def test_small_elements():
     x *= np.float32(1e-36)
     found = session(weight * np.float32(1e20))(x)
     assert np.allclose(
-        found, exact(x, weight * np.float32(1e20)), rtol=0, atol=8 * bound(x, weight * np.float32(1e20)).max()
+        found,
+        exact(x, weight * np.float32(1e20)),
+        rtol=0,
+        atol=8 * bound(x, weight * np.float32(1e20)).max(),
     )

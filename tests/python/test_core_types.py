@@ -72,4 +72,9 @@ def parameters(node: Function) -> tuple[list[str], list[str], int, int]:
     """Positional and keyword-only parameters, and the number of each with defaults."""
     by_place, by_name = [*node.args.posonlyargs, *node.args.args], node.args.kwonlyargs
     optional = sum(default is not None for default in node.args.kw_defaults)
-    return [each.arg for each in by_place], [each.arg for each in by_name], len(node.args.defaults), optional
+    return (
+        [each.arg for each in by_place],
+        [each.arg for each in by_name],
+        len(node.args.defaults),
+        optional,
+    )

@@ -175,7 +175,11 @@ def test_kinds_of_parameters_follow_annotations_and_reach_the_object():
     with pytest.raises(tenon.UsageError, match="mode"):
         ops.many(X, needed=1, mode="median")
     kinds = {name: param.kind for name, param in ops.many.info.params.items()}
-    assert kinds["mode"] == kinds["way"] == "enum" and kinds["inferred"] == "int64" and kinds["weights"] == "floats"
+    assert (
+        kinds["mode"] == kinds["way"] == "enum"
+        and kinds["inferred"] == "int64"
+        and kinds["weights"] == "floats"
+    )
 
 
 def linear():
@@ -262,7 +266,12 @@ def test_variadic_inputs_counted_outputs_and_other_dtypes():
         def infer(self, io):
             sizes = [io.shape(i) for i in range(io.inputs)]
             io.set_output(
-                "whole", (sum(shape[0] for shape in sizes) if all(sizes) and all(s[0] for s in sizes) else None,)
+                "whole",
+                (
+                    sum(shape[0] for shape in sizes)
+                    if all(sizes) and all(s[0] for s in sizes)
+                    else None,
+                ),
             )
 
         def forward(self, call):
@@ -303,7 +312,9 @@ def test_variadic_inputs_counted_outputs_and_other_dtypes():
             if call.places is not None:
                 call.places = np.arange(self.parts) * len(call.part[0])
 
-    np.testing.assert_array_equal(ops.stack(X[0], X[1], X[2, :2]), np.concatenate([X[0], X[1], X[2, :2]]))
+    np.testing.assert_array_equal(
+        ops.stack(X[0], X[1], X[2, :2]), np.concatenate([X[0], X[1], X[2, :2]])
+    )
     *parts, places = ops.halves(np.arange(6), parts=3)
     np.testing.assert_array_equal(np.stack(parts), np.arange(6).reshape(3, 2))
     assert places.tolist() == [0, 2, 4]

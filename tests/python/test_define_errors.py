@@ -37,7 +37,8 @@ def test_exceptions_arrive_as_the_cause_with_the_authors_line():
 
     failing(work)
     with pytest.raises(
-        tenon.ExecutionError, match=r"\[failing\].*ValueError: too large by far \(.*test_define_errors.py:\d+ in work\)"
+        tenon.ExecutionError,
+        match=r"\[failing\].*ValueError: too large by far \(.*test_define_errors.py:\d+ in work\)",
     ) as caught:
         ops.failing(X)
     assert isinstance(caught.value.__cause__, ValueError)
@@ -67,9 +68,18 @@ def test_errors_of_the_host_inside_of_a_kernel_arrive_as_its_words():
 @pytest.mark.parametrize(
     "work, sentence",
     [
-        (lambda self, call: setattr(self, "kept", call.x), "keeps a reference to the array 'x' beyond the call"),
-        (lambda self, call: setattr(self, "kept", call.x[1:]), "keeps a reference to the array 'x' beyond the call"),
-        (lambda self, call: setattr(self, "kept", [call.y]), "keeps a reference to the array 'y' beyond the call"),
+        (
+            lambda self, call: setattr(self, "kept", call.x),
+            "keeps a reference to the array 'x' beyond the call",
+        ),
+        (
+            lambda self, call: setattr(self, "kept", call.x[1:]),
+            "keeps a reference to the array 'x' beyond the call",
+        ),
+        (
+            lambda self, call: setattr(self, "kept", [call.y]),
+            "keeps a reference to the array 'y' beyond the call",
+        ),
         (lambda self, call: setattr(self, "kept", call), "keeps a reference to its call"),
         (lambda self, call: call.x + 1, "forward returns ndarray, which is ignored"),
         (lambda self, call: call.z, "the call has no 'z': describe.. of Failing names x, y"),
@@ -80,7 +90,10 @@ def test_errors_of_the_host_inside_of_a_kernel_arrive_as_its_words():
             lambda self, call: setattr(call, "y", call.x.astype(complex)),
             "call.y is float64, but the value is complex128",
         ),
-        (lambda self, call: setattr(call, "y", call.x[:2]), r"call.y has the shape \[3, 4\], but the value \[2, 4\]"),
+        (
+            lambda self, call: setattr(call, "y", call.x[:2]),
+            r"call.y has the shape \[3, 4\], but the value \[2, 4\]",
+        ),
         (lambda self, call: call.x.setflags(write=True), "(?i)writeable"),
     ],
 )
@@ -129,18 +142,31 @@ def test_an_array_that_only_a_circle_has_is_not_kept():
     [
         ({"describe": lambda op: None}, r"Broken has no forward\(\)"),
         ({"forward": lambda self, call: None}, r"Broken has no describe\(\)"),
-        ({"describe": lambda op: (op.input("x"), op.output("y")), "forward": lambda self, call: None}, "has no doc"),
+        (
+            {
+                "describe": lambda op: (op.input("x"), op.output("y")),
+                "forward": lambda self, call: None,
+            },
+            "has no doc",
+        ),
         (
             {"describe": lambda op: op.doc("d"), "forward": lambda self: None},
             r"forward\(\) of Broken takes 1 arguments",
         ),
         ({"describe": lambda op: op.doc("d"), "forward": lambda self, call: None}, "outputs"),
         (
-            {"describe": lambda op: (op.doc("d"), op.param("a")), "forward": lambda self, call: None},
+            {
+                "describe": lambda op: (op.doc("d"), op.param("a")),
+                "forward": lambda self, call: None,
+            },
             "parameter 'a' is not an attribute",
         ),
         (
-            {"describe": lambda op: (op.doc("d"), op.param("a")), "forward": lambda self, call: None, "a": object()},
+            {
+                "describe": lambda op: (op.doc("d"), op.param("a")),
+                "forward": lambda self, call: None,
+                "a": object(),
+            },
             "annotated as object",
         ),
         (
@@ -160,11 +186,17 @@ def test_an_array_that_only_a_circle_has_is_not_kept():
             "only numbers and lists of numbers have bounds",
         ),
         (
-            {"describe": lambda op: (op.doc("d"), op.input("x"), op.output("x")), "forward": lambda self, call: None},
+            {
+                "describe": lambda op: (op.doc("d"), op.input("x"), op.output("x")),
+                "forward": lambda self, call: None,
+            },
             "names 'x'",
         ),
         (
-            {"describe": lambda op: (op.doc("d"), op.output("random")), "forward": lambda self, call: None},
+            {
+                "describe": lambda op: (op.doc("d"), op.output("random")),
+                "forward": lambda self, call: None,
+            },
             "names 'random'",
         ),
         (
@@ -248,9 +280,12 @@ def test_backward_reads_what_it_named_and_nobody_asks_for_every_gradient():
     given = {"left": X[0, :3], "right": X[1, :3]}
     np.testing.assert_array_equal(graph(outputs="good", **given).good, X[1, :3])
     with pytest.raises(
-        tenon.ExecutionError, match=r"call.left is not available in backward: name it in op.backward_reads\(\)"
+        tenon.ExecutionError,
+        match=r"call.left is not available in backward: name it in op.backward_reads\(\)",
     ):
         graph(outputs="unread", **given)
     careless = True
-    with pytest.raises(tenon.ExecutionError, match="'NoneType'.*; gradients that are not requested are None"):
+    with pytest.raises(
+        tenon.ExecutionError, match="'NoneType'.*; gradients that are not requested are None"
+    ):
         graph(outputs="unread", **given)

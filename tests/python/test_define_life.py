@@ -133,7 +133,9 @@ def test_no_deadlock_between_python_threads_host_threads_and_callbacks():
         [t.start() for t in threads]; [t.join() for t in threads]
         print(failed or "done")
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(source)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(source)], capture_output=True, text=True, timeout=120
+    )
     assert done.stdout.strip() == "done", done.stdout + done.stderr
 
 
@@ -151,7 +153,9 @@ def test_the_interpreter_ends_clean_with_operators_alive():
         session = tenon.Session(graph); session.run({"x": np.ones(3)}); held = ops.slow
         print("end")
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(source)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(source)], capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "end", "")
 
 
@@ -159,7 +163,11 @@ def test_two_threads_may_use_one_operator():
     cosine()
     results = []
     threads = [
-        threading.Thread(target=lambda: results.append(all(np.allclose(ops.cosine(X), np.cos(X)) for _ in range(300))))
+        threading.Thread(
+            target=lambda: results.append(
+                all(np.allclose(ops.cosine(X), np.cos(X)) for _ in range(300))
+            )
+        )
         for _ in range(4)
     ]
     for thread in threads:
@@ -181,7 +189,9 @@ def test_layers_and_signs_mean_tenons_operators_whatever_the_application_calls_i
         def forward(self, call):
             raise AssertionError(f"{name} is called")
 
-        tenon.operator(type(name, (), {"__doc__": "Fails.", "describe": describe, "forward": forward}))
+        tenon.operator(
+            type(name, (), {"__doc__": "Fails.", "describe": describe, "forward": forward})
+        )
 
     for name in ("Add", "Relu", "FullyConnected", "Reshape", "Where"):
         own(name)
@@ -191,7 +201,9 @@ def test_layers_and_signs_mean_tenons_operators_whatever_the_application_calls_i
     graph.outputs(y=y, sum=x + x, ordered=x <= x)
     graph.initialize(seed=1)
     out = graph(x=X)
-    np.testing.assert_allclose(out.y, X @ graph["layer_weight"].numpy().T + graph["layer_bias"].numpy())
+    np.testing.assert_allclose(
+        out.y, X @ graph["layer_weight"].numpy().T + graph["layer_bias"].numpy()
+    )
     np.testing.assert_array_equal(out.sum, X + X)
     with pytest.raises(tenon.ExecutionError, match="Relu is called"):
         ops.relu(X)

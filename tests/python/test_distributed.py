@@ -42,7 +42,11 @@ def run(processes: int, *arguments: str) -> list[str]:
             sys.executable,
             *arguments,
         ],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]), "OMP_NUM_THREADS": "1"},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]),
+            "OMP_NUM_THREADS": "1",
+        },
         capture_output=True,
         text=True,
         timeout=200,
@@ -65,7 +69,9 @@ def test_two_processes_train_what_one_does(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("processes", [1, 3, 4])
 def test_operators_between_processes(processes: int) -> None:
-    assert run(processes, str(HERE / "collectives.py")) == [f"{rank} of {processes}" for rank in range(processes)]
+    assert run(processes, str(HERE / "collectives.py")) == [
+        f"{rank} of {processes}" for rank in range(processes)
+    ]
 
 
 def test_lanes_are_at_least_as_many_as_processes() -> None:

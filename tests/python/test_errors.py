@@ -20,7 +20,11 @@ X = np.ones((2, 3), "float32")
 )  # fmt: skip
 def test_classes(kind, base, name):
     error = kind("what", "do this")
-    assert isinstance(error, base) and isinstance(error, tenon.Error) and (error.kind, error.hint) == (name, "do this")
+    assert (
+        isinstance(error, base)
+        and isinstance(error, tenon.Error)
+        and (error.kind, error.hint) == (name, "do this")
+    )
     assert str(kind("what")) == "what" and str(kind()) == ""
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
         assert type(again) is kind and str(again) == str(error) and again.hint == "do this"
@@ -43,7 +47,11 @@ def test_classes(kind, base, name):
 def test_each_kind(call, kind):
     with pytest.raises(kind) as error:
         call()
-    assert type(error.value) is kind and str(error.value) and "--" not in str(error.value) + error.value.hint
+    assert (
+        type(error.value) is kind
+        and str(error.value)
+        and "--" not in str(error.value) + error.value.hint
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,7 +217,9 @@ def test_what_objects_raise_is_raised(use, act, kind):
 
 
 @pytest.mark.parametrize(
-    "result", [None, 5, "a", [], object(), np.zeros(2, object)], ids=lambda value: type(value).__name__
+    "result",
+    [None, 5, "a", [], object(), np.zeros(2, object)],
+    ids=lambda value: type(value).__name__,
 )
 @pytest.mark.parametrize("make", [Array, Exchanged])
 def test_what_is_no_array_after_all(make, result):

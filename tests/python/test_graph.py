@@ -31,9 +31,12 @@ from tenon import ops
 def test_inputs(dtype, shape, want):
     graph = tenon.Graph()
     value = graph.input("x", dtype, [*want] if hasattr(shape, "__next__") else shape)
-    assert (value.name, value.dtype, value.shape, value.role) == ("x", "float32", want, "input") and list(
-        graph.inputs
-    ) == ["x"]
+    assert (value.name, value.dtype, value.shape, value.role) == (
+        "x",
+        "float32",
+        want,
+        "input",
+    ) and list(graph.inputs) == ["x"]
 
 
 @pytest.mark.parametrize("name", ["", "x", "a\0b", "a:b", "\ud800", 5, None, b"y"])
@@ -46,7 +49,9 @@ def test_names_that_are_none(name):
 
 
 @pytest.mark.parametrize(
-    "shape", [(-2,), (2**70,), (1,) * 9, "33", (1.5,), ("a",), 1.5, object(), (None, "a"), [[1]]], ids=str
+    "shape",
+    [(-2,), (2**70,), (1,) * 9, "33", (1.5,), ("a",), 1.5, object(), (None, "a"), [[1]]],
+    ids=str,
 )
 def test_shapes_that_are_none(shape):
     with pytest.raises((tenon.UsageError, TypeError), match="shape|dimension"):
@@ -102,8 +107,16 @@ def test_names_of_nodes_and_outputs():
     first = ops.relu(x, name="first")
     low, high = ops.split(first, sections=2, axis=1)
     graph.outputs(low=low, high=high, self=first)
-    assert graph["first"].name == "first" and graph["low"].name == low.name and graph["split:1"].name == high.name
-    assert "first" in graph and "nix" not in graph and [node["op"] for node in graph.nodes] == ["relu", "split"]
+    assert (
+        graph["first"].name == "first"
+        and graph["low"].name == low.name
+        and graph["split:1"].name == high.name
+    )
+    assert (
+        "first" in graph
+        and "nix" not in graph
+        and [node["op"] for node in graph.nodes] == ["relu", "split"]
+    )
     out = graph(x=X)
     assert (
         np.array_equal(out["high"], X[:, 2:])
@@ -153,7 +166,9 @@ def test_operators_of_a_graph():
     graph.output("where_", graph.ops["where"](x > 3, 1.0, x))
     out = graph(x=X)
     assert out.y.shape == (2,) and np.array_equal(out.z, X + 1)
-    assert np.array_equal(out["where"], np.where(X > 3, X, 0)) and np.array_equal(out["where_"], np.where(X > 3, 1, X))
+    assert np.array_equal(out["where"], np.where(X > 3, X, 0)) and np.array_equal(
+        out["where_"], np.where(X > 3, 1, X)
+    )
     assert "relu" in dir(graph.ops)
     with pytest.raises(AttributeError, match="there is no operator 'nix'"):
         graph.ops.nix
@@ -209,14 +224,20 @@ def test_copies(copied, request):
         assert json.loads(graph.to_json())["tenon"]
     else:
         assert np.array_equal(made(x=X)["y"], graph(x=X)["y"])
-    assert repr(made) == repr(graph) and [node["name"] for node in made.nodes] == [node["name"] for node in graph.nodes]
+    assert repr(made) == repr(graph) and [node["name"] for node in made.nodes] == [
+        node["name"] for node in graph.nodes
+    ]
     made.output("more", made["y"] * 2)
     assert "more" in made.outputs() and "more" not in graph.outputs()
 
 
 def test_files(tmp_path):
     graph = net()
-    for path in (tmp_path / "net.tenon", str(tmp_path / "übung.tenon"), bytes(tmp_path / "bytes.tenon")):
+    for path in (
+        tmp_path / "net.tenon",
+        str(tmp_path / "übung.tenon"),
+        bytes(tmp_path / "bytes.tenon"),
+    ):
         graph.save(path)
         assert np.array_equal(tenon.load(path)(x=X)["y"], graph(x=X)["y"])
     assert graph.to_bytes(seed=1) == graph.to_bytes(seed=1)
@@ -267,7 +288,12 @@ def test_a_graph_whose_plugin_is_not_there(tmp_path):
             and len(graph.nodes) == 3
             and {each["name"] for each in graph.operators} >= {"tenon.matmul", "tenon.relu"}
         )
-        for call in (lambda: graph(x=X), graph.bind, lambda: tenon.Session(graph), lambda: graph.plan(x=(2, 4))):
+        for call in (
+            lambda: graph(x=X),
+            graph.bind,
+            lambda: tenon.Session(graph),
+            lambda: graph.plan(x=(2, 4)),
+        ):
             with pytest.raises(tenon.PluginError, match="tenon.matmul|matmul") as error:
                 call()
             assert "relu" in str(error.value)
@@ -293,7 +319,13 @@ def test_export_onnx(tmp_path):
 def test_calls():
     graph = net()
     want = np.maximum(X @ X.T[:, :2] + 1, 0)
-    for got in (graph(X), graph(x=X), graph(X, outputs="y"), graph(X, outputs=["y"]), graph(X.tolist())):
+    for got in (
+        graph(X),
+        graph(x=X),
+        graph(X, outputs="y"),
+        graph(X, outputs=["y"]),
+        graph(X.tolist()),
+    ):
         np.testing.assert_allclose(got["y"], want)
     for call, error in (
         (lambda: graph(X, X), TypeError),
@@ -333,7 +365,9 @@ def test_plans():
         and "image/svg+xml" in plan._repr_mimebundle_()
     )
     algorithms = {step["op"]: step["algorithm"] for step in plan.steps}
-    assert algorithms["relu"] == "" and any(f"  algorithm {told}" in repr(plan) for told in algorithms.values() if told)
+    assert algorithms["relu"] == "" and any(
+        f"  algorithm {told}" in repr(plan) for told in algorithms.values() if told
+    )
     for shapes in ({"nix": 3}, {"x": (3, 5)}, {"x": "a"}):
         with pytest.raises((tenon.Error, TypeError)):
             graph.plan(**shapes)
@@ -342,7 +376,9 @@ def test_plans():
 def test_drawings(monkeypatch):
     graph = net()
     graph.input("<script>", "float32", (1,))
-    assert graph.dot().startswith("digraph") and "<tenon.Graph of 3 nodes: (x, <script>) -> (y)>" == repr(graph)
+    assert graph.dot().startswith(
+        "digraph"
+    ) and "<tenon.Graph of 3 nodes: (x, <script>) -> (y)>" == repr(graph)
     monkeypatch.setenv("PATH", "/nix")
     bundle = graph._repr_mimebundle_()
     assert "<td>matmul</td>" in bundle["text/html"] and "<script>" not in bundle["text/html"]

@@ -115,7 +115,12 @@ def test_threads_whose_blocks_overlap(hosts):
         each.start()
     for each in threads:
         each.join(WAIT)
-    assert seen == {"A inside": (hosts[0], 2), "A after": before, "B inside": (hosts[1], 2), "B after": before}
+    assert seen == {
+        "A inside": (hosts[0], 2),
+        "A after": before,
+        "B inside": (hosts[1], 2),
+        "B after": before,
+    }
     assert tenon.default_host() is before
 
 
@@ -250,7 +255,9 @@ def test_operators_find_the_host_of_the_block_on_the_threads_of_a_host():
 
             def forward(self, call):
                 time.sleep(0.002)
-                seen.append((threading.get_ident(), tenon.default_host(), int(ops.add(np.ones(1), 1.0)[0])))
+                seen.append(
+                    (threading.get_ident(), tenon.default_host(), int(ops.add(np.ones(1), 1.0)[0]))
+                )
                 call.y[...] = call.x
 
         graph = tenon.Graph(host)

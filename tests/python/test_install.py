@@ -44,7 +44,10 @@ ONE_OF_EACH_PLUGIN: dict[str, tuple[Callable[[], object], object]] = {
     "tenon_linalg": (lambda: ops.matmul(np.eye(2), np.full((2, 2), 3.0)), [[3, 3], [3, 3]]),
     "tenon_nn": (lambda: ops.softmax(np.zeros((1, 4))), [[0.25, 0.25, 0.25, 0.25]]),
     "tenon_optim": (lambda: ops.scale_by(np.array([2.0]), np.array(3.0, np.float32)), [6]),
-    "tenon_random": (lambda: ops.uniform(shape=[3], low=2.0, high=np.nextafter(2.0, 3.0)), [2, 2, 2]),
+    "tenon_random": (
+        lambda: ops.uniform(shape=[3], low=2.0, high=np.nextafter(2.0, 3.0)),
+        [2, 2, 2],
+    ),
     "tenon_reduce": (lambda: ops.sum(np.arange(4.0)), 6),
     "tenon_shape": (lambda: ops.reshape(np.arange(2.0), shape=[2, 1]), [[0], [1]]),
 }
@@ -66,7 +69,10 @@ def test_libraries_of_plugins_compute() -> None:
     # Uses OpenBLAS and oneDNN, which wheels contain.
     left, right = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
     np.testing.assert_allclose(ops.matmul(left, right), left @ right)
-    image, kernel = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4), np.ones((1, 1, 3, 3), np.float32)
+    image, kernel = (
+        np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4),
+        np.ones((1, 1, 3, 3), np.float32),
+    )
     out = ops.convolution(image, kernel, num_filter=1, kernel=[3, 3], no_bias=True)
     windows = np.lib.stride_tricks.sliding_window_view(image[0, 0], (3, 3))
     np.testing.assert_allclose(out[0, 0], windows.sum(axis=(2, 3)))
@@ -98,7 +104,10 @@ def test_console_script_is_the_program() -> None:
     script = Path(sysconfig.get_path("scripts")) / "tenon"
     if not script.exists():
         pytest.skip("the package is not installed in this environment")
-    assert run(str(script), "--version").stdout == run(sys.executable, "-m", "tenon", "--version").stdout
+    assert (
+        run(str(script), "--version").stdout
+        == run(sys.executable, "-m", "tenon", "--version").stdout
+    )
 
 
 def test_type_checkers_are_told() -> None:

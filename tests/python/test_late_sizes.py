@@ -7,7 +7,10 @@ import pytest
 import tenon
 from tenon import ops
 
-ARRAYS = [np.array(v, "float32") for v in ([1, -2, 3, -4], [1, 2], [-1, -1, -1], [], [5, -5, 5, -6, -7, 8])]
+ARRAYS = [
+    np.array(v, "float32")
+    for v in ([1, -2, 3, -4], [1, 2], [-1, -1, -1], [], [5, -5, 5, -6, -7, 8])
+]
 F, I = np.float32, np.int64
 
 
@@ -18,7 +21,9 @@ def ints(*values):
 def graph_text(make, **inputs):
     """A graph with the named inputs, as JSON."""
     graph = tenon.Graph()
-    graph.outputs(**make(*(graph.input(name, dtype, shape) for name, (dtype, shape) in inputs.items())))
+    graph.outputs(
+        **make(*(graph.input(name, dtype, shape) for name, (dtype, shape) in inputs.items()))
+    )
     return graph.to_json()
 
 
@@ -35,7 +40,10 @@ def chosen_by_branch(x):
 
 def grown_by_loop(x):
     def body(run, condition, value):
-        return {"go": condition, "next": ops.concat(value, ops.slice(value, begin=[0], end=[1]), axis=0)}
+        return {
+            "go": condition,
+            "next": ops.concat(value, ops.slice(value, begin=[0], end=[1]), axis=0),
+        }
 
     text = graph_text(body, run=("int64", ()), condition=("bool", ()), value=("float32", (None,)))
     count = ops.cast(ops.sum(ops.cast(ops.greater(x, F(0)), dtype="int64")), dtype="int64")
@@ -49,12 +57,17 @@ def loop_in_numpy(x):
 
 
 SOURCES = {
-    "nonzero": (lambda x: ops.reshape(negative_indices(x), shape=[-1]), lambda x: np.nonzero(x < 0)[0]),
+    "nonzero": (
+        lambda x: ops.reshape(negative_indices(x), shape=[-1]),
+        lambda x: np.nonzero(x < 0)[0],
+    ),
     "compress": (lambda x: ops.compress(x, ops.less(x, F(0)), axis=[0]), lambda x: x[x < 0]),
     "unique": (lambda x: ops.unique(x)[0], np.unique),
     "slice": (
         lambda x: ops.slice(
-            x, ends=ops.reshape(ops.sum(ops.cast(ops.less(x, F(0)), dtype="int64")), shape=[1]), begin=[0]
+            x,
+            ends=ops.reshape(ops.sum(ops.cast(ops.less(x, F(0)), dtype="int64")), shape=[1]),
+            begin=[0],
         ),
         lambda x: x[: (x < 0).sum()],
     ),
@@ -70,11 +83,19 @@ USES = {
         lambda x, n: np.ones((n, 1), F),
     ),
     "tile": (lambda x, n: ops.tile(np.array([9], F), n), lambda x, n: np.full(n, 9, F)),
-    "range": (lambda x, n: ops.range(I(0), ops.reshape(n, shape=[]), I(1)), lambda x, n: np.arange(n)),
+    "range": (
+        lambda x, n: ops.range(I(0), ops.reshape(n, shape=[]), I(1)),
+        lambda x, n: np.arange(n),
+    ),
     "slice": (lambda x, n: ops.slice(x, ends=n, begin=[0]), lambda x, n: x[:n]),
-    "pad": (lambda x, n: ops.pad(x, ops.concat(ints(0), n, axis=0)), lambda x, n: np.pad(x, (0, n))),
+    "pad": (
+        lambda x, n: ops.pad(x, ops.concat(ints(0), n, axis=0)),
+        lambda x, n: np.pad(x, (0, n)),
+    ),
     "arithmetic": (
-        lambda x, n: ops.broadcast_to(F(1), ops.add(ops.mul(ops.maximum(n, ints(1)), ints(2)), ints(1))),
+        lambda x, n: ops.broadcast_to(
+            F(1), ops.add(ops.mul(ops.maximum(n, ints(1)), ints(2)), ints(1))
+        ),
         lambda x, n: np.ones(2 * max(n, 1) + 1, F),
     ),
     "number": (lambda x, n: ops.mul(x, ops.cast(n, dtype="float32")), lambda x, n: x * F(n)),
@@ -113,7 +134,11 @@ def test_late_size_as_size(source, use):
                 continue
             out = session.run({"x": x})
             for name, array in want(x).items():
-                assert out[name].dtype == array.dtype and np.array_equal(out[name], array), (x, name, out[name])
+                assert out[name].dtype == array.dtype and np.array_equal(out[name], array), (
+                    x,
+                    name,
+                    out[name],
+                )
 
 
 def test_masked_assignment():
@@ -135,7 +160,9 @@ def test_gradient():
     scale = graph.variable("scale", np.ones((), F))
     y = ops.mul(x, scale)
     chosen = ops.take_rows(y, ops.reshape(negative_indices(x), shape=[-1]))
-    weights = ops.range(F(0), ops.cast(ops.reshape(ops.shape(chosen), shape=[]), dtype="float32"), F(1))
+    weights = ops.range(
+        F(0), ops.cast(ops.reshape(ops.shape(chosen), shape=[]), dtype="float32"), F(1)
+    )
     loss = ops.sum(ops.mul(chosen, weights))
     graph.outputs(loss=loss, gradient=graph.gradient(loss, [scale])[0])
     session = tenon.Session(graph, training=True)
@@ -163,7 +190,10 @@ def test_in_subgraph(kind):
         )
         y = ops.loop(I(2), np.array(True), x, body=text, carries=1, outputs=1)
     else:
-        texts = [graph_text(lambda x, f=f: {"y": f(x)}, x=("float32", (None,))) for f in (masked, ops.neg)]
+        texts = [
+            graph_text(lambda x, f=f: {"y": f(x)}, x=("float32", (None,)))
+            for f in (masked, ops.neg)
+        ]
         y = getattr(ops, kind + "_" if kind == "if" else kind)(
             ops.greater(ops.sum(x), F(0)), x, then=texts[0], **{"else": texts[1]}, outputs=1
         )
@@ -181,7 +211,9 @@ def test_in_subgraph(kind):
 @pytest.mark.parametrize("between", [lambda x: x, ops.neg])
 def test_who_needs_another_size_is_named(between):
     graph = tenon.Graph()
-    graph.outputs(y=ops.squeeze(between(ops.nonzero(graph.input("v", "bool", (None,)))), axis=[0], name="one"))
+    graph.outputs(
+        y=ops.squeeze(between(ops.nonzero(graph.input("v", "bool", (None,)))), axis=[0], name="one")
+    )
     assert graph(v=np.array([False, True])).y.shape == (1,)
     with pytest.raises(tenon.ExecutionError, match=r"\[squeeze\] node 'one' needs \[1, 1\]"):
         graph(v=np.array([True, True, True]))

@@ -53,7 +53,10 @@ def failing(call):
 CALLS = {
     "quick": (lambda: ops.add(X, X), 100_000),
     "quick with a parameter": (lambda: ops.quadratic(X, a=2.0), 100_000),
-    "other shapes": (lambda: ops.add(np.ones(len(gc.get_stats()) + id(object()) % 97), 1.0), 20_000),
+    "other shapes": (
+        lambda: ops.add(np.ones(len(gc.get_stats()) + id(object()) % 97), 1.0),
+        20_000,
+    ),
     "the long way": (lambda: ops.add(X, [1, 2, 3, 4]), 20_000),
     "several outputs": (lambda: ops.split(X, sections=2), 10_000),
     "random": (lambda: ops.normal(shape=[4]), 10_000),
@@ -61,12 +64,16 @@ CALLS = {
     "tensors": (lambda: ops.relu(EXPORTED).numpy(), 10_000),
     "exports": (
         lambda: (
-            np.from_dlpack(tenon._core.tensor_from(X)) if hasattr(tenon.Tensor, "__dlpack__") else EXPORTED._dlpack()
+            np.from_dlpack(tenon._core.tensor_from(X))
+            if hasattr(tenon.Tensor, "__dlpack__")
+            else EXPORTED._dlpack()
         ),
         20_000,
     ),
     "capsules that nobody reads": (
-        lambda: EXPORTED.__dlpack__() if hasattr(tenon.Tensor, "__dlpack__") else EXPORTED._dlpack(),
+        lambda: (
+            EXPORTED.__dlpack__() if hasattr(tenon.Tensor, "__dlpack__") else EXPORTED._dlpack()
+        ),
         20_000,
     ),
     "wrong": (lambda: failing(lambda: ops.add(X, "a")), 5_000),
@@ -238,7 +245,8 @@ def test_functions_of_atexit_that_come_last(python):
     """Functions registered before tenon is imported run after tenon has ended."""
     out = python(
         ALIVE.format(
-            first="atexit.register(lambda: print(session(array)['y'][0, 0], relu(array)[0, 0], ops.add(1, 2)))", last=""
+            first="atexit.register(lambda: print(session(array)['y'][0, 0], relu(array)[0, 0], ops.add(1, 2)))",
+            last="",
         )
     )
     assert out == "2.0 1.0 3\n"
@@ -415,8 +423,15 @@ def test_a_fork_before_the_first_use(python):
 
 def test_a_fork_with_workers(python):
     """A child that ends does not end its parent's workers."""
-    before = BEFORE + "isolated = tenon.Host(isolate=True)\nassert isolated.ops.relu(array).sum() == 12\n"
-    python(FORK.format(before=before, inside="sys.exit(0)", after="assert isolated.ops.relu(array).sum() == 12"))
+    before = (
+        BEFORE
+        + "isolated = tenon.Host(isolate=True)\nassert isolated.ops.relu(array).sum() == 12\n"
+    )
+    python(
+        FORK.format(
+            before=before, inside="sys.exit(0)", after="assert isolated.ops.relu(array).sum() == 12"
+        )
+    )
 
 
 PROGRAM = """
@@ -433,6 +448,10 @@ if __name__ == "__main__":
 def test_multiprocessing(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     done = subprocess.run(
-        [sys.executable, tmp_path / "program.py"], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, tmp_path / "program.py"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0 and not done.stderr, done

@@ -33,7 +33,10 @@ def windows(sizes, kernel, stride, pad=None, dilate=None):
     numbers = np.arange(np.prod(sizes)).reshape(sizes)
     for place in itertools.product(*map(range, counts)):
         starts = [i * s - p for i, s, p in zip(place, stride, pad)]
-        along = [[x for x in range(b, b + r, d) if 0 <= x < n] for b, r, d, n in zip(starts, reach, dilate, sizes)]
+        along = [
+            [x for x in range(b, b + r, d) if 0 <= x < n]
+            for b, r, d, n in zip(starts, reach, dilate, sizes)
+        ]
         yield numbers[np.ix_(*along)].ravel()
 
 
@@ -88,7 +91,9 @@ def test_values_indices_and_gradients(sizes, window, dtype):
     data, dy = graph.input("x", dtype, x.shape), graph.input("dy", dtype, slope.shape)
     (dx,) = graph.gradient(ops.sum(ops.mul(ops.max_pool(data, **window), dy)), [data])
     graph.outputs(dx=cast(dx, "float64"))
-    found = tenon.Session(graph).run({"x": cast(tenon.tensor(x), dtype), "dy": cast(tenon.tensor(slope), dtype)})["dx"]
+    found = tenon.Session(graph).run(
+        {"x": cast(tenon.tensor(x), dtype), "dy": cast(tenon.tensor(slope), dtype)}
+    )["dx"]
     right = np.zeros(x.size)
     np.add.at(right, at.ravel(), slope.ravel())
     found = found.numpy() if isinstance(found, tenon.Tensor) else found
@@ -111,7 +116,9 @@ def test_integers(dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("sizes", [(33,), (5, 19), (3, 4, 5)])
 def test_global(sizes, dtype):
-    x = cast(cast(tenon.tensor(planes_of(sizes, np.random.default_rng(2))), dtype), "float64").numpy()
+    x = cast(
+        cast(tenon.tensor(planes_of(sizes, np.random.default_rng(2))), dtype), "float64"
+    ).numpy()
     made = cast(ops.global_max_pool(cast(tenon.tensor(x), dtype)), "float64").numpy()
     assert np.array_equal(made.reshape(2, 4), x.reshape(2, 4, -1).max(axis=2), equal_nan=True)
 
@@ -146,8 +153,12 @@ def test_regions(dtype):
     x = np.arange(24.0).reshape(1, 1, 4, 6)
     x[0, 0, 1, 1], x[0, 0, 3] = np.nan, -np.inf
     regions = np.array([[0, 0, 0, 2, 2], [0, 3, 0, 5, 2], [0, 0, 3, 5, 3]], "float64")
-    made = ops.max_roi_pool(cast(tenon.tensor(x), dtype), cast(tenon.tensor(regions), dtype), height=1, width=1)
-    assert np.array_equal(cast(made, "float64").numpy().ravel(), [np.nan, 17, -np.inf], equal_nan=True)
+    made = ops.max_roi_pool(
+        cast(tenon.tensor(x), dtype), cast(tenon.tensor(regions), dtype), height=1, width=1
+    )
+    assert np.array_equal(
+        cast(made, "float64").numpy().ravel(), [np.nan, 17, -np.inf], equal_nan=True
+    )
     made = ops.roi_align(
         cast(tenon.tensor(x), dtype),
         cast(tenon.tensor([[0.0, 0, 2, 2], [3, 0, 5, 2]]), dtype),

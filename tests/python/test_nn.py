@@ -24,25 +24,35 @@ def weights(graph):
 
 
 def test_dense_is_a_product_with_its_weight_and_a_bias():
-    graph = built(lambda x: nn.dense(x, 5, name="fc", init=("normal", 0.0, 1.0), bias=numbers(5)), (None, 3))
+    graph = built(
+        lambda x: nn.dense(x, 5, name="fc", init=("normal", 0.0, 1.0), bias=numbers(5)), (None, 3)
+    )
     own = weights(graph)
     assert own["fc_weight"].shape == (5, 3) and own["fc_weight"].std() > 0.3
     x = numbers(4, 3, seed=1)
-    np.testing.assert_allclose(graph(x=x).y, x @ own["fc_weight"].T + numbers(5), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        graph(x=x).y, x @ own["fc_weight"].T + numbers(5), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_dense_works_on_the_last_axis_and_leaves_its_bias_out():
     graph = built(lambda x: nn.dense(x, 2, bias=False), (None, 4, 3))
     assert list(graph.variables) == ["dense_weight"]
     x = numbers(2, 4, 3)
-    np.testing.assert_allclose(graph(x=x).y, x @ weights(graph)["dense_weight"].T, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        graph(x=x).y, x @ weights(graph)["dense_weight"].T, rtol=1e-5, atol=1e-6
+    )
 
 
-@pytest.mark.parametrize("activation", ["relu", ops.relu, lambda value: value.graph.ops.maximum(value, 0.0)])
+@pytest.mark.parametrize(
+    "activation", ["relu", ops.relu, lambda value: value.graph.ops.maximum(value, 0.0)]
+)
 def test_an_activation_is_an_operator_its_name_or_any_function(activation):
     graph = built(lambda x: nn.dense(x, 6, activation=activation), (None, 3))
     own, x = weights(graph), numbers(5, 3)
-    np.testing.assert_allclose(graph(x=x).y, np.maximum(x @ own["dense_weight"].T, 0), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        graph(x=x).y, np.maximum(x @ own["dense_weight"].T, 0), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_weights_are_shared_by_passing_them():
@@ -61,9 +71,13 @@ def test_an_array_becomes_a_variable_which_training_changes():
     graph = tenon.Graph()
     x, y = graph.input("x", "float32", (None, 2)), graph.input("y", "float32", (None, 1))
     given = np.zeros((1, 2), np.float32)
-    graph.outputs(loss=ops.mean_squared_error(nn.dense(x, 1, weight=given, bias=False, name="fc"), y))
+    graph.outputs(
+        loss=ops.mean_squared_error(nn.dense(x, 1, weight=given, bias=False, name="fc"), y)
+    )
     data = numbers(8, 2)
-    run = tenon.train(graph, (data, data @ np.float32([[2], [1]])), epochs=300, learning_rate=0.05, progress=False)
+    run = tenon.train(
+        graph, (data, data @ np.float32([[2], [1]])), epochs=300, learning_rate=0.05, progress=False
+    )
     np.testing.assert_allclose(run.graph["fc_weight"].numpy(), [[2, 1]], atol=1e-3)
     assert not given.any()
 
@@ -79,7 +93,9 @@ def test_names_are_free_ones():
 def test_he_and_constant_first_values():
     graph = built(lambda x: nn.dense(x, 400, init="he", name="fc"), (None, 200))
     assert abs(weights(graph)["fc_weight"].std() - np.sqrt(2 / 200)) < 0.005
-    assert (weights(built(lambda x: nn.dense(x, 4, init=0.5), (None, 2)))["dense_weight"] == 0.5).all()
+    assert (
+        weights(built(lambda x: nn.dense(x, 4, init=0.5), (None, 2)))["dense_weight"] == 0.5
+    ).all()
 
 
 def correlated(x, w, pad=0, stride=1, dilate=1):
@@ -101,7 +117,10 @@ def correlated(x, w, pad=0, stride=1, dilate=1):
     ],
 )
 def test_conv(options, plain):
-    graph = built(lambda x: nn.conv(x, 4, 3, name="conv", init="xavier", bias=numbers(4), **options), (None, 2, 7, 7))
+    graph = built(
+        lambda x: nn.conv(x, 4, 3, name="conv", init="xavier", bias=numbers(4), **options),
+        (None, 2, 7, 7),
+    )
     x = numbers(3, 2, 7, 7)
     expected = correlated(x, weights(graph)["conv_weight"], **plain) + numbers(4)[:, None, None]
     np.testing.assert_allclose(graph(x=x).y, expected, rtol=1e-4, atol=1e-5)
@@ -115,7 +134,10 @@ def test_same_padding_of_an_even_kernel_is_refused():
 
 def test_batch_norm_in_training_and_outside():
     graph = built(
-        lambda x: nn.batch_norm(x, gamma=np.float32([2, 3]), epsilon=0.5, momentum=0.0, name="norm"), (None, 2)
+        lambda x: nn.batch_norm(
+            x, gamma=np.float32([2, 3]), epsilon=0.5, momentum=0.0, name="norm"
+        ),
+        (None, 2),
     )
     x = numbers(50, 2) * 3 + 1
     with graph.session(training=True) as session:
@@ -144,12 +166,19 @@ def test_dropout_keeps_the_mean_in_training_and_is_the_identity_outside():
 
 
 def test_embedding_takes_rows():
-    graph = built(lambda x: nn.embedding(x, 6, 4, init=("uniform", 5.0, 6.0), name="words"), (None, None), "int32")
+    graph = built(
+        lambda x: nn.embedding(x, 6, 4, init=("uniform", 5.0, 6.0), name="words"),
+        (None, None),
+        "int32",
+    )
     rows = np.int32([[0, 5], [2, 2]])
-    assert (graph(x=rows).y == weights(graph)["words_weight"][rows]).all() and graph(x=rows).y.min() >= 5
+    assert (graph(x=rows).y == weights(graph)["words_weight"][rows]).all() and graph(
+        x=rows
+    ).y.min() >= 5
     shared = built(
         lambda x: ops.sub(
-            nn.embedding(x, 6, 4, dtype="float64", name="one"), nn.embedding(x, 6, 4, weight=x.graph["one_weight"])
+            nn.embedding(x, 6, 4, dtype="float64", name="one"),
+            nn.embedding(x, 6, 4, weight=x.graph["one_weight"]),
         ),
         (None,),
         "int32",
@@ -161,12 +190,19 @@ def test_embedding_takes_rows():
 def test_pools():
     x = numbers(2, 3, 6, 6)
     windows = x.reshape(2, 3, 3, 2, 3, 2)
-    np.testing.assert_array_equal(built(lambda v: nn.max_pool(v, 2), (None, 3, 6, 6))(x=x).y, windows.max((3, 5)))
+    np.testing.assert_array_equal(
+        built(lambda v: nn.max_pool(v, 2), (None, 3, 6, 6))(x=x).y, windows.max((3, 5))
+    )
     np.testing.assert_allclose(
-        built(lambda v: nn.avg_pool(v, 2), (None, 3, 6, 6))(x=x).y, windows.mean((3, 5)), rtol=1e-5, atol=1e-6
+        built(lambda v: nn.avg_pool(v, 2), (None, 3, 6, 6))(x=x).y,
+        windows.mean((3, 5)),
+        rtol=1e-5,
+        atol=1e-6,
     )
     overlapping = np.lib.stride_tricks.sliding_window_view(x, (2, 2), axis=(2, 3)).max((4, 5))
-    np.testing.assert_array_equal(built(lambda v: nn.max_pool(v, 2, stride=1), (None, 3, 6, 6))(x=x).y, overlapping)
+    np.testing.assert_array_equal(
+        built(lambda v: nn.max_pool(v, 2, stride=1), (None, 3, 6, 6))(x=x).y, overlapping
+    )
 
 
 def test_flatten_with_an_unknown_batch_or_unknown_features():
@@ -179,10 +215,16 @@ def test_flatten_with_an_unknown_batch_or_unknown_features():
 
 
 def test_sequence_applies_one_after_the_other():
-    graph = built(lambda x: nn.sequence(x, nn.flatten, lambda h: nn.dense(h, 4, bias=False), "tanh"), (None, 2, 3))
+    graph = built(
+        lambda x: nn.sequence(x, nn.flatten, lambda h: nn.dense(h, 4, bias=False), "tanh"),
+        (None, 2, 3),
+    )
     x = numbers(5, 2, 3)
     np.testing.assert_allclose(
-        graph(x=x).y, np.tanh(x.reshape(5, 6) @ weights(graph)["dense_weight"].T), rtol=1e-5, atol=1e-6
+        graph(x=x).y,
+        np.tanh(x.reshape(5, 6) @ weights(graph)["dense_weight"].T),
+        rtol=1e-5,
+        atol=1e-6,
     )
 
 
@@ -207,7 +249,8 @@ def lstm_step(row, again, h, c):
 
 
 @pytest.mark.parametrize(
-    ("layer", "step", "carries"), [(nn.rnn, rnn_step, 1), (nn.gru, gru_step, 1), (nn.lstm, lstm_step, 2)]
+    ("layer", "step", "carries"),
+    [(nn.rnn, rnn_step, 1), (nn.gru, gru_step, 1), (nn.lstm, lstm_step, 2)],
 )
 def test_recurrent_layers(layer, step, carries):
     graph = built(lambda x: layer(x, 4, sequences=True, name="cell"), (None, None, 3))
@@ -215,7 +258,9 @@ def test_recurrent_layers(layer, step, carries):
     state = [np.zeros((2, 4), np.float32)] * carries
     expected = []
     for t in range(5):
-        state = step(x[:, t] @ own["cell_weight"].T + own["cell_bias"], own["cell_recurrent"], *state)
+        state = step(
+            x[:, t] @ own["cell_weight"].T + own["cell_bias"], own["cell_recurrent"], *state
+        )
         expected.append(state[0])
     np.testing.assert_allclose(graph(x=x).y, np.stack(expected, 1), rtol=1e-4, atol=1e-5)
     last = built(lambda x: layer(x, 4, name="cell"), (None, None, 3))

@@ -11,7 +11,9 @@ X = np.array([[-1, 2], [3, -4]], np.float32)
 @pytest.fixture
 def path(tmp_path):
     nodes = [node("Add", ("x", "k"), "s"), node("Odd", ("s",), "y", "my.ops")]
-    (tmp_path / "odd.onnx").write_bytes(model(nodes, [value("x", ("rows", 2)), value("k")], [value("y")]))
+    (tmp_path / "odd.onnx").write_bytes(
+        model(nodes, [value("x", ("rows", 2)), value("k")], [value("y")])
+    )
     return tmp_path / "odd.onnx"
 
 
@@ -63,8 +65,15 @@ def test_options_are_for_models(tmp_path):
 
 def test_names_that_no_graph_can_have(tmp_path):
     """Runs accept the model's names and the graph's, and the change is reported."""
-    nodes = [node("Neg", ["x:0"], "y:0"), node("Relu", ["x:0"], "z"), node("Add", ["x:0", "b"], "s:1")]
-    inputs, outputs = [value("x:0", ("n", 2)), value("b", (2,))], [value("y:0"), value("z"), value("s:1")]
+    nodes = [
+        node("Neg", ["x:0"], "y:0"),
+        node("Relu", ["x:0"], "z"),
+        node("Add", ["x:0", "b"], "s:1"),
+    ]
+    inputs, outputs = (
+        [value("x:0", ("n", 2)), value("b", (2,))],
+        [value("y:0"), value("z"), value("s:1")],
+    )
     path = tmp_path / "m.onnx"
     path.write_bytes(model(nodes, inputs, outputs))
     with pytest.warns(tenon.Warning) as warnings:
@@ -112,12 +121,18 @@ def test_names_of_the_model_everywhere(tmp_path):
     nodes = [node("Mul", ["x:0", "w:0"], "y:0"), node("ReduceSum", ["y:0"], "loss:0", keepdims=0)]
     path = tmp_path / "m.onnx"
     weights = {"w:0": np.full(2, 2, np.float32)}
-    path.write_bytes(model(nodes, [value("x:0", ("n", 2))], [value("y:0"), value("loss:0", ())], weights))
+    path.write_bytes(
+        model(nodes, [value("x:0", ("n", 2))], [value("y:0"), value("loss:0", ())], weights)
+    )
     with pytest.warns(tenon.Warning):
         graph = tenon.load(path)
     session, data = tenon.Session(graph), {"x:0": X}
     assert session.tensor("w:0").numpy().tolist() == [2, 2]
-    assert graph.variables["w:0"].name == "w_0" and "w:0" in graph.variables and "v:0" not in graph.variables
+    assert (
+        graph.variables["w:0"].name == "w_0"
+        and "w:0" in graph.variables
+        and "v:0" not in graph.variables
+    )
     assert graph.inputs["x:0"].name == "x_0" and graph["loss:0"].shape == ()
     made = session.run(data)
     assert "y:0" in made and "z:0" not in made and made.get("z:0") is None
@@ -141,7 +156,9 @@ def test_links(tmp_path):
     path = tmp_path / "model" / "m.onnx"
     path.write_bytes(
         field(1, 8)
-        + field(7, field(1, graph) + field(5, w) + field(11, value("x", (2, 2))) + field(12, value("y")))
+        + field(
+            7, field(1, graph) + field(5, w) + field(11, value("x", (2, 2))) + field(12, value("y"))
+        )
         + field(8, field(2, 17))
     )
     np.array([2, 3], np.float32).tofile(tmp_path / "model" / "real.bin")
@@ -150,6 +167,10 @@ def test_links(tmp_path):
     (tmp_path / "model" / "real.bin").rename(tmp_path / "real.bin")
     (tmp_path / "model" / "w.bin").unlink()
     (tmp_path / "model" / "w.bin").symlink_to("../real.bin")
-    with pytest.raises(tenon.FileError, match="symbolic link to '.*/real.bin', outside the model's folder"):
+    with pytest.raises(
+        tenon.FileError, match="symbolic link to '.*/real.bin', outside the model's folder"
+    ):
         tenon.load(path)
-    np.testing.assert_array_equal(tenon.load(path, trust_links=True)(x=X).y, X * np.array([2, 3], np.float32))
+    np.testing.assert_array_equal(
+        tenon.load(path, trust_links=True)(x=X).y, X * np.array([2, 3], np.float32)
+    )

@@ -37,7 +37,11 @@ def integers(*shape):
 def no_guess_fits():
     """Nodes that no tensors of one rank and size fit, and numpy's results."""
     a, b, c = integers(2, 3), integers(3, 4, 2), integers(2)
-    yield node("Einsum", ["a", "b"], "y", equation="ij,jkl->ikl"), dict(a=a, b=b), np.einsum("ij,jkl->ikl", a, b)
+    yield (
+        node("Einsum", ["a", "b"], "y", equation="ij,jkl->ikl"),
+        dict(a=a, b=b),
+        np.einsum("ij,jkl->ikl", a, b),
+    )
     yield (
         node("Einsum", ["a", "b", "c"], "y", equation="ij,jkl,i->lk"),
         dict(a=a, b=b, c=c),
@@ -46,17 +50,28 @@ def no_guess_fits():
     x, w, bias = integers(1, 4, 5, 6), integers(6, 4, 3, 2), integers(6)
     yield node("Conv", ["x", "w", "b"], "y"), dict(x=x, w=w, b=bias), conv(x, w, bias)
     yield node("Conv", ["x", "w"], "y", group=2), dict(x=x, w=w[:, :2]), conv(x, w[:, :2], None, 2)
-    yield node("Conv", ["x", "w", "b"], "y", group=4), dict(x=x, w=w[:4, :1], b=bias[:4]), conv(x, w[:4, :1], bias, 4)
+    yield (
+        node("Conv", ["x", "w", "b"], "y", group=4),
+        dict(x=x, w=w[:4, :1], b=bias[:4]),
+        conv(x, w[:4, :1], bias, 4),
+    )
     x, scale, bias = integers(2, 6, 4), integers(3), integers(3)
     arrays = dict(x=x, s=scale, b=bias)
-    yield node("GroupNormalization", list(arrays), "y", num_groups=3), arrays, group_norm(x, scale, bias, 3)
+    yield (
+        node("GroupNormalization", list(arrays), "y", num_groups=3),
+        arrays,
+        group_norm(x, scale, bias, 3),
+    )
 
 
 @pytest.mark.parametrize("known", [OPEN, NONE])
 def test_nodes_wait_for_shapes_that_no_guess_fits(tmp_path, known):
     for one, arrays, expected in no_guess_fits():
         first = next(iter(arrays))
-        for said in (known, {name: arrays[first].shape if name == first else None for name in arrays}):
+        for said in (
+            known,
+            {name: arrays[first].shape if name == first else None for name in arrays},
+        ):
             got = run(tmp_path, [one], arrays, said, opset=18)
             np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4, err_msg=str(one))
 
@@ -68,7 +83,9 @@ def test_a_dtype_that_was_taken_wrongly_is_an_error(tmp_path, known):
     """
     arrays = dict(x=integers(1, 4, 5, 6), w=integers(6, 2, 3, 2))
     nodes = [node("Conv", ["x", "w"], "c", group=2), node("Neg", ["c"], "y")]
-    np.testing.assert_array_equal(run(tmp_path, nodes, arrays, known), -conv(arrays["x"], arrays["w"], None, 2))
+    np.testing.assert_array_equal(
+        run(tmp_path, nodes, arrays, known), -conv(arrays["x"], arrays["w"], None, 2)
+    )
     arrays = {name: array.astype(np.int8) for name, array in arrays.items()}
     nodes = [node("ConvInteger", ["x", "w"], "c", group=2), node("Cast", ["c"], "y", to=1)]
     with pytest.raises(tenon.Error, match="its output 0 is int32, but was assumed to be int8"):
@@ -107,14 +124,19 @@ def mel_weights(bands, length, rate, low, high):
         if begin == middle:
             weights[middle, band] = 1
         else:
-            weights[begin : middle + 1, band] = (np.arange(begin, middle + 1) - begin) / (middle - begin)
+            weights[begin : middle + 1, band] = (np.arange(begin, middle + 1) - begin) / (
+                middle - begin
+            )
         weights[middle:end, band] = (end - np.arange(middle, end)) / (end - middle)
     return weights
 
 
 def check_sizes(tmp_path, nodes, inputs, cases, known, opset):
     """cases: arrays and results. One session computes all of them."""
-    dims = {OPEN: {name: [None] * array.ndim for name, array in inputs.items()}, NONE: dict.fromkeys(inputs)}.get(known)
+    dims = {
+        OPEN: {name: [None] * array.ndim for name, array in inputs.items()},
+        NONE: dict.fromkeys(inputs),
+    }.get(known)
     path = tmp_path / "m.onnx"
     path.write_bytes(model_for(nodes, inputs, "y", None, dims, opset))
     session = tenon.Session(tenon.load(path))
@@ -128,8 +150,12 @@ def check_sizes(tmp_path, nodes, inputs, cases, known, opset):
 def test_sizes_that_a_run_is_given(tmp_path, known):
     theta = rng.standard_normal((2, 2, 3)).astype(np.float32)
     images = [(2, 1, 3, 4), (2, 3, 5, 2)]
-    cases = [({"theta": theta, "size": np.array(image)}, grid(theta, image, False)) for image in images]
-    check_sizes(tmp_path, [node("AffineGrid", ["theta", "size"], "y")], cases[0][0], cases, known, 20)
+    cases = [
+        ({"theta": theta, "size": np.array(image)}, grid(theta, image, False)) for image in images
+    ]
+    check_sizes(
+        tmp_path, [node("AffineGrid", ["theta", "size"], "y")], cases[0][0], cases, known, 20
+    )
     nodes = [node("CenterCropPad", ["x", "size"], "y")]
     cases = [({"x": x, "size": np.array(expected.shape)}, expected) for x, expected in centers()]
     check_sizes(tmp_path, nodes, cases[0][0], cases, known, 18)
@@ -192,23 +218,35 @@ def test_nodes_that_need_ranks_wait_for_those_of_a_run(tmp_path):
         node("Mul", ["l", "l"], "y"),
     ]
     (tmp_path / "m.onnx").write_bytes(
-        model_for(nodes, {"x": np.zeros(1, np.float32), "s": np.zeros(1, np.float32)}, dims={"x": None, "s": None})
+        model_for(
+            nodes,
+            {"x": np.zeros(1, np.float32), "s": np.zeros(1, np.float32)},
+            dims={"x": None, "s": None},
+        )
     )
     graph = tenon.load(tmp_path / "m.onnx")
     graph.save(tmp_path / "m.tenon")
     for one in (graph, tenon.load(tmp_path / "m.tenon"), tenon.from_json(graph.to_json())):
         session = tenon.Session(one)
         for shape in [(2, 3), (2, 3), (4, 2, 5), (3, 2, 2, 4), (2, 3), (5, 3), (7,)]:
-            x, s = rng.standard_normal(shape).astype(np.float32), rng.standard_normal(shape[-1:]).astype(np.float32)
+            x, s = (
+                rng.standard_normal(shape).astype(np.float32),
+                rng.standard_normal(shape[-1:]).astype(np.float32),
+            )
             normed = layer_norm(x.astype(float), s)
             expected = normed**2 / (normed**2).sum(-1, keepdims=True)
-            np.testing.assert_allclose(session.run({"x": x, "s": s})["y"], expected, rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(
+                session.run({"x": x, "s": s})["y"], expected, rtol=1e-4, atol=1e-6
+            )
         with pytest.raises(tenon.Error, match="norm"):
             session.run({"x": np.zeros((2, 3), np.float32), "s": np.zeros(2, np.float32)})
 
 
 def test_nodes_that_wait_may_have_optional_inputs_constants_and_several_outputs(tmp_path):
-    x, w, b = (rng.standard_normal(shape).astype(np.float32) for shape in [(2, 2, 5, 4), (3, 2, 3, 3), (3,)])
+    x, w, b = (
+        rng.standard_normal(shape).astype(np.float32)
+        for shape in [(2, 2, 5, 4), (3, 2, 3, 3), (3,)]
+    )
     cases = [
         ([node("Conv", ["x", "w", ""], "y", pads=[1, 1, 1, 1])], {"x": x, "w": w}, {}),
         ([node("Conv", ["x", "w", "b"], "y")], {"x": x, "w": w}, {"b": b}),

@@ -52,7 +52,9 @@ def test_listing_and_finding():
     assert not hasattr(ops, "ad") and not hasattr(ops.tenon, "ad")
 
 
-@pytest.mark.parametrize("name", ["ad", "rel", "é", "\ud800", "add\0", "", "x" * 100_000, "tenon.ad"])
+@pytest.mark.parametrize(
+    "name", ["ad", "rel", "é", "\ud800", "add\0", "", "x" * 100_000, "tenon.ad"]
+)
 def test_a_name_that_is_none(name):
     with pytest.raises(AttributeError, match="there is no operator"):
         getattr(ops, name)
@@ -92,7 +94,9 @@ def test_unary(name, dtype):
     got = ops[name](x)
     assert got.dtype == dtype and got.shape == x.shape
     np.testing.assert_allclose(
-        got.astype("float64"), want, rtol={"float16": 4e-3, "float32": 3e-6, "float64": 1e-12}[dtype]
+        got.astype("float64"),
+        want,
+        rtol={"float16": 4e-3, "float32": 3e-6, "float64": 1e-12}[dtype],
     )
 
 
@@ -116,7 +120,9 @@ def test_binary_against_numpy(name):
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_complex_numbers(dtype):
     x = np.array([1 + 2j, -0.5j], dtype)
-    assert np.array_equal(ops.add(x, 1j), x + np.asarray(1j, dtype)) and ops.add(x, 2).dtype == dtype
+    assert (
+        np.array_equal(ops.add(x, 1j), x + np.asarray(1j, dtype)) and ops.add(x, 2).dtype == dtype
+    )
     assert np.array_equal(ops.conj(x), np.conj(x)) and np.array_equal(ops.imag(x), x.imag)
 
 
@@ -155,7 +161,9 @@ def test_layouts(layout):
     for got in (ops.add(x, x), ops.add(x, 1.0), ops.add(1.0, x), ops.quadratic(x, a=0, b=1, c=1)):
         assert type(got) is np.ndarray and got.dtype == "float32" and got.shape == np.shape(x)
         assert got.flags.writeable and not np.shares_memory(got, x)
-    assert np.array_equal(ops.add(x, x), np.asarray(x + x)) and np.array_equal(ops.add(x, 1.0), np.asarray(x) + 1)
+    assert np.array_equal(ops.add(x, x), np.asarray(x + x)) and np.array_equal(
+        ops.add(x, 1.0), np.asarray(x) + 1
+    )
     assert np.array_equal(x, before)
 
 
@@ -291,13 +299,18 @@ def test_numbers_for_inputs_with_dtypes_of_their_own():
     x = np.float32([1, 2, 3])
     assert np.array_equal(ops.scale_by(x, 0.5), x / 2)
     assert np.array_equal(ops.sgd(x, x, 0.5), x / 2)
-    assert np.array_equal(ops.take_rows(x, [2, 0]), x[[2, 0]]) and ops.take_rows(x, []).shape == (0,)
+    assert np.array_equal(ops.take_rows(x, [2, 0]), x[[2, 0]]) and ops.take_rows(x, []).shape == (
+        0,
+    )
     assert np.array_equal(ops.where([True, False, True], x, 0), [1, 0, 3])
     assert np.array_equal(ops.where(np.array([True, False, True]), 1, 2.5), [1, 2.5, 1])
     for numbers in ([0.5], [1.0]):
         with pytest.raises((tenon.UsageError, tenon.ExecutionError), match="numbers"):
             ops.take_rows(x, numbers)
-    assert ops.reshape([True], shape=[1]).dtype == "bool" and ops.reshape([2**63], shape=[1]).dtype == "uint64"
+    assert (
+        ops.reshape([True], shape=[1]).dtype == "bool"
+        and ops.reshape([2**63], shape=[1]).dtype == "uint64"
+    )
 
 
 def test_arrays_are_not_promoted():

@@ -29,7 +29,9 @@ def test_inputs_by_place_and_by_name():
     ):  # fmt: skip
         np.testing.assert_allclose(got, want)
     np.testing.assert_allclose(ops.fully_connected(x, w, num_hidden=4, no_bias=True), want - b)
-    np.testing.assert_allclose(ops.fully_connected(x, w, None, num_hidden=4, no_bias=True), want - b)
+    np.testing.assert_allclose(
+        ops.fully_connected(x, w, None, num_hidden=4, no_bias=True), want - b
+    )
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,11 @@ def test_inputs_by_place_and_by_name():
     [
         (lambda x: ops.add(x), tenon.UsageError, "'right' is missing"),
         (lambda x: ops.add(), tenon.UsageError, "'left' is missing"),
-        (lambda x: ops.add(x, x, x), TypeError, r"takes 2 positional inputs but got 3: add\(left, right"),
+        (
+            lambda x: ops.add(x, x, x),
+            TypeError,
+            r"takes 2 positional inputs but got 3: add\(left, right",
+        ),
         (lambda x: ops.add(x, x, left=x), TypeError, "two values for the input 'left'"),
         (lambda x: ops.add(x, x, axis=1), tenon.UsageError, "unknown parameter 'axis'"),
         (lambda x: ops.add(x, x, name="n"), TypeError, "only nodes of graphs have names"),
@@ -80,7 +86,9 @@ def test_lists_that_are_parameters(value):
     assert np.array_equal(ops.sum(BASE, axis=value), BASE.sum(0))
 
 
-@pytest.mark.parametrize("value", [0, [0.5], ["a"], {0}, range(1), [[0]], [2**70], "0", None, [None]])
+@pytest.mark.parametrize(
+    "value", [0, [0.5], ["a"], {0}, range(1), [[0]], [2**70], "0", None, [None]]
+)
 def test_lists_that_are_none(value):
     with pytest.raises((TypeError, tenon.UsageError), match="axis"):
         ops.sum(BASE, axis=value)
@@ -99,7 +107,8 @@ def test_parameters_that_are_equal_and_not_the_same():
     for _ in range(3):
         assert not np.signbit(ops.quadratic(zero, a=0.0, b=0.0, c=0.0))[0]
         assert (
-            np.signbit(ops.clip(-one, low=-0.0, high=-0.0))[0] and not np.signbit(ops.clip(-one, low=0.0, high=0.0))[0]
+            np.signbit(ops.clip(-one, low=-0.0, high=-0.0))[0]
+            and not np.signbit(ops.clip(-one, low=0.0, high=0.0))[0]
         )
         assert ops.quadratic(one, a=1)[0] == ops.quadratic(one, a=1.0)[0] == 1
         with pytest.raises(tenon.UsageError, match="true but must be a number"):
@@ -144,7 +153,9 @@ def test_out():
     x = BASE.copy()
     assert np.array_equal(ops.add(x, x, out=x), BASE * 2)
     parts = np.zeros((2, 6), "float32"), np.zeros((2, 6), "float32")
-    assert ops.split(BASE, sections=2, axis=0, out=parts) is parts and np.array_equal(np.concatenate(parts), BASE)
+    assert ops.split(BASE, sections=2, axis=0, out=parts) is parts and np.array_equal(
+        np.concatenate(parts), BASE
+    )
 
 
 @pytest.mark.parametrize(
@@ -197,11 +208,15 @@ def test_random_operators():
         first, second = ops.normal(shape=[5]), ops.normal(shape=[5])
     assert not np.array_equal(first, second)
     with tenon.Host(seed=7):
-        assert np.array_equal(ops.normal(shape=[5]), first) and np.array_equal(ops.normal(shape=[5]), second)
+        assert np.array_equal(ops.normal(shape=[5]), first) and np.array_equal(
+            ops.normal(shape=[5]), second
+        )
     with tenon.Host(seed=8):
         assert not np.array_equal(ops.normal(shape=[5]), first)
     host.close()
-    assert ops.uniform(shape=[1000], low=2, high=3, dtype="float64").mean() == pytest.approx(2.5, abs=0.05)
+    assert ops.uniform(shape=[1000], low=2, high=3, dtype="float64").mean() == pytest.approx(
+        2.5, abs=0.05
+    )
 
 
 @pytest.mark.parametrize("shape", [[-2], [2**62, 2**62], [2**70], [1] * 9, [2**60]])
@@ -236,7 +251,11 @@ def test_hosts_with_other_plugins():
         for here, elsewhere in (("sum", "add"), ("add", "sum")):
             with tenon.Host(search_defaults=False) as host:
                 host.add_plugins(paths[here])
-                assert (ops.sum(BASE) == BASE.sum()) if here == "sum" else (ops.add(BASE, BASE) == 2 * BASE).all()
+                assert (
+                    (ops.sum(BASE) == BASE.sum())
+                    if here == "sum"
+                    else (ops.add(BASE, BASE) == 2 * BASE).all()
+                )
                 for call in (
                     lambda: ops[elsewhere],
                     lambda: getattr(ops, elsewhere).info,

@@ -27,12 +27,24 @@ CALLS = {
     "neg": (1, ops.neg, np.negative),
     "square": (1, lambda x: ops.square(ops.tanh(x)), lambda x: np.tanh(x) ** 2),
     "softmax": (1, lambda x: ops.softmax(x, axis=1), softmax),
-    "mean": (1, lambda x: ops.add(x, ops.mean(x, axis=[0], keepdims=True)), lambda x: x + x.mean(0, keepdims=True)),
-    "swap": (1, lambda x: ops.concat(*ops.split(x, sections=3, axis=1)[::-1], axis=1), lambda x: x[:, ::-1]),
+    "mean": (
+        1,
+        lambda x: ops.add(x, ops.mean(x, axis=[0], keepdims=True)),
+        lambda x: x + x.mean(0, keepdims=True),
+    ),
+    "swap": (
+        1,
+        lambda x: ops.concat(*ops.split(x, sections=3, axis=1)[::-1], axis=1),
+        lambda x: x[:, ::-1],
+    ),
     "add": (2, ops.add, np.add),
     "sub": (2, ops.sub, np.subtract),
     "mul": (2, lambda x, y: ops.mul(ops.tanh(x), y), lambda x, y: np.tanh(x) * y),
-    "product": (2, lambda x, y: ops.matmul(ops.matmul(x, y, transpose_b=True), y), lambda x, y: x @ y.T @ y),
+    "product": (
+        2,
+        lambda x, y: ops.matmul(ops.matmul(x, y, transpose_b=True), y),
+        lambda x, y: x @ y.T @ y,
+    ),
 }
 
 
@@ -93,15 +105,27 @@ def test_random_graph(seed):
         for place in np.ndindex(2, 3):
             step = np.zeros((2, 3))
             step[place] = 1e-6
-            slope[place] = (loss_at(index, arrays[index] + step) - loss_at(index, arrays[index] - step)) / 2e-6
+            slope[place] = (
+                loss_at(index, arrays[index] + step) - loss_at(index, arrays[index] - step)
+            ) / 2e-6
         differences[name] = slope
 
-    for options in ({}, {"optimize": "exact"}, {"optimize": "none"}, {"training": True}, {"debug": True}):
+    for options in (
+        {},
+        {"optimize": "exact"},
+        {"optimize": "none"},
+        {"training": True},
+        {"debug": True},
+    ):
         session = tenon.Session(graph, **options)
         for _ in range(3):
             out = session.run({"x0": arrays[0], "x1": arrays[1]})
             for i in chosen:
-                assert np.allclose(out[f"y{i}"], want[i], rtol=1e-9, atol=1e-12), (options, steps, i)
+                assert np.allclose(out[f"y{i}"], want[i], rtol=1e-9, atol=1e-12), (
+                    options,
+                    steps,
+                    i,
+                )
             for name, slope in differences.items():
                 found = out[name] if name in gradients else np.zeros((2, 3))
                 assert np.allclose(found, slope, rtol=1e-4, atol=1e-6), (options, steps, name)

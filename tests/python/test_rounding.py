@@ -32,7 +32,9 @@ def midpoints(dtype):
     infinity = KINDS[dtype][0]
     below = np.arange(infinity, dtype="int64")
     middle = (value_of(below, dtype) + value_of(below + 1, dtype)) / 2
-    numbers = np.r_[np.nextafter(middle, 0), middle, np.nextafter(middle, np.inf), value_of(below, dtype)]
+    numbers = np.r_[
+        np.nextafter(middle, 0), middle, np.nextafter(middle, np.inf), value_of(below, dtype)
+    ]
     bits = np.r_[below, below + (below & 1), below + 1, below]
     return np.r_[numbers, -numbers], np.r_[bits, bits | 0x8000]
 
@@ -41,7 +43,12 @@ def whole_midpoints(dtype, whole):
     """The same for integers: those next to midpoints, and all small ones."""
     infinity = KINDS[dtype][0]
     info = np.iinfo(whole)
-    numbers = {*range(-2000, 2001), info.min, info.max, *(2**k + d for k in range(64) for d in (-1, 0, 1))}
+    numbers = {
+        *range(-2000, 2001),
+        info.min,
+        info.max,
+        *(2**k + d for k in range(64) for d in (-1, 0, 1)),
+    }
     if dtype == "float16":
         numbers.update(range(-65600, 65601, 1))
     for below in range(infinity):
@@ -86,10 +93,19 @@ def test_from_float64(dtype):
     check("tensor()", numbers, as_bits(tenon.tensor(numbers, dtype=dtype)), want)
     for first in (0, 1, 17, len(numbers) - 7):  # too few for a vector
         few = slice(first, first + 5)
-        check("a few", numbers[few], as_bits(ops.cast(tenon.tensor(numbers[few]), dtype=dtype)), want[few])
+        check(
+            "a few",
+            numbers[few],
+            as_bits(ops.cast(tenon.tensor(numbers[few]), dtype=dtype)),
+            want[few],
+        )
     for source in ("input", "constant"):
         graph = tenon.Graph()
-        x = graph.input("x", "float64", numbers.shape) if source == "input" else graph.constant(numbers)
+        x = (
+            graph.input("x", "float64", numbers.shape)
+            if source == "input"
+            else graph.constant(numbers)
+        )
         graph.outputs(y=ops.bit_cast(ops.cast(x, dtype=dtype), dtype="uint16"))
         made = tenon.Session(graph).run({"x": numbers} if source == "input" else {})["y"]
         check(source, numbers, made.astype("int64"), want)
@@ -97,7 +113,9 @@ def test_from_float64(dtype):
     infinity = KINDS[dtype][0]
     signed = [0, 0x8000, infinity, infinity | 0x8000, infinity, infinity | 0x8000, 0, 0x8000]
     check("specials", specials, as_bits(ops.cast(tenon.tensor(specials), dtype=dtype)), signed)
-    assert np.isnan(ops.cast(ops.cast(tenon.tensor([np.nan]), dtype=dtype), dtype="float32").numpy()).all()
+    assert np.isnan(
+        ops.cast(ops.cast(tenon.tensor([np.nan]), dtype=dtype), dtype="float32").numpy()
+    ).all()
 
 
 @pytest.mark.parametrize("whole", ["int32", "uint32", "int64", "uint64"])
@@ -105,9 +123,13 @@ def test_from_float64(dtype):
 def test_from_integers(dtype, whole):
     numbers, want = whole_midpoints(dtype, whole)
     check("cast", numbers, as_bits(ops.cast(tenon.tensor(numbers), dtype=dtype)), want)
-    check("tensor()", numbers, as_bits(tenon.tensor(numbers, dtype="bfloat16")), want) if dtype == "bfloat16" else None
+    check(
+        "tensor()", numbers, as_bits(tenon.tensor(numbers, dtype="bfloat16")), want
+    ) if dtype == "bfloat16" else None
     few = slice(0, 3)
-    check("a few", numbers[few], as_bits(ops.cast(tenon.tensor(numbers[few]), dtype=dtype)), want[few])
+    check(
+        "a few", numbers[few], as_bits(ops.cast(tenon.tensor(numbers[few]), dtype=dtype)), want[few]
+    )
 
 
 @pytest.mark.parametrize("dtype", KINDS)
@@ -121,7 +143,10 @@ def test_numbers_of_python(dtype):
     if dtype == "bfloat16":
         for number in (2**60 + 2**52 + 1, -(2**60 + 2**52 + 1), 2**100 + 2**92 + 1, 16842753):
             check(
-                "an integer", np.array([number], object), as_bits(ops.maximum(lowest, number)), [bits_of(number, dtype)]
+                "an integer",
+                np.array([number], object),
+                as_bits(ops.maximum(lowest, number)),
+                [bits_of(number, dtype)],
             )
     beyond = 3.4e38 if dtype == "bfloat16" else 65520.0
     with pytest.raises(tenon.UsageError, match="does not fit"):
@@ -142,8 +167,12 @@ def test_first_values(dtype):
     some = np.random.default_rng(1).choice(finite, 400)
     text = {
         "tenon": 1,
-        "constants": {"k": {"dtype": dtype, "shape": [len(some)], "values": [float(n) for n in numbers[some]]}},
-        "nodes": [{"name": "bits", "op": "bit_cast", "inputs": ["k"], "attrs": {"dtype": "uint16"}}],
+        "constants": {
+            "k": {"dtype": dtype, "shape": [len(some)], "values": [float(n) for n in numbers[some]]}
+        },
+        "nodes": [
+            {"name": "bits", "op": "bit_cast", "inputs": ["k"], "attrs": {"dtype": "uint16"}}
+        ],
         "outputs": {"y": "bits"},
     }
     made = tenon.from_json(json.dumps(text)).session().run({})["y"]
@@ -166,7 +195,9 @@ def test_sums_that_end_in_16_bits(dtype):
     x = ops.cast(tenon.tensor(np.zeros((3, 4))), dtype=dtype)
     dy = ops.cast(tenon.tensor(np.repeat(terms[:, None], 4, axis=1)), dtype=dtype)
     graph = tenon.Graph()
-    row, many, slope = (graph.input(n, dtype, s) for n, s in (("row", (4,)), ("many", (3, 4)), ("slope", (3, 4))))
+    row, many, slope = (
+        graph.input(n, dtype, s) for n, s in (("row", (4,)), ("many", (3, 4)), ("slope", (3, 4)))
+    )
     (gradient,) = graph.gradient(ops.sum(ops.mul(ops.add(row, many), slope)), [row])
     graph.outputs(g=ops.cast(gradient, dtype="float64"))
     first = ops.cast(tenon.tensor(np.zeros(4)), dtype=dtype)

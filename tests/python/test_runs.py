@@ -27,7 +27,9 @@ def test_outputs_whose_shapes_only_a_run_knows():
     graph = tenon.Graph()
     x = graph.input("x", "float32", (None, 4))
     found = ops.nonzero(x)
-    graph.outputs(values=ops.unique(x)[0], found=found, twice=ops.cast(found, dtype="float32") * 2, y=x + 1)
+    graph.outputs(
+        values=ops.unique(x)[0], found=found, twice=ops.cast(found, dtype="float32") * 2, y=x + 1
+    )
     session, rng = tenon.Session(graph), np.random.default_rng(0)
     for rows in (2, 2, 2, 3, 2, 3, 0, 1, 1):
         x = rng.integers(0, 3, (rows, 4)).astype("float32")
@@ -61,14 +63,18 @@ def test_a_run_that_fails_changes_no_state_and_is_no_run():
     x = graph.input("x", "float32", (None,))
     y = ops.tallied(x, name="tally")
     graph.outputs(y=y, even=ops.reshape(ops.unique(y)[0], shape=(-1, 2)))
-    good, odd, middle = (np.array(each, np.float32) for each in ([1, 2, 3, 4], [1, 2, 3, 3], [-1, 2, 3, 4]))
+    good, odd, middle = (
+        np.array(each, np.float32) for each in ([1, 2, 3, 4], [1, 2, 3, 3], [-1, 2, 3, 4])
+    )
     for options in ({}, {"optimize": "none"}, {"training": True}):
         session = tenon.Session(graph, **options)
         for run in (1, 2, 3):
             for bad in (odd, middle, odd):
                 with pytest.raises(tenon.Error):
                     session.run({"x": bad})
-                assert session.step == run - 1 and (run == 1 or session.tensor("tally_runs").numpy()[0] == run - 1)
+                assert session.step == run - 1 and (
+                    run == 1 or session.tensor("tally_runs").numpy()[0] == run - 1
+                )
             assert session.run({"x": good}).y[0] == 1 + run
         with pytest.raises(tenon.Error):
             session.run({"x": np.concatenate([good, good, middle])}, outputs="y", batch=4)

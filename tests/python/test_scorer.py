@@ -17,7 +17,9 @@ from tenon import ops
 def network(tmp_path):
     graph = tenon.Graph()
     x = graph.input("x", "float32", (None, 2))
-    graph.outputs(y=x @ graph.variable("w", np.array([[1], [10]], np.float32)), positive=ops.relu(x))
+    graph.outputs(
+        y=x @ graph.variable("w", np.array([[1], [10]], np.float32)), positive=ops.relu(x)
+    )
     path = tmp_path / "net.tenon"
     graph.save(path)
     return path
@@ -60,7 +62,9 @@ def test_a_scorer_loads_once_in_a_process_and_runs_in_any_thread(network, monkey
     from tenon import _scorer
 
     loads = []
-    monkeypatch.setattr(_scorer, "load", lambda path, host: loads.append(path) or tenon.load(path, host=host))
+    monkeypatch.setattr(
+        _scorer, "load", lambda path, host: loads.append(path) or tenon.load(path, host=host)
+    )
     scorer = tenon.Scorer(network)
     again = pickle.loads(pickle.dumps(scorer))
     results = []
@@ -69,7 +73,9 @@ def test_a_scorer_loads_once_in_a_process_and_runs_in_any_thread(network, monkey
         for rows in range(1, 30):
             results.append(np.array_equal(one(batch(rows))["y"][:, 0], batch(rows)["x"] @ [1, 10]))
 
-    workers = [threading.Thread(target=score, args=(one,)) for one in (scorer, again, scorer, again)]
+    workers = [
+        threading.Thread(target=score, args=(one,)) for one in (scorer, again, scorer, again)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -101,11 +107,16 @@ def test_a_scorer_goes_to_another_process(network, tmp_path, python):
 
 def run_program(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "tenon", *map(str, arguments)], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "tenon", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.strip()
 
 
-def test_a_pack_is_scored_by_its_hash_alone_and_gives_the_bits_of_the_program(network, tmp_path, python):
+def test_a_pack_is_scored_by_its_hash_alone_and_gives_the_bits_of_the_program(
+    network, tmp_path, python
+):
     packed = tmp_path / "net.pack"
     trust = run_program("pack", network, "-o", packed)
     np.save(tmp_path / "x.npy", np.random.default_rng(1).normal(size=(50, 2)).astype(np.float32))
@@ -131,7 +142,9 @@ def test_a_pack_is_scored_by_its_hash_alone_and_gives_the_bits_of_the_program(ne
     """
     assert python(code) == "[[11.0], [11.0]]\n"
     for open_pack in (tenon.Scorer, tenon.load):
-        with pytest.raises(tenon.FileError, match="its hash must be trusted, but no hash was passed"):
+        with pytest.raises(
+            tenon.FileError, match="its hash must be trusted, but no hash was passed"
+        ):
             open_pack(packed)
         with pytest.raises(tenon.UsageError, match="is not a pack's hash"):
             open_pack(packed, trust="yes")
@@ -153,9 +166,13 @@ def test_what_a_batch_lacks_is_said(network):
         scorer({"id": np.arange(3)})
     with pytest.raises(tenon.UsageError, match="the batch has no column 'row'; it has x, id"):
         tenon.Scorer(network, keep="row")(batch())
-    with pytest.raises(TypeError, match="a batch must be a dict of arrays or an Arrow record batch, not ndarray"):
+    with pytest.raises(
+        TypeError, match="a batch must be a dict of arrays or an Arrow record batch, not ndarray"
+    ):
         scorer(np.ones((2, 2), np.float32))
-    with pytest.raises(tenon.UsageError, match="the graph has the outputs y, positive; select one with Scorer"):
+    with pytest.raises(
+        tenon.UsageError, match="the graph has the outputs y, positive; select one with Scorer"
+    ):
         scorer.columns(batch()["x"])
     with pytest.raises(tenon.UsageError, match="the graph has the inputs x, but got 2 columns"):
         scorer.columns(batch()["x"], batch()["x"])

@@ -42,7 +42,18 @@ def session():
         tuple(map(tuple, X.tolist())),
         memoryview(X),
     ],
-    ids=["contiguous", "fortran", "negative", "strided", "swapped", "list", "matrix", "empty", "tuple", "buffer"],
+    ids=[
+        "contiguous",
+        "fortran",
+        "negative",
+        "strided",
+        "swapped",
+        "list",
+        "matrix",
+        "empty",
+        "tuple",
+        "buffer",
+    ],
 )
 def test_kinds_of_inputs(session, x):
     want = np.asarray(x, "float32").reshape(-1, 4)
@@ -65,7 +76,11 @@ def test_kinds_of_calls(session):
         session(X, 2),
     ):
         assert np.array_equal(out["y"], X * 2) and list(out) == ["y", "z"]
-    assert list(session.run({"x": X}, outputs="z")) == list(session.run({"x": X}, outputs=["z"])) == ["z"]
+    assert (
+        list(session.run({"x": X}, outputs="z"))
+        == list(session.run({"x": X}, outputs=["z"]))
+        == ["z"]
+    )
     assert list(session.run({"x": X, "k": K}, outputs=[])) == ["y", "z"]
 
 
@@ -225,7 +240,11 @@ def test_an_output_that_is_an_input():
             out = run()
             for array in out.values():
                 array[...] = -1
-    assert np.array_equal(given, X) and np.array_equal(graph["w"].numpy(), X) and np.array_equal(session(given)["c"], X)
+    assert (
+        np.array_equal(given, X)
+        and np.array_equal(graph["w"].numpy(), X)
+        and np.array_equal(session(given)["c"], X)
+    )
 
 
 def test_batches(session):
@@ -247,7 +266,11 @@ def test_training_and_seed():
     assert np.array_equal(tenon.Session(graph)(x)["y"], x)
     first, same, other = (tenon.Session(graph, training=True, seed=seed) for seed in (3, 3, 4))
     a, b = first(x)["y"], first(x)["y"]
-    assert np.array_equal(same(x)["y"], a) and not np.array_equal(a, b) and not np.array_equal(other(x)["y"], a)
+    assert (
+        np.array_equal(same(x)["y"], a)
+        and not np.array_equal(a, b)
+        and not np.array_equal(other(x)["y"], a)
+    )
     first.step = 0
     assert np.array_equal(first(x)["y"], a) and first.step == 1
 
@@ -285,9 +308,13 @@ def test_options(tmp_path):
 def test_optimize():
     results = [tenon.Session(graph_xk(), optimize=how)(X, K) for how in ("full", "exact", "none")]
     assert all(np.array_equal(result["y"], X * 2) for result in results)
-    with pytest.raises(tenon.UsageError, match="precision is float64 but must be float32 or bfloat16"):
+    with pytest.raises(
+        tenon.UsageError, match="precision is float64 but must be float32 or bfloat16"
+    ):
         tenon.Session(graph_xk(), precision="float64")
-    with pytest.raises(tenon.UsageError, match="optimize is 'all' but must be 'full', 'exact' or 'none'"):
+    with pytest.raises(
+        tenon.UsageError, match="optimize is 'all' but must be 'full', 'exact' or 'none'"
+    ):
         tenon.Session(graph_xk(), optimize="all")
 
 
@@ -299,15 +326,24 @@ def test_profile():
     for _ in range(3):
         session(X, K)
     of = {time["op"]: time for time in session.times()}
-    assert of["mul"]["bytes"] == 3 * (2 * X.nbytes + K.nbytes) and of["relu"]["bytes"] == 3 * 2 * X.nbytes
+    assert (
+        of["mul"]["bytes"] == 3 * (2 * X.nbytes + K.nbytes)
+        and of["relu"]["bytes"] == 3 * 2 * X.nbytes
+    )
     assert all(
-        0 < time["least"] <= time["seconds"] / 3 and time["last"] > 0 and time["flops"] == 0 for time in of.values()
+        0 < time["least"] <= time["seconds"] / 3 and time["last"] > 0 and time["flops"] == 0
+        for time in of.values()
     )
     assert of["mul"]["begin"] + of["mul"]["last"] <= of["relu"]["begin"]
     profile = session.profile()
     assert profile.nodes == session.times() and "mul" in repr(profile)
     page = profile._repr_html_()
-    assert page.count("<rect") == 2 and page.count("<table>") == 2 and "GB/s" in page and "<script" not in page
+    assert (
+        page.count("<rect") == 2
+        and page.count("<table>") == 2
+        and "GB/s" in page
+        and "<script" not in page
+    )
 
 
 @pytest.mark.parametrize(

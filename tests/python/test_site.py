@@ -15,7 +15,9 @@ import tenon
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     site = tmp_path_factory.mktemp("site") / "site"
-    subprocess.run([sys.executable, "-m", "tenon", "docs", "-o", str(site)], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "tenon", "docs", "-o", str(site)], check=True, capture_output=True
+    )
     found = {}
     for page in site.glob("*.html"):
         call = re.search(r"<h3[^>]*>Python</h3>.*?<pre>(.*?)</pre>", page.read_text(), re.DOTALL)
@@ -40,7 +42,11 @@ def test_the_calls_run(programs: dict[str, str]) -> None:
         except Exception as error:
             faults.append(f"{name}: {type(error).__name__}: {error}\n{program}")
             continue
-        if not any(isinstance(value, np.ndarray | tuple | tenon.Tensor) for key, value in names.items() if key != "np"):
+        if not any(
+            isinstance(value, np.ndarray | tuple | tenon.Tensor)
+            for key, value in names.items()
+            if key != "np"
+        ):
             faults.append(f"{name}: no array is made\n{program}")
     assert not faults, "\n\n".join(faults)
     assert len([program for program in programs.values() if "import numpy" in program]) > 80

@@ -37,7 +37,11 @@ def test_every_bound(n):
         given = dict(zip(("begins", "ends", "steps"), (np.array([i]) for i in (begin, end, step))))
         assert ops.slice(x, **given, clamp_begin=True).tolist() == made.tolist()
         if step != -(2**63):
-            assert ops.slice(x, **options).tolist() == x[begin:end:step].tolist(), (begin, end, step)
+            assert ops.slice(x, **options).tolist() == x[begin:end:step].tolist(), (
+                begin,
+                end,
+                step,
+            )
 
 
 def test_of_unknown_sizes_and_gradients():

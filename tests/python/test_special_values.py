@@ -52,7 +52,19 @@ def special(dtype):
         numbers.real, numbers.imag = real.ravel(), imag.ravel()  # 1j * inf would make a NaN
         return numbers
     if dtype in FLOATS:
-        positive = [0.0, np.inf, SMALLEST[dtype], 3 * SMALLEST[dtype], LARGEST[dtype], 0.5, 1.0, 1.5, 2.5, 3.0, 100.0]
+        positive = [
+            0.0,
+            np.inf,
+            SMALLEST[dtype],
+            3 * SMALLEST[dtype],
+            LARGEST[dtype],
+            0.5,
+            1.0,
+            1.5,
+            2.5,
+            3.0,
+            100.0,
+        ]
         return np.array([np.nan, *positive, *(-x for x in positive)], HELD.get(dtype, dtype))
     info = np.iinfo(dtype)
     near = [0, 1, 2, 3, 7, 31, 100, *([-1, -2, -3, -100] if info.min else [])]
@@ -78,7 +90,9 @@ def near(f, units=4):
 
 
 def by_element(f):
-    return lambda dtype, *x: np.array([f(*(v.item() for v in each)) for each in zip(*x, strict=True)])
+    return lambda dtype, *x: np.array(
+        [f(*(v.item() for v in each)) for each in zip(*x, strict=True)]
+    )
 
 
 def of_integers(f, g):
@@ -88,7 +102,10 @@ def of_integers(f, g):
         if x[0].dtype.kind not in "iu":
             return g(dtype, *x)
         bits, lowest = 8 * x[0].itemsize, int(np.iinfo(dtype).min)
-        return np.array([(f(*map(int, each)) - lowest) % 2**bits + lowest for each in zip(*x, strict=True)], dtype)
+        return np.array(
+            [(f(*map(int, each)) - lowest) % 2**bits + lowest for each in zip(*x, strict=True)],
+            dtype,
+        )
 
     right.units = getattr(g, "units", 0)
     return right
@@ -185,11 +202,19 @@ def divided(x, y):
 
 def remainder(x, y):
     """numpy's remainder: zeros have the divisor's sign; 0 for integers divided by 0."""
-    return np.where(y == 0, 0, np.mod(x, np.where(y == 0, 1, y))) if x.dtype.kind in "iu" else np.mod(x, y)
+    return (
+        np.where(y == 0, 0, np.mod(x, np.where(y == 0, 1, y)))
+        if x.dtype.kind in "iu"
+        else np.mod(x, y)
+    )
 
 
 def truncated_remainder(x, y):
-    return np.where(y == 0, 0, np.fmod(x, np.where(y == 0, 1, y))) if x.dtype.kind in "iu" else np.fmod(x, y)
+    return (
+        np.where(y == 0, 0, np.fmod(x, np.where(y == 0, 1, y)))
+        if x.dtype.kind in "iu"
+        else np.fmod(x, y)
+    )
 
 
 def identity(x, *_):
@@ -203,7 +228,9 @@ def positive_part(x, low=0):
 def shrunk(x, bias, threshold):
     """Integers are computed in float64, and results that do not fit saturate."""
     v = x.astype("float64") if x.dtype.kind in "iu" else x
-    made = np.where(v < -threshold, v + v.dtype.type(bias), np.where(v > threshold, v - v.dtype.type(bias), 0))
+    made = np.where(
+        v < -threshold, v + v.dtype.type(bias), np.where(v > threshold, v - v.dtype.type(bias), 0)
+    )
     if x.dtype.kind == "f":
         return made
     info = np.iinfo(x.dtype)
@@ -231,7 +258,9 @@ TABLE = {
     "clip": (
         (
             {"low": -1, "high": 2},
-            same(lambda x: moved(x, x.dtype.type(-1 if x.dtype.kind != "u" else 0), x.dtype.type(2))),
+            same(
+                lambda x: moved(x, x.dtype.type(-1 if x.dtype.kind != "u" else 0), x.dtype.type(2))
+            ),
         ),
         ({"low": -math.inf, "high": math.inf}, same(identity)),
     ),
@@ -246,7 +275,9 @@ TABLE = {
     "exp": near(np.exp),
     "floor": same(np.floor),
     "gelu": near(gelu, 16),
-    "gelu_tanh": near(lambda x: x * sigmoid(x * (1.5957691216057308 + 0.071354816272600248 * x * x)), 64),
+    "gelu_tanh": near(
+        lambda x: x * sigmoid(x * (1.5957691216057308 + 0.071354816272600248 * x * x)), 64
+    ),
     "greater": same(np.greater),
     "greater_equal": same(np.greater_equal),
     "hard_sigmoid": same(hard_sigmoid),
@@ -277,7 +308,8 @@ TABLE = {
     "not_equal": same(np.not_equal),
     "pow": of_integers(power, near(np.power)),
     "prelu": of_integers(
-        lambda x, slope: x * slope if x < 0 else x, same(lambda x, slope: np.where(x < 0, slope * x, x))
+        lambda x, slope: x * slope if x < 0 else x,
+        same(lambda x, slope: np.where(x < 0, slope * x, x)),
     ),
     "quadratic": (
         ({"a": 2, "b": -1, "c": 0.5}, same(lambda x: 2 * x * x + -1 * x + x.dtype.type(0.5))),
@@ -288,7 +320,9 @@ TABLE = {
     "relu": same(positive_part),
     "round": same(np.rint),
     "rsqrt": near(lambda x: 1 / np.sqrt(x)),
-    "selu": near(lambda x: 1.0507010221481323 * np.where(x > 0, x, 1.6732631921768188 * minus_one(x))),
+    "selu": near(
+        lambda x: 1.0507010221481323 * np.where(x > 0, x, 1.6732631921768188 * minus_one(x))
+    ),
     "shrink": (
         ({}, same(lambda x: shrunk(x, 0, 0.5))),
         ({"bias": 1, "threshold": 1.5}, same(lambda x: shrunk(x, 1, 1.5))),
@@ -320,7 +354,11 @@ LEFT_OUT = {
 
 def elementwise():
     infos = (ops[name].info for name in tenon.default_host().names() if "." not in name)
-    return {info.name: info for info in infos if info.raw["elementwise"] and info.plugin not in ("python", "")}
+    return {
+        info.name: info
+        for info in infos
+        if info.raw["elementwise"] and info.plugin not in ("python", "")
+    }
 
 
 def test_every_elementwise_operator_is_in_the_table():
@@ -364,7 +402,13 @@ def check(name, way, dtype, x, got, want, units):
                 close = np.abs(g.astype("longdouble") - w.astype("longdouble")) <= units * unit
                 either_zero = (g == 0) | (w == 0)
                 alike = ~either_zero | (np.maximum(np.abs(g), np.abs(w)) <= units * SMALLEST[kind])
-                other &= ~(close & alike & (np.signbit(g) == np.signbit(w)) & np.isfinite(g) & np.isfinite(w))
+                other &= ~(
+                    close
+                    & alike
+                    & (np.signbit(g) == np.signbit(w))
+                    & np.isfinite(g)
+                    & np.isfinite(w)
+                )
         wrong |= other & ~np.isnan(w)
     at = np.flatnonzero(wrong)
     shown = [(*(v[i] for v in x), "gives", got[i], "not", want[i]) for i in at[:6]]
@@ -426,10 +470,26 @@ def test_special_values(name):
             many = [v[long] for v in x]
             check(name, "at once", dtype, many, at_once(op, many, dtype, params), want[long], units)
             for way in ("optimized", "unoptimized", "folded", "fused"):
-                check(name, way, dtype, many, in_session(op, many, dtype, params, way), want[long], units)
+                check(
+                    name,
+                    way,
+                    dtype,
+                    many,
+                    in_session(op, many, dtype, params, way),
+                    want[long],
+                    units,
+                )
             for first in range(0, n, 3):  # fewer than a vector: a loop's tail
                 few = [v[first : first + 3] for v in x]
-                check(name, "in a tail", dtype, few, at_once(op, few, dtype, params), want[first : first + 3], units)
+                check(
+                    name,
+                    "in a tail",
+                    dtype,
+                    few,
+                    at_once(op, few, dtype, params),
+                    want[first : first + 3],
+                    units,
+                )
 
 
 def test_numbers_compared():

@@ -60,7 +60,9 @@ def test_eight_threads_that_call_operators():
     def work(number):
         for turn in range(300):
             x = np.full(turn % 70 + 1, number, "float32")
-            assert np.array_equal(ops.quadratic(x, a=1.0, b=float(turn % 90)), x * x + turn % 90 * x)
+            assert np.array_equal(
+                ops.quadratic(x, a=1.0, b=float(turn % 90)), x * x + turn % 90 * x
+            )
             assert ops.add(x.tolist(), 1)[0] == number + 1
 
     together(8, work)
@@ -128,7 +130,9 @@ def test_close_while_others_run(what):
                 else:
                     for _ in range(20):
                         assert (
-                            exp(x) if number % 2 else exp(x.reshape(2, -1).tolist() if number == 4 else x[::2])
+                            exp(x)
+                            if number % 2
+                            else exp(x.reshape(2, -1).tolist() if number == 4 else x[::2])
                         ).flat[0] == 1
                         session(x)
             except tenon.UsageError as error:

@@ -89,7 +89,9 @@ def test_the_same_bits_as_the_program(tmp_path, words, options):
 
 def test_history_curves_and_confusion():
     data, held = examples(), examples(80, seed=1)
-    run = train(network(), data, validate=held, accuracy=("scores", "label"), epochs=5, learning_rate=0.01)
+    run = train(
+        network(), data, validate=held, accuracy=("scores", "label"), epochs=5, learning_rate=0.01
+    )
     assert [entry["epoch"] for entry in run.history] == [0, 1, 2, 3, 4]
     assert [entry["step"] for entry in run.history] == [4, 8, 12, 16, 20]
     assert run.stopped == "epochs" and run.best is None
@@ -105,7 +107,9 @@ def test_history_curves_and_confusion():
     np.testing.assert_array_equal(table.counts, counts)
     assert table.accuracy == pytest.approx(share)
     assert list(run.graph.outputs()) == ["loss", "best"]
-    assert "<svg" in table._repr_html_() and "green" in table._repr_html_() and "green" in repr(table)
+    assert (
+        "<svg" in table._repr_html_() and "green" in table._repr_html_() and "green" in repr(table)
+    )
     assert "5 epochs, 20 steps" in repr(run)
 
 
@@ -122,7 +126,11 @@ def test_loss_and_accuracy_are_found_or_named():
     graph = network()
     data = examples()
     named = train(
-        graph, data, loss=graph["softmax_cross_entropy"], accuracy=(graph["scores"], graph["label"]), epochs=1
+        graph,
+        data,
+        loss=graph["softmax_cross_entropy"],
+        accuracy=(graph["scores"], graph["label"]),
+        epochs=1,
     )
     assert named.history[0]["accuracy"] > 0
     assert_same_bits(named.graph, train(graph, data, epochs=1).graph)
@@ -164,7 +172,13 @@ def test_confusion_of_scores_and_of_classes():
 def test_resumed_training_has_the_bits_of_one_that_never_stopped(tmp_path):
     whole = train(network(), examples(), epochs=6)
     path = tmp_path / "net.checkpoint.tenon"
-    stopped = train(network(), examples(), epochs=6, checkpoint=path, callbacks=[lambda report: report.step == 10])
+    stopped = train(
+        network(),
+        examples(),
+        epochs=6,
+        checkpoint=path,
+        callbacks=[lambda report: report.step == 10],
+    )
     assert stopped.stopped == "callback" and tenon.load(path).training["step"] == 10
     resumed = train(network(), examples(), epochs=6, checkpoint=path, resume=True)
     assert_same_bits(whole.graph, resumed.graph)
@@ -277,7 +291,12 @@ def test_tqdm_where_it_is_and_its_plain_bar_where_notebooks_lack_widgets(monkeyp
     as_tqdm(monkeypatch, broken, Bar)
     train(network(), examples(), epochs=2, progress=None)
     (bar,) = Bar.made
-    assert (bar.total, bar.steps, bar.disable, bar.closed) == (8, 8, None, True) and "epoch 2/2" in bar.text
+    assert (bar.total, bar.steps, bar.disable, bar.closed) == (
+        8,
+        8,
+        None,
+        True,
+    ) and "epoch 2/2" in bar.text
     train(network(), examples(), epochs=2, progress=False)
     assert len(Bar.made) == 1
 
@@ -288,7 +307,11 @@ def test_lines_without_tqdm(monkeypatch, capsys):
     assert capsys.readouterr().err == ""  # stderr is not a terminal
     train(network(), examples(), validate=examples(), epochs=2, progress=True)
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2 and lines[1].startswith("epoch 2/2  loss ") and "validation loss" in lines[1]
+    assert (
+        len(lines) == 2
+        and lines[1].startswith("epoch 2/2  loss ")
+        and "validation loss" in lines[1]
+    )
 
 
 # ---- the example ------------------------------------------------------------------------------------------------
@@ -308,7 +331,13 @@ def test_the_digits_are_learned_in_25_lines(tmp_path):
     )
     right = float(done.stdout.split("correct, ")[1].split(" %")[0])
     assert right >= 97
-    images = np.load(REPOSITORY / "tests/data/digits_images.npy")[1500:].astype("float32").reshape(-1, 1, 8, 8) / 8 - 1
+    images = (
+        np.load(REPOSITORY / "tests/data/digits_images.npy")[1500:]
+        .astype("float32")
+        .reshape(-1, 1, 8, 8)
+        / 8
+        - 1
+    )
     labels = np.load(REPOSITORY / "tests/data/digits_labels.npy")[1500:]
     scores = tenon.load(tmp_path / "digits.tenon")(image=images, label=labels).scores
     assert 100 * (scores.argmax(1) == labels).mean() == pytest.approx(right, abs=0.01)

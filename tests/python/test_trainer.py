@@ -10,12 +10,18 @@ from training import assert_same_bits, examples, network, train
 def test_a_loop_of_ones_own():
     with tenon.Trainer(network(), examples(), epochs=2, accuracy=("scores", "label")) as trainer:
         reports = list(trainer)
-        assert [report.step for report in reports] == list(range(1, 9)) and trainer.steps == 8 and trainer.epoch == 2
+        assert (
+            [report.step for report in reports] == list(range(1, 9))
+            and trainer.steps == 8
+            and trainer.epoch == 2
+        )
         assert [report.examples for report in reports] == [64, 64, 64, 8] * 2
         assert trainer.examples == 200 and trainer.steps_per_epoch == 4 and trainer.position == 0
         assert all(0 <= report.accuracy <= 1 and report.learning_rate == 1e-3 for report in reports)
         measured = trainer.evaluate(examples())
-        assert measured.loss == pytest.approx(tenon.evaluate(trainer.graph(), examples()).loss, rel=1e-6)
+        assert measured.loss == pytest.approx(
+            tenon.evaluate(trainer.graph(), examples()).loss, rel=1e-6
+        )
         kept = trainer.graph()
     assert_same_bits(kept, train(network(), examples(), epochs=2).graph)
     with pytest.raises(tenon.UsageError, match="the trainer is closed"):
@@ -40,15 +46,27 @@ def test_batches_of_ones_own():
 def test_sgd_is_the_closed_form():
     graph = tenon.Graph()
     x, y = graph.input("x", "float64", (None, 3)), graph.input("y", "float64", (None, 1))
-    graph.outputs(loss=ops.mean_squared_error(nn.dense(x, 1, weight=np.ones((1, 3)), bias=False, name="fc"), y))
+    graph.outputs(
+        loss=ops.mean_squared_error(
+            nn.dense(x, 1, weight=np.ones((1, 3)), bias=False, name="fc"), y
+        )
+    )
     random = np.random.default_rng(0)
-    data, target, weight = random.standard_normal((10, 3)), random.standard_normal((10, 1)), np.ones((1, 3))
-    with tenon.Trainer(graph, (data, target), optimizer="sgd", learning_rate=0.25, batch=10) as trainer:
+    data, target, weight = (
+        random.standard_normal((10, 3)),
+        random.standard_normal((10, 1)),
+        np.ones((1, 3)),
+    )
+    with tenon.Trainer(
+        graph, (data, target), optimizer="sgd", learning_rate=0.25, batch=10
+    ) as trainer:
         for _ in range(5):
             error = data @ weight.T - target
             assert trainer.step().loss == pytest.approx((error**2).mean())
             weight = weight - 0.25 * 2 * error.T @ data / 10
-        np.testing.assert_allclose(trainer.graph()["fc_weight"].numpy(), weight, rtol=1e-6)  # the rate is a float32
+        np.testing.assert_allclose(
+            trainer.graph()["fc_weight"].numpy(), weight, rtol=1e-6
+        )  # the rate is a float32
 
 
 def test_a_failed_step_changes_nothing():
@@ -59,7 +77,11 @@ def test_a_failed_step_changes_nothing():
     for wrong, kind, text in [
         (bad, tenon.ExecutionError, "the loss is nan"),
         ({"x": data["x"]}, tenon.UsageError, "no examples for input 'label'"),
-        ({**data, "x": data["x"].astype(float)}, tenon.UsageError, "is float64 but the graph needs float32"),
+        (
+            {**data, "x": data["x"].astype(float)},
+            tenon.UsageError,
+            "is float64 but the graph needs float32",
+        ),
         ((data["x"],), tenon.UsageError, "2 inputs"),
         (data["x"], TypeError, "a dict or a tuple"),
         ({"x": object(), "label": data["label"]}, TypeError, "input 'x'"),
@@ -81,7 +103,8 @@ def test_a_sparse_matrix_trains():
     w = graph.variable("w", dtype="float32", shape=(4, 3))
     graph.outputs(loss=ops.softmax_cross_entropy(ops.matmul(x, w), label))
     made = [
-        train(graph, (array, data["label"]), epochs=3).graph["w"].numpy() for array in (dense, sparse.csr_array(dense))
+        train(graph, (array, data["label"]), epochs=3).graph["w"].numpy()
+        for array in (dense, sparse.csr_array(dense))
     ]
     np.testing.assert_allclose(*made, rtol=1e-4, atol=1e-6)
 
@@ -110,7 +133,11 @@ def test_a_sparse_matrix_trains():
         (dict(checkpoint="no/such/folder/x.tenon"), tenon.FileError, "no folder"),
         (dict(checkpoint="x.bin"), tenon.UsageError, "must end in .tenon"),
         (dict(early_stopping=3), tenon.UsageError, "needs validate="),
-        (dict(validate={"x": np.ones((2, 4), np.float32)}), tenon.UsageError, "no examples for input 'label'"),
+        (
+            dict(validate={"x": np.ones((2, 4), np.float32)}),
+            tenon.UsageError,
+            "no examples for input 'label'",
+        ),
         (dict(validate={**examples(4), "y": np.ones(4)}), tenon.UsageError, "no input 'y'"),
         (
             dict(validate=(np.ones((2, 4)), np.zeros(2, np.uint8))),

@@ -19,7 +19,9 @@ def run_cell(source: str, names: dict[str, Any]) -> Any:
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), names)
-    return None if last is None else eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+    return (
+        None if last is None else eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+    )
 
 
 def shown(value: Any) -> dict[str, str]:
@@ -30,12 +32,18 @@ def shown(value: Any) -> dict[str, str]:
     return {"text/plain": repr(value), **({"text/html": html} if html else {})}
 
 
-def test_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tutorial_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     notebook = json.loads((EXAMPLES / "tutorial.ipynb").read_text())
     assert notebook["nbformat"] == 4 and all(not cell.get("outputs") for cell in notebook["cells"])
     monkeypatch.chdir(EXAMPLES)
     names: dict[str, Any] = {}
-    results = [run_cell("".join(cell["source"]), names) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    results = [
+        run_cell("".join(cell["source"]), names)
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "code"
+    ]
     displays = [shown(result) for result in results if result is not None]
 
     x = names["x"]
@@ -46,7 +54,9 @@ def test_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     assert names["run"].history[-1]["validation_accuracy"] > 0.94
     digits, labels = results[9]
     assert (digits == labels).mean() >= 0.8
-    answer, sent = next(result for result in results if isinstance(result, tuple) and isinstance(result[0], list))
+    answer, sent = next(
+        result for result in results if isinstance(result, tuple) and isinstance(result[0], list)
+    )
     assert answer == digits.tolist() and sent == labels.tolist()
     np.testing.assert_allclose(results[-2], 2 * np.sin(x), rtol=1e-6)
     assert "struct Wave" in capsys.readouterr().out

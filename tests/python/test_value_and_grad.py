@@ -96,7 +96,9 @@ def test_more_than_the_value():
 def test_gradients_of_gradients():
     cube = tenon.grad(lambda x: ops.sum(x * x * x))
     np.testing.assert_allclose(cube(np.array([1.0, 2.0])), [3, 12])
-    np.testing.assert_allclose(tenon.grad(lambda x: ops.sum(cube(x)))(np.array([1.0, 2.0])), [6, 12])
+    np.testing.assert_allclose(
+        tenon.grad(lambda x: ops.sum(cube(x)))(np.array([1.0, 2.0])), [6, 12]
+    )
     assert tenon.grad(tenon.grad(tenon.grad(lambda x: x * x * x)))(5.0) == 6
 
 
@@ -134,13 +136,19 @@ def test_a_function_that_needs_sizes_is_traced_with_them():
 
 def test_arrays_by_name():
     made = tenon.grad(lambda w, *, minus, plus: ops.sum(w * plus - w * w * minus))
-    np.testing.assert_allclose(made(np.ones(2), plus=np.array([5.0, 6.0]), minus=np.array([1.0, 2.0])), [3, 2])
-    np.testing.assert_allclose(made(np.ones(2), minus=np.array([1.0, 2.0]), plus=np.array([5.0, 6.0])), [3, 2])
+    np.testing.assert_allclose(
+        made(np.ones(2), plus=np.array([5.0, 6.0]), minus=np.array([1.0, 2.0])), [3, 2]
+    )
+    np.testing.assert_allclose(
+        made(np.ones(2), minus=np.array([1.0, 2.0]), plus=np.array([5.0, 6.0])), [3, 2]
+    )
 
 
 def test_what_the_value_does_not_depend_on_has_gradient_zero():
     dx, dy = tenon.grad(lambda x, y: ops.sum(x), (0, 1))(np.ones(3), np.ones((2, 2), np.float32))
-    assert dx.tolist() == [1, 1, 1] and dy.dtype == np.float32 and not dy.any() and dy.shape == (2, 2)
+    assert (
+        dx.tolist() == [1, 1, 1] and dy.dtype == np.float32 and not dy.any() and dy.shape == (2, 2)
+    )
 
 
 def test_layers_with_weights_that_are_given():
@@ -157,7 +165,9 @@ def test_layers_with_weights_that_are_given():
 def test_kinds_of_arrays_come_back():
     x = ops.relu(np.ones(3, np.float32))
     tensor = tenon.Tensor if isinstance(x, tenon.Tensor) else type(tenon._core.tensor_from(x))
-    made = tenon.grad(lambda a, b: ops.sum(a * b), (0, 1))(tenon._core.tensor_from(x), np.float32([1, 2, 3]))
+    made = tenon.grad(lambda a, b: ops.sum(a * b), (0, 1))(
+        tenon._core.tensor_from(x), np.float32([1, 2, 3])
+    )
     assert type(made[0]) is tensor and type(made[1]) is np.ndarray
     assert made[0].numpy().tolist() == [1, 2, 3]
 
@@ -291,4 +301,6 @@ def test_ten_thousand_calls_need_no_more_memory():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(10000):
         made(w, x, y)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2000  # KiB; one gradient takes 4.7
+    assert (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2000
+    )  # KiB; one gradient takes 4.7

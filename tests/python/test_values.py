@@ -32,7 +32,9 @@ BINARY = [
 ]
 
 
-@pytest.mark.parametrize("other", [2, 2.5, np.float32(3), X[0] + 1, (X + 2).tolist(), X[:, :1] + 1], ids=repr)
+@pytest.mark.parametrize(
+    "other", [2, 2.5, np.float32(3), X[0] + 1, (X + 2).tolist(), X[:, :1] + 1], ids=repr
+)
 @pytest.mark.parametrize("function", BINARY, ids=lambda function: function.__name__)
 def test_binary_operators(function, other):
     x = X + 1
@@ -50,13 +52,17 @@ def test_operators_of_two_values(shape):
     def make(v):
         return (v + v) * v - v / (v + 1) + abs(-v) @ v.T @ v
 
-    np.testing.assert_allclose(computed(make, X, shape), (X + X) * X - X / (X + 1) + X @ X.T @ X, rtol=1e-6)
+    np.testing.assert_allclose(
+        computed(make, X, shape), (X + X) * X - X / (X + 1) + X @ X.T @ X, rtol=1e-6
+    )
 
 
 def test_comparisons_with_nan():
     x = np.float32([np.nan, 1, 2])
     for function in (operator.lt, operator.le, operator.gt, operator.ge):
-        assert np.array_equal(computed(lambda v: function(v, 1.0), x, (3,)).astype(bool), function(x, np.float32(1)))
+        assert np.array_equal(
+            computed(lambda v: function(v, 1.0), x, (3,)).astype(bool), function(x, np.float32(1))
+        )
 
 
 def test_methods_of_values():

@@ -9,7 +9,10 @@ def examples(count=200, seed=0):
     """Three classes of points: separable, but too close to be learned at once."""
     random = np.random.default_rng(seed)
     label = random.integers(0, 3, count).astype(np.uint8)
-    return {"x": (random.standard_normal((count, 4)) + label[:, None]).astype(np.float32), "label": label}
+    return {
+        "x": (random.standard_normal((count, 4)) + label[:, None]).astype(np.float32),
+        "label": label,
+    }
 
 
 def network():

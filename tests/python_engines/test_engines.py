@@ -24,7 +24,9 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graph = tenon.Graph()
     x = graph.input("x", "float32", (None, 16))
     hidden = ops.relu(x @ graph.variable("w1", draw.normal(size=(16, 32)).astype(np.float32)))
-    graph.outputs(scores=hidden @ graph.variable("w2", draw.normal(size=(32, 3)).astype(np.float32)))
+    graph.outputs(
+        scores=hidden @ graph.variable("w2", draw.normal(size=(32, 3)).astype(np.float32))
+    )
     graph.save(path)
     return path
 
@@ -54,7 +56,9 @@ def test_arrow_batches_are_read_where_they_lie(network, data, expected):
     from tenon import _arrow
 
     column = lists(data)
-    batch = pa.record_batch([column, pa.array([f"row {i}" for i in range(ROWS)])], names=["x", "name"])
+    batch = pa.record_batch(
+        [column, pa.array([f"row {i}" for i in range(ROWS)])], names=["x", "name"]
+    )
     read = _arrow.columns(batch, {"x"})["x"]
     assert read.ctypes.data == column.values.buffers()[1].address and not read.flags.writeable
     assert tenon.tensor(read).numpy().ctypes.data == read.ctypes.data
@@ -109,7 +113,9 @@ def encoder(graph: tenon.Graph):
     x = graph.input("x", "float32", (None, 24, 64))
     draw = np.random.default_rng(3)
     a = ops.layer_norm(x, *(graph.variable(name, np.ones(64, np.float32)) for name in "gb"))
-    w = [graph.variable(f"w{i}", draw.normal(size=(64, 64)).astype(np.float32) / 8) for i in range(4)]
+    w = [
+        graph.variable(f"w{i}", draw.normal(size=(64, 64)).astype(np.float32) / 8) for i in range(4)
+    ]
     shares = ops.softmax(ops.matmul(a @ w[0], a @ w[1], transpose_b=True) * 0.125)
     return ops.gelu(x + ops.matmul(shares, a @ w[2]) @ w[3])
 
@@ -171,7 +177,10 @@ def test_dask_with_a_killed_worker(network, data, expected):
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
         pids = list(client.run(os.getpid).values())
         blocks = da.from_array(data, chunks=(50, 16))
         scores = blocks.map_blocks(tenon.Scorer(network).columns, dtype=np.float32, chunks=(50, 3))
@@ -198,7 +207,9 @@ def test_spark(network, data, expected, monkeypatch):
         rows = [(i, row) for i, row in enumerate(data.tolist())]
         frame = spark.createDataFrame(rows, "id long, x array<float>")
         scorer = tenon.Scorer(network, keep="id")
-        found = frame.mapInArrow(scorer.batches, "id long, scores array<float>").orderBy("id").collect()
+        found = (
+            frame.mapInArrow(scorer.batches, "id long, scores array<float>").orderBy("id").collect()
+        )
         assert np.array_equal(rows_of([row.scores for row in found]), expected)
     finally:
         spark.stop()
@@ -213,5 +224,9 @@ def test_datafusion(network, data, expected):
     batch = pa.record_batch([lists(data), pa.array(range(ROWS))], names=["x", "id"])
     frame = context.create_dataframe([[batch.slice(0, 700), batch.slice(700)]])
     score = datafusion.udf(tenon.Scorer(network).columns, [kind], scores, "stable")
-    found = frame.select(datafusion.col("id"), score(datafusion.col("x")).alias("scores")).to_pandas().sort_values("id")
+    found = (
+        frame.select(datafusion.col("id"), score(datafusion.col("x")).alias("scores"))
+        .to_pandas()
+        .sort_values("id")
+    )
     assert np.array_equal(rows_of(found["scores"]), expected)

@@ -61,7 +61,9 @@ def scaled_by(factor, host, by):
         call.x_grad[...] = factor * call.y_grad
 
     def gradient(self, graph):
-        graph.set_input_grad("x", graph.add("tenon.leaky_relu", graph.output_grad("y"), slope=float(factor)))
+        graph.set_input_grad(
+            "x", graph.add("tenon.leaky_relu", graph.output_grad("y"), slope=float(factor))
+        )
 
     setattr(Scaled, by, {"backward": backward, "gradient": gradient}[by])
     return tenon.operator(name=f"scaled_{by}", host=host)(Scaled)

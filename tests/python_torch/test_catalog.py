@@ -23,7 +23,16 @@ RANK_FOLLOWS = (
     "prod",
     "sum",
 )  # depend on elements of the second input, so they cannot be traced
-OPTIMIZERS = ("adagrad", "adam", "adamw", "global_norm_scale", "momentum", "nesterov", "rmsprop", "sgd")
+OPTIMIZERS = (
+    "adagrad",
+    "adam",
+    "adamw",
+    "global_norm_scale",
+    "momentum",
+    "nesterov",
+    "rmsprop",
+    "sgd",
+)
 NO_GRADIENT = (*OPTIMIZERS, "bit_cast", "fused_fully_connected", "max_roi_pool", "unique")
 
 
@@ -59,7 +68,11 @@ def arguments(info, example, dtype):
 
     named_types = {each["name"]: each["dtype"] for each in example["inputs"]}
     # Inputs without types of their own share one: the example's, if it sets one for all of them.
-    shared = [named_types[each["name"]] for each in info["inputs"] if not each["types"] and each["name"] in named_types]
+    shared = [
+        named_types[each["name"]]
+        for each in info["inputs"]
+        if not each["types"] and each["name"] in named_types
+    ]
     is_open = None in shared
 
     def tensor(declared, given):
@@ -102,7 +115,12 @@ def dtype_for(info, wanted=DTYPES):
 
 
 def leaves(args):
-    return [each for arg in args for each in (arg if isinstance(arg, list) else [arg]) if each is not None]
+    return [
+        each
+        for arg in args
+        for each in (arg if isinstance(arg, list) else [arg])
+        if each is not None
+    ]
 
 
 def is_exact(value):
@@ -123,7 +141,11 @@ def call_of(op, args, params):
             return next(rest) if is_exact(value) else value
 
         made = op(*[put(arg) for arg in args], **params)
-        return tuple(each for each in (made if isinstance(made, tuple | list) else (made,)) if each.requires_grad)
+        return tuple(
+            each
+            for each in (made if isinstance(made, tuple | list) else (made,))
+            if each.requires_grad
+        )
 
     return call
 
@@ -152,7 +174,9 @@ def test_gives_what_the_function_on_arrays_gives(name, example):
     flags = dict(params)
     found = registered(name, flags)(*args, **flags)
     arrays = [
-        each if each is None else each.numpy() for arg in args for each in (arg if isinstance(arg, list) else [arg])
+        each if each is None else each.numpy()
+        for arg in args
+        for each in (arg if isinstance(arg, list) else [arg])
     ]
     expected = tenon.ops[name](*arrays, **params)
     found = list(found) if isinstance(found, tuple | list) else [found]
@@ -175,7 +199,11 @@ def test_passes_gradcheck(name, example, complex_numbers):
     args, params = arguments(info, example, dtype)
     if complex_numbers:
         args = tuple(
-            [each + 0.3j for each in arg] if isinstance(arg, list) else arg + 0.3j if is_exact(arg) else arg
+            [each + 0.3j for each in arg]
+            if isinstance(arg, list)
+            else arg + 0.3j
+            if is_exact(arg)
+            else arg
             for arg in args
         )
     inputs = [each.requires_grad_() for each in leaves(args) if is_exact(each)]

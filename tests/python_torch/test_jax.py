@@ -33,7 +33,9 @@ def test_values_and_gradients_are_those_of_jax():
     for wrap in (lambda f: f, jax.jit):
         np.testing.assert_allclose(wrap(ours)(x, w), theirs(x, w), rtol=1e-5)
         for mine, its in zip(
-            wrap(jax.grad(ours, argnums=(0, 1)))(x, w), jax.grad(theirs, argnums=(0, 1))(x, w), strict=True
+            wrap(jax.grad(ours, argnums=(0, 1)))(x, w),
+            jax.grad(theirs, argnums=(0, 1))(x, w),
+            strict=True,
         ):
             np.testing.assert_allclose(mine, its, rtol=1e-5, atol=1e-7)
 
@@ -42,7 +44,9 @@ def test_maps_over_a_dimension():
     leaky = recipe()("leaky_relu", slope=0.25)
     x = jnp.linspace(-2, 2, 6).reshape(3, 2)
     np.testing.assert_allclose(jax.vmap(leaky)(x), np.where(x > 0, x, 0.25 * x))
-    np.testing.assert_allclose(jax.vmap(jax.grad(lambda row: leaky(row).sum()))(x), np.where(x > 0, 1, 0.25))
+    np.testing.assert_allclose(
+        jax.vmap(jax.grad(lambda row: leaky(row).sum()))(x), np.where(x > 0, 1, 0.25)
+    )
 
 
 def test_arrays_of_jax_come_back_and_are_never_written():

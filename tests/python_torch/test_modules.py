@@ -54,13 +54,17 @@ def test_runs_as_the_graph_does():
     graph.initialize(3)
     module = tenon.torch.module(graph).eval()
     np.testing.assert_array_equal(module(inputs()).detach().numpy(), graph(x=inputs().numpy())["y"])
-    np.testing.assert_array_equal(module(x=inputs()).detach().numpy(), graph(x=inputs().numpy())["y"])
+    np.testing.assert_array_equal(
+        module(x=inputs()).detach().numpy(), graph(x=inputs().numpy())["y"]
+    )
 
 
 @pytest.mark.parametrize("training", [False, True])
 def test_passes_gradcheck(training):
     module = tenon.torch.module(network()).train(training)
-    assert torch.autograd.gradcheck(lambda x, *_: module(x), (inputs().requires_grad_(), *module.parameters()))
+    assert torch.autograd.gradcheck(
+        lambda x, *_: module(x), (inputs().requires_grad_(), *module.parameters())
+    )
 
 
 def test_trains_as_torch_does():
@@ -89,8 +93,12 @@ def test_the_graph_gets_what_was_trained():
     written = module.graph()
     for name, parameter in module.named_parameters():
         np.testing.assert_array_equal(written[name].numpy(), parameter.detach().numpy())
-    np.testing.assert_array_equal(written["norm_moving_var"].numpy(), module.norm_moving_var.numpy())
-    np.testing.assert_array_equal(written(x=inputs().numpy())["y"], module.eval()(inputs()).detach().numpy())
+    np.testing.assert_array_equal(
+        written["norm_moving_var"].numpy(), module.norm_moving_var.numpy()
+    )
+    np.testing.assert_array_equal(
+        written(x=inputs().numpy())["y"], module.eval()(inputs()).detach().numpy()
+    )
     if before is not None:
         np.testing.assert_array_equal(graph["first_weight"].numpy(), before)
 
@@ -186,7 +194,9 @@ def test_bad_use_is_refused():
         grad.sum().backward()
 
 
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))])
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))]
+)
 def test_copies_and_pickles_go_on_alone(again):
     first = tenon.torch.module(network(rate=0.5))
     x = inputs()

@@ -23,13 +23,16 @@ def test_gradients_are_those_of_torch():
     tensors = [each.requires_grad_() for each in (data, weight, bias)]
     registered("max_pool")
     ours = torch.ops.tenon.max_pool(
-        registered("convolution")(*tensors, num_filter=4, kernel=[3, 3], pad=[1, 1]), kernel=[2, 2], stride=[2, 2]
+        registered("convolution")(*tensors, num_filter=4, kernel=[3, 3], pad=[1, 1]),
+        kernel=[2, 2],
+        stride=[2, 2],
     )
     theirs = torch.nn.functional.max_pool2d(torch.nn.functional.conv2d(*tensors, padding=1), 2)
     torch.testing.assert_close(ours, theirs)
     weights = torch.randn_like(theirs)
     for mine, its in zip(
-        torch.autograd.grad((ours * weights).sum(), tensors), torch.autograd.grad((theirs * weights).sum(), tensors)
+        torch.autograd.grad((ours * weights).sum(), tensors),
+        torch.autograd.grad((theirs * weights).sum(), tensors),
     ):
         torch.testing.assert_close(mine, its, rtol=1e-4, atol=1e-4)
 
@@ -40,7 +43,9 @@ def test_batch_norm_takes_and_returns_its_states():
     own = torch.nn.BatchNorm1d(3, momentum=0.1, dtype=torch.float64)
     expected = own(data)
     mean, var = torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)
-    made, new_mean, new_var = norm(data, own.weight, own.bias, mean, var, momentum=0.9, training=True)
+    made, new_mean, new_var = norm(
+        data, own.weight, own.bias, mean, var, momentum=0.9, training=True
+    )
     torch.testing.assert_close(made, expected)
     torch.testing.assert_close(new_mean, own.running_mean)
     assert mean.abs().sum() == 0  # its arguments are never changed
@@ -98,7 +103,9 @@ def test_calls_are_kept_apart_by_types_and_parameters():
     for _ in range(2):
         for slope in (0.1, 0.5, 0.01):
             for data in (torch.randn(4), torch.randn(5), torch.randn(4).double()):
-                torch.testing.assert_close(leaky(data, slope=slope), torch.nn.functional.leaky_relu(data, slope))
+                torch.testing.assert_close(
+                    leaky(data, slope=slope), torch.nn.functional.leaky_relu(data, slope)
+                )
         for kernel in ([2, 2], [3, 3], [2, 3]):
             data = torch.randn(1, 1, 6, 6)
             expected = torch.nn.functional.max_pool2d(data, kernel, stride=1)
@@ -127,7 +134,8 @@ def test_a_list_of_texts_may_be_left_out():
     assert "str[]? activations=None" in str(rnn.default._schema)
     tensors = [torch.randn(3, 2, 4), torch.randn(1, 5, 4), torch.randn(1, 5, 5)]
     by_default, same, other = (
-        rnn(*tensors, **params)[0] for params in ({}, {"activations": ["Tanh"]}, {"activations": ["Relu"]})
+        rnn(*tensors, **params)[0]
+        for params in ({}, {"activations": ["Tanh"]}, {"activations": ["Relu"]})
     )
     assert torch.equal(by_default, same)
     assert not torch.equal(by_default, other)
@@ -162,7 +170,9 @@ def test_a_trace_ends_where_a_shape_follows_from_other_elements(name):
     compiled = torch.compile(lambda x, given: op(x + 1, given) * 2, backend="aot_eager")
     data = torch.randn(2, 6)
     for given in ([1], [0]) if name == "sum" else ([3, 4], [6, 2]):
-        torch.testing.assert_close(compiled(data, torch.tensor(given)), op(data + 1, torch.tensor(given)) * 2)
+        torch.testing.assert_close(
+            compiled(data, torch.tensor(given)), op(data + 1, torch.tensor(given)) * 2
+        )
     if name == "sum":  # the rank depends on elements, too, for which torch has no symbol
         whole = torch.compile(lambda x, given: op(x, given), backend="aot_eager", fullgraph=True)
         with pytest.raises(torch._dynamo.exc.Unsupported, match="[Dd]ynamic"):
@@ -173,7 +183,9 @@ def test_a_trace_ends_where_a_shape_follows_from_other_elements(name):
 def test_dimensions_that_follow_from_elements_are_symbols(backend):
     reshape = registered("reshape")
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
-        compiled = torch.compile(lambda x, sizes: reshape(x, sizes) * 2, backend=backend, fullgraph=True)
+        compiled = torch.compile(
+            lambda x, sizes: reshape(x, sizes) * 2, backend=backend, fullgraph=True
+        )
         data = torch.randn(2, 6, requires_grad=True)
         for sizes in ([3, 4], [6, 2]):
             made = compiled(data, torch.tensor(sizes))
@@ -259,7 +271,11 @@ def test_compiles_with_fixed_and_with_free_dimensions():
 
 
 def test_compiles_to_code_where_parameters_are_called_as_torch_calls_its_own():
-    convolution, norm, drop = registered("convolution"), registered("batch_norm"), registered("dropout")
+    convolution, norm, drop = (
+        registered("convolution"),
+        registered("batch_norm"),
+        registered("dropout"),
+    )
 
     def function(x, weight, gamma, beta):
         made = convolution(x, weight, num_filter=2, kernel=[3, 3], no_bias=True)
@@ -278,7 +294,9 @@ def test_compiles_to_code_where_parameters_are_called_as_torch_calls_its_own():
 
 def test_gradients_compile():
     sigmoid = registered("sigmoid")
-    compiled = torch.compile(lambda x: (sigmoid(x) ** 2).sum(), backend="aot_eager", fullgraph=True, dynamic=True)
+    compiled = torch.compile(
+        lambda x: (sigmoid(x) ** 2).sum(), backend="aot_eager", fullgraph=True, dynamic=True
+    )
     for rows in (3, 6):
         data = torch.randn(rows, 2, dtype=torch.float64, requires_grad=True)
         (mine,) = torch.autograd.grad(compiled(data), data)
@@ -306,7 +324,9 @@ def test_a_dimension_that_no_rule_gives_is_traced_anew():
 def test_schemas_say_what_manifests_say():
     schema = str(registered("convolution").default._schema)
     assert "Tensor data" in schema and "Tensor? bias=None" in schema
-    assert "int num_filter" in schema and "int groups=1" in schema and "bool no_bias=False" in schema
+    assert (
+        "int num_filter" in schema and "int groups=1" in schema and "bool no_bias=False" in schema
+    )
     assert str(registered("split").default._schema).endswith("-> Tensor[]")
     assert "str dtype" in str(registered("cast").default._schema)
 

@@ -70,9 +70,12 @@ struct Shaped : Operator {
     const auto sizes = io.values<std::int64_t>("shape");
     if (sizes) io.set_output(0, Shape(sizes.begin(), static_cast<int>(sizes.size())));
   }
-  void forward(const Call& call) const { std::ranges::copy(call.input<float>(0), call.output<float>(0).begin()); }
+  void forward(const Call& call) const {
+    std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
+  }
   void backward(const Call& call) const {
-    if (call.write(0) != Write::none) std::ranges::copy(call.output_grad<float>(0), call.input_grad<float>(0).begin());
+    if (call.write(0) != Write::none)
+      std::ranges::copy(call.output_grad<float>(0), call.input_grad<float>(0).begin());
   }
 };
 
@@ -118,7 +121,8 @@ TEST_CASE("allocated: eager calls return the kernel's outputs, of another size e
     FloatList values;
     std::vector<std::int64_t> places;
     for (std::int64_t i = 0; i < 3; ++i)
-      if (const float value = x.values<float>()[static_cast<std::size_t>(i)]; value > 0) values.push_back(value), places.push_back(i);
+      if (const float value = x.values<float>()[static_cast<std::size_t>(i)]; value > 0)
+        values.push_back(value), places.push_back(i);
     const auto made = host.call_all("kept", {x});
     CHECK(floats(made[0]) == values);
     CHECK(std::ranges::equal(made[1].values<std::int64_t>(), places));
@@ -166,7 +170,8 @@ TEST_CASE("allocated: a graph continues with the actual shapes") {
       CHECK(made.at("doubled").shape() == Shape{0});
       CHECK(made.at("places").shape() == Shape{0});
     }
-    CHECK(floats(session.run({{"x", vector_of({5, -2, 3})}}, {.outputs = {"doubled"}}).at("doubled")) == FloatList{10, 6});
+    CHECK(floats(session.run({{"x", vector_of({5, -2, 3})}}, {.outputs = {"doubled"}})
+                     .at("doubled")) == FloatList{10, 6});
     CHECK(session.run({{"x", vector_of({5, -2, 3})}}, {.outputs = {"early"}}).size() == 1);
   }
 }
@@ -179,13 +184,16 @@ TEST_CASE("allocated: stages follow each other as needed, and read values of any
   const auto once = graph.add("kept", {x}, {}, "once");
   const auto less = graph.add("sub", {once, graph.constant("two", vector_of({2}))}, {}, "less");
   const auto again = graph.add("kept", {less}, {}, "again");
-  graph.output("sum", graph.add("add", {graph.add("sum", {again}), graph.add("sum", {twice})}, {}, "sum_of_sums"));
+  graph.output("sum", graph.add("add", {graph.add("sum", {again}), graph.add("sum", {twice})}, {},
+                                "sum_of_sums"));
   Session session(graph);
   CHECK(first_of(session.run({{"x", vector_of({1, -2, 3, 10})}}).at("sum")) == (1 + 8) + 2 * 12);
   CHECK(first_of(session.run({{"x", vector_of({1, 1})}}).at("sum")) == 4);
   const auto plan = session.plan({{"x", {4}}});
   CHECK(plan.later == std::vector<std::string>{"less", "again", "sum", "sum_of_sums"});
-  CHECK(describe(plan).find("then 4 nodes that are planned when the shapes are known: less, again") != std::string::npos);
+  CHECK(
+      describe(plan).find("then 4 nodes that are planned when the shapes are known: less, again") !=
+      std::string::npos);
 }
 
 TEST_CASE("allocated: gradients pass through kernel-allocated outputs") {
@@ -199,7 +207,8 @@ TEST_CASE("allocated: gradients pass through kernel-allocated outputs") {
   Session session(graph, {.training = true});
   for (const auto& given : {FloatList{1, -2, 3}, FloatList{-4, 5, 6, 7}}) {
     FloatList expected, ones;
-    for (const float value : given) expected.push_back(value > 0 ? 2 * value : 0), ones.push_back(value > 0 ? 1 : 0);
+    for (const float value : given)
+      expected.push_back(value > 0 ? 2 * value : 0), ones.push_back(value > 0 ? 1 : 0);
     const auto made = session.run({{"x", Tensor::from(given, {std::ssize(given)})}});
     CHECK(floats(made.at("dx")) == expected);
     CHECK(floats(made.at("direct")) == ones);
@@ -211,7 +220,8 @@ TEST_CASE("allocated: variables are updated after every stage has read the old v
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
   const auto weight = graph.variable("w", vector_of({2}));
-  const auto raised = graph.add("add", {weight, graph.constant("one", vector_of({1}))}, {}, "raised");
+  const auto raised =
+      graph.add("add", {weight, graph.constant("one", vector_of({1}))}, {}, "raised");
   graph.update(weight, raised);
   const auto kept = graph.add("kept", {x}, {}, "kept");
   graph.output("y", graph.add("mul", {kept, weight}, {}, "y"));
@@ -246,12 +256,14 @@ TEST_CASE("allocated: shapes depend on elements of inputs, variables and compute
 TEST_CASE("allocated: large tensors cannot determine shapes") {
   AllocatingHost host;
   Graph graph(host);
-  graph.output("y", graph.add("shaped", {graph.input("x", f32, {6}), graph.input("to", i64, {-1})}, {}, "y"));
+  graph.output("y", graph.add("shaped", {graph.input("x", f32, {6}), graph.input("to", i64, {-1})},
+                              {}, "y"));
   Session session(graph);
-  const auto failure = failure_of([&] { session.run({{"x", vector_of({1, 2, 3, 4, 5, 6})}, {"to", Tensor::zeros(i64, {9000})}}); });
-  CHECK(failure.message.find(
-            "a shape depends on the elements of 'to', which is int64 [9000], but only dense tensors of at most 65536 bytes") !=
-        std::string::npos);
+  const auto failure = failure_of([&] {
+    session.run({{"x", vector_of({1, 2, 3, 4, 5, 6})}, {"to", Tensor::zeros(i64, {9000})}});
+  });
+  CHECK(failure.message.find("a shape depends on the elements of 'to', which is int64 [9000], but "
+                             "only dense tensors of at most 65536 bytes") != std::string::npos);
 }
 
 TEST_CASE("allocated: kernels that violate the allocation rules are named") {
@@ -290,10 +302,13 @@ TEST_CASE("allocated: the known dimensions of such outputs restrict their uses")
   Session session(graph);
   const NamedTensors inputs{{"x", vector_of({1, -2, 3})}};
   CHECK(failure_of([&] {
-          session.run(inputs, RunOptions{.destinations = {{"kept", {Tensor::zeros(f32, {2}), Write::to}}}});
+          session.run(inputs,
+                      RunOptions{.destinations = {{"kept", {Tensor::zeros(f32, {2}), Write::to}}}});
         }).message.find("the kernel allocates the output") != std::string::npos);
   CHECK(failure_of([&] {
-          session.run(inputs, RunOptions{.destinations = {{"nothing", {Tensor::zeros(f32, {2}), Write::to}}}});
+          session.run(
+              inputs,
+              RunOptions{.destinations = {{"nothing", {Tensor::zeros(f32, {2}), Write::to}}}});
         }).message.find("the graph has no such output") != std::string::npos);
   const auto place = Tensor::zeros(f32, {3});
   session.run(inputs, RunOptions{.destinations = {{"early", {place, Write::add}}}});
@@ -308,17 +323,23 @@ TEST_CASE("allocated: a NaN is found in any stage") {
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
   const auto kept = graph.add("kept", {x}, {}, "kept");
-  graph.output("y", graph.add("log", {graph.add("sub", {kept, graph.constant("c", vector_of({5}))}, {}, "less")}, {}, "log"));
+  graph.output(
+      "y",
+      graph.add("log", {graph.add("sub", {kept, graph.constant("c", vector_of({5}))}, {}, "less")},
+                {}, "log"));
   Session session(graph);
   CHECK(session.first_non_finite({{"x", vector_of({-1, 8})}}).empty());
-  CHECK(session.first_non_finite({{"x", vector_of({-1, 2})}}).find("[log] node 'log': element 0 is nan") != std::string::npos);
+  CHECK(session.first_non_finite({{"x", vector_of({-1, 2})}})
+            .find("[log] node 'log': element 0 is nan") != std::string::npos);
 }
 
 TEST_CASE("nonzero finds the indices of all elements that are not 0") {
   AllocatingHost host;
-  for (const Shape& shape : {Shape::scalar(), Shape{7}, Shape{0, 3}, Shape{2, 3, 4}, Shape{1, 5, 1, 2}}) {
+  for (const Shape& shape :
+       {Shape::scalar(), Shape{7}, Shape{0, 3}, Shape{2, 3, 4}, Shape{1, 5, 1, 2}}) {
     std::vector<std::int32_t> data(static_cast<std::size_t>(shape.size()));
-    for (std::size_t i = 0; i < data.size(); ++i) data[i] = i % 3 == 1 ? 0 : static_cast<std::int32_t>(i) - 2;
+    for (std::size_t i = 0; i < data.size(); ++i)
+      data[i] = i % 3 == 1 ? 0 : static_cast<std::int32_t>(i) - 2;
     std::vector<std::int64_t> expected;
     for (std::size_t i = 0; i < data.size(); ++i) {
       if (data[i] == 0) continue;

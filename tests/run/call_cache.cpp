@@ -40,7 +40,8 @@ std::size_t hash_of(const std::string& key) {
 }
 
 Cache::Lease taken(Cache& cache, const std::string& key, const HostVersion& version) {
-  return cache.take(version, hash_of(key), [&](const CacheEntry& entry) { return entry.key == key; });
+  return cache.take(version, hash_of(key),
+                    [&](const CacheEntry& entry) { return entry.key == key; });
 }
 
 /// Uses an entry once, as a call does; returns its earlier number of uses.
@@ -106,14 +107,18 @@ TEST_CASE("call cache: a lease that is not returned is removed") {
   CHECK(used(cache, "a", version) == 0);
 }
 
-TEST_CASE("call cache: entries of one hash are distinguished, and the last used one is found first") {
+TEST_CASE(
+    "call cache: entries of one hash are distinguished, and the last used one is found first") {
   Cache cache(4);
   const HostVersion version{1, 1};
-  const auto with_hash = [&](const char* key) { cache.give_back(Cache::make(version, 7, key, version)); };
+  const auto with_hash = [&](const char* key) {
+    cache.give_back(Cache::make(version, 7, key, version));
+  };
   with_hash("a"), with_hash("b"), with_hash("c");
   const auto any = [](const CacheEntry&) { return true; };
   CHECK(cache.take(version, 7, any)->key == "c");
-  CHECK(cache.take(version, 7, [](const CacheEntry& entry) { return entry.key == "a"; })->key == "a");
+  CHECK(cache.take(version, 7, [](const CacheEntry& entry) { return entry.key == "a"; })->key ==
+        "a");
   CHECK(!cache.take(version, 7 + 4, any));  // in the same bucket
   CHECK(cache.idle() == 1);
 }
@@ -132,7 +137,8 @@ TEST_CASE("call cache: the least recently used entry is evicted first") {
   CHECK(used(cache, "b", version) == 0);
 }
 
-TEST_CASE("call cache: a new version drops all entries, and an old one neither finds nor stores any") {
+TEST_CASE(
+    "call cache: a new version drops all entries, and an old one neither finds nor stores any") {
   Cache cache(4);
   const HostVersion before{1, 1}, now{1, 2}, other{2, 1};
   used(cache, "a", before);
@@ -164,12 +170,14 @@ TEST_CASE("call cache: the destructor of an evicted entry may use the cache") {
   };
   cache.give_back(ends("a"));
   cache.give_back(ends("b"));
-  cache.give_back(ends("c"));  // evicts a, whose destructor begins the next version and so drops b and c
+  cache.give_back(
+      ends("c"));  // evicts a, whose destructor begins the next version and so drops b and c
   CHECK(ended == 3);
   CHECK(used(cache, "from an end", next) >= 1);
 }
 
-TEST_CASE("call cache: threads of several versions, with little capacity, each with its own entries") {
+TEST_CASE(
+    "call cache: threads of several versions, with little capacity, each with its own entries") {
   Cache cache(4);
   std::atomic<std::uint64_t> generation = 1;
   std::atomic<int> wrong = 0;
@@ -214,7 +222,9 @@ TEST_CASE("call cache: eager calls use it, and drop one call at a time") {
   ApplicationHost host;
   add_probe(host, 3);
   const auto& cache = *tenon::impl_of(host).calls;
-  const auto call = [&](std::int64_t size) { return host.call("probe", {Tensor::zeros(tenon::f32, {size})}).values<float>()[0]; };
+  const auto call = [&](std::int64_t size) {
+    return host.call("probe", {Tensor::zeros(tenon::f32, {size})}).values<float>()[0];
+  };
   CHECK(call(1) == 3);
   CHECK(call(1) == 3);
   CHECK(cache.counts().hits == 1);

@@ -35,7 +35,8 @@ struct Site {
   void save(const char* name, float weight) {
     Graph graph(host);
     const auto x = graph.input("x", tenon::f32, {count});
-    graph.output("y", graph.add("test_add", {x, graph.variable("weight", numbers(weight))}, {}, "sum"));
+    graph.output("y",
+                 graph.add("test_add", {x, graph.variable("weight", numbers(weight))}, {}, "sum"));
     graph.save(folder / name);
   }
   /// Like `cp other.tenon net.tenon`.
@@ -46,7 +47,8 @@ struct Site {
   void cut() { std::filesystem::resize_file(net(), 70000); }
   std::filesystem::path net() const { return folder / "net.tenon"; }
   std::string cut_message() const {
-    return net().string() + " was truncated while it was in use: it had " + std::to_string(whole) + " bytes and has 70000";
+    return net().string() + " was truncated while it was in use: it had " + std::to_string(whole) +
+           " bytes and has 70000";
   }
 
   const TemporaryFolder folder;
@@ -133,7 +135,8 @@ TEST_CASE("changed file: a change in the middle of a run is reported at its end"
     graph.output("late", graph.add("waits", {graph.find("x")}));
     Session session(graph);
     FailureText failure;
-    Waits::hold([&] { failure = failure_of([&] { y(session); }); }, [&] { cut ? site.cut() : site.overwrite(); });
+    Waits::hold([&] { failure = failure_of([&] { y(session); }); },
+                [&] { cut ? site.cut() : site.overwrite(); });
     CHECK(failure.message == (cut ? site.cut_message() : site.net().string() + written));
   }
 }
@@ -154,10 +157,12 @@ TEST_CASE("changed file: validated indices of sparse tensors in a mapped file ca
   Site site;
   Graph graph(site.host);
   const std::vector<std::int64_t> columns{0, 2}, starts{0, 1, 2};
-  const auto csr = Tensor::csr(Tensor::from({1.0F, 2.0F}, {2}), Tensor::from(columns, {2}), Tensor::from(starts, {3}), {2, 3});
+  const auto csr = Tensor::csr(Tensor::from({1.0F, 2.0F}, {2}), Tensor::from(columns, {2}),
+                               Tensor::from(starts, {3}), {2, 3});
   const std::vector<std::int64_t> ids{4};
   graph.output("a", graph.constant("words", csr));
-  graph.output("b", graph.variable("rows", Tensor::row_sparse(Tensor::from({1.0F, 2.0F}, {1, 2}), Tensor::from(ids, {1}), {6, 2})));
+  graph.output("b", graph.variable("rows", Tensor::row_sparse(Tensor::from({1.0F, 2.0F}, {1, 2}),
+                                                              Tensor::from(ids, {1}), {6, 2})));
   graph.save(site.net());
   const auto loaded = Graph::load(site.host, site.net(), mapped);
   const auto words = loaded.tensor("words"), rows = loaded.tensor("rows");
@@ -176,7 +181,8 @@ TEST_CASE("changed file: mapped arrays are inputs of runs, batches and calls") {
   const auto path = site.folder / "x.npy";
   Session session(Graph::load(site.host, site.net()));
   Graph each(site.host);
-  each.output("y", each.add("quadratic", {each.input("x", tenon::f32, {-1})}, {{"a", 0.0}, {"b", 1.0}}));
+  each.output("y",
+              each.add("quadratic", {each.input("x", tenon::f32, {-1})}, {{"a", 0.0}, {"b", 1.0}}));
   Session rows(each);
   struct Case {
     std::function<Tensor(const Tensor&)> use;
@@ -203,7 +209,8 @@ TEST_CASE("changed file: mapped arrays are inputs of runs, batches and calls") {
       CHECK(first_and_last(test.use(x)) >= 0);
       cut ? std::filesystem::resize_file(path, 100) : write_bytes(path, read_bytes(path));
       const auto failure = failure_of([&] { test.use(x); });
-      const std::string what = cut ? " was truncated while it was in use: it had 80128 bytes and has 100" : written;
+      const std::string what =
+          cut ? " was truncated while it was in use: it had 80128 bytes and has 100" : written;
       CHECK(failure.message == test.prefix + path.string() + what);
     }
 }

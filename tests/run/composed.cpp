@@ -100,7 +100,8 @@ std::pair<Value, Value> flat(Graph& graph, Value x, double scale) {
 }
 
 /// The values of these outputs and of the gradients of their sum.
-NamedTensors run_with_gradient(Graph& graph, Value loss, Value x, const GradientOptions& options = {}) {
+NamedTensors run_with_gradient(Graph& graph, Value loss, Value x,
+                               const GradientOptions& options = {}) {
   graph.output("loss", loss);
   graph.output("dx", graph.gradient(loss, {x}, options)[0]);
   return Session(graph).run({});
@@ -115,7 +116,8 @@ TEST_CASE("composed: computes what its nodes compute, flat or nested, bit by bit
   const auto x = nested.variable("x", data), same = plain.variable("x", data);
   const auto composed = run_with_gradient(nested, nested.add("outer", {x, x}, {}, "o"), x);
   const auto [square, line] = flat(plain, same, 3);
-  const auto wanted = run_with_gradient(plain, plain.add("test_add", {plain.add("test_add", {square, line}), same}), same);
+  const auto wanted = run_with_gradient(
+      plain, plain.add("test_add", {plain.add("test_add", {square, line}), same}), same);
   CHECK(floats_in(composed.at("loss")) == floats_in(wanted.at("loss")));
   CHECK(floats_in(composed.at("dx")) == floats_in(wanted.at("dx")));
   CHECK(floats_in(host.call("outer", {data, data})) == floats_in(wanted.at("loss")));

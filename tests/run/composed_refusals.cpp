@@ -12,7 +12,22 @@ using namespace tenon;
 
 namespace {
 
-enum class Fault { none, itself, through_other, missing, inner, unset, twice, foreign, empty, many, throws, state, weight, parameter };
+enum class Fault {
+  none,
+  itself,
+  through_other,
+  missing,
+  inner,
+  unset,
+  twice,
+  foreign,
+  empty,
+  many,
+  throws,
+  state,
+  weight,
+  parameter
+};
 Fault wanted_fault = Fault::none;
 Compose::Value kept_value;
 
@@ -117,39 +132,53 @@ std::string said_of(Fault fault, Host& host, std::string* hint = nullptr) {
 
 }  // namespace
 
-TEST_CASE("composed operators: each fault is refused when the node is added, naming node and operators") {
+TEST_CASE(
+    "composed operators: each fault is refused when the node is added, naming node and operators") {
   FaultyHost host;
   CHECK(said_of(Fault::none, host).empty());
   const std::pair<Fault, const char*> cases[] = {
-      {Fault::itself, "[faulty] node 'faulty/faulty': the composed operator 'app.faulty' contains itself: app.faulty -> app.faulty"},
+      {Fault::itself,
+       "[faulty] node 'faulty/faulty': the composed operator 'app.faulty' contains itself: "
+       "app.faulty -> app.faulty"},
       {Fault::through_other,
-       "[other_faulty] node 'faulty/other_faulty': [faulty] node 'other_faulty/faulty': the composed operator 'app.faulty' contains "
+       "[other_faulty] node 'faulty/other_faulty': [faulty] node 'other_faulty/faulty': the "
+       "composed operator 'app.faulty' contains "
        "itself: app.faulty -> app.other_faulty -> app.faulty"},
-      {Fault::inner, "[test_add] node 'faulty/test_add': left is [2] but right is [3] (left float32 [2], right float32 [3])"},
+      {Fault::inner,
+       "[test_add] node 'faulty/test_add': left is [2] but right is [3] (left float32 [2], right "
+       "float32 [3])"},
       {Fault::unset, "its forward() does not set output 'z'"},
       {Fault::twice, "its forward() sets output 0 twice"},
       {Fault::foreign, "its forward() passes a value that does not belong to this graph"},
       {Fault::empty, "its forward() sets an output to an empty value"},
       {Fault::many, "its forward() adds more than 20000 nodes"},
       {Fault::throws, "an exception was thrown that is not a std::exception"},
-      {Fault::state, "its forward() adds 'counter', which has states; composed operators cannot have states"},
-      {Fault::weight, "its forward() adds 'scaled_by_weight', which creates the implicit variable 'faulty/scaled_by_weight_weight'"},
+      {Fault::state,
+       "its forward() adds 'counter', which has states; composed operators cannot have states"},
+      {Fault::weight,
+       "its forward() adds 'scaled_by_weight', which creates the implicit variable "
+       "'faulty/scaled_by_weight_weight'"},
       {Fault::parameter, "[quadratic] node 'faulty/quadratic': unknown parameter 'aa'"},
   };
-  for (const auto& [fault, sentence] : cases) CHECK(said_of(fault, host) == std::string("[faulty] node 'node': ") + sentence);
+  for (const auto& [fault, sentence] : cases)
+    CHECK(said_of(fault, host) == std::string("[faulty] node 'node': ") + sentence);
   std::string hint;
   CHECK(said_of(Fault::missing, host).find("[faulty] node 'node': ") == 0);
   CHECK(said_of(Fault::missing, host).find("no_such_operatr") != std::string::npos);
   said_of(Fault::weight, host, &hint);
-  CHECK(hint == "add an input for it to the composed operator (it may be a .weight()), or disable it with a parameter");
+  CHECK(hint ==
+        "add an input for it to the composed operator (it may be a .weight()), or disable it with "
+        "a parameter");
 }
 
 TEST_CASE("composed operators: eager calls refuse the same faults") {
   FaultyHost host;
   wanted_fault = Fault::inner;
-  CHECK(failure_of([&] {
-          host.call("faulty", {vector_of({1}), vector_of({1, 2})});
-        }).message.find("[faulty] [test_add] node 'faulty/test_add': left is [1] but right is [2]") == 0);
+  CHECK(
+      failure_of([&] {
+        host.call("faulty", {vector_of({1}), vector_of({1, 2})});
+      }).message.find("[faulty] [test_add] node 'faulty/test_add': left is [1] but right is [2]") ==
+      0);
   wanted_fault = Fault::none;
   CHECK(host.call("faulty", {vector_of({3})}).values<float>()[0] == 3);
 }

@@ -30,7 +30,8 @@ struct Pooled : Operator {
     op.input("data", "[n]");
     op.output("output", "[1]");
     op.output("place", "int64 [1]").hidden_when("show_place", false);
-    op.param("kind", &Pooled::kind, "which").one_of({{"max", Kind::max}, {"average", Kind::average}});
+    op.param("kind", &Pooled::kind, "which")
+        .one_of({{"max", Kind::max}, {"average", Kind::average}});
     op.param("show_place", &Pooled::show_place, "whether place is visible");
     op.param("kernel", &Pooled::kernel, "not used");
     op.param("stride", &Pooled::stride, "not used");
@@ -42,7 +43,11 @@ struct Pooled : Operator {
     op.require("stride", same_length, "kernel");
     op.require("channels", multiple_of, "groups");
     op.require("low", less_than, "high");
-    op.example({{"data", {4}}}, {{"kind", "average"}, {"kernel", {2, 2}}, {"low", -0.5}, {"show_place", true}, {"groups", 2}});
+    op.example({{"data", {4}}}, {{"kind", "average"},
+                                 {"kernel", {2, 2}},
+                                 {"low", -0.5},
+                                 {"show_place", true},
+                                 {"groups", 2}});
     op.example({{"data", {2}, f32, {0.5, -1}}});
   }
   void infer(Infer& io) const {
@@ -108,7 +113,9 @@ std::string refused(const Attributes& attributes) {
 
 }  // namespace
 
-TEST_CASE("conditions: what backward reads depends on parameters: gradients are right, and unread values are not stored") {
+TEST_CASE(
+    "conditions: what backward reads depends on parameters: gradients are right, and unread values "
+    "are not stored") {
   for (const bool max : {true, false}) {
     ConditionHost host;
     Graph graph(host);
@@ -122,10 +129,12 @@ TEST_CASE("conditions: what backward reads depends on parameters: gradients are 
     // The backward step's inputs: the outputs' gradients, then what it reads of data, output and
     // place.
     const auto nodes = graph.nodes();
-    const auto found = std::find_if(nodes.begin(), nodes.end(),
-                                    [](const NodeInfo& node) { return node.kind == NodeKind::backward && node.of == "pooled"; });
+    const auto found = std::find_if(nodes.begin(), nodes.end(), [](const NodeInfo& node) {
+      return node.kind == NodeKind::backward && node.of == "pooled";
+    });
     REQUIRE(found != nodes.end());
-    const auto connected = std::count_if(found->inputs.begin(), found->inputs.end(), [](const auto& input) { return !input.empty(); });
+    const auto connected = std::count_if(found->inputs.begin(), found->inputs.end(),
+                                         [](const auto& input) { return !input.empty(); });
     CHECK(connected == (max ? 3 : 1));
   }
 }
@@ -140,9 +149,11 @@ TEST_CASE("conditions: an output is in place only under its condition") {
     Session session(graph);
     const auto plan = session.plan({});
     const auto shared =
-        std::count_if(plan.memory.begin(), plan.memory.end(), [](const MemoryUse& use) { return !use.in_place_of.empty(); });
+        std::count_if(plan.memory.begin(), plan.memory.end(),
+                      [](const MemoryUse& use) { return !use.in_place_of.empty(); });
     CHECK((shared > 0) == in_place);
-    CHECK(elements<float>(session.run({{"x", Tensor::zeros(f32, {1024})}}).at("y")) == std::vector<float>(1024, 4));
+    CHECK(elements<float>(session.run({{"x", Tensor::zeros(f32, {1024})}}).at("y")) ==
+          std::vector<float>(1024, 4));
   }
 }
 
@@ -157,14 +168,20 @@ TEST_CASE("conditions: an output is hidden only under its condition") {
 
 TEST_CASE("conditions: violated rules between parameters are refused with both values") {
   CHECK(refused({}).empty());
-  CHECK(refused({{"stride", {1}}}).find("parameter 'stride' is [1] but must have as many values as 'kernel', which is [3, 3]") !=
-        std::string::npos);
+  CHECK(refused({{"stride", {1}}})
+            .find("parameter 'stride' is [1] but must have as many values as 'kernel', which is "
+                  "[3, 3]") != std::string::npos);
   CHECK(refused({{"stride", {1, 2}}}).empty());
-  CHECK(refused({{"groups", 3}}).find("parameter 'channels' is 4 but must be a multiple of 'groups', which is 3") != std::string::npos);
+  CHECK(refused({{"groups", 3}})
+            .find("parameter 'channels' is 4 but must be a multiple of 'groups', which is 3") !=
+        std::string::npos);
   CHECK(refused({{"groups", 2}}).empty());
-  CHECK(refused({{"groups", 0}}).find("must be a multiple of 'groups', which is 0") != std::string::npos);
+  CHECK(refused({{"groups", 0}}).find("must be a multiple of 'groups', which is 0") !=
+        std::string::npos);
   CHECK(refused({{"groups", 0}, {"channels", 0}}).empty());
-  CHECK(refused({{"low", 1}}).find("parameter 'low' is 1 but must be less than 'high', which is 1") != std::string::npos);
+  CHECK(
+      refused({{"low", 1}}).find("parameter 'low' is 1 but must be less than 'high', which is 1") !=
+      std::string::npos);
 }
 
 TEST_CASE("conditions: the catalog lists conditions, rules and examples") {

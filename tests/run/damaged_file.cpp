@@ -17,20 +17,26 @@ TEST_CASE("a damaged file is refused by name, unless verification is off") {
   {
     Graph graph(host);
     const auto x = graph.input("x", tenon::f32, {2});
-    graph.output("y", graph.add("test_add", {x, graph.variable("weight", Tensor::from({1.0F, 2.0F}, {2}))}));
+    graph.output(
+        "y", graph.add("test_add", {x, graph.variable("weight", Tensor::from({1.0F, 2.0F}, {2}))}));
     graph.save(path);
   }
   const auto y = [&](const Graph& graph) {
-    return tenon::Session(graph).run({{"x", Tensor::from({1.0F, 1.0F}, {2})}}).at("y").values<float>()[1];
+    return tenon::Session(graph)
+        .run({{"x", Tensor::from({1.0F, 1.0F}, {2})}})
+        .at("y")
+        .values<float>()[1];
   };
-  for (const std::uint64_t map_above : {0U, 1U << 20}) CHECK(y(Graph::load(host, path, {.map_above = map_above})) == 3);
+  for (const std::uint64_t map_above : {0U, 1U << 20})
+    CHECK(y(Graph::load(host, path, {.map_above = map_above})) == 3);
   auto bytes = read_bytes(path);
   bytes.back() = static_cast<char>(bytes.back() ^ 0x01);  // changes the number 2 to 0.5
   write_bytes(path, bytes);
   const auto refused = [](const std::string& name, const auto& open) {
     const auto failure = failure_of(open);
     CHECK(failure.kind == static_cast<int>(tenon::FailureKind::file));
-    CHECK(failure.message == name + ": the data of 'weight' is damaged: the checksum of its 8 bytes does not match");
+    CHECK(failure.message ==
+          name + ": the data of 'weight' is damaged: the checksum of its 8 bytes does not match");
   };
   for (const std::uint64_t map_above : {0U, 1U << 20}) {  // mapped, read
     refused(path.string(), [&] { Graph::load(host, path, {.map_above = map_above}); });

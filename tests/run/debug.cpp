@@ -25,7 +25,8 @@ struct Holey : Operator {
     op.output("y", "same shape");
     op.param("from", &Holey::from, "first unwritten element");
     op.param("count", &Holey::count, "number of unwritten elements");
-    op.param("reads_workspace", &Holey::reads_workspace, "whether it returns the workspace's contents");
+    op.param("reads_workspace", &Holey::reads_workspace,
+             "whether it returns the workspace's contents");
   }
   std::size_t workspace(const Infer&) const { return sizeof(float); }
   void forward(const Call& call) const {
@@ -38,7 +39,8 @@ struct Holey : Operator {
     if (reads_workspace) call.output<float>(0)[0] = call.workspace<float>(1)[0];
   }
   void backward(const Call& call) const {
-    for (std::int64_t i = 0; i < call.input<float>(0).size() - 1; ++i) call.input_grad<float>(0)[i] = call.output_grad<float>(0)[i];
+    for (std::int64_t i = 0; i < call.input<float>(0).size() - 1; ++i)
+      call.input_grad<float>(0)[i] = call.output_grad<float>(0)[i];
   }
 };
 
@@ -50,7 +52,8 @@ Graph holey_graph(Host& host, DType dtype, const Attributes& attributes) {
 
 }  // namespace
 
-TEST_CASE("debugging sessions name the node and the first element that its kernel leaves unwritten") {
+TEST_CASE(
+    "debugging sessions name the node and the first element that its kernel leaves unwritten") {
   ApplicationHost host;
   host.add<Holey>();
   for (const auto dtype : {boolean, u8, i8, i32, i64, f16, bf16, f32, f64}) {
@@ -61,7 +64,8 @@ TEST_CASE("debugging sessions name the node and the first element that its kerne
     CHECK(failure_of([&] { Session(graph).run(inputs); }).kind == 0);
     const auto failure = failure_of([&] { Session(graph, {.debug = true}).run(inputs); });
     CHECK(failure.kind == 1);
-    CHECK(failure.message == "[holey] node 'h': its kernel does not write element 3 of 'h' (x " + std::string(name_of(dtype)) + " [20])");
+    CHECK(failure.message == "[holey] node 'h': its kernel does not write element 3 of 'h' (x " +
+                                 std::string(name_of(dtype)) + " [20])");
     Session whole(holey_graph(host, dtype, {{"count", 0}}), {.debug = true});
     CHECK(same_bits(whole.run(inputs).at("y"), inputs.at("x")));
     CHECK(same_bits(whole.run(inputs).at("y"), inputs.at("x")));
@@ -81,7 +85,8 @@ TEST_CASE("debugging sessions check gradients, and fill workspaces with NaN") {
   CHECK(failure.message.find("its kernel does not write element 3 of '") != std::string::npos);
 
   const auto reading = holey_graph(host, f32, {{"count", 0}, {"reads_workspace", true}});
-  const float read = Session(reading, {.debug = true}).run({{"x", full(f32, {20}, 1)}}).at("y").values<float>()[0];
+  const float read =
+      Session(reading, {.debug = true}).run({{"x", full(f32, {20}, 1)}}).at("y").values<float>()[0];
   CHECK(read != read);
   CHECK(failure_of([&] { Session(reading, {.trace = "t.json", .debug = true}); }).kind == 2);
 }

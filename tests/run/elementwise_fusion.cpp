@@ -14,7 +14,9 @@ using namespace tenon;
 namespace {
 
 struct ChainHost : Host {
-  explicit ChainHost(int threads = 2) : Host(ApplicationHost::options(threads)) { add_plugins(TENON_TEST_PLUGINS); }
+  explicit ChainHost(int threads = 2) : Host(ApplicationHost::options(threads)) {
+    add_plugins(TENON_TEST_PLUGINS);
+  }
 };
 
 /// The square root; fails for negative numbers.
@@ -34,7 +36,8 @@ struct Picky : Elementwise {
 const SessionOptions node_by_node{.optimize = Optimize::none};
 
 /// Names of the nodes of each fused group, in step order.
-std::vector<std::string> chains_of(const Graph& graph, SessionOptions options = {}, const std::map<std::string, Shape>& shapes = {}) {
+std::vector<std::string> chains_of(const Graph& graph, SessionOptions options = {},
+                                   const std::map<std::string, Shape>& shapes = {}) {
   std::vector<std::string> found;
   for (const auto& step : Session(graph, options).plan(shapes).steps)
     if (!step.nodes.empty()) found.push_back(step.node);
@@ -43,7 +46,8 @@ std::vector<std::string> chains_of(const Graph& graph, SessionOptions options = 
 
 constexpr std::int64_t many = 140001;
 
-void same_with_and_without(const Graph& graph, const NamedTensors& inputs, SessionOptions options = {}) {
+void same_with_and_without(const Graph& graph, const NamedTensors& inputs,
+                           SessionOptions options = {}) {
   Session chained(graph, options);
   options.optimize = Optimize::none;
   Session plain(graph, options);
@@ -59,8 +63,10 @@ void same_with_and_without(const Graph& graph, const NamedTensors& inputs, Sessi
 /// Values of one shape, rows and single elements, and the results of random operators on them.
 class RandomGraph {
  public:
-  RandomGraph(Host& host, std::uint32_t seed, DType dtype) : graph_(host), random_(seed), dtype_(dtype) {
-    static const std::vector<Shape> shapes = {{many}, {130, 1024}, {4, 520, 130}, {4, 40000}, {17, 8191}, {1, 8, 70, 256}, {3, 46080}};
+  RandomGraph(Host& host, std::uint32_t seed, DType dtype)
+      : graph_(host), random_(seed), dtype_(dtype) {
+    static const std::vector<Shape> shapes = {
+        {many}, {130, 1024}, {4, 520, 130}, {4, 40000}, {17, 8191}, {1, 8, 70, 256}, {3, 46080}};
     whole_ = shapes[below(shapes.size())];
     for (int i = 0; i < 3; ++i) add_input(whole_);
     add_input(Shape::scalar());
@@ -72,7 +78,8 @@ class RandomGraph {
     }
     for (int i = 0; i < 14; ++i) add_node();
     for (const auto& value : values_)
-      if (below(4) == 0 || &value == &values_.back()) graph_.output("output " + std::to_string(outputs_++), value);
+      if (below(4) == 0 || &value == &values_.back())
+        graph_.output("output " + std::to_string(outputs_++), value);
   }
 
   const Graph& graph() const { return graph_; }
@@ -80,14 +87,17 @@ class RandomGraph {
 
  private:
   std::size_t below(std::size_t count) { return random_() % count; }
-  Value any() { return values_[values_.size() - 1 - below(std::min<std::size_t>(values_.size(), 9))]; }
+  Value any() {
+    return values_[values_.size() - 1 - below(std::min<std::size_t>(values_.size(), 9))];
+  }
   void add_input(const Shape& shape) {
     const auto name = "input " + std::to_string(inputs_.size());
     values_.push_back(graph_.input(name, dtype_, shape));
     inputs_.emplace(name, random_tensor(dtype_, shape, {.seed = random_()}));
   }
   void add_node() {
-    static const std::vector<const char*> real = {"exp", "tanh", "sigmoid", "relu", "square", "neg", "sin"};
+    static const std::vector<const char*> real = {"exp",    "tanh", "sigmoid", "relu",
+                                                  "square", "neg",  "sin"};
     static const std::vector<const char*> whole = {"abs", "square", "neg"};
     static const std::vector<const char*> two = {"add", "mul", "sub", "maximum"};
     const auto& one = floating.has(dtype_) ? real : whole;
@@ -129,22 +139,28 @@ TEST_CASE("fusion: random graphs have the same bits as node by node, on 1 to 4 t
 
 TEST_CASE("fusion: closed-form results, in rows and in parts of rows") {
   ChainHost host;
-  for (const auto& shape : {Shape{many}, Shape{140, 1000}, Shape{5, 60, 520}, Shape{3, 49152}, Shape{150, 1001}}) {
+  for (const auto& shape :
+       {Shape{many}, Shape{140, 1000}, Shape{5, 60, 520}, Shape{3, 49152}, Shape{150, 1001}}) {
     CAPTURE(shape);
     const auto last = shape[shape.rank() - 1];
     Graph graph(host);
-    const auto x = graph.input("x", f64, shape), row = graph.input("row", f64, {last}), one = graph.input("one", f64, {1});
+    const auto x = graph.input("x", f64, shape), row = graph.input("row", f64, {last}),
+               one = graph.input("one", f64, {1});
     const auto sum = graph.add("add", {graph.add("mul", {x, row}), one});
     graph.output("y", graph.add("sub", {graph.add("square", {sum}), x}));
     graph.output("sum", sum);
     CHECK(chains_of(graph) == std::vector<std::string>{"mul+add+square+sub"});
-    const auto xs = random_tensor(f64, shape, {.seed = 1}), rows = random_tensor(f64, {last}, {.seed = 2});
-    const auto found = Session(graph).run({{"x", xs}, {"row", rows}, {"one", full(f64, {1}, 0.25)}});
-    const auto *y = found.at("y").values<double>().data(), *s = found.at("sum").values<double>().data();
+    const auto xs = random_tensor(f64, shape, {.seed = 1}),
+               rows = random_tensor(f64, {last}, {.seed = 2});
+    const auto found =
+        Session(graph).run({{"x", xs}, {"row", rows}, {"one", full(f64, {1}, 0.25)}});
+    const auto *y = found.at("y").values<double>().data(),
+               *s = found.at("sum").values<double>().data();
     std::int64_t wrong = 0;
     for (std::int64_t i = 0; i < xs.size(); ++i) {
       const double each = xs.values<double>()[static_cast<std::size_t>(i)];
-      const double expected = each * rows.values<double>()[static_cast<std::size_t>(i % last)] + 0.25;
+      const double expected =
+          each * rows.values<double>()[static_cast<std::size_t>(i % last)] + 0.25;
       wrong += s[i] != expected || y[i] != expected * expected - each ? 1 : 0;
     }
     CHECK(wrong == 0);
@@ -157,7 +173,8 @@ TEST_CASE("fusion: gradients, including sums of gradients, and in-place updates 
     for (const auto dtype : {f32, f16, f64}) {
       CAPTURE(name_of(dtype));
       Graph graph(host);
-      const auto x = graph.input("x", dtype, {140, 1024}), w = graph.variable("w", random_tensor(dtype, {140, 1024}, {.seed = 3}));
+      const auto x = graph.input("x", dtype, {140, 1024}),
+                 w = graph.variable("w", random_tensor(dtype, {140, 1024}, {.seed = 3}));
       const auto gate = graph.add("sigmoid", {graph.add("mul", {x, w})});
       const auto y = graph.add("add", {graph.add("mul", {gate, x}), graph.add("tanh", {gate})});
       const auto gradients = graph.gradient(graph.add("sum", {graph.add("mul", {y, w})}), {x, w});
@@ -166,8 +183,13 @@ TEST_CASE("fusion: gradients, including sums of gradients, and in-place updates 
       graph.output("y", y);
       CHECK(chains_of(graph).size() >= 2);
       same_with_and_without(graph, {{"x", random_tensor(dtype, {140, 1024}, {.seed = 4})}});
-      graph.update(w, graph.add("sub", {w, graph.add("mul", {gradients[1], graph.constant("rate", full(dtype, Shape::scalar(), 0.125))})}));
-      same_with_and_without(graph, {{"x", random_tensor(dtype, {140, 1024}, {.seed = 4})}}, {.training = true});
+      graph.update(
+          w,
+          graph.add("sub", {w, graph.add("mul", {gradients[1],
+                                                 graph.constant("rate", full(dtype, Shape::scalar(),
+                                                                             0.125))})}));
+      same_with_and_without(graph, {{"x", random_tensor(dtype, {140, 1024}, {.seed = 4})}},
+                            {.training = true});
     }
   }
 }
@@ -181,7 +203,9 @@ TEST_CASE("fusion: which nodes are fused, and which are not") {
   };
   using Names = std::vector<std::string>;
   const auto line = [](Graph& graph, Value x) {
-    graph.output("y", graph.add("exp", {graph.add("neg", {graph.add("square", {x}, {}, "a")}, {}, "b")}, {}, "c"));
+    graph.output(
+        "y", graph.add("exp", {graph.add("neg", {graph.add("square", {x}, {}, "a")}, {}, "b")}, {},
+                       "c"));
   };
   CHECK(groups(many, line) == Names{"a+b+c"});
   CHECK(groups(1000, line) == Names{});  // fits the cache anyway
@@ -190,16 +214,19 @@ TEST_CASE("fusion: which nodes are fused, and which are not") {
           graph.output("y", graph.add("mul", {a, b}, {}, "c"));
         }) == Names{"a+b+c"});
   // the sum needs a, and b needs the sum
-  CHECK(groups(many, [](Graph& graph, Value x) {
-          const auto a = graph.add("square", {x}, {}, "a"), b = graph.add("neg", {a}, {}, "b");
-          const auto sum = graph.add("sum", {a}, {}, "sum"), c = graph.add("mul", {b, sum}, {}, "c");
-          graph.output("y", graph.add("neg", {c}, {}, "d"));
-        }) == Names{"a+b", "c+d"});
+  CHECK(
+      groups(many, [](Graph& graph, Value x) {
+        const auto a = graph.add("square", {x}, {}, "a"), b = graph.add("neg", {a}, {}, "b");
+        const auto sum = graph.add("sum", {a}, {}, "sum"), c = graph.add("mul", {b, sum}, {}, "c");
+        graph.output("y", graph.add("neg", {c}, {}, "d"));
+      }) == Names{"a+b", "c+d"});
   // two large inputs that wait for a third one would use more memory than their sum
   CHECK(groups(many, [](Graph& graph, Value x) {
           const auto softmax = [&](Value value, double scale) {
             return graph.add(
-                "softmax", {graph.add("mul", {value, graph.constant("scale " + std::to_string(scale), full(f32, Shape::scalar(), scale))})},
+                "softmax",
+                {graph.add("mul", {value, graph.constant("scale " + std::to_string(scale),
+                                                         full(f32, Shape::scalar(), scale))})},
                 {{"axis", 0}});
           };
           const auto sum = graph.add("add", {softmax(x, 1), softmax(x, 2)}, {}, "a");
@@ -217,7 +244,9 @@ TEST_CASE("fusion: intermediate values use no memory of the plan") {
   CHECK(Session(graph, node_by_node).plan_bytes({}) >= 2 << 22);
 }
 
-TEST_CASE("fusion: failures name the node, profiles and traces list all nodes, and the search for NaN finds the first") {
+TEST_CASE(
+    "fusion: failures name the node, profiles and traces list all nodes, and the search for NaN "
+    "finds the first") {
   for (const int threads : {1, 2}) {
     ChainHost host(threads);
     host.add<Picky>();
@@ -235,8 +264,10 @@ TEST_CASE("fusion: failures name the node, profiles and traces list all nodes, a
     const auto failure = failure_of([&] { session.run({{"x", values}}); });
     CHECK(failure.message == "[picky] node 'root': a number is below 0 (x float32 [140001])");
     values.values<float>()[many - 2] = 0;
-    CHECK(session.run({{"x", values}}).at("y").values<float>()[many - 2] == std::numeric_limits<float>::infinity());
-    CHECK(session.first_non_finite({{"x", values}}) == "[log] node 'logarithm': element 139999 is -inf");
+    CHECK(session.run({{"x", values}}).at("y").values<float>()[many - 2] ==
+          std::numeric_limits<float>::infinity());
+    CHECK(session.first_non_finite({{"x", values}}) ==
+          "[log] node 'logarithm': element 139999 is -inf");
     CHECK(session.run({{"x", values}}).at("y").values<float>()[0] == -std::log(std::sqrt(8.0F)));
   }
 }
@@ -252,7 +283,8 @@ TEST_CASE("fusion: outputs accumulate into destinations, whether or not inner no
   Session session(graph);
   for (int run = 0; run < 2; ++run) {
     const auto to_a = full(f32, {many}, 10), to_b = full(f32, {many}, 20);
-    session.run({{"x", full(f32, {many}, 3)}}, Destinations{{"a", {to_a, Write::add}}, {"b", {to_b, Write::add}}});
+    session.run({{"x", full(f32, {many}, 3)}},
+                Destinations{{"a", {to_a, Write::add}}, {"b", {to_b, Write::add}}});
     CHECK(same_bits(to_a, full(f32, {many}, 19)));
     CHECK(same_bits(to_b, full(f32, {many}, 11)));
     const auto plain = session.run({{"x", full(f32, {many}, 3)}});
@@ -274,7 +306,8 @@ TEST_CASE("fusion: if outputs overlap inputs, results follow from the order of t
     const auto memory = values.clone();
     const auto at = [&](std::int64_t first) { return rows(memory, first, first + many); };
     std::vector<Tensor> inputs = {at(std::max<std::int64_t>(-shift, 0))},
-                        outputs = {at(std::max<std::int64_t>(shift, 0)), Tensor::empty(f32, {many})};
+                        outputs = {at(std::max<std::int64_t>(shift, 0)),
+                                   Tensor::empty(f32, {many})};
     if (in_order)
       session.run_in_order(inputs, outputs);
     else
@@ -286,7 +319,8 @@ TEST_CASE("fusion: if outputs overlap inputs, results follow from the order of t
       CAPTURE(shift);
       CAPTURE(run);
       results(chained, many, true);  // repeats the run by the fast path
-      const auto expected = results(plain, shift, run % 2 == 0), found = results(chained, shift, run % 2 == 0);
+      const auto expected = results(plain, shift, run % 2 == 0),
+                 found = results(chained, shift, run % 2 == 0);
       CHECK(same_bits(found.first, expected.first));
       CHECK(same_bits(found.second, expected.second));
     }

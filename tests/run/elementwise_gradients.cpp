@@ -33,7 +33,8 @@ struct NotedHost : ApplicationHost {
   /// Of op(gate, x), with respect to one of the two.
   Tensor gradient(const std::string& op, const char* by, const Tensor& gate, const Tensor& x) {
     tenon::Graph graph(*this);
-    const auto first = graph.input("gate", DType::f32, gate.shape()), second = graph.input("x", DType::f32, x.shape());
+    const auto first = graph.input("gate", DType::f32, gate.shape()),
+               second = graph.input("x", DType::f32, x.shape());
     const auto y = graph.add(op, {first, second}, {}, "y");
     graph.output("gradient", graph.gradient(y, {*by == 'g' ? first : second}).at(0));
     return tenon::Session(graph).run({{"gate", gate}, {"x", x}}).at("gradient");
@@ -41,11 +42,13 @@ struct NotedHost : ApplicationHost {
   std::vector<std::string> notes;
 };
 
-const auto gate = Tensor::from({10.F, 10.F, 2.F}, {1, 3}), values = Tensor::from({1.F, 0.F, 0.F}, {1, 3});
+const auto gate = Tensor::from({10.F, 10.F, 2.F}, {1, 3}),
+           values = Tensor::from({1.F, 0.F, 0.F}, {1, 3});
 
 }  // namespace
 
-TEST_CASE("a gradient that does not follow an input's zeros is complete, however the input is stored") {
+TEST_CASE(
+    "a gradient that does not follow an input's zeros is complete, however the input is stored") {
   NotedHost host(true);
   for (const auto storage : {Storage::dense, Storage::csr, Storage::row_sparse}) {
     const auto x = cast_storage(values, storage);
@@ -56,19 +59,25 @@ TEST_CASE("a gradient that does not follow an input's zeros is complete, however
   }
 }
 
-TEST_CASE("sparse gradients that an SDK older than 0.2 guessed are computed densely, with one warning") {
+TEST_CASE(
+    "sparse gradients that an SDK older than 0.2 guessed are computed densely, with one warning") {
   NotedHost host, strict(true);
   for (const auto storage : {Storage::csr, Storage::csr, Storage::row_sparse}) {
-    const auto gradient = host.gradient("guesses_gradient", "gate", gate, cast_storage(values, storage));
+    const auto gradient =
+        host.gradient("guesses_gradient", "gate", gate, cast_storage(values, storage));
     CHECK(gradient.storage() == Storage::dense);
     CHECK(expanded(gradient) == std::vector<double>{1, 1, 0});
   }
   REQUIRE(host.notes.size() == 2);  // one per storage
   CHECK(host.notes[0].starts_with("[guesses_gradient backward] node "));
-  CHECK(host.notes[0].find(": 'x' is converted from csr to dense, 12 bytes, because " TENON_TEST_FAULTS
-                           "/guesses_gradient.so was built with SDK 0.1.0, which guesses where sparse gradients of "
-                           "'guesses_gradient' are 0: rebuild it with SDK 0.2 or later") != std::string::npos);
+  CHECK(
+      host.notes[0].find(
+          ": 'x' is converted from csr to dense, 12 bytes, because " TENON_TEST_FAULTS
+          "/guesses_gradient.so was built with SDK 0.1.0, which guesses where sparse gradients of "
+          "'guesses_gradient' are 0: rebuild it with SDK 0.2 or later") != std::string::npos);
   CHECK(host.gradient("guesses_gradient", "gate", gate, values).storage() == Storage::dense);
-  const auto refused = failure_of([&] { strict.gradient("guesses_gradient", "gate", gate, cast_storage(values, Storage::csr)); });
+  const auto refused = failure_of([&] {
+    strict.gradient("guesses_gradient", "gate", gate, cast_storage(values, Storage::csr));
+  });
   CHECK(refused.message.find("SDK 0.1.0") != std::string::npos);
 }

@@ -84,7 +84,9 @@ struct Warned {
     host.add<Careless>("careless");
     host.add<Rounding>("rounding");
   }
-  void add_fault(const std::string& name) { host.add_plugins(built("faults") + "/" + name + ".so"); }
+  void add_fault(const std::string& name) {
+    host.add_plugins(built("faults") + "/" + name + ".so");
+  }
 
   /// Exactly one warning, with this text.
   void check_one(const std::string& words) {
@@ -126,7 +128,8 @@ void check_sums(tenon::Host& host) {
 }
 
 /// The same sums after an operator in one graph.
-void check_session(tenon::Host& host, const std::string& op, const tenon::Attributes& attributes = {}) {
+void check_session(tenon::Host& host, const std::string& op,
+                   const tenon::Attributes& attributes = {}) {
   Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {-1}), y = graph.input("y", tenon::f32, {-1});
   graph.output("faulty", graph.add(op, {x}, attributes));
@@ -139,7 +142,8 @@ void check_session(tenon::Host& host, const std::string& op, const tenon::Attrib
   tenon::SessionOptions traced;
   const TemporaryFolder folder;
   traced.trace = folder / "trace.json";
-  CHECK(all_are(tenon::Session(graph, traced).run({{"x", filled(1)}, {"y", filled(1e-9F)}}).at("sum"), 1));
+  CHECK(all_are(
+      tenon::Session(graph, traced).run({{"x", filled(1)}, {"y", filled(1e-9F)}}).at("sum"), 1));
   CHECK(session.first_non_finite({{"x", filled(1)}, {"y", filled(1e-9F)}}).empty());
   CHECK(fegetround() == FE_TONEAREST);
 }
@@ -152,11 +156,17 @@ TEST_CASE("float modes: modes left changed by a plugin are restored") {
   };
   const Case cases[] = {
       {"flushes_to_zero",
-       "flushes_to_zero.so changes floating-point modes when it is loaded (flush-to-zero is on, denormals-are-zero is on)"},
-      {"rounds_upward", "[rounds_upward] forward() leaves floating-point modes changed (rounding is upward"},
-      {"rounds_in_loop", "[rounds_in_loop] forward() leaves floating-point modes changed (in a parallel loop)"},
-      {"leaves_traps", "[leaves_traps] forward() leaves floating-point modes changed (the exception mask is"},
-      {"fills_x87_stack", "[fills_x87_stack] forward() leaves floating-point modes changed (the x87 stack is not empty)"},
+       "flushes_to_zero.so changes floating-point modes when it is loaded (flush-to-zero is on, "
+       "denormals-are-zero is on)"},
+      {"rounds_upward",
+       "[rounds_upward] forward() leaves floating-point modes changed (rounding is upward"},
+      {"rounds_in_loop",
+       "[rounds_in_loop] forward() leaves floating-point modes changed (in a parallel loop)"},
+      {"leaves_traps",
+       "[leaves_traps] forward() leaves floating-point modes changed (the exception mask is"},
+      {"fills_x87_stack",
+       "[fills_x87_stack] forward() leaves floating-point modes changed (the x87 stack is not "
+       "empty)"},
   };
   for (const auto& [name, words] : cases)
     for (const int threads : {1, 4}) {
@@ -194,7 +204,8 @@ TEST_CASE("float modes: values left on the x87 stack are detected once and remov
 #endif
 
 TEST_CASE("float modes: modes left changed by any function of an operator are restored") {
-  const char* functions[] = {"create()", "infer()", "workspace()", "forward()", "backward()", "forward()"};
+  const char* functions[] = {"create()",  "infer()",    "workspace()",
+                             "forward()", "backward()", "forward()"};
   for (std::int64_t place = 1; place <= 6; ++place)
     for (const int threads : {1, 4}) {
       CAPTURE(place);
@@ -209,7 +220,8 @@ TEST_CASE("float modes: modes left changed by any function of an operator are re
       tenon::Session session(graph);
       CHECK(all_are(session.run({{"x", filled(1)}}).at("dx"), 2));
       CHECK(fegetround() == FE_TONEAREST);
-      warned.check_one("[careless] " + std::string(functions[place - 1]) + " leaves floating-point modes changed");
+      warned.check_one("[careless] " + std::string(functions[place - 1]) +
+                       " leaves floating-point modes changed");
       if (place == 5) continue;
       Warned eager(threads);
       eager.host.call("careless", {filled(1)}, attributes);

@@ -83,7 +83,8 @@ struct Nosy : tenon::Operator {
       call.output<double>(0)[i] = call.input<double>(0)[i] * call.input<double>(0)[i];
   }
   void backward(const tenon::Call& call) const {
-    for (std::int64_t i = 0; i < call.input<double>("x").size(); ++i) call.input_grad<double>(0)[i] = 2 * call.input<double>("x")[i];
+    for (std::int64_t i = 0; i < call.input<double>("x").size(); ++i)
+      call.input_grad<double>(0)[i] = 2 * call.input<double>("x")[i];
   }
 };
 
@@ -111,7 +112,8 @@ TEST_CASE("gradient: derived, kernel and graph gradients mix in one chain") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {-1});
-  const auto y = graph.add("cube", {graph.add("quadratic", {x}, {{"a", 1}, {"b", 2}}, "inner")}, {}, "outer");  // (x^2 + 2x)^3
+  const auto y = graph.add("cube", {graph.add("quadratic", {x}, {{"a", 1}, {"b", 2}}, "inner")}, {},
+                           "outer");  // (x^2 + 2x)^3
   graph.output("dx", graph.gradient(y, {x})[0]);
   const auto dx = values_of(Session(graph).run({{"x", f64_tensor({-3, 0.5, 1})}}).at("dx"));
   for (std::size_t i = 0; i < 3; ++i) {
@@ -126,8 +128,10 @@ TEST_CASE("gradient: a second derivative through a gradient that is a graph") {
   const auto x = graph.input("x", DType::f64, {2});
   const auto first = graph.gradient(graph.add("cube", {x}), {x})[0];
   graph.output("second", graph.gradient(first, {x})[0]);
-  CHECK(values_of(Session(graph).run({{"x", f64_tensor({2, -5})}}).at("second")) == std::vector<double>{12, -30});
-  const auto failure = failure_of([&] { graph.gradient(graph.find("second" + std::string()), {x}); });
+  CHECK(values_of(Session(graph).run({{"x", f64_tensor({2, -5})}}).at("second")) ==
+        std::vector<double>{12, -30});
+  const auto failure =
+      failure_of([&] { graph.gradient(graph.find("second" + std::string()), {x}); });
   CHECK(failure.kind == 2);  // an output's name is not a value
 }
 
@@ -138,12 +142,14 @@ TEST_CASE("gradient: values used many times, broadcast, twice by one node; none 
   const auto scale = graph.input("scale", DType::f64, {1});
   const auto other = graph.input("other", DType::f64, {3});
   Value sum = graph.add("times", {x, x}, {}, "square");
-  for (int i = 0; i < 6; ++i) sum = graph.add("times", {sum, scale}, {}, "step" + std::to_string(i));  // x^2 s^6
+  for (int i = 0; i < 6; ++i)
+    sum = graph.add("times", {sum, scale}, {}, "step" + std::to_string(i));  // x^2 s^6
   const auto grads = graph.gradient(sum, {x, scale, other});
   CHECK(grads[2].empty());
   graph.output("dx", grads[0]);
   graph.output("dscale", grads[1]);
-  const auto out = Session(graph).run({{"x", f64_tensor({1, 2, 3})}, {"scale", f64_tensor({2})}, {"other", f64_tensor({0, 0, 0})}});
+  const auto out = Session(graph).run(
+      {{"x", f64_tensor({1, 2, 3})}, {"scale", f64_tensor({2})}, {"other", f64_tensor({0, 0, 0})}});
   CHECK(values_of(out.at("dx")) == std::vector<double>{128, 256, 384});
   CHECK(values_of(out.at("dscale")) == std::vector<double>{14 * 6 * 32});
 }
@@ -160,32 +166,41 @@ TEST_CASE("gradient: sums are accumulated by kernels that can, without steps of 
   }
   graph.output("dx", graph.gradient(loss, {x})[0]);
   Session session(graph);
-  CHECK(values_of(session.run({{"x", f64_tensor({1, 2, -1})}}).at("dx")) == std::vector<double>{600, 9600, 600});
+  CHECK(values_of(session.run({{"x", f64_tensor({1, 2, -1})}}).at("dx")) ==
+        std::vector<double>{600, 9600, 600});
   CHECK(session.describe_plan({}).find("sum_gradients") == std::string::npos);
 }
 
-TEST_CASE("gradient: stop_gradient, integers and other outputs stop it; zero gradients leave no nodes") {
+TEST_CASE(
+    "gradient: stop_gradient, integers and other outputs stop it; zero gradients leave no nodes") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {2});
-  const auto y = graph.add("times", {x, graph.stop_gradient(graph.add("quadratic", {x}, {{"a", 1}}))});  // x * [x^2]
+  const auto y = graph.add(
+      "times", {x, graph.stop_gradient(graph.add("quadratic", {x}, {{"a", 1}}))});  // x * [x^2]
   graph.output("dx", graph.gradient(y, {x})[0]);
-  CHECK(values_of(Session(graph).run({{"x", f64_tensor({2, 3})}}).at("dx")) == std::vector<double>{4, 9});
+  CHECK(values_of(Session(graph).run({{"x", f64_tensor({2, 3})}}).at("dx")) ==
+        std::vector<double>{4, 9});
   const auto nodes = model_of(graph).nodes.size();
   CHECK(graph.gradient(graph.stop_gradient(x, "stopped"), {x})[0].empty());
   CHECK(model_of(graph).nodes.size() <= nodes + 2);
 }
 
-TEST_CASE("gradient: an operator without one is named with the path to the loss, and the graph is unchanged") {
+TEST_CASE(
+    "gradient: an operator without one is named with the path to the loss, and the graph is "
+    "unchanged") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {2});
-  const auto floor = graph.add("staircase", {graph.add("quadratic", {x}, {{"a", 1}}, "before")}, {}, "step");
+  const auto floor =
+      graph.add("staircase", {graph.add("quadratic", {x}, {{"a", 1}}, "before")}, {}, "step");
   const auto loss = graph.add("quadratic", {floor}, {{"b", 2}}, "after");
   const auto before = graph.to_json();
   const auto failure = failure_of([&] { graph.gradient(loss, {x}); });
   CHECK(failure.kind == 1);
-  CHECK(failure.message == "[staircase] node 'step': has no gradient, but 'before' reaches the loss through it: step -> after");
+  CHECK(failure.message ==
+        "[staircase] node 'step': has no gradient, but 'before' reaches the loss through it: step "
+        "-> after");
   CHECK(graph.to_json() == before);
   CHECK(failure_of([&] { graph.gradient(Value(), {x}); }).kind == 2);
   const auto index = graph.input("index", DType::i64, {2});
@@ -200,7 +215,8 @@ TEST_CASE("gradient: backward cannot read what it did not declare") {
   graph.output("dx", graph.gradient(graph.add("nosy", {x}, {}, "n"), {x})[0]);
   const auto failure = failure_of([&] { Session(graph).run({{"x", f64_tensor({2, 3})}}); });
   CHECK(failure.message ==
-        "[nosy backward] node 'n_backward': input 'x' is not kept for backward: name it in op.backward_reads (x float64 [2])");
+        "[nosy backward] node 'n_backward': input 'x' is not kept for backward: name it in "
+        "op.backward_reads (x float64 [2])");
 }
 
 TEST_CASE("gradient: recomputed values have the same bits and need less memory") {
@@ -244,10 +260,13 @@ TEST_CASE("gradient: a node that another one reads twice is recomputed once") {
   const auto square = graph.add("times", {inner, inner}, {}, "square");
   tenon::GradientOptions options;
   options.recompute = {inner, square};
-  graph.output("dx", graph.gradient(graph.add("quadratic", {square}, {{"a", 1}}), {x}, options)[0]);  // of x^8
+  graph.output("dx", graph.gradient(graph.add("quadratic", {square}, {{"a", 1}}), {x},
+                                    options)[0]);  // of x^8
   const auto& nodes = model_of(graph).nodes;
-  CHECK(std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.pass == tenon::Pass::recompute; }) == 2);
-  CHECK(values_of(Session(graph).run({{"x", f64_tensor({1, 2})}}).at("dx")) == std::vector<double>{8, 1024});
+  CHECK(std::count_if(nodes.begin(), nodes.end(),
+                      [](const auto& node) { return node.pass == tenon::Pass::recompute; }) == 2);
+  CHECK(values_of(Session(graph).run({{"x", f64_tensor({1, 2})}}).at("dx")) ==
+        std::vector<double>{8, 1024});
 }
 
 TEST_CASE("gradient: graphs with backward nodes and updates round-trip as files and as text") {
@@ -269,11 +288,14 @@ TEST_CASE("gradient: graphs with backward nodes and updates round-trip as files 
   const auto text = graph.to_json();
   auto old = text;  // as written by 0.1
   old.replace(old.find("\"recompute\""), std::strlen("\"recompute\""), "\"again\"");
-  for (auto& loaded : {graph, Graph::load(host, folder / "graph.tenon"), Graph::from_json(host, text), Graph::from_json(host, old)}) {
+  for (auto& loaded : {graph, Graph::load(host, folder / "graph.tenon"),
+                       Graph::from_json(host, text), Graph::from_json(host, old)}) {
     CHECK(loaded.to_json() == text);
     Session session(loaded.clone(), training);
-    CHECK(values_of(session.run({{"x", f64_tensor({1, 2})}}).at("dweight")) == std::vector<double>{6, 40});
-    CHECK(values_of(session.run({{"x", f64_tensor({1, 2})}}).at("dweight")) == std::vector<double>{6, 160});
+    CHECK(values_of(session.run({{"x", f64_tensor({1, 2})}}).at("dweight")) ==
+          std::vector<double>{6, 40});
+    CHECK(values_of(session.run({{"x", f64_tensor({1, 2})}}).at("dweight")) ==
+          std::vector<double>{6, 160});
   }
   const auto broken = [&](const std::string& from, const std::string& to) {
     auto other = text;
@@ -281,12 +303,14 @@ TEST_CASE("gradient: graphs with backward nodes and updates round-trip as files 
     return failure_of([&] { Graph::from_json(host, other); }).message;
   };
   CHECK(broken("\"backward\": \"outer\"", "\"backward\": \"inner\"") ==
-        "graph.json:14:117: the origin of node 'outer_backward': 'inner' is not a node with operator app.quadratic");
+        "graph.json:14:117: the origin of node 'outer_backward': 'inner' is not a node with "
+        "operator app.quadratic");
   CHECK(broken("\"recompute\": \"inner\"", "\"recompute\": \"inner\", \"backward\": \"inner\"") ==
         "graph.json:13:5: node 'inner_recomputed' cannot be both 'backward' and 'recompute'");
   CHECK(broken("\"recompute\": \"inner\"", "\"recompute\": \"inner\", \"again\": \"inner\"") ==
         "graph.json:13:5: node 'inner_recomputed' cannot be both 'recompute' and 'again'");
-  CHECK(broken("\"weight\": \"next\"", "\"x\": \"next\"") == "graph.json:22:5: 'x' cannot be updated: it is not a variable");
+  CHECK(broken("\"weight\": \"next\"", "\"x\": \"next\"") ==
+        "graph.json:22:5: 'x' cannot be updated: it is not a variable");
 }
 
 TEST_CASE("update: a variable is updated after the run, in training only") {
@@ -298,35 +322,46 @@ TEST_CASE("update: a variable is updated after the run, in training only") {
     const auto weight = graph.variable("weight", first);
     const auto twice = graph.add("quadratic", {weight}, {{"b", 2}}, "twice");
     graph.update(weight, twice);
-    graph.output(in_place ? "w" : "w2", in_place ? weight : twice);  // an output of the updated value is copied, too
+    graph.output(in_place ? "w" : "w2",
+                 in_place ? weight : twice);  // an output of the updated value is copied, too
     Session rest(graph.clone());
     rest.run({});
-    CHECK(values_of(rest.run({}).begin()->second) == (in_place ? std::vector<double>{1, 2} : std::vector<double>{2, 4}));
+    CHECK(values_of(rest.run({}).begin()->second) ==
+          (in_place ? std::vector<double>{1, 2} : std::vector<double>{2, 4}));
     tenon::SessionOptions training;
     training.training = true;
     Session session(graph, training);
     session.run({});
-    CHECK(values_of(session.run({}).begin()->second) == (in_place ? std::vector<double>{2, 4} : std::vector<double>{4, 8}));
+    CHECK(values_of(session.run({}).begin()->second) ==
+          (in_place ? std::vector<double>{2, 4} : std::vector<double>{4, 8}));
     CHECK(values_of(session.graph().tensor(weight)) == std::vector<double>{4, 8});
     CHECK(values_of(first) == std::vector<double>{1, 2});
-    CHECK(failure_of([&] { graph.update(Value(), twice); }).message == "update() needs a variable and a value");
-    CHECK(failure_of([&] { graph.update(weight, Value()); }).message == "update() needs a variable and a value");
-    CHECK(failure_of([&] { graph.update(weight, twice); }).message == "'weight' is already updated by 'twice'");
-    CHECK(failure_of([&] { graph.update(twice, weight); }).message == "'twice' cannot be updated: it is not a variable");
+    CHECK(failure_of([&] { graph.update(Value(), twice); }).message ==
+          "update() needs a variable and a value");
+    CHECK(failure_of([&] { graph.update(weight, Value()); }).message ==
+          "update() needs a variable and a value");
+    CHECK(failure_of([&] { graph.update(weight, twice); }).message ==
+          "'weight' is already updated by 'twice'");
+    CHECK(failure_of([&] { graph.update(twice, weight); }).message ==
+          "'twice' cannot be updated: it is not a variable");
   }
 }
 
 TEST_CASE("update: a sparse variable is refused") {
   GradientHost host;
   Graph graph(host);
-  const auto rows = graph.variable("rows", tenon::cast_storage(Tensor::from<double>({0, 0, 1, 2}, {2, 2}), tenon::Storage::row_sparse));
+  const auto rows = graph.variable(
+      "rows",
+      tenon::cast_storage(Tensor::from<double>({0, 0, 1, 2}, {2, 2}), tenon::Storage::row_sparse));
   graph.update(rows, graph.add("quadratic", {rows}, {{"b", 2}}, "twice"));
   tenon::SessionOptions training;
   training.training = true;
-  CHECK(failure_of([&] { Session(graph, training).run({}); }).message == "variable 'rows' is row_sparse but must be dense to be updated");
+  CHECK(failure_of([&] { Session(graph, training).run({}); }).message ==
+        "variable 'rows' is row_sparse but must be dense to be updated");
 }
 
-TEST_CASE("update: nodes of the same run read the old value, whether added before or after the new one") {
+TEST_CASE(
+    "update: nodes of the same run read the old value, whether added before or after the new one") {
   GradientHost host;
   tenon::SessionOptions training;
   training.training = true;
@@ -334,12 +369,16 @@ TEST_CASE("update: nodes of the same run read the old value, whether added befor
     CAPTURE(before);
     Graph graph(host);
     const auto weight = graph.variable("weight", f64_tensor({1, 2}));
-    const auto read = [&] { graph.output("tenfold", graph.add("quadratic", {weight}, {{"b", 10}})); };
+    const auto read = [&] {
+      graph.output("tenfold", graph.add("quadratic", {weight}, {{"b", 10}}));
+    };
     if (before) read();
     graph.update(weight, graph.add("quadratic", {weight}, {{"b", 2}}, "twice"));
     if (!before) read();
     Session session(graph, training);
-    for (const double factor : {1, 2, 4}) CHECK(values_of(session.run({}).at("tenfold")) == std::vector<double>{10 * factor, 20 * factor});
+    for (const double factor : {1, 2, 4})
+      CHECK(values_of(session.run({}).at("tenfold")) ==
+            std::vector<double>{10 * factor, 20 * factor});
   }
 }
 
@@ -352,11 +391,13 @@ TEST_CASE("session: outputs are written or accumulated to the caller's destinati
   graph.output("cube", graph.add("cube", {x}));                     // its kernel cannot accumulate
   graph.output("z", graph.add("quadratic", {y}, {{"b", 1}}, "z"));  // y is also read inside
   Session session(graph);
-  const auto sum_y = f64_tensor({100, 200}), sum_cube = f64_tensor({10, 20}), z = f64_tensor({0, 0});
+  const auto sum_y = f64_tensor({100, 200}), sum_cube = f64_tensor({10, 20}),
+             z = f64_tensor({0, 0});
   for (int run = 0; run < 2; ++run) {
     const auto out =
-        session.run({{"x", f64_tensor({1, 3})}},
-                    {{"y", {sum_y, tenon::Write::add}}, {"cube", {sum_cube, tenon::Write::add}}, {"z", {z, tenon::Write::to}}});
+        session.run({{"x", f64_tensor({1, 3})}}, {{"y", {sum_y, tenon::Write::add}},
+                                                  {"cube", {sum_cube, tenon::Write::add}},
+                                                  {"z", {z, tenon::Write::to}}});
     CHECK(out.at("y").data() == sum_y.data());
     CHECK(values_of(z) == std::vector<double>{2, 6});
   }
@@ -367,19 +408,24 @@ TEST_CASE("session: outputs are written or accumulated to the caller's destinati
   const auto refused = [&](const char* name, const tenon::Destination& to) {
     return failure_of([&] { session.run({{"x", f64_tensor({1, 3})}}, {{name, to}}); }).message;
   };
-  CHECK(refused("no", {z}) == "the destination of output 'no' is not used: the graph has no such output");
-  CHECK(refused("y", {f64_tensor({1})}) == "the destination of output 'y' is float64 [1] but the output is float64 [2]");
-  CHECK(refused("y", {z, tenon::Write::none}) == "the destination of output 'y' supports only the write modes `to` and `add`");
+  CHECK(refused("no", {z}) ==
+        "the destination of output 'no' is not used: the graph has no such output");
+  CHECK(refused("y", {f64_tensor({1})}) ==
+        "the destination of output 'y' is float64 [1] but the output is float64 [2]");
+  CHECK(refused("y", {z, tenon::Write::none}) ==
+        "the destination of output 'y' supports only the write modes `to` and `add`");
 }
 
 TEST_CASE("session: an output is reported as soon as its destination is complete") {
   GradientHost host;
   Graph graph(host);
   const auto x = graph.input("x", DType::f64, {2});
-  const auto early = graph.add("quadratic", {x}, {{"b", 3}}, "early"), first = graph.add("quadratic", {x}, {{"b", 2}}, "first");
+  const auto early = graph.add("quadratic", {x}, {{"b", 3}}, "early"),
+             first = graph.add("quadratic", {x}, {{"b", 2}}, "first");
   const auto late = graph.add("cube", {early}, {}, "late");
   graph.output("early", early);
-  graph.output("both", graph.add("tenon.sum_gradients", {first, graph.add("quadratic", {late}, {{"b", 1}}, "second")}));
+  graph.output("both", graph.add("tenon.sum_gradients",
+                                 {first, graph.add("quadratic", {late}, {{"b", 1}}, "second")}));
   graph.output("late", late);
   Session session(graph);
   const auto to_early = f64_tensor({0, 0}), to_both = f64_tensor({0, 0});
@@ -388,7 +434,8 @@ TEST_CASE("session: an output is reported as soon as its destination is complete
   tenon::RunOptions request{.destinations = {{"early", {to_early}}, {"both", {to_both}}}};
   request.finished = [&](const std::string& output) {
     told.push_back(output);
-    for (const double value : (output == "early" ? to_early : to_both).values<double>()) then.push_back(value);
+    for (const double value : (output == "early" ? to_early : to_both).values<double>())
+      then.push_back(value);
   };
   session.run({{"x", f64_tensor({1, 2})}}, request);
   CHECK(told == std::vector<std::string>{"early", "both"});

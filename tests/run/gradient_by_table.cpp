@@ -20,7 +20,8 @@ struct Twice : Operator {
     op.output("y", "same shape as x");
   }
   void forward(const Call& call) const {
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) call.output<float>(0)[i] = 2 * call.input<float>(0)[i];
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = 2 * call.input<float>(0)[i];
   }
   void gradient(Gradient&) const {}
 };
@@ -36,9 +37,12 @@ struct SumOrFirst : Operator {
   void forward(const Call& call) const {
     const auto first = call.input<float>(0);
     for (std::int64_t i = 0; i < first.size(); ++i)
-      call.output<float>(0)[i] = first[i] + (call.has_input("second") ? call.input<float>(1)[i] : 0);
+      call.output<float>(0)[i] =
+          first[i] + (call.has_input("second") ? call.input<float>(1)[i] : 0);
   }
-  void gradient(Gradient& g) const { g.set_input_grad(0, g.add("sum_or_first", {g.output_grad(0), Gradient::Value{}})); }
+  void gradient(Gradient& g) const {
+    g.set_input_grad(0, g.add("sum_or_first", {g.output_grad(0), Gradient::Value{}}));
+  }
 };
 
 using Step = std::int32_t (*)(tenon_gradient* io);
@@ -64,10 +68,12 @@ TEST_CASE("a gradient() that violates the rules of the ABI is refused with a mes
     Step step;
     const char* words;
   } rows[] = {
-      {[](tenon_gradient* io) { return io->value(io, TENON_GRADIENT_INPUT, 1, &dy); }, "its gradient() requests input 1, but there are 1"},
+      {[](tenon_gradient* io) { return io->value(io, TENON_GRADIENT_INPUT, 1, &dy); },
+       "its gradient() requests input 1, but there are 1"},
       {[](tenon_gradient* io) { return io->value(io, TENON_GRADIENT_OUTPUT_GRAD, 1, &dy); },
        "its gradient() requests output 1, but there are 1"},
-      {[](tenon_gradient* io) { return io->value(io, -1, 0, &dy); }, "its gradient() requests output 0, but there are 1"},
+      {[](tenon_gradient* io) { return io->value(io, -1, 0, &dy); },
+       "its gradient() requests output 0, but there are 1"},
       {[](tenon_gradient* io) { return io->add(io, nullptr, nullptr, 0, nullptr, 0, &dy); },
        "its gradient() adds a node without an operator"},
       {[](tenon_gradient* io) {
@@ -95,7 +101,8 @@ TEST_CASE("a gradient() that violates the rules of the ABI is refused with a mes
          return io->add(io, "twice", &foreign, 1, nullptr, 0, &dy);
        },
        "its gradient() passes a value that does not belong to this graph"},
-      {[](tenon_gradient* io) { return io->set_input_grad(io, 1, 0); }, "its gradient() sets the gradient of input 1, but there are 1"},
+      {[](tenon_gradient* io) { return io->set_input_grad(io, 1, 0); },
+       "its gradient() sets the gradient of input 1, but there are 1"},
       {[](tenon_gradient* io) { return io->set_input_grad(io, 0, 1u << 30); },
        "its gradient() passes a value that does not belong to this graph"},
       {[](tenon_gradient* io) {
@@ -119,7 +126,8 @@ TEST_CASE("an empty value in a gradient() omits an optional input of the added n
   host.add<SumOrFirst>();
   Graph graph(host);
   const auto x = graph.variable("x", Tensor::from({1.f, 2.f}, {2}));
-  const auto y = graph.add("sum_or_first", {x, graph.constant("c", Tensor::from({10.f, 20.f}, {2}))});
+  const auto y =
+      graph.add("sum_or_first", {x, graph.constant("c", Tensor::from({10.f, 20.f}, {2}))});
   graph.output("y", y);
   graph.output("dx", graph.gradient(y, {x})[0]);
   const auto found = Session(graph).run({});

@@ -32,8 +32,8 @@ struct SumOfParts : Operator {
       for (std::int64_t k = 0; k < sum.size(); ++k) sum[k] += call.input<float>(i)[k];
   }
   void gradient(Gradient& g) const {
-    seen.push_back(join("bias ", g.has_input("bias"), ", other ", g.has_input("other"), ", type ", g.type(g.input("part")).dtype, " ",
-                        g.type(g.input("part")).shape));
+    seen.push_back(join("bias ", g.has_input("bias"), ", other ", g.has_input("other"), ", type ",
+                        g.type(g.input("part")).dtype, " ", g.type(g.input("part")).shape));
     for (int i = g.has_input(0) ? 0 : 1; i < g.inputs(); ++i) g.set_input_grad(i, g.output_grad(0));
   }
 };
@@ -77,9 +77,13 @@ struct Greedy : Operator {
     op.output("y", "[n]");
   }
   void forward(const Call& call) const {
-    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(), call.output<float>(0).data());
+    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(),
+                call.output<float>(0).data());
   }
-  void gradient(Gradient& g) const { g.set_input_grad(0, g.add_outputs<3>("multiples", {g.ones_like(g.input(0))}, {{"parts", 2}})[2]); }
+  void gradient(Gradient& g) const {
+    g.set_input_grad(0,
+                     g.add_outputs<3>("multiples", {g.ones_like(g.input(0))}, {{"parts", 2}})[2]);
+  }
 };
 
 struct GraphGradientHost : ApplicationHost {
@@ -103,16 +107,20 @@ TEST_CASE("a variadic operator's gradient names each input, and can tell which a
   for (const bool with_bias : {true, false}) {
     GraphGradientHost host;
     Graph graph(host);
-    const auto x = graph.variable("x", vector_of({1, 2})), y = graph.variable("y", vector_of({3, 4}));
+    const auto x = graph.variable("x", vector_of({1, 2})),
+               y = graph.variable("y", vector_of({3, 4}));
     const auto bias = with_bias ? graph.variable("bias", vector_of({5, 6})) : Value();
     const auto sum = graph.add("sum_of_parts", {bias, x, y, x});
     graph.output("dx", graph.gradient(sum, {x})[0]);
     CHECK(run(graph, "dx") == std::vector<float>{2, 2});
-    CHECK(seen == std::vector<std::string>{join("bias ", with_bias, ", other false, type float32 [2]")});
+    CHECK(seen ==
+          std::vector<std::string>{join("bias ", with_bias, ", other false, type float32 [2]")});
   }
 }
 
-TEST_CASE("a gradient distinguishes outputs that reach the loss, and uses every output of an added node") {
+TEST_CASE(
+    "a gradient distinguishes outputs that reach the loss, and uses every output of an added "
+    "node") {
   GraphGradientHost host;
   Graph graph(host);
   const auto x = graph.variable("x", vector_of({1, 2}));
@@ -129,5 +137,6 @@ TEST_CASE("an output that an added node lacks is refused") {
   Graph graph(host);
   const auto x = graph.variable("x", vector_of({1, 2}));
   const auto y = graph.add("greedy", {x}, {}, "g");
-  CHECK(failure_of([&] { graph.gradient(y, {x}); }).message == "[greedy] node 'g': 'multiples' has 2 outputs, but 3 are requested");
+  CHECK(failure_of([&] { graph.gradient(y, {x}); }).message ==
+        "[greedy] node 'g': 'multiples' has 2 outputs, but 3 are requested");
 }

@@ -58,7 +58,8 @@ TEST_CASE("graph info: values by role, with names, types and docs") {
   for (const auto& listed : {graph.inputs(), graph.variables(), graph.states(), graph.constants()})
     for (const auto& value : listed) CHECK(graph.info(graph.find(value.name)).doc == value.doc);
   CHECK(graph.info(graph.find("x")).doc == x.doc);
-  CHECK(graph.info(graph.find("fc_weight")).doc == host.catalog().find("fully_connected")->info.inputs[1].doc);
+  CHECK(graph.info(graph.find("fc_weight")).doc ==
+        host.catalog().find("fully_connected")->info.inputs[1].doc);
   CHECK(graph.info(graph.find("fc")).doc == graph.outputs()[1].doc);
   CHECK(graph.info(graph.find("c")).doc.empty());  // no node reads it
 }
@@ -79,7 +80,9 @@ TEST_CASE("graph info: nodes with inputs, outputs, states and all their paramete
   CHECK(std::get<double>(parameters.at("c")) == 0);  // a default
   graph.gradient(graph.find("act"), {graph.find("fc_weight")});
   nodes = graph.nodes();
-  const auto backward = std::find_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.kind == tenon::NodeKind::backward; });
+  const auto backward = std::find_if(nodes.begin(), nodes.end(), [](const auto& node) {
+    return node.kind == tenon::NodeKind::backward;
+  });
   REQUIRE(backward != nodes.end());
   CHECK(backward->of == "act");
 }

@@ -76,16 +76,21 @@ struct Case {
 };
 
 std::string json_of(const Case& c) {
-  return std::string(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [3]}}, "variables": {"r1": {"dtype": "float32"})") +
-         R"(, "r2": )" + c.r2 + c.more + R"(}, "nodes": [{"name": "node", "op": "shown", "inputs": )" + c.inputs +
+  return std::string(
+             R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [3]}}, "variables": {"r1": {"dtype": "float32"})") +
+         R"(, "r2": )" + c.r2 + c.more +
+         R"(}, "nodes": [{"name": "node", "op": "shown", "inputs": )" + c.inputs +
          R"(}], "outputs": {"scale": "node", "square": "node:1", "offset": "node:2", "last": "node:3"}})";
 }
 
 void check(const Graph& graph, const Case& c) {
-  const auto found = tenon::Session(graph.clone()).run({{"x", tenon::Tensor::from({1.F, 2.F, 3.F}, {3})}});
-  for (const auto& output : {std::pair("scale", c.scale), {"square", c.square}, {"offset", c.offset}, {"last", c.last}})
+  const auto found =
+      tenon::Session(graph.clone()).run({{"x", tenon::Tensor::from({1.F, 2.F, 3.F}, {3})}});
+  for (const auto& output :
+       {std::pair("scale", c.scale), {"square", c.square}, {"offset", c.offset}, {"last", c.last}})
     for (const float element : found.at(output.first).values<float>())
-      CHECK_MESSAGE(element == output.second, std::string(c.what) << ": " << std::string(output.first));
+      CHECK_MESSAGE(element == output.second, std::string(c.what)
+                                                  << ": " << std::string(output.first));
 }
 
 }  // namespace
@@ -97,9 +102,11 @@ TEST_CASE("initial values: a variable begins as the operator declares, unless th
   const Case cases[] = {
       {"nothing said", some, plain, "", 2.5, 0, 0, -4},
       {"a scale of the graph's", some, plain, R"(, "node_scale": {"init": "ones"})", 1, 0, 0, -4},
-      {"a square of the graph's", some, plain, R"(, "node_square": {"init": {"value": 7}})", 2.5, 7, 0, -4},
+      {"a square of the graph's", some, plain, R"(, "node_square": {"init": {"value": 7}})", 2.5, 7,
+       0, -4},
       {"a last one of the graph's", some, R"({"init": {"value": 9}})", "", 2.5, 0, 0, 9},
-      {"a name of its own", R"({"data": "x", "scale": "s", "rest": ["r1", "r2"]})", plain, R"(, "s": {"dtype": "float32"})", 2.5, 0, 0, -4},
+      {"a name of its own", R"({"data": "x", "scale": "s", "rest": ["r1", "r2"]})", plain,
+       R"(, "s": {"dtype": "float32"})", 2.5, 0, 0, -4},
   };
   for (const auto& c : cases) check(Graph::from_json(host, json_of(c)), c);
 
@@ -110,16 +117,21 @@ TEST_CASE("initial values: a variable begins as the operator declares, unless th
 
 TEST_CASE("initial values: a variable shared by two nodes begins as the first one declares") {
   ShownHost host;
-  const std::string scales = R"({"name": "scales", "op": "shown", "inputs": {"data": "x", "scale": "s", "rest": ["r1", "r2"]}})";
-  const std::string last = R"({"name": "last", "op": "shown", "inputs": {"data": "x", "rest": ["r1", "s"]}})";
+  const std::string scales =
+      R"({"name": "scales", "op": "shown", "inputs": {"data": "x", "scale": "s", "rest": ["r1", "r2"]}})";
+  const std::string last =
+      R"({"name": "last", "op": "shown", "inputs": {"data": "x", "rest": ["r1", "s"]}})";
   for (const bool scales_first : {true, false}) {
     const auto graph = Graph::from_json(
-        host, R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [3]}}, "variables": {"r1": {"dtype": "float32"},)"
-              R"("r2": {"dtype": "float32"}, "s": {"dtype": "float32"}}, "nodes": [)" +
-                  (scales_first ? scales + "," + last : last + "," + scales) + R"(], "outputs": {"scales": "scales", "last": "last:3"}})");
+        host,
+        R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [3]}}, "variables": {"r1": {"dtype": "float32"},)"
+        R"("r2": {"dtype": "float32"}, "s": {"dtype": "float32"}}, "nodes": [)" +
+            (scales_first ? scales + "," + last : last + "," + scales) +
+            R"(], "outputs": {"scales": "scales", "last": "last:3"}})");
     const auto found = tenon::Session(graph).run({{"x", tenon::Tensor::zeros(tenon::f32, {3})}});
     for (const char* name : {"scales", "last"})
-      for (const float element : found.at(name).values<float>()) CHECK(element == (scales_first ? 2.5F : -4.F));
+      for (const float element : found.at(name).values<float>())
+        CHECK(element == (scales_first ? 2.5F : -4.F));
   }
 }
 
@@ -142,7 +154,8 @@ TEST_CASE("initial values: a session without training warns about random variabl
     Graph graph(host);
     auto sum = graph.input("x", tenon::f32, {2, 2});
     for (std::size_t i = 0; i < inits.size(); ++i)
-      sum = graph.add("test_add", {sum, graph.variable("v" + std::to_string(i), tenon::f32, {2, 2}, inits[i])});
+      sum = graph.add("test_add",
+                      {sum, graph.variable("v" + std::to_string(i), tenon::f32, {2, 2}, inits[i])});
     graph.output("sum", sum);
     if (initialized) graph.initialize(3);
     for (int i = 0; i < 2; ++i) {
@@ -154,14 +167,19 @@ TEST_CASE("initial values: a session without training warns about random variabl
     return warnings;
   };
   const auto sentence = [](const std::string& which) {
-    return which + " no values, so the session initializes them randomly with seed 7: train the graph, load a saved one, or initialize it";
+    return which +
+           " no values, so the session initializes them randomly with seed 7: train the graph, "
+           "load a saved one, or initialize it";
   };
   const std::vector<std::string> none;
   CHECK(warnings_of({Init::zeros(), Init::ones(), Init::value(3)}, false, false) == none);
-  for (const auto& init : {Init{}, Init::xavier(), Init::he(), Init::normal(0, 1), Init::uniform(0, 1)})
+  for (const auto& init :
+       {Init{}, Init::xavier(), Init::he(), Init::normal(0, 1), Init::uniform(0, 1)})
     CHECK(warnings_of({init}, false, false) == std::vector{sentence("'v0' has")});
-  CHECK(warnings_of({Init::ones(), Init::he(), Init::he()}, false, false) == std::vector{sentence("'v1' and 1 more variable have")});
-  CHECK(warnings_of({Init::he(), Init::he(), Init::he()}, false, false) == std::vector{sentence("'v0' and 2 more variables have")});
+  CHECK(warnings_of({Init::ones(), Init::he(), Init::he()}, false, false) ==
+        std::vector{sentence("'v1' and 1 more variable have")});
+  CHECK(warnings_of({Init::he(), Init::he(), Init::he()}, false, false) ==
+        std::vector{sentence("'v0' and 2 more variables have")});
   CHECK(warnings_of({Init::he()}, true, false) == none);
   CHECK(warnings_of({Init::he()}, false, true) == none);
 }

@@ -34,7 +34,8 @@ struct Levels : tenon::Operator {
     const auto data = call.input<float>(0);
     const auto sum = call.output<float>(0);
     for (std::int64_t i = 0; i < data.size(); ++i)
-      sum[i] = data[i] + call.state<float>("level")[i] + static_cast<float>(call.state<double>("offset")[i]);
+      sum[i] = data[i] + call.state<float>("level")[i] +
+               static_cast<float>(call.state<double>("offset")[i]);
   }
 };
 
@@ -68,7 +69,10 @@ Graph levels(tenon::Host& host, const tenon::Shape& shape) {
 }
 
 float first_result(const Graph& graph) {
-  return Session(graph.clone()).run({{"x", Tensor::from({1.F, 2.F}, {2})}}).at("y").values<float>()[0];
+  return Session(graph.clone())
+      .run({{"x", Tensor::from({1.F, 2.F}, {2})}})
+      .at("y")
+      .values<float>()[0];
 }
 
 }  // namespace
@@ -90,7 +94,8 @@ TEST_CASE("initial states: a state begins as its operator declares") {
 
 TEST_CASE("initial states: the graph takes precedence") {
   LevelHost host;
-  const auto graph = Graph::from_json(host, R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
+  const auto graph =
+      Graph::from_json(host, R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
     "states": {"node_level": {"init": "zeros"}, "node_offset": {"init": {"value": 7}}},
     "nodes": [{"name": "node", "op": "levels", "inputs": ["x"]}], "outputs": {"y": "node"}})");
   CHECK(first_result(graph) == 8.F);
@@ -103,5 +108,7 @@ TEST_CASE("initial states: a value that does not fit the dtype is refused") {
         "[too_much] the initial value of 'byte' is 256, which does not fit uint8");
   Graph graph(host);
   graph.output("y", graph.add("too_much", {graph.input("x", DType::f32, {1})}, {}, "node"));
-  CHECK(failure_of([&] { Session(graph).run({{"x", x}}); }).message == "the initial value of 'node_byte' is 256, which does not fit uint8");
+  CHECK(failure_of([&] {
+          Session(graph).run({{"x", x}});
+        }).message == "the initial value of 'node_byte' is 256, which does not fit uint8");
 }

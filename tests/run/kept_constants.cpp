@@ -55,7 +55,8 @@ struct SumTimes : Operator {
     if (fault == 6) (void)io.constant<double>("weight");
     if (fault == 7) (void)io.is_constant("wieght");
     const int slot = io.backward() ? 3 : 0;
-    io.keep(slot, "weight", twice ? "twice the sum" : "sum", fault == 8 ? std::size_t{1} << 45 : sizeof(float), fill);
+    io.keep(slot, "weight", twice ? "twice the sum" : "sum",
+            fault == 8 ? std::size_t{1} << 45 : sizeof(float), fill);
     if (fault == 9) io.keep(slot, "weight", "other", sizeof(float), fill);
   }
   float factor(const Call& call) const {
@@ -65,7 +66,8 @@ struct SumTimes : Operator {
   }
   void forward(const Call& call) const {
     const float times = factor(call);
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) call.output<float>(0)[i] = times * call.input<float>(0)[i];
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = times * call.input<float>(0)[i];
   }
   void backward(const Call& call) const {
     const float times = factor(call);
@@ -93,7 +95,9 @@ Tensor numbers(std::initializer_list<float> values) {
 // Only the graph has the tensor, unless the caller has a handle.
 Graph graph_of(Host& host, const Tensor& weight, const Attributes& attributes = {}) {
   Graph graph(host);
-  graph.output("y", graph.add("sum_times", {graph.input("x", f32, {-1}), graph.variable("w", weight)}, attributes, "s"));
+  graph.output("y",
+               graph.add("sum_times", {graph.input("x", f32, {-1}), graph.variable("w", weight)},
+                         attributes, "s"));
   return graph;
 }
 
@@ -103,7 +107,9 @@ float first(Session& session) {
 
 }  // namespace
 
-TEST_CASE("packed constants: made once, used in every run, shared by plans and by sessions of a graph and its clone") {
+TEST_CASE(
+    "packed constants: made once, used in every run, shared by plans and by sessions of a graph "
+    "and its clone") {
   KeptHost host;
   const auto graph = graph_of(host, numbers({1, 2, 3}));
   {
@@ -127,7 +133,8 @@ TEST_CASE("packed constants: made once, used in every run, shared by plans and b
   CHECK(used == 9);
 }
 
-TEST_CASE("packed constants: different packings of one tensor are separate, equal ones are shared") {
+TEST_CASE(
+    "packed constants: different packings of one tensor are separate, equal ones are shared") {
   KeptHost host;
   auto graph = graph_of(host, numbers({1, 2, 3}));
   const auto s = graph.find("s"), w = graph.find("w");
@@ -160,7 +167,9 @@ TEST_CASE("packed constants: counted in the plan, where they are not filled") {
   CHECK(used == 0);
 }
 
-TEST_CASE("packed constants: writes to a borrowed weight between runs show, unless it is declared constant") {
+TEST_CASE(
+    "packed constants: writes to a borrowed weight between runs show, unless it is declared "
+    "constant") {
   KeptHost host;
   float memory[] = {1, 2, 3};
   const auto graph = graph_of(host, Tensor::borrow(memory, f32, {3}));
@@ -175,7 +184,8 @@ TEST_CASE("packed constants: writes to a borrowed weight between runs show, unle
   CHECK(used == 1);
   memory[0] = 21;
   CHECK(first(session) == 26);
-  Session after(graph, {.constant_weights = true});  // must not share what relies on another session's promise
+  Session after(graph, {.constant_weights =
+                            true});  // must not share what relies on another session's promise
   CHECK(first(after) == 26);
   Session read_only(graph_of(host, Tensor::borrow_read_only(memory, f32, {3})));
   CHECK(first(read_only) == 26);
@@ -221,7 +231,8 @@ TEST_CASE("packed constants: writes through an application's handle show") {
   CHECK(fills == 2);
 }
 
-TEST_CASE("packed constants: a handle that existed between two runs may have been written through") {
+TEST_CASE(
+    "packed constants: a handle that existed between two runs may have been written through") {
   KeptHost host;
   const auto graph = graph_of(host, numbers({1, 2, 3}));
   Session session(graph), same(graph);
@@ -253,7 +264,9 @@ TEST_CASE("packed constants: two graphs with one tensor") {
   CHECK(used == 4);
 }
 
-TEST_CASE("packed constants: a training session packs none of the variables it updates; its gradients pack others") {
+TEST_CASE(
+    "packed constants: a training session packs none of the variables it updates; its gradients "
+    "pack others") {
   KeptHost host;
   auto graph = graph_of(host, numbers({1, 2, 3}));
   const auto w = graph.find("w"), frozen = graph.variable("frozen", numbers({2, 2}));
@@ -310,14 +323,15 @@ TEST_CASE("packed constants: faults of prepare() are reported with the node") {
     int fault;
     const char* words;
   };
-  const Row rows[] = {{1, "there is no sum today"},
-                      {2, "its prepare() packs input 0, which is not a constant"},
-                      {3, "its prepare() uses slot 64, but there are 64"},
-                      {4, "its prepare() requests 0 bytes for slot 0"},
-                      {5, "its prepare() gives slot 0 a key that is not 1 to 4096 bytes of printable text"},
-                      {6, "input 'weight' holds float32, but prepare() asks for float64"},
-                      {7, "prepare() asks for input 'wieght', but describe() names x, weight"},
-                      {9, "its prepare() uses slot 0 twice"}};
+  const Row rows[] = {
+      {1, "there is no sum today"},
+      {2, "its prepare() packs input 0, which is not a constant"},
+      {3, "its prepare() uses slot 64, but there are 64"},
+      {4, "its prepare() requests 0 bytes for slot 0"},
+      {5, "its prepare() gives slot 0 a key that is not 1 to 4096 bytes of printable text"},
+      {6, "input 'weight' holds float32, but prepare() asks for float64"},
+      {7, "prepare() asks for input 'wieght', but describe() names x, weight"},
+      {9, "its prepare() uses slot 0 twice"}};
   for (const auto& row : rows) {
     CAPTURE(row.fault);
     const auto graph = graph_of(host, numbers({1, 2, 3}), {{"fault", row.fault}});
@@ -345,7 +359,8 @@ TEST_CASE("packed constants: weights of files, initialized ones, and those only 
   KeptHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
-  graph.output("y", graph.add("sum_times", {x, graph.variable("w", f32, {3}, {Init::Kind::value, 2})}, {}, "s"));
+  graph.output("y", graph.add("sum_times",
+                              {x, graph.variable("w", f32, {3}, {Init::Kind::value, 2})}, {}, "s"));
   Session of_its_own(graph);
   CHECK(first(of_its_own) == 6);
   CHECK(used == 1);

@@ -87,7 +87,9 @@ TEST_CASE("a kernel notices that its run was cancelled") {
   source = &stop;
   RunOptions options;
   options.stop = stop.get_token();
-  CHECK(failure_of([&] { session.run({{"x", vector_of({2})}}, options); }).message.find("I was told to stop") != std::string::npos);
+  CHECK(failure_of([&] {
+          session.run({{"x", vector_of({2})}}, options);
+        }).message.find("I was told to stop") != std::string::npos);
   source = nullptr;
   // Without a stop token, or after the token is gone, it cannot be cancelled.
   CHECK(first_of(session.run({{"x", vector_of({2})}}).at("y")) == 0);

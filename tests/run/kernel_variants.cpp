@@ -44,7 +44,8 @@ struct Row {
   double forward, backward;  // the kernels' numbers
 };
 constexpr Row rows[] = {
-    {f32, 3, -1, 1, 0},     // Single has no backward: differentiated nodes use the operator's own kernel
+    {f32, 3, -1, 1,
+     0},  // Single has no backward: differentiated nodes use the operator's own kernel
     {f32, 99, -1, 1, 0},    //
     {f32, 100, -1, 2, 2},   // Large precedes Single
     {f32, 100, 2, 1, 0},    //
@@ -66,7 +67,8 @@ TEST_CASE("kernels of one operator: types, sizes and priority choose in eager ca
   for (const auto& row : rows) {
     CAPTURE(row.dtype);
     CAPTURE(row.size);
-    CHECK(number_in(host.call("which_kernel", {tensor_of(row)}, {{"refused", row.refused}})) == row.forward);
+    CHECK(number_in(host.call("which_kernel", {tensor_of(row)}, {{"refused", row.refused}})) ==
+          row.forward);
   }
 }
 
@@ -75,19 +77,23 @@ TEST_CASE("kernels of one operator: each plan of a session has its own choice, a
   for (const auto dtype : {f32, f64, f16, bf16})
     for (const int refused : {-1, 2, 3}) {
       Graph graph(host);
-      graph.output("y", graph.add("which_kernel", {graph.input("x", dtype, {-1})}, {{"refused", refused}}, "node"));
+      graph.output("y", graph.add("which_kernel", {graph.input("x", dtype, {-1})},
+                                  {{"refused", refused}}, "node"));
       Session session(graph);
       for (const auto& row : rows) {
         if (row.dtype != dtype || row.refused != refused) continue;
         CAPTURE(row.size);
         CHECK(number_in(session.run({{"x", tensor_of(row)}}).at("y")) == row.forward);
         const char* names[] = {"", "Single", "Large", "Half"};
-        CHECK(session.plan({{"x", {row.size}}}).steps[0].variant == names[static_cast<int>(row.forward)]);
+        CHECK(session.plan({{"x", {row.size}}}).steps[0].variant ==
+              names[static_cast<int>(row.forward)]);
       }
     }
 }
 
-TEST_CASE("kernels of one operator: a differentiated node has one with a gradient, whose backward it uses") {
+TEST_CASE(
+    "kernels of one operator: a differentiated node has one with a gradient, whose backward it "
+    "uses") {
   VariantHost host;
   for (const auto& row : rows) {
     CAPTURE(row.dtype);
@@ -106,7 +112,8 @@ TEST_CASE("kernels of one operator: a differentiated node has one with a gradien
 TEST_CASE("kernels of one operator: a failing supports() is reported with the node") {
   VariantHost host;
   Graph graph(host);
-  graph.output("y", graph.add("which_kernel", {graph.input("x", f32, {2})}, {{"refused", 4}}, "node"));
+  graph.output("y",
+               graph.add("which_kernel", {graph.input("x", f32, {2})}, {{"refused", 4}}, "node"));
   Session session(graph);
   const auto failure = failure_of([&] { session.run({{"x", Tensor::zeros(f32, {2})}}); });
   CHECK(failure.message == "[which_kernel] node 'node': it does not know (x float32 [2])");

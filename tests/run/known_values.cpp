@@ -28,7 +28,8 @@ struct ReshapeTo : Operator {
     if (sizes) io.set_output(0, Shape(sizes.begin(), static_cast<int>(sizes.size())));
   }
   void forward(const Call& call) const {
-    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(), call.output<float>(0).data());
+    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(),
+                call.output<float>(0).data());
   }
 };
 
@@ -48,7 +49,8 @@ struct ShapeOf : Operator {
   }
   void forward(const Call& call) const {
     ++calls;
-    for (int axis = 0; axis < call.input_type(0).shape.rank(); ++axis) call.output<std::int64_t>(0)[axis] = call.input_type(0).shape[axis];
+    for (int axis = 0; axis < call.input_type(0).shape.rank(); ++axis)
+      call.output<std::int64_t>(0)[axis] = call.input_type(0).shape[axis];
   }
 };
 
@@ -114,14 +116,19 @@ TEST_CASE("known values: a graph's shapes depend on the elements of constants") 
 TEST_CASE("known values: elements passed to a run are known when it begins") {
   ValueHost host;
   Graph graph(host);
-  const auto y = graph.add("reshape_to", {graph.input("x", f32, {6}), graph.input("to", i64, {2})}, {}, "r");
+  const auto y =
+      graph.add("reshape_to", {graph.input("x", f32, {6}), graph.input("to", i64, {2})}, {}, "r");
   CHECK_FALSE(graph.shape(y).has_rank());
   graph.output("y", y);
   Session session(graph);
-  CHECK(session.run({{"x", vector_of({1, 2, 3, 4, 5, 6})}, {"to", shape_tensor({2, 3})}}).at("y").shape() == Shape{2, 3});
+  CHECK(session.run({{"x", vector_of({1, 2, 3, 4, 5, 6})}, {"to", shape_tensor({2, 3})}})
+            .at("y")
+            .shape() == Shape{2, 3});
 }
 
-TEST_CASE("known values: results that depend on shapes are computed at planning time, for each combination of shapes") {
+TEST_CASE(
+    "known values: results that depend on shapes are computed at planning time, for each "
+    "combination of shapes") {
   ValueHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1, -1});
@@ -161,7 +168,9 @@ TEST_CASE("known values: long shape arithmetic is computed in the run, with the 
   CHECK(Session(graph).run({{"x", Tensor::zeros(f32, {2, 3})}}).at("y").shape() == Shape{3, 2});
 }
 
-TEST_CASE("known values: eager calls of one signature have the shapes that each call's elements determine") {
+TEST_CASE(
+    "known values: eager calls of one signature have the shapes that each call's elements "
+    "determine") {
   ValueHost host;
   const auto x = vector_of({1, 2, 3, 4, 5, 6});
   for (const auto& dims : {std::vector<std::int64_t>{2, 3}, {3, 2}, {6, 1}})
@@ -175,10 +184,12 @@ TEST_CASE("known values: elements can only be read as their dtype") {
   ValueHost host;
   CHECK(failure_of([&] {
           host.call("wrong_dtype", {vector_of({1}), shape_tensor({1})});
-        }).message.find("input 'shape' is int64, but infer() reads its elements as int32") != std::string::npos);
+        }).message.find("input 'shape' is int64, but infer() reads its elements as int32") !=
+        std::string::npos);
 }
 
-TEST_CASE("require_same_shape shares known dimensions among all names, and refuses contradictions") {
+TEST_CASE(
+    "require_same_shape shares known dimensions among all names, and refuses contradictions") {
   ValueHost host;
   Graph graph(host);
   const auto left = graph.input("left", f32, Shape()), right = graph.input("right", f32, {-1, 4});
@@ -215,7 +226,9 @@ TEST_CASE("an output whose dtype is declared on one path only is refused with a 
   Graph graph(host);
   const auto x = graph.input("x", f32, Shape());
   graph.add("late_dtype", {x}, {}, "late");
-  const auto failure = failure_of([&] { graph.add("sum_of_two", {x, graph.input("y", f32, {2})}); });
+  const auto failure = failure_of([&] {
+    graph.add("sum_of_two", {x, graph.input("y", f32, {2})});
+  });
   CHECK(failure.message.find("late") != std::string::npos);
   CHECK(failure.message.find("must name the output's dtype on every path") != std::string::npos);
 }

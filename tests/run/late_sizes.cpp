@@ -30,7 +30,8 @@ struct SqueezeAll : Operator {
     std::vector<std::int64_t> sizes;
     for (int axis = 0; axis < x.shape().rank(); ++axis)
       if (x.shape()[axis] != 1) sizes.push_back(x.shape()[axis]);
-    std::ranges::copy(x, call.allocate<float>(0, Shape(sizes.data(), static_cast<int>(sizes.size()))).begin());
+    std::ranges::copy(
+        x, call.allocate<float>(0, Shape(sizes.data(), static_cast<int>(sizes.size()))).begin());
   }
 };
 
@@ -59,7 +60,8 @@ Value masked(Graph& graph, Value x) {
   const auto zero = graph.constant("zero", Tensor::from({0.0F}, Shape::scalar()));
   const auto seven = graph.constant("seven", Tensor::from({7.0F}, Shape::scalar()));
   const auto found = graph.add("nonzero", {graph.add("less", {x, zero})});
-  const auto count = graph.add("slice", {graph.add("shape", {found})}, {{"begin", {0}}, {"end", {1}}});
+  const auto count =
+      graph.add("slice", {graph.add("shape", {found})}, {{"begin", {0}}, {"end", {1}}});
   return graph.add("scatter_nd", {x, found, graph.add("broadcast_to", {seven, count})});
 }
 
@@ -84,7 +86,8 @@ TEST_CASE("late sizes: masked assignment in runs and in batches") {
   for (const auto optimize : {Optimize::full, Optimize::none}) {
     Session session(graph, {.optimize = optimize});
     for (int run = 0; run < 2; ++run) {
-      CHECK(values_of(session.run({{"x", vector_of({1, -2, 3, -4})}}).at("y")) == FloatVector{1, 7, 3, 7});
+      CHECK(values_of(session.run({{"x", vector_of({1, -2, 3, -4})}}).at("y")) ==
+            FloatVector{1, 7, 3, 7});
       CHECK(values_of(session.run({{"x", vector_of({-1})}}).at("y")) == FloatVector{7});
       CHECK(values_of(session.run({{"x", vector_of({1, 2})}}).at("y")) == FloatVector{1, 2});
       CHECK(values_of(session.run({{"x", Tensor::zeros(f32, {0})}}).at("y")).empty());
@@ -103,8 +106,12 @@ TEST_CASE("late sizes: a kernel determines the rank of its output") {
   graph.output("sum", graph.add("sum", {y}));
   for (const bool debug : {false, true}) {
     Session session(graph, {.debug = debug});
-    for (const auto& [shape, want] : std::initializer_list<std::pair<Shape, Shape>>{
-             {{1, 2, 3}, {2, 3}}, {{1, 1, 1}, Shape::scalar()}, {{2, 3, 1}, {2, 3}}, {{2, 3, 4}, {2, 3, 4}}, {{1, 5, 1}, {5}}}) {
+    for (const auto& [shape, want] :
+         std::initializer_list<std::pair<Shape, Shape>>{{{1, 2, 3}, {2, 3}},
+                                                        {{1, 1, 1}, Shape::scalar()},
+                                                        {{2, 3, 1}, {2, 3}},
+                                                        {{2, 3, 4}, {2, 3, 4}},
+                                                        {{1, 5, 1}, {5}}}) {
       const auto made = session.run({{"x", full(f32, shape, 2)}});
       CHECK(made.at("y").shape() == want);
       CHECK(made.at("negative").shape() == want);
@@ -121,18 +128,29 @@ TEST_CASE("branches: a graph that does not fit matters only if it runs") {
     Graph graph(host);
     const auto c = graph.input("c", boolean, Shape::scalar()), x = graph.input("x", f32, {-1, -1});
     const auto two = full(f32, {3, 2}, 1), other = full(f32, {4, 2}, 1);
-    graph.output("y", graph.add(op, {c, x}, {{"then", with_weight(host, two, "matmul")}, {"else", with_weight(host, other, "matmul")}}));
+    graph.output("y", graph.add(op, {c, x},
+                                {{"then", with_weight(host, two, "matmul")},
+                                 {"else", with_weight(host, other, "matmul")}}));
     Session session(graph);
     for (int run = 0; run < 3; ++run) {
-      CHECK(values_of(session.run({{"c", boolean_of(true)}, {"x", full(f32, {1, 3}, 1)}}).at("y")) == FloatVector{3, 3});
-      CHECK(values_of(session.run({{"c", boolean_of(false)}, {"x", full(f32, {1, 4}, 1)}}).at("y")) == FloatVector{4, 4});
-      const auto wrong = failure_of([&] { session.run({{"c", boolean_of(true)}, {"x", full(f32, {1, 4}, 1)}}); }).message;
+      CHECK(
+          values_of(session.run({{"c", boolean_of(true)}, {"x", full(f32, {1, 3}, 1)}}).at("y")) ==
+          FloatVector{3, 3});
+      CHECK(
+          values_of(session.run({{"c", boolean_of(false)}, {"x", full(f32, {1, 4}, 1)}}).at("y")) ==
+          FloatVector{4, 4});
+      const auto wrong = failure_of([&] {
+                           session.run({{"c", boolean_of(true)}, {"x", full(f32, {1, 4}, 1)}});
+                         }).message;
       CHECK(wrong.find("in the graph 'then': ") != std::string::npos);
-      const auto neither = failure_of([&] { session.run({{"c", boolean_of(true)}, {"x", full(f32, {1, 5}, 1)}}); }).message;
+      const auto neither = failure_of([&] {
+                             session.run({{"c", boolean_of(true)}, {"x", full(f32, {1, 5}, 1)}});
+                           }).message;
       CHECK(neither.find("in the graph 'then': ") != std::string::npos);
     }
     CHECK(values_of(host.call(op, {boolean_of(false), full(f32, {1, 4}, 1)},
-                              {{"then", with_weight(host, two, "matmul")}, {"else", with_weight(host, other, "matmul")}})) ==
+                              {{"then", with_weight(host, two, "matmul")},
+                               {"else", with_weight(host, other, "matmul")}})) ==
           FloatVector{4, 4});
   }
 }
@@ -146,8 +164,10 @@ TEST_CASE("branches: they accept and return values of every dtype") {
     part.output("y", part.add("slice", {data}, {{"begin", {1}}, {"end", {3}}}));
     Graph graph(host);
     const auto c = graph.input("c", boolean, Shape::scalar()), x = graph.input("x", dtype, {-1});
-    for (const char* op : {"if", "branch"}) graph.output(op, graph.add(op, {c, x}, {{"then", part.to_json()}, {"else", part.to_json()}}));
-    for (const auto& [name, made] : Session(graph).run({{"c", boolean_of(true)}, {"x", Tensor::zeros(dtype, {4})}})) {
+    for (const char* op : {"if", "branch"})
+      graph.output(op, graph.add(op, {c, x}, {{"then", part.to_json()}, {"else", part.to_json()}}));
+    for (const auto& [name, made] :
+         Session(graph).run({{"c", boolean_of(true)}, {"x", Tensor::zeros(dtype, {4})}})) {
       CHECK(made.dtype() == dtype);
       CHECK(made.shape() == Shape{2});
     }
@@ -158,7 +178,8 @@ TEST_CASE("branches: their graphs return values of different ranks") {
   LateHost host;
   Graph graph(host);
   const auto c = graph.input("c", boolean, Shape::scalar()), x = graph.input("x", f32, {-1, -1});
-  const auto y = graph.add("branch", {c, x}, {{"then", reduced(host, true)}, {"else", reduced(host, false)}});
+  const auto y =
+      graph.add("branch", {c, x}, {{"then", reduced(host, true)}, {"else", reduced(host, false)}});
   graph.output("y", graph.add("square", {y}));
   graph.output("sizes", graph.add("shape", {y}));
   Session session(graph);
@@ -166,15 +187,18 @@ TEST_CASE("branches: their graphs return values of different ranks") {
     const auto whole = session.run({{"c", boolean_of(true)}, {"x", full(f32, {2, 3}, 2)}});
     CHECK(whole.at("y").shape() == Shape{2, 3});
     CHECK(whole.at("sizes").shape() == Shape{2});
-    CHECK(values_of(session.run({{"c", boolean_of(false)}, {"x", full(f32, {2, 3}, 2)}}).at("y")) == FloatVector{36, 36});
+    CHECK(values_of(session.run({{"c", boolean_of(false)}, {"x", full(f32, {2, 3}, 2)}}).at("y")) ==
+          FloatVector{36, 36});
   }
   // A condition that depends on sizes is known at planning time.
   Graph sized(host);
   const auto data = sized.input("x", f32, {-1, -1});
-  const auto columns = sized.add("slice", {sized.add("shape", {data})}, {{"begin", {1}}, {"end", {2}}});
+  const auto columns =
+      sized.add("slice", {sized.add("shape", {data})}, {{"begin", {1}}, {"end", {2}}});
   const auto one = sized.constant("one", Tensor::from({std::int64_t{1}}, {1}));
   const auto is_one = sized.add("equal", {columns, one});
-  sized.output("y", sized.add("branch", {is_one, data}, {{"then", reduced(host, false)}, {"else", reduced(host, true)}}));
+  sized.output("y", sized.add("branch", {is_one, data},
+                              {{"then", reduced(host, false)}, {"else", reduced(host, true)}}));
   Session planned(sized);
   for (int run = 0; run < 2; ++run) {
     CHECK(planned.run({{"x", full(f32, {2, 1}, 2)}}).at("y").shape() == Shape{2});

@@ -35,17 +35,21 @@ struct ByChannel : Operator {
     op.input("data", "[N, C, ...]");
     op.input("offset", "[1]").optional();
     op.output("output", "the same shape as data");
-    op.param("fault", &ByChannel::fault, "1: leaves out the element that comes second in memory; 2: makes it infinite");
+    op.param("fault", &ByChannel::fault,
+             "1: leaves out the element that comes second in memory; 2: makes it infinite");
     op.inplace("data", "output");
     op.takes_strides();
     if constexpr (wish == Wish::takes) op.takes_channels_last("data", "output");
     if constexpr (wish == Wish::prefers) op.prefers_channels_last("data", "output");
   }
   std::size_t workspace(const Infer& io) const {
-    workspaces_last += io.channels_last("data") && io.output_channels_last(0) && !io.channels_last("offset");
+    workspaces_last +=
+        io.channels_last("data") && io.output_channels_last(0) && !io.channels_last("offset");
     return 8;
   }
-  void prepare(Prepare& io) const { prepared_last += io.channels_last("data") && io.output_channels_last(0); }
+  void prepare(Prepare& io) const {
+    prepared_last += io.channels_last("data") && io.output_channels_last(0);
+  }
   void forward(const Call& call) const {
     calls_last += call.channels_last(0);
     if (call.channels_last(0) != call.output_channels_last(0)) throw Error("the layouts differ");
@@ -59,12 +63,14 @@ struct ByChannel : Operator {
     for (int axis = 2; axis < x.rank(); ++axis) places *= x.dim(axis);
     for (std::int64_t i = 0; i < x.size(); ++i) {
       if (&y[i] == y.data() + 1 && fault == 1) continue;
-      y[i] = static_cast<T>(2 * static_cast<double>(x[i]) + static_cast<double>(i / places % x.dim(1)));
+      y[i] = static_cast<T>(2 * static_cast<double>(x[i]) +
+                            static_cast<double>(i / places % x.dim(1)));
       if (&y[i] == y.data() + 1 && fault == 2) y[i] = static_cast<T>(1e300);
     }
   }
   void backward(const Call& call) const {
-    for (std::int64_t i = 0; i < call.input_grad<float>(0).size(); ++i) call.input_grad<float>(0)[i] = 2 * call.output_grad<float>(0)[i];
+    for (std::int64_t i = 0; i < call.input_grad<float>(0).size(); ++i)
+      call.input_grad<float>(0)[i] = 2 * call.output_grad<float>(0)[i];
   }
 };
 
@@ -123,7 +129,8 @@ struct LayoutHost : ApplicationHost {
 
 std::vector<std::string> steps_of(const PlanInfo& plan) {
   std::vector<std::string> steps;
-  for (const auto& step : plan.steps) steps.push_back(step.node + (step.outputs[0].channels_last ? " last" : ""));
+  for (const auto& step : plan.steps)
+    steps.push_back(step.node + (step.outputs[0].channels_last ? " last" : ""));
   return steps;
 }
 
@@ -135,7 +142,8 @@ Tensor image(const Shape& shape, DType dtype = f32) {
 
 /// The same bits as the original graph.
 void check_same(const Graph& graph, const NamedTensors& inputs) {
-  const auto found = Session(graph).run(inputs), wanted = Session(graph, {.optimize = Optimize::none}).run(inputs);
+  const auto found = Session(graph).run(inputs),
+             wanted = Session(graph, {.optimize = Optimize::none}).run(inputs);
   for (const auto& each : wanted) {
     const auto& name = each.first;
     const auto& tensor = each.second;
@@ -149,8 +157,8 @@ void check_same(const Graph& graph, const NamedTensors& inputs) {
 
 TEST_CASE("layouts: a node that prefers channels-last gets it, and the graph is unaffected") {
   LayoutHost host;
-  for (const auto& shape :
-       {Shape{2, 3, 5, 7}, Shape{1, 64, 9, 9}, Shape{3, 17, 4}, Shape{2, 5, 2, 3, 33}, Shape{1, 1, 6, 6}, Shape{2, 8, 1, 1}})
+  for (const auto& shape : {Shape{2, 3, 5, 7}, Shape{1, 64, 9, 9}, Shape{3, 17, 4},
+                            Shape{2, 5, 2, 3, 33}, Shape{1, 1, 6, 6}, Shape{2, 8, 1, 1}})
     for (const auto dtype : {f32, f64, u8, f16}) {
       CAPTURE(to_string(shape));
       CAPTURE(name_of(dtype));
@@ -168,8 +176,8 @@ TEST_CASE("layouts: a node that prefers channels-last gets it, and the graph is 
       visit<some_types>(dtype, [&]<class T>() {
         std::int64_t wrong = 0;
         for (std::int64_t i = 0; i < x.size(); ++i)
-          wrong +=
-              y.values<T>()[i] != static_cast<T>(2 * static_cast<double>(x.values<T>()[i]) + static_cast<double>(i / places % shape[1]));
+          wrong += y.values<T>()[i] != static_cast<T>(2 * static_cast<double>(x.values<T>()[i]) +
+                                                      static_cast<double>(i / places % shape[1]));
         CHECK(wrong == 0);
       });
     }
@@ -181,21 +189,27 @@ TEST_CASE("layouts: takers and elementwise nodes follow, so that only the ends a
   LayoutHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {2, 8, 6, 6});
-  const auto bias = graph.variable("bias", Tensor::from({1.f, 2.f, 3.f, 4.f, 5.f, 6.f, 7.f, 8.f}, {8, 1, 1}));
+  const auto bias =
+      graph.variable("bias", Tensor::from({1.f, 2.f, 3.f, 4.f, 5.f, 6.f, 7.f, 8.f}, {8, 1, 1}));
   const auto a = graph.add("convolves", {x}, {}, "a");
   const auto b = graph.add("plus", {a, bias}, {}, "b");
   const auto c = graph.add("cosine", {b}, {}, "c");
   const auto d = graph.add("pools", {c}, {}, "d");
   const auto e = graph.add("convolves", {d}, {}, "e");
   graph.output("y", graph.add("plus", {e, b}, {}, "f"));
-  CHECK(steps_of(Session(graph).plan({})) ==
-        Steps{"x.channels_last last", "a last", "b last", "c last", "d last", "e last", "f last", "f.plain"});
+  CHECK(steps_of(Session(graph).plan({})) == Steps{"x.channels_last last", "a last", "b last",
+                                                   "c last", "d last", "e last", "f last",
+                                                   "f.plain"});
   check_same(graph, {{"x", image({2, 8, 6, 6})}});
-  CHECK(steps_of(Session(graph, {.optimize = Optimize::exact}).plan({})) == Steps{"a", "b", "c", "d", "e", "f"});
-  CHECK(steps_of(Session(graph, {.training = true}).plan({})) == Steps{"a", "b", "c", "d", "e", "f"});
+  CHECK(steps_of(Session(graph, {.optimize = Optimize::exact}).plan({})) ==
+        Steps{"a", "b", "c", "d", "e", "f"});
+  CHECK(steps_of(Session(graph, {.training = true}).plan({})) ==
+        Steps{"a", "b", "c", "d", "e", "f"});
 }
 
-TEST_CASE("layouts: a node that accepts only plain tensors gets them, and one reordering serves all readers") {
+TEST_CASE(
+    "layouts: a node that accepts only plain tensors gets them, and one reordering serves all "
+    "readers") {
   LayoutHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {2, 8, 6, 6});
@@ -204,8 +218,9 @@ TEST_CASE("layouts: a node that accepts only plain tensors gets them, and one re
   const auto d = graph.add("convolves", {graph.add("plus", {b, c}, {}, "s")}, {}, "d");
   graph.output("y", d);
   graph.output("a", a);
-  CHECK(steps_of(Session(graph).plan({})) ==
-        Steps{"x.channels_last last", "a last", "a.plain", "b", "c", "s", "s.channels_last last", "d last", "d.plain"});
+  CHECK(steps_of(Session(graph).plan({})) == Steps{"x.channels_last last", "a last", "a.plain", "b",
+                                                   "c", "s", "s.channels_last last", "d last",
+                                                   "d.plain"});
   check_same(graph, {{"x", image({2, 8, 6, 6})}});
 }
 
@@ -252,11 +267,15 @@ TEST_CASE("layouts: broadcast shapes, ranks without channels, and unsupported ty
   graph.output("rows", rows);
   graph.output("picky", graph.add("picky", {a}, {}, "k"));
   graph.output("flat", graph.add("convolves", {graph.input("flat", f32, {4, 4})}, {}, "flat_c"));
-  graph.output("empty", graph.add("convolves", {graph.input("none", f32, {0, 8, 6, 6})}, {}, "empty_c"));
+  graph.output("empty",
+               graph.add("convolves", {graph.input("none", f32, {0, 8, 6, 6})}, {}, "empty_c"));
   const auto plan = Session(graph).plan({});
-  for (const auto& step : plan.steps) CHECK(step.outputs[0].channels_last == (step.node == "a" || step.node == "x.channels_last"));
-  check_same(graph,
-             {{"x", image({2, 8, 6, 6})}, {"row", image({6, 6})}, {"flat", image({4, 4})}, {"none", Tensor::zeros(f32, {0, 8, 6, 6})}});
+  for (const auto& step : plan.steps)
+    CHECK(step.outputs[0].channels_last == (step.node == "a" || step.node == "x.channels_last"));
+  check_same(graph, {{"x", image({2, 8, 6, 6})},
+                     {"row", image({6, 6})},
+                     {"flat", image({4, 4})},
+                     {"none", Tensor::zeros(f32, {0, 8, 6, 6})}});
 }
 
 TEST_CASE("layouts: graphs with gradients stay plain") {
@@ -283,7 +302,8 @@ TEST_CASE("layouts: destinations, positional runs, and subgraphs") {
   session.run(inputs, Destinations{{"a", {to}}, {"y", {add, Write::add}}});
   CHECK(same_bits(to, wanted.at("a")));
   std::int64_t wrong = 0;
-  for (std::int64_t i = 0; i < add.size(); ++i) wrong += add.values<float>()[i] != 1 + wanted.at("y").values<float>()[i];
+  for (std::int64_t i = 0; i < add.size(); ++i)
+    wrong += add.values<float>()[i] != 1 + wanted.at("y").values<float>()[i];
   CHECK(wrong == 0);
   const Tensor given[] = {inputs.at("x")};
   for (int run = 0; run < 2; ++run) {
@@ -301,7 +321,8 @@ TEST_CASE("layouts: debugging and the search for NaN count elements in row-major
   const auto graph_with = [&](std::int64_t fault) {
     Graph graph(host);
     const auto x = graph.input("x", f32, {2, 8, 6, 6});
-    graph.output("y", graph.add("convolves", {graph.add("convolves", {x}, {{"fault", fault}}, "a")}, {}, "b"));
+    graph.output("y", graph.add("convolves", {graph.add("convolves", {x}, {{"fault", fault}}, "a")},
+                                {}, "b"));
     graph.output("z", graph.add("convolves", {x}, {}, "c"));  // prevents in-place outputs
     return graph;
   };

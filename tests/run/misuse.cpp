@@ -95,7 +95,8 @@ std::vector<Use> uses_of(Graph& graph) {
           {"bind", [&] { graph.bind(); }},
           {"initialize", [&] { graph.initialize(); }},
           {"a session", [&] { const Session session(graph); }},
-          {"an evaluator", [&] { const Evaluator evaluator(graph, {.loss = "y", .scores = {}, .label = {}}); }}};
+          {"an evaluator",
+           [&] { const Evaluator evaluator(graph, {.loss = "y", .scores = {}, .label = {}}); }}};
 }
 
 }  // namespace
@@ -149,7 +150,8 @@ TEST_CASE("misuse: use after a move") {
 
   const auto graph_moved = std::move(graph);
   check_refused(uses_of(graph), "the graph was moved from");
-  check_refused({{"host", [&] { (void)graph.host(); }}, {"draw", [&] { (void)draw_graph(graph); }}}, "the graph was moved from");
+  check_refused({{"host", [&] { (void)graph.host(); }}, {"draw", [&] { (void)draw_graph(graph); }}},
+                "the graph was moved from");
   graph = sum_graph(host);  // assignment is allowed
   CHECK(Session(graph).run({{"x", number(2)}}).at("y").values<float>()[0] == 4);
 }
@@ -193,21 +195,30 @@ TEST_CASE("misuse: many threads in one session, one call and one graph concurren
   auto graph = sum_graph(host);
   const auto x = graph.find("x");
   Session session(graph);
-  auto call = host.prepare("test_add", {{.dtype = f32, .shape = {1}}, {.dtype = f32, .shape = {1}}});
+  auto call =
+      host.prepare("test_add", {{.dtype = f32, .shape = {1}}, {.dtype = f32, .shape = {1}}});
   std::atomic<int> wrong = 0, added = 0;
   const auto allowed = [&](const auto& act) {
     const auto failure = failure_of(act);
-    if (failure.kind != 0 && failure.message.find("is in use by another thread") == std::string::npos) ++wrong;
+    if (failure.kind != 0 &&
+        failure.message.find("is in use by another thread") == std::string::npos)
+      ++wrong;
     return failure.kind == 0;
   };
   const auto work = [&](int thread) {
     for (int i = 0; i < 50; ++i) {
       const auto value = static_cast<float>(100 * thread + i);
-      allowed([&] { wrong += session.run({{"x", number(value)}}).at("y").values<float>()[0] != 2 * value; });
-      allowed([&] { wrong += call(std::vector{number(value), number(1)}).values<float>()[0] != value + 1; });
+      allowed([&] {
+        wrong += session.run({{"x", number(value)}}).at("y").values<float>()[0] != 2 * value;
+      });
+      allowed([&] {
+        wrong += call(std::vector{number(value), number(1)}).values<float>()[0] != value + 1;
+      });
       allowed([&] { wrong += graph.nodes().empty(); });
       added += allowed([&] { graph.add("test_add", {x, x}); });
-      allowed([&] { wrong += Session(graph).run({{"x", number(value)}}).at("y").values<float>()[0] != 2 * value; });
+      allowed([&] {
+        wrong += Session(graph).run({{"x", number(value)}}).at("y").values<float>()[0] != 2 * value;
+      });
     }
   };
   std::vector<std::thread> threads;

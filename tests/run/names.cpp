@@ -32,16 +32,21 @@ struct BetaRope : NamedShift<2> {
 };
 /// Has the name of a host operator, but computes something else.
 struct StopGradient : NamedShift<100> {
-  static constexpr void describe(auto& op) { op.doc("x + 100"), op.input("x", "any shape"), op.output("y", "the shape of x"); }
+  static constexpr void describe(auto& op) {
+    op.doc("x + 100"), op.input("x", "any shape"), op.output("y", "the shape of x");
+  }
 };
 struct ClaimsTenon : NamedShift<3> {
   static constexpr void describe(auto& op) {
-    op.doc("x + 3"), op.space("tenon"), op.input("x", "any shape"), op.output("y", "the shape of x");
+    op.doc("x + 3"), op.space("tenon"), op.input("x", "any shape"),
+        op.output("y", "the shape of x");
   }
 };
 /// Its gradient calls rope by the short name, which means the one of its own namespace.
 struct Twist : NamedShift<0> {
-  static constexpr void describe(auto& op) { op.doc("x"), op.space("acme"), op.input("x", "any shape"), op.output("y", "the shape of x"); }
+  static constexpr void describe(auto& op) {
+    op.doc("x"), op.space("acme"), op.input("x", "any shape"), op.output("y", "the shape of x");
+  }
   void gradient(Gradient& g) const { g.set_input_grad(0, g.add("rope", {g.output_grad(0)})); }
 };
 
@@ -49,7 +54,8 @@ HostOptions quiet(std::vector<std::string>* warnings = nullptr) {
   HostOptions options;
   options.threads = 1;
   options.search_defaults = false;
-  if (warnings != nullptr) options.warn = [warnings](const std::string& what) { warnings->push_back(what); };
+  if (warnings != nullptr)
+    options.warn = [warnings](const std::string& what) { warnings->push_back(what); };
   return options;
 }
 
@@ -71,11 +77,12 @@ TEST_CASE("two vendors' operators of one name: the full name decides, or a prefe
   CHECK(only_number(host.call_all("beta.rope", {ten})[0]) == 12);
   CHECK(only_number(host.prepare("beta.rope", {Argument::like(ten)})(std::vector{ten})) == 12);
   Graph graph(host);
-  for (const auto& failure :
-       {failure_of([&] { host.call("rope", {ten}); }), failure_of([&] { graph.add("rope", {graph.constant("c", ten)}); })}) {
+  for (const auto& failure : {failure_of([&] { host.call("rope", {ten}); }),
+                              failure_of([&] { graph.add("rope", {graph.constant("c", ten)}); })}) {
     CHECK(failure.kind == 3);
     CHECK(failure.message ==
-          "operator 'rope' cannot be used: it may refer to acme.rope of the application or beta.rope of the application");
+          "operator 'rope' cannot be used: it may refer to acme.rope of the application or "
+          "beta.rope of the application");
     CHECK(failure.hint == "use the full name, or prefer a plugin or namespace, such as 'acme'");
   }
   const auto catalog = host.catalog();
@@ -132,12 +139,14 @@ TEST_CASE("a graph stores its operators' full names, in files and texts") {
   beta_only.add<BetaRope>("rope");
   auto failure = failure_of([&] { Session(Graph::from_bytes(beta_only, bytes)); });
   CHECK(failure.kind == 3);
-  CHECK(failure.message.find("no plugin has the operator 'acme.rope' (version 1 of the application that built the graph) of node 'rope'") ==
-        0);
-  CHECK(failure.hint == "add the folder of its plugin");  // another author's operator is not a misspelling of it
+  CHECK(failure.message.find("no plugin has the operator 'acme.rope' (version 1 of the application "
+                             "that built the graph) of node 'rope'") == 0);
+  CHECK(failure.hint ==
+        "add the folder of its plugin");  // another author's operator is not a misspelling of it
   failure = failure_of([&] { Graph::from_json(beta_only, text); });
   CHECK(failure.kind == 3);
-  CHECK(failure.hint == "add the folder of its plugin");  // another author's operator is not a misspelling of it
+  CHECK(failure.hint ==
+        "add the folder of its plugin");  // another author's operator is not a misspelling of it
 }
 
 TEST_CASE("an application's operator and the host's own of the same name") {
@@ -163,7 +172,8 @@ TEST_CASE("an application's operator and the host's own of the same name") {
   const auto failure = failure_of([&] { host.add<ClaimsTenon>("fill_like"); });
   CHECK(failure.kind == 2);
   CHECK(failure.message ==
-        "operator 'tenon.fill_like' cannot be added: the namespace 'tenon' is reserved for operators that come with Tenon");
+        "operator 'tenon.fill_like' cannot be added: the namespace 'tenon' is reserved for "
+        "operators that come with Tenon");
 }
 
 TEST_CASE("an author's short names refer to their own namespace") {
@@ -182,15 +192,16 @@ TEST_CASE("an author's short names refer to their own namespace") {
 TEST_CASE("invalid operator names") {
   Host host(quiet());
   host.add<AcmeRope>("rope");
-  for (const std::string name :
-       {".rope", "rope.", "acme..rope", "acme.rope.", "a.acme.rope", "", ".", "acme.ro\npe", "acme.\x1b[31mrope"}) {
+  for (const std::string name : {".rope", "rope.", "acme..rope", "acme.rope.", "a.acme.rope", "",
+                                 ".", "acme.ro\npe", "acme.\x1b[31mrope"}) {
     CAPTURE(name);
     const auto failure = failure_of([&] { host.call(name, {ten}); });
     CHECK(failure.kind == 3);
     CHECK(failure.message.find("cannot exist: a name is NAME or SPACE.NAME") != std::string::npos);
     for (const char c : failure.message) CHECK(c >= ' ');
   }
-  for (const auto& name : {std::string(1 << 20, 'a'), "acme." + std::string(1 << 20, 'a'), std::string(1 << 20, '.')}) {
+  for (const auto& name : {std::string(1 << 20, 'a'), "acme." + std::string(1 << 20, 'a'),
+                           std::string(1 << 20, '.')}) {
     const auto failure = failure_of([&] { host.call(name, {ten}); });
     CHECK(failure.kind == 3);
     CHECK(failure.message.size() < 200);

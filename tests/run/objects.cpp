@@ -97,7 +97,9 @@ struct Tripled : Operator {
     op.param("factor", &Tripled::factor, "factor");
   }
   void configure() { square = factor * factor; }
-  void forward(const Call& call) const { call.output<float>(0)[0] = square * call.input<float>(0)[0]; }
+  void forward(const Call& call) const {
+    call.output<float>(0)[0] = square * call.input<float>(0)[0];
+  }
 };
 
 /// The same with a pointer, which differs between objects.
@@ -129,7 +131,9 @@ struct PaddedTripled : Operator {
     op.param("parameter", &PaddedTripled::parameter, "not used");
   }
   void configure() { square = static_cast<float>(factor * factor); }
-  void forward(const Call& call) const { call.output<float>(0)[0] = (negative ? -square : square) * call.input<float>(0)[0]; }
+  void forward(const Call& call) const {
+    call.output<float>(0)[0] = (negative ? -square : square) * call.input<float>(0)[0];
+  }
 };
 struct PaddedPlain : PaddedTripled<false> {};
 struct PaddedText : PaddedTripled<true> {};
@@ -174,9 +178,11 @@ TEST_CASE("objects: a file records which nodes ran on objects with more than par
   Graph graph(host);
   const std::vector<float> ten{10};
   const Captured op{{}, 0, &ten};
-  graph.output("y", graph.udf(Square{}, {graph.udf(op, {graph.input("x", f32, {1})}, "taken")}, "whole"));
+  graph.output(
+      "y", graph.udf(Square{}, {graph.udf(op, {graph.input("x", f32, {1})}, "taken")}, "whole"));
   const std::string lost =
-      "node 'taken' ran on an object of class Captured, whose members other than parameters are not in the file: they "
+      "node 'taken' ran on an object of class Captured, whose members other than parameters are "
+      "not in the file: they "
       "have their initial values";
   const auto bytes = graph.to_bytes();
   const auto text = graph.to_json();
@@ -184,7 +190,9 @@ TEST_CASE("objects: a file records which nodes ran on objects with more than par
   auto loaded = Graph::from_bytes(host, bytes, "g.tenon");
   CHECK(host.warnings == std::vector<std::string>{"g.tenon: " + lost});
   Session session(loaded);
-  CHECK(failure_of([&] { session.run({{"x", vector_of({1})}}); }).message.find("there is no table") != std::string::npos);
+  CHECK(failure_of([&] {
+          session.run({{"x", vector_of({1})}});
+        }).message.find("there is no table") != std::string::npos);
   Graph::from_json(host, text);
   REQUIRE(host.warnings.size() == 2);
   CHECK(host.warnings[1] == "graph.json: " + lost);
@@ -230,7 +238,8 @@ TEST_CASE("objects: classes with the same short name are distinguished or refuse
   CHECK(run_on(host, first_vendor::Mine(), 1) == 2);
   const auto refused = failure_of([&] { run_on(host, second_vendor::Mine(), 1); });
   CHECK(refused.kind == 2);
-  CHECK(refused.message == "the class 'Mine' would become operator 'app.mine', but that name is taken");
+  CHECK(refused.message ==
+        "the class 'Mine' would become operator 'app.mine', but that name is taken");
   CHECK(refused.hint == "register the class under its own name first: host.add<Mine>(\"NAME\")");
   host.add<second_vendor::Mine>("second_mine");
   CHECK(run_on(host, second_vendor::Mine(), 1) == 3);
@@ -241,7 +250,9 @@ TEST_CASE("objects: a class never replaces a plugin's operator") {
   ObjectHost host;
   struct Other : Raised<7> {};
   host.add<Other>("square");  // like a plugin
-  CHECK(failure_of([&] { run_on(host, Square(), 3); }).message.find("would become operator 'app.square'") != std::string::npos);
+  CHECK(failure_of([&] {
+          run_on(host, Square(), 3);
+        }).message.find("would become operator 'app.square'") != std::string::npos);
   host.add<Square>("my_square");
   CHECK(run_on(host, Square(), 3) == 103);
 }
@@ -250,7 +261,8 @@ TEST_CASE("objects: class templates have the names that the author sets") {
   ObjectHost host;
   const auto refused = failure_of([&] { run_on(host, Raised<3>(), 1); });
   CHECK(refused.message == "the class name 'Raised<3>' is not a valid operator name");
-  CHECK(refused.hint == "register the class under its own name first: host.add<Raised<3>>(\"NAME\")");
+  CHECK(refused.hint ==
+        "register the class under its own name first: host.add<Raised<3>>(\"NAME\")");
   host.add<Raised<3>>("raised_3");
   host.add<Raised<4>>("raised_4");
   CHECK(run_on(host, Raised<3>(), 1) == 4);

@@ -41,7 +41,9 @@ Value chain(Graph& graph, Value value, std::int64_t by) {
 
 }  // namespace
 
-TEST_CASE("an opened graph: equal nodes query their operator once, and not again for inputs of the declared shape") {
+TEST_CASE(
+    "an opened graph: equal nodes query their operator once, and not again for inputs of the "
+    "declared shape") {
   const TemporaryFolder folder;
   ApplicationHost host;
   host.add<Moved>("moved");
@@ -70,7 +72,8 @@ TEST_CASE("an opened graph: nodes that differ in parameters or types are inferre
   graph.save(folder / "nodes.tenon");
   Session session(Graph::load(host, folder / "nodes.tenon"));
   for (const std::int64_t rows : {1, 3}) {
-    const auto ends = session.run({{"wide", Tensor::zeros(f32, {rows, 2})}, {"flat", Tensor::zeros(f32, {rows + 4})}});
+    const auto ends = session.run(
+        {{"wide", Tensor::zeros(f32, {rows, 2})}, {"flat", Tensor::zeros(f32, {rows + 4})}});
     CHECK(ends.at("wide_end").shape() == Shape{rows, 2});
     CHECK(ends.at("flat_end").shape() == Shape{rows + 4});
     CHECK(ends.at("wide_end").values<float>()[0] == 5);
@@ -78,7 +81,8 @@ TEST_CASE("an opened graph: nodes that differ in parameters or types are inferre
   }
 }
 
-TEST_CASE("a session that takes over a graph: earlier values stay valid, other handles keep the graph") {
+TEST_CASE(
+    "a session that takes over a graph: earlier values stay valid, other handles keep the graph") {
   ApplicationHost host;
   host.add<Moved>("moved");
   Graph graph(host);

@@ -22,7 +22,8 @@ Tensor one() {
 }  // namespace
 
 TEST_CASE("ownership on the CPU") {
-  OwnershipCases{[] { return std::make_unique<ApplicationHost>(1); }, "cpu", "counter", "test_add"}.all();
+  OwnershipCases{[] { return std::make_unique<ApplicationHost>(1); }, "cpu", "counter", "test_add"}
+      .all();
 }
 
 TEST_CASE("ownership: sessions share one graph and constant data until the graph is edited") {
@@ -32,7 +33,9 @@ TEST_CASE("ownership: sessions share one graph and constant data until the graph
   const auto w = graph.variable("w", one());
   graph.output("y", graph.add("test_add", {x, w}));
   const Session a(graph), b(graph);
-  const auto shared = [](const Session& session) { return impl_of(impl_of(session).graph).current; };
+  const auto shared = [](const Session& session) {
+    return impl_of(impl_of(session).graph).current;
+  };
   CHECK(shared(a) == shared(b));
   CHECK(a.tensor(w).data() == graph.tensor(w).data());
   graph.output("z", graph.add("test_add", {x, x}));
@@ -45,7 +48,8 @@ TEST_CASE("ownership: sessions share one graph and constant data until the graph
 TEST_CASE("ownership: sessions share indices that were widened") {
   ApplicationHost host;
   Graph graph(host);
-  const auto narrow = cast_storage(Tensor::from({1.f, 0.f, 0.f, 2.f}, {2, 2}), tenon::Storage::csr, tenon::i32);
+  const auto narrow =
+      cast_storage(Tensor::from({1.f, 0.f, 0.f, 2.f}, {2, 2}), tenon::Storage::csr, tenon::i32);
   const auto w = graph.variable("w", narrow);
   graph.output("y", graph.add("cast_storage", {w}, {{"storage", "dense"}}));
   const Session a(graph), b(graph);
@@ -60,7 +64,8 @@ TEST_CASE("ownership: sessions share indices that were widened") {
 TEST_CASE("ownership: a session infers missing values and shapes without changing the graph") {
   ApplicationHost host;
   Graph graph(host);
-  graph.output("y", graph.add("fully_connected", {graph.input("x", tenon::f32, {-1, -1})}, {{"num_hidden", 3}}, "fc"));
+  graph.output("y", graph.add("fully_connected", {graph.input("x", tenon::f32, {-1, -1})},
+                              {{"num_hidden", 3}}, "fc"));
   const auto before = graph.to_json();
   Session session(graph, {.seed = 7});
   CHECK_FALSE(session.tensor("fc_weight"));
@@ -71,7 +76,8 @@ TEST_CASE("ownership: a session infers missing values and shapes without changin
   auto made = session.graph();
   CHECK(made.shape(made.find("fc_weight")) == tenon::Shape{3, 4});
   CHECK(same_bits(made.tensor(made.find("fc_weight")), session.tensor("fc_weight")));
-  CHECK(session.run({{"x", Tensor::zeros(tenon::f32, {5, 4})}}).at("y").shape() == tenon::Shape{5, 3});
+  CHECK(session.run({{"x", Tensor::zeros(tenon::f32, {5, 4})}}).at("y").shape() ==
+        tenon::Shape{5, 3});
   const auto failure = failure_of([&] { session.run({{"x", Tensor::zeros(tenon::f32, {5, 6})}}); });
   CHECK(failure.message.find("[5, 6]") != std::string::npos);
 }
@@ -82,12 +88,13 @@ TEST_CASE("ownership: a second thread in a session is refused") {
   Graph graph(host);
   graph.output("y", graph.add("waits", {graph.input("x", tenon::f32, {1})}));
   Session session(graph);
-  const std::function<void()> uses[] = {[&] {
+  const std::function<void()> uses[] = {
+      [&] {
                                           session.run({{"x", one()}}); }, [&] {
                                           session.first_non_finite({{"x", one()}}); },
-                                        [&] { session.plan_bytes({}); },      [&] { (void)session.graph(); },
-                                        [&] { (void)session.tensor("x"); },   [&] { (void)session.step(); },
-                                        [&] { session.set_step(3); }};
+      [&] { session.plan_bytes({}); },      [&] { (void)session.graph(); },
+      [&] { (void)session.tensor("x"); },   [&] { (void)session.step(); },
+      [&] { session.set_step(3); }};
   const auto use_all = [&] {
     for (const auto& use : uses) {
       const auto failure = failure_of(use);
@@ -128,7 +135,8 @@ TEST_CASE("ownership: values belong to their graph, and to clones made after the
   CHECK(graph.clone().shape(clone.clone().find("x")) == tenon::Shape{5});
 }
 
-TEST_CASE("ownership: a session returns variables, states and constants, and refuses other values") {
+TEST_CASE(
+    "ownership: a session returns variables, states and constants, and refuses other values") {
   ApplicationHost host;
   Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {1});
@@ -140,10 +148,11 @@ TEST_CASE("ownership: a session returns variables, states and constants, and ref
     std::function<void()> use;
     const char* words;
   };
-  const Row rows[] = {{[&] { (void)session.tensor(x); }, "'x' is an input"},
-                      {[&] { (void)session.tensor(y); }, "'sum' is computed by a node"},
-                      {[&] { (void)session.tensor("none"); }, "none"},
-                      {[&] { (void)session.tensor(tenon::Value()); }, "an empty value has no elements"}};
+  const Row rows[] = {
+      {[&] { (void)session.tensor(x); }, "'x' is an input"},
+      {[&] { (void)session.tensor(y); }, "'sum' is computed by a node"},
+      {[&] { (void)session.tensor("none"); }, "none"},
+      {[&] { (void)session.tensor(tenon::Value()); }, "an empty value has no elements"}};
   for (const auto& row : rows) {
     const auto failure = failure_of(row.use);
     CHECK(failure.kind == 2);

@@ -47,7 +47,10 @@ struct FirstOf : Operator {
 };
 
 struct MemoryHost : ApplicationHost {
-  explicit MemoryHost(const HostOptions& options = ApplicationHost::options(2)) : ApplicationHost(options) { add<PlusInPlace>("plus"); }
+  explicit MemoryHost(const HostOptions& options = ApplicationHost::options(2))
+      : ApplicationHost(options) {
+    add<PlusInPlace>("plus");
+  }
 };
 
 /// y = 2 ((x + 1)^2 + x): intermediate values that need memory.
@@ -55,7 +58,8 @@ Graph polynomial(Host& host) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1, 8});
   const auto one = graph.constant("one", Tensor::from({1.0f}, {1}));
-  const auto square = graph.add("quadratic", {graph.add("plus", {x, one})}, {{"a", 1.0}, {"b", 0.0}}, "squared");
+  const auto square =
+      graph.add("quadratic", {graph.add("plus", {x, one})}, {{"a", 1.0}, {"b", 0.0}}, "squared");
   const auto sum = graph.add("plus", {square, x}, {}, "sum");
   graph.output("y", graph.add("plus", {sum, sum}, {}, "twice"));
   return graph;
@@ -81,26 +85,32 @@ void check_run(Session& session, std::int64_t rows) {
 
 }  // namespace
 
-TEST_CASE("plans of a session: for any sequence of shapes, memory is the largest plan's, plus at most a tenth") {
+TEST_CASE(
+    "plans of a session: for any sequence of shapes, memory is the largest plan's, plus at most a "
+    "tenth") {
   MemoryHost host;
   SessionOptions options;
   options.plans = 3;
   Session session(polynomial(host), options);
-  for (const std::int64_t rows : {1, 2, 3, 4, 100, 2, 4, 1, 100, 7, 200, 100, 200, 1, 50, 50, 0, 1}) {
+  for (const std::int64_t rows :
+       {1, 2, 3, 4, 100, 2, 4, 1, 100, 7, 200, 100, 200, 1, 50, 50, 0, 1}) {
     CAPTURE(rows);
     check_run(session, rows);
     CHECK(impl_of(session).plans.all().size() <= 3);
   }
-  const auto bytes = impl_of(session).plans.arenas().bytes({&cpu_device(), nullptr, {}}), most = session.plan_bytes({{"x", {200, 8}}});
+  const auto bytes = impl_of(session).plans.arenas().bytes({&cpu_device(), nullptr, {}}),
+             most = session.plan_bytes({{"x", {200, 8}}});
   CHECK(bytes >= most);
   CHECK(bytes <= most + most / 10);
   Session one(polynomial(host));
   check_run(one, 200);
-  CHECK(impl_of(one).plans.arenas().bytes({&cpu_device(), nullptr, {}}) == most);  // no spare memory for a single shape
+  CHECK(impl_of(one).plans.arenas().bytes({&cpu_device(), nullptr, {}}) ==
+        most);  // no spare memory for a single shape
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
-TEST_CASE("plans of a session: many, each slightly larger than the last, do not fragment the heap") {
+TEST_CASE(
+    "plans of a session: many, each slightly larger than the last, do not fragment the heap") {
   MemoryHost host;
   host.add<FirstOf>();
   auto graph = polynomial(host);
@@ -114,7 +124,8 @@ TEST_CASE("plans of a session: many, each slightly larger than the last, do not 
   constexpr std::int64_t most = 40'000;
   const auto all = ones(f32, {most, 8});
   const auto run = [&](std::int64_t rows) {
-    CHECK(first_of(session.run({{"x", row_range(all, 0, rows)}}, RunOptions{.outputs = {"first"}}).at("first")) == 4);
+    CHECK(first_of(session.run({{"x", row_range(all, 0, rows)}}, RunOptions{.outputs = {"first"}})
+                       .at("first")) == 4);
   };
   run(most / 2);
   const auto before = resident(), bytes = session.plan_bytes({{"x", {most, 8}}});
@@ -131,15 +142,17 @@ TEST_CASE("plans of a session: the least recently used one is evicted") {
   Session session(polynomial(host), options);
   const auto kept = [&](std::int64_t rows) {
     const auto& plans = impl_of(session).plans.all();
-    return std::any_of(plans.begin(), plans.end(),
-                       [&](const auto& each) { return std::find(each.first.begin(), each.first.end(), rows) != each.first.end(); });
+    return std::any_of(plans.begin(), plans.end(), [&](const auto& each) {
+      return std::find(each.first.begin(), each.first.end(), rows) != each.first.end();
+    });
   };
   for (const std::int64_t rows : {11, 12, 11, 13}) check_run(session, rows);
   CHECK(kept(11));
   CHECK_FALSE(kept(12));
   CHECK(kept(13));
   options.plans = 0;
-  CHECK(failure_of([&] { Session(polynomial(host), options); }).message == "SessionOptions::plans is 0 but must be at least 1");
+  CHECK(failure_of([&] { Session(polynomial(host), options); }).message ==
+        "SessionOptions::plans is 0 but must be at least 1");
 }
 
 TEST_CASE("plans of a session: their bytes are bounded, and the newest stays") {
@@ -167,22 +180,28 @@ TEST_CASE("plans of a session: their bytes are bounded, and the newest stays") {
   CHECK(kept(0) == std::pair<std::size_t, std::uint64_t>(1, 5));
 }
 
-TEST_CASE("plans of a session: one that does not fit memory is refused before allocation, and the session continues") {
+TEST_CASE(
+    "plans of a session: one that does not fit memory is refused before allocation, and the "
+    "session continues") {
   MemoryHost host;
   Graph graph(host);
   const auto column = graph.input("column", f32, {-1, 1}), row = graph.input("row", f32, {1, -1});
-  graph.output("y", graph.add("quadratic", {graph.add("plus", {column, row}, {}, "all_pairs")}, {{"a", 1.0}, {"b", 0.0}}));
+  graph.output("y", graph.add("quadratic", {graph.add("plus", {column, row}, {}, "all_pairs")},
+                              {{"a", 1.0}, {"b", 0.0}}));
   Session session(graph);
   const auto run = [&](std::int64_t size) {
-    const auto y = session.run({{"column", ones(f32, {size, 1})}, {"row", ones(f32, {1, size})}}).at("y");
+    const auto y =
+        session.run({{"column", ones(f32, {size, 1})}, {"row", ones(f32, {1, size})}}).at("y");
     return y.values<float>().back();
   };
   CHECK(run(3) == 4);
   const auto failure = failure_of([&] { run(std::int64_t{1} << 19); });
   CHECK(failure.kind == static_cast<int>(FailureKind::failed));
   CAPTURE(failure.message);
-  CHECK(failure.message.starts_with("the run needs 1.0 TiB for values inside the graph and 1.0 TiB for its outputs, but the "));
-  CHECK(failure.message.ends_with("; the largest tensor is 'quadratic', float32 [524288, 524288], of 1.0 TiB"));
+  CHECK(failure.message.starts_with(
+      "the run needs 1.0 TiB for values inside the graph and 1.0 TiB for its outputs, but the "));
+  CHECK(failure.message.ends_with(
+      "; the largest tensor is 'quadratic', float32 [524288, 524288], of 1.0 TiB"));
   CHECK(run(4) == 4);
 }
 
@@ -196,12 +215,14 @@ TEST_CASE("plans of a session: memory cached for later allocations is released")
   std::uint64_t space = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> space >> resident;
   auto options = ApplicationHost::options(1);
-  options.memory_limit = resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + 60 * mebibyte;
+  options.memory_limit =
+      resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + 60 * mebibyte;
   MemoryHost host(options);
   Graph graph(host);
   const auto column = graph.input("column", f32, {-1, 1}), row = graph.input("row", f32, {1, -1});
   graph.output("y", graph.add("plus", {column, row}));
-  const auto y = Session(graph).run({{"column", ones(f32, {5000, 1})}, {"row", ones(f32, {1, 5000})}}).at("y");
+  const auto y =
+      Session(graph).run({{"column", ones(f32, {5000, 1})}, {"row", ones(f32, {1, 5000})}}).at("y");
   CHECK(y.values<float>().back() == 2);
 }
 #endif
@@ -212,7 +233,8 @@ TEST_CASE("plans of a session: a host's limit on memory") {
   MemoryHost host(options);
   Session session(polynomial(host));
   const auto failure = failure_of([&] { session.run({{"x", rows_of(2)}}); });
-  CHECK(failure.message.find(", but the memory limit leaves 0 B; the largest tensor is ") != std::string::npos);
+  CHECK(failure.message.find(", but the memory limit leaves 0 B; the largest tensor is ") !=
+        std::string::npos);
   const NamedTensors inputs{{"x", rows_of(2)}};
   CHECK(failure_of([&] {
           session.run(inputs, Destinations{{"y", {rows_of(2), Write::to}}});

@@ -14,7 +14,9 @@ using namespace tenon;
 namespace {
 
 struct PrecisionHost : Host {
-  PrecisionHost() : Host(HostOptions{.trust_writable = true}) { add_plugins(built("faults/which_precision.so")); }
+  PrecisionHost() : Host(HostOptions{.trust_writable = true}) {
+    add_plugins(built("faults/which_precision.so"));
+  }
 };
 
 Graph graph_of(Host& host, DType dtype, const char* op = "which_precision") {
@@ -30,7 +32,8 @@ double first_number(const Tensor& tensor) {
 
 }  // namespace
 
-TEST_CASE("precision: a session with bfloat16 runs the kernels that compute in it, and lists them") {
+TEST_CASE(
+    "precision: a session with bfloat16 runs the kernels that compute in it, and lists them") {
   PrecisionHost host;
   const auto graph = graph_of(host, f32);
   Session usual(graph), asked(graph, {.precision = bf16});
@@ -50,9 +53,11 @@ TEST_CASE("precision: applies to differentiated nodes and to evaluations") {
   graph.output("loss", y);
   graph.input("examples", f32, {-1});
   Graph with_gradient = graph.clone();
-  with_gradient.output("dx", with_gradient.gradient(with_gradient.find("measured"), {with_gradient.find("x")})[0]);
+  with_gradient.output(
+      "dx", with_gradient.gradient(with_gradient.find("measured"), {with_gradient.find("x")})[0]);
   const auto run = [&](DType precision) {
-    return Session(with_gradient, {.training = true, .precision = precision}).run({{"examples", Tensor::zeros(f32, {1})}});
+    return Session(with_gradient, {.training = true, .precision = precision})
+        .run({{"examples", Tensor::zeros(f32, {1})}});
   };
   CHECK(first_number(run(bf16).at("dx")) == 1);
   CHECK(first_number(run(f32).at("dx")) == 0);
@@ -68,11 +73,17 @@ TEST_CASE("precision: applies to differentiated nodes and to evaluations") {
 
 TEST_CASE("precision: refused if no node can compute in it, or if it is not a precision") {
   PrecisionHost host;
-  const auto refused = [&](const Graph& graph, DType precision) { return failure_of([&] { Session(graph, {.precision = precision}); }); };
+  const auto refused = [&](const Graph& graph, DType precision) {
+    return failure_of([&] { Session(graph, {.precision = precision}); });
+  };
   const auto none = refused(graph_of(host, f32, "square"), bf16);
   CHECK(none.kind == static_cast<int>(FailureKind::usage));
-  CHECK(none.message.starts_with("no node of this graph can compute in bfloat16 here: none of its operators has such a kernel for a"));
-  CHECK(none.hint == "omit the precision to compute in float32; bundled products need a CPU with AVX512-BF16");
+  CHECK(
+      none.message.starts_with("no node of this graph can compute in bfloat16 here: none of its "
+                               "operators has such a kernel for a"));
+  CHECK(none.hint ==
+        "omit the precision to compute in float32; bundled products need a CPU with AVX512-BF16");
   CHECK(refused(graph_of(host, f64), bf16).message == none.message);
-  CHECK(refused(graph_of(host, f32), f16).message == "SessionOptions::precision is float16 but must be float32 or bfloat16");
+  CHECK(refused(graph_of(host, f32), f16).message ==
+        "SessionOptions::precision is float16 but must be float32 or bfloat16");
 }

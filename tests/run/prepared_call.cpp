@@ -58,11 +58,14 @@ struct Weighted : tenon::Operator {
     op.backward_reads("factor");
   }
   void forward(const tenon::Call& call) const {
-    const auto z = call.input<tenon::Complex<float>>(0), factor = call.input<tenon::Complex<float>>(1);
-    for (std::int64_t i = 0; i < z.size(); ++i) call.output<tenon::Complex<float>>(0)[i] = z[i] * factor[0];
+    const auto z = call.input<tenon::Complex<float>>(0),
+               factor = call.input<tenon::Complex<float>>(1);
+    for (std::int64_t i = 0; i < z.size(); ++i)
+      call.output<tenon::Complex<float>>(0)[i] = z[i] * factor[0];
   }
   void backward(const tenon::Call& call) const {
-    const auto dy = call.output_grad<tenon::Complex<float>>(0), factor = call.input<tenon::Complex<float>>(1);
+    const auto dy = call.output_grad<tenon::Complex<float>>(0),
+               factor = call.input<tenon::Complex<float>>(1);
     auto dz = call.input_grad<tenon::Complex<float>>(0);
     for (std::int64_t i = 0; i < dz.size(); ++i) dz[i] = dy[i] * conj(factor[0]);
   }
@@ -93,17 +96,21 @@ TEST_CASE("prepared call: without an output it has no result to return") {
 
 TEST_CASE("prepared call: describes its arguments, and computes like an eager call") {
   ApplicationHost host;
-  auto call = host.prepare("fully_connected", {{.dtype = f32, .shape = {2, 3}}, {.dtype = f32, .shape = {4, 3}}, {.present = false}},
-                           {{"num_hidden", 4}, {"no_bias", true}});
+  auto call = host.prepare(
+      "fully_connected",
+      {{.dtype = f32, .shape = {2, 3}}, {.dtype = f32, .shape = {4, 3}}, {.present = false}},
+      {{"num_hidden", 4}, {"no_bias", true}});
   REQUIRE(call.inputs().size() == 3);
   CHECK(call.inputs()[1].name == "weight");
   CHECK_FALSE(call.inputs()[2].present);
   REQUIRE(call.outputs().size() == 1);
   CHECK(call.outputs()[0].shape == Shape{2, 4});
-  const std::vector<Tensor> inputs{Tensor::from({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, {2, 3}),
-                                   Tensor::from({1.f, 0.f, 0.f, 0.f, 1.f, 0.f, 0.f, 0.f, 1.f, 1.f, 1.f, 1.f}, {4, 3}), Tensor()};
+  const std::vector<Tensor> inputs{
+      Tensor::from({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, {2, 3}),
+      Tensor::from({1.f, 0.f, 0.f, 0.f, 1.f, 0.f, 0.f, 0.f, 1.f, 1.f, 1.f, 1.f}, {4, 3}), Tensor()};
   CHECK(same_bits(call(inputs), Tensor::from({1.f, 2.f, 3.f, 6.f, 4.f, 5.f, 6.f, 15.f}, {2, 4})));
-  CHECK(same_bits(call(inputs), host.call("fully_connected", inputs, {{"num_hidden", 4}, {"no_bias", true}})));
+  CHECK(same_bits(call(inputs),
+                  host.call("fully_connected", inputs, {{"num_hidden", 4}, {"no_bias", true}})));
 }
 
 TEST_CASE("prepared call: results in new memory, or in the caller's") {
@@ -137,16 +144,21 @@ TEST_CASE("prepared call: hidden outputs, and backward from them") {
   CHECK(same_bits(call(x), vector_of({3, 4})));
   CHECK_FALSE(add_of(host, {1}).has_backward());
   const std::vector<Tensor> two{vector_of({1}), vector_of({1})}, one{vector_of({1})};
-  CHECK(failure_of([&] { add_of(host, {1}).backward(one, two, one); }).message.find("has no backward kernel") != std::string::npos);
+  CHECK(failure_of([&] {
+          add_of(host, {1}).backward(one, two, one);
+        }).message.find("has no backward kernel") != std::string::npos);
 }
 
 TEST_CASE("prepared call: backward of complex numbers, without inputs that it does not read") {
   using C = tenon::Complex<float>;
   ApplicationHost host;
   const auto name = host.add<Weighted>();
-  auto call = host.prepare(name, {{.dtype = tenon::c64, .shape = {2}}, {.dtype = tenon::c64, .shape = {1}}});
-  const auto factor = Tensor::from<C>({C{0, 2}}, {1}), dy = Tensor::from<C>({C{1, 0}, C{0, 3}}, {2});
-  const auto grads = call.backward(std::vector{dy}, std::vector{Tensor(), factor}, std::vector{Tensor()}, {}, {true, false});
+  auto call = host.prepare(
+      name, {{.dtype = tenon::c64, .shape = {2}}, {.dtype = tenon::c64, .shape = {1}}});
+  const auto factor = Tensor::from<C>({C{0, 2}}, {1}),
+             dy = Tensor::from<C>({C{1, 0}, C{0, 3}}, {2});
+  const auto grads = call.backward(std::vector{dy}, std::vector{Tensor(), factor},
+                                   std::vector{Tensor()}, {}, {true, false});
   REQUIRE(grads[0]);
   const auto dz = grads[0].values<C>();
   CHECK((dz[0].re == 0 && dz[0].im == -2));
@@ -179,7 +191,9 @@ TEST_CASE("prepared call: states are new for each call, or the caller's") {
 TEST_CASE("prepared call: read-only tensors are read but not written") {
   ApplicationHost host;
   const float numbers[] = {5, 6};
-  const auto fixed = [&](std::int64_t count) { return Tensor::borrow_read_only(numbers, f32, {count}); };
+  const auto fixed = [&](std::int64_t count) {
+    return Tensor::borrow_read_only(numbers, f32, {count});
+  };
   auto add = add_of(host, {2});
   const std::vector<Tensor> both{fixed(2), fixed(2)};
   CHECK(same_bits(add(both), vector_of({10, 12})));
@@ -206,12 +220,14 @@ TEST_CASE("prepared call: sparse inputs are made dense if the operator has no ke
   const auto sparse = cast_storage(Tensor::from({0.f, 2.f, 0.f, 0.f}, {2, 2}), tenon::Storage::csr);
   const auto dense = Tensor::from({1.f, 1.f, 1.f, 1.f}, {2, 2});
   auto add = host.prepare("test_add", {Argument::like(sparse), Argument::like(dense)});
-  for (int i = 0; i < 2; ++i) CHECK(same_bits(add(std::vector{sparse, dense}), Tensor::from({1.f, 3.f, 1.f, 1.f}, {2, 2})));
+  for (int i = 0; i < 2; ++i)
+    CHECK(same_bits(add(std::vector{sparse, dense}), Tensor::from({1.f, 3.f, 1.f, 1.f}, {2, 2})));
   CHECK(notes.size() == 1);
   auto square = host.prepare("quadratic", {Argument::like(sparse)}, {{"a", 1.0}});
   const auto y = square(std::vector{sparse});
   CHECK(y.storage() == tenon::Storage::csr);
-  CHECK(same_bits(cast_storage(y, tenon::Storage::dense), Tensor::from({0.f, 4.f, 0.f, 0.f}, {2, 2})));
+  CHECK(same_bits(cast_storage(y, tenon::Storage::dense),
+                  Tensor::from({0.f, 4.f, 0.f, 0.f}, {2, 2})));
   CHECK(same_bits(square(std::vector{sparse}), y));  // the first result is not overwritten
 }
 
@@ -254,7 +270,8 @@ TEST_CASE("prepared call: wrong arguments are refused, and the call remains usab
          host.prepare("test_add", {{.dtype = f32, .shape = {-1}}, {.dtype = f32, .shape = {2}}});
        },
        "its shape must be fully known"},
-      {[&] { host.prepare("test_add", {{.dtype = f32, .shape = {2}}}); }, "input 'right' is missing"},
+      {[&] { host.prepare("test_add", {{.dtype = f32, .shape = {2}}}); },
+       "input 'right' is missing"},
       {[&] {
          host.prepare("test_add", {{.dtype = f32, .shape = {2}}, {.dtype = f32, .shape = {3}}});
        },
@@ -288,7 +305,9 @@ TEST_CASE("prepared call: outlives its host, and refuses a second thread") {
 
 TEST_CASE("eager calls: cached calls are distinguished by parameters, types and later additions") {
   ApplicationHost host;
-  const auto call = [&](double a, const Tensor& x) { return host.call("quadratic", {x}, {{"a", a}}); };
+  const auto call = [&](double a, const Tensor& x) {
+    return host.call("quadratic", {x}, {{"a", a}});
+  };
   for (int i = 0; i < 3; ++i) {
     CHECK(first_of(call(1, vector_of({3}))) == 9);
     CHECK(first_of(call(2, vector_of({3}))) == 18);
@@ -296,8 +315,12 @@ TEST_CASE("eager calls: cached calls are distinguished by parameters, types and 
     CHECK(call(1, Tensor::zeros(tenon::f64, {1})).dtype() == tenon::f64);
     CHECK(first_of(host.call("counter", {vector_of({1})})) == 1);
   }
-  CHECK(failure_of([&] { host.call("quadratic", {vector_of({1})}, {{"z", 1.0}}); }).message.find("[quadratic]") == 0);
-  CHECK(failure_of([&] { host.call("reverse", {vector_of({-1})}); }).message.find("element is negative") != std::string::npos);
+  CHECK(failure_of([&] {
+          host.call("quadratic", {vector_of({1})}, {{"z", 1.0}});
+        }).message.find("[quadratic]") == 0);
+  CHECK(failure_of([&] {
+          host.call("reverse", {vector_of({-1})});
+        }).message.find("element is negative") != std::string::npos);
   CHECK(first_of(host.call("reverse", {vector_of({1})})) == 1);
   std::vector<std::thread> threads;
   std::atomic<int> right = 0;

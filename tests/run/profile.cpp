@@ -21,7 +21,9 @@ struct Counted : Operator {
     op.output("y", "x");
     op.param("said", &Counted::said, "flops for each element");
   }
-  double flops(const Infer& io) const { return said * static_cast<double>(io.output(0).shape.size()); }
+  double flops(const Infer& io) const {
+    return said * static_cast<double>(io.output(0).shape.size());
+  }
   void forward(const Call& call) const {
     const auto x = call.input<float>(0);
     const auto y = call.output<float>(0);
@@ -35,7 +37,8 @@ struct Profiled {
   explicit Profiled(double said) {
     host.add<Counted>();
     const auto x = graph.input("x", f32, {-1});
-    graph.output("y", graph.add("counted", {graph.add("quadratic", {x}, {}, "first")}, {{"said", said}}, "second"));
+    graph.output("y", graph.add("counted", {graph.add("quadratic", {x}, {}, "first")},
+                                {{"said", said}}, "second"));
   }
 };
 
@@ -62,24 +65,29 @@ TEST_CASE("profile: bytes and operations of all calls, in execution order") {
     CHECK(time.bytes == (10 + 20) * 2 * sizeof(float));
     CHECK(time.flops == (time.node == "second" ? 3 * (10 + 20) : 0));
     CHECK(time.least > 0);
-    CHECK(time.least + time.last <= time.seconds * (1 + 1e-9) + (time.last == time.least ? time.least : 0));
+    CHECK(time.least + time.last <=
+          time.seconds * (1 + 1e-9) + (time.last == time.least ? time.least : 0));
   }
   CHECK(times[0].begin >= 0);
   CHECK(times[0].begin + times[0].last <= times[1].begin);
 }
 
 TEST_CASE("profile: operators that declare invalid flops are refused with their node") {
-  for (const double said : {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+  for (const double said :
+       {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     Profiled profiled(said);
     Session session(profiled.graph, {.profile = true});
-    CHECK(failure_of([&] { session.run(of(1)); }).message.find("its flops() returned") != std::string::npos);
+    CHECK(failure_of([&] { session.run(of(1)); }).message.find("its flops() returned") !=
+          std::string::npos);
     Session(profiled.graph).run(of(1));  // flops are not queried
   }
 }
 
 TEST_CASE("profile: times of one operator are summed, and the page escapes names") {
-  NodeTime one{"a<b", "op & co", "cpu", 2, 3e-3}, other{"c", "op & co", "cpu", 1, 1e-3}, longest{"d", "e", "cpu", 1, 1};
-  one.least = 1e-3, one.bytes = 4e6, one.flops = 8, other.least = 1e-4, one.last = 1e-3, other.begin = 1e-3, other.last = 1e-3;
+  NodeTime one{"a<b", "op & co", "cpu", 2, 3e-3}, other{"c", "op & co", "cpu", 1, 1e-3},
+      longest{"d", "e", "cpu", 1, 1};
+  one.least = 1e-3, one.bytes = 4e6, one.flops = 8, other.least = 1e-4, one.last = 1e-3,
+  other.begin = 1e-3, other.last = 1e-3;
   const NodeTime times[] = {one, other, longest};
   const auto operators = by_operator(times);
   REQUIRE(operators.size() == 2);
@@ -96,7 +104,8 @@ TEST_CASE("profile: times of one operator are summed, and the page escapes names
   CHECK(page.find("1.00</td>") != std::string::npos);  // 4 MB in 4 ms are 1 GB/s
 }
 
-TEST_CASE("profile: the machine's speed is measured, matrix products only with an operator for them") {
+TEST_CASE(
+    "profile: the machine's speed is measured, matrix products only with an operator for them") {
   ApplicationHost host;
   const auto speed = measure_machine(host);
   CHECK(speed.threads == 2);

@@ -39,7 +39,8 @@ struct Shouts : Operator {
   }
   void forward(const Call& call) const {
     shout("forward");
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i];
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i];
   }
 };
 
@@ -58,7 +59,11 @@ TEST_CASE("messages of operators are one line without control characters") {
   CHECK(failure_of([&] { run("nowhere"); }).kind == 0);
   for (const std::string where : {"configure", "infer", "forward"}) {
     CAPTURE(where);
-    for (const auto& act : std::vector<std::function<void()>>{[&] { run(where); }, [&] { host.call("shouts", {x}, {{"where", where}}); }}) {
+    for (const auto& act :
+         std::vector<std::function<void()>>{[&] { run(where); },
+                                            [&] {
+                                              host.call("shouts", {x}, {{"where", where}});
+                                            }}) {
       const auto message = failure_of(act).message;
       CAPTURE(message);
       CHECK(message.find(quoted) != std::string::npos);
@@ -68,7 +73,8 @@ TEST_CASE("messages of operators are one line without control characters") {
   CHECK(failure_of([&] { host.call("made", {x}); }).message.find(quoted) != std::string::npos);
 }
 
-TEST_CASE("a text parameter that is not UTF-8 is refused when it is set, not when the graph is saved") {
+TEST_CASE(
+    "a text parameter that is not UTF-8 is refused when it is set, not when the graph is saved") {
   ApplicationHost host;
   host.add<Shouts>();
   Graph graph(host);

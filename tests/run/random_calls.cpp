@@ -21,13 +21,18 @@ struct Noise : Operator {
     op.output("y", "same shape as x");
     op.uses_random();
   }
-  void forward(const Call& call) const { times_random(call, call.input<float>(0), call.output<float>(0)); }
-  void backward(const Call& call) const { times_random(call, call.output_grad<float>(0), call.input_grad<float>(0)); }
+  void forward(const Call& call) const {
+    times_random(call, call.input<float>(0), call.output<float>(0));
+  }
+  void backward(const Call& call) const {
+    times_random(call, call.output_grad<float>(0), call.input_grad<float>(0));
+  }
 
  private:
   static void times_random(const Call& call, const auto& from, auto to) {
     const auto random = call.random();
-    for (std::int64_t i = 0; i < to.size(); ++i) to[i] = from[i] * random.uniform(static_cast<std::uint64_t>(i));
+    for (std::int64_t i = 0; i < to.size(); ++i)
+      to[i] = from[i] * random.uniform(static_cast<std::uint64_t>(i));
   }
 };
 
@@ -69,7 +74,8 @@ std::vector<Tensor> draw(Host& host, std::vector<PreparedCall>& kept) {
 
 std::vector<PreparedCall> prepared(Host& host) {
   std::vector<PreparedCall> calls;
-  for (const auto* op : {"noise", "composed_noise"}) calls.push_back(host.prepare(op, {Argument::like(four_ones)}));
+  for (const auto* op : {"noise", "composed_noise"})
+    calls.push_back(host.prepare(op, {Argument::like(four_ones)}));
   return calls;
 }
 
@@ -100,7 +106,8 @@ TEST_CASE("random calls: the numbers depend on the seed and the call's index, fr
   for (std::uint64_t step = 0; step < 2; ++step) {
     const Random expected(1234567890123456789, step, 0);
     CHECK(same_bits(host.call("noise", {four_ones}),
-                    vector_of({expected.uniform(0), expected.uniform(1), expected.uniform(2), expected.uniform(3)})));
+                    vector_of({expected.uniform(0), expected.uniform(1), expected.uniform(2),
+                               expected.uniform(3)})));
   }
 }
 
@@ -115,7 +122,8 @@ TEST_CASE("random calls: backward of a prepared call draws the numbers of its fo
   }
 }
 
-TEST_CASE("random calls: threads may draw while another sets the seed; later numbers use the new seed") {
+TEST_CASE(
+    "random calls: threads may draw while another sets the seed; later numbers use the new seed") {
   NoiseHost host(0);
   const std::vector<Tensor> x{four_ones};
   std::atomic<bool> stop = false;

@@ -46,7 +46,9 @@ class OperatorGraph {
   std::string text() { return graph_.to_json(); }
 
  private:
-  std::size_t below(std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end - 1)(random_); }
+  std::size_t below(std::size_t end) {
+    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random_);
+  }
   std::int64_t number(std::int64_t first, std::int64_t last) {
     return first + static_cast<std::int64_t>(below(static_cast<std::size_t>(last - first) + 1));
   }
@@ -65,26 +67,31 @@ class OperatorGraph {
     const auto add = [&](Value value) { pairs_.push_back({value, tensor}); };
     const auto name = fmt::format("s{}", i);
     if (below(3) == 0) return add(graph_.constant(name, tensor));
-    if (below(2) == 0) return add(graph_.variable(name, tensor)), variables_.push_back(pairs_.back().value);
+    if (below(2) == 0)
+      return add(graph_.variable(name, tensor)), variables_.push_back(pairs_.back().value);
     inputs_.emplace(name, tensor);
     add(graph_.input(name, f32, below(2) == 0 ? shape : Shape{unknown, unknown}));
   }
 
   // With some probability a copy of an earlier node, which a session merges.
   void add_node() {
-    const auto call = !calls_.empty() && below(3) == 0 ? calls_[below(calls_.size())] : random_node();
+    const auto call =
+        !calls_.empty() && below(3) == 0 ? calls_[below(calls_.size())] : random_node();
     std::vector<Value> values;
     std::vector<Tensor> tensors;
-    for (const auto i : call.inputs) values.push_back(pairs_[i].value), tensors.push_back(pairs_[i].tensor);
+    for (const auto i : call.inputs)
+      values.push_back(pairs_[i].value), tensors.push_back(pairs_[i].tensor);
     auto results = host_.call_all(call.op, tensors, call.attributes);
     const auto node = graph_.add(call.op, values, call.attributes);
     for (std::size_t i = 0; i < results.size(); ++i)
-      pairs_.push_back({i == 0 ? Value(node) : node.output(static_cast<std::uint32_t>(i)), results[i]});
+      pairs_.push_back(
+          {i == 0 ? Value(node) : node.output(static_cast<std::uint32_t>(i)), results[i]});
     calls_.push_back(call);
   }
 
   RandomNode random_node() {
-    static const char* const unary[] = {"abs", "neg", "relu", "tanh", "sigmoid", "square", "exp", "sign", "floor", "softplus", "sin"};
+    static const char* const unary[] = {"abs", "neg",  "relu",  "tanh",     "sigmoid", "square",
+                                        "exp", "sign", "floor", "softplus", "sin"};
     static const char* const binary[] = {"add", "sub", "mul", "maximum", "minimum"};
     static const char* const reductions[] = {"sum", "mean", "max"};
     const auto one = below(pairs_.size()), other = below(pairs_.size());
@@ -98,10 +105,13 @@ class OperatorGraph {
       case 3:
       case 4:
       case 5:
-        if (fits(shape, pairs_[other].tensor.shape())) return bounded(binary[below(std::size(binary))], {one, other});
+        if (fits(shape, pairs_[other].tensor.shape()))
+          return bounded(binary[below(std::size(binary))], {one, other});
         return {"neg", {one}, {}};
       case 6:
-        return {reductions[below(std::size(reductions))], {one}, {{"axis", {axis}}, {"keepdims", true}}};
+        return {reductions[below(std::size(reductions))],
+                {one},
+                {{"axis", {axis}}, {"keepdims", true}}};
       case 7:
         return {"softmax", {one}, {{"axis", axis}}};
       case 8:
@@ -116,8 +126,10 @@ class OperatorGraph {
     const std::string name = op;
     const auto& data = pairs_[inputs[0]].tensor;
     double largest = 0;
-    for (const auto element : data.values<float>()) largest = std::max(largest, std::fabs(static_cast<double>(element)));
-    if (largest > 8 && (name == "exp" || name == "square" || name == "mul")) return {"tanh", {inputs[0]}, {}};
+    for (const auto element : data.values<float>())
+      largest = std::max(largest, std::fabs(static_cast<double>(element)));
+    if (largest > 8 && (name == "exp" || name == "square" || name == "mul"))
+      return {"tanh", {inputs[0]}, {}};
     return {name, std::move(inputs), {}};
   }
   static bool fits(const Shape& left, const Shape& right) {
@@ -141,8 +153,10 @@ class OperatorGraph {
     const auto indices = graph_.add("nonzero", {pair.value});
     give_out(indices, found);
     const auto sizes = graph_.add("shape", {indices});
-    give_out(graph_.add("broadcast_to", {graph_.constant("nine", Tensor::from({9.0f}, {1, 1})), sizes}),
-             host_.call("broadcast_to", {Tensor::from({9.0f}, {1, 1})}, {{"shape", {found.shape()[0], found.shape()[1]}}}));
+    give_out(
+        graph_.add("broadcast_to", {graph_.constant("nine", Tensor::from({9.0f}, {1, 1})), sizes}),
+        host_.call("broadcast_to", {Tensor::from({9.0f}, {1, 1})},
+                   {{"shape", {found.shape()[0], found.shape()[1]}}}));
   }
   void give_out(Value value, const Tensor& tensor) {
     const auto name = fmt::format("y{}", outputs_.size());
@@ -210,10 +224,12 @@ void check(Host& host, std::uint64_t seed) {
       }
     if (!setting.debug) check_added(session, graph, want);
     const auto& name = want.rbegin()->first;
-    CHECK(all_close(session.run(graph.inputs(), {.outputs = {name}}).at(name), want.at(name), close));
+    CHECK(
+        all_close(session.run(graph.inputs(), {.outputs = {name}}).at(name), want.at(name), close));
   }
   const auto loaded = Graph::from_json(host, graph.text());
-  for (const auto& [name, tensor] : Session(loaded).run(graph.inputs())) CHECK(all_close(tensor, want.at(name), close));
+  for (const auto& [name, tensor] : Session(loaded).run(graph.inputs()))
+    CHECK(all_close(tensor, want.at(name), close));
 }
 
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
@@ -224,10 +240,12 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 TEST_CASE("sessions: random graphs compute what eager calls do") {
   const TemporaryFolder cache;
   HostOptions options;
-  options.threads = 1, options.search_defaults = false, options.trust_writable = true, options.cache = cache.path();
+  options.threads = 1, options.search_defaults = false, options.trust_writable = true,
+  options.cache = cache.path();
   Host host(options);
   host.add_plugins(built("plugins"));
-  const auto first = from_environment("TENON_RANDOM_SEED", 1), count = from_environment("TENON_RANDOM_GRAPHS", 300);
+  const auto first = from_environment("TENON_RANDOM_SEED", 1),
+             count = from_environment("TENON_RANDOM_GRAPHS", 300);
   for (auto seed = first; seed < first + count; ++seed) check(host, seed);
 }
 

@@ -18,11 +18,14 @@ TEST_CASE("a plugin rebuilt with another version of its library uses that versio
   options.cache = folder / "cache";
   tenon::Host host(options);
   const auto build = [&](const std::string& version) {
-    std::filesystem::copy_file(built("faults/libraries/version" + version + "/counts.so"), folder / "new.so");
+    std::filesystem::copy_file(built("faults/libraries/version" + version + "/counts.so"),
+                               folder / "new.so");
     std::filesystem::rename(folder / "new.so", plugin);
     host.add_plugins(plugin);
   };
-  const auto count = [&] { return host.call("counts", {tenon::Tensor::from({0.0f}, {1})}).values<float>()[0]; };
+  const auto count = [&] {
+    return host.call("counts", {tenon::Tensor::from({0.0f}, {1})}).values<float>()[0];
+  };
   build("1");
   CHECK(count() == 101 + 1 + 1);
   CHECK(count() == 102 + 1 + 1);

@@ -144,12 +144,15 @@ TEST_CASE("a replaced operator: later calls, prepared calls, nodes and sessions 
   CHECK(run(of_loaded, "new") == 2);
 }
 
-TEST_CASE("a replaced operator: a graph that could not be bound is bound to the operators available then") {
+TEST_CASE(
+    "a replaced operator: a graph that could not be bound is bound to the operators available "
+    "then") {
   ApplicationHost other, host;
   add_shift(other, 0);
   other.add<StraightLine>("line", [] { return StraightLine{}; });
   Graph made(other);
-  made.output("y", made.add("line", {made.add("shift", {made.input("x", tenon::f32, {1})})}, {{"factor", 3}}));
+  made.output("y", made.add("line", {made.add("shift", {made.input("x", tenon::f32, {1})})},
+                            {{"factor", 3}}));
   add_shift(host, 1);
   auto graph = Graph::from_bytes(host, made.to_bytes());
   CHECK(failure_of([&] { graph.bind(); }).message.find("line") != std::string::npos);
@@ -162,16 +165,19 @@ TEST_CASE("a replaced operator: a graph that could not be bound is bound to the 
   CHECK(run(session) == 6);
 }
 
-TEST_CASE("a replaced operator: a graph is not bound to one of the same version with other inputs") {
+TEST_CASE(
+    "a replaced operator: a graph is not bound to one of the same version with other inputs") {
   ApplicationHost other, host;
   other.add<Difference<false>>("difference");
   Graph made(other);
-  made.output("y", made.add("difference", {made.input("x", tenon::f32, {1}), made.variable("five", Tensor::from({5.f}, {1}))}));
+  made.output("y", made.add("difference", {made.input("x", tenon::f32, {1}),
+                                           made.variable("five", Tensor::from({5.f}, {1}))}));
   host.add<Difference<true>>("difference");
   const auto bytes = made.to_bytes();
   auto graph = Graph::from_bytes(host, bytes);
   CHECK(failure_of([&] { graph.bind(); }).message ==
-        "[difference] node 'difference': was made with another version 1 of the operator: the installed one has input 'left' in another "
+        "[difference] node 'difference': was made with another version 1 of the operator: the "
+        "installed one has input 'left' in another "
         "position");
   host.add<Difference<false>>("difference");
   auto again = Graph::from_bytes(host, bytes);
@@ -208,14 +214,17 @@ TEST_CASE("a replaced operator: recomputed nodes use the operator of the first c
   CHECK(run(session) == 2);  // of (x + 1)^2 at 0
 }
 
-TEST_CASE("a replaced operator: those of plugins, the application and the host coexist, and replace only their own kind") {
+TEST_CASE(
+    "a replaced operator: those of plugins, the application and the host coexist, and replace only "
+    "their own kind") {
   ApplicationHost host;
   add_shift(host, 7, "cosine");
   CHECK(called(host, "cosine") == 7);
   host.add_plugins(example("cosine"));
   const auto catalog = host.catalog();
   const auto& plugins = catalog.operators();
-  const auto from_file = std::find_if(plugins.begin(), plugins.end(), [](const auto& op) { return op.file == 0; });
+  const auto from_file =
+      std::find_if(plugins.begin(), plugins.end(), [](const auto& op) { return op.file == 0; });
   REQUIRE(from_file != plugins.end());
   CHECK(called(host, from_file->full_name().c_str()) == 1);
   CHECK(called(host, "app.cosine") == 7);
@@ -245,7 +254,8 @@ TEST_CASE("a replaced operator: a rebuilt plugin is read again") {
   const auto catalog = host.catalog();
   CHECK(catalog.find("cosine")->file == -1);  // the test host's own
   const auto& built = catalog.operators();
-  const auto made = std::find_if(built.begin(), built.end(), [](const auto& op) { return op.file >= 0; });
+  const auto made =
+      std::find_if(built.begin(), built.end(), [](const auto& op) { return op.file >= 0; });
   CHECK(number(host.call(made->full_name(), {zero()}, {{"c", 4}})) == 4);
   CHECK(prepared(call) == 1);
 }
@@ -264,10 +274,12 @@ TEST_CASE("a graph with two descriptions of one operator runs, but cannot be sav
   const auto failure = failure_of([&] { (void)graph.to_bytes(); });
   CHECK(failure.kind == 2);
   CHECK(failure.message ==
-        "operator 'app.line' was replaced while the graph was built: its nodes use two descriptions of it, but a file holds one");
+        "operator 'app.line' was replaced while the graph was built: its nodes use two "
+        "descriptions of it, but a file holds one");
 }
 
-TEST_CASE("operators from a factory: two names for one class, parameters, gradients, and failures") {
+TEST_CASE(
+    "operators from a factory: two names for one class, parameters, gradients, and failures") {
   tenon::Host host(ApplicationHost::options(1));
   for (const float offset : {10.f, 20.f}) {
     const auto name = "line_" + std::to_string(static_cast<int>(offset));
@@ -283,7 +295,8 @@ TEST_CASE("operators from a factory: two names for one class, parameters, gradie
   CHECK(number(host.call("line_20", {x}, {{"factor", 3}})) == 26);
   Graph graph(host);
   const auto in = graph.input("x", tenon::f32, {1});
-  const auto y = graph.add("line_10", {graph.add("line_20", {in}, {{"factor", 3}})}, {{"factor", 5}});
+  const auto y =
+      graph.add("line_10", {graph.add("line_20", {in}, {{"factor", 3}})}, {{"factor", 5}});
   graph.output("y", y);
   graph.output("gradient", graph.gradient(y, {in})[0]);
   Session session(graph);
@@ -295,10 +308,12 @@ TEST_CASE("operators from a factory: two names for one class, parameters, gradie
   host.add<Shift>("throws", []() -> Shift { throw std::runtime_error("there is no table yet"); });
   CHECK(failure_of([&] { called(host, "throws"); }).message == "[throws] there is no table yet");
   host.add<Shift>("throws", []() -> Shift { throw 1; });
-  CHECK(failure_of([&] { called(host, "throws"); }).message == "[throws] its factory failed without giving a reason");
+  CHECK(failure_of([&] { called(host, "throws"); }).message ==
+        "[throws] its factory failed without giving a reason");
   host.add_operator(tenon::manifest_of<Shift>("nothing"), tenon::table_of<Shift>(),
                     [](const tenon_attribute*, std::uint64_t) { return nullptr; });
-  CHECK(failure_of([&] { called(host, "nothing"); }).message == "[nothing] its factory returned no object");
+  CHECK(failure_of([&] { called(host, "nothing"); }).message ==
+        "[nothing] its factory returned no object");
 }
 
 TEST_CASE("operators from a factory live as long as their objects") {
@@ -324,7 +339,8 @@ TEST_CASE("values of another host's graph are refused") {
   Graph graph(host), stranger(other);
   const auto x = stranger.input("x", tenon::f32, {1});
   for (const std::function<void()>& use :
-       {std::function<void()>([&] { graph.add("cosine", {x}); }), std::function<void()>([&] { graph.output("y", x); }),
+       {std::function<void()>([&] { graph.add("cosine", {x}); }),
+        std::function<void()>([&] { graph.output("y", x); }),
         std::function<void()>([&] { graph.udf(Shift{}, {x}); })}) {
     const auto failure = failure_of(use);
     CHECK(failure.kind == 2);
@@ -335,7 +351,9 @@ TEST_CASE("values of another host's graph are refused") {
 
 // Every thread's numbers may only grow: an older operator after a newer one would be a stale
 // result.
-TEST_CASE("threads call, list, prepare, build, load and run while another thread adds operators and plugins") {
+TEST_CASE(
+    "threads call, list, prepare, build, load and run while another thread adds operators and "
+    "plugins") {
   constexpr int last = 60;
   ApplicationHost host;
   add_shift(host, 0);
@@ -367,7 +385,8 @@ TEST_CASE("threads call, list, prepare, build, load and run while another thread
       [&](float&) { both(std::cos(0.f), called(host, "app.cosine")); },
       [&](float&) {
         std::size_t found = 0;
-        for (const auto& op : host.catalog().operators()) found += op.full_name() == "app.shift" || op.full_name() == "app.cosine" ? 1 : 0;
+        for (const auto& op : host.catalog().operators())
+          found += op.full_name() == "app.shift" || op.full_name() == "app.cosine" ? 1 : 0;
         const auto catalog = host.catalog();
         for (const auto& file : catalog.files()) wrong += file.path.empty() ? 1 : 0;
         wrong += found != 2 || catalog.find("shift") == nullptr ? 1 : 0;
@@ -387,7 +406,8 @@ TEST_CASE("threads call, list, prepare, build, load and run while another thread
     });
   for (int by = 1; by <= last; ++by) {
     add_shift(host, static_cast<float>(by));
-    if (by % 20 == 0) host.add_plugins(by % 40 == 0 ? std::string(TENON_TEST_EXAMPLES) : example("cosine"));
+    if (by % 20 == 0)
+      host.add_plugins(by % 40 == 0 ? std::string(TENON_TEST_EXAMPLES) : example("cosine"));
     std::this_thread::yield();
   }
   done = true;

@@ -42,7 +42,8 @@ struct ScaledSum : Operator {
     op.param("scale", &ScaledSum::scale, "of x");
     op.param("offset", &ScaledSum::offset, "added to all");
     op.rule("sum", "spread_sum(quadratic(x; b=$s, c=0), y)", "scaled_sum(x, y; scale=$s)");
-    op.rule("offset", "quadratic(scaled_sum(x, y; offset=0, ...); b=1, c=$o)", "scaled_sum(x, y; offset=$o, ...)");
+    op.rule("offset", "quadratic(scaled_sum(x, y; offset=0, ...); b=1, c=$o)",
+            "scaled_sum(x, y; offset=$o, ...)");
     op.exact_rule("twice", "halved_twice(x)", "x");
   }
   void infer(Infer& io) const {
@@ -53,7 +54,8 @@ struct ScaledSum : Operator {
   void forward(const Call& call) const {
     for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
       call.output<float>(0)[i] =
-          static_cast<float>(scale * static_cast<double>(call.input<float>(0)[i]) + static_cast<double>(call.input<float>(1)[i]) + offset);
+          static_cast<float>(scale * static_cast<double>(call.input<float>(0)[i]) +
+                             static_cast<double>(call.input<float>(1)[i]) + offset);
   }
 };
 
@@ -81,7 +83,8 @@ std::vector<std::string> names_in(const Session& session) {
 /// quadratic, spread_sum and quadratic of x and y.
 Graph sum_of(Host& host, const Shape& x, const Shape& y, double c = 0) {
   Graph graph(host);
-  const auto left = graph.add("quadratic", {graph.input("x", f32, x)}, {{"b", 3}, {"c", c}}, "scaled");
+  const auto left =
+      graph.add("quadratic", {graph.input("x", f32, x)}, {{"b", 3}, {"c", c}}, "scaled");
   const auto sum = graph.add("spread_sum", {left, graph.input("y", f32, y)}, {}, "sum");
   graph.output("z", graph.add("quadratic", {sum}, {{"b", 1}, {"c", 0.5}}, "moved"));
   return graph;
@@ -109,20 +112,24 @@ TEST_CASE("rewriting: shapes can prevent a rule, or make a run fall back to the 
   Session session(sum_of(host, {-1}, {-1}));
   CHECK(names_in(session) == Names{"scaled+sum+moved"});
   const auto x = vector_of({1, -2});
-  CHECK(same_bits(session.run({{"x", x}, {"y", vector_of({10, 20})}}).at("z"), vector_of({13.5F, 14.5F})));
+  CHECK(same_bits(session.run({{"x", x}, {"y", vector_of({10, 20})}}).at("z"),
+                  vector_of({13.5F, 14.5F})));
   // inputs that no graph accepts are refused with the original graph's message, at no cost
   const auto wrong = failure_of([&] { session.run({{"x", x}, {"y", vector_of({1, 2, 3})}}); });
   CHECK(wrong.message.find("node 'sum'") != std::string::npos);
   CHECK(names_in(session) == Names{"scaled+sum+moved"});
   const auto& plans = impl_of(session).plans;
   for (int round = 0; round < 3; ++round) {  // alternates between plans of both graphs
-    CHECK(same_bits(session.run({{"x", x}, {"y", vector_of({10})}}).at("z"), vector_of({13.5F, 4.5F})));
-    CHECK(same_bits(session.run({{"x", x}, {"y", vector_of({10, 20})}}).at("z"), vector_of({13.5F, 14.5F})));
+    CHECK(same_bits(session.run({{"x", x}, {"y", vector_of({10})}}).at("z"),
+                    vector_of({13.5F, 4.5F})));
+    CHECK(same_bits(session.run({{"x", x}, {"y", vector_of({10, 20})}}).at("z"),
+                    vector_of({13.5F, 14.5F})));
   }
   CHECK(names_in(session) == Names{"scaled+sum+moved"});
   CHECK(plans.made() == 2);
   Session one(sum_of(host, {-1}, {-1}), {.plans = 1});
-  for (int round = 0; round < 2; ++round) CHECK(same_bits(one.run({{"x", x}, {"y", vector_of({10})}}).at("z"), vector_of({13.5F, 4.5F})));
+  for (int round = 0; round < 2; ++round)
+    CHECK(same_bits(one.run({{"x", x}, {"y", vector_of({10})}}).at("z"), vector_of({13.5F, 4.5F})));
   CHECK(impl_of(one).plans.all().size() == 1);
   CHECK(impl_of(one).plans.made() == 1);
 }
@@ -147,19 +154,23 @@ struct CountedAboveZero : Operator {
     ++calls;
     call.state<float>("runs")[0] += 1;
     const auto x = call.input<float>(0);
-    const auto values = call.allocate<float>(0, {std::count_if(x.begin(), x.end(), [](float each) { return each > 0; })});
+    const auto values = call.allocate<float>(
+        0, {std::count_if(x.begin(), x.end(), [](float each) { return each > 0; })});
     std::copy_if(x.begin(), x.end(), values.begin(), [](float each) { return each > 0; });
   }
 };
 
 }  // namespace
 
-TEST_CASE("rewriting: a later stage that a rule makes impossible continues with the original graph, and no node runs twice") {
+TEST_CASE(
+    "rewriting: a later stage that a rule makes impossible continues with the original graph, and "
+    "no node runs twice") {
   SumHost host;
   host.add<CountedAboveZero>("counted_above_zero");
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
-  const auto some = graph.add("counted_above_zero", {graph.add("quadratic", {x}, {{"b", 1}}, "before")}, {}, "some");
+  const auto some = graph.add("counted_above_zero",
+                              {graph.add("quadratic", {x}, {{"b", 1}}, "before")}, {}, "some");
   const auto scaled = graph.add("quadratic", {some}, {{"b", 3}}, "scaled");
   const auto sum = graph.add("spread_sum", {scaled, graph.input("y", f32, {-1})}, {}, "sum");
   const auto z = graph.add("quadratic", {sum}, {{"b", 1}, {"c", 0.5}}, "moved");
@@ -171,8 +182,8 @@ TEST_CASE("rewriting: a later stage that a rule makes impossible continues with 
   std::uint64_t made_by_first = 0;
   for (int run = 1; run <= 3; ++run) {
     // the fused sum accepts two numbers and two, but not one and two
-    for (const auto& values :
-         {std::pair{vector_of({1, -2}), vector_of({3.5F + 10, 3.5F + 20})}, std::pair{vector_of({1, 2}), vector_of({13.5F, 26.5F})}}) {
+    for (const auto& values : {std::pair{vector_of({1, -2}), vector_of({3.5F + 10, 3.5F + 20})},
+                               std::pair{vector_of({1, 2}), vector_of({13.5F, 26.5F})}}) {
       const auto made = session.run({{"x", values.first}, {"y", vector_of({10, 20})}});
       CHECK(same_bits(made.at("z"), values.second));
       CHECK(same_bits(made.at("again"), values.second));
@@ -198,5 +209,7 @@ TEST_CASE("rewriting: an invalid rule is reported once, by name, and changes not
   const auto graph = sum_of(host, {2}, {2});
   Session one(graph), other(graph);
   REQUIRE(host.warnings.size() == 1);
-  CHECK(host.warnings[0] == "rule 'twice' of operator 'app.scaled_sum' (the application) is not used: there is no operator 'halved_twice'");
+  CHECK(host.warnings[0] ==
+        "rule 'twice' of operator 'app.scaled_sum' (the application) is not used: there is no "
+        "operator 'halved_twice'");
 }

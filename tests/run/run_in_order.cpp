@@ -46,7 +46,8 @@ TEST_CASE("run_in_order: inputs and outputs in the graph's order, for a sequence
   }
 }
 
-TEST_CASE("repeated runs by names: equal to a new session's, in new tensors, with the same refusals") {
+TEST_CASE(
+    "repeated runs by names: equal to a new session's, in new tensors, with the same refusals") {
   TwoOutputs of;
   Session session(of.graph);
   std::vector<std::pair<NamedTensors, NamedTensors>> found_and_expected;
@@ -54,14 +55,21 @@ TEST_CASE("repeated runs by names: equal to a new session's, in new tensors, wit
   for (const std::int64_t length : {3, 3, 3, 5, 5, 3, 0, 0, 3, 3, 3}) {
     const NamedTensors inputs{{"x", arange(f32, length, ++first)}, {"y", arange(f32, length, 100)}};
     found_and_expected.emplace_back(session.run(inputs), Session(of.graph).run(inputs));
-    CHECK(failure_of([&] { session.run({{"x", inputs.at("x")}, {"w", inputs.at("y")}}); }).message == "the graph has no input 'w'");
-    CHECK(failure_of([&] { session.run({{"x", inputs.at("x")}}); }).message == "no value passed for input y");
-    CHECK(failure_of([&] { session.run({{"x", inputs.at("x")}, {"y", Tensor()}}); }).message == "no value passed for input y");
+    CHECK(failure_of([&] {
+            session.run({{"x", inputs.at("x")}, {"w", inputs.at("y")}});
+          }).message == "the graph has no input 'w'");
+    CHECK(failure_of([&] {
+            session.run({{"x", inputs.at("x")}});
+          }).message == "no value passed for input y");
+    CHECK(failure_of([&] {
+            session.run({{"x", inputs.at("x")}, {"y", Tensor()}});
+          }).message == "no value passed for input y");
     found_and_expected.emplace_back(session.run(inputs), found_and_expected.back().second);
     found_and_expected.emplace_back(session.run(inputs), found_and_expected.back().second);
     CHECK(session.run(inputs, RunOptions{.outputs = {"a"}}).size() == 1);
     const auto mine = Tensor::zeros(f32, {length});
-    CHECK(same_bits(session.run(inputs, Destinations{{"a", Destination{mine}}}).at("z"), found_and_expected.back().second.at("z")));
+    CHECK(same_bits(session.run(inputs, Destinations{{"a", Destination{mine}}}).at("z"),
+                    found_and_expected.back().second.at("z")));
     CHECK(same_bits(mine, found_and_expected.back().second.at("a")));
     CHECK(session.run({{"x", inputs.at("x")}, {"y", arange(f32, length, 100)}}).size() == 2);
   }
@@ -97,16 +105,25 @@ TEST_CASE("run_in_order: inputs of other types are refused after any number of r
   for (int run = 0; run < 3; ++run) {
     session.run_in_order(inputs, outputs);
     const Tensor other[] = {vector_of({1, 2}), Tensor::zeros(f64, {2})};
-    CHECK(failure_of([&] { session.run_in_order(other, outputs); }).message.find("input 'y' is float64 [2]") != std::string::npos);
+    CHECK(failure_of([&] {
+            session.run_in_order(other, outputs);
+          }).message.find("input 'y' is float64 [2]") != std::string::npos);
     const Tensor missing[] = {vector_of({1, 2}), Tensor()};
-    CHECK(failure_of([&] { session.run_in_order(missing, outputs); }).message == "no value passed for input y");
-    CHECK(failure_of([&] { session.run_in_order({inputs, 1}, outputs); }).message == "got 1 inputs but the graph has 2");
-    CHECK(failure_of([&] { session.run_in_order(inputs, {outputs, 1}); }).message == "got 1 outputs but the graph has 2");
+    CHECK(failure_of([&] { session.run_in_order(missing, outputs); }).message ==
+          "no value passed for input y");
+    CHECK(failure_of([&] {
+            session.run_in_order({inputs, 1}, outputs);
+          }).message == "got 1 inputs but the graph has 2");
+    CHECK(failure_of([&] {
+            session.run_in_order(inputs, {outputs, 1});
+          }).message == "got 1 outputs but the graph has 2");
     outputs[0] = outputs[1] = Tensor();
   }
 }
 
-TEST_CASE("run_in_order: strided inputs, values with two names, and inputs that are outputs use the slow path") {
+TEST_CASE(
+    "run_in_order: strided inputs, values with two names, and inputs that are outputs use the slow "
+    "path") {
   ApplicationHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
@@ -133,7 +150,8 @@ TEST_CASE("run_in_order: counts steps, changes states, and stops, like run()") {
   const auto x = graph.input("x", f32, {4});
   graph.output("sum", graph.add("counter", {x}, {}, "c"));
   graph.output("dropped", graph.add("dropout", {x}, {{"p", 0.5}}));
-  Session by_place(graph, {.seed = 7, .training = true}), by_name(graph, {.seed = 7, .training = true});
+  Session by_place(graph, {.seed = 7, .training = true}),
+      by_name(graph, {.seed = 7, .training = true});
   const Tensor inputs[] = {ones(f32, {4})};
   for (int run = 0; run < 4; ++run) {
     Tensor outputs[2];
@@ -146,7 +164,8 @@ TEST_CASE("run_in_order: counts steps, changes states, and stops, like run()") {
   std::stop_source source;
   source.request_stop();
   Tensor outputs[2];
-  CHECK(failure_of([&] { by_place.run_in_order(inputs, outputs, source.get_token()); }).message == "the run was stopped");
+  CHECK(failure_of([&] { by_place.run_in_order(inputs, outputs, source.get_token()); }).message ==
+        "the run was stopped");
   CHECK(by_place.tensor("c_calls").values<float>()[0] == 4);
 }
 
@@ -161,7 +180,8 @@ TEST_CASE("run_in_order: a failing kernel leaves the session usable") {
     session.run_in_order(good, outputs);
     CHECK(same_bits(outputs[0], vector_of({2, 1})));
     outputs[0] = Tensor();
-    CHECK(failure_of([&] { session.run_in_order(bad, outputs); }).message.find("reverse") != std::string::npos);
+    CHECK(failure_of([&] { session.run_in_order(bad, outputs); }).message.find("reverse") !=
+          std::string::npos);
   }
 }
 

@@ -126,14 +126,16 @@ struct Affine : Operator {
   void infer(Infer& io) const { io.set_output(0, Shape::scalar()); }
   void forward(const Call& call) const {
     double sum = call.has_input(2) ? *call.input<double>(2).data() : 0;
-    for (std::int64_t i = 0; i < call.input<double>(0).size(); ++i) sum += call.input<double>(0)[i] * call.input<double>(1)[i];
+    for (std::int64_t i = 0; i < call.input<double>(0).size(); ++i)
+      sum += call.input<double>(0)[i] * call.input<double>(1)[i];
     *call.output<double>(0).data() = sum;
   }
   void backward(const Call& call) const {
     const double dy = *call.output_grad<double>(0).data();
     for (const int i : {0, 1})
       if (call.write(i) != Write::none)
-        for (std::int64_t k = 0; k < call.input<double>(0).size(); ++k) call.input_grad<double>(i)[k] = dy * call.input<double>(1 - i)[k];
+        for (std::int64_t k = 0; k < call.input<double>(0).size(); ++k)
+          call.input_grad<double>(i)[k] = dy * call.input<double>(1 - i)[k];
     if (call.inputs() > 2 && call.write(2) != Write::none) *call.input_grad<double>(2).data() = dy;
   }
 };
@@ -157,7 +159,8 @@ struct KernelOnly : Operator {
   }
   void backward(const Call& call) const {
     for (std::int64_t i = 0; i < call.output_grad<double>(0).size(); ++i)
-      call.input_grad<double>(0)[i] = 3 * call.output_grad<double>(0)[i] * call.output_value<double>(1)[i];
+      call.input_grad<double>(0)[i] =
+          3 * call.output_grad<double>(0)[i] * call.output_value<double>(1)[i];
   }
 };
 
@@ -165,7 +168,8 @@ struct KernelOnly : Operator {
 struct CubeKernel : KernelOnly {
   void gradient(Gradient& g) const {
     const auto x = g.input(0), three = g.add("fill_like", {x}, {{"value", 3.0}});
-    g.set_input_grad(0, g.add("mul_gradients", {g.add("mul_gradients", {g.output_grad(0), three}), g.add("mul_gradients", {x, x})}));
+    g.set_input_grad(0, g.add("mul_gradients", {g.add("mul_gradients", {g.output_grad(0), three}),
+                                                g.add("mul_gradients", {x, x})}));
   }
 };
 
@@ -173,7 +177,8 @@ struct CubeKernel : KernelOnly {
 struct HiddenCube : KernelOnly {
   void gradient(Gradient& g) const {
     const auto three = g.add("fill_like", {g.input(0)}, {{"value", 3.0}});
-    g.set_input_grad(0, g.add("mul_gradients", {g.add("mul_gradients", {g.output_grad(0), three}), g.output(1)}));
+    g.set_input_grad(0, g.add("mul_gradients",
+                              {g.add("mul_gradients", {g.output_grad(0), three}), g.output(1)}));
   }
 };
 
@@ -194,7 +199,8 @@ struct Offset : Operator {
   void backward(const Call& call) const {
     const double dy = *call.output_grad<double>(0).data();
     if (call.write(0) != Write::none) *call.input_grad<double>(0).data() = dy;
-    if (call.write(1) != Write::none) *call.input_grad<double>(1).data() = 2 * dy * *call.input<double>(1).data();
+    if (call.write(1) != Write::none)
+      *call.input_grad<double>(1).data() = 2 * dy * *call.input<double>(1).data();
   }
 };
 
@@ -235,7 +241,9 @@ Tensor filled(DType dtype, const std::vector<double>& values, const Shape& shape
 }
 
 /// y, y', y'' ... of an operator of one input, at these points.
-std::vector<std::vector<double>> derivatives(Host& host, const std::string& op, const Attributes& attributes, const Tensor& x, int order) {
+std::vector<std::vector<double>> derivatives(Host& host, const std::string& op,
+                                             const Attributes& attributes, const Tensor& x,
+                                             int order) {
   Graph graph(host);
   const auto input = graph.input("x", x.dtype(), x.shape());
   auto value = graph.add(op, {input}, attributes);
@@ -258,15 +266,18 @@ TEST_CASE("second derivative: of a function by nested duals, in every floating-p
   for (const auto& each : {std::pair(f16, 4e-3), {bf16, 3e-2}, {f32, 1e-6}, {f64, 1e-14}}) {
     const auto [dtype, tolerance] = each;
     CAPTURE(each.first);
-    const auto found = derivatives(host, "wave", {{"speed", 2.0}}, filled(dtype, places, {5}), 2)[2];
-    for (std::size_t i = 0; i < places.size(); ++i) CHECK(std::abs(found[i] + 4 * std::sin(2 * places[i])) <= 4 * tolerance);
+    const auto found =
+        derivatives(host, "wave", {{"speed", 2.0}}, filled(dtype, places, {5}), 2)[2];
+    for (std::size_t i = 0; i < places.size(); ++i)
+      CHECK(std::abs(found[i] + 4 * std::sin(2 * places[i])) <= 4 * tolerance);
   }
 }
 
 TEST_CASE("second derivative: of an author's gradient that accepts duals") {
   SecondHost host;
   const auto found = derivatives(host, "growth", {}, filled(f64, places, {5}), 2);
-  for (std::size_t i = 0; i < places.size(); ++i) CHECK(found[2][i] == doctest::Approx(4 * std::exp(2 * places[i])).epsilon(1e-14));
+  for (std::size_t i = 0; i < places.size(); ++i)
+    CHECK(found[2][i] == doctest::Approx(4 * std::exp(2 * places[i])).epsilon(1e-14));
 }
 
 TEST_CASE("second derivative: of two inputs that broadcast, with shapes known beforehand or not") {
@@ -287,9 +298,11 @@ TEST_CASE("second derivative: of two inputs that broadcast, with shapes known be
         CHECK(second[1].empty() == false);
         graph.output(i == 0 ? "l_again" : "rr", second[1]);
       }
-      const auto found = Session(graph).run({{"l", filled(f64, {1, 2, 3, 4, 5, 6}, {2, 3})}, {"r", filled(f64, {0.5, -2}, {2, 1})}});
+      const auto found = Session(graph).run(
+          {{"l", filled(f64, {1, 2, 3, 4, 5, 6}, {2, 3})}, {"r", filled(f64, {0.5, -2}, {2, 1})}});
       using List = std::vector<double>;
-      CHECK(doubles_of(found.at("l")) == List{1 + linear, 2 + linear, 3 + linear, -16 + linear, -20 + linear, -24 + linear});
+      CHECK(doubles_of(found.at("l")) ==
+            List{1 + linear, 2 + linear, 3 + linear, -16 + linear, -20 + linear, -24 + linear});
       CHECK(doubles_of(found.at("ll")) == List{1, 1, 1, -4, -4, -4});
       CHECK(doubles_of(found.at("lr")) == List{12, 30});  // the sum of 2 l over each row
       CHECK(doubles_of(found.at("rl")) == List{2, 4, 6, 8, 10, 12});
@@ -297,7 +310,8 @@ TEST_CASE("second derivative: of two inputs that broadcast, with shapes known be
     }
 }
 
-TEST_CASE("second derivative: of a dot product plus offset, from its kernels, any number of times") {
+TEST_CASE(
+    "second derivative: of a dot product plus offset, from its kernels, any number of times") {
   SecondHost host;
   Graph graph(host);
   const auto x = graph.input("x", f64, {2});
@@ -316,7 +330,8 @@ TEST_CASE("second derivative: of a dot product plus offset, from its kernels, an
   // The third derivative along the direction v: 16 (x . v) v + 8 (v . v) x.
   const auto third = graph.gradient(graph.add("affine", {second[0], direction}), {x});
   graph.output("third", third[0]);
-  const auto found = Session(graph).run({{"x", filled(f64, {2, 1}, {2})}, {"bias", filled(f64, {0.5}, Shape::scalar())}});
+  const auto found = Session(graph).run(
+      {{"x", filled(f64, {2, 1}, {2})}, {"bias", filled(f64, {0.5}, Shape::scalar())}});
   using List = std::vector<double>;
   CHECK(doubles_of(found.at("first")) == List{44, 22});                            // s = 5.5
   CHECK(doubles_of(found.at("second")) == List{22 + 8 * 2 * 1, -22 + 8 * 1 * 1});  // x . v = 1
@@ -347,7 +362,9 @@ TEST_CASE("second derivative: through values that backward recomputes") {
   const auto found = doubles_of(Session(graph).run({{"x", filled(f64, places, {5})}}).at("second"));
   for (std::size_t i = 0; i < places.size(); ++i) {
     const double s = std::sin(places[i]), c = std::cos(places[i]);
-    CHECK(found[i] == doctest::Approx(std::exp(2 * s * s) * (16 * s * s * c * c + 4 * (c * c - s * s))).epsilon(1e-13));
+    CHECK(found[i] ==
+          doctest::Approx(std::exp(2 * s * s) * (16 * s * s * c * c + 4 * (c * c - s * s)))
+              .epsilon(1e-13));
   }
 }
 
@@ -359,7 +376,8 @@ TEST_CASE("second derivative: of the object that was passed to the graph") {
   scaled.scale = 3;
   graph.output("second", graph.gradient(graph.gradient(graph.udf(scaled, {x}), {x})[0], {x})[0]);
   const auto found = doubles_of(Session(graph).run({{"x", filled(f64, places, {5})}}).at("second"));
-  for (std::size_t i = 0; i < places.size(); ++i) CHECK(found[i] == doctest::Approx(18 * places[i]));
+  for (std::size_t i = 0; i < places.size(); ++i)
+    CHECK(found[i] == doctest::Approx(18 * places[i]));
 }
 
 TEST_CASE("second derivative: a missing one is refused with the path to it") {
@@ -370,15 +388,20 @@ TEST_CASE("second derivative: a missing one is refused with the path to it") {
   for (const auto& [op, order, message, hint] :
        {std::tuple(
             "kernel_only", 2,
-            "[kernel_only backward] node 'kernel_only_backward': cannot be differentiated again, but 'kernel_only:1' reaches the loss "
+            "[kernel_only backward] node 'kernel_only_backward': cannot be differentiated again, "
+            "but 'kernel_only:1' reaches the loss "
             "through it: kernel_only_backward",
             "declare op.linear(), or give the operator a gradient() in addition to its backward()"),
         {"numbers_only", 2,
-         "[numbers_only backward] node 'numbers_only_backward': cannot be differentiated again, but 'x' reaches the loss through it: "
+         "[numbers_only backward] node 'numbers_only_backward': cannot be differentiated again, "
+         "but 'x' reaches the loss through it: "
          "numbers_only_backward",
-         "an elementwise operator needs SDK 0.2 or later, and op.gradient_of_duals() if it has its own gradient()"},
+         "an elementwise operator needs SDK 0.2 or later, and op.gradient_of_duals() if it has its "
+         "own gradient()"},
         {"wave", 3, "", "elementwise operators have first and second derivatives, but no third"},
-        {"hidden_cube", 2, "[hidden_cube] node 'hidden_cube': its hidden output 'square' reaches the loss, but has no gradient",
+        {"hidden_cube", 2,
+         "[hidden_cube] node 'hidden_cube': its hidden output 'square' reaches the loss, but has "
+         "no gradient",
          "put stop_gradient after it, or compute it from the inputs"}}) {
     const auto failure = refused(op, order);
     CHECK(failure.kind == 1);
@@ -390,11 +413,13 @@ TEST_CASE("second derivative: a missing one is refused with the path to it") {
 TEST_CASE("second derivative: terms that omit a floating-point input are refused") {
   SecondHost host;
   Graph graph(host);
-  const auto x = graph.input("x", f64, Shape::scalar()), slope = graph.input("slope", f64, Shape::scalar());
+  const auto x = graph.input("x", f64, Shape::scalar()),
+             slope = graph.input("slope", f64, Shape::scalar());
   const auto first = graph.gradient(graph.add("offset", {x, slope}), {slope})[0];
   const auto failure = failure_of([&] { graph.gradient(first, {slope}); });
   CHECK(failure.message ==
-        "[offset backward] node 'offset_backward': cannot be differentiated again, but 'slope' reaches the loss through it: "
+        "[offset backward] node 'offset_backward': cannot be differentiated again, but 'slope' "
+        "reaches the loss through it: "
         "offset_backward -> offset_backward:1");
   CHECK(failure.hint == "op.linear() does not name input 'slope'");
 }
@@ -403,13 +428,16 @@ TEST_CASE("parameter derivative: an elementwise operator computes its derivative
   SecondHost host;
   const auto x = filled(f32, places, {5});
   const auto slope = doubles_of(host.call("wave", {x}, {{"speed", 2.0}, {"derivative", 0}}));
-  for (std::size_t i = 0; i < places.size(); ++i) CHECK(slope[i] == doctest::Approx(2 * std::cos(2 * places[i])).epsilon(1e-6));
-  const auto message = [&](const std::string& op, const std::vector<Tensor>& inputs, const AttributeValue& by) {
+  for (std::size_t i = 0; i < places.size(); ++i)
+    CHECK(slope[i] == doctest::Approx(2 * std::cos(2 * places[i])).epsilon(1e-6));
+  const auto message = [&](const std::string& op, const std::vector<Tensor>& inputs,
+                           const AttributeValue& by) {
     return failure_of([&] { host.call(op, inputs, {{"derivative", by}}); }).message;
   };
   CHECK(message("wave", {x}, 1) == "[wave] parameter 'derivative' is 1 but must be at most 0");
   CHECK(message("wave", {x}, -1) == "[wave] parameter 'derivative' is -1 but must be at least 0");
-  CHECK(message("wave", {x}, 0.5) == "[wave] parameter 'derivative' is 0.5 but must be a whole number");
+  CHECK(message("wave", {x}, 0.5) ==
+        "[wave] parameter 'derivative' is 0.5 but must be a whole number");
   CHECK(message("numbers_only", {x}, 0) == "[numbers_only] unknown parameter 'derivative'");
 }
 
@@ -421,7 +449,8 @@ TEST_CASE("second derivative: saved and loaded, as a file and as text") {
   graph.output("second", graph.gradient(first, {x})[0]);
   const auto at = filled(f64, places, {5});
   const auto before = doubles_of(Session(graph).run({{"x", at}}).at("second"));
-  const auto file = Graph::from_bytes(host, graph.to_bytes()), text = Graph::from_json(host, graph.to_json());
+  const auto file = Graph::from_bytes(host, graph.to_bytes()),
+             text = Graph::from_json(host, graph.to_json());
   CHECK(doubles_of(Session(file).run({{"x", at}}).at("second")) == before);
   CHECK(doubles_of(Session(text).run({{"x", at}}).at("second")) == before);
 }

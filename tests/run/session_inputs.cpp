@@ -9,7 +9,8 @@
 
 using namespace tenon;
 
-TEST_CASE("session: inputs of another dtype are refused, whether or not their shape was planned for") {
+TEST_CASE(
+    "session: inputs of another dtype are refused, whether or not their shape was planned for") {
   ApplicationHost host;
   Graph graph(host);
   graph.output("y", graph.add("quadratic", {graph.input("x", f32, {-1})}, {{"b", 1.0}}));
@@ -17,7 +18,8 @@ TEST_CASE("session: inputs of another dtype are refused, whether or not their sh
   for (int i = 0; i < 2; ++i) {
     for (const auto dtype : {f64, u8, f16}) {
       const auto failure = failure_of([&] { session.run({{"x", Tensor::zeros(dtype, {4})}}); });
-      CHECK(failure.message.find("input 'x' is " + std::string(name_of(dtype)) + " [4] but the graph needs float32") != std::string::npos);
+      CHECK(failure.message.find("input 'x' is " + std::string(name_of(dtype)) +
+                                 " [4] but the graph needs float32") != std::string::npos);
     }
     session.run({{"x", Tensor::zeros(f32, {4})}});
   }
@@ -32,7 +34,8 @@ TEST_CASE("session: a value with two names accumulates into each destination sep
   for (const auto write : {Write::add, Write::to}) {
     Session session(graph);
     const auto first = Tensor::from({100.0f}, {1}), second = Tensor::from({10.0f}, {1});
-    session.run({{"x", Tensor::from({1.0f}, {1})}}, {{"y", {first, Write::add}}, {"z", {second, write}}});
+    session.run({{"x", Tensor::from({1.0f}, {1})}},
+                {{"y", {first, Write::add}}, {"z", {second, write}}});
     CHECK(first.values<float>()[0] == 101);
     CHECK(second.values<float>()[0] == (write == Write::add ? 11 : 1));
   }
@@ -49,7 +52,8 @@ TEST_CASE("session: messages list few of a graph's many inputs and outputs") {
   const auto missing = failure_of([&] { session.run({}); });
   const auto unknown = failure_of([&] { session.run({{"none", Tensor::zeros(f32, {1})}}); });
   const auto no_output = failure_of([&] { session.run({}, {.outputs = {"none"}}); });
-  for (const auto& failure : {missing, unknown, no_output}) CHECK(failure.message.size() + failure.hint.size() < 400);
+  for (const auto& failure : {missing, unknown, no_output})
+    CHECK(failure.message.size() + failure.hint.size() < 400);
   CHECK(missing.message.ends_with(" and 984 more"));
   CHECK(unknown.hint.ends_with(" and 984 more"));
   CHECK(no_output.hint.ends_with(" and 984 more"));

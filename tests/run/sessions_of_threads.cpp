@@ -27,7 +27,9 @@ struct RandomGraphHost : ApplicationHost {
 
 bool equal(const NamedTensors& one, const NamedTensors& other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                    [](const auto& left, const auto& right) { return left.first == right.first && same_bits(left.second, right.second); });
+                    [](const auto& left, const auto& right) {
+                      return left.first == right.first && same_bits(left.second, right.second);
+                    });
 }
 
 Tensor ramp(std::int64_t count, float from = 0) {
@@ -44,7 +46,8 @@ TEST_CASE("many application threads run sessions concurrently") {
   const auto graph = random_graph(host, 5);
   Session sequential(graph);
   std::vector<NamedTensors> expected;
-  for (int i = 0; i < 3; ++i) expected.push_back(sequential.run({{"x", ramp(64, static_cast<float>(i))}}));
+  for (int i = 0; i < 3; ++i)
+    expected.push_back(sequential.run({{"x", ramp(64, static_cast<float>(i))}}));
   std::vector<std::unique_ptr<Session>> all;
   std::mutex mutexes[sessions];
   for (std::size_t i = 0; i < sessions; ++i) all.push_back(std::make_unique<Session>(graph));
@@ -55,7 +58,8 @@ TEST_CASE("many application threads run sessions concurrently") {
       for (std::size_t run = 0; run < 8; ++run) {
         const auto which = (caller + run) % sessions, input = run % expected.size();
         const std::lock_guard lock(mutexes[which]);
-        if (!equal(all[which]->run({{"x", ramp(64, static_cast<float>(input))}}), expected[input])) ++wrong;
+        if (!equal(all[which]->run({{"x", ramp(64, static_cast<float>(input))}}), expected[input]))
+          ++wrong;
       }
     });
   }

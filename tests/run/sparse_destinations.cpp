@@ -34,7 +34,8 @@ TEST_CASE("destinations must be writable") {
   for (const auto write : {Write::to, Write::add}) {
     const auto failure = failure_of([&] { session.run({{"x", fixed}}, {{"y", {fixed, write}}}); });
     CHECK(failure.kind == 2);
-    CHECK(failure.message == "the destination of output 'y' is read-only: use writable memory, such as a copy");
+    CHECK(failure.message ==
+          "the destination of output 'y' is read-only: use writable memory, such as a copy");
   }
   for (int run = 0; run < 3; ++run) {  // the second may use the fast path
     std::vector<Tensor> made(1);
@@ -52,7 +53,10 @@ TEST_CASE("a read-only input that is an output stays read-only") {
   Graph graph(host);
   graph.output("same", graph.input("x", f32, {2}));
   const float numbers[] = {1, 2};
-  CHECK(Session(graph).run({{"x", Tensor::borrow_read_only(numbers, f32, {2})}}).at("same").read_only());
+  CHECK(Session(graph)
+            .run({{"x", Tensor::borrow_read_only(numbers, f32, {2})}})
+            .at("same")
+            .read_only());
   CHECK_FALSE(Session(graph).run({{"x", Tensor::from({1.f, 2.f}, {2})}}).at("same").read_only());
 }
 
@@ -60,14 +64,20 @@ TEST_CASE("destinations must be dense, for dense outputs") {
   ApplicationHost host;
   const Tensor dense = Tensor::from({0.0f, 1.0f}, {1, 2}), csr = cast_storage(dense, Storage::csr);
   Graph graph(host);
-  graph.output("y", graph.add("quadratic", {graph.input("x", f32, {-1, 2})}));  // zeros stay zeros with the default a, b, c
+  graph.output(
+      "y",
+      graph.add("quadratic",
+                {graph.input("x", f32, {-1, 2})}));  // zeros stay zeros with the default a, b, c
   Session session(graph);
   const auto message = [&](const Tensor& input, const Tensor& destination) {
-    const auto failure = failure_of([&] { session.run({{"x", input}}, {{"y", {destination, Write::to}}}); });
+    const auto failure = failure_of([&] {
+      session.run({{"x", input}}, {{"y", {destination, Write::to}}});
+    });
     return failure.message;
   };
   CHECK(message(dense, dense.clone()) == "");
   CHECK(message(dense, csr) == "the destination of output 'y' must be dense");
-  CHECK(message(csr, dense.clone()) == "the destination of output 'y' is not used: the output is csr, and run() returns it");
+  CHECK(message(csr, dense.clone()) ==
+        "the destination of output 'y' is not used: the output is csr, and run() returns it");
   CHECK(session.run({{"x", csr}}).at("y").storage() == Storage::csr);
 }

@@ -31,7 +31,8 @@ struct TakeRows : tenon::Operator {
     auto* out = call.output<float>(0).data();
     if (call.write(0) != tenon::Write::add) std::fill_n(out, numbers.size() * size, 0.f);
     for (std::int64_t i = 0; i < numbers.size(); ++i)
-      for (std::int64_t j = 0; j < size; ++j) out[i * size + j] += data.data()[numbers.data()[i] * size + j];
+      for (std::int64_t j = 0; j < size; ++j)
+        out[i * size + j] += data.data()[numbers.data()[i] * size + j];
   }
   void forward_sparse(const tenon::Call& call) const { forward(call); }
   void backward_sparse(const tenon::Call& call) const {
@@ -50,7 +51,9 @@ struct TakeRows : tenon::Operator {
       for (std::int64_t j = 0; j < size; ++j) out.values[row * size + j] += dy.data()[i * size + j];
     }
   }
-  void backward(const tenon::Call&) const { throw tenon::Error("the dense gradient was asked for"); }
+  void backward(const tenon::Call&) const {
+    throw tenon::Error("the dense gradient was asked for");
+  }
 };
 
 /// Copies csr, with a fault that the caller selects.
@@ -82,7 +85,8 @@ struct FaultyCopy : tenon::Operator {
   void forward_sparse(const tenon::Call& call) const {
     if (fault == Fault::unallocated) return;
     const auto in = call.csr<float>(0);
-    const auto out = call.allocate_csr<float>(0, fault == Fault::too_many ? in.rows * in.columns + 1 : in.nnz);
+    const auto out =
+        call.allocate_csr<float>(0, fault == Fault::too_many ? in.rows * in.columns + 1 : in.nnz);
     std::copy_n(in.values, in.nnz, out.values);
     std::copy_n(in.columns_of, in.nnz, out.columns_of);
     std::copy_n(in.row_starts, in.rows + 1, out.row_starts);

@@ -27,9 +27,12 @@ struct Chosen : Operator {
     const std::string text(static_cast<std::string_view>(told));
     if (text == "throws") throw Error("cannot tell");
     if (!text.empty()) return text;
-    return io.input("x").shape.size() <= 4 ? "short loop: at most 4 elements" : "long loop: more than 4 elements";
+    return io.input("x").shape.size() <= 4 ? "short loop: at most 4 elements"
+                                           : "long loop: more than 4 elements";
   }
-  const char* backward_algorithm(const Infer& io) const { return io.output("y").shape.size() <= 4 ? "copy: at most 4 elements" : ""; }
+  const char* backward_algorithm(const Infer& io) const {
+    return io.output("y").shape.size() <= 4 ? "copy: at most 4 elements" : "";
+  }
   void forward(const Call& call) const {
     const auto x = call.input<float>(0);
     const auto y = call.output<float>(0);
@@ -65,7 +68,8 @@ struct PlannedGraph {
     host.add<Chosen>();
     host.add<Parameter>();
     const auto x = graph.input("x", f32, {-1});
-    graph.output("y", graph.add("chosen", {graph.add("parameter", {x}, {}, "first")}, {{"told", told}}, "second"));
+    graph.output("y", graph.add("chosen", {graph.add("parameter", {x}, {}, "first")},
+                                {{"told", told}}, "second"));
   }
   PlanInfo plan(std::int64_t elements) { return Session(graph).plan({{"x", {elements}}}); }
 };
@@ -76,7 +80,8 @@ TEST_CASE("plans list the algorithm that each kernel chooses for the planned sha
   PlannedGraph planned("");
   for (const std::int64_t elements : {3, 4, 5}) {
     CAPTURE(elements);
-    const std::string expected = elements <= 4 ? "short loop: at most 4 elements" : "long loop: more than 4 elements";
+    const std::string expected =
+        elements <= 4 ? "short loop: at most 4 elements" : "long loop: more than 4 elements";
     const auto plan = planned.plan(elements);
     REQUIRE(plan.steps.size() == 2);
     CHECK(plan.steps[0].algorithm.empty());
@@ -92,7 +97,8 @@ TEST_CASE("an algorithm is one printable line, however long a kernel makes it") 
   CHECK(PlannedGraph(std::string(1000, 'a')).plan(1).steps[1].algorithm == std::string(255, 'a'));
 }
 
-TEST_CASE("a kernel that fails to report its algorithm fails the plan, naming its node, but no run") {
+TEST_CASE(
+    "a kernel that fails to report its algorithm fails the plan, naming its node, but no run") {
   PlannedGraph planned("throws");
   const auto failure = failure_of([&] { planned.plan(2); });
   CHECK(failure.message.find("second") != std::string::npos);
@@ -111,7 +117,8 @@ TEST_CASE("plans of gradients list the algorithm of backward, if the kernel repo
     graph.output("dx", graph.gradient(loss, {x})[0]);
     const auto plan = Session(graph, {.optimize = Optimize::none}).plan({});
     const auto backward =
-        std::find_if(plan.steps.begin(), plan.steps.end(), [](const PlannedStep& step) { return step.op == "chosen backward"; });
+        std::find_if(plan.steps.begin(), plan.steps.end(),
+                     [](const PlannedStep& step) { return step.op == "chosen backward"; });
     REQUIRE(backward != plan.steps.end());
     CHECK(backward->algorithm == (elements == 4 ? "copy: at most 4 elements" : ""));
   }

@@ -22,7 +22,8 @@ constexpr int nodes = 20;
 Graph group(Host& host) {
   Graph graph(host);
   auto value = graph.input("x", f32, {2});
-  for (int i = 0; i < nodes; ++i) value = graph.add("quadratic", {value}, {{"b", 0.5}}, i == 3 ? "with \"quotes\"" : "");
+  for (int i = 0; i < nodes; ++i)
+    value = graph.add("quadratic", {value}, {{"b", 0.5}}, i == 3 ? "with \"quotes\"" : "");
   graph.output("y", value);
   return graph;
 }
@@ -38,7 +39,8 @@ long long written() {
 
 std::size_t events_of(const nlohmann::json& trace, const std::string& phase) {
   const auto& events = trace.at("traceEvents");
-  return static_cast<std::size_t>(std::count_if(events.begin(), events.end(), [&](const auto& event) { return event.at("ph") == phase; }));
+  return static_cast<std::size_t>(std::count_if(
+      events.begin(), events.end(), [&](const auto& event) { return event.at("ph") == phase; }));
 }
 
 }  // namespace
@@ -73,7 +75,8 @@ TEST_CASE("trace: a traced run can be stopped, too") {
   const NamedTensors inputs{{"x", Tensor::from({1.f, 2.f}, {2})}};
   std::stop_source source;
   source.request_stop();
-  const auto failure = failure_of([&] { session.run(inputs, RunOptions{.stop = source.get_token()}); });
+  const auto failure =
+      failure_of([&] { session.run(inputs, RunOptions{.stop = source.get_token()}); });
   CHECK(failure.message == "the run was stopped");
   session.run(inputs);
   CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == nodes);
@@ -92,25 +95,33 @@ TEST_CASE("trace: processes are devices, threads are streams, and times are orde
     CHECK(event.at("pid") == 1);
     CHECK(event.at("tid") == 1);
     if (event.at("ph") == "M") {
-      meta.insert(event.at("name").get<std::string>() + " " + event.at("args").at("name").get<std::string>());
+      meta.insert(event.at("name").get<std::string>() + " " +
+                  event.at("args").at("name").get<std::string>());
       continue;
     }
     names.insert(event.at("name"));
     CHECK(event.at("cat") == "quadratic");
     CHECK(event.at("ts") >= last);
-    last = event.at("ts").get<double>() + event.at("dur").get<double>() - 0.002;  // rounded to nanoseconds
+    last = event.at("ts").get<double>() + event.at("dur").get<double>() -
+           0.002;  // rounded to nanoseconds
   }
   CHECK(meta == std::set<std::string>{"process_name cpu", "thread_name kernels"});
   CHECK(names.contains("with \"quotes\""));
   CHECK(names.size() == nodes);
 }
 
-TEST_CASE("trace: an unwritable file is reported before anything runs, and a failed run leaves it complete") {
+TEST_CASE(
+    "trace: an unwritable file is reported before anything runs, and a failed run leaves it "
+    "complete") {
   ApplicationHost host;
   const TemporaryFolder folder;
   Graph graph(host);
-  graph.output("y", graph.add("reverse", {graph.add("quadratic", {graph.input("x", f32, {2})}, {{"b", 1.0}}, "first")}, {}, "second"));
-  const NamedTensors good{{"x", Tensor::from({1.f, 2.f}, {2})}}, bad{{"x", Tensor::from({-1.f, 2.f}, {2})}};
+  graph.output(
+      "y", graph.add("reverse",
+                     {graph.add("quadratic", {graph.input("x", f32, {2})}, {{"b", 1.0}}, "first")},
+                     {}, "second"));
+  const NamedTensors good{{"x", Tensor::from({1.f, 2.f}, {2})}},
+      bad{{"x", Tensor::from({-1.f, 2.f}, {2})}};
   Session nowhere(graph, {.trace = folder / "no" / "trace.json"});
   CHECK(failure_of([&] { nowhere.run(bad); }).kind == 4);
   const auto path = folder / "trace.json";
@@ -138,8 +149,9 @@ TEST_CASE("trace: a full disk loses the trace's events but not the run's results
     CHECK(session.run(inputs).at("y").to_string() == expected);
     CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == nodes);
   }
-  CHECK(warnings ==
-        std::vector<std::string>{"cannot write " + path.string() + ": it would exceed the maximum file size; the trace is missing runs"});
+  CHECK(warnings == std::vector<std::string>{
+                        "cannot write " + path.string() +
+                        ": it would exceed the maximum file size; the trace is missing runs"});
   session.run(inputs);
   CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == 2 * nodes);
 }

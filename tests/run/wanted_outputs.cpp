@@ -58,14 +58,22 @@ TEST_CASE("requested outputs: only what they need is computed and required") {
   const auto made = session.run({{"x", vector_of({3})}}, RunOptions{.outputs = {"scores"}});
   CHECK(made.size() == 1);
   CHECK(first_of(made.at("scores")) == 6);
-  CHECK(session.run({{"x", vector_of({3, 4})}, {"label", vector_of({1})}}, RunOptions{.outputs = {"scores"}}).at("scores").size() ==
-        2);  // label is ignored
-  CHECK(session.run({{"x", vector_of({3})}, {"label", vector_of({1})}, {"delta", vector_of({1})}}).size() == 5);
-  CHECK(first_of(session.run({{"x", vector_of({3})}, {"label", vector_of({1})}}, RunOptions{.outputs = {"loss", "scores", "loss"}})
+  CHECK(session
+            .run({{"x", vector_of({3, 4})}, {"label", vector_of({1})}},
+                 RunOptions{.outputs = {"scores"}})
+            .at("scores")
+            .size() == 2);  // label is ignored
+  CHECK(session.run({{"x", vector_of({3})}, {"label", vector_of({1})}, {"delta", vector_of({1})}})
+            .size() == 5);
+  CHECK(first_of(session
+                     .run({{"x", vector_of({3})}, {"label", vector_of({1})}},
+                          RunOptions{.outputs = {"loss", "scores", "loss"}})
                      .at("loss")) == 7);
   CHECK(session.run({}, RunOptions{.outputs = {"a"}}).size() == 1);
   auto place = vector_of({10});
-  session.run({{"x", vector_of({3})}}, RunOptions{.outputs = {"scores"}, .destinations = {{"scores", {place, tenon::Write::add}}}});
+  session.run(
+      {{"x", vector_of({3})}},
+      RunOptions{.outputs = {"scores"}, .destinations = {{"scores", {place, tenon::Write::add}}}});
   CHECK(first_of(place) == 16);
 }
 
@@ -77,13 +85,18 @@ TEST_CASE("requested outputs: missing, unknown and useless arguments are refused
     tenon::RunOptions options;
     const char* words;
   };
-  const Row rows[] = {{{{"x", vector_of({1})}}, RunOptions{.outputs = {"loss"}}, "no value passed for input label"},
-                      {{{"x", vector_of({1})}}, RunOptions{.outputs = {"score"}}, "the graph has no output 'score'"},
-                      {{{"x", vector_of({1})}, {"y", vector_of({1})}}, RunOptions{.outputs = {"scores"}}, "the graph has no input 'y'"},
-                      {{{"x", vector_of({1})}},
-                       RunOptions{.outputs = {"scores"}, .destinations = {{"loss", {vector_of({1})}}}},
-                       "the destination of output 'loss'"},
-                      {{{"x", vector_of({1})}}, {}, "no value passed for input label"}};
+  const Row rows[] = {
+      {{{"x", vector_of({1})}}, RunOptions{.outputs = {"loss"}}, "no value passed for input label"},
+      {{{"x", vector_of({1})}},
+       RunOptions{.outputs = {"score"}},
+       "the graph has no output 'score'"},
+      {{{"x", vector_of({1})}, {"y", vector_of({1})}},
+       RunOptions{.outputs = {"scores"}},
+       "the graph has no input 'y'"},
+      {{{"x", vector_of({1})}},
+       RunOptions{.outputs = {"scores"}, .destinations = {{"loss", {vector_of({1})}}}},
+       "the destination of output 'loss'"},
+      {{{"x", vector_of({1})}}, {}, "no value passed for input label"}};
   for (const auto& row : rows) {
     const auto failure = failure_of([&] { session.run(row.inputs, row.options); });
     CHECK(failure.kind == 2);
@@ -94,8 +107,11 @@ TEST_CASE("requested outputs: missing, unknown and useless arguments are refused
 TEST_CASE("requested outputs: in training, only requested variables and states change") {
   ApplicationHost host;
   Session session(classifier(host), {.training = true});
-  const auto values = [&] { return std::array{first_of(session.tensor("a")), first_of(session.tensor("b"))}; };
-  const NamedTensors inputs{{"x", vector_of({2})}, {"label", vector_of({0})}, {"delta", vector_of({2})}};
+  const auto values = [&] {
+    return std::array{first_of(session.tensor("a")), first_of(session.tensor("b"))};
+  };
+  const NamedTensors inputs{
+      {"x", vector_of({2})}, {"label", vector_of({0})}, {"delta", vector_of({2})}};
   session.run(inputs, RunOptions{.outputs = {"scores"}});
   CHECK(values() == std::array{1.f, 1.f});
   session.run(inputs, RunOptions{.outputs = {"a"}});
@@ -113,7 +129,9 @@ TEST_CASE("a run can be stopped between nodes, and the session continues afterwa
   const auto x = graph.input("x", tenon::f32, {1});
   graph.output("y", graph.add("quadratic", {graph.add("stops", {x})}, {{"a", 1.0}}));
   Session session(graph);
-  const auto failure = failure_of([&] { session.run({{"x", vector_of({3})}}, RunOptions{.stop = source.get_token()}); });
+  const auto failure = failure_of([&] {
+    session.run({{"x", vector_of({3})}}, RunOptions{.stop = source.get_token()});
+  });
   CHECK(failure.kind == 1);
   CHECK(failure.message == "the run was stopped");
   CHECK(first_of(session.run({{"x", vector_of({3})}}).at("y")) == 9);

@@ -31,7 +31,8 @@ struct TallyRuns : Operator {
   void forward(const Call& call) const {
     const auto runs = call.state<float>("runs");
     for (auto& each : runs) each += 1;
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i] + runs[0];
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i] + runs[0];
   }
 };
 
@@ -107,7 +108,8 @@ struct AboveZero : Operator {
   void infer(Infer& io) const { io.set_output(0, {unknown}); }
   void forward(const Call& call) const {
     const auto x = call.input<float>(0);
-    const auto values = call.allocate<float>(0, {std::count_if(x.begin(), x.end(), [](float each) { return each > 0; })});
+    const auto values = call.allocate<float>(
+        0, {std::count_if(x.begin(), x.end(), [](float each) { return each > 0; })});
     std::copy_if(x.begin(), x.end(), values.begin(), [](float each) { return each > 0; });
   }
 };
@@ -125,7 +127,9 @@ struct EvenSized : Operator {
     io.require(!x.known() || x[0] % 2 == 0, "x is ", x, " but needs an even number of elements");
     io.set_output(0, x);
   }
-  void forward(const Call& call) const { std::ranges::copy(call.input<float>(0), call.output<float>(0).begin()); }
+  void forward(const Call& call) const {
+    std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
+  }
 };
 
 struct FailingHost : ApplicationHost {
@@ -146,7 +150,8 @@ Graph changing_graph(Host& host, bool late = true) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
   const auto tallied = graph.add("tally", {x}, {}, "tally");
-  const auto in_place = graph.variable("in_place", vector_of({1, 2, 3, 4})), copied = graph.variable("copied", vector_of({5, 6, 7, 8}));
+  const auto in_place = graph.variable("in_place", vector_of({1, 2, 3, 4})),
+             copied = graph.variable("copied", vector_of({5, 6, 7, 8}));
   const auto step = graph.constant("step", vector_of({0.5F, 0.25F, 2, 1}));
   graph.update(in_place, graph.add("drift", {in_place, step}));
   const auto moved = graph.add("drift", {copied, graph.add("drift", {step, step})});
@@ -169,7 +174,9 @@ NamedTensors kept_by_runs(const Session& session) {
 
 bool same_tensors(const NamedTensors& left, const NamedTensors& right) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](const auto& one, const auto& other) { return one.first == other.first && same_bits(one.second, other.second); });
+                    [](const auto& one, const auto& other) {
+                      return one.first == other.first && same_bits(one.second, other.second);
+                    });
 }
 
 Tensor four_from(float first) {
@@ -178,7 +185,8 @@ Tensor four_from(float first) {
 
 /// A session, and one that makes the same runs except the failing ones.
 struct SessionPair {
-  SessionPair(const Graph& graph, const SessionOptions& options) : tried(graph, options), untouched(graph, options) {}
+  SessionPair(const Graph& graph, const SessionOptions& options)
+      : tried(graph, options), untouched(graph, options) {}
 
   void succeed(float first) {
     const NamedTensors inputs{{"x", four_from(first)}};
@@ -195,15 +203,18 @@ struct SessionPair {
 
 }  // namespace
 
-TEST_CASE("whole runs: failed runs leave states, variables and accumulating destinations unchanged") {
+TEST_CASE(
+    "whole runs: failed runs leave states, variables and accumulating destinations unchanged") {
   struct Case {
     const char* name;
     float first;  // the first element of x
     bool late;
     const char* message;
   };
-  const Case cases[] = {{"a kernel", RefusesOrStops::fails - 1, false, "[picky] node 'picky': it met -1"},  // tally adds 1 or more
-                        {"a later stage", -9, true, "[even] node 'even': x is [3] but needs an even number of elements"},
+  const Case cases[] = {{"a kernel", RefusesOrStops::fails - 1, false,
+                         "[picky] node 'picky': it met -1"},  // tally adds 1 or more
+                        {"a later stage", -9, true,
+                         "[even] node 'even': x is [3] but needs an even number of elements"},
                         {"a stop", RefusesOrStops::stops - 1, true, "the run was stopped"}};
   for (const bool training : {false, true})
     for (const auto optimize : {Optimize::full, Optimize::none})
@@ -212,14 +223,19 @@ TEST_CASE("whole runs: failed runs leave states, variables and accumulating dest
         CAPTURE(training);
         CAPTURE(optimize == Optimize::full);
         FailingHost host;
-        SessionPair pair(changing_graph(host, tried.late), {.training = training, .plans = 1, .optimize = optimize});
+        SessionPair pair(changing_graph(host, tried.late),
+                         {.training = training, .plans = 1, .optimize = optimize});
         for (int round = 0; round < 4; ++round) {
           const auto runs = static_cast<float>(round);  // tally will add one more than this
           RefusesOrStops::source = {};
           const Tensor sum = vector_of({1, 1, 1, 1}), moved = sum.clone(), direct = sum.clone();
-          RunOptions request{.destinations = {{"sum", {sum, Write::add}}, {"moved", {moved, Write::add}}, {"direct", {direct, Write::add}}},
+          RunOptions request{.destinations = {{"sum", {sum, Write::add}},
+                                              {"moved", {moved, Write::add}},
+                                              {"direct", {direct, Write::add}}},
                              .stop = RefusesOrStops::source.get_token()};
-          const auto failure = failure_of([&] { pair.tried.run({{"x", four_from(tried.first - runs)}}, request); });
+          const auto failure = failure_of([&] {
+            pair.tried.run({{"x", four_from(tried.first - runs)}}, request);
+          });
           CAPTURE(failure.message);
           CHECK(failure.message.starts_with(tried.message));
           CHECK(same_bits(sum, vector_of({1, 1, 1, 1})));
@@ -249,7 +265,8 @@ TEST_CASE("whole runs: failed positional runs that repeat the last one change no
       outputs.assign(outputs.size(), {});
       session.run_in_order(std::vector{four_from(1)}, outputs);
       CHECK(first_of(session.tensor("tally_runs")) == static_cast<float>(run));
-      CHECK(first_of(session.tensor("in_place")) == (training ? 1 + 0.5F * static_cast<float>(run) : 1));
+      CHECK(first_of(session.tensor("in_place")) ==
+            (training ? 1 + 0.5F * static_cast<float>(run) : 1));
     }
   }
 }
@@ -257,15 +274,22 @@ TEST_CASE("whole runs: failed positional runs that repeat the last one change no
 TEST_CASE("whole runs: batched runs succeed or fail together") {
   FailingHost host;
   Graph graph(host);
-  graph.output("y", graph.add("picky", {graph.add("tally", {graph.input("x", f32, {-1})}, {}, "tally")}, {}, "picky"));
+  graph.output(
+      "y", graph.add("picky", {graph.add("tally", {graph.input("x", f32, {-1})}, {}, "tally")}, {},
+                     "picky"));
   Session session(graph);
-  const NamedTensors good{{"x", vector_of({1, 1, 1, 1, 1, 1})}}, bad{{"x", vector_of({1, 1, 1, 1, 1, -4})}};
+  const NamedTensors good{{"x", vector_of({1, 1, 1, 1, 1, 1})}},
+      bad{{"x", vector_of({1, 1, 1, 1, 1, -4})}};
   int taken = 0;
   for (int round = 0; round < 3; ++round) {
     const auto before = static_cast<float>(3 * round);
     const NamedTensors worse{{"x", vector_of({1, 1, 1, 1, 1, -4 - before})}};
-    CHECK(failure_of([&] { run_in_batches(session, worse, 2); }).message.starts_with("[picky] node 'picky': it met -1"));
-    CHECK(failure_of([&] { run_each_batch(session, worse, 2, [&](const NamedTensors&, std::int64_t) { ++taken; }); }).kind == 1);
+    CHECK(failure_of([&] {
+            run_in_batches(session, worse, 2);
+          }).message.starts_with("[picky] node 'picky': it met -1"));
+    CHECK(failure_of([&] {
+            run_each_batch(session, worse, 2, [&](const NamedTensors&, std::int64_t) { ++taken; });
+          }).kind == 1);
     CHECK(session.step() == static_cast<std::uint64_t>(before));
     if (round > 0) CHECK(first_of(session.tensor("tally_runs")) == before);
     run_in_batches(session, good, 2);
@@ -292,7 +316,8 @@ TEST_CASE("whole runs: outputs are finished once, also in a run of several stage
     Session session(changing_graph(host), {.optimize = optimize});
     std::vector<std::string> finished;
     const Tensor sum = vector_of({0, 0, 0, 0});
-    RunOptions request{.destinations = {{"sum", {sum, Write::to}}}, .finished = [&](const std::string& name) { finished.push_back(name); }};
+    RunOptions request{.destinations = {{"sum", {sum, Write::to}}},
+                       .finished = [&](const std::string& name) { finished.push_back(name); }};
     CHECK(failure_of([&] { session.run({{"x", four_from(-9)}}, request); }).kind == 1);
     CHECK(finished.size() <= 1);
     finished.clear();
@@ -324,7 +349,8 @@ struct Weighted : Operator {
 // x through an operator, along with a constant that optimization computes once.
 static Graph optimizable(Host& host, const char* op) {
   Graph graph(host);
-  graph.output("constant", graph.add("drift", {graph.constant("a", vector_of({1})), graph.constant("b", vector_of({2}))}));
+  graph.output("constant", graph.add("drift", {graph.constant("a", vector_of({1})),
+                                               graph.constant("b", vector_of({2}))}));
   graph.output("y", graph.add(op, {graph.input("x", f32, {-1})}, {}, op));
   return graph;
 }
@@ -341,11 +367,18 @@ TEST_CASE("whole runs: a refused input drops no plan and no execution, on any pa
     for (const auto& [key, planned] : plans.all()) before.push_back(planned.execution.get());
     for (int round = 0; round < 3; ++round) {
       CHECK(failure_of([&] { run(3); }).message.find("needs an even number") != std::string::npos);
-      CHECK(failure_of([&] { session.plan({{"x", {3}}}); }).message.find("needs an even number") != std::string::npos);
+      CHECK(failure_of([&] {
+              session.plan({{"x", {3}}});
+            }).message.find("needs an even number") != std::string::npos);
       CHECK(failure_of([&] { session.run({{"x", Tensor::zeros(f32, {2, 2, 2})}}); }).kind != 0);
-      CHECK(failure_of([&] { session.run({}); }).message.find("no value passed for input x") != std::string::npos);
-      CHECK(failure_of([&] { run_in_batches(session, {{"x", Tensor::zeros(f32, {5})}}, 3); }).kind != 0);
-      CHECK(failure_of([&] { session.first_non_finite({{"x", Tensor::zeros(f32, {3})}}); }).kind != 0);
+      CHECK(failure_of([&] { session.run({}); }).message.find("no value passed for input x") !=
+            std::string::npos);
+      CHECK(failure_of([&] {
+              run_in_batches(session, {{"x", Tensor::zeros(f32, {5})}}, 3);
+            }).kind != 0);
+      CHECK(failure_of([&] {
+              session.first_non_finite({{"x", Tensor::zeros(f32, {3})}});
+            }).kind != 0);
       CHECK(run(2).at("y").shape() == Shape{2});
       CHECK(run(4).at("y").shape() == Shape{4});
     }
@@ -365,7 +398,9 @@ TEST_CASE("whole runs: variables initialized by a failed run have no values afte
   const auto checked = graph.add("picky", {x}, {}, "picky");
   graph.output("y", graph.add("weighted", {checked}, {}, "weighted"));
   Session session(graph);
-  const auto run = [&](int size, float value) { return session.run({{"x", Tensor::from(std::vector<float>(size, value), {size})}}); };
+  const auto run = [&](int size, float value) {
+    return session.run({{"x", Tensor::from(std::vector<float>(size, value), {size})}});
+  };
   CHECK(failure_of([&] { run(3, -1); }).message.find("it met -1") != std::string::npos);
   CHECK_FALSE(session.tensor("weighted_w"));
   CHECK(run(2, 1).at("y").shape() == Shape{2});

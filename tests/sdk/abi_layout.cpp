@@ -18,8 +18,9 @@ static_assert(TENON_ABI_MINOR == 0);
 }  // namespace version_0_1
 #pragma pop_macro("TENON_ABI_MINOR")
 
-#define SAME_PLACE(type, field) \
-  static_assert(offsetof(version_0_1::type, field) == offsetof(::type, field) && sizeof(version_0_1::type::field) == sizeof(::type::field));
+#define SAME_PLACE(type, field)                                                  \
+  static_assert(offsetof(version_0_1::type, field) == offsetof(::type, field) && \
+                sizeof(version_0_1::type::field) == sizeof(::type::field));
 // clang-format off
 #define FIELDS(X) \
   X(tenon_error, size) X(tenon_error, kind) X(tenon_error, reserved) X(tenon_error, text) X(tenon_error, capacity) X(tenon_dense, data) \
@@ -51,18 +52,23 @@ static_assert(TENON_ABI_MINOR == 0);
 // clang-format on
 FIELDS(SAME_PLACE)
 // Padding in 0.1, now a layout: zero is plain.
-static_assert(offsetof(version_0_1::tenon_type, reserved) == offsetof(::tenon_type, layout) && sizeof(::tenon_type::layout) == 1);
+static_assert(offsetof(version_0_1::tenon_type, reserved) == offsetof(::tenon_type, layout) &&
+              sizeof(::tenon_type::layout) == 1);
 // Padding in 0.1, now a precision: zero is that of the types.
-static_assert(offsetof(version_0_1::tenon_infer, reserved) == offsetof(::tenon_infer, precision) && sizeof(::tenon_infer::precision) == 4);
+static_assert(offsetof(version_0_1::tenon_infer, reserved) == offsetof(::tenon_infer, precision) &&
+              sizeof(::tenon_infer::precision) == 4);
 
 // These have no size field for their readers.
-#define SAME_SIZE(type) static_assert(sizeof(version_0_1::type) == sizeof(::type) && alignof(version_0_1::type) == alignof(::type))
+#define SAME_SIZE(type)                                        \
+  static_assert(sizeof(version_0_1::type) == sizeof(::type) && \
+                alignof(version_0_1::type) == alignof(::type))
 SAME_SIZE(tenon_dense);
 SAME_SIZE(tenon_type);
 SAME_SIZE(tenon_attribute);
 SAME_SIZE(tenon_fault);
 
-#define SAME_NUMBER(name) static_assert(static_cast<int>(version_0_1::name) == static_cast<int>(::name));
+#define SAME_NUMBER(name) \
+  static_assert(static_cast<int>(version_0_1::name) == static_cast<int>(::name));
 // clang-format off
 #define NUMBERS(X) \
   X(TENON_BOOLEAN) X(TENON_U8) X(TENON_I8) X(TENON_I32) X(TENON_I64) X(TENON_F16) X(TENON_BF16) X(TENON_F32) X(TENON_F64) \

@@ -17,9 +17,12 @@ namespace by_hand {
 enum class Order { forwards, backwards, threads };
 inline Order order = Order::forwards;
 
-inline void parallel_for(const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body body, void* context) {
+inline void parallel_for(const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body body,
+                         void* context) {
   const std::int64_t parts = n / grain + (n % grain != 0 ? 1 : 0);
-  const auto run = [&](std::int64_t part) { body(context, part * grain, part * grain + std::min(grain, n - part * grain)); };
+  const auto run = [&](std::int64_t part) {
+    body(context, part * grain, part * grain + std::min(grain, n - part * grain));
+  };
   if (order == Order::threads) {
     std::vector<std::thread> threads;
     for (std::int64_t thread = 0; thread < 4; ++thread)
@@ -41,7 +44,8 @@ class Instance {
  public:
   using Parameters = std::vector<std::pair<const char*, double>>;
 
-  explicit Instance(const tenon_operator* table, const Parameters& parameters = {}) : table_(table) {
+  explicit Instance(const tenon_operator* table, const Parameters& parameters = {})
+      : table_(table) {
     std::vector<tenon_attribute> attributes;
     for (const auto& [name, value] : parameters) {
       tenon_attribute attribute{};
@@ -50,7 +54,8 @@ class Instance {
       attribute.f = value;
       attributes.push_back(attribute);
     }
-    if (table->create(attributes.data(), attributes.size(), &object_, &error_.raw)) throw std::runtime_error(error_.text);
+    if (table->create(attributes.data(), attributes.size(), &object_, &error_.raw))
+      throw std::runtime_error(error_.text);
   }
   ~Instance() { table_->destroy(object_); }
   Instance(const Instance&) = delete;
@@ -59,11 +64,12 @@ class Instance {
   const void* object() const { return object_; }
 
   /// The reason of a failure; empty on success. Null tensors are missing in the call.
-  std::string forward(std::vector<Tensor*> inputs, Tensor& output, tenon::Write write = tenon::Write::to) {
+  std::string forward(std::vector<Tensor*> inputs, Tensor& output,
+                      tenon::Write write = tenon::Write::to) {
     return call(table_->forward, TENON_FORWARD, inputs, &output, nullptr, {}, {write});
   }
-  std::string backward(std::vector<Tensor*> inputs, Tensor* output, Tensor* output_grad, std::vector<Tensor*> input_grads,
-                       const std::vector<tenon::Write>& writes) {
+  std::string backward(std::vector<Tensor*> inputs, Tensor* output, Tensor* output_grad,
+                       std::vector<Tensor*> input_grads, const std::vector<tenon::Write>& writes) {
     return call(table_->backward, TENON_BACKWARD, inputs, output, output_grad, input_grads, writes);
   }
 
@@ -75,8 +81,10 @@ class Instance {
     return pointers;
   }
 
-  std::string call(tenon_kernel_function function, int dispatch, const std::vector<Tensor*>& input_tensors, Tensor* output_tensor,
-                   Tensor* output_grad_tensor, const std::vector<Tensor*>& input_grad_tensors, const std::vector<tenon::Write>& writes) {
+  std::string call(tenon_kernel_function function, int dispatch,
+                   const std::vector<Tensor*>& input_tensors, Tensor* output_tensor,
+                   Tensor* output_grad_tensor, const std::vector<Tensor*>& input_grad_tensors,
+                   const std::vector<tenon::Write>& writes) {
     if (!function) return "the table has no such function";
     tenon_host host{};
     host.size = sizeof host;

@@ -26,7 +26,8 @@ void check_slope(const char* name, auto f, std::initializer_list<double> places)
     CHECK(slope_at(f, x) == doctest::Approx(expected).epsilon(1e-7));
     CHECK(slope_at(f, static_cast<float>(x)) == doctest::Approx(expected).epsilon(1e-4));
     const double second = (slope_at(f, x + h) - slope_at(f, x - h)) / (2 * h);
-    CHECK(f(Dual<Dual<double>>(Dual<double>(x, 1), Dual<double>(1))).slope.slope == doctest::Approx(second).epsilon(1e-6));
+    CHECK(f(Dual<Dual<double>>(Dual<double>(x, 1), Dual<double>(1))).slope.slope ==
+          doctest::Approx(second).epsilon(1e-6));
     CHECK(f(Dual<double>(x, 1)).value == f(x));
   }
 }

@@ -1,4 +1,5 @@
-// The float functions of elementwise operators against the C library's in double, over floats of all magnitudes.
+// The float functions of elementwise operators against the C library's in double, over floats of
+// all magnitudes.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -19,22 +20,27 @@ using tenon::half;
 template <class Float, class Double>
 double worst(Float function, Double oracle) {
   double worst = 0;
-  for (std::uint64_t bits = 0; bits < std::uint64_t(1) << 32; bits += 1021) {  // a prime: every exponent with many fractions, both signs
+  for (std::uint64_t bits = 0; bits < std::uint64_t(1) << 32;
+       bits += 1021) {  // a prime: every exponent with many fractions, both signs
     const auto word = static_cast<std::uint32_t>(bits);
     float x;
     std::memcpy(&x, &word, sizeof x);
     worst = std::max(worst, units_off(function(x), oracle(static_cast<double>(x))));
   }
-  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-  for (const float x : {0.f, -0.f, 1.f, -1.f, infinity, -infinity, nan, 1e-45f, -1e-45f, 1.17549435e-38f, 3.40282347e38f, -3.40282347e38f,
-                        88.7228317f, 88.72284f, -87.33655f, -103.97208f, 0.5f, 8388608.f, -8388608.f})
+  const float infinity = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
+  for (const float x : {0.f, -0.f, 1.f, -1.f, infinity, -infinity, nan, 1e-45f, -1e-45f,
+                        1.17549435e-38f, 3.40282347e38f, -3.40282347e38f, 88.7228317f, 88.72284f,
+                        -87.33655f, -103.97208f, 0.5f, 8388608.f, -8388608.f})
     worst = std::max(worst, units_off(function(x), oracle(static_cast<double>(x))));
   return worst;
 }
 
 }  // namespace
 
-#define CHECK_UNITS(name, limit) CHECK(worst([](float x) { return Elementwise::name(x); }, [](double x) { return std::name(x); }) <= limit)
+#define CHECK_UNITS(name, limit)                            \
+  CHECK(worst([](float x) { return Elementwise::name(x); }, \
+              [](double x) { return std::name(x); }) <= limit)
 
 TEST_CASE("float functions are within 2 ulp") {
   CHECK_UNITS(exp, 2);
@@ -50,13 +56,14 @@ TEST_CASE("float functions are within 2 ulp") {
   CHECK_UNITS(sin, 2);
   CHECK_UNITS(cos, 2);
   CHECK_UNITS(rint, 0);
-  CHECK(worst([](float x) { return Elementwise::normal_cdf(x); }, [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }) <= 2);
+  CHECK(worst([](float x) { return Elementwise::normal_cdf(x); },
+              [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }) <= 2);
 }
 
 TEST_CASE("sin and cos are accurate for floats close to multiples of pi/2") {
   // The float closest to a multiple (16367173 * 2^72), and others found by continued fractions.
-  for (const float x :
-       {0x1.f37c8ap+95f, 0x1.921fb6p+0f, 0x1.921fb6p+1f, 0x1.6ac5b2p+19f, 0x1.e58544p+40f, 0x1.2eb9dep+76f, 0x1.2f79cp+92f}) {
+  for (const float x : {0x1.f37c8ap+95f, 0x1.921fb6p+0f, 0x1.921fb6p+1f, 0x1.6ac5b2p+19f,
+                        0x1.e58544p+40f, 0x1.2eb9dep+76f, 0x1.2f79cp+92f}) {
     CAPTURE(x);
     CHECK(units_off(Elementwise::sin(x), std::sin(static_cast<double>(x))) <= 2);
     CHECK(units_off(Elementwise::cos(x), std::cos(static_cast<double>(x))) <= 2);
@@ -66,12 +73,16 @@ TEST_CASE("sin and cos are accurate for floats close to multiples of pi/2") {
 
 TEST_CASE("pow of floats is within 2 ulp, and equals C's in all special cases") {
   const auto off = [](float base, float exponent) {
-    return units_off(Elementwise::pow(base, exponent), std::pow(static_cast<double>(base), static_cast<double>(exponent)));
+    return units_off(Elementwise::pow(base, exponent),
+                     std::pow(static_cast<double>(base), static_cast<double>(exponent)));
   };
-  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-  const float special[] = {0.f,        -0.f,         1.f,    -1.f,    2.f,     -2.f,     3.f,        -3.f,        0.5f,      -0.5f,
-                           1.5f,       -2.5f,        1e-45f, -1e-45f, 3.4e38f, -3.4e38f, 16777215.f, -16777216.f, 8388609.f, 1e10f,
-                           1.0000001f, -0.99999994f, 127.f,  128.f,   -149.f,  -150.f,   infinity,   -infinity,   nan};
+  const float infinity = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
+  const float special[] = {0.f,       -0.f,    1.f,        -1.f,         2.f,        -2.f,
+                           3.f,       -3.f,    0.5f,       -0.5f,        1.5f,       -2.5f,
+                           1e-45f,    -1e-45f, 3.4e38f,    -3.4e38f,     16777215.f, -16777216.f,
+                           8388609.f, 1e10f,   1.0000001f, -0.99999994f, 127.f,      128.f,
+                           -149.f,    -150.f,  infinity,   -infinity,    nan};
   for (const float base : special)
     for (const float exponent : special) {
       CAPTURE(base);
@@ -82,7 +93,8 @@ TEST_CASE("pow of floats is within 2 ulp, and equals C's in all special cases") 
   std::uniform_real_distribution<float> mantissa(1, 2), product(-160, 140), near_one(0.99f, 1.01f);
   double worst = 0;
   for (int i = 0; i < 100'000; ++i) {
-    const float base = std::ldexp(mantissa(random), static_cast<int>(random() % 276) - 149), size = near_one(random);
+    const float base = std::ldexp(mantissa(random), static_cast<int>(random() % 276) - 149),
+                size = near_one(random);
     worst = std::max(worst, off(base, product(random) / std::log2(base)));
     worst = std::max(worst, off(size, product(random) / std::log2(size)));
   }
@@ -98,12 +110,15 @@ TEST_CASE("loops over these functions give the bits of single calls at each vect
     for (const auto level : by_hand::vector_levels()) {
       const by_hand::AtLevel at(level);
       std::vector<float> y(x.size());
-      tenon::elementwise::for_each(static_cast<std::int64_t>(x.size()),
-                                   [=, from = x.data(), to = y.data()](std::int64_t i) { to[i] = function(from[i]); });
+      tenon::elementwise::for_each(
+          static_cast<std::int64_t>(x.size()),
+          [=, from = x.data(), to = y.data()](std::int64_t i) { to[i] = function(from[i]); });
       std::size_t different = 0;
       for (std::size_t i = 0; i < x.size(); ++i) {
         const float right = function(x[i]);
-        different += std::isnan(right) ? !std::isnan(y[i]) : tenon::bits_as<std::uint32_t>(right) != tenon::bits_as<std::uint32_t>(y[i]);
+        different += std::isnan(right) ? !std::isnan(y[i])
+                                       : tenon::bits_as<std::uint32_t>(right) !=
+                                             tenon::bits_as<std::uint32_t>(y[i]);
       }
       CHECK(different == 0);
     }
@@ -129,8 +144,10 @@ TEST_CASE("functions accept every number type") {
   static_assert(std::is_same_v<decltype(Elementwise::exp(half(1.f))), float>);
   static_assert(std::is_same_v<decltype(Elementwise::exp(1)), double>);
   static_assert(std::is_same_v<decltype(Elementwise::abs(std::int8_t(1))), std::int8_t>);
-  static_assert(std::is_same_v<decltype(Elementwise::max(tenon::Dual<float>(1), 0)), tenon::Dual<float>>);
-  static_assert(std::is_same_v<decltype(Elementwise::pow(2, tenon::Dual<tenon::Dual<double>>(1))), tenon::Dual<tenon::Dual<double>>>);
+  static_assert(
+      std::is_same_v<decltype(Elementwise::max(tenon::Dual<float>(1), 0)), tenon::Dual<float>>);
+  static_assert(std::is_same_v<decltype(Elementwise::pow(2, tenon::Dual<tenon::Dual<double>>(1))),
+                               tenon::Dual<tenon::Dual<double>>>);
   CHECK(Elementwise::exp(1) == doctest::Approx(2.718281828459045).epsilon(1e-15));
   CHECK(Elementwise::cosh(half(0.f)) == 1);
   CHECK(Elementwise::tan(0.5) == std::tan(0.5));
@@ -141,7 +158,8 @@ TEST_CASE("functions accept every number type") {
 
 TEST_CASE("integers") {
   CHECK(Elementwise::abs(std::int32_t(-3)) == 3);
-  CHECK(Elementwise::abs(std::numeric_limits<std::int32_t>::min()) == std::numeric_limits<std::int32_t>::min());
+  CHECK(Elementwise::abs(std::numeric_limits<std::int32_t>::min()) ==
+        std::numeric_limits<std::int32_t>::min());
   CHECK(Elementwise::abs(std::int8_t(-128)) == -128);
   CHECK(Elementwise::floor(7) == 7);
   CHECK(Elementwise::rint(std::int64_t(9007199254740993)) == 9007199254740993);
@@ -152,12 +170,14 @@ TEST_CASE("integers") {
     std::int32_t base, exponent, power;
   } powers[] = {{2, 10, 1024}, {-3, 3, -27}, {0, 0, 1},   {0, 5, 0},          {2, -1, 0},
                 {1, -7, 1},    {-1, -7, -1}, {-1, -8, 1}, {3, 40, 689956897}, {2, 32, 0}};
-  for (const auto& [base, exponent, power] : powers) CHECK(Elementwise::pow(base, exponent) == power);
+  for (const auto& [base, exponent, power] : powers)
+    CHECK(Elementwise::pow(base, exponent) == power);
 }
 
 TEST_CASE("min and max propagate NaN from either side") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const auto& [left, right] : {std::pair(nan, 1.f), std::pair(1.f, nan), std::pair(nan, nan)}) {
+  for (const auto& [left, right] :
+       {std::pair(nan, 1.f), std::pair(1.f, nan), std::pair(nan, nan)}) {
     CHECK(std::isnan(Elementwise::min(left, right)));
     CHECK(std::isnan(Elementwise::max(left, right)));
   }

@@ -20,8 +20,12 @@ struct Sparse {
   Tensor values;
   std::vector<std::int64_t> indices, row_starts;
 
-  Sparse(Storage storage, DType dtype, Dims dims, Tensor stored_values, std::vector<std::int64_t> places, std::vector<std::int64_t> starts)
-      : shape(std::move(dims)), values(std::move(stored_values)), indices(std::move(places)), row_starts(std::move(starts)) {
+  Sparse(Storage storage, DType dtype, Dims dims, Tensor stored_values,
+         std::vector<std::int64_t> places, std::vector<std::int64_t> starts)
+      : shape(std::move(dims)),
+        values(std::move(stored_values)),
+        indices(std::move(places)),
+        row_starts(std::move(starts)) {
     raw = *values.raw();
     raw.dtype = static_cast<std::uint8_t>(dtype);
     raw.dense.shape = shape.data();
@@ -35,7 +39,8 @@ struct Sparse {
 };
 
 int asked_for = -1;
-std::int32_t give(const tenon_call* call, std::uint32_t output, std::int64_t stored, tenon_tensor** out, tenon_error*) {
+std::int32_t give(const tenon_call* call, std::uint32_t output, std::int64_t stored,
+                  tenon_tensor** out, tenon_error*) {
   asked_for = static_cast<int>(stored);
   *out = &static_cast<Sparse*>(call->context)[output].raw;
   return 0;
@@ -88,8 +93,8 @@ tenon_type type_of(const tenon::Shape& shape) {
 }
 
 /// The same for two inputs. Without a left shape the host provides none.
-Storage kept_of_two(const tenon_operator* table, Storage left, Storage right, const tenon::Shape& left_shape,
-                    const tenon::Shape& right_shape) {
+Storage kept_of_two(const tenon_operator* table, Storage left, Storage right,
+                    const tenon::Shape& left_shape, const tenon::Shape& right_shape) {
   Instance instance(table);
   ErrorText error;
   const std::uint8_t inputs[] = {static_cast<std::uint8_t>(left), static_cast<std::uint8_t>(right)};
@@ -121,7 +126,9 @@ TEST_CASE("the storage is preserved if the function of 0 is 0 for the object's p
   CHECK((tenon::table_of<Choose>()->infer_storage == nullptr));
 }
 
-TEST_CASE("two inputs: the storage is preserved if zeros give 0 and the shapes fit, provided that the host knows them") {
+TEST_CASE(
+    "two inputs: the storage is preserved if zeros give 0 and the shapes fit, provided that the "
+    "host knows them") {
   const Storage csr = Storage::csr, rows = Storage::row_sparse, dense = Storage::dense;
   const tenon::Shape matrix{4, 3}, row{3}, wide{2, 4, 3};
   const struct {
@@ -129,24 +136,33 @@ TEST_CASE("two inputs: the storage is preserved if zeros give 0 and the shapes f
     Storage left, right;
     tenon::Shape left_shape, right_shape;
     Storage kept;
-  } cases[] = {
-      {tenon::table_of<Product>(), csr, csr, matrix, matrix, csr},      {tenon::table_of<Product>(), rows, rows, wide, wide, rows},
-      {tenon::table_of<Product>(), csr, dense, matrix, row, csr},       {tenon::table_of<Product>(), dense, csr, row, matrix, csr},
-      {tenon::table_of<Product>(), csr, dense, matrix, wide, dense},    {tenon::table_of<Product>(), csr, csr, matrix, row, dense},
-      {tenon::table_of<Product>(), csr, rows, matrix, matrix, dense},   {tenon::table_of<Product>(), csr, dense, {}, row, dense},
-      {tenon::table_of<Difference>(), csr, csr, matrix, matrix, csr},   {tenon::table_of<Difference>(), csr, dense, matrix, row, dense},
-      {tenon::table_of<Ratio>(), csr, dense, matrix, row, csr},         {tenon::table_of<Ratio>(), dense, csr, row, matrix, dense},
-      {tenon::table_of<Ratio>(), csr, csr, matrix, matrix, dense},      {tenon::table_of<Greater>(), csr, csr, matrix, matrix, csr},
-      {tenon::table_of<Gated>(), dense, csr, row, matrix, csr},         {tenon::table_of<Gated>(), csr, dense, matrix, row, dense},
-      {tenon::table_of<Product>(), dense, dense, matrix, matrix, dense}};
+  } cases[] = {{tenon::table_of<Product>(), csr, csr, matrix, matrix, csr},
+               {tenon::table_of<Product>(), rows, rows, wide, wide, rows},
+               {tenon::table_of<Product>(), csr, dense, matrix, row, csr},
+               {tenon::table_of<Product>(), dense, csr, row, matrix, csr},
+               {tenon::table_of<Product>(), csr, dense, matrix, wide, dense},
+               {tenon::table_of<Product>(), csr, csr, matrix, row, dense},
+               {tenon::table_of<Product>(), csr, rows, matrix, matrix, dense},
+               {tenon::table_of<Product>(), csr, dense, {}, row, dense},
+               {tenon::table_of<Difference>(), csr, csr, matrix, matrix, csr},
+               {tenon::table_of<Difference>(), csr, dense, matrix, row, dense},
+               {tenon::table_of<Ratio>(), csr, dense, matrix, row, csr},
+               {tenon::table_of<Ratio>(), dense, csr, row, matrix, dense},
+               {tenon::table_of<Ratio>(), csr, csr, matrix, matrix, dense},
+               {tenon::table_of<Greater>(), csr, csr, matrix, matrix, csr},
+               {tenon::table_of<Gated>(), dense, csr, row, matrix, csr},
+               {tenon::table_of<Gated>(), csr, dense, matrix, row, dense},
+               {tenon::table_of<Product>(), dense, dense, matrix, matrix, dense}};
   for (const auto& test : cases) {
     CAPTURE(tenon::to_string(test.left_shape));
     CAPTURE(tenon::to_string(test.right_shape));
-    CHECK(kept_of_two(test.table, test.left, test.right, test.left_shape, test.right_shape) == test.kept);
+    CHECK(kept_of_two(test.table, test.left, test.right, test.left_shape, test.right_shape) ==
+          test.kept);
   }
 }
 
-TEST_CASE("gradients are sparse where an operand is 0 only if that was evaluated exactly or declared") {
+TEST_CASE(
+    "gradients are sparse where an operand is 0 only if that was evaluated exactly or declared") {
   using tenon::elementwise::gradient_rule;
   CHECK(gradient_rule(Cube{}).by_operand[0][0]);
   CHECK(gradient_rule(Quadratic{{}, 2, 0, 1}).by_operand[0][0]);

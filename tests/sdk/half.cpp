@@ -20,9 +20,11 @@ double decode(Format format, int bits) {
   const int exponent = (bits >> format.fraction_bits) & ((1 << format.exponent_bits) - 1);
   const double sign = bits & 0x8000 ? -1 : 1;
   const int bias = (1 << (format.exponent_bits - 1)) - 1;
-  if (exponent == (1 << format.exponent_bits) - 1) return fraction ? std::nan("") : sign * std::numeric_limits<double>::infinity();
+  if (exponent == (1 << format.exponent_bits) - 1)
+    return fraction ? std::nan("") : sign * std::numeric_limits<double>::infinity();
   if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias - format.fraction_bits);
-  return sign * std::ldexp(fraction + (1 << format.fraction_bits), exponent - bias - format.fraction_bits);
+  return sign *
+         std::ldexp(fraction + (1 << format.fraction_bits), exponent - bias - format.fraction_bits);
 }
 
 template <class T>
@@ -30,7 +32,9 @@ void check_widening(Format format) {
   for (int bits = 0; bits < 65536; ++bits) {
     const double expected = decode(format, bits);
     const float found = T::from_bits(static_cast<std::uint16_t>(bits));
-    const bool same = std::isnan(expected) ? std::isnan(found) : expected == found && std::signbit(expected) == std::signbit(found);
+    const bool same = std::isnan(expected)
+                          ? std::isnan(found)
+                          : expected == found && std::signbit(expected) == std::signbit(found);
     if (!same) FAIL("bits ", bits, " became ", found, ", not ", expected);
   }
 }
@@ -42,7 +46,8 @@ void check_rounding(Format format) {
   const int infinity = ((1 << format.exponent_bits) - 1) << format.fraction_bits;
   for (int low = 0; low < infinity; ++low) {
     const int high = low + 1;
-    const double top = high == infinity ? 2 * decode(format, low) - decode(format, low - 1) : decode(format, high);
+    const double top =
+        high == infinity ? 2 * decode(format, low) - decode(format, low - 1) : decode(format, high);
     const auto middle = static_cast<Number>((decode(format, low) + top) / 2);
     const struct {
       Number value;
@@ -53,7 +58,8 @@ void check_rounding(Format format) {
                  {std::nextafter(middle, std::numeric_limits<Number>::infinity()), high}};
     for (const auto& [value, bits] : cases) {
       if (T(value).bits() != bits) FAIL(value, " became bits ", T(value).bits(), ", not ", bits);
-      if (T(-value).bits() != (bits | 0x8000)) FAIL(-value, " became bits ", T(-value).bits(), ", not ", bits | 0x8000);
+      if (T(-value).bits() != (bits | 0x8000))
+        FAIL(-value, " became bits ", T(-value).bits(), ", not ", bits | 0x8000);
     }
   }
 }
@@ -71,10 +77,13 @@ void check_rounding_of_integers(Format format) {
     for (int i = 0; i < 3; ++i) {
       const auto value = static_cast<Whole>(whole + static_cast<Whole>(i) - Whole(1));
       const bool inside =
-          decode(format, low) <= middle - 1;  // where numbers are two apart, the integers next to the midpoint are numbers themselves
-      if (inside && T(value).bits() != bits[i]) FAIL(value, " became bits ", T(value).bits(), ", not ", bits[i]);
+          decode(format, low) <= middle - 1;  // where numbers are two apart, the integers next to
+                                              // the midpoint are numbers themselves
+      if (inside && T(value).bits() != bits[i])
+        FAIL(value, " became bits ", T(value).bits(), ", not ", bits[i]);
       if constexpr (std::is_signed_v<Whole>)
-        if (inside && T(-value).bits() != (bits[i] | 0x8000)) FAIL(-value, " became bits ", T(-value).bits(), ", not ", bits[i] | 0x8000);
+        if (inside && T(-value).bits() != (bits[i] | 0x8000))
+          FAIL(-value, " became bits ", T(-value).bits(), ", not ", bits[i] | 0x8000);
     }
   }
 }

@@ -28,7 +28,9 @@ std::pair<std::string, std::int32_t> told(Body&& body) {
 
 }  // namespace
 
-TEST_CASE("guarded: every exception becomes a text and a kind, including those whose what() returns null") {
+TEST_CASE(
+    "guarded: every exception becomes a text and a kind, including those whose what() returns "
+    "null") {
   using tenon::Error;
   using Told = std::pair<std::string, std::int32_t>;
   CHECK(told([] { throw Error("k is ", 3); }) == Told{"k is 3", TENON_ERROR_FAILED});
@@ -36,9 +38,12 @@ TEST_CASE("guarded: every exception becomes a text and a kind, including those w
   CHECK(told([] { throw std::runtime_error("runtime"); }) == Told{"runtime", TENON_ERROR_FAILED});
   CHECK(told([] { throw std::runtime_error(""); }) == Told{"", TENON_ERROR_FAILED});
   CHECK(told([] { throw std::bad_alloc(); }) == Told{"out of memory", TENON_ERROR_MEMORY});
-  CHECK(told([] { throw 42; }) == Told{"an exception was thrown that is not a std::exception", TENON_ERROR_UNKNOWN});
-  CHECK(told([] { throw NoText(); }) == Told{"an exception was thrown whose what() returns null", TENON_ERROR_FAILED});
-  CHECK(told([] { throw NoTextOfError(); }) == Told{"an exception was thrown whose what() returns null", TENON_ERROR_TYPE});
+  CHECK(told([] { throw 42; }) ==
+        Told{"an exception was thrown that is not a std::exception", TENON_ERROR_UNKNOWN});
+  CHECK(told([] { throw NoText(); }) ==
+        Told{"an exception was thrown whose what() returns null", TENON_ERROR_FAILED});
+  CHECK(told([] { throw NoTextOfError(); }) ==
+        Told{"an exception was thrown whose what() returns null", TENON_ERROR_TYPE});
 }
 
 TEST_CASE("message parts may be null pointers, such as those of getenv()") {

@@ -18,24 +18,36 @@ using tenon::Prepare;
 using tenon::Shape;
 
 template <class Key>
-constexpr bool is_taken = requires(Infer& io, const Call& call, Gradient& g, Compose& c, Prepare& p, Key key, Gradient::Value value) {
-  io.has_input(key), io.input(key), io.output(key), io.state(key), io.channels_last(key), io.output_channels_last(key);
-  io.set_input(key, Shape()), io.set_output(key, Shape()), io.set_state(key, Shape()), io.template values<float>(key);
-  call.has_input(key), call.has_output_grad(key), call.input_type(key), call.output_type(key), call.write(key);
-  call.template input<float>(key), call.template output<float>(key), call.template output_grad<float>(key);
-  call.template input_grad<float>(key), call.template output_value<float>(key), call.template state<float>(key);
+constexpr bool is_taken = requires(Infer& io, const Call& call, Gradient& g, Compose& c, Prepare& p,
+                                   Key key, Gradient::Value value) {
+  io.has_input(key), io.input(key), io.output(key), io.state(key), io.channels_last(key),
+      io.output_channels_last(key);
+  io.set_input(key, Shape()), io.set_output(key, Shape()), io.set_state(key, Shape()),
+      io.template values<float>(key);
+  call.has_input(key), call.has_output_grad(key), call.input_type(key), call.output_type(key),
+      call.write(key);
+  call.template input<float>(key), call.template output<float>(key),
+      call.template output_grad<float>(key);
+  call.template input_grad<float>(key), call.template output_value<float>(key),
+      call.template state<float>(key);
   call.input_bytes(key), call.output_bytes(key), call.template allocate<float>(key, Shape());
   call.storage(key), call.output_storage(key), call.output_grad_storage(key);
-  call.template csr<float>(key), call.template row_sparse<float>(key), call.template csr_output_grad<float>(key);
+  call.template csr<float>(key), call.template row_sparse<float>(key),
+      call.template csr_output_grad<float>(key);
   call.template row_sparse_output_grad<float>(key), call.template allocate_csr<float>(key, 0);
-  call.template allocate_row_sparse<float>(key, 0), call.channels_last(key), call.output_channels_last(key);
-  g.input(key), g.has_input(key), g.output(key), g.output_grad(key), g.has_output_grad(key), g.set_input_grad(key, value);
+  call.template allocate_row_sparse<float>(key, 0), call.channels_last(key),
+      call.output_channels_last(key);
+  g.input(key), g.has_input(key), g.output(key), g.output_grad(key), g.has_output_grad(key),
+      g.set_input_grad(key, value);
   c.input(key), c.has_input(key), c.set_output(key, value);
-  p.has_input(key), p.input(key), p.output(key), p.channels_last(key), p.output_channels_last(key), p.is_constant(key);
+  p.has_input(key), p.input(key), p.output(key), p.channels_last(key), p.output_channels_last(key),
+      p.is_constant(key);
   p.template constant<float>(key);
 };
-static_assert(is_taken<int> && is_taken<unsigned> && is_taken<std::size_t> && is_taken<std::int64_t>);
-static_assert(is_taken<const char*> && is_taken<std::string> && is_taken<std::string_view> && is_taken<tenon::Text>);
+static_assert(is_taken<int> && is_taken<unsigned> && is_taken<std::size_t> &&
+              is_taken<std::int64_t>);
+static_assert(is_taken<const char*> && is_taken<std::string> && is_taken<std::string_view> &&
+              is_taken<tenon::Text>);
 
 // A template, so that code that does not compile gives false.
 template <class I>
@@ -112,10 +124,13 @@ TEST_CASE("infer: the literal 0 is the index 0, and a null name is rejected") {
   CHECK(io.state(0U).shape == Shape{4});
   const char* null = nullptr;
   CHECK_FALSE(io.has_input(null));
-  CHECK(refusal([&] { io.set_state(null, {1}); }) == "infer() asks for state '(null)', but describe() names mean");
-  CHECK(refusal([&] { io.set_state(1, {1}); }) == "infer() asks for state 1, but there are 1 (mean)");
+  CHECK(refusal([&] { io.set_state(null, {1}); }) ==
+        "infer() asks for state '(null)', but describe() names mean");
+  CHECK(refusal([&] { io.set_state(1, {1}); }) ==
+        "infer() asks for state 1, but there are 1 (mean)");
   CHECK(refusal([&] { io.param_error(null, "is wrong"); }) == "parameter '(null)' is wrong");
-  CHECK(refusal([&] { io.require_same_shape("x", null); }) == "infer() asks for input '(null)', but describe() names x");
+  CHECK(refusal([&] { io.require_same_shape("x", null); }) ==
+        "infer() asks for input '(null)', but describe() names x");
 }
 
 TEST_CASE("calls: a null name is rejected, and a workspace error names the requesting function") {
@@ -124,9 +139,11 @@ TEST_CASE("calls: a null name is rejected, and a workspace error names the reque
   raw.dispatch = TENON_BACKWARD;
   const Call call(raw, tenon::detail::names_of<tenon::Completed<Named>>);
   const char* null = nullptr;
-  CHECK(refusal([&] { call.input<float>(null); }) == "the kernel asks for input '(null)', but describe() names x");
+  CHECK(refusal([&] { call.input<float>(null); }) ==
+        "the kernel asks for input '(null)', but describe() names x");
   CHECK(refusal([&] { call.workspace<double>(3); }) ==
-        "backward asks for a workspace of 3 times 8 bytes, but backward_workspace() asked the host for 0");
+        "backward asks for a workspace of 3 times 8 bytes, but backward_workspace() asked the host "
+        "for 0");
   raw.dispatch = TENON_FORWARD;
   CHECK(refusal([&] { call.workspace<double>(3); }) ==
         "the kernel asks for a workspace of 3 times 8 bytes, but workspace() asked the host for 0");

@@ -44,7 +44,8 @@ struct Arg : tenon::Operator {
   void forward(const tenon::Call&) const {}
 };
 
-DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs, DType known = none, std::string* error_text = nullptr) {
+DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs,
+                   DType known = none, std::string* error_text = nullptr) {
   std::vector<tenon_type> in;
   for (const auto dtype : inputs) {
     auto& type = in.emplace_back();
@@ -76,18 +77,23 @@ DType output_dtype(const tenon_operator* table, const std::vector<DType>& inputs
 TEST_CASE("an output without a dtype has the shared one") {
   const auto* choose = tenon::table_of<ChooseOperator>();
   CHECK(output_dtype(choose, {tenon::boolean, tenon::f64, tenon::f64}) == tenon::f64);
-  CHECK(output_dtype(choose, {tenon::boolean, none, none}) == none);  // the condition's dtype does not count
+  CHECK(output_dtype(choose, {tenon::boolean, none, none}) ==
+        none);  // the condition's dtype does not count
   CHECK(output_dtype(tenon::table_of<Place>(), {tenon::i32}) == tenon::i32);
 }
 
-TEST_CASE("an output that is known to have another dtype is rejected, whether or not infer() sets one") {
+TEST_CASE(
+    "an output that is known to have another dtype is rejected, whether or not infer() sets one") {
   std::string error_text;
-  output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, tenon::f32, tenon::f32}, tenon::i8, &error_text);
+  output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, tenon::f32, tenon::f32},
+               tenon::i8, &error_text);
   CHECK(error_text == "output 'chosen' is int8 but needs float32");
   output_dtype(tenon::table_of<Place>(), {tenon::i32}, tenon::i64, &error_text);
   CHECK(error_text == "output 'same' is int64 but needs int32");
-  CHECK(output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, none, none}, tenon::f64) == tenon::f64);
-  CHECK(output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, tenon::f64, tenon::f64}, tenon::f64) == tenon::f64);
+  CHECK(output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, none, none}, tenon::f64) ==
+        tenon::f64);
+  CHECK(output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, tenon::f64, tenon::f64},
+                     tenon::f64) == tenon::f64);
 }
 
 TEST_CASE("an output's dtype needs to be set only once") {

@@ -41,13 +41,15 @@ Parts parts_of(std::int64_t n, std::int64_t grain, by_hand::Order order) {
   return parts;
 }
 
-constexpr by_hand::Order orders[] = {by_hand::Order::forwards, by_hand::Order::backwards, by_hand::Order::threads};
+constexpr by_hand::Order orders[] = {by_hand::Order::forwards, by_hand::Order::backwards,
+                                     by_hand::Order::threads};
 
 }  // namespace
 
 TEST_CASE("chunks have the length of the grain in loops of any size, whatever the threads") {
-  const std::pair<std::int64_t, std::int64_t> loops[] = {{1, 1},       {10, 4},      {65536, 1},   {65537, 1},
-                                                         {200'003, 1}, {200'003, 3}, {131'072, 1}, {INT64_MAX, INT64_MAX / 3}};
+  const std::pair<std::int64_t, std::int64_t> loops[] = {
+      {1, 1},       {10, 4},      {65536, 1},   {65537, 1},
+      {200'003, 1}, {200'003, 3}, {131'072, 1}, {INT64_MAX, INT64_MAX / 3}};
   for (const auto& loop : loops) {
     const auto n = loop.first, grain = loop.second;
     CAPTURE(n);

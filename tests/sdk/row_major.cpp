@@ -18,7 +18,8 @@ constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
 /// Numbers next to multiples of d, for which a wrong multiplier fails.
 Numbers dividends(std::int64_t d) {
   Numbers all{0, 1, most / 2, most - 1, most};
-  for (const std::int64_t times : {std::int64_t{1}, std::int64_t{2}, most / d / 2, most / d - 1, most / d})
+  for (const std::int64_t times :
+       {std::int64_t{1}, std::int64_t{2}, most / d / 2, most / d - 1, most / d})
     for (const std::int64_t beside : {-1, 0, 1})
       if (const auto n = times * d + beside; n >= 0 && n <= most) all.push_back(n);
   return all;
@@ -40,7 +41,9 @@ Found places_of(const RowMajor& points, std::int64_t i) {
 
 std::int64_t offset_of(const RowMajor& points, const Numbers& strides, std::int64_t i) {
   std::int64_t offset[2] = {0, 100};
-  points.add_offsets(offset, i, [&](int k, int axis) { return k == 0 ? strides[static_cast<std::size_t>(axis)] : 0; });
+  points.add_offsets(offset, i, [&](int k, int axis) {
+    return k == 0 ? strides[static_cast<std::size_t>(axis)] : 0;
+  });
   CHECK(offset[1] == 100);
   return offset[0];
 }
@@ -48,19 +51,24 @@ std::int64_t offset_of(const RowMajor& points, const Numbers& strides, std::int6
 }  // namespace
 
 TEST_CASE("a divisor divides like / and %") {
-  Numbers divisors{1, 2, 3, 5, 6, 7, 9, 10, 11, 641, 1000, 65'535, 65'537, 1'000'003, most / 2, most / 2 + 2, most - 2, most - 1, most};
+  Numbers divisors{1,        2,        3,    5,      6,      7,         9,        10,
+                   11,       641,      1000, 65'535, 65'537, 1'000'003, most / 2, most / 2 + 2,
+                   most - 2, most - 1, most};
   for (int bit = 2; bit < 31; ++bit)
-    for (const std::int64_t beside : {-1, 0, 1}) divisors.push_back((std::int64_t{1} << bit) + beside);
+    for (const std::int64_t beside : {-1, 0, 1})
+      divisors.push_back((std::int64_t{1} << bit) + beside);
   std::mt19937_64 random(1);
-  for (int i = 0; i < 3000; ++i) divisors.push_back(1 + static_cast<std::int64_t>(random() >> 33 >> random() % 31) % most);
+  for (int i = 0; i < 3000; ++i)
+    divisors.push_back(1 + static_cast<std::int64_t>(random() >> 33 >> random() % 31) % most);
   int wrong = 0;
   for (const auto d : divisors)
     for (const auto n : dividends(d)) {
       const auto narrow = Divisor(d).divide(static_cast<std::int32_t>(n));
       const auto wide = Divisor(d).divide(n << 31 | 5);
-      const bool right =
-          narrow.quotient == n / d && narrow.rest == n % d && wide.quotient == (n << 31 | 5) / d && wide.rest == (n << 31 | 5) % d;
-      if (!right && wrong++ == 0) CHECK_MESSAGE(false, n, " / ", d, " became ", narrow.quotient, " rest ", narrow.rest);
+      const bool right = narrow.quotient == n / d && narrow.rest == n % d &&
+                         wide.quotient == (n << 31 | 5) / d && wide.rest == (n << 31 | 5) % d;
+      if (!right && wrong++ == 0)
+        CHECK_MESSAGE(false, n, " / ", d, " became ", narrow.quotient, " rest ", narrow.rest);
     }
   CHECK(wrong == 0);
 }
@@ -77,13 +85,15 @@ TEST_CASE("a divisor beyond int32, and that of an empty axis") {
 }
 
 TEST_CASE("points are at the offsets of row-major order, computed in either type") {
-  for (const Numbers& sizes : {Numbers{}, Numbers{1}, Numbers{7}, Numbers{2, 3}, Numbers{4, 1, 5}, Numbers{2, 3, 1, 2, 2, 1, 3, 2}}) {
+  for (const Numbers& sizes : {Numbers{}, Numbers{1}, Numbers{7}, Numbers{2, 3}, Numbers{4, 1, 5},
+                               Numbers{2, 3, 1, 2, 2, 1, 3, 2}}) {
     RowMajor narrow;
     for (const auto size : sizes) narrow.push(size);
     RowMajor wide = narrow;
     wide.count_in_int64();
     Numbers place(sizes.size()), strides(sizes.size());
-    for (std::size_t axis = 0; axis < sizes.size(); ++axis) strides[axis] = axis % 2 == 0 ? -7 - static_cast<std::int64_t>(axis) : 0;
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis)
+      strides[axis] = axis % 2 == 0 ? -7 - static_cast<std::int64_t>(axis) : 0;
     for (std::int64_t i = 0; i < narrow.count(); ++i) {
       std::int64_t offset = 0;
       for (std::size_t axis = 0; axis < sizes.size(); ++axis) offset += place[axis] * strides[axis];

@@ -50,13 +50,17 @@ struct Plain : tenon::Operator {
 
 // What the compiler evaluated of the class.
 constexpr const auto& described = tenon::detail::description_of<Members>;
-static_assert(described.params[0].kind == tenon::detail::Kind::tensor && described.params[0].dtype == tenon::f32);
-static_assert(described.params[0].values == 2 && described.floats[0] == 0.5 && described.floats[1] == 2);
+static_assert(described.params[0].kind == tenon::detail::Kind::tensor &&
+              described.params[0].dtype == tenon::f32);
+static_assert(described.params[0].values == 2 && described.floats[0] == 0.5 &&
+              described.floats[1] == 2);
 static_assert(described.params[1].values == 3 && described.ints[0] == 1 && described.ints[2] == 3);
 static_assert(described.params[1].bounds[1].integer == 9);
 static_assert(described.params[2].dtype == tenon::i64 && described.params[2].values == 0);
-static_assert(described.params[4].kind == tenon::detail::Kind::texts && described.params[4].values == 2);
-static_assert(described.texts[0] == "mean" && described.texts[1] == "sum" && described.texts[2] == "max");
+static_assert(described.params[4].kind == tenon::detail::Kind::texts &&
+              described.params[4].values == 2);
+static_assert(described.texts[0] == "mean" && described.texts[1] == "sum" &&
+              described.texts[2] == "max");
 static_assert(described.params[5].values == 0);
 static_assert(described.fault == tenon::detail::ClassFault::none);
 
@@ -71,12 +75,14 @@ struct Given {
     given.attribute.text = joined.data(), given.attribute.count = joined.size();
     return given;
   }
-  static Given table(const char* name, tenon_dtype dtype, const void* elements, std::vector<std::int64_t> dims) {
+  static Given table(const char* name, tenon_dtype dtype, const void* elements,
+                     std::vector<std::int64_t> dims) {
     Given given;
     given.dims = std::move(dims);
     given.attribute.name = name, given.attribute.kind = TENON_ATTR_TENSOR;
     given.tensor.size = sizeof given.tensor, given.tensor.dtype = static_cast<std::uint8_t>(dtype);
-    given.tensor.dense.data = const_cast<void*>(elements), given.tensor.dense.device_type = TENON_CPU;
+    given.tensor.dense.data = const_cast<void*>(elements),
+    given.tensor.dense.device_type = TENON_CPU;
     given.tensor.dense.ndim = static_cast<std::int32_t>(given.dims.size());
     return given;
   }
@@ -85,7 +91,8 @@ struct Given {
 // The parameters of an object made from the attribute, or the error. `change` may invalidate what
 // crosses the boundary.
 std::string made_of(
-    Given given, void (*change)(tenon_attribute&, tenon_tensor&) = [](tenon_attribute&, tenon_tensor&) {}) {
+    Given given,
+    void (*change)(tenon_attribute&, tenon_tensor&) = [](tenon_attribute&, tenon_tensor&) {}) {
   given.tensor.dense.shape = given.dims.data();
   if (given.attribute.kind == TENON_ATTR_TENSOR) given.attribute.tensor = &given.tensor;
   change(given.attribute, given.tensor);
@@ -94,9 +101,10 @@ std::string made_of(
   by_hand::ErrorText error;
   if (table->create(&given.attribute, 1, &object, &error.raw) != 0) return error.text;
   std::string found;
-  tenon::attributes_of(*static_cast<const Members*>(object), [&](std::string_view name, const auto& value) {
-    if (name == given.attribute.name) found = tenon::join(value);
-  });
+  tenon::attributes_of(*static_cast<const Members*>(object),
+                       [&](std::string_view name, const auto& value) {
+                         if (name == given.attribute.name) found = tenon::join(value);
+                       });
   table->destroy(object);
   return found;
 }
@@ -122,25 +130,35 @@ TEST_CASE("table members: create() reads shapes and elements") {
   CHECK(made_of(Given::table("sizes", TENON_I32, integers, {2})) == "[9, 1]");
   CHECK(made_of(Given::table("wide", TENON_I64, wide, {1})) == "[-9223372036854775808]");
   CHECK(made_of(Given::table("exact", TENON_F64, exact, {1})) == "[0.1]");
-  CHECK(made_of(Given::table("taps", TENON_F32, floats, {3}), [](auto&, auto& tensor) { tensor.dense.byte_offset = 4; }) == "[2, 3, 0.5]");
+  CHECK(made_of(Given::table("taps", TENON_F32, floats, {3}),
+                [](auto&, auto& tensor) { tensor.dense.byte_offset = 4; }) == "[2, 3, 0.5]");
 }
 
 TEST_CASE("table members: attributes that create() rejects") {
   const float floats[] = {1, 0, 3, 0.5f};
   const std::int32_t integers[] = {1, 10};
-  CHECK(made_of(Given::table("taps", TENON_F32, floats, {2})) == "parameter 'taps' is 0 but must be greater than 0");
-  CHECK(made_of(Given::table("sizes", TENON_I32, integers, {2})) == "parameter 'sizes' is 10 but must be at most 9");
-  CHECK(made_of(Given::table("wide", TENON_I32, integers, {2})) == "parameter 'wide' must be an int64 tensor, not an int32 tensor [2]");
-  CHECK(made_of(Given::texts("taps", joined("a\0b"))) == "parameter 'taps' must be a float32 tensor, not ['a', 'b']");
+  CHECK(made_of(Given::table("taps", TENON_F32, floats, {2})) ==
+        "parameter 'taps' is 0 but must be greater than 0");
+  CHECK(made_of(Given::table("sizes", TENON_I32, integers, {2})) ==
+        "parameter 'sizes' is 10 but must be at most 9");
+  CHECK(made_of(Given::table("wide", TENON_I32, integers, {2})) ==
+        "parameter 'wide' must be an int64 tensor, not an int32 tensor [2]");
+  CHECK(made_of(Given::texts("taps", joined("a\0b"))) ==
+        "parameter 'taps' must be a float32 tensor, not ['a', 'b']");
   const auto spoilt = [&](void (*change)(tenon_attribute&, tenon_tensor&)) {
     return made_of(Given::table("exact", TENON_F64, floats, {1}), change);
   };
   CHECK(spoilt([](auto&, auto& tensor) { tensor.dense.strides = tensor.dense.shape; }) ==
         "parameter 'exact' must be dense, contiguous and in CPU memory, not a float64 tensor [1]");
-  CHECK(spoilt([](auto&, auto& tensor) { tensor.storage = TENON_CSR; }).find("must be dense") != std::string::npos);
-  CHECK(spoilt([](auto&, auto& tensor) { tensor.dense.device_type = TENON_CUDA; }).find("must be dense") != std::string::npos);
-  CHECK(spoilt([](auto& attribute, auto&) { attribute.tensor = nullptr; }) == "parameter 'exact' has no values");
-  CHECK(spoilt([](auto&, auto& tensor) { tensor.dense.data = nullptr; }) == "parameter 'exact' has no values");
+  CHECK(spoilt([](auto&, auto& tensor) { tensor.storage = TENON_CSR; }).find("must be dense") !=
+        std::string::npos);
+  CHECK(spoilt([](auto&, auto& tensor) {
+          tensor.dense.device_type = TENON_CUDA;
+        }).find("must be dense") != std::string::npos);
+  CHECK(spoilt([](auto& attribute, auto&) { attribute.tensor = nullptr; }) ==
+        "parameter 'exact' has no values");
+  CHECK(spoilt([](auto&, auto& tensor) { tensor.dense.data = nullptr; }) ==
+        "parameter 'exact' has no values");
 }
 
 TEST_CASE("text list members: create() reads each text, or reports what is wrong") {
@@ -148,16 +166,20 @@ TEST_CASE("text list members: create() reads each text, or reports what is wrong
   CHECK(made_of(Given::texts("any", joined("\0"))) == "['', '']");
   CHECK(made_of(Given::texts("any", {})) == "[]");
   CHECK(made_of(Given::texts("names", joined("max\0mean"))) == "['max', 'mean']");
-  CHECK(made_of(Given::texts("names", joined("max\0min"))) == "parameter 'names' is ['max', 'min'] but must be one of mean, sum, max");
-  CHECK(made_of(Given::texts("any", "abc")) == "the last text of parameter 'any' does not end with a zero byte");
-  CHECK(made_of(Given::texts("any", joined("a\0b")), [](auto& attribute, auto&) { attribute.text = nullptr; }) ==
-        "parameter 'any' has no values");
+  CHECK(made_of(Given::texts("names", joined("max\0min"))) ==
+        "parameter 'names' is ['max', 'min'] but must be one of mean, sum, max");
+  CHECK(made_of(Given::texts("any", "abc")) ==
+        "the last text of parameter 'any' does not end with a zero byte");
+  CHECK(made_of(Given::texts("any", joined("a\0b")), [](auto& attribute, auto&) {
+          attribute.text = nullptr;
+        }) == "parameter 'any' has no values");
   CHECK(made_of(Given::texts("any", joined("a\0b")), [](auto& attribute, auto&) {
           attribute.kind = TENON_ATTR_TEXT;
         }).starts_with("parameter 'any' must be a list of texts, not 'a"));
   const std::string most(32, '\0'), more(33, '\0');
   CHECK(made_of(Given::texts("any", most)).starts_with("['', ''"));
-  CHECK(made_of(Given::texts("any", more)) == "parameter 'any' has 33 values, but a list parameter holds at most 32");
+  CHECK(made_of(Given::texts("any", more)) ==
+        "parameter 'any' has 33 values, but a list parameter holds at most 32");
 }
 
 TEST_CASE("table members: copies own their elements, inline or on the heap") {
@@ -183,9 +205,10 @@ TEST_CASE("table members: copies own their elements, inline or on the heap") {
   CHECK(Table<float>().shape() == tenon::Shape{0});
   CHECK(tenon::join(Table<float>{1, 2, 3, 4, 5, 6, 7, 8, 9}) == "[1, 2, 3, 4, 5, 6, 7, 8, ...]");
   const float more[33] = {};
-  CHECK_THROWS_AS((Table<float>{more[0], more[1], more[2], more[3], more[4], 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                                0,       0,       0,       0,       0,       0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
-                  tenon::Error);
+  CHECK_THROWS_AS(
+      (Table<float>{more[0], more[1], more[2], more[3], more[4], 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                    0,       0,       0,       0,       0,       0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
+      tenon::Error);
 }
 
 TEST_CASE("text list members: copies own their texts") {
@@ -202,7 +225,8 @@ TEST_CASE("text list members: copies own their texts") {
 
 TEST_CASE("needs: only operators with such parameters list them") {
   const auto says = [](const std::string& manifest) {
-    return manifest.find("parameters") != std::string::npos && manifest.find("needs") != std::string::npos;
+    return manifest.find("parameters") != std::string::npos &&
+           manifest.find("needs") != std::string::npos;
   };
   CHECK(says(tenon::manifest_of<Members>("members")));
   CHECK_FALSE(says(tenon::manifest_of<Plain>("plain")));

@@ -18,7 +18,8 @@ inline constexpr tenon::DType floating_dtypes[] = {tenon::f16, tenon::bf16, teno
 /// bf16.
 inline Values some_values(std::int64_t n, int seed) {
   Values values;
-  for (std::int64_t i = 0; i < n; ++i) values.push_back(0.5 + 0.125 * static_cast<double>((i * 5 + seed * 3) % 13));
+  for (std::int64_t i = 0; i < n; ++i)
+    values.push_back(0.5 + 0.125 * static_cast<double>((i * 5 + seed * 3) % 13));
   return values;
 }
 
@@ -35,11 +36,13 @@ enum class Layout { contiguous, transposed, gaps, backwards, repeated };
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(tenon::DType dtype, Dims dims, Layout layout = Layout::contiguous) : dtype_(dtype), dims_(std::move(dims)) {
+  Tensor(tenon::DType dtype, Dims dims, Layout layout = Layout::contiguous)
+      : dtype_(dtype), dims_(std::move(dims)) {
     lay_out(layout);
     bytes_.assign(static_cast<std::size_t>(fence + span_ + fence) * size(), 0xa5);
   }
-  Tensor(tenon::DType dtype, Dims dims, const Values& values, Layout layout = Layout::contiguous) : Tensor(dtype, std::move(dims), layout) {
+  Tensor(tenon::DType dtype, Dims dims, const Values& values, Layout layout = Layout::contiguous)
+      : Tensor(dtype, std::move(dims), layout) {
     for (std::int64_t i = 0; i < count(dims_); ++i) set(i, values[static_cast<std::size_t>(i)]);
   }
 
@@ -71,7 +74,8 @@ class Tensor {
   bool fenced() const {
     std::vector<bool> ours(bytes_.size());
     for (std::int64_t i = 0; i < count(dims_); ++i)
-      for (std::size_t k = 0; k < size(); ++k) ours[static_cast<std::size_t>(place(i) - bytes_.data()) + k] = true;
+      for (std::size_t k = 0; k < size(); ++k)
+        ours[static_cast<std::size_t>(place(i) - bytes_.data()) + k] = true;
     for (std::size_t k = 0; k < bytes_.size(); ++k)
       if (!ours[k] && bytes_[k] != 0xa5) return false;
     return true;
@@ -105,7 +109,8 @@ class Tensor {
       next *= dims_[axis];
     };
     std::int64_t next = layout == Layout::gaps ? 3 : layout == Layout::backwards ? -1 : 1;
-    for (std::size_t i = 0; i < dims_.size(); ++i) fill(layout == Layout::transposed ? i : dims_.size() - 1 - i, next);
+    for (std::size_t i = 0; i < dims_.size(); ++i)
+      fill(layout == Layout::transposed ? i : dims_.size() - 1 - i, next);
     if (layout == Layout::gaps) span_ *= 3;
     if (layout == Layout::backwards) origin_ = span_ - 1;
     if (layout == Layout::repeated) strides_.assign(dims_.size(), 0);

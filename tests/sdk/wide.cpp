@@ -18,7 +18,8 @@
 TEST_CASE("a wide body's result and exceptions are returned") {
   int calls = 0;
   CHECK(tenon::wide([&] { return ++calls; }) == 1);
-  CHECK_THROWS_WITH_AS(tenon::wide([] { throw std::runtime_error("inside"); }), "inside", std::runtime_error);
+  CHECK_THROWS_WITH_AS(tenon::wide([] { throw std::runtime_error("inside"); }), "inside",
+                       std::runtime_error);
   CHECK(calls == 1);
 }
 
@@ -46,7 +47,8 @@ template <class T>
 std::vector<T> numbers(std::int64_t n) {
   std::vector<T> x;
   for (std::int64_t i = 0; i < n; ++i)
-    x.push_back(static_cast<T>(std::sin(static_cast<double>(i)) * 1000 / static_cast<double>(1 + i % 7)));
+    x.push_back(
+        static_cast<T>(std::sin(static_cast<double>(i)) * 1000 / static_cast<double>(1 + i % 7)));
   return x;
 }
 
@@ -71,7 +73,8 @@ void check_levels() {
         CAPTURE(n);
         CAPTURE(static_cast<int>(level));
         std::vector<T> right = in_place ? x : std::vector<T>(x.size(), T(-1));
-        for (std::int64_t i = 0; i < n; ++i) right[static_cast<std::size_t>(i)] = op(x[static_cast<std::size_t>(i)]);
+        for (std::int64_t i = 0; i < n; ++i)
+          right[static_cast<std::size_t>(i)] = op(x[static_cast<std::size_t>(i)]);
         const auto found = results(level, x, n, in_place);
         REQUIRE(std::memcmp(found.data(), right.data(), right.size() * sizeof(T)) == 0);
       }
@@ -90,10 +93,16 @@ TEST_CASE("the level is one that the machine's CPU flags support") {
   while (std::getline(file, line) && flags.empty())
     if (line.rfind("flags", 0) == 0) flags = line + " ";
   if (flags.empty()) return;
-  const auto has = [&](const char* flag) { return flags.find(" " + std::string(flag) + " ") != std::string::npos; };
-  const bool v3 = has("avx2") && has("fma") && has("f16c") && has("bmi1") && has("bmi2") && has("abm") && has("movbe");
-  const bool v4 = v3 && has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq") && has("avx512cd");
-  CHECK(tenon::detail::vector_level_of_processor() == (v4 ? VectorLevel::v4 : v3 ? VectorLevel::v3 : VectorLevel::plain));
+  const auto has = [&](const char* flag) {
+    return flags.find(" " + std::string(flag) + " ") != std::string::npos;
+  };
+  const bool v3 = has("avx2") && has("fma") && has("f16c") && has("bmi1") && has("bmi2") &&
+                  has("abm") && has("movbe");
+  const bool v4 = v3 && has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq") &&
+                  has("avx512cd");
+  CHECK(tenon::detail::vector_level_of_processor() == (v4   ? VectorLevel::v4
+                                                       : v3 ? VectorLevel::v3
+                                                            : VectorLevel::plain));
 }
 
 TEST_CASE("TENON_WIDE limits the level, and invalid values are rejected") {
@@ -108,7 +117,8 @@ TEST_CASE("TENON_WIDE limits the level, and invalid values are rejected") {
   CHECK(level_with("v3") == std::min(VectorLevel::v3, tenon::detail::vector_level_of_processor()));
   CHECK(level_with("v4") == tenon::detail::vector_level_of_processor());
   CHECK(level_with("") == tenon::detail::vector_level_of_processor());
-  CHECK_THROWS_WITH_AS(level_with("avx"), "TENON_WIDE is avx; set it to plain, v3 or v4, or not at all", tenon::Error);
+  CHECK_THROWS_WITH_AS(level_with("avx"),
+                       "TENON_WIDE is avx; set it to plain, v3 or v4, or not at all", tenon::Error);
   found ? setenv("TENON_WIDE", before.c_str(), 1) : unsetenv("TENON_WIDE");
 }
 #endif

@@ -7,9 +7,10 @@ using namespace tenon::serve;
 TEST_CASE("serve: requests are joined into one run, and wrong ones are refused separately") {
   Model model(squares, config());
   REQUIRE(model.error == "");
-  std::vector<ServerRequest> requests = {request({1, 2}, {1, 2}),    request({3, 4, 5, 6}, {2, 2}, 3),
-                                         request({1, 2, 3}, {1, 3}), request({7, 8}, {1, 2}),
-                                         request({1}, {1, 2}),       request({1, 2}, {-1, 2})};
+  std::vector<ServerRequest> requests = {
+      request({1, 2}, {1, 2}),    request({3, 4, 5, 6}, {2, 2}, 3),
+      request({1, 2, 3}, {1, 3}), request({7, 8}, {1, 2}),
+      request({1}, {1, 2}),       request({1, 2}, {-1, 2})};
   requests[3].inputs.clear();
   requests.push_back(request({1, 2}, {1, 2}));
   requests.back().inputs["x"].dtype = 13;
@@ -25,39 +26,47 @@ TEST_CASE("serve: requests are joined into one run, and wrong ones are refused s
   CHECK(requests[1].outputs.at("y").dims == std::vector<std::int64_t>{2, 2});
   CHECK(floats(requests[8], "z") == Floats{-9, -10});
   CHECK(!requests[8].outputs.contains("y"));
-  const std::pair<std::size_t, const char*> wrong[] = {{2, "input 'x' has the shape [1, 3] but needs [?, 2]"},
-                                                       {3, "input 'x' is missing"},
-                                                       {4, "input 'x' has 4 bytes, but its shape [1, 2] needs 8"},
-                                                       {5, "input 'x' has the shape [-1, 2] but needs [?, 2]"},
-                                                       {6, "input 'x' is BYTES but must be FP32"},
-                                                       {7, "input 'x' is in GPU memory, but the model runs on the CPU"}};
+  const std::pair<std::size_t, const char*> wrong[] = {
+      {2, "input 'x' has the shape [1, 3] but needs [?, 2]"},
+      {3, "input 'x' is missing"},
+      {4, "input 'x' has 4 bytes, but its shape [1, 2] needs 8"},
+      {5, "input 'x' has the shape [-1, 2] but needs [?, 2]"},
+      {6, "input 'x' is BYTES but must be FP32"},
+      {7, "input 'x' is in GPU memory, but the model runs on the CPU"}};
   for (const auto& [i, sentence] : wrong) {
     CHECK(requests[i].error == sentence);
     CHECK(requests[i].code == error_invalid);
   }
-  CHECK(requests[9].error == "output 'y' is requested in GPU memory, but the model runs on the CPU");
+  CHECK(requests[9].error ==
+        "output 'y' is requested in GPU memory, but the model runs on the CPU");
   CHECK(model.instance.batches == std::vector<std::uint64_t>{5});  // rows
-  CHECK(model.instance.succeeded == std::vector<bool>{true, true, false, false, false, false, false, false, true, false});
+  CHECK(model.instance.succeeded ==
+        std::vector<bool>{true, true, false, false, false, false, false, false, true, false});
 }
 
-TEST_CASE("serve: inputs are read without copies, and each request gets the outputs that it requests") {
+TEST_CASE(
+    "serve: inputs are read without copies, and each request gets the outputs that it requests") {
   Model model(squares, config());
   REQUIRE(model.error == "");
   std::vector<ServerRequest> requests = {request({}, {0, 2}), request({}, {0, 2}, 3)};
   model.execute(requests);
-  for (const auto& each : requests) CHECK((each.error == "" && each.outputs.at("y").dims == std::vector<std::int64_t>{0, 2}));
-  CHECK(model.instance.batches == std::vector<std::uint64_t>{1});  // the server accepts no batch of 0 rows
+  for (const auto& each : requests)
+    CHECK((each.error == "" && each.outputs.at("y").dims == std::vector<std::int64_t>{0, 2}));
+  CHECK(model.instance.batches ==
+        std::vector<std::uint64_t>{1});  // the server accepts no batch of 0 rows
 
-  requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2, 1, 1, 1, 1, 1, 1, 1}), request({1, 2, 3, 4}, {1, 2}), request({}, {2}),
-              request({1, 2}, {1, 2})};
+  requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2, 1, 1, 1, 1, 1, 1, 1}),
+              request({1, 2, 3, 4}, {1, 2}), request({}, {2}), request({1, 2}, {1, 2})};
   requests[0].inputs["x"].memory = memory_pinned;
-  requests[0].inputs["x"].pieces.insert(requests[0].inputs["x"].pieces.begin(), std::vector<std::byte>());
+  requests[0].inputs["x"].pieces.insert(requests[0].inputs["x"].pieces.begin(),
+                                        std::vector<std::byte>());
   requests[0].output_memory = memory_pinned;
   requests[4].wanted = {"y", "q"};
   model.execute(requests);
   CHECK(floats(requests[0]) == Floats{1, 4});
   CHECK(requests[0].outputs.at("y").dtype == 11);
-  CHECK(requests[1].error == "input 'x' has the shape [1, 2, 1, 1, 1, 1, 1, 1, 1] but needs [?, 2]");
+  CHECK(requests[1].error ==
+        "input 'x' has the shape [1, 2, 1, 1, 1, 1, 1, 1, 1] but needs [?, 2]");
   CHECK(requests[2].error == "input 'x' has 16 bytes, but its shape [1, 2] needs 8");
   CHECK(requests[3].error == "input 'x' has the shape [2] but needs [?, 2]");
   CHECK(requests[4].error == "the model has no output 'q'");
@@ -70,20 +79,24 @@ TEST_CASE("serve: inputs are read without copies, and each request gets the outp
   CHECK(floats(requests[0]) == Floats{9, 16});
 }
 
-TEST_CASE("serve: requests are joined if only their rows differ, and split if outputs have these rows") {
-  Model model(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, -1]}},
+TEST_CASE(
+    "serve: requests are joined if only their rows differ, and split if outputs have these rows") {
+  Model model(
+      R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, -1]}},
     "nodes": [{"name": "a", "op": "square", "inputs": ["x"]}], "outputs": {"y": "a"}})",
-              R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1]}],
+      R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1]}],
     "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [2]}]})");
   REQUIRE(model.error == "");
-  std::vector<ServerRequest> requests = {request({1, 2}, {1, 2}), request({3, 4, 5}, {1, 3}), request({6, 7, 8, 9}, {2, 2}),
-                                         request({1, 2, 3}, {1, 3}), request({1}, {1, 1})};
+  std::vector<ServerRequest> requests = {request({1, 2}, {1, 2}), request({3, 4, 5}, {1, 3}),
+                                         request({6, 7, 8, 9}, {2, 2}), request({1, 2, 3}, {1, 3}),
+                                         request({1}, {1, 1})};
   model.execute(requests);
   CHECK(floats(requests[1]) == Floats{9, 16, 25});
   CHECK(floats(requests[2]) == Floats{36, 49, 64, 81});
   CHECK(floats(requests[3]) == Floats{1, 4, 9});
   CHECK(model.instance.batches == std::vector<std::uint64_t>{3, 2, 1});
-  for (const auto& [i, run] : {std::pair(0, 0), std::pair(2, 0), std::pair(3, 1), std::pair(4, 2)}) {
+  for (const auto& [i, run] :
+       {std::pair(0, 0), std::pair(2, 0), std::pair(3, 1), std::pair(4, 2)}) {
     CHECK(model.instance.times[i].compute_begin == model.instance.batch_times[run].compute_begin);
     CHECK(model.instance.times[i].compute_end == model.instance.batch_times[run].compute_end);
   }
@@ -92,10 +105,12 @@ TEST_CASE("serve: requests are joined if only their rows differ, and split if ou
   CHECK(model.instance.times[0].compute_end < model.instance.times[0].end);
 
   const auto most = (std::int64_t{1} << 62) - 1;  // rows without elements, whose sum overflows
-  requests = {request({}, {most, 0}), request({}, {most, 0}), request({}, {most, 0}), request({}, {most, most})};
+  requests = {request({}, {most, 0}), request({}, {most, 0}), request({}, {most, 0}),
+              request({}, {most, most})};
   model.execute(requests);
   for (std::size_t i = 0; i < 3; ++i)
-    CHECK((requests[i].error == "" && requests[i].outputs.at("y").dims == std::vector<std::int64_t>{most, 0}));
+    CHECK((requests[i].error == "" &&
+           requests[i].outputs.at("y").dims == std::vector<std::int64_t>{most, 0}));
   CHECK(requests[3].error.ends_with("needs more than can be addressed"));
 
   Model doubled(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
@@ -107,7 +122,8 @@ TEST_CASE("serve: requests are joined if only their rows differ, and split if ou
   doubled.execute(requests);
   for (const auto& each : requests)
     CHECK(each.error ==
-          "output 'y' is [2, 2] for 1 input rows, so it cannot be split among the requests; set max_batch_size: 0 in config.pbtxt "
+          "output 'y' is [2, 2] for 1 input rows, so it cannot be split among the requests; set "
+          "max_batch_size: 0 in config.pbtxt "
           "to run each request separately");
   CHECK(doubled.instance.batches.empty());
 
@@ -116,20 +132,25 @@ TEST_CASE("serve: requests are joined if only their rows differ, and split if ou
     "outputs": {"z": "b", "y": "a"}})",
                   config());
   REQUIRE(different.error == "");
-  requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2})};  // together they return one row for two
+  requests = {request({1, 2}, {1, 2}),
+              request({1, 2}, {1, 2})};  // together they return one row for two
   different.execute(requests);
   for (const auto& each : requests) CHECK(floats(each) == Floats{1, 2});
   CHECK(different.instance.batches == std::vector<std::uint64_t>{1, 1});
 }
 
 TEST_CASE("serve: outputs with data-dependent shapes, for requests of other shapes and elements") {
-  Model model(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1]}},
+  Model model(
+      R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1]}},
     "nodes": [{"name": "a", "op": "unique", "inputs": ["x"]}], "outputs": {"y": "a"}})",
-              R"({"max_batch_size": 0, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1]}],
+      R"({"max_batch_size": 0, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1]}],
     "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [-1]}]})");
   REQUIRE(model.error == "");
-  const std::pair<Floats, Floats> cases[] = {
-      {{1, 2, 1}, {1, 2}}, {{2, 2, 2}, {2}}, {{3, 1, 2}, {1, 2, 3}}, {{5}, {5}}, {{1, 2, 1}, {1, 2}}};
+  const std::pair<Floats, Floats> cases[] = {{{1, 2, 1}, {1, 2}},
+                                             {{2, 2, 2}, {2}},
+                                             {{3, 1, 2}, {1, 2, 3}},
+                                             {{5}, {5}},
+                                             {{1, 2, 1}, {1, 2}}};
   for (const auto& [x, y] : cases) {
     std::vector<ServerRequest> requests = {request(x, {static_cast<std::int64_t>(x.size())})};
     model.execute(requests);
@@ -138,16 +159,20 @@ TEST_CASE("serve: outputs with data-dependent shapes, for requests of other shap
   }
 }
 
-TEST_CASE("serve: inputs of a request need equal rows, and outputs that are not served are not computed") {
+TEST_CASE(
+    "serve: inputs of a request need equal rows, and outputs that are not served are not "
+    "computed") {
   const auto* const graph = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]},
     "w": {"dtype": "float32", "shape": [-1, 2]}, "unused": {"dtype": "float32", "shape": [-1]}},
     "nodes": [{"name": "a", "op": "add", "inputs": ["x", "w"]}, {"name": "b", "op": "neg", "inputs": ["x"]}],
     "outputs": {"y": "a", "z": "b"}})";
   const std::string tensor = R"(", "data_type": "TYPE_FP32", "dims": [2]})";
-  const auto both = R"({"max_batch_size": 8, "input": [{"name": "x)" + tensor + R"(, {"name": "w)" + tensor + R"(],
+  const auto both = R"({"max_batch_size": 8, "input": [{"name": "x)" + tensor + R"(, {"name": "w)" +
+                    tensor + R"(],
     "output": [{"name": "y)" +
                     tensor + R"(, {"name": "z)" + tensor + "]}";
-  const auto only_z = R"({"max_batch_size": 8, "input": [{"name": "x)" + tensor + R"(], "output": [{"name": "z)" + tensor + "]}";
+  const auto only_z = R"({"max_batch_size": 8, "input": [{"name": "x)" + tensor +
+                      R"(], "output": [{"name": "z)" + tensor + "]}";
   Model sums(graph, both);
   REQUIRE(sums.error == "");
   std::vector<ServerRequest> requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2})};
@@ -166,7 +191,8 @@ TEST_CASE("serve: inputs of a request need equal rows, and outputs that are not 
   CHECK(requests[0].error == "the model has no output 'y'");
   CHECK(floats(requests[1], "z") == Floats{-1, -2});
 
-  Model part(squares, R"({"max_batch_size": 8, "input": [{"name": "x)" + tensor + R"(], "output": [{"name": "z)" + tensor + "]}");
+  Model part(squares, R"({"max_batch_size": 8, "input": [{"name": "x)" + tensor +
+                          R"(], "output": [{"name": "z)" + tensor + "]}");
   REQUIRE(part.error == "");
   requests = {request({1, 2}, {1, 2})};
   requests[0].wanted = {"z"};
@@ -174,11 +200,13 @@ TEST_CASE("serve: inputs of a request need equal rows, and outputs that are not 
   CHECK(floats(requests[0], "z") == Floats{-1, -2});
 }
 
-TEST_CASE("serve: a request that a kernel refuses fails separately, and others of its run succeed") {
-  Model model(R"({"tenon": 1, "inputs": {"i": {"dtype": "int64", "shape": [-1]}},
+TEST_CASE(
+    "serve: a request that a kernel refuses fails separately, and others of its run succeed") {
+  Model model(
+      R"({"tenon": 1, "inputs": {"i": {"dtype": "int64", "shape": [-1]}},
     "constants": {"table": {"dtype": "float32", "values": [[1, 2], [3, 4]]}},
     "nodes": [{"name": "a", "op": "take_rows", "inputs": ["table", "i"]}], "outputs": {"y": "a"}})",
-              R"({"max_batch_size": 8, "input": [{"name": "i", "data_type": "TYPE_INT64", "dims": [1], "reshape": {}}],
+      R"({"max_batch_size": 8, "input": [{"name": "i", "data_type": "TYPE_INT64", "dims": [1], "reshape": {}}],
     "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [2]}]})");
   REQUIRE(model.error == "");
   std::vector<ServerRequest> requests(3);

@@ -3,7 +3,8 @@
 
 using namespace tenon::serve;
 
-TEST_CASE("config: without a batch axis each request is a run, and an empty configuration is completed") {
+TEST_CASE(
+    "config: without a batch axis each request is a run, and an empty configuration is completed") {
   Model alone(squares, R"({"input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1, 2]}],
     "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [-1, 2]}]})");
   REQUIRE(alone.error == "");
@@ -30,23 +31,30 @@ TEST_CASE("config: a configuration is completed and keeps its settings") {
     CHECK(model.error == "");
     return model.model.config;
   };
-  const auto has = [](const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; };
+  const auto has = [](const std::string& text, const std::string& words) {
+    return text.find(words) != std::string::npos;
+  };
   auto text = completed(squares, R"({"name": "net"})");
-  for (const auto* words :
-       {R"("max_batch_size":64)", R"("dynamic_batching":{})", R"("instance_group":[{"count":1,"kind":"KIND_CPU"}])", R"("name":"net")",
-        R"("input":[{"data_type":"TYPE_FP32","dims":[2],"name":"x"}])",
-        R"("output":[{"data_type":"TYPE_FP32","dims":[2],"name":"y"},{"data_type":"TYPE_FP32","dims":[2],"name":"z"}])"})
+  for (
+      const auto* words :
+      {R"("max_batch_size":64)", R"("dynamic_batching":{})",
+       R"("instance_group":[{"count":1,"kind":"KIND_CPU"}])", R"("name":"net")",
+       R"("input":[{"data_type":"TYPE_FP32","dims":[2],"name":"x"}])",
+       R"("output":[{"data_type":"TYPE_FP32","dims":[2],"name":"y"},{"data_type":"TYPE_FP32","dims":[2],"name":"z"}])"})
     CHECK_MESSAGE(has(text, words), text);
-  text = completed(squares, R"({"max_batch_size": 5, "dynamic_batching": {"preferred_batch_size": [4]},
+  text =
+      completed(squares, R"({"max_batch_size": 5, "dynamic_batching": {"preferred_batch_size": [4]},
     "instance_group": [{"kind": "KIND_CPU", "count": 3}]})");
-  for (const auto* words : {R"("max_batch_size":5)", R"("dynamic_batching":{"preferred_batch_size":[4]})", R"("count":3)"})
+  for (const auto* words : {R"("max_batch_size":5)",
+                            R"("dynamic_batching":{"preferred_batch_size":[4]})", R"("count":3)"})
     CHECK_MESSAGE(has(text, words), text);
   CHECK(!has(completed(squares, R"({"sequence_batching": {}})"), "dynamic_batching"));
   text = completed(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
     "nodes": [{"name": "a", "op": "sum", "inputs": ["x"]}], "outputs": {"y": "a"}})",
                    R"({"max_batch_size": 5})");
   for (const auto* words :
-       {R"("max_batch_size":0)", R"("dims":[-1,2])", R"({"data_type":"TYPE_FP32","dims":[1],"name":"y","reshape":{"shape":[]}})"})
+       {R"("max_batch_size":0)", R"("dims":[-1,2])",
+        R"({"data_type":"TYPE_FP32","dims":[1],"name":"y","reshape":{"shape":[]}})"})
     CHECK_MESSAGE(has(text, words), text);
   CHECK(!has(text, "dynamic_batching"));
 }
@@ -56,21 +64,26 @@ TEST_CASE("config: every dtype of the protocol, by number and name") {
     tenon::DType dtype;
     int number;
     std::string word;
-  } dtypes[] = {{tenon::boolean, 1, "BOOL"}, {tenon::u8, 2, "UINT8"},  {tenon::u16, 3, "UINT16"}, {tenon::u32, 4, "UINT32"},
-                {tenon::u64, 5, "UINT64"},   {tenon::i8, 6, "INT8"},   {tenon::i16, 7, "INT16"},  {tenon::i32, 8, "INT32"},
-                {tenon::i64, 9, "INT64"},    {tenon::f16, 10, "FP16"}, {tenon::f32, 11, "FP32"},  {tenon::f64, 12, "FP64"},
+  } dtypes[] = {{tenon::boolean, 1, "BOOL"}, {tenon::u8, 2, "UINT8"},   {tenon::u16, 3, "UINT16"},
+                {tenon::u32, 4, "UINT32"},   {tenon::u64, 5, "UINT64"}, {tenon::i8, 6, "INT8"},
+                {tenon::i16, 7, "INT16"},    {tenon::i32, 8, "INT32"},  {tenon::i64, 9, "INT64"},
+                {tenon::f16, 10, "FP16"},    {tenon::f32, 11, "FP32"},  {tenon::f64, 12, "FP64"},
                 {tenon::bf16, 14, "BF16"}};
   std::string inputs, nodes, outputs;
   ServerRequest request;
   for (const auto& each : dtypes) {
     const std::string name = tenon::name_of(each.dtype), comma = inputs.empty() ? "" : ", ";
     inputs += comma + "\"x_" + name + R"(": {"dtype": ")" + name + R"(", "shape": [-1, 1]})";
-    nodes += comma + R"({"name": "a_)" + name + R"(", "op": "reshape", "inputs": ["x_)" + name + R"("], "attrs": {"shape": [-1, 1]}})";
+    nodes += comma + R"({"name": "a_)" + name + R"(", "op": "reshape", "inputs": ["x_)" + name +
+             R"("], "attrs": {"shape": [-1, 1]}})";
     outputs += comma + "\"y_" + name + R"(": "a_)" + name + "\"";
-    request.inputs["x_" + name] = input_of(std::vector<char>(2 * tenon::size_of(each.dtype), 1), {2, 1}, each.number);
+    request.inputs["x_" + name] =
+        input_of(std::vector<char>(2 * tenon::size_of(each.dtype), 1), {2, 1}, each.number);
     request.wanted.push_back("y_" + name);
   }
-  Model model(R"({"tenon": 1, "inputs": {)" + inputs + R"(}, "nodes": [)" + nodes + R"(], "outputs": {)" + outputs + "}}", "{}", true);
+  Model model(R"({"tenon": 1, "inputs": {)" + inputs + R"(}, "nodes": [)" + nodes +
+                  R"(], "outputs": {)" + outputs + "}}",
+              "{}", true);
   REQUIRE(model.error == "");
   std::vector<ServerRequest> requests = {request};
   model.execute(requests);
@@ -78,13 +91,16 @@ TEST_CASE("config: every dtype of the protocol, by number and name") {
   for (const auto& each : dtypes) {
     const std::string name = tenon::name_of(each.dtype);
     CAPTURE(name);
-    CHECK(model.model.config.find(R"("data_type":"TYPE_)" + each.word + R"(","dims":[1],"name":"x_)" + name) != std::string::npos);
+    CHECK(model.model.config.find(R"("data_type":"TYPE_)" + each.word +
+                                  R"(","dims":[1],"name":"x_)" + name) != std::string::npos);
     CHECK(requests[0].outputs["y_" + name].dtype == each.number);
     CHECK(requests[0].outputs["y_" + name].bytes == request.inputs["x_" + name].pieces[0]);
   }
 }
 
-TEST_CASE("config: sparse outputs are converted to dense, and the graph's warnings are in the server's log with the model's name") {
+TEST_CASE(
+    "config: sparse outputs are converted to dense, and the graph's warnings are in the server's "
+    "log with the model's name") {
   Model model(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
     "nodes": [{"name": "a", "op": "cast_storage", "inputs": ["x"], "attrs": {"storage": "csr"}}, {"name": "b", "op": "softmax", "inputs": ["a"]}],
     "outputs": {"y": "a", "z": "b"}})",
@@ -103,13 +119,16 @@ TEST_CASE("config: sparse outputs are converted to dense, and the graph's warnin
 
 TEST_CASE("config: models that are refused") {
   const auto parameter = [](const std::string& name, const std::string& value) {
-    return R"("max_batch_size": 8, "parameters": {")" + name + R"(": {"string_value": ")" + value + R"("}})";
+    return R"("max_batch_size": 8, "parameters": {")" + name + R"(": {"string_value": ")" + value +
+           R"("}})";
   };
   const std::pair<std::string, std::string> cases[] = {
-      {config(R"("max_batch_size": 8)", "TYPE_FP64"), "config.pbtxt declares input 'x' as TYPE_FP64 but the graph's is TYPE_FP32"},
+      {config(R"("max_batch_size": 8)", "TYPE_FP64"),
+       "config.pbtxt declares input 'x' as TYPE_FP64 but the graph's is TYPE_FP32"},
       {config(R"("max_batch_size": 8)", "TYPE_FP32", "[3]"),
        "config.pbtxt declares input 'x' with shape [-1, 3] (including the batch axis)"},
-      {config("\"max_batch_size\": \"much\""), "the server's configuration of the model cannot be read"},
+      {config("\"max_batch_size\": \"much\""),
+       "the server's configuration of the model cannot be read"},
       {"{}", "config.pbtxt lacks the graph's input 'x'"},
       {R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [2]}]})",
        "config.pbtxt lacks the graph's output 'y'"},
@@ -121,9 +140,12 @@ TEST_CASE("config: models that are refused") {
        "config.pbtxt declares output 'z' as TYPE_FP16 but the graph's is TYPE_FP32"},
       {R"({"output": [{"name": "q"}]})", "the graph has no output 'q'"},
       {config(parameter("isolte", "true")), "unknown parameter 'isolte'; did you mean isolate?"},
-      {config(parameter("isolate", "absent.so")), "parameter 'isolate' names 'absent.so', but the model has no such plugin"},
-      {config(parameter("threads", "-1")), "parameter 'threads' is '-1' but must be a number of threads"},
-      {config(parameter("trust_writable", "yes")), "parameter 'trust_writable' is 'yes' but must be true or false"},
+      {config(parameter("isolate", "absent.so")),
+       "parameter 'isolate' names 'absent.so', but the model has no such plugin"},
+      {config(parameter("threads", "-1")),
+       "parameter 'threads' is '-1' but must be a number of threads"},
+      {config(parameter("trust_writable", "yes")),
+       "parameter 'trust_writable' is 'yes' but must be true or false"},
   };
   Model model(squares);
   for (const auto& refused : cases) {
@@ -132,31 +154,38 @@ TEST_CASE("config: models that are refused") {
   }
   const Model gpu(squares, config(), false, 2);
   CHECK(gpu.error ==
-        "instance 'net_0' is not on the CPU, but Tenon's backend supports only the CPU; set instance_group [ { kind: KIND_CPU } ] in "
+        "instance 'net_0' is not on the CPU, but Tenon's backend supports only the CPU; set "
+        "instance_group [ { kind: KIND_CPU } ] in "
         "config.pbtxt");
   CHECK(code_of_call == error_invalid);
-  const std::string ends = R"(]}}, "nodes": [{"name": "a", "op": "neg", "inputs": ["x"]}], "outputs": {"y": "a"}})";
+  const std::string ends =
+      R"(]}}, "nodes": [{"name": "a", "op": "neg", "inputs": ["x"]}], "outputs": {"y": "a"}})";
   const std::string begins = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [)";
   const std::string open_dims = R"("data_type": "TYPE_FP32", "dims": [2]}])";
-  CHECK(Model(begins + "4, 2" + ends,
-              R"({"max_batch_size": 8, "input": [{"name": "x", )" + open_dims + R"(, "output": [{"name": "y", )" + open_dims + "}")
-            .error.starts_with(
-                "config.pbtxt sets max_batch_size, but not every input and output of the graph has an unknown first dimension"));
+  CHECK(Model(begins + "4, 2" + ends, R"({"max_batch_size": 8, "input": [{"name": "x", )" +
+                                          open_dims + R"(, "output": [{"name": "y", )" + open_dims +
+                                          "}")
+            .error.starts_with("config.pbtxt sets max_batch_size, but not every input and output "
+                               "of the graph has an unknown first dimension"));
   CHECK(model.error_while({}, R"({"input": [{"name": "x", )" + open_dims + "}", true)
             .starts_with("config.pbtxt declares input 'x' with shape [2]"));
   CHECK(model.error_while({}, R"({"output": [{"name": "y", )" + open_dims + "}", true) ==
-        "config.pbtxt lacks the graph's input 'x'; tenon triton writes a config.pbtxt that matches the graph");
+        "config.pbtxt lacks the graph's input 'x'; tenon triton writes a config.pbtxt that matches "
+        "the graph");
   CHECK(model.error_while({}, "[]", true).find("type_error") != std::string::npos);
   const Model summed(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
     "nodes": [{"name": "y", "op": "sum", "inputs": ["x"], "attrs": {"axis": [0]}}, {"name": "z", "op": "neg", "inputs": ["x"]}],
     "outputs": {"y": "y", "z": "z"}})",
                      config());
-  CHECK_MESSAGE(summed.error.find("config.pbtxt declares output 'y' with shape [-1, 2]") != std::string::npos, summed.error);
+  CHECK_MESSAGE(
+      summed.error.find("config.pbtxt declares output 'y' with shape [-1, 2]") != std::string::npos,
+      summed.error);
 
   Model other(squares);
   other.model.artifact = 1;
   other.open(config());
-  CHECK(other.error == "the model is not in a local folder, but Tenon opens models only from folders");
+  CHECK(other.error ==
+        "the model is not in a local folder, but Tenon opens models only from folders");
   other.close();
   other.model.artifact = artifact_filesystem;
   other.model.version = 7;

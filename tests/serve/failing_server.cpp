@@ -8,16 +8,20 @@ using namespace tenon::serve;
 
 TEST_CASE("failing server: an error of a function refuses the model") {
   Model model(squares);
-  for (const auto* name : {"TRITONBACKEND_ModelConfig", "TRITONSERVER_MessageSerializeToJson", "TRITONBACKEND_ModelName",
-                           "TRITONBACKEND_ModelRepository", "TRITONBACKEND_ModelVersion", "TRITONBACKEND_ModelAutoCompleteConfig",
-                           "TRITONBACKEND_ModelSetState", "TRITONBACKEND_ModelInstanceKind", "TRITONBACKEND_ModelInstanceName",
-                           "TRITONBACKEND_ModelInstanceModel", "TRITONBACKEND_ModelState", "TRITONBACKEND_ModelInstanceSetState"})
+  for (const auto* name : {"TRITONBACKEND_ModelConfig", "TRITONSERVER_MessageSerializeToJson",
+                           "TRITONBACKEND_ModelName", "TRITONBACKEND_ModelRepository",
+                           "TRITONBACKEND_ModelVersion", "TRITONBACKEND_ModelAutoCompleteConfig",
+                           "TRITONBACKEND_ModelSetState", "TRITONBACKEND_ModelInstanceKind",
+                           "TRITONBACKEND_ModelInstanceName", "TRITONBACKEND_ModelInstanceModel",
+                           "TRITONBACKEND_ModelState", "TRITONBACKEND_ModelInstanceSetState"})
     CHECK(model.error_while({name}, config()) == std::string(name) + " fails");
-  for (const auto* name : {"TRITONSERVER_MessageNewFromSerializedJson", "TRITONBACKEND_ModelSetConfig"})
+  for (const auto* name :
+       {"TRITONSERVER_MessageNewFromSerializedJson", "TRITONBACKEND_ModelSetConfig"})
     CHECK(model.error_while({name}, "{}", true) == std::string(name) + " fails");
   CHECK(code_of_call == error_internal);
   logged.clear();
-  CHECK(model.error_while({"TRITONSERVER_MessageDelete", "TRITONSERVER_LogMessage"}, config()) == "");
+  CHECK(model.error_while({"TRITONSERVER_MessageDelete", "TRITONSERVER_LogMessage"}, config()) ==
+        "");
   CHECK(std::count(logged.begin(), logged.end(), "2 TRITONSERVER_MessageDelete fails") == 2);
   CHECK(living == 0);
   logged.clear();
@@ -33,11 +37,13 @@ TEST_CASE("failing server: another backend API is refused") {
   }
   major_version = 1;
   failing = {"TRITONBACKEND_ApiVersion"};
-  CHECK(call("TRITONBACKEND_Initialize", static_cast<ServerBackend*>(nullptr)) == "TRITONBACKEND_ApiVersion fails");
+  CHECK(call("TRITONBACKEND_Initialize", static_cast<ServerBackend*>(nullptr)) ==
+        "TRITONBACKEND_ApiVersion fails");
   failing.clear();
 }
 
-TEST_CASE("failing server: an error of a function is the request's, or is logged if it cannot be sent") {
+TEST_CASE(
+    "failing server: an error of a function is the request's, or is logged if it cannot be sent") {
   Model model(squares, config());
   REQUIRE(model.error == "");
   const auto execute = [&](const char* name, int answers = 1) {
@@ -49,13 +55,15 @@ TEST_CASE("failing server: an error of a function is the request's, or is logged
     failing.clear();
     return requests[0];
   };
-  for (const auto* name : {"TRITONBACKEND_InputProperties", "TRITONBACKEND_InputBuffer", "TRITONBACKEND_RequestOutputCount",
-                           "TRITONBACKEND_RequestOutputName", "TRITONBACKEND_ResponseOutput", "TRITONBACKEND_OutputBuffer"}) {
+  for (const auto* name : {"TRITONBACKEND_InputProperties", "TRITONBACKEND_InputBuffer",
+                           "TRITONBACKEND_RequestOutputCount", "TRITONBACKEND_RequestOutputName",
+                           "TRITONBACKEND_ResponseOutput", "TRITONBACKEND_OutputBuffer"}) {
     CHECK(execute(name).error == std::string(name) + " fails");
     CHECK(model.instance.succeeded == std::vector<bool>{false});
     CHECK(logged.empty());
   }
-  for (const auto* name : {"TRITONBACKEND_ResponseSend", "TRITONBACKEND_RequestRelease", "TRITONBACKEND_ModelInstanceReportStatistics",
+  for (const auto* name : {"TRITONBACKEND_ResponseSend", "TRITONBACKEND_RequestRelease",
+                           "TRITONBACKEND_ModelInstanceReportStatistics",
                            "TRITONBACKEND_ModelInstanceReportBatchStatistics"}) {
     CHECK(floats(execute(name)) == Floats{1, 4});
     CHECK(model.instance.succeeded == std::vector<bool>{true});
@@ -68,7 +76,8 @@ TEST_CASE("failing server: an error of a function is the request's, or is logged
   std::vector<ServerRequest> requests = {request({1, 2}, {1, 2})};
   failing = {"TRITONBACKEND_ModelInstanceState"};
   std::vector<ServerRequest*> all = {requests.data()};
-  CHECK(call("TRITONBACKEND_ModelInstanceExecute", &model.instance, all.data(), 1U) == "TRITONBACKEND_ModelInstanceState fails");
+  CHECK(call("TRITONBACKEND_ModelInstanceExecute", &model.instance, all.data(), 1U) ==
+        "TRITONBACKEND_ModelInstanceState fails");
   CHECK((requests[0].answers == 0 && requests[0].releases == 0));  // the server still owns it
   failing.clear();
   logged.clear();

@@ -15,8 +15,10 @@ using namespace tenon::serve;
 namespace fs = std::filesystem;
 
 TEST_CASE("model folder: parameters of a model are options of its host") {
-  const auto options =
-      host_options({{"threads", "3"}, {"isolate_timeout", "2.5"}, {"isolate_memory", "1073741824"}, {"trust_writable", "true"}});
+  const auto options = host_options({{"threads", "3"},
+                                     {"isolate_timeout", "2.5"},
+                                     {"isolate_memory", "1073741824"},
+                                     {"trust_writable", "true"}});
   CHECK(options.threads == 3);
   CHECK(options.isolate.call_seconds == 2.5);
   CHECK(options.isolate.memory == std::uint64_t{1} << 30);
@@ -25,17 +27,21 @@ TEST_CASE("model folder: parameters of a model are options of its host") {
   CHECK(host_options({{"isolate", "true"}}).isolate.all);
   CHECK(!host_options({{"isolate", "false"}}).isolate.all);
   CHECK(host_options({{"isolate", "false"}}).isolate.plugins.empty());
-  CHECK(host_options({{"isolate", "a.so,b,c.so"}}).isolate.plugins == std::vector<std::string>{"a.so", "b", "c.so"});
+  CHECK(host_options({{"isolate", "a.so,b,c.so"}}).isolate.plugins ==
+        std::vector<std::string>{"a.so", "b", "c.so"});
   CHECK(host_options({{"threads", "1024"}, {"isolate_timeout", "0"}}).threads == 1024);
-  const std::pair<const char*, std::vector<const char*>> wrong[] = {{"threads", {"", "x", "4x", "1.5", "-1", "1025", "99999999999"}},
-                                                                    {"isolate_timeout", {"", "x", "2s", "-1", "1e10", "nan", "inf"}},
-                                                                    {"isolate_memory", {"", "-1", "1G", "1152921504606846977"}},
-                                                                    {"isolate", {"", ",", "a,,b", "a,", ",a"}},
-                                                                    {"trust_writable", {"", "1", "True"}}};
+  const std::pair<const char*, std::vector<const char*>> wrong[] = {
+      {"threads", {"", "x", "4x", "1.5", "-1", "1025", "99999999999"}},
+      {"isolate_timeout", {"", "x", "2s", "-1", "1e10", "nan", "inf"}},
+      {"isolate_memory", {"", "-1", "1G", "1152921504606846977"}},
+      {"isolate", {"", ",", "a,,b", "a,", ",a"}},
+      {"trust_writable", {"", "1", "True"}}};
   for (const auto& each : wrong)
     for (const auto* value : each.second) {
       const auto failure = failure_of([&] { host_options({{each.first, value}}); });
-      CHECK_MESSAGE(failure.message.starts_with(std::string("parameter '") + each.first + "' is '" + value + "' but must be "), value);
+      CHECK_MESSAGE(failure.message.starts_with(std::string("parameter '") + each.first + "' is '" +
+                                                value + "' but must be "),
+                    value);
       CHECK(failure.kind == static_cast<int>(tenon::FailureKind::usage));
     }
 }
@@ -50,7 +56,8 @@ TEST_CASE("model folder: a version's plugins are loaded only if their hashes are
     options.cache = folder / "cache";
     tenon::Host host(std::move(options));
     host.add_plugins(plugin);
-    tenon::Graph::from_json(host, R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
+    tenon::Graph::from_json(host,
+                            R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
       "nodes": [{"name": "a", "op": "keeps_bounds", "inputs": ["x"]}], "outputs": {"y": "a"}})")
         .save(version / "model.tenon");
   }
@@ -59,11 +66,13 @@ TEST_CASE("model folder: a version's plugins are loaded only if their hashes are
     options.cache = folder / "cache";
     return failure_of([&] { open_model(version, std::move(options)); }).message;
   };
-  CHECK_MESSAGE(message().find("is not on your list of trusted plugins") != std::string::npos, message());
+  CHECK_MESSAGE(message().find("is not on your list of trusted plugins") != std::string::npos,
+                message());
   tenon::trust_plugin(plugin, version);
   CHECK(message() == "");
   write_bytes(plugin, read_bytes(plugin) + "x");
-  CHECK_MESSAGE(message().find("is not on your list of trusted plugins") != std::string::npos, message());
+  CHECK_MESSAGE(message().find("is not on your list of trusted plugins") != std::string::npos,
+                message());
   fs::create_directory(folder / "installed");
   fs::copy_file(TENON_TEST_FAULTS "/keeps_bounds.so", folder / "installed/bounds.so");
   fs::remove_all(version / "plugins");
@@ -103,7 +112,8 @@ dynamic_batching { }
 parameters { key: "threads" value { string_value: "2" } }
 )");
   const auto alone = config_text({"net", 0, 1, {}}, signature);
-  for (const auto* words : {"max_batch_size: 0\n", "dims: [ -1, 2, 3 ]", "dims: [ -1 ]\n", "count: 1 }"})
+  for (const auto* words :
+       {"max_batch_size: 0\n", "dims: [ -1, 2, 3 ]", "dims: [ -1 ]\n", "count: 1 }"})
     CHECK_MESSAGE(alone.find(words) != std::string::npos, words);
   CHECK(alone.find("dynamic_batching") == std::string::npos);
   CHECK(alone.find("parameters") == std::string::npos);
@@ -111,28 +121,38 @@ parameters { key: "threads" value { string_value: "2" } }
 
 TEST_CASE("model folder: the signature of a graph, and graphs that cannot be served") {
   tenon::Host host;
-  const auto signature = [&](const std::string& inputs, const std::string& output, const std::vector<std::string>& names = {}) {
-    return signature_of(tenon::Graph::from_json(host, R"({"tenon": 1, "inputs": {)" + inputs +
-                                                          R"(}, "constants": {"c": {"dtype": "float32", "values": [[1, 2]]}},
+  const auto signature = [&](const std::string& inputs, const std::string& output,
+                             const std::vector<std::string>& names = {}) {
+    return signature_of(
+        tenon::Graph::from_json(
+            host, R"({"tenon": 1, "inputs": {)" + inputs +
+                      R"(}, "constants": {"c": {"dtype": "float32", "values": [[1, 2]]}},
       "nodes": [{"name": "a", "op": "neg", "inputs": ["x"]}, {"name": "b", "op": "neg", "inputs": ["c"]}], "outputs": {)" +
-                                                          output + "}}"),
-                        names);
+                      output + "}}"),
+        names);
   };
-  const auto refused = [&](const std::string& inputs, const std::string& output, const std::vector<std::string>& names = {}) {
+  const auto refused = [&](const std::string& inputs, const std::string& output,
+                           const std::vector<std::string>& names = {}) {
     const auto failure = failure_of([&] { signature(inputs, output, names); });
     CHECK(failure.kind == static_cast<int>(tenon::FailureKind::usage));
     return failure.message + "; " + failure.hint;
   };
-  const std::string open = R"("x": {"dtype": "float32", "shape": [-1, 2]})", y = R"("y": "a")", both = R"("y": "a", "z": "b")";
+  const std::string open = R"("x": {"dtype": "float32", "shape": [-1, 2]})", y = R"("y": "a")",
+                    both = R"("y": "a", "z": "b")";
   CHECK(signature(open, y).may_have_rows);
   CHECK(!signature(open, both).may_have_rows);
   CHECK(signature(open, both, {"y"}).may_have_rows);
   CHECK(!signature(R"("x": {"dtype": "float32", "shape": []})", y).may_have_rows);
   CHECK(!signature(R"("x": {"dtype": "float32", "shape": [2, -1]})", y).may_have_rows);
   CHECK(refused(open, both, {"y", "q"}) == "the graph has no output 'q'; its outputs are y, z");
-  CHECK(refused(open, both, {"z"}) == "the graph has no inputs, so every response would be the same; use tenon run to write its outputs");
+  CHECK(refused(open, both, {"z"}) ==
+        "the graph has no inputs, so every response would be the same; use tenon run to write its "
+        "outputs");
   CHECK(refused(open, "") == "the graph has no outputs to serve; ");
-  CHECK(refused(R"("x": {"shape": [2]})", y).starts_with("output 'y' cannot be served: its dtype is unknown; "));
-  CHECK(refused(R"("x": {"dtype": "float32"})", y).starts_with("output 'y' cannot be served: its rank is unknown; "));
-  CHECK(refused(R"("x": {"dtype": "complex64", "shape": [2]})", y).starts_with("output 'y' cannot be served: it is complex64, "));
+  CHECK(refused(R"("x": {"shape": [2]})", y)
+            .starts_with("output 'y' cannot be served: its dtype is unknown; "));
+  CHECK(refused(R"("x": {"dtype": "float32"})", y)
+            .starts_with("output 'y' cannot be served: its rank is unknown; "));
+  CHECK(refused(R"("x": {"dtype": "complex64", "shape": [2]})", y)
+            .starts_with("output 'y' cannot be served: it is complex64, "));
 }

@@ -25,7 +25,8 @@ Tensor random_dense(DType dtype, const Shape& shape, double share, unsigned seed
     bool empty = false;
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
       if (i % row == 0) empty = random() % 3 == 0;
-      if (!empty && random() % 1000 < share * 1000) tensor.data<T>()[i] = static_cast<T>(static_cast<float>(1 + random() % 9));
+      if (!empty && random() % 1000 < share * 1000)
+        tensor.data<T>()[i] = static_cast<T>(static_cast<float>(1 + random() % 9));
     }
   });
   return tensor;
@@ -66,20 +67,27 @@ TEST_CASE("cast_storage: conversions between all storages preserve the elements"
 
 TEST_CASE("cast_storage: number of stored elements") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const Tensor dense = Tensor::from({0.0f, -0.0f, 1.0f, 0.0f, 0.0f, -0.0f, nan, 0.0f, 1e-45f}, {3, 3});
-  CHECK(cast_storage(dense, Storage::csr).to_string() == "csr float32 [3, 3], 3 stored  (0, 2) 1 (2, 0) nan (2, 2) 1e-45");
-  CHECK(cast_storage(dense, Storage::row_sparse).to_string() == "row_sparse float32 [3, 3], 2 stored  (0) 0 -0 1 (2) nan 0 1e-45");
+  const Tensor dense =
+      Tensor::from({0.0f, -0.0f, 1.0f, 0.0f, 0.0f, -0.0f, nan, 0.0f, 1e-45f}, {3, 3});
+  CHECK(cast_storage(dense, Storage::csr).to_string() ==
+        "csr float32 [3, 3], 3 stored  (0, 2) 1 (2, 0) nan (2, 2) 1e-45");
+  CHECK(cast_storage(dense, Storage::row_sparse).to_string() ==
+        "row_sparse float32 [3, 3], 2 stored  (0) 0 -0 1 (2) nan 0 1e-45");
   const Tensor halves = Tensor::from({half(-0.0f), half(2.0f)}, {1, 2});
   CHECK(cast_storage(halves, Storage::csr).to_string() == "csr float16 [1, 2], 1 stored  (0, 1) 2");
   // Zeros that csr stores explicitly are kept, and so are their rows.
-  const Tensor zeros = Tensor::csr(list(std::vector<float>{0, 5}), list(Ints64{1, 0}), list(Ints64{0, 1, 1, 2}), {3, 2});
-  CHECK(cast_storage(zeros, Storage::row_sparse).to_string() == "row_sparse float32 [3, 2], 2 stored  (0) 0 0 (2) 5 0");
+  const Tensor zeros = Tensor::csr(list(std::vector<float>{0, 5}), list(Ints64{1, 0}),
+                                   list(Ints64{0, 1, 1, 2}), {3, 2});
+  CHECK(cast_storage(zeros, Storage::row_sparse).to_string() ==
+        "row_sparse float32 [3, 2], 2 stored  (0) 0 0 (2) 5 0");
   CHECK(cast_storage(zeros, Storage::csr, i32).stored() == 2);
 }
 
 TEST_CASE("cast_storage: row_sparse of any rank") {
-  for (const Shape& shape : {Shape{6}, Shape{6, 2, 3}, Shape{5, 1, 1, 2}, Shape{4, 0, 3}, Shape{0, 2, 2}}) {
-    const Tensor dense = random_dense(f64, shape, 0.4, 3), rows = cast_storage(dense, Storage::row_sparse);
+  for (const Shape& shape :
+       {Shape{6}, Shape{6, 2, 3}, Shape{5, 1, 1, 2}, Shape{4, 0, 3}, Shape{0, 2, 2}}) {
+    const Tensor dense = random_dense(f64, shape, 0.4, 3),
+                 rows = cast_storage(dense, Storage::row_sparse);
     CHECK(rows.shape() == shape);
     CHECK(expanded(rows) == expanded(dense));
     CHECK(same_bits(cast_storage(rows, Storage::dense), dense));
@@ -90,7 +98,8 @@ TEST_CASE("cast_storage: strided tensors are cast in row-major order") {
   float values[] = {1, 2, 0, 3, 0, 4};
   const Ints64 turned = {1, 2};
   const Tensor dense = Tensor::borrow(values, f32, {2, 3}, turned);
-  CHECK(cast_storage(dense, Storage::csr).to_string() == "csr float32 [2, 3], 4 stored  (0, 0) 1 (1, 0) 2 (1, 1) 3 (1, 2) 4");
+  CHECK(cast_storage(dense, Storage::csr).to_string() ==
+        "csr float32 [2, 3], 4 stored  (0, 0) 1 (1, 0) 2 (1, 1) 3 (1, 2) 4");
 }
 
 TEST_CASE("cast_storage: a tensor that already has the storage is not copied") {
@@ -113,8 +122,8 @@ TEST_CASE("cast_storage: int32 indices support at most 2^31 columns") {
 }
 
 TEST_CASE("cast_storage: refuses impossible casts") {
-  const Tensor wide =
-      Tensor::csr(list(std::vector<float>{1}), list(Ints64{std::int64_t{1} << 33}), list(Ints64{0, 1}), {1, std::int64_t{1} << 34});
+  const Tensor wide = Tensor::csr(list(std::vector<float>{1}), list(Ints64{std::int64_t{1} << 33}),
+                                  list(Ints64{0, 1}), {1, std::int64_t{1} << 34});
   const struct {
     std::function<void()> cast;
     const char* message;
@@ -133,8 +142,10 @@ TEST_CASE("cast_storage: refuses impossible casts") {
          cast_storage(Tensor::zeros(f32, {2, 2}), Storage::csr, f32);
        },
        "indices must be int32 or int64, not float32"},
-      {[&] { cast_storage(wide, Storage::csr, i32); }, "csr float32 [1, 17179869184] may have indices that do not fit int32"},
-      {[] { cast_storage(Tensor(), Storage::csr); }, "this tensor is empty: it has no dtype, shape or elements"},
+      {[&] { cast_storage(wide, Storage::csr, i32); },
+       "csr float32 [1, 17179869184] may have indices that do not fit int32"},
+      {[] { cast_storage(Tensor(), Storage::csr); },
+       "this tensor is empty: it has no dtype, shape or elements"},
   };
   for (const auto& test : cases) CHECK(failure_of(test.cast).message == test.message);
 }
@@ -145,18 +156,27 @@ TEST_CASE("csr_from_coordinates: sorts, and sums values with equal coordinates i
     Tensor values;
     const char* text;
   } cases[] = {
-      {list(std::vector<float>{1, 2, 3, 4, 5}), "csr float32 [3, 3], 4 stored  (0, 0) 4 (0, 2) 2 (2, 0) 3 (2, 1) 6"},
-      {list(std::vector<std::int32_t>{INT32_MAX, 2, 3, 4, 1}), "csr int32 [3, 3], 4 stored  (0, 0) 4 (0, 2) 2 (2, 0) 3 (2, 1) -2147483648"},
-      {list(std::vector<std::int8_t>{100, 2, 3, 4, 100}), "csr int8 [3, 3], 4 stored  (0, 0) 4 (0, 2) 2 (2, 0) 3 (2, 1) -56"},
-      {list(std::vector<half>{1.0f, 2.0f, 3.0f, 4.0f, -1.0f}), "csr float16 [3, 3], 4 stored  (0, 0) 4 (0, 2) 2 (2, 0) 3 (2, 1) 0"},
-      {Tensor::from({true, false, true, true, false}, {5}), "csr bool [3, 3], 4 stored  (0, 0) true (0, 2) false (2, 0) true (2, 1) true"},
+      {list(std::vector<float>{1, 2, 3, 4, 5}),
+       "csr float32 [3, 3], 4 stored  (0, 0) 4 (0, 2) 2 (2, 0) 3 (2, 1) 6"},
+      {list(std::vector<std::int32_t>{INT32_MAX, 2, 3, 4, 1}),
+       "csr int32 [3, 3], 4 stored  (0, 0) 4 (0, 2) 2 (2, 0) 3 (2, 1) -2147483648"},
+      {list(std::vector<std::int8_t>{100, 2, 3, 4, 100}),
+       "csr int8 [3, 3], 4 stored  (0, 0) 4 (0, 2) 2 (2, 0) 3 (2, 1) -56"},
+      {list(std::vector<half>{1.0f, 2.0f, 3.0f, 4.0f, -1.0f}),
+       "csr float16 [3, 3], 4 stored  (0, 0) 4 (0, 2) 2 (2, 0) 3 (2, 1) 0"},
+      {Tensor::from({true, false, true, true, false}, {5}),
+       "csr bool [3, 3], 4 stored  (0, 0) true (0, 2) false (2, 0) true (2, 1) true"},
   };
-  for (const auto& test : cases) CHECK(csr_from_coordinates(test.values, rows, columns, {3, 3}).to_string() == test.text);
-  CHECK(csr_from_coordinates(list(std::vector<float>{}), list(Ints64{}), list(Ints64{}), {2, 0}).to_string() ==
-        "csr float32 [2, 0], 0 stored");
+  for (const auto& test : cases)
+    CHECK(csr_from_coordinates(test.values, rows, columns, {3, 3}).to_string() == test.text);
+  CHECK(csr_from_coordinates(list(std::vector<float>{}), list(Ints64{}), list(Ints64{}), {2, 0})
+            .to_string() == "csr float32 [2, 0], 0 stored");
   const float big = 1e8f;  // in float, (big + 1) - big is 0 and big - big + 1 is 1
   const auto once = [](const std::vector<float>& values) {
-    return csr_from_coordinates(list(values), Tensor::zeros(i32, {3}), Tensor::zeros(i32, {3}), {1, 1}).stored_values().values<float>()[0];
+    return csr_from_coordinates(list(values), Tensor::zeros(i32, {3}), Tensor::zeros(i32, {3}),
+                                {1, 1})
+        .stored_values()
+        .values<float>()[0];
   };
   CHECK(once({big, 1, -big}) == 0);
   CHECK(once({big, -big, 1}) == 1);
@@ -172,7 +192,8 @@ TEST_CASE("csr_from_coordinates: sums many values with equal coordinates in inpu
     columns.push_back((i + 1) % 2);  // not sorted
     sums[columns.back()] += values.back();
   }
-  const Tensor csr = csr_from_coordinates(list(values), Tensor::zeros(i32, {600}), list(columns), {1, 2});
+  const Tensor csr =
+      csr_from_coordinates(list(values), Tensor::zeros(i32, {600}), list(columns), {1, 2});
   CHECK(same_bits(csr.stored_values(), list(std::vector<float>{sums[0], sums[1]})));
 }
 
@@ -183,12 +204,15 @@ TEST_CASE("csr_from_coordinates: random coordinates agree with a table of sums")
     std::vector<double> sums(static_cast<std::size_t>(height * width), 0.0), values;
     Ints64 rows, columns;
     for (std::int64_t i = 0; i < count; ++i) {
-      rows.push_back(random() % height), columns.push_back(random() % width), values.push_back(1 + random() % 5);
+      rows.push_back(random() % height), columns.push_back(random() % width),
+          values.push_back(1 + random() % 5);
       sums[static_cast<std::size_t>(rows.back() * width + columns.back())] += values.back();
     }
-    const Tensor csr = csr_from_coordinates(list(values), list(rows), list(columns), {height, width});
+    const Tensor csr =
+        csr_from_coordinates(list(values), list(rows), list(columns), {height, width});
     CHECK(expanded(csr) == sums);
-    CHECK(csr.stored() == std::count_if(sums.begin(), sums.end(), [](double sum) { return sum != 0; }));
+    CHECK(csr.stored() ==
+          std::count_if(sums.begin(), sums.end(), [](double sum) { return sum != 0; }));
   }
 }
 
@@ -214,7 +238,8 @@ TEST_CASE("csr_from_coordinates: names invalid coordinates") {
          csr_from_coordinates(values, places, values, {2, 3});
        },
        "column indices must be int32 or int64, not float32"},
-      {[&] { csr_from_coordinates(values, places, places, {2}); }, "csr needs two known dimensions, not [2]"},
+      {[&] { csr_from_coordinates(values, places, places, {2}); },
+       "csr needs two known dimensions, not [2]"},
       {[&] {
          csr_from_coordinates(values.reshape({2, 1}), places, places, {2, 2});
        },

@@ -11,17 +11,24 @@ using namespace tenon;
 // The ABI's tenon_dense has the layout of DLTensor, field by field.
 static_assert(sizeof(tenon_dense) == sizeof(DLTensor) && alignof(tenon_dense) == alignof(DLTensor));
 static_assert(offsetof(tenon_dense, data) == offsetof(DLTensor, data));
-static_assert(offsetof(tenon_dense, device_type) == offsetof(DLTensor, device) + offsetof(DLDevice, device_type));
-static_assert(offsetof(tenon_dense, device_id) == offsetof(DLTensor, device) + offsetof(DLDevice, device_id));
+static_assert(offsetof(tenon_dense, device_type) ==
+              offsetof(DLTensor, device) + offsetof(DLDevice, device_type));
+static_assert(offsetof(tenon_dense, device_id) ==
+              offsetof(DLTensor, device) + offsetof(DLDevice, device_id));
 static_assert(offsetof(tenon_dense, ndim) == offsetof(DLTensor, ndim));
-static_assert(offsetof(tenon_dense, type_code) == offsetof(DLTensor, dtype) + offsetof(DLDataType, code));
-static_assert(offsetof(tenon_dense, type_bits) == offsetof(DLTensor, dtype) + offsetof(DLDataType, bits));
-static_assert(offsetof(tenon_dense, type_lanes) == offsetof(DLTensor, dtype) + offsetof(DLDataType, lanes));
+static_assert(offsetof(tenon_dense, type_code) ==
+              offsetof(DLTensor, dtype) + offsetof(DLDataType, code));
+static_assert(offsetof(tenon_dense, type_bits) ==
+              offsetof(DLTensor, dtype) + offsetof(DLDataType, bits));
+static_assert(offsetof(tenon_dense, type_lanes) ==
+              offsetof(DLTensor, dtype) + offsetof(DLDataType, lanes));
 static_assert(offsetof(tenon_dense, shape) == offsetof(DLTensor, shape));
 static_assert(offsetof(tenon_dense, strides) == offsetof(DLTensor, strides));
 static_assert(offsetof(tenon_dense, byte_offset) == offsetof(DLTensor, byte_offset));
-static_assert(sizeof(tenon_dense::device_type) == sizeof(DLDeviceType) && sizeof(tenon_dense::ndim) == sizeof(DLTensor::ndim));
-static_assert(sizeof(tenon_dense::type_code) == sizeof(DLDataType::code) && sizeof(tenon_dense::type_bits) == sizeof(DLDataType::bits) &&
+static_assert(sizeof(tenon_dense::device_type) == sizeof(DLDeviceType) &&
+              sizeof(tenon_dense::ndim) == sizeof(DLTensor::ndim));
+static_assert(sizeof(tenon_dense::type_code) == sizeof(DLDataType::code) &&
+              sizeof(tenon_dense::type_bits) == sizeof(DLDataType::bits) &&
               sizeof(tenon_dense::type_lanes) == sizeof(DLDataType::lanes));
 static_assert(static_cast<int>(TENON_CPU) == kDLCPU && static_cast<int>(TENON_CUDA) == kDLCUDA);
 
@@ -33,9 +40,10 @@ const struct {
   DType dtype;
   DLDataType type;
 } types[] = {
-    {boolean, {dlpack_bool, 8, 1}}, {u8, {kDLUInt, 8, 1}},      {i8, {kDLInt, 8, 1}},         {i32, {kDLInt, 32, 1}},
-    {i64, {kDLInt, 64, 1}},         {f16, {kDLFloat, 16, 1}},   {bf16, {kDLBfloat, 16, 1}},   {f32, {kDLFloat, 32, 1}},
-    {f64, {kDLFloat, 64, 1}},       {i16, {kDLInt, 16, 1}},     {u16, {kDLUInt, 16, 1}},      {u32, {kDLUInt, 32, 1}},
+    {boolean, {dlpack_bool, 8, 1}}, {u8, {kDLUInt, 8, 1}},      {i8, {kDLInt, 8, 1}},
+    {i32, {kDLInt, 32, 1}},         {i64, {kDLInt, 64, 1}},     {f16, {kDLFloat, 16, 1}},
+    {bf16, {kDLBfloat, 16, 1}},     {f32, {kDLFloat, 32, 1}},   {f64, {kDLFloat, 64, 1}},
+    {i16, {kDLInt, 16, 1}},         {u16, {kDLUInt, 16, 1}},    {u32, {kDLUInt, 32, 1}},
     {u64, {kDLUInt, 64, 1}},        {c64, {kDLComplex, 64, 1}}, {c128, {kDLComplex, 128, 1}},
 };
 
@@ -55,7 +63,9 @@ struct Foreign {
     dense.shape = shape.data();
     dense.strides = strides.data();
     managed.manager_ctx = this;
-    managed.deleter = [](DLManagedTensor* self) { ++static_cast<Foreign*>(self->manager_ctx)->deleted; };
+    managed.deleter = [](DLManagedTensor* self) {
+      ++static_cast<Foreign*>(self->manager_ctx)->deleted;
+    };
   }
 };
 
@@ -114,8 +124,12 @@ TEST_CASE("DLPack import: accepted variants of tensors") {
   } cases[] = {
       {"no strides", [](Foreign& f) { f.managed.dl_tensor.strides = nullptr; }, {2, 3}},
       {"no deleter", [](Foreign& f) { f.managed.deleter = nullptr; }, {2, 3}},
-      {"pinned memory", [](Foreign& f) { f.managed.dl_tensor.device.device_type = kDLCUDAHost; }, {2, 3}},
-      {"no dimensions", [](Foreign& f) { f.managed.dl_tensor.ndim = 0, f.managed.dl_tensor.shape = nullptr; }, Shape::scalar()},
+      {"pinned memory",
+       [](Foreign& f) { f.managed.dl_tensor.device.device_type = kDLCUDAHost; },
+       {2, 3}},
+      {"no dimensions",
+       [](Foreign& f) { f.managed.dl_tensor.ndim = 0, f.managed.dl_tensor.shape = nullptr; },
+       Shape::scalar()},
       {"no elements",
        [](Foreign& f) {
          f.shape = {0, 3}, f.managed.dl_tensor.data = nullptr;

@@ -13,10 +13,13 @@
 using namespace tenon;
 
 // The layout that the DLPack 1.0 specification gives on 64-bit systems.
-static_assert(sizeof(DLPackVersion) == 8 && offsetof(DLPackVersion, major) == 0 && offsetof(DLPackVersion, minor) == 4);
+static_assert(sizeof(DLPackVersion) == 8 && offsetof(DLPackVersion, major) == 0 &&
+              offsetof(DLPackVersion, minor) == 4);
 static_assert(sizeof(DLManagedTensorVersioned) == 80);
-static_assert(offsetof(DLManagedTensorVersioned, version) == 0 && offsetof(DLManagedTensorVersioned, manager_ctx) == 8);
-static_assert(offsetof(DLManagedTensorVersioned, deleter) == 16 && offsetof(DLManagedTensorVersioned, flags) == 24);
+static_assert(offsetof(DLManagedTensorVersioned, version) == 0 &&
+              offsetof(DLManagedTensorVersioned, manager_ctx) == 8);
+static_assert(offsetof(DLManagedTensorVersioned, deleter) == 16 &&
+              offsetof(DLManagedTensorVersioned, flags) == 24);
 static_assert(offsetof(DLManagedTensorVersioned, dl_tensor) == 32);
 
 namespace {
@@ -28,11 +31,12 @@ struct Giver {
   int deleted = 0;
 
   explicit Giver(std::uint64_t flags = 0, DLDataType type = {kDLFloat, 32, 1}) {
-    managed = {{1, 3},
-               this,
-               [](DLManagedTensorVersioned* self) { ++static_cast<Giver*>(self->manager_ctx)->deleted; },
-               flags,
-               {memory.data(), {kDLCPU, 0}, 2, type, shape, strides, 16}};
+    managed = {
+        {1, 3},
+        this,
+        [](DLManagedTensorVersioned* self) { ++static_cast<Giver*>(self->manager_ctx)->deleted; },
+        flags,
+        {memory.data(), {kDLCPU, 0}, 2, type, shape, strides, 16}};
   }
 };
 
@@ -40,8 +44,9 @@ const struct {
   DType dtype;
   std::uint8_t code, bits;
 } kinds[] = {
-    {boolean, 6, 8}, {u8, 1, 8},    {u16, 1, 16}, {u32, 1, 32}, {u64, 1, 64}, {i8, 0, 8},   {i16, 0, 16},   {i32, 0, 32},
-    {i64, 0, 64},    {bf16, 4, 16}, {f16, 2, 16}, {f32, 2, 32}, {f64, 2, 64}, {c64, 5, 64}, {c128, 5, 128},
+    {boolean, 6, 8}, {u8, 1, 8},   {u16, 1, 16}, {u32, 1, 32}, {u64, 1, 64},
+    {i8, 0, 8},      {i16, 0, 16}, {i32, 0, 32}, {i64, 0, 64}, {bf16, 4, 16},
+    {f16, 2, 16},    {f32, 2, 32}, {f64, 2, 64}, {c64, 5, 64}, {c128, 5, 128},
 };
 static_assert(std::size(kinds) == dtype_count);
 
@@ -53,7 +58,9 @@ TEST_CASE("DLPack 1.x export: keeps the elements alive and sets the read-only fl
     for (const bool read_only : {false, true}) {
       Tensor tensor = Tensor::zeros(type.dtype, {2, 3});
       const void* const data = tensor.data();
-      if (read_only) tensor = Tensor::borrow_read_only(data, type.dtype, {2, 3}, {}, std::make_shared<Tensor>(tensor));
+      if (read_only)
+        tensor = Tensor::borrow_read_only(data, type.dtype, {2, 3}, {},
+                                          std::make_shared<Tensor>(tensor));
       auto* const managed = tensor.to_dlpack_versioned();
       tensor = {};
       CHECK(managed->version.major == 1);
@@ -61,17 +68,21 @@ TEST_CASE("DLPack 1.x export: keeps the elements alive and sets the read-only fl
       const DLTensor& dense = managed->dl_tensor;
       CHECK(dense.data == data);
       CHECK(dense.device.device_type == kDLCPU);
-      CHECK(std::array<int, 3>{dense.dtype.code, dense.dtype.bits, dense.dtype.lanes} == std::array<int, 3>{type.code, type.bits, 1});
+      CHECK(std::array<int, 3>{dense.dtype.code, dense.dtype.bits, dense.dtype.lanes} ==
+            std::array<int, 3>{type.code, type.bits, 1});
       REQUIRE(dense.ndim == 2);
       CHECK(std::vector(dense.shape, dense.shape + 2) == std::vector<std::int64_t>{2, 3});
       CHECK(std::vector(dense.strides, dense.strides + 2) == std::vector<std::int64_t>{3, 1});
-      CHECK(static_cast<const unsigned char*>(data)[5] == 0);  // AddressSanitizer would report freed memory
+      CHECK(static_cast<const unsigned char*>(data)[5] ==
+            0);  // AddressSanitizer would report freed memory
       managed->deleter(managed);
     }
   }
 }
 
-TEST_CASE("DLPack 1.x import: shares the producer's memory, honors the read-only flag, calls the deleter once") {
+TEST_CASE(
+    "DLPack 1.x import: shares the producer's memory, honors the read-only flag, calls the deleter "
+    "once") {
   for (const auto& type : kinds) {
     CAPTURE(name_of(type.dtype));
     for (const std::uint64_t flags : {0, 1, 2, 3}) {
@@ -93,7 +104,8 @@ TEST_CASE("DLPack 1.x import: shares the producer's memory, honors the read-only
 
 TEST_CASE("DLPack 1.x: a round trip returns the same tensor") {
   const float numbers[] = {1, 2, 3, 4, 5, 6};
-  for (const auto& tensor : {Tensor::from({1, 2, 3, 4, 5, 6}, {3, 2}), Tensor::borrow_read_only(numbers, f32, {3, 2})}) {
+  for (const auto& tensor :
+       {Tensor::from({1, 2, 3, 4, 5, 6}, {3, 2}), Tensor::borrow_read_only(numbers, f32, {3, 2})}) {
     const Tensor back = Tensor::from_dlpack(tensor.to_dlpack_versioned());
     CHECK(back.data() == tensor.data());
     CHECK(back.read_only() == tensor.read_only());
@@ -128,11 +140,17 @@ TEST_CASE("DLPack 1.x import: refused tensors still belong to the producer") {
   }
   Giver foreign;
   foreign.managed.dl_tensor.byte_offset = 2;
-  CHECK(failure_of([&] { Tensor::from_dlpack(&foreign.managed); }).message == "float32 elements must be aligned to 4 bytes");
+  CHECK(failure_of([&] { Tensor::from_dlpack(&foreign.managed); }).message ==
+        "float32 elements must be aligned to 4 bytes");
   CHECK(foreign.deleted == 0);
-  CHECK(failure_of([] { Tensor::from_dlpack(static_cast<DLManagedTensorVersioned*>(nullptr)); }).kind == 2);
-  const auto csr = Tensor::csr(Tensor::from({5.f}, {1}), Tensor::from({1}, {1}), Tensor::from({0, 1}, {2}), {1, 2});
-  CHECK(failure_of([&] { csr.to_dlpack_versioned(); }).message.starts_with("a dense tensor is needed"));
+  CHECK(failure_of([] {
+          Tensor::from_dlpack(static_cast<DLManagedTensorVersioned*>(nullptr));
+        }).kind == 2);
+  const auto csr = Tensor::csr(Tensor::from({5.f}, {1}), Tensor::from({1}, {1}),
+                               Tensor::from({0, 1}, {2}), {1, 2});
+  CHECK(failure_of([&] {
+          csr.to_dlpack_versioned();
+        }).message.starts_with("a dense tensor is needed"));
 }
 
 TEST_CASE("DLPack 0.x export: refuses read-only tensors") {
@@ -169,10 +187,12 @@ TEST_CASE("read-only tensors: views are read-only, copies are not") {
 TEST_CASE("read-only tensors: a sparse one is read-only if its values are") {
   const float numbers[] = {5};
   const std::int32_t columns[] = {1}, starts[] = {0, 1};
-  const auto values = Tensor::from({5.f}, {1}), column = Tensor::from({1}, {1}), start = Tensor::from({0, 1}, {2});
+  const auto values = Tensor::from({5.f}, {1}), column = Tensor::from({1}, {1}),
+             start = Tensor::from({0, 1}, {2});
   const auto read_only = [](const auto& array) {
     using Element = std::remove_cvref_t<decltype(array[0])>;
-    return Tensor::borrow_read_only(array, dtype_of<Element>, {static_cast<std::int64_t>(std::size(array))});
+    return Tensor::borrow_read_only(array, dtype_of<Element>,
+                                    {static_cast<std::int64_t>(std::size(array))});
   };
   CHECK_FALSE(Tensor::csr(values, column, start, {1, 2}).read_only());
   CHECK(Tensor::csr(read_only(numbers), column, start, {1, 2}).read_only());

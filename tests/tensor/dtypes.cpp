@@ -17,9 +17,12 @@ TEST_CASE("dtypes of 0.2: text") {
   CHECK(Tensor::from<std::int16_t>({-300, 7}, {2}).to_string() == "int16 [2]  -300 7");
   CHECK(Tensor::from<std::uint16_t>({65535}, {1}).to_string() == "uint16 [1]  65535");
   CHECK(Tensor::from<std::uint32_t>({4294967295U}, {1}).to_string() == "uint32 [1]  4294967295");
-  CHECK(Tensor::from<std::uint64_t>({UINT64_MAX}, {1}).to_string() == "uint64 [1]  18446744073709551615");
-  CHECK(Tensor::from<Complex<float>>({{1, -2.5F}, {0, 0}}, {2}).to_string() == "complex64 [2]  1-2.5j 0+0j");
-  CHECK(Tensor::from<Complex<double>>({{-1e300, 3}}, {1}).to_string() == "complex128 [1]  -1e+300+3j");
+  CHECK(Tensor::from<std::uint64_t>({UINT64_MAX}, {1}).to_string() ==
+        "uint64 [1]  18446744073709551615");
+  CHECK(Tensor::from<Complex<float>>({{1, -2.5F}, {0, 0}}, {2}).to_string() ==
+        "complex64 [2]  1-2.5j 0+0j");
+  CHECK(Tensor::from<Complex<double>>({{-1e300, 3}}, {1}).to_string() ==
+        "complex128 [1]  -1e+300+3j");
 }
 
 TEST_CASE("dtypes of 0.2: type sets, sizes and the layout that other libraries expect") {
@@ -44,18 +47,24 @@ TEST_CASE("complex numbers: arithmetic agrees with std::complex") {
           const std::complex<double> l(a, b), r(c, d);
           const Complex<double> x(a, b), y(c, d);
           const auto same = [&](Complex<double> found, std::complex<double> expected) {
-            if (!std::isfinite(expected.real()) || !std::isfinite(expected.imag())) return;  // Annex G differs there
+            if (!std::isfinite(expected.real()) || !std::isfinite(expected.imag()))
+              return;  // Annex G differs there
             ++compared;
             const auto size = std::max({std::abs(expected), 1e-300});
             CHECK(std::abs(std::complex<double>(found.re, found.im) - expected) <= 1e-13 * size);
           };
           same(x + y, l + r), same(x - y, l - r), same(-x, -l), same(conj(x), std::conj(l));
-          if (std::abs(l) < 1e100 && std::abs(r) < 1e100 && std::abs(l) > 1e-100 && std::abs(r) > 1e-100) same(x * y, l * r);
-          if (std::abs(r) > 1e-100 && std::abs(r) < 1e100 && std::abs(l) < 1e100 && (std::abs(l) > 1e-100 || l == 0.0)) same(x / y, l / r);
+          if (std::abs(l) < 1e100 && std::abs(r) < 1e100 && std::abs(l) > 1e-100 &&
+              std::abs(r) > 1e-100)
+            same(x * y, l * r);
+          if (std::abs(r) > 1e-100 && std::abs(r) < 1e100 && std::abs(l) < 1e100 &&
+              (std::abs(l) > 1e-100 || l == 0.0))
+            same(x / y, l / r);
           CHECK((x == y) == (l == r));
         }
   CHECK(compared > 10000);
-  const auto by_large = Complex<double>(1e200, 1e200) / Complex<double>(1e200, 1e200);  // the squares overflow
+  const auto by_large =
+      Complex<double>(1e200, 1e200) / Complex<double>(1e200, 1e200);  // the squares overflow
   CHECK(by_large == Complex<double>(1));
   CHECK(std::isinf((Complex<double>(1, 1) / Complex<double>(0)).re));
 }
@@ -73,14 +82,19 @@ TEST_CASE("complex numbers: random components are independent; comparison is by 
   const auto one = Tensor::from<Complex<double>>({{3, 4}}, {1});
   CHECK(all_close(one, Tensor::from<Complex<double>>({{3, 4 + 1e-9}}, {1})));
   CHECK_FALSE(all_close(one, Tensor::from<Complex<double>>({{3, -4}}, {1})));
-  CHECK(failure_of([] { random_uniform(u16, {2}, 0); }).message == "random numbers need a floating-point or complex dtype, not uint16");
+  CHECK(failure_of([] { random_uniform(u16, {2}, 0); }).message ==
+        "random numbers need a floating-point or complex dtype, not uint16");
 }
 
 TEST_CASE("complex128: strided views are copied completely, and storage casts keep the numbers") {
   const auto whole = random_normal(c128, {3, 4}, 1);
-  const auto turned = Tensor::borrow(whole.data(), c128, {4, 3}, std::vector<std::int64_t>{1, 4}, nullptr).make_contiguous();
+  const auto turned =
+      Tensor::borrow(whole.data(), c128, {4, 3}, std::vector<std::int64_t>{1, 4}, nullptr)
+          .make_contiguous();
   for (std::size_t i = 0; i < 3; ++i)
-    for (std::size_t j = 0; j < 4; ++j) CHECK(turned.values<Complex<double>>()[j * 3 + i] == whole.values<Complex<double>>()[i * 4 + j]);
+    for (std::size_t j = 0; j < 4; ++j)
+      CHECK(turned.values<Complex<double>>()[j * 3 + i] ==
+            whole.values<Complex<double>>()[i * 4 + j]);
   const auto sparse = Tensor::from<Complex<double>>({{0, 0}, {0, 2}, {0, 0}, {0, 0}}, {2, 2});
   const auto csr = cast_storage(sparse, Storage::csr);
   CHECK(csr.stored() == 1);

@@ -20,12 +20,15 @@ inline std::vector<double> expanded(const tenon::Tensor& tensor) {
   if (tensor.storage() == tenon::Storage::csr) {
     const auto starts = numbers(tensor.row_starts()), columns = numbers(tensor.columns());
     for (std::size_t row = 0; row + 1 < starts.size(); ++row)
-      for (auto i = static_cast<std::size_t>(starts[row]); i < static_cast<std::size_t>(starts[row + 1]); ++i)
-        all.at(row * static_cast<std::size_t>(tensor.shape()[1]) + static_cast<std::size_t>(columns.at(i))) = values.at(i);
+      for (auto i = static_cast<std::size_t>(starts[row]);
+           i < static_cast<std::size_t>(starts[row + 1]); ++i)
+        all.at(row * static_cast<std::size_t>(tensor.shape()[1]) +
+               static_cast<std::size_t>(columns.at(i))) = values.at(i);
   } else {
     const auto rows = numbers(tensor.row_ids());
     const std::size_t size = rows.empty() ? 0 : values.size() / rows.size();
-    for (std::size_t i = 0; i < values.size(); ++i) all.at(static_cast<std::size_t>(rows[i / size]) * size + i % size) = values[i];
+    for (std::size_t i = 0; i < values.size(); ++i)
+      all.at(static_cast<std::size_t>(rows[i / size]) * size + i % size) = values[i];
   }
   return all;
 }

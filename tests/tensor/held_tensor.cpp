@@ -7,7 +7,9 @@
 
 using namespace tenon;
 
-TEST_CASE("held tensors: detects an application's handle while other threads hold and release the tensor") {
+TEST_CASE(
+    "held tensors: detects an application's handle while other threads hold and release the "
+    "tensor") {
   const Tensor handle = Tensor::zeros(f32, {4});
   const Tensor held = HeldTensor::hold(handle);
   std::atomic<bool> done = false;

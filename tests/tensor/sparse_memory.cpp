@@ -42,11 +42,15 @@ TEST_CASE("sparse memory: release_checked() skips validation, release() validate
     Planned rows({4, 2}, Storage::row_sparse);
     memory.allocate(rows.tensor, 1);
     const auto* values = rows.tensor.dense.data;
-    *static_cast<std::int64_t*>(const_cast<void*>(rows.tensor.indices)) = 4;  // valid rows are 0 to 3
+    *static_cast<std::int64_t*>(const_cast<void*>(rows.tensor.indices)) =
+        4;  // valid rows are 0 to 3
     CHECK(sparse_fault(rows.tensor) == "row index 0 is 4, but there are 4 rows");
     Tensor given;
-    const auto failure = failure_of([&] { given = checked ? memory.release_checked(rows.tensor) : memory.release(rows.tensor); });
-    CHECK(failure.message == (checked ? "" : "row_sparse float32 [4, 2]: row index 0 is 4, but there are 4 rows"));
+    const auto failure = failure_of([&] {
+      given = checked ? memory.release_checked(rows.tensor) : memory.release(rows.tensor);
+    });
+    CHECK(failure.message ==
+          (checked ? "" : "row_sparse float32 [4, 2]: row index 0 is 4, but there are 4 rows"));
     REQUIRE(static_cast<bool>(given) == checked);
     if (!checked) continue;
     CHECK(given.shape() == Shape{4, 2});
@@ -66,14 +70,26 @@ TEST_CASE("sparse memory: refuses sizes that overflow or that the shape cannot h
     const char* words;
   };
   for (const auto& [shape, storage, stored, words] :
-       {Case{{large, large - 1}, Storage::csr, large * (large - 1), "more memory than can be counted"},
-        Case{{0, large * 512, large * 512}, Storage::row_sparse, 0, "more memory than can be counted"},
+       {Case{{large, large - 1},
+             Storage::csr,
+             large * (large - 1),
+             "more memory than can be counted"},
+        Case{{0, large * 512, large * 512},
+             Storage::row_sparse,
+             0,
+             "more memory than can be counted"},
         Case{{large * (large / 2), 1}, Storage::csr, 0, "more memory than can be counted"},
-        Case{{std::numeric_limits<std::int64_t>::max(), 0}, Storage::csr, 0, "more memory than can be counted"},
-        Case{{2, 2}, Storage::csr, 5, "holds at most 4"}, Case{{2, 2}, Storage::row_sparse, 3, "holds at most 2"},
+        Case{{std::numeric_limits<std::int64_t>::max(), 0},
+             Storage::csr,
+             0,
+             "more memory than can be counted"},
+        Case{{2, 2}, Storage::csr, 5, "holds at most 4"},
+        Case{{2, 2}, Storage::row_sparse, 3, "holds at most 2"},
         Case{{2, 2}, Storage::row_sparse, -1, "holds at most 2"}}) {
     Planned planned(shape, storage);
-    CHECK(failure_of([&, &count = stored] { memory.allocate(planned.tensor, count); }).message.find(words) != std::string::npos);
+    CHECK(failure_of([&, &count = stored] {
+            memory.allocate(planned.tensor, count);
+          }).message.find(words) != std::string::npos);
   }
 }
 

@@ -12,8 +12,8 @@ using namespace tenon;
 namespace {
 
 template <class Index>
-std::string csr(std::int64_t rows, std::int64_t columns, const std::vector<Index>& starts, const std::vector<Index>& indices,
-                std::size_t values, std::uint64_t stored) {
+std::string csr(std::int64_t rows, std::int64_t columns, const std::vector<Index>& starts,
+                const std::vector<Index>& indices, std::size_t values, std::uint64_t stored) {
   const std::vector<float> floats(values);
   SparseParts parts{type_of(f32, {rows, columns}),
                     stored,
@@ -25,9 +25,15 @@ std::string csr(std::int64_t rows, std::int64_t columns, const std::vector<Index
   return sparse_fault(parts);
 }
 
-std::string rows(const Shape& shape, const std::vector<std::int64_t>& indices, std::size_t values, std::uint64_t stored) {
+std::string rows(const Shape& shape, const std::vector<std::int64_t>& indices, std::size_t values,
+                 std::uint64_t stored) {
   const std::vector<float> floats(values);
-  SparseParts parts{type_of(f32, shape), stored, TENON_I64, std::as_bytes(std::span(floats)), std::as_bytes(std::span(indices)), {}};
+  SparseParts parts{type_of(f32, shape),
+                    stored,
+                    TENON_I64,
+                    std::as_bytes(std::span(floats)),
+                    std::as_bytes(std::span(indices)),
+                    {}};
   parts.type.storage = TENON_ROW_SPARSE;
   return sparse_fault(parts);
 }
@@ -42,21 +48,32 @@ TEST_CASE("sparse rules: valid csr tensors") {
 }
 
 TEST_CASE("sparse rules: invalid csr tensors") {
-  CHECK(csr<std::int64_t>(2, 3, {0, 3}, {0, 2, 1}, 3, 3) == "its row starts take 16 bytes, but need 3 entries of 8 bytes");
-  CHECK(csr<std::int32_t>(2, 3, {0, 2, 3}, {0, 2}, 3, 3) == "its indices take 8 bytes, but need 3 entries of 4 bytes");
-  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 2, 3) == "its values take 8 bytes, but need 3 entries of 4 bytes");
+  CHECK(csr<std::int64_t>(2, 3, {0, 3}, {0, 2, 1}, 3, 3) ==
+        "its row starts take 16 bytes, but need 3 entries of 8 bytes");
+  CHECK(csr<std::int32_t>(2, 3, {0, 2, 3}, {0, 2}, 3, 3) ==
+        "its indices take 8 bytes, but need 3 entries of 4 bytes");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 2, 3) ==
+        "its values take 8 bytes, but need 3 entries of 4 bytes");
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 3, std::uint64_t{1} << 63) ==
         "its values take 12 bytes, but need 9223372036854775808 entries of 4 bytes");
-  CHECK(csr<std::int64_t>(INT64_MAX, 3, {0, 2, 3}, {0, 2, 1}, 3, 3) == "it has more rows than can be counted");
-  CHECK(csr<std::int64_t>(2, 3, {1, 2, 3}, {0, 2, 1}, 3, 3) == "its row starts go from 1 to 3, not from 0 to 3");
-  CHECK(csr<std::int64_t>(2, 3, {0, 2, 4}, {0, 2, 1}, 3, 3) == "its row starts go from 0 to 4, not from 0 to 3");
-  CHECK(csr<std::int64_t>(3, 3, {0, 4, 2, 3}, {0, 2, 1}, 3, 3) == "row 1 starts at 4, but row 2 starts at 2: row starts must not descend");
+  CHECK(csr<std::int64_t>(INT64_MAX, 3, {0, 2, 3}, {0, 2, 1}, 3, 3) ==
+        "it has more rows than can be counted");
+  CHECK(csr<std::int64_t>(2, 3, {1, 2, 3}, {0, 2, 1}, 3, 3) ==
+        "its row starts go from 1 to 3, not from 0 to 3");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 4}, {0, 2, 1}, 3, 3) ==
+        "its row starts go from 0 to 4, not from 0 to 3");
+  CHECK(csr<std::int64_t>(3, 3, {0, 4, 2, 3}, {0, 2, 1}, 3, 3) ==
+        "row 1 starts at 4, but row 2 starts at 2: row starts must not descend");
   CHECK(csr<std::int64_t>(3, 3, {0, -1, 2, 3}, {0, 2, 1}, 3, 3) ==
         "row 0 starts at 0, but row 1 starts at -1: row starts must not descend");
-  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 3, 1}, 3, 3) == "column index 1 is 3, but there are 3 columns");
-  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {-1, 2, 1}, 3, 3) == "column index 0 is -1, but there are 3 columns");
-  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {2, 0, 1}, 3, 3) == "column 1 is 0, after 2: they must ascend");
-  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {1, 1, 1}, 3, 3) == "column 1 is 1, after 1: they must ascend");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 3, 1}, 3, 3) ==
+        "column index 1 is 3, but there are 3 columns");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {-1, 2, 1}, 3, 3) ==
+        "column index 0 is -1, but there are 3 columns");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {2, 0, 1}, 3, 3) ==
+        "column 1 is 0, after 2: they must ascend");
+  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {1, 1, 1}, 3, 3) ==
+        "column 1 is 1, after 1: they must ascend");
 }
 
 TEST_CASE("sparse rules: row_sparse tensors") {

@@ -19,19 +19,22 @@ namespace {
 // 0 3 0
 template <class Index = std::int64_t>
 Tensor small_csr() {
-  return Tensor::csr(list(Floats32{1, 2, 3}), list(std::vector<Index>{0, 2, 1}), list(std::vector<Index>{0, 2, 2, 3}), {3, 3});
+  return Tensor::csr(list(Floats32{1, 2, 3}), list(std::vector<Index>{0, 2, 1}),
+                     list(std::vector<Index>{0, 2, 2, 3}), {3, 3});
 }
 
 // Rows 1 and 4 of six.
 template <class Index = std::int64_t>
 Tensor small_rows() {
-  return Tensor::row_sparse(Tensor::from(Floats32{1, 2, 3, 4}, {2, 2}), list(std::vector<Index>{1, 4}), {6, 2});
+  return Tensor::row_sparse(Tensor::from(Floats32{1, 2, 3, 4}, {2, 2}),
+                            list(std::vector<Index>{1, 4}), {6, 2});
 }
 
 }  // namespace
 
 TEST_CASE("sparse tensors: have their arrays, also across the ABI") {
-  const Tensor values = list(Floats32{1, 2, 3}), columns = list(Ints32{0, 2, 1}), starts = list(Ints32{0, 2, 2, 3});
+  const Tensor values = list(Floats32{1, 2, 3}), columns = list(Ints32{0, 2, 1}),
+               starts = list(Ints32{0, 2, 2, 3});
   const Tensor csr = Tensor::csr(values, columns, starts, {3, 3});
   CHECK(csr.storage() == Storage::csr);
   CHECK(csr.dtype() == f32);
@@ -76,8 +79,10 @@ TEST_CASE("sparse tensors: keep their indices when the caller overwrites its own
   const auto borrowed = [](std::vector<std::int64_t>& from) {
     return Tensor::borrow(from.data(), i64, {static_cast<std::int64_t>(from.size())});
   };
-  const Tensor csr = Tensor::csr(list(Floats32{1, 2, 3}), borrowed(columns), borrowed(starts), {3, 3});
-  const Tensor rows = Tensor::row_sparse(Tensor::from(Floats32{1, 2, 3, 4}, {2, 2}), borrowed(ids), {6, 2});
+  const Tensor csr =
+      Tensor::csr(list(Floats32{1, 2, 3}), borrowed(columns), borrowed(starts), {3, 3});
+  const Tensor rows =
+      Tensor::row_sparse(Tensor::from(Floats32{1, 2, 3, 4}, {2, 2}), borrowed(ids), {6, 2});
   const Tensor whole = small_csr();
   const auto own = whole.columns().values<std::int64_t>();
   std::vector<std::int64_t> abi_columns(own.begin(), own.end());
@@ -85,7 +90,8 @@ TEST_CASE("sparse tensors: keep their indices when the caller overwrites its own
   abi.indices = abi_columns.data();
   const Tensor back = Tensor::borrow(abi);
   const auto before = expanded(back);
-  for (auto* list : {&columns, &starts, &ids, &abi_columns}) std::fill(list->begin(), list->end(), 1'000'000'000);
+  for (auto* list : {&columns, &starts, &ids, &abi_columns})
+    std::fill(list->begin(), list->end(), 1'000'000'000);
   CHECK(expanded(csr) == std::vector<double>{1, 0, 2, 0, 0, 0, 0, 3, 0});
   CHECK(expanded(rows) == std::vector<double>{0, 0, 1, 2, 0, 0, 0, 0, 3, 4, 0, 0});
   CHECK(expanded(back) == before);
@@ -93,9 +99,10 @@ TEST_CASE("sparse tensors: keep their indices when the caller overwrites its own
   CHECK(again.columns().data() == csr.columns().data());  // already its own
 }
 
-TEST_CASE("sparse tensors: a round trip across the ABI returns the same tensor and keeps its owner") {
-  for (const Tensor& tensor :
-       {small_csr(), small_csr<std::int32_t>(), small_rows(), small_rows<std::int32_t>(), Tensor::from({1.0f, 2.0f}, {2})}) {
+TEST_CASE(
+    "sparse tensors: a round trip across the ABI returns the same tensor and keeps its owner") {
+  for (const Tensor& tensor : {small_csr(), small_csr<std::int32_t>(), small_rows(),
+                               small_rows<std::int32_t>(), Tensor::from({1.0f, 2.0f}, {2})}) {
     const auto owner = std::make_shared<int>(0);
     {
       const Tensor back = Tensor::borrow(tensor.abi(), owner);
@@ -130,11 +137,21 @@ TEST_CASE("sparse tensors: equal by storage, indices, index dtype and bits") {
       {small_csr<std::int32_t>(), false},
       {small_rows(), false},
       {cast_storage(csr, Storage::dense), false},
-      {Tensor::csr(list(Floats32{1, 2, 3}), list(Ints64{0, 2, 2}), list(Ints64{0, 2, 2, 3}), {3, 3}), false},
-      {Tensor::csr(list(Floats32{1, 2, 3}), list(Ints64{0, 2, 1}), list(Ints64{0, 2, 3, 3}), {3, 3}), false},
-      {Tensor::csr(list(Floats32{1, 2, 4}), list(Ints64{0, 2, 1}), list(Ints64{0, 2, 2, 3}), {3, 3}), false},
-      {Tensor::csr(list(Floats32{1, 2, 3}), list(Ints64{0, 2, 1}), list(Ints64{0, 2, 2, 3}), {3, 4}), false},
-      {Tensor::csr(list(std::vector<double>{1, 2, 3}), list(Ints64{0, 2, 1}), list(Ints64{0, 2, 2, 3}), {3, 3}), false},
+      {Tensor::csr(list(Floats32{1, 2, 3}), list(Ints64{0, 2, 2}), list(Ints64{0, 2, 2, 3}),
+                   {3, 3}),
+       false},
+      {Tensor::csr(list(Floats32{1, 2, 3}), list(Ints64{0, 2, 1}), list(Ints64{0, 2, 3, 3}),
+                   {3, 3}),
+       false},
+      {Tensor::csr(list(Floats32{1, 2, 4}), list(Ints64{0, 2, 1}), list(Ints64{0, 2, 2, 3}),
+                   {3, 3}),
+       false},
+      {Tensor::csr(list(Floats32{1, 2, 3}), list(Ints64{0, 2, 1}), list(Ints64{0, 2, 2, 3}),
+                   {3, 4}),
+       false},
+      {Tensor::csr(list(std::vector<double>{1, 2, 3}), list(Ints64{0, 2, 1}),
+                   list(Ints64{0, 2, 2, 3}), {3, 3}),
+       false},
       {Tensor(), false},
   };
   for (std::size_t i = 0; i < std::size(cases); ++i) {
@@ -142,7 +159,8 @@ TEST_CASE("sparse tensors: equal by storage, indices, index dtype and bits") {
     CHECK(same_bits(csr, cases[i].other) == cases[i].same);
     CHECK(same_bits(cases[i].other, csr) == cases[i].same);
   }
-  CHECK_FALSE(same_bits(small_rows(), Tensor::row_sparse(small_rows().stored_values(), list(Ints64{1, 5}), {6, 2})));
+  CHECK_FALSE(same_bits(
+      small_rows(), Tensor::row_sparse(small_rows().stored_values(), list(Ints64{1, 5}), {6, 2})));
 }
 
 TEST_CASE("sparse tensors: text") {
@@ -158,19 +176,22 @@ TEST_CASE("sparse tensors: text") {
       {none, 16, "csr float32 [2, 5], 0 stored"},
       {small_rows(), 16, "row_sparse float32 [6, 2], 2 stored  (1) 1 2 (4) 3 4"},
       {small_rows<std::int32_t>(), 3, "row_sparse float32 [6, 2], 2 stored  (1) 1 2 (4) 3 ..."},
-      {Tensor::row_sparse(Tensor::zeros(i8, {2, 0}), list(Ints64{0, 1}), {3, 0}), 16, "row_sparse int8 [3, 0], 2 stored"},
+      {Tensor::row_sparse(Tensor::zeros(i8, {2, 0}), list(Ints64{0, 1}), {3, 0}), 16,
+       "row_sparse int8 [3, 0], 2 stored"},
   };
   for (const auto& test : cases) CHECK(test.tensor.to_string(test.limit) == test.text);
 }
 
 TEST_CASE("sparse tensors: refuse invalid arrays with a message") {
-  const Tensor values = list(Floats32{1, 2, 3}), columns = list(Ints64{0, 2, 1}), starts = list(Ints64{0, 2, 2, 3});
+  const Tensor values = list(Floats32{1, 2, 3}), columns = list(Ints64{0, 2, 1}),
+               starts = list(Ints64{0, 2, 2, 3});
   const Tensor matrix = Tensor::from(Floats32{1, 2, 3, 4}, {2, 2}), ids = list(Ints64{1, 4});
   const struct {
     std::function<Tensor()> make;
     const char* message;
   } cases[] = {
-      {[&] { return Tensor::csr(values, columns, starts, {3}); }, "csr float32 [3]: csr needs two dimensions"},
+      {[&] { return Tensor::csr(values, columns, starts, {3}); },
+       "csr float32 [3]: csr needs two dimensions"},
       {[&] {
          return Tensor::csr(values, columns, starts, {3, -1});
        },
@@ -178,7 +199,8 @@ TEST_CASE("sparse tensors: refuse invalid arrays with a message") {
       {[&] {
          return Tensor::csr(values, columns, starts, {INT64_MAX, INT64_MAX});
        },
-       "a tensor of float32 [9223372036854775807, 9223372036854775807] has more bytes than can be counted"},
+       "a tensor of float32 [9223372036854775807, 9223372036854775807] has more bytes than can be "
+       "counted"},
       {[&] {
          return Tensor::csr(values, columns, starts, {INT64_MAX, 0});
        },
@@ -231,11 +253,13 @@ TEST_CASE("sparse tensors: refuse invalid arrays with a message") {
          return Tensor::csr(Tensor(), columns, starts, {3, 3});
        },
        "this tensor is empty: it has no dtype, shape or elements"},
-      {[&] { return Tensor::row_sparse(matrix, ids, Shape::scalar()); }, "row_sparse float32 []: row_sparse needs at least one dimension"},
+      {[&] { return Tensor::row_sparse(matrix, ids, Shape::scalar()); },
+       "row_sparse float32 []: row_sparse needs at least one dimension"},
       {[&] {
          return Tensor::row_sparse(matrix, ids, {6, 3});
        },
-       "row_sparse float32 [6, 3]: its values have shape [2, 2], but its row ids, [2], need [2, 3]"},
+       "row_sparse float32 [6, 3]: its values have shape [2, 2], but its row ids, [2], need [2, "
+       "3]"},
       {[&] {
          return Tensor::row_sparse(matrix, list(Ints64{4, 1}), {6, 2});
        },
@@ -268,18 +292,26 @@ TEST_CASE("sparse tensors: every field of the ABI struct is validated") {
     const char* message;
   } cases[] = {
       {[](tenon_tensor& t) { t.size = 8; }, "this tenon_tensor has 8 bytes but needs 88"},
-      {[](tenon_tensor& t) { t.dense.device_type = 99; }, "a tensor is on device 0 of DLPack type 99, which this machine does not have"},
-      {[](tenon_tensor& t) { t.dense.ndim = 9; }, "this tenon_tensor has 9 dimensions, but at most 8 are supported"},
+      {[](tenon_tensor& t) { t.dense.device_type = 99; },
+       "a tensor is on device 0 of DLPack type 99, which this machine does not have"},
+      {[](tenon_tensor& t) { t.dense.ndim = 9; },
+       "this tenon_tensor has 9 dimensions, but at most 8 are supported"},
       {[](tenon_tensor& t) { t.dense.shape = nullptr; }, "this tenon_tensor has no shape"},
       {[](tenon_tensor& t) { t.dtype = 15; }, "this tenon_tensor has unknown dtype 15"},
       {[](tenon_tensor& t) { t.storage = 3; }, "this tenon_tensor has unknown storage 3"},
-      {[](tenon_tensor& t) { t.index_dtype = TENON_F32; }, "this tenon_tensor has indices of dtype 7 but needs int32 or int64"},
+      {[](tenon_tensor& t) { t.index_dtype = TENON_F32; },
+       "this tenon_tensor has indices of dtype 7 but needs int32 or int64"},
       {[](tenon_tensor& t) { t.stored = -1; }, "this tenon_tensor has -1 stored entries"},
-      {[](tenon_tensor& t) { t.stored = 2; }, "csr float32 [3, 3]: its row starts go from 0 to 3, not from 0 to 2"},
-      {[](tenon_tensor& t) { t.indices = nullptr; }, "a tensor of int64 [3] needs memory, not a null pointer"},
-      {[](tenon_tensor& t) { t.row_starts = static_cast<const char*>(t.row_starts) + 4; }, "int64 elements must be aligned to 8 bytes"},
-      {[](tenon_tensor& t) { t.dense.strides = t.dense.shape; }, "this tenon_tensor is csr but has strides"},
-      {[](tenon_tensor& t) { t.dense.ndim = 1; }, "csr float32 [3]: csr needs two dimensions and fewer than 2^63 - 1 rows"},
+      {[](tenon_tensor& t) { t.stored = 2; },
+       "csr float32 [3, 3]: its row starts go from 0 to 3, not from 0 to 2"},
+      {[](tenon_tensor& t) { t.indices = nullptr; },
+       "a tensor of int64 [3] needs memory, not a null pointer"},
+      {[](tenon_tensor& t) { t.row_starts = static_cast<const char*>(t.row_starts) + 4; },
+       "int64 elements must be aligned to 8 bytes"},
+      {[](tenon_tensor& t) { t.dense.strides = t.dense.shape; },
+       "this tenon_tensor is csr but has strides"},
+      {[](tenon_tensor& t) { t.dense.ndim = 1; },
+       "csr float32 [3]: csr needs two dimensions and fewer than 2^63 - 1 rows"},
   };
   for (const auto& test : cases) {
     tenon_tensor changed = csr.abi();
@@ -311,6 +343,7 @@ TEST_CASE("sparse tensors: refuse operations on dense tensors only") {
     CHECK(failure.kind == 2);
     CHECK(failure.message == test.message);
   }
-  CHECK(failure_of([&] { csr.data(); }).hint ==
-        "cast_storage(tensor, Storage::dense) returns all elements, stored_values() the stored ones");
+  CHECK(
+      failure_of([&] { csr.data(); }).hint ==
+      "cast_storage(tensor, Storage::dense) returns all elements, stored_values() the stored ones");
 }

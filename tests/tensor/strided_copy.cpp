@@ -69,20 +69,24 @@ TEST_CASE("strided copy: transposed, reversed, broadcast and sliced tensors") {
   };
   for (const auto& test : cases) {
     const Shape shape = test.strides.empty() ? Shape::scalar() : test.shape;
-    for (const DType dtype : {u8, f16, f32, f64}) check(Tensor::borrow(memory.data() + 100000, dtype, shape, test.strides));
+    for (const DType dtype : {u8, f16, f32, f64})
+      check(Tensor::borrow(memory.data() + 100000, dtype, shape, test.strides));
   }
 }
 
 TEST_CASE("strided copy: random shapes and strides") {
   std::vector<std::uint64_t> memory = numbered(40000);
   std::mt19937 random(7);
-  const auto up_to = [&](int limit) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(limit)); };
+  const auto up_to = [&](int limit) {
+    return static_cast<std::int64_t>(random() % static_cast<unsigned>(limit));
+  };
   for (int round = 0; round < 3000; ++round) {
     Ints64 dims(static_cast<std::size_t>(up_to(5))), strides;
     for (std::int64_t& dim : dims) dim = up_to(4) == 0 ? 20 + up_to(20) : 1 + up_to(4);
     const std::int64_t common[] = {0, 1, 2, 3, 16, 20, -1, -5, 40};
     for (std::size_t i = 0; i < dims.size(); ++i) strides.push_back(common[up_to(9)]);
     const DType dtypes[] = {boolean, bf16, i32, i64};
-    check(Tensor::borrow(memory.data() + 20000, dtypes[round % 4], Shape(dims.data(), static_cast<int>(dims.size())), strides));
+    check(Tensor::borrow(memory.data() + 20000, dtypes[round % 4],
+                         Shape(dims.data(), static_cast<int>(dims.size())), strides));
   }
 }

@@ -29,7 +29,8 @@ TEST_CASE("tensor: an owned tensor is aligned, contiguous and has the right size
   };
   for (const auto& test : cases) {
     CAPTURE(to_string(test.shape));
-    for (const Tensor& tensor : {Tensor::empty(test.dtype, test.shape), Tensor::zeros(test.dtype, test.shape)}) {
+    for (const Tensor& tensor :
+         {Tensor::empty(test.dtype, test.shape), Tensor::zeros(test.dtype, test.shape)}) {
       CHECK(tensor);
       CHECK(tensor.dtype() == test.dtype);
       CHECK(tensor.shape() == test.shape);
@@ -66,7 +67,8 @@ TEST_CASE("tensor: a borrowed tensor keeps its owner alive") {
   CHECK(tensor.to_string() == "float32 [2, 3]  1 3 5 2 4 6");
   Tensor row = tensor.make_contiguous();
   CHECK(row.to_string() == tensor.to_string());
-  Tensor reshaped = Tensor::borrow(watched.lock()->data(), f32, {6}, {}, watched.lock()).reshape({3, 2});
+  Tensor reshaped =
+      Tensor::borrow(watched.lock()->data(), f32, {6}, {}, watched.lock()).reshape({3, 2});
   tensor = {};
   CHECK_FALSE(watched.expired());
   reshaped = {};
@@ -81,7 +83,8 @@ TEST_CASE("tensor: strides of axes of size 1 are ignored") {
   CHECK(Tensor::borrow(value, f32, {1, 3}, wild).contiguous());
   CHECK(Tensor::borrow(nullptr, f32, {0, 3}, wild).clone().size() == 0);
   const Ints64 wild_and_strided = {std::numeric_limits<std::int64_t>::min(), 2};
-  CHECK(Tensor::borrow(value, f32, {1, 2}, wild_and_strided).clone().to_string() == "float32 [1, 2]  1 3");
+  CHECK(Tensor::borrow(value, f32, {1, 2}, wild_and_strided).clone().to_string() ==
+        "float32 [1, 2]  1 3");
 }
 
 TEST_CASE("tensor: reshape shares the elements and infers one dimension") {
@@ -108,21 +111,24 @@ TEST_CASE("tensor: reshape shares the elements and infers one dimension") {
 }
 
 TEST_CASE("tensor: text of the elements") {
-  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              inf = std::numeric_limits<float>::infinity();
   const struct {
     Tensor tensor;
     std::int64_t limit;
     const char* text;
   } cases[] = {
       {Tensor(), 16, "empty"},
-      {Tensor::from({1.0f, 0.1f, -0.0f, 1e30f, inf, nan}, {6}), 16, "float32 [6]  1 0.1 -0 1e+30 inf nan"},
+      {Tensor::from({1.0f, 0.1f, -0.0f, 1e30f, inf, nan}, {6}), 16,
+       "float32 [6]  1 0.1 -0 1e+30 inf nan"},
       {Tensor::from({1.0, 2.5, 3.0, 4.0}, {2, 2}), 3, "float64 [2, 2]  1 2.5 3 ..."},
       {Tensor::from({1.0, 2.5}, {2}), 0, "float64 [2]  ..."},
       {Tensor::from({1.0, 2.5}, {2}), -5, "float64 [2]  ..."},
       {Tensor::from({true, false}, {2}), 16, "bool [2]  true false"},
       {Tensor::from<std::uint8_t>({65, 255}, {2}), 16, "uint8 [2]  65 255"},
       {Tensor::from<std::int8_t>({-128, 127}, {2}), 16, "int8 [2]  -128 127"},
-      {Tensor::from<std::int64_t>({INT64_MIN}, Shape::scalar()), 16, "int64 []  -9223372036854775808"},
+      {Tensor::from<std::int64_t>({INT64_MIN}, Shape::scalar()), 16,
+       "int64 []  -9223372036854775808"},
       {Tensor::from<half>({half(0.5f), half(65504.0f)}, {2}), 16, "float16 [2]  0.5 65504"},
       {Tensor::from<bfloat16>({bfloat16(-1.5f)}, {1}), 16, "bfloat16 [1]  -1.5"},
       {Tensor::zeros(f32, {0, 3}), 16, "float32 [0, 3]"},
@@ -181,7 +187,8 @@ TEST_CASE("tensor: each error is one sentence") {
          Tensor::empty(f32, {large, large});
        },
        2, "a tensor of float32 [1099511627776, 1099511627776] has more bytes than can be counted"},
-      {[] { Tensor::empty(f64, {INT64_MAX}); }, 2, "a tensor of float64 [9223372036854775807] has more bytes than can be counted"},
+      {[] { Tensor::empty(f64, {INT64_MAX}); }, 2,
+       "a tensor of float64 [9223372036854775807] has more bytes than can be counted"},
       {[] { Tensor::empty(u8, {INT64_MAX}); }, 1, "cannot allocate 7.9 EiB: out of memory"},
       {[] {
          Tensor::zeros(f32, {large, 1 << 10});
@@ -191,7 +198,8 @@ TEST_CASE("tensor: each error is one sentence") {
          Tensor::from({1, 2, 3}, {2, 2});
        },
        2, "a tensor of shape [2, 2] needs 4 values, not 3"},
-      {[] { Tensor::from({1}, {1}).data<float>(); }, 2, "this tensor's elements are int32, not float32"},
+      {[] { Tensor::from({1}, {1}).data<float>(); }, 2,
+       "this tensor's elements are int32, not float32"},
       {[&] { transposed.values<float>(); }, 2, "this tensor [2, 2] is not contiguous"},
       {[&] { transposed.reshape({4}); }, 2, "this tensor [2, 2] is not contiguous"},
       {[] {
@@ -210,12 +218,16 @@ TEST_CASE("tensor: each error is one sentence") {
          Tensor::zeros(f32, {0}).reshape({0, -1});
        },
        2, "a tensor of shape [0], 0 elements, cannot be reshaped to [0, ?]"},
-      {[] { Tensor::zeros(f32, {2}).reshape({}); }, 2, "a tensor of shape [2], 2 elements, cannot be reshaped to [...]"},
+      {[] { Tensor::zeros(f32, {2}).reshape({}); }, 2,
+       "a tensor of shape [2], 2 elements, cannot be reshaped to [...]"},
       {[] {
          Tensor::zeros(f32, {0}).reshape({large, large, -1});
        },
-       2, "a tensor of shape [0], 0 elements, cannot be reshaped to [1099511627776, 1099511627776, ?]"},
-      {[] { Tensor::borrow(nullptr, f32, {2}); }, 2, "a tensor of float32 [2] needs memory, not a null pointer"},
+       2,
+       "a tensor of shape [0], 0 elements, cannot be reshaped to [1099511627776, 1099511627776, "
+       "?]"},
+      {[] { Tensor::borrow(nullptr, f32, {2}); }, 2,
+       "a tensor of float32 [2] needs memory, not a null pointer"},
       {[&] { Tensor::borrow(odd, f32, {2}); }, 2, "float32 elements must be aligned to 4 bytes"},
       {[&] {
          Tensor::borrow(values, f32, {2, 2}, one);
@@ -239,7 +251,9 @@ TEST_CASE("tensor: reports its device and refuses unknown ones") {
   CHECK(tensor.device() == "cpu");
   CHECK(tensor.to("cpu").data() == tensor.data());
   CHECK(Tensor::empty(f32, {2}, "cpu").device() == "cpu");
-  CHECK(failure_of([&] { tensor.to("abacus"); }).message.starts_with("there is no device 'abacus': this machine has cpu"));
+  CHECK(failure_of([&] {
+          tensor.to("abacus");
+        }).message.starts_with("there is no device 'abacus': this machine has cpu"));
   CHECK(failure_of([] { Tensor::empty(f32, {2}, "abacus"); }).kind == 2);
   CHECK(failure_of([] { Tensor().to("cpu"); }).kind == 2);
 }

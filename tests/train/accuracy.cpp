@@ -12,15 +12,17 @@ TEST_CASE("accuracy: the largest score counts, and the first of equal ones") {
     std::vector<std::int64_t> labels;
     std::int64_t right;
   } cases[] = {
-      {{1, 2, 0}, {1}, 1},    {{1, 2, 0}, {0}, 0},    {{2, 2, 0}, {0}, 1}, {{2, 2, 0}, {1}, 0},
-      {{0, 2, 2}, {1}, 1},    {{0, 2, 2}, {2}, 0},    {{1, 1, 1}, {0}, 1}, {{1, 1, 1}, {2}, 0},
-      {{-3, -1, -2}, {1}, 1}, {{-1, -1, -2}, {0}, 1}, {{}, {}, 0},         {{0, 0, 5, 5, 0, 5}, {2, 0}, 2},
+      {{1, 2, 0}, {1}, 1},    {{1, 2, 0}, {0}, 0}, {{2, 2, 0}, {0}, 1},
+      {{2, 2, 0}, {1}, 0},    {{0, 2, 2}, {1}, 1}, {{0, 2, 2}, {2}, 0},
+      {{1, 1, 1}, {0}, 1},    {{1, 1, 1}, {2}, 0}, {{-3, -1, -2}, {1}, 1},
+      {{-1, -1, -2}, {0}, 1}, {{}, {}, 0},         {{0, 0, 5, 5, 0, 5}, {2, 0}, 2},
   };
   for (const auto& c : cases) {
     const auto rows = static_cast<std::int64_t>(c.labels.size());
     CAPTURE(c.scores);
     CAPTURE(c.labels);
-    CHECK(count_right(Tensor::from(c.scores, {rows, 3}), Tensor::from(c.labels, {rows})) == c.right);
+    CHECK(count_right(Tensor::from(c.scores, {rows, 3}), Tensor::from(c.labels, {rows})) ==
+          c.right);
   }
   const std::vector<half> halves{1.0f, 1.0f, 0.0f};
   CHECK(count_right(Tensor::from(halves, {1, 3}), Tensor::from<std::uint8_t>({0}, {1})) == 1);
@@ -29,9 +31,12 @@ TEST_CASE("accuracy: the largest score counts, and the first of equal ones") {
 TEST_CASE("accuracy: labels that are not classes are refused") {
   const auto scores = Tensor::zeros(f32, {2, 3});
   for (const std::int64_t label : {-1, 3, 99}) {
-    const auto failure = failure_of([&] { count_right(scores, Tensor::from<std::int64_t>({0, label}, {2})); });
+    const auto failure = failure_of([&] {
+      count_right(scores, Tensor::from<std::int64_t>({0, label}, {2}));
+    });
     CHECK(failure.kind == 2);
-    CHECK(failure.message == "label " + std::to_string(label) + " of example 1 of the batch is not one of the 3 classes");
+    CHECK(failure.message == "label " + std::to_string(label) +
+                                 " of example 1 of the batch is not one of the 3 classes");
   }
 }
 

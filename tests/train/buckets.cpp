@@ -23,7 +23,8 @@ TEST_CASE("buckets: adjacent gradients of one dtype, closed by the one that reac
               {{{f32, small}, {f64, small}, {f64, small}, {f32, small}}, {1, 3, 4}}};
   for (const auto& row : rows) CHECK(bucket_ends(row.gradients, 2) == row.ends);
   CHECK(bucket_ends({{f32, large}, {f32, small}}, 4) == std::vector<std::size_t>{1, 2});
-  CHECK(bucket_ends({{f32, half}, {f32, half}, {f32, half}, {f32, half}, {f32, small}}, 8) == std::vector<std::size_t>{4, 5});
+  CHECK(bucket_ends({{f32, half}, {f32, half}, {f32, half}, {f32, half}, {f32, small}}, 8) ==
+        std::vector<std::size_t>{4, 5});
   CHECK(bucket_ends({{f32, large}, {f32, small}}, 1000) == std::vector<std::size_t>{1, 2});
 }
 
@@ -34,19 +35,23 @@ TEST_CASE("buckets: the plan lists their bytes, and the step after which each is
   options.loss = "loss";
   auto training = training_graph(graph, digits(0, 16), options);
   training.initialize();
-  const auto plan = Session(training, {.training = true}).plan({{"image", {16, 64}}, {"label", {16}}});
+  const auto plan =
+      Session(training, {.training = true}).plan({{"image", {16, 64}}, {"label", {16}}});
   const auto buckets = planned_buckets(training, plan, 2);
   REQUIRE(buckets.size() == 1);  // some kilobytes
   CHECK(buckets[0].dtype == f32);
   CHECK(buckets[0].bytes == 4 * (32 * 64 + 32 + 10 * 32 + 10));
-  CHECK(buckets[0].variables == std::vector<std::string>{"scores_bias", "scores_weight", "fc1_bias", "fc1_weight"});
+  CHECK(buckets[0].variables ==
+        std::vector<std::string>{"scores_bias", "scores_weight", "fc1_bias", "fc1_weight"});
   REQUIRE(buckets[0].steps > 0);
   CHECK(plan.steps[buckets[0].steps - 1].node.find("fc1") != std::string::npos);
 
   const WordsModel words;  // the table's gradient is row_sparse
-  auto sparse = training_graph(Graph::from_json(digits_host.host, words.json()), words.texts(16), WordsModel::options());
+  auto sparse = training_graph(Graph::from_json(digits_host.host, words.json()), words.texts(16),
+                               WordsModel::options());
   sparse.initialize();
-  const auto others = planned_buckets(sparse, Session(sparse, {.training = true}).plan({{"text", {16, 5}}, {"label", {16}}}), 2);
+  const auto others = planned_buckets(
+      sparse, Session(sparse, {.training = true}).plan({{"text", {16, 5}}, {"label", {16}}}), 2);
   REQUIRE(others.size() == 1);
   CHECK(others[0].variables == std::vector<std::string>{"scores_bias", "scores_weight"});
 }

@@ -15,7 +15,8 @@ struct DigitsHost {
   TemporaryFolder cache;
   tenon::Host host;
 
-  explicit DigitsHost(int threads = 2, bool strict_storage = false) : host(options(threads, strict_storage)) {
+  explicit DigitsHost(int threads = 2, bool strict_storage = false)
+      : host(options(threads, strict_storage)) {
     host.add_plugins(TENON_TEST_PLUGINS);
   }
 
@@ -39,9 +40,11 @@ inline tenon::NamedTensors digits(std::int64_t begin, std::int64_t end) {
     const auto row = all.bytes() / shape[0];
     shape.set(0, end - begin);
     auto* first = static_cast<unsigned char*>(all.data()) + begin * row;
-    return tenon::Tensor::borrow(first, all.dtype(), shape, {}, std::make_shared<tenon::Tensor>(all));
+    return tenon::Tensor::borrow(first, all.dtype(), shape, {},
+                                 std::make_shared<tenon::Tensor>(all));
   };
-  return {{"image", rows(tenon::read_npy(folder + "/digits_images.npy"))}, {"label", rows(tenon::read_npy(folder + "/digits_labels.npy"))}};
+  return {{"image", rows(tenon::read_npy(folder + "/digits_images.npy"))},
+          {"label", rows(tenon::read_npy(folder + "/digits_labels.npy"))}};
 }
 
 /// Two layers with dropout in between: random numbers in every step.
@@ -92,7 +95,8 @@ inline std::map<std::string, tenon::Tensor> values_of(const tenon::Graph& graph)
   return values;
 }
 
-inline bool same_values(const std::map<std::string, tenon::Tensor>& left, const std::map<std::string, tenon::Tensor>& right) {
+inline bool same_values(const std::map<std::string, tenon::Tensor>& left,
+                        const std::map<std::string, tenon::Tensor>& right) {
   if (left.size() != right.size()) return false;
   for (const auto& [name, tensor] : left)
     if (!right.contains(name) || !same_bits(tensor, right.at(name))) return false;

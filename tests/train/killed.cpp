@@ -22,12 +22,14 @@
 
 namespace {
 
-constexpr int all_checkpoints = 20;  // of an undisturbed training: one per step, 5 steps per epoch, 4 epochs
+constexpr int all_checkpoints =
+    20;  // of an undisturbed training: one per step, 5 steps per epoch, 4 epochs
 
 /// Counts the checkpoints that appear in a folder.
 class Checkpoints {
  public:
-  explicit Checkpoints(const std::filesystem::path& folder) : events_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+  explicit Checkpoints(const std::filesystem::path& folder)
+      : events_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
     REQUIRE(events_ >= 0);
     REQUIRE(inotify_add_watch(events_, folder.c_str(), IN_MOVED_TO) >= 0);
   }
@@ -38,7 +40,9 @@ class Checkpoints {
   /// Waits until `count` have appeared, or the child has ended.
   void wait(int count, pid_t child) {
     siginfo_t ended{};
-    while (count > 0 && waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0) {
+    while (count > 0 &&
+           waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ended.si_pid == 0) {
       pollfd ready{events_, POLLIN, 0};
       if (poll(&ready, 1, 20) > 0) count -= taken();
     }
@@ -73,11 +77,17 @@ class Site {
 
   pid_t start(bool resume) const {
     const std::string data = TENON_TEST_DATA;
-    std::vector<std::string> words{TENON_TEST_PROGRAM, "train", "net.json", "--threads", "2", "--trust-writable"};
-    const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
-    add({"--data", "image=" + data + "/digits_images.npy[0:100]", "--data", "label=" + data + "/digits_labels.npy[0:100]"});
-    add({"--validate", "image=" + data + "/digits_images.npy[1500:1520]", "--validate", "label=" + data + "/digits_labels.npy[1500:1520]"});
-    add({"--batch", "24", "--epochs", "4", "--accuracy", "scores=label", "--metrics", "metrics.jsonl", "--output", "model.tenon"});
+    std::vector<std::string> words{TENON_TEST_PROGRAM, "train", "net.json",
+                                   "--threads",        "2",     "--trust-writable"};
+    const auto add = [&](std::initializer_list<std::string> more) {
+      words.insert(words.end(), more);
+    };
+    add({"--data", "image=" + data + "/digits_images.npy[0:100]", "--data",
+         "label=" + data + "/digits_labels.npy[0:100]"});
+    add({"--validate", "image=" + data + "/digits_images.npy[1500:1520]", "--validate",
+         "label=" + data + "/digits_labels.npy[1500:1520]"});
+    add({"--batch", "24", "--epochs", "4", "--accuracy", "scores=label", "--metrics",
+         "metrics.jsonl", "--output", "model.tenon"});
     add({"--checkpoint", "checkpoint.tenon", "--checkpoint-every", "1"});
     if (resume) add({"--resume"});
     return spawn(words);
@@ -97,7 +107,8 @@ class Site {
 
   std::string results() const {
     std::string all;
-    for (const char* name : {"model.tenon", "checkpoint.tenon", "metrics.jsonl"}) all += read_bytes(folder_ / name) + '\n';
+    for (const char* name : {"model.tenon", "checkpoint.tenon", "metrics.jsonl"})
+      all += read_bytes(folder_ / name) + '\n';
     return all;
   }
   std::vector<std::string> names() const { return folder_.names(); }
@@ -116,10 +127,12 @@ class Site {
     arguments.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
+      posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addchdir_np(&actions, folder_.path().c_str());
     pid_t child = -1;
-    REQUIRE(posix_spawn(&child, TENON_TEST_PROGRAM, &actions, nullptr, arguments.data(), environ) == 0);
+    REQUIRE(posix_spawn(&child, TENON_TEST_PROGRAM, &actions, nullptr, arguments.data(), environ) ==
+            0);
     posix_spawn_file_actions_destroy(&actions);
     return child;
   }
@@ -142,29 +155,34 @@ TEST_CASE("killed at random moments, every resumed training ends with the same b
   std::mt19937 random(1);
   const auto moment = [&](int most) {
     const auto checkpoints = random() % static_cast<unsigned>(most);
-    return Moment{static_cast<int>(checkpoints), std::chrono::microseconds(random() % (checkpoints == 0 ? 40000 : 2000))};
+    return Moment{static_cast<int>(checkpoints),
+                  std::chrono::microseconds(random() % (checkpoints == 0 ? 40000 : 2000))};
   };
   int killed = 0;
-  for (int round = 0; round < 4 * kills && killed < kills; ++round) {  // runs that ended before the signal do not count
+  for (int round = 0; round < 4 * kills && killed < kills;
+       ++round) {  // runs that ended before the signal do not count
     const Site site;
     int here = site.stop_at(moment(all_checkpoints - 1), SIGKILL, false) == 128 + SIGKILL;
     if (round % 5 == 0) here += site.stop_at(moment(4), SIGKILL, true) == 128 + SIGKILL;
     CHECK(site.finish(true) == 0);
     CHECK(site.results() == expected);
-    CHECK(site.names() == std::vector<std::string>{"checkpoint.tenon", "metrics.jsonl", "model.tenon", "net.json"});
+    CHECK(site.names() ==
+          std::vector<std::string>{"checkpoint.tenon", "metrics.jsonl", "model.tenon", "net.json"});
     killed += here;
   }
   CHECK(killed >= kills);
 }
 
-TEST_CASE("Ctrl-C ends the step, loses nothing, and the resumed training ends with the same bytes") {
+TEST_CASE(
+    "Ctrl-C ends the step, loses nothing, and the resumed training ends with the same bytes") {
   const Site undisturbed;
   REQUIRE(undisturbed.finish(false) == 0);
   std::mt19937 random(2);
   std::optional<Site> site(std::in_place);
   int stopped = 0;
   for (int round = 0; round < 20 && stopped < 3; ++round) {
-    const int code = site->stop_at({1, std::chrono::microseconds(random() % 2000)}, SIGINT, stopped > 0);
+    const int code =
+        site->stop_at({1, std::chrono::microseconds(random() % 2000)}, SIGINT, stopped > 0);
     CHECK((code == 130 || code == 0));
     if (code == 0) {  // it ended before the signal
       site.emplace();

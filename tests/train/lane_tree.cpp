@@ -65,7 +65,8 @@ TEST_CASE("micro-batch tree: ranks get whole subtrees, at most twice their share
       const auto owners = LaneOwners::even(lanes, ranks);
       REQUIRE(owners.ranks() == ranks);
       std::vector<std::int64_t> count(static_cast<std::size_t>(ranks));
-      for (std::int64_t lane = 0; lane < lanes; ++lane) ++count[static_cast<std::size_t>(owners.owner(lane))];
+      for (std::int64_t lane = 0; lane < lanes; ++lane)
+        ++count[static_cast<std::size_t>(owners.owner(lane))];
       CAPTURE(lanes);
       CAPTURE(ranks);
       CHECK(*std::max_element(count.begin(), count.end()) * ranks <= 2 * lanes);

@@ -31,7 +31,9 @@ struct Line {
   Trainer trainer(const std::vector<float>& xs) {
     Graph graph(digits_host.host);
     const auto x = graph.input("x", f32, {-1, 1});
-    graph.output("loss", graph.add("sum", {graph.add("mul", {x, graph.variable("w", Tensor::from({0.F}, {1}))})}));
+    graph.output(
+        "loss",
+        graph.add("sum", {graph.add("mul", {x, graph.variable("w", Tensor::from({0.F}, {1}))})}));
     return {graph, {{"x", Tensor::from(xs, {static_cast<std::int64_t>(xs.size()), 1})}}, options};
   }
 };
@@ -56,10 +58,12 @@ struct CountsRuns : Operator {
   }
   void forward(const Call& call) const {
     if (call.training()) ++call.state<std::int64_t>("runs")[0];
-    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(), call.output<float>(0).data());
+    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(),
+                call.output<float>(0).data());
   }
   void backward(const Call& call) const {
-    std::copy_n(call.output_grad<float>(0).data(), call.output_grad<float>(0).size(), call.input_grad<float>(0).data());
+    std::copy_n(call.output_grad<float>(0).data(), call.output_grad<float>(0).size(),
+                call.input_grad<float>(0).data());
   }
 };
 
@@ -94,11 +98,14 @@ std::vector<Task> tasks() {
 
 /// The checkpoint's bytes after some steps; with `stop`, the training is stopped and resumed every
 /// `stop` steps, each time with another number of threads.
-std::string bytes_after(std::map<int, DigitsHost>& hosts, const Task& task, int steps, int threads, int stop = 0) {
+std::string bytes_after(std::map<int, DigitsHost>& hosts, const Task& task, int steps, int threads,
+                        int stop = 0) {
   const TemporaryFolder folder;
   const auto path = folder / "c.tenon";
   for (int done = 0; done < steps; threads = threads % 4 + 1) {
-    Trainer trainer(Graph::from_json(hosts.try_emplace(threads, threads, true).first->second.host, task.json), task.data, task.options);
+    Trainer trainer(
+        Graph::from_json(hosts.try_emplace(threads, threads, true).first->second.host, task.json),
+        task.data, task.options);
     if (done > 0) trainer.resume(path);
     for (int i = 0; done < steps && (stop == 0 || i < stop); ++i, ++done) trainer.step();
     trainer.save_checkpoint(path);
@@ -119,9 +126,13 @@ TEST_CASE("micro-batches: the tree's sum, in the arithmetic of the gradient") {
   };
   const std::vector<float> x{big, 1, 1, 1, -big, 1, 1, 1};
   const auto share = [&](std::size_t i) { return x[i] / 8; };
-  const float in_lanes = ((share(0) + share(1)) + (share(2) + share(3))) + ((share(4) + share(5)) + (share(6) + share(7)));
-  const float in_two = (((share(0) + share(1)) + share(2)) + share(3)) + (((share(4) + share(5)) + share(6)) + share(7));
-  const float in_order = ((((((share(0) + share(1)) + share(2)) + share(3)) + share(4)) + share(5)) + share(6)) + share(7);
+  const float in_lanes = ((share(0) + share(1)) + (share(2) + share(3))) +
+                         ((share(4) + share(5)) + (share(6) + share(7)));
+  const float in_two = (((share(0) + share(1)) + share(2)) + share(3)) +
+                       (((share(4) + share(5)) + share(6)) + share(7));
+  const float in_order =
+      ((((((share(0) + share(1)) + share(2)) + share(3)) + share(4)) + share(5)) + share(6)) +
+      share(7);
   CHECK(step(8, 1, x) == in_lanes);
   CHECK(step(4, 2, x) == in_lanes);
   CHECK(step(2, 4, x) == in_two);
@@ -131,31 +142,40 @@ TEST_CASE("micro-batches: the tree's sum, in the arithmetic of the gradient") {
 
   const float third = static_cast<float>(1.0 / 3), sixth = static_cast<float>(1.0 / 6);
   CHECK(step(3, 1, {big, 1, 1}) == (big * third + third) + third);
-  CHECK(step(6, 1, {big, 1, 1, 1, 1, -big}) == ((big * sixth + sixth) + (sixth + sixth)) + (sixth + -big * sixth));
+  CHECK(step(6, 1, {big, 1, 1, 1, 1, -big}) ==
+        ((big * sixth + sixth) + (sixth + sixth)) + (sixth + -big * sixth));
 }
 
 TEST_CASE("micro-batches: the last step of an epoch fills the first ones and drops empty ones") {
   Line line(4, 2);
-  auto trainer = line.trainer({1, 1, 1, 1, 1, 1, 1, 1, 3e7F, 1, -3e7F, 1, 1});  // steps of eight, then five batches in three micro-batches
+  auto trainer = line.trainer({1, 1, 1, 1, 1, 1, 1, 1, 3e7F, 1, -3e7F, 1,
+                               1});  // steps of eight, then five batches in three micro-batches
   CHECK(trainer.steps_per_epoch() == 2);
   CHECK(trainer.step().examples == 8);
   const float before = value_of(trainer, "w");
   CHECK(before == -1);
   CHECK(trainer.step().examples == 5);
   const auto fifth = static_cast<float>(1.0 / 5);
-  CHECK(value_of(trainer, "w") == before - (((3e7F * fifth + fifth) + (-3e7F * fifth + fifth)) + fifth));
+  CHECK(value_of(trainer, "w") ==
+        before - (((3e7F * fifth + fifth) + (-3e7F * fifth + fifth)) + fifth));
   CHECK(trainer.epoch() == 1);
   CHECK(trainer.position() == 0);
 }
 
-TEST_CASE("micro-batches: each begins with the step's initial states and contributes equally to their mean") {
+TEST_CASE(
+    "micro-batches: each begins with the step's initial states and contributes equally to their "
+    "mean") {
   DigitsHost digits_host;
-  const std::vector<double> xs{1, 3, 5, 9, -2, 4, 7, 7};  // batches of two with the means 2, 7, 1 and 7
+  const std::vector<double> xs{1,  3, 5, 9,
+                               -2, 4, 7, 7};  // batches of two with the means 2, 7, 1 and 7
   const auto moving_mean = [&](std::int64_t lanes, std::int64_t accumulate) {
     Graph graph(digits_host.host);
     const auto x = graph.input("x", f32, {-1, 1});
     const auto normal = graph.add("batch_norm", {x}, {{"momentum", 0.75}}, "norm");
-    graph.output("loss", graph.add("sum", {graph.add("mul", {normal, graph.variable("w", Tensor::from({1.F}, {1}))})}));
+    graph.output(
+        "loss",
+        graph.add("sum",
+                  {graph.add("mul", {normal, graph.variable("w", Tensor::from({1.F}, {1}))})}));
     TrainerOptions options;
     options.loss = "loss";
     options.batch = 2;
@@ -167,11 +187,13 @@ TEST_CASE("micro-batches: each begins with the step's initial states and contrib
     trainer.step();
     const auto values = values_of(trainer.graph());
     for (const auto& [name, tensor] : values)
-      if (name.find("moving_mean") != std::string::npos) return static_cast<double>(tensor.values<float>()[0]);
+      if (name.find("moving_mean") != std::string::npos)
+        return static_cast<double>(tensor.values<float>()[0]);
     return std::nan("");
   };
   const auto after = [](double old, double mean) { return 0.75 * old + 0.25 * mean; };
-  CHECK(moving_mean(4, 1) == doctest::Approx((after(0, 2) + after(0, 7) + after(0, 1) + after(0, 7)) / 4));
+  CHECK(moving_mean(4, 1) ==
+        doctest::Approx((after(0, 2) + after(0, 7) + after(0, 1) + after(0, 7)) / 4));
   CHECK(moving_mean(3, 1) == doctest::Approx((after(0, 2) + after(0, 7) + after(0, 1)) / 3));
   CHECK(moving_mean(2, 2) == doctest::Approx((after(after(0, 2), 7) + after(after(0, 1), 7)) / 2));
   CHECK(moving_mean(1, 4) == doctest::Approx(after(after(after(after(0, 2), 7), 1), 7)));
@@ -182,20 +204,25 @@ TEST_CASE("micro-batches: a state that cannot be averaged must agree") {
   digits_host.host.add<CountsRuns>();
   Graph graph(digits_host.host);
   const auto x = graph.add("counts_runs", {graph.input("x", f32, {-1, 1})}, {}, "counter");
-  graph.output("loss", graph.add("sum", {graph.add("mul", {x, graph.variable("w", Tensor::from({1.F}, {1}))})}));
+  graph.output(
+      "loss",
+      graph.add("sum", {graph.add("mul", {x, graph.variable("w", Tensor::from({1.F}, {1}))})}));
   TrainerOptions options;
   options.loss = "loss";
   options.batch = 1;
   options.accumulate = 2;
   options.lanes = 3;
-  Trainer trainer(graph, {{"x", Tensor::from({1.F, 2.F, 3.F, 4.F, 5.F, 6.F, 7.F, 8.F, 9.F}, {9, 1})}}, options);
+  Trainer trainer(
+      graph, {{"x", Tensor::from({1.F, 2.F, 3.F, 4.F, 5.F, 6.F, 7.F, 8.F, 9.F}, {9, 1})}}, options);
   trainer.step();
   const auto values = values_of(trainer.graph());
   CHECK(values.at("counter_runs").values<std::int64_t>()[0] == 2);
-  const auto failure = failure_of([&] { trainer.step(); });  // three batches: two in the first micro-batch, one in the second
+  const auto failure = failure_of(
+      [&] { trainer.step(); });  // three batches: two in the first micro-batch, one in the second
   CHECK(failure.kind == 1);
   CHECK(failure.message ==
-        "the state 'counter_runs' is int64 and differs between the step's micro-batches: only floating-point states can be averaged");
+        "the state 'counter_runs' is int64 and differs between the step's micro-batches: only "
+        "floating-point states can be averaged");
   CHECK(same_values(values, values_of(trainer.graph())));
   CHECK(trainer.steps() == 1);
   CHECK(trainer.position() == 6);
@@ -224,7 +251,8 @@ TEST_CASE("micro-batches: the same file on any number of threads, and wherever t
     for (const std::int64_t lanes : {1, 2, 3, 8}) {
       CAPTURE(lanes);
       task.options.lanes = lanes;
-      const int steps = lanes == 8 ? 5 : 7;  // with 8 micro-batches, past the first epoch's short last step
+      const int steps =
+          lanes == 8 ? 5 : 7;  // with 8 micro-batches, past the first epoch's short last step
       const auto file = bytes_after(hosts, task, steps, 1);
       for (const int threads : {2, 3, 4}) CHECK((bytes_after(hosts, task, steps, threads) == file));
       CHECK((bytes_after(hosts, task, steps, 2, 2) == file));
@@ -260,17 +288,21 @@ TEST_CASE("micro-batches: a checkpoint stores their number, and another number i
   CHECK(warnings.empty());
   trainer(2).resume(path);
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0] ==
-        path.string() +
-            ": the checkpoint has number of micro-batches 3, but this training has 2: training continues, but the results will differ");
+  CHECK(warnings[0] == path.string() +
+                           ": the checkpoint has number of micro-batches 3, but this training has "
+                           "2: training continues, but the results will differ");
 }
 
-TEST_CASE("micro-batches: invalid numbers are refused, and an overflowing sum is reported as such") {
+TEST_CASE(
+    "micro-batches: invalid numbers are refused, and an overflowing sum is reported as such") {
   Line none(0), many(2, 1, 2);
-  CHECK(failure_of([&] { none.trainer({1}); }).message == "lanes, the number of micro-batches, is 0 but must be at least 1");
+  CHECK(failure_of([&] { none.trainer({1}); }).message ==
+        "lanes, the number of micro-batches, is 0 but must be at least 1");
   auto trainer = many.trainer({3.3e38F, 3.3e38F, 3.3e38F, 3.3e38F});
   const auto failure = failure_of([&] { trainer.step(); });
-  CHECK(failure.message == "step 1 of epoch 0: the gradient of 'w' is not finite; the sum over the step's micro-batches is too large");
+  CHECK(failure.message ==
+        "step 1 of epoch 0: the gradient of 'w' is not finite; the sum over the step's "
+        "micro-batches is too large");
   CHECK(value_of(trainer, "w") == 0);
   Line huge(std::int64_t{1} << 62, std::int64_t{1} << 62);
   auto whole = huge.trainer({1, 2, 3});

@@ -19,7 +19,9 @@ namespace {
 
 /// With a gradient.
 struct WaitsInTraining : Waits {
-  void backward(const Call& call) const { call.input_grad<float>(0)[0] = call.output_grad<float>(0)[0]; }
+  void backward(const Call& call) const {
+    call.input_grad<float>(0)[0] = call.output_grad<float>(0)[0];
+  }
 };
 
 Graph waiting_graph(Host& host) {
@@ -57,21 +59,24 @@ TEST_CASE("misuse: a second thread in a trainer or evaluator, and use after a mo
   const NamedTensors data{{"x", Tensor::from({1.f, 2.f}, {2, 1})}};
   Trainer trainer(waiting_graph(host), data, plain_descent());
   Evaluator evaluator(waiting_graph(host), {.loss = "loss", .scores = {}, .label = {}});
-  const std::vector<std::function<void()>> training{[&] { trainer.step(); },
-                                                    [&] { trainer.step(data); },
-                                                    [&] { trainer.evaluate(data); },
-                                                    [&] { (void)trainer.steps(); },
-                                                    [&] { (void)trainer.epoch(); },
-                                                    [&] { (void)trainer.position(); },
-                                                    [&] { (void)trainer.examples(); },
-                                                    [&] { (void)trainer.steps_per_epoch(); },
-                                                    [&] { (void)trainer.graph(); },
-                                                    [&] { trainer.save_checkpoint("/nowhere/c.tenon"); },
-                                                    [&] { trainer.resume("/nowhere/c.tenon"); }};
+  const std::vector<std::function<void()>> training{
+      [&] { trainer.step(); },
+      [&] { trainer.step(data); },
+      [&] { trainer.evaluate(data); },
+      [&] { (void)trainer.steps(); },
+      [&] { (void)trainer.epoch(); },
+      [&] { (void)trainer.position(); },
+      [&] { (void)trainer.examples(); },
+      [&] { (void)trainer.steps_per_epoch(); },
+      [&] { (void)trainer.graph(); },
+      [&] { trainer.save_checkpoint("/nowhere/c.tenon"); },
+      [&] { trainer.resume("/nowhere/c.tenon"); }};
   const std::vector<std::function<void()>> evaluating{[&] { evaluator.evaluate(data); }};
-  Waits::hold([&] { trainer.step(); }, [&] { check_refused(training, "the trainer is in use by another thread"); });
+  Waits::hold([&] { trainer.step(); },
+              [&] { check_refused(training, "the trainer is in use by another thread"); });
   CHECK(trainer.steps() == 1);
-  Waits::hold([&] { evaluator.evaluate(data); }, [&] { check_refused(evaluating, "the evaluator is in use by another thread"); });
+  Waits::hold([&] { evaluator.evaluate(data); },
+              [&] { check_refused(evaluating, "the evaluator is in use by another thread"); });
 
   std::atomic<int> stepped = 0, wrong = 0;
   const auto work = [&] {

@@ -25,12 +25,14 @@ TrainerOptions options_on(const std::string& device) {
   return options;
 }
 
-double furthest(const std::map<std::string, Tensor>& left, const std::map<std::string, Tensor>& right) {
+double furthest(const std::map<std::string, Tensor>& left,
+                const std::map<std::string, Tensor>& right) {
   double furthest = left.size() == right.size() ? 0 : INFINITY;
   for (const auto& [name, tensor] : left) {
     const auto a = tensor.to("cpu"), b = right.at(name).to("cpu");
     for (std::size_t i = 0; i < a.values<float>().size(); ++i)
-      furthest = std::max(furthest, static_cast<double>(std::abs(a.values<float>()[i] - b.values<float>()[i])));
+      furthest = std::max(
+          furthest, static_cast<double>(std::abs(a.values<float>()[i] - b.values<float>()[i])));
   }
   return furthest;
 }
@@ -44,7 +46,9 @@ TEST_CASE("training on a GPU matches the CPU up to rounding, with all tensors le
     std::string optimizer;
     std::int64_t accumulate, lanes;
     double clip;
-  } rows[] = {{mlp_json, "adam", 1, 1, 0}, {convnet_json, "momentum", 2, 1, 1}, {convnet_json, "momentum", 1, 3, 1}};
+  } rows[] = {{mlp_json, "adam", 1, 1, 0},
+              {convnet_json, "momentum", 2, 1, 1},
+              {convnet_json, "momentum", 1, 3, 1}};
   for (const auto& row : rows) {
     CAPTURE(row.optimizer);
     DigitsHost digits_host;
@@ -68,7 +72,8 @@ TEST_CASE("training on a GPU matches the CPU up to rounding, with all tensors le
       CHECK(variable.second.device() == "cuda:0");
     }
     CHECK(furthest(here, there) < 2e-3);
-    CHECK(trainers[1].evaluate(digits(60, 100)).loss == doctest::Approx(trainers[0].evaluate(digits(60, 100)).loss).epsilon(1e-2));
+    CHECK(trainers[1].evaluate(digits(60, 100)).loss ==
+          doctest::Approx(trainers[0].evaluate(digits(60, 100)).loss).epsilon(1e-2));
   }
 }
 
@@ -100,7 +105,11 @@ TEST_CASE("a checkpoint resumes on the other device, and bit for bit on the same
     const auto loaded = Graph::load(digits_host.host, path);  // it runs on any device
     const NamedTensors inputs = digits(0, 3);
     const auto here = Session(loaded).run(inputs).at("scores"),
-               there = Session(loaded, {.seed = 0, .training = false, .device = "cuda", .trace = {}, .keep_on_device = false})
+               there = Session(loaded, {.seed = 0,
+                                        .training = false,
+                                        .device = "cuda",
+                                        .trace = {},
+                                        .keep_on_device = false})
                            .run(inputs)
                            .at("scores");
     CHECK(furthest({{"scores", here}}, {{"scores", there}}) < 1e-3);
@@ -112,7 +121,8 @@ TEST_CASE("a gradient on a GPU that is not finite is found, and the variables ar
   DigitsHost digits_host;
   Graph graph(digits_host.host);
   const auto x = graph.input("x", f32, {-1, 1});
-  const auto root = graph.add("sqrt", {graph.add("mul", {x, graph.variable("w", Tensor::from({4.F}, {1}))})}, {}, "root");
+  const auto root = graph.add(
+      "sqrt", {graph.add("mul", {x, graph.variable("w", Tensor::from({4.F}, {1}))})}, {}, "root");
   graph.output("loss", graph.add("mean", {root}));
   TrainerOptions options;
   options.loss = "loss";
@@ -129,13 +139,16 @@ TEST_CASE("a gradient on a GPU that is not finite is found, and the variables ar
   CHECK(same_values(before, values_of(trainer.graph())));
 }
 
-TEST_CASE("a step that fails on a GPU after its kernels ran changes no state and draws no random numbers") {
+TEST_CASE(
+    "a step that fails on a GPU after its kernels ran changes no state and draws no random "
+    "numbers") {
   if (no_gpu()) return;
   DigitsHost digits_host;
   auto json = mlp_json;  // with states and dropout
   const std::string act = R"({"name": "act", "op": "relu", "inputs": ["fc1"]})";
-  json.replace(json.find(act), act.size(),
-               R"({"name": "norm", "op": "batch_norm", "inputs": ["fc1"]}, {"name": "act", "op": "relu", "inputs": ["norm"]})");
+  json.replace(
+      json.find(act), act.size(),
+      R"({"name": "norm", "op": "batch_norm", "inputs": ["fc1"]}, {"name": "act", "op": "relu", "inputs": ["norm"]})");
   Trainer failing(Graph::from_json(digits_host.host, json), digits(0, 60), options_on("cuda"));
   Trainer other(Graph::from_json(digits_host.host, json), digits(0, 60), options_on("cuda"));
   auto no_class = digits(20, 40);
@@ -143,7 +156,8 @@ TEST_CASE("a step that fails on a GPU after its kernels ran changes no state and
   for (int step = 0; step < 3; ++step) {
     const auto before = values_of(failing.graph());
     const auto failure = failure_of([&] { failing.step(no_class); });
-    CHECK(failure.message.starts_with("[softmax_cross_entropy] node 'loss': index 200 is out of range"));
+    CHECK(failure.message.starts_with(
+        "[softmax_cross_entropy] node 'loss': index 200 is out of range"));
     CHECK(failing.can_be_saved());
     CHECK(same_values(before, values_of(failing.graph())));
     failing.step();

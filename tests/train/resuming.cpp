@@ -17,7 +17,8 @@ struct Run {
 
 /// Trains up to step `steps`; after each of `stops`, everything is discarded and resumed from the
 /// checkpoint.
-Run train(const std::string& json, const TrainerOptions& options, std::uint64_t steps, const std::vector<std::uint64_t>& stops) {
+Run train(const std::string& json, const TrainerOptions& options, std::uint64_t steps,
+          const std::vector<std::uint64_t>& stops) {
   const TemporaryFolder folder;
   const auto path = folder / "checkpoint.tenon";
   Run run;
@@ -77,15 +78,20 @@ TEST_CASE("resuming: within an epoch, needs more examples than the epoch has use
   Trainer trainer(graph, digits(0, 200), digits_options());
   trainer.step(), trainer.step();
   trainer.save_checkpoint(path);
-  Trainer fewer(graph, digits(0, 128), digits_options()), enough(graph, digits(0, 129), digits_options());
+  Trainer fewer(graph, digits(0, 128), digits_options()),
+      enough(graph, digits(0, 129), digits_options());
   const auto failure = failure_of([&] { fewer.resume(path); });
   CHECK(failure.kind == 4);
-  CHECK(failure.message == path.string() + ": cannot resume: it stopped after 128 examples of an epoch, but the data has 128");
+  CHECK(failure.message ==
+        path.string() +
+            ": cannot resume: it stopped after 128 examples of an epoch, but the data has 128");
   enough.resume(path);
   CHECK(enough.steps() == 2);
 }
 
-TEST_CASE("resuming: restores variables that are not trained, too, and does not change the caller's tensors") {
+TEST_CASE(
+    "resuming: restores variables that are not trained, too, and does not change the caller's "
+    "tensors") {
   const TemporaryFolder folder;
   DigitsHost digits_host;
   const auto make = [&](const Tensor& aside) {
@@ -116,10 +122,13 @@ TEST_CASE("resuming: a checkpoint that does not match is refused with the differ
   Trainer trainer(graph, digits(0, 200), digits_options());
   for (int i = 0; i < 3; ++i) trainer.step();
   trainer.save_checkpoint(path);
-  const auto with = [&](const std::string& json, std::int64_t examples, const std::function<void(TrainerOptions&)>& change) {
+  const auto with = [&](const std::string& json, std::int64_t examples,
+                        const std::function<void(TrainerOptions&)>& change) {
     auto options = digits_options();
     change(options);
-    return failure_of([&] { Trainer(Graph::from_json(digits_host.host, json), digits(0, examples), options).resume(path); });
+    return failure_of([&] {
+      Trainer(Graph::from_json(digits_host.host, json), digits(0, examples), options).resume(path);
+    });
   };
   auto wider = mlp_json;
   wider.replace(wider.find("32}"), 2, "33");
@@ -130,17 +139,20 @@ TEST_CASE("resuming: a checkpoint that does not match is refused with the differ
   } rows[] = {
       {with(mlp_json, 200, [](auto&) {}), 0, ""},
       {with(mlp_json, 200, [](auto& o) { o.batch = 10; }), 0, ""},
-      {with(mlp_json, 100, [](auto&) {}), 4, "it stopped after 192 examples of an epoch, but the data has 100"},
+      {with(mlp_json, 100, [](auto&) {}), 4,
+       "it stopped after 192 examples of an epoch, but the data has 100"},
       {with(mlp_json, 200, [](auto& o) { o.optimizer = "sgd"; }), 2,
        "the checkpoint has optimizer tenon.adam, but this training has tenon.sgd"},
-      {with(mlp_json, 200, [](auto& o) { o.seed = 6; }), 2, "the checkpoint has seed 5, but this training has 6"},
+      {with(mlp_json, 200, [](auto& o) { o.seed = 6; }), 2,
+       "the checkpoint has seed 5, but this training has 6"},
       {with(mlp_json, 200,
             [](auto& o) {
               o.parameters = {{"beta1", 0.5}};
             }),
        2, "the checkpoint has optimizer parameters lazy_update=true beta1=0.9"},
       {with(convnet_json, 200, [](auto&) {}), 4, "it belongs to another graph"},
-      {with(wider, 200, [](auto&) {}), 4, "which has node 'fc1 fully_connected scaled fc1_weight fc1_bias num_hidden=32"},
+      {with(wider, 200, [](auto&) {}), 4,
+       "which has node 'fc1 fully_connected scaled fc1_weight fc1_bias num_hidden=32"},
   };
   for (const auto& row : rows) {
     CHECK(row.failure.kind == row.kind);
@@ -152,14 +164,18 @@ TEST_CASE("resuming: a checkpoint that does not match is refused with the differ
   auto& edited = impl_of(model).edit().model;
   auto& slots = edited.training->slots;
   const auto count = slots.size();
-  slots.push_back({"more", slots.back().variable, static_cast<std::uint32_t>(edited.tensors.size())});
+  slots.push_back(
+      {"more", slots.back().variable, static_cast<std::uint32_t>(edited.tensors.size())});
   edited.tensors.push_back(Tensor::from({1.F}, {1}));
   model.save(path);
-  CHECK(with(mlp_json, 200, [](auto&) {
-        }).message.ends_with("it has " + std::to_string(count + 1) + " optimizer states but needs " + std::to_string(count)));
+  CHECK(with(mlp_json, 200, [](auto&) {})
+            .message.ends_with("it has " + std::to_string(count + 1) +
+                               " optimizer states but needs " + std::to_string(count)));
   impl_of(model).edit().model.training->slots.resize(count - 1);
   model.save(path);
-  CHECK(with(mlp_json, 200, [](auto&) {}).message.find("it has no 'steps' for 'scores_bias'") != std::string::npos);
+  CHECK(with(mlp_json, 200, [](auto&) {}).message.find("it has no 'steps' for 'scores_bias'") !=
+        std::string::npos);
   trainer.graph().save(path);
-  CHECK(with(mlp_json, 200, [](auto&) {}).message.find("it has no training state") != std::string::npos);
+  CHECK(with(mlp_json, 200, [](auto&) {}).message.find("it has no training state") !=
+        std::string::npos);
 }

@@ -18,7 +18,8 @@ struct Sum {
   DigitsHost digits_host;
   TrainerOptions options;
 
-  explicit Sum(std::int64_t accumulate, double clip_norm = 0, const std::string& optimizer = "sgd") {
+  explicit Sum(std::int64_t accumulate, double clip_norm = 0,
+               const std::string& optimizer = "sgd") {
     options.loss = "error";
     options.optimizer = optimizer;
     options.schedule.rate = rate;
@@ -30,9 +31,11 @@ struct Sum {
   Trainer trainer() {
     Graph graph(digits_host.host);
     const auto x = graph.input("x", f32, {-1, 1}), y = graph.input("y", f32, {-1, 1});
-    const auto sum = graph.add("test_add", {graph.variable("left", Tensor::from({static_cast<float>(left)}, {1, 1})),
-                                            graph.variable("right", Tensor::from({static_cast<float>(right)}, {1, 1}))});
-    const auto product = graph.add("fully_connected", {x, sum}, {{"num_hidden", 1}, {"no_bias", true}});
+    const auto sum = graph.add(
+        "test_add", {graph.variable("left", Tensor::from({static_cast<float>(left)}, {1, 1})),
+                     graph.variable("right", Tensor::from({static_cast<float>(right)}, {1, 1}))});
+    const auto product =
+        graph.add("fully_connected", {x, sum}, {{"num_hidden", 1}, {"no_bias", true}});
     graph.output("error", graph.add("mean_squared_error", {product, y}, {}, "error"));
     return {graph, {{"x", Tensor::from(xs, {8, 1})}, {"y", Tensor::from(ys, {8, 1})}}, options};
   }
@@ -45,7 +48,9 @@ float weight(const Trainer& trainer, const char* name) {
 
 }  // namespace
 
-TEST_CASE("two variables with one gradient train as computed by hand, for any number of batches per step") {
+TEST_CASE(
+    "two variables with one gradient train as computed by hand, for any number of batches per "
+    "step") {
   for (const double clip_norm : {0.0, 0.5})
     for (const std::int64_t accumulate : {1, 2, 4}) {
       CAPTURE(clip_norm);
@@ -59,11 +64,15 @@ TEST_CASE("two variables with one gradient train as computed by hand, for any nu
           const auto x = static_cast<double>(xs[i]), y = static_cast<double>(ys[i]);
           slope += 2 * (x * (by_hand[0] + by_hand[1]) - y) * x / 4;
         }
-        if (clip_norm > 0) slope *= std::min(1.0, clip_norm / (std::sqrt(2) * std::abs(slope)));  // the norm of both gradients
+        if (clip_norm > 0)
+          slope *= std::min(
+              1.0, clip_norm / (std::sqrt(2) * std::abs(slope)));  // the norm of both gradients
         for (auto& value : by_hand) value -= rate * slope;
         trainer.step();
-        CHECK(static_cast<double>(weight(trainer, "left")) == doctest::Approx(by_hand[0]).epsilon(1e-5));
-        CHECK(static_cast<double>(weight(trainer, "right")) == doctest::Approx(by_hand[1]).epsilon(1e-5));
+        CHECK(static_cast<double>(weight(trainer, "left")) ==
+              doctest::Approx(by_hand[0]).epsilon(1e-5));
+        CHECK(static_cast<double>(weight(trainer, "right")) ==
+              doctest::Approx(by_hand[1]).epsilon(1e-5));
       }
     }
 }

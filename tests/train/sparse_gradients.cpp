@@ -25,7 +25,8 @@ struct PlainDescent : Operator {
   void infer(Infer& io) const { io.set_output(0, io.input("weight").shape); }
   void forward(const Call& call) const {
     const auto weight = call.input<float>("weight"), grad = call.input<float>("grad");
-    for (std::int64_t i = 0; i < weight.size(); ++i) call.output<float>(0)[i] = weight[i] - call.input<float>("learning_rate")[0] * grad[i];
+    for (std::int64_t i = 0; i < weight.size(); ++i)
+      call.output<float>(0)[i] = weight[i] - call.input<float>("learning_rate")[0] * grad[i];
   }
 };
 
@@ -45,13 +46,15 @@ double largest_difference(const Values& left, const Values& right) {
   double largest = 0;
   for (const auto& [name, tensor] : left)
     for (std::int64_t i = 0; i < tensor.size(); ++i)
-      largest = std::max(largest, static_cast<double>(std::abs(tensor.data<float>()[i] - right.at(name).data<float>()[i])));
+      largest = std::max(largest, static_cast<double>(std::abs(tensor.data<float>()[i] -
+                                                               right.at(name).data<float>()[i])));
   return largest;
 }
 
 }  // namespace
 
-TEST_CASE("row_sparse gradients: sgd and other non-lazy optimizers have the bits of dense gradients") {
+TEST_CASE(
+    "row_sparse gradients: sgd and other non-lazy optimizers have the bits of dense gradients") {
   for (const std::string optimizer : {"sgd", "momentum", "adam", "adagrad", "adamw"})
     for (const std::int64_t accumulate : {1, 3}) {
       CAPTURE(optimizer);
@@ -75,13 +78,15 @@ TEST_CASE("row_sparse gradients: clipping bounds them like dense ones") {
 TEST_CASE("row_sparse gradients: lazy moments learn, but differ from dense gradients") {
   const WordsModel model;
   DigitsHost strict(2, true);
-  for (const std::string optimizer : {"adam", "momentum", "nesterov", "adagrad", "rmsprop", "adamw"}) {
+  for (const std::string optimizer :
+       {"adam", "momentum", "nesterov", "adagrad", "rmsprop", "adamw"}) {
     CAPTURE(optimizer);
     const auto options = WordsModel::options(optimizer);
     Trainer trainer(Graph::from_json(strict.host, model.json()), model.texts(600), options);
     while (trainer.epoch() < 8) trainer.step();
     CHECK(*trainer.evaluate(model.texts(200, 2)).accuracy > 0.9);
-    CHECK(same_values(trained(true, options), trained(false, options)) == (optimizer == "adagrad"));  // a sum of squares: 0 adds nothing
+    CHECK(same_values(trained(true, options), trained(false, options)) ==
+          (optimizer == "adagrad"));  // a sum of squares: 0 adds nothing
   }
 }
 
@@ -105,7 +110,8 @@ TEST_CASE("row_sparse gradients: the same bits on any number of threads, and aft
   }
 }
 
-TEST_CASE("row_sparse gradients: an optimizer without a sparse kernel gets dense ones, with a warning") {
+TEST_CASE(
+    "row_sparse gradients: an optimizer without a sparse kernel gets dense ones, with a warning") {
   std::vector<std::string> warnings;
   const auto values = [&](bool sparse) {
     const TemporaryFolder cache;
@@ -119,7 +125,8 @@ TEST_CASE("row_sparse gradients: an optimizer without a sparse kernel gets dense
     host.add<PlainDescent>();
     WordsModel model;
     model.sparse_grad = sparse;
-    Trainer trainer(Graph::from_json(host, model.json()), model.texts(100), WordsModel::options("plain_descent"));
+    Trainer trainer(Graph::from_json(host, model.json()), model.texts(100),
+                    WordsModel::options("plain_descent"));
     for (int i = 0; i < 5; ++i) trainer.step();
     return values_of(trainer.graph());
   };
@@ -127,19 +134,24 @@ TEST_CASE("row_sparse gradients: an optimizer without a sparse kernel gets dense
   CHECK(warnings.empty());
   CHECK(same_values(values(true), dense));
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].find("is converted from row_sparse to dense, 4800 bytes, because plain_descent has no kernel") != std::string::npos);
+  CHECK(warnings[0].find("is converted from row_sparse to dense, 4800 bytes, because plain_descent "
+                         "has no kernel") != std::string::npos);
 }
 
 TEST_CASE("row_sparse gradients: a non-finite one stops the step before it changes anything") {
   DigitsHost strict(2, true);
   Graph graph(strict.host);
   const auto table = graph.variable("table", Tensor::zeros(f32, {9, 1}));
-  const auto rows =
-      graph.add("embedding", {graph.input("text", i32, {-1}), table}, {{"input_dim", 9}, {"output_dim", 1}, {"sparse_grad", true}});
-  graph.output("loss", graph.add("sum", {graph.add("mul", {rows, graph.constant("large", Tensor::from({3e38F}, {1}))})}));
+  const auto rows = graph.add("embedding", {graph.input("text", i32, {-1}), table},
+                              {{"input_dim", 9}, {"output_dim", 1}, {"sparse_grad", true}});
+  graph.output(
+      "loss",
+      graph.add("sum",
+                {graph.add("mul", {rows, graph.constant("large", Tensor::from({3e38F}, {1}))})}));
   TrainerOptions options;
   options.loss = "loss";
-  Trainer once(graph, {{"text", Tensor::from({1, 2, 3}, {3})}}, options), twice(graph, {{"text", Tensor::from({1, 2, 1}, {3})}}, options);
+  Trainer once(graph, {{"text", Tensor::from({1, 2, 3}, {3})}}, options),
+      twice(graph, {{"text", Tensor::from({1, 2, 1}, {3})}}, options);
   once.step();
   const auto failure = failure_of([&] { twice.step(); });
   CHECK(failure.message.find("the gradient of 'table' is not finite") != std::string::npos);

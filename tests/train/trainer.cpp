@@ -28,7 +28,9 @@ struct SignDescent : Operator {
     op.input("learning_rate", "0-d");
     op.output("updated", "same shape");
     op.state("taken", "0-d, steps so far");
-    op.param("fading", &SignDescent::fading, "relative decrease of the step length").at_least(0).at_most(1);
+    op.param("fading", &SignDescent::fading, "relative decrease of the step length")
+        .at_least(0)
+        .at_most(1);
     op.inplace("weight", "updated");
   }
   void infer(Infer& io) const {
@@ -38,17 +40,19 @@ struct SignDescent : Operator {
   void forward(const Call& call) const {
     const auto weight = call.input<float>("weight"), grad = call.input<float>("grad");
     const auto length =
-        call.input<float>("learning_rate")[0] * static_cast<float>(std::pow(fading, call.state<std::int64_t>("taken")[0]++));
+        call.input<float>("learning_rate")[0] *
+        static_cast<float>(std::pow(fading, call.state<std::int64_t>("taken")[0]++));
     for (std::int64_t i = 0; i < weight.size(); ++i)
       call.output<float>(0)[i] = weight[i] - (grad[i] > 0 ? length : grad[i] < 0 ? -length : 0);
   }
 };
 
 /// Values after `steps` steps.
-std::map<std::string, Tensor> trained(const std::string& json, TrainerOptions options, int steps, int threads = 2,
-                                      std::int64_t examples = 300) {
+std::map<std::string, Tensor> trained(const std::string& json, TrainerOptions options, int steps,
+                                      int threads = 2, std::int64_t examples = 300) {
   DigitsHost digits_host(threads);
-  Trainer trainer(Graph::from_json(digits_host.host, json), digits(0, examples), std::move(options));
+  Trainer trainer(Graph::from_json(digits_host.host, json), digits(0, examples),
+                  std::move(options));
   for (int i = 0; i < steps; ++i) trainer.step();
   return values_of(trainer.graph());
 }
@@ -79,7 +83,8 @@ TEST_CASE("trainer: the loss falls, and unseen digits are classified well") {
     while (trainer.epoch() < 12) trainer.step();
     CHECK(trainer.steps() == 12 * 24);
     CHECK(trainer.position() == 0);
-    const auto seen = trainer.evaluate(digits(0, 1500)), fresh = trainer.evaluate(digits(1500, 1797));
+    const auto seen = trainer.evaluate(digits(0, 1500)),
+               fresh = trainer.evaluate(digits(1500, 1797));
     CHECK(seen.loss < first.metrics.loss / 5);
     CHECK(*seen.accuracy > 0.95);
     CHECK(*fresh.accuracy > 0.88);
@@ -91,7 +96,8 @@ TEST_CASE("trainer: one step of gradient descent matches its definition") {
   Graph graph(digits_host.host);
   const auto x = graph.input("x", f32, {-1, 1}), y = graph.input("y", f32, {-1, 1});
   const auto w = graph.variable("w", Tensor::from({0.5F}, {1, 1}));
-  const auto product = graph.add("fully_connected", {x, w}, {{"num_hidden", 1}, {"no_bias", true}}, "product");
+  const auto product =
+      graph.add("fully_connected", {x, w}, {{"num_hidden", 1}, {"no_bias", true}}, "product");
   graph.output("error", graph.add("mean_squared_error", {product, y}, {}, "error"));
   // five examples in batches of two, two batches per step: a step of four examples, then one of the
   // last
@@ -104,20 +110,23 @@ TEST_CASE("trainer: one step of gradient descent matches its definition") {
     options.batch = accumulate == 5 ? 1 : 4 / accumulate;
     options.accumulate = accumulate;
     options.shuffle = false;
-    Trainer trainer(graph, {{"x", Tensor::from(xs, {5, 1})}, {"y", Tensor::from(ys, {5, 1})}}, options);
+    Trainer trainer(graph, {{"x", Tensor::from(xs, {5, 1})}, {"y", Tensor::from(ys, {5, 1})}},
+                    options);
     double expected = 0.5;
     const std::size_t group = accumulate == 5 ? 5 : 4;
     for (std::size_t begin = 0; begin < 5; begin += group) {
       const auto end = std::min<std::size_t>(begin + group, 5);
       double slope = 0, loss = 0;
       for (auto i = begin; i < end; ++i) {
-        const double miss = expected * static_cast<double>(xs[i]) - static_cast<double>(ys[i]), n = static_cast<double>(end - begin);
+        const double miss = expected * static_cast<double>(xs[i]) - static_cast<double>(ys[i]),
+                     n = static_cast<double>(end - begin);
         slope += 2 * miss * static_cast<double>(xs[i]) / n;
         loss += miss * miss / n;
       }
       CHECK(trainer.step().metrics.loss == doctest::Approx(loss).epsilon(1e-6));
       expected -= 0.01 * slope;
-      CHECK(trainer.graph().tensor(trainer.graph().find("w")).values<float>()[0] == doctest::Approx(expected).epsilon(1e-6));
+      CHECK(trainer.graph().tensor(trainer.graph().find("w")).values<float>()[0] ==
+            doctest::Approx(expected).epsilon(1e-6));
     }
     CHECK(trainer.epoch() == 1);
   }
@@ -147,7 +156,8 @@ TEST_CASE("trainer: clipping bounds the gradients of all variables together") {
     double squares = 0;
     for (const auto& [name, after] : trained(mlp_json, options, 1)) {
       const auto before = start.at(name).values<float>(), now = after.values<float>();
-      for (std::size_t i = 0; i < now.size(); ++i) squares += std::pow(static_cast<double>(now[i]) - static_cast<double>(before[i]), 2);
+      for (std::size_t i = 0; i < now.size(); ++i)
+        squares += std::pow(static_cast<double>(now[i]) - static_cast<double>(before[i]), 2);
     }
     return std::sqrt(squares);
   };
@@ -156,7 +166,8 @@ TEST_CASE("trainer: clipping bounds the gradients of all variables together") {
   CHECK(moved(free * 2) == doctest::Approx(free).epsilon(1e-6));
 }
 
-TEST_CASE("trainer: the same seed gives the same bits on any number of threads, other seeds do not") {
+TEST_CASE(
+    "trainer: the same seed gives the same bits on any number of threads, other seeds do not") {
   for (const auto* json : {&mlp_json, &convnet_json})
     for (const std::int64_t accumulate : {1, 3}) {
       auto options = digits_options();
@@ -177,16 +188,19 @@ TEST_CASE("trainer: a memory budget changes which values are stored, but no bits
   std::string layers, last = "act";
   for (int i = 0; i < 6; ++i) {
     const auto name = "deep" + std::to_string(i);
-    layers += R"(   {"name": ")" + name + R"(", "op": "fully_connected", "inputs": [")" + last + R"("], "attrs": {"num_hidden": 48}},)" +
-              R"({"name": "t)" + name + R"(", "op": "tanh", "inputs": [")" + name + "\"]},\n";
+    layers += R"(   {"name": ")" + name + R"(", "op": "fully_connected", "inputs": [")" + last +
+              R"("], "attrs": {"num_hidden": 48}},)" + R"({"name": "t)" + name +
+              R"(", "op": "tanh", "inputs": [")" + name + "\"]},\n";
     last = "t" + name;
   }
   deep.replace(deep.find("\"inputs\": [\"act\"]"), 17, "\"inputs\": [\"" + last + "\"]");
   deep.insert(deep.find("   {\"name\": \"drop\""), layers);
-  for (const auto& json : {deep, convnet_json}) {  // the second one's normalization has states and is never recomputed
+  for (const auto& json :
+       {deep, convnet_json}) {  // the second one's normalization has states and is never recomputed
     auto options = digits_options();
     options.memory_budget = 1;
-    const auto message = failure_of([&] { Trainer(load(digits_host.host, json), digits(0, 300), options); }).message;
+    const auto message =
+        failure_of([&] { Trainer(load(digits_host.host, json), digits(0, 300), options); }).message;
     REQUIRE(message.starts_with("the gradient needs at least "));
     options.memory_budget = std::stoll(message.substr(28));
     const auto tight = trained(json, options, 7);
@@ -196,7 +210,8 @@ TEST_CASE("trainer: a memory budget changes which values are stored, but no bits
 }
 
 TEST_CASE("trainer: every bundled optimizer trains") {
-  for (const std::string name : {"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad"}) {
+  for (const std::string name :
+       {"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad"}) {
     CAPTURE(name);
     DigitsHost digits_host;
     auto options = digits_options();
@@ -216,7 +231,9 @@ TEST_CASE("trainer: a third-party optimizer trains and resumes") {
   auto options = digits_options();
   options.optimizer = "sign_descent";
   options.parameters = {{"fading", 0.98}};
-  const auto make = [&] { return Trainer(load(digits_host.host, mlp_json), digits(0, 640), options); };
+  const auto make = [&] {
+    return Trainer(load(digits_host.host, mlp_json), digits(0, 640), options);
+  };
   auto straight = make(), first = make(), second = make();
   const auto before = straight.evaluate(digits(0, 640)).loss;
   for (int i = 0; i < 40; ++i) straight.step();
@@ -237,18 +254,24 @@ TEST_CASE("trainer: a trained graph is saved and runs like any other") {
   trainer.graph().save(folder / "trained.tenon");
   trainer.save_checkpoint(folder / "checkpoint.tenon");
   for (const char* name : {"trained.tenon", "checkpoint.tenon"}) {
-    const auto outputs = Session(Graph::load(digits_host.host, folder / name)).run(digits(1500, 1797));
-    CHECK(static_cast<double>(outputs.at("loss").values<float>()[0]) == doctest::Approx(metrics.loss).epsilon(1e-5));
+    const auto outputs =
+        Session(Graph::load(digits_host.host, folder / name)).run(digits(1500, 1797));
+    CHECK(static_cast<double>(outputs.at("loss").values<float>()[0]) ==
+          doctest::Approx(metrics.loss).epsilon(1e-5));
   }
-  CHECK_FALSE(model_of(Graph::load(digits_host.host, folder / "trained.tenon")).training.has_value());
+  CHECK_FALSE(
+      model_of(Graph::load(digits_host.host, folder / "trained.tenon")).training.has_value());
 }
 
-TEST_CASE("trainer: NaN and infinities stop training before they reach variables, naming the node that produced them first") {
+TEST_CASE(
+    "trainer: NaN and infinities stop training before they reach variables, naming the node that "
+    "produced them first") {
   DigitsHost digits_host;
   Graph graph(digits_host.host);
   const auto x = graph.input("x", f32, {-1, 1});
   const auto w = graph.variable("w", Tensor::from({1.F}, {1, 1}));
-  const auto product = graph.add("fully_connected", {x, w}, {{"num_hidden", 1}, {"no_bias", true}}, "product");
+  const auto product =
+      graph.add("fully_connected", {x, w}, {{"num_hidden", 1}, {"no_bias", true}}, "product");
   const auto logarithm = graph.add("log", {product}, {}, "logarithm");
   const auto root = graph.add("sqrt", {product}, {}, "root");
   graph.output("loss", graph.add("mean", {logarithm}, {}, "average"));
@@ -262,10 +285,14 @@ TEST_CASE("trainer: NaN and infinities stop training before they reach variables
     float bad;
     std::string message;
   } rows[] = {
-      {"loss", -1, "step 2 of epoch 0: the loss is nan; first [log] node 'logarithm': element 1 is nan"},
-      {"loss", 0, "step 2 of epoch 0: the loss is -inf; first [log] node 'logarithm': element 1 is -inf"},
+      {"loss", -1,
+       "step 2 of epoch 0: the loss is nan; first [log] node 'logarithm': element 1 is nan"},
+      {"loss", 0,
+       "step 2 of epoch 0: the loss is -inf; first [log] node 'logarithm': element 1 is -inf"},
       {"loss", NAN, "step 2 of epoch 0: the loss is nan; first 'x': element 1 is nan"},
-      {"roots", 0, "step 2 of epoch 0: the gradient of 'w' is not finite; first [sqrt backward] node 'root_backward': element 1 is inf"},
+      {"roots", 0,
+       "step 2 of epoch 0: the gradient of 'w' is not finite; first [sqrt backward] node "
+       "'root_backward': element 1 is inf"},
   };
   for (const auto& row : rows) {
     options.loss = row.loss;
@@ -289,20 +316,23 @@ TEST_CASE("trainer: what cannot be trained is refused before anything runs") {
   } rows[] = {
       {[](auto& o) { o.loss = ""; }, 2, "the name of the loss is empty", ""},
       {[](auto& o) { o.loss = "los"; }, 2, "the graph has no value 'los'", "did you mean loss?"},
-      {[](auto& o) { o.loss = "scores"; }, 2, "the loss 'scores' has shape [?, 10] but must be one number",
+      {[](auto& o) { o.loss = "scores"; }, 2,
+       "the loss 'scores' has shape [?, 10] but must be one number",
        "use sum, mean, or a loss with reduction mean, which return one number"},
       {[](auto& o) { o.loss = "label"; }, 2, "the loss 'label' is uint8 but must be floating-point",
        "use sum, mean, or a loss with reduction mean, which return one number"},
       {[](auto& o) { o.optimizer = "adan"; }, 3, "unknown optimizer 'adan'", "did you mean adam?"},
       {[](auto& o) { o.optimizer = "relu"; }, 2,
-       "'relu' is not an optimizer: an optimizer has the inputs weight, grad and learning_rate and the output updated",
+       "'relu' is not an optimizer: an optimizer has the inputs weight, grad and learning_rate and "
+       "the output updated",
        "optimizers are adagrad, adam, adamw, momentum, nesterov, rmsprop, sgd"},
       {[](auto& o) { o.batch = 0; }, 2, "batch is 0 but must be at least 1", ""},
       {[](auto& o) { o.accumulate = 0; }, 2, "accumulate is 0 but must be at least 1", ""},
       {[](auto& o) { o.clip_norm = -1; }, 2, "clip_norm is -1 but must be 0 or more", ""},
       {[](auto& o) { o.memory_budget = -5; }, 2, "memory_budget is -5 but must be 0 or more", ""},
       {[](auto& o) { o.label = ""; }, 2, "accuracy needs both scores and label", ""},
-      {[](auto& o) { o.schedule.rate = -1; }, 2, "the learning rate is -1 but must be a finite number, 0 or more", ""},
+      {[](auto& o) { o.schedule.rate = -1; }, 2,
+       "the learning rate is -1 but must be a finite number, 0 or more", ""},
   };
   for (const auto& row : rows) {
     auto options = digits_options();
@@ -344,13 +374,15 @@ TEST_CASE("trainer: data that does not match the graph's inputs is refused at co
 TEST_CASE("evaluator: a batch of 0, and labels that are not classes, are refused") {
   DigitsHost digits_host;
   const auto graph = load(digits_host.host, mlp_json);
-  CHECK(failure_of([&] { Evaluator(graph, {.loss = "loss", .scores = {}, .label = {}, .batch = 0}); }).message ==
-        "batch is 0 but must be at least 1");
+  CHECK(failure_of([&] {
+          Evaluator(graph, {.loss = "loss", .scores = {}, .label = {}, .batch = 0});
+        }).message == "batch is 0 but must be at least 1");
   Evaluator evaluator(graph, {.loss = {}, .scores = "scores", .label = "label"});
   auto data = digits(0, 10);
   CHECK(evaluator.evaluate(data).examples == 10);
   data.at("label") = full(u8, {10}, 99);
-  CHECK(failure_of([&] { evaluator.evaluate(data); }).message == "label 99 of example 0 of the batch is not one of the 10 classes");
+  CHECK(failure_of([&] { evaluator.evaluate(data); }).message ==
+        "label 99 of example 0 of the batch is not one of the 10 classes");
 }
 
 TEST_CASE("trainer: a step with the caller's batch equals the trainer's own step") {
@@ -360,7 +392,8 @@ TEST_CASE("trainer: a step with the caller's batch equals the trainer's own step
   options.batch = 20;
   options.shuffle = false;
   const auto data = digits(0, 60);
-  Trainer own(load(own_host.host, mlp_json), data, options), given(load(given_host.host, mlp_json), digits(0, 1), options);
+  Trainer own(load(own_host.host, mlp_json), data, options),
+      given(load(given_host.host, mlp_json), digits(0, 1), options);
   for (const std::int64_t first : {0, 20, 40}) {
     const auto expected = own.step(), report = given.step(digits(first, first + 20));
     CHECK(report.metrics.loss == expected.metrics.loss);
@@ -372,7 +405,8 @@ TEST_CASE("trainer: a step with the caller's batch equals the trainer's own step
   const auto expected = values_of(own.graph()), values = values_of(given.graph());
   REQUIRE(values.size() == expected.size());
   for (const auto& value : expected)
-    CHECK_MESSAGE(same_bits(values.at(value.first), value.second), value.first);  // clang 14 cannot capture structured bindings
+    CHECK_MESSAGE(same_bits(values.at(value.first), value.second),
+                  value.first);  // clang 14 cannot capture structured bindings
 }
 
 TEST_CASE("trainer: an invalid batch changes nothing") {
@@ -396,8 +430,10 @@ TEST_CASE("trainer: an invalid batch changes nothing") {
       {unknown, "the graph has no input 'weather'"},
       {missing, "there are no examples for input 'label'"},
   };
-  for (const auto& c : cases) CHECK(failure_of([&] { trainer.step(c.batch); }).message == c.message);
+  for (const auto& c : cases)
+    CHECK(failure_of([&] { trainer.step(c.batch); }).message == c.message);
   CHECK(trainer.steps() == 0);
-  for (const auto& value : values_of(trainer.graph())) CHECK_MESSAGE(same_bits(before.at(value.first), value.second), value.first);
+  for (const auto& value : values_of(trainer.graph()))
+    CHECK_MESSAGE(same_bits(before.at(value.first), value.second), value.first);
   CHECK(trainer.step(digits(4, 8)).step == 1);
 }

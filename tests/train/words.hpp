@@ -16,8 +16,8 @@ struct WordsModel {
  "variables": {"table_weight": {"dtype": "float32", "init": {"uniform": [-0.1, 0.1]}}},
  "nodes": [
    {"name": "table", "op": "embedding", "inputs": ["text"], "attrs": {"input_dim": )" +
-           std::to_string(words) + R"(, "output_dim": )" + std::to_string(columns) + R"(, "sparse_grad": )" +
-           (sparse_grad ? "true" : "false") + R"(}},
+           std::to_string(words) + R"(, "output_dim": )" + std::to_string(columns) +
+           R"(, "sparse_grad": )" + (sparse_grad ? "true" : "false") + R"(}},
    {"name": "mean", "op": "mean", "inputs": ["table"], "attrs": {"axis": [1]}},
    {"name": "scores", "op": "fully_connected", "inputs": ["mean"], "attrs": {"num_hidden": 3}},
    {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["scores", "label"]}],
@@ -32,11 +32,13 @@ struct WordsModel {
       label.push_back(static_cast<std::int32_t>(random() % 3));
       for (int place = 0; place < 5; ++place) {
         const auto any = static_cast<std::int64_t>(random() % static_cast<unsigned>(words / 3));
-        const auto of = place == 0 ? static_cast<std::int64_t>(random() % 3) : std::int64_t{label.back()};
+        const auto of =
+            place == 0 ? static_cast<std::int64_t>(random() % 3) : std::int64_t{label.back()};
         text.push_back(static_cast<std::int32_t>(3 * any + of));
       }
     }
-    return {{"text", tenon::Tensor::from(text, {count, 5})}, {"label", tenon::Tensor::from(label, {count})}};
+    return {{"text", tenon::Tensor::from(text, {count, 5})},
+            {"label", tenon::Tensor::from(label, {count})}};
   }
 
   static tenon::TrainerOptions options(const std::string& optimizer = "adam") {

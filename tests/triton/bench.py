@@ -55,7 +55,12 @@ def repository_of(folder: Path) -> tuple[Path, Path]:
     empty = repository / "empty/1"
     empty.mkdir(parents=True)
     compiled(
-        "empty_backend.cpp", empty / "libtriton_empty.so", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{SOURCE}/host"
+        "empty_backend.cpp",
+        empty / "libtriton_empty.so",
+        "-fPIC",
+        "-shared",
+        "-fvisibility=hidden",
+        f"-I{SOURCE}/host",
     )
     text = (repository / "small/config.pbtxt").read_text()
     (repository / "empty/config.pbtxt").write_text(
@@ -70,7 +75,14 @@ def repository_of(folder: Path) -> tuple[Path, Path]:
 
 def binary_request() -> tuple[bytes, int]:
     head = {
-        "inputs": [{"name": "x", "shape": [1, SIZE], "datatype": "FP32", "parameters": {"binary_data_size": 4 * SIZE}}],
+        "inputs": [
+            {
+                "name": "x",
+                "shape": [1, SIZE],
+                "datatype": "FP32",
+                "parameters": {"binary_data_size": 4 * SIZE},
+            }
+        ],
         "parameters": {"binary_data_output": True},
     }
     text = json.dumps(head).encode()
@@ -94,7 +106,15 @@ def main() -> int:
         (folder / "binary").write_bytes(body)
 
         def rate(port: int, path: str, file: str, head: int, connections: int) -> float:
-            words = [load, str(port), path, folder / file, str(head), str(connections), str(given.seconds)]
+            words = [
+                load,
+                str(port),
+                path,
+                folder / file,
+                str(head),
+                str(connections),
+                str(given.seconds),
+            ]
             return float(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
 
         def triton(model: str, connections: int) -> float:

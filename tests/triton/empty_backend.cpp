@@ -15,7 +15,8 @@ using namespace tenon::serve;
 #define EMPTY_BACKEND extern "C" __attribute__((visibility("default"))) ServerError*
 
 EMPTY_BACKEND TRITONBACKEND_Initialize(ServerBackend*) {
-#define FIND(result, name, parameters) server.name = reinterpret_cast<decltype(server.name)>(dlsym(RTLD_DEFAULT, #name));
+#define FIND(result, name, parameters) \
+  server.name = reinterpret_cast<decltype(server.name)>(dlsym(RTLD_DEFAULT, #name));
   TENON_SERVER_CALLS(FIND)
   return nullptr;
 }
@@ -46,16 +47,19 @@ static void copy(ServerRequest* request, ServerResponse* response) {
   }
 }
 
-EMPTY_BACKEND TRITONBACKEND_ModelInstanceExecute(ServerInstance* instance, ServerRequest** requests, std::uint32_t count) {
+EMPTY_BACKEND TRITONBACKEND_ModelInstanceExecute(ServerInstance* instance, ServerRequest** requests,
+                                                 std::uint32_t count) {
   const auto begin = now();
   for (std::uint32_t i = 0; i < count; ++i) {
     ServerResponse* response = nullptr;
     server.TRITONBACKEND_ResponseNew(&response, requests[i]);
     copy(requests[i], response);
     server.TRITONBACKEND_ResponseSend(response, final_response, nullptr);
-    server.TRITONBACKEND_ModelInstanceReportStatistics(instance, requests[i], true, begin, begin, now(), now());
+    server.TRITONBACKEND_ModelInstanceReportStatistics(instance, requests[i], true, begin, begin,
+                                                       now(), now());
     server.TRITONBACKEND_RequestRelease(requests[i], release_all);
   }
-  server.TRITONBACKEND_ModelInstanceReportBatchStatistics(instance, count, begin, begin, now(), now());
+  server.TRITONBACKEND_ModelInstanceReportBatchStatistics(instance, count, begin, begin, now(),
+                                                          now());
   return nullptr;
 }

@@ -17,7 +17,8 @@ struct Fragile : tenon::Operator {
     auto y = call.output<float>(0);
     for (std::int64_t i = 0; i < x.size(); ++i) {
       if (x[i] > 1000) std::abort();
-      if (x[i] > 100) throw tenon::Error("x has ", static_cast<double>(x[i]), ", which is too much");
+      if (x[i] > 100)
+        throw tenon::Error("x has ", static_cast<double>(x[i]), ", which is too much");
       if (x[i] < -1000) std::this_thread::sleep_for(std::chrono::minutes(1));
       y[i] = 2 * x[i];
     }

@@ -27,7 +27,8 @@ static int connected(int port) {
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fail("nobody listens");
+  if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+    fail("nobody listens");
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return socket;
 }
@@ -55,8 +56,10 @@ int main(int, char** arguments) {
   std::ifstream file(arguments[3], std::ios::binary);
   const std::string body{std::istreambuf_iterator<char>(file), {}};
   const std::string json = arguments[4];
-  const std::string request = std::string("POST ") + arguments[2] + " HTTP/1.1\r\nHost: localhost\r\n" +
-                              (json == "0" ? "Content-Type: application/json\r\n" : "Inference-Header-Content-Length: " + json + "\r\n") +
+  const std::string request = std::string("POST ") + arguments[2] +
+                              " HTTP/1.1\r\nHost: localhost\r\n" +
+                              (json == "0" ? "Content-Type: application/json\r\n"
+                                           : "Inference-Header-Content-Length: " + json + "\r\n") +
                               "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   std::atomic<std::uint64_t> answered = 0;
   std::atomic<bool> counts = false, over = false;
@@ -65,7 +68,8 @@ int main(int, char** arguments) {
     threads.emplace_back([&] {
       const int socket = connected(std::atoi(arguments[1]));
       for (std::string text; !over;) {
-        if (::write(socket, request.data(), request.size()) != static_cast<ssize_t>(request.size())) fail("a request was not sent whole");
+        if (::write(socket, request.data(), request.size()) != static_cast<ssize_t>(request.size()))
+          fail("a request was not sent whole");
         read_answer(socket, text);
         if (counts) ++answered;
       }

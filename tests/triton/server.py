@@ -22,24 +22,47 @@ TENON = Path(os.environ["TENON_BUILD"], "tenon")
 def compiled(source: str, to: Path, *options: str) -> Path:
     """Compiles a source in this folder with g++."""
     subprocess.run(
-        ["g++", "-std=c++20", "-O2", "-Wall", "-Wextra", *options, Path(__file__).with_name(source), "-o", to],
+        [
+            "g++",
+            "-std=c++20",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            *options,
+            Path(__file__).with_name(source),
+            "-o",
+            to,
+        ],
         check=True,
     )
     return to
 
 
 def tenon(*words: object) -> str:
-    return subprocess.run([TENON, *map(str, words)], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [TENON, *map(str, words)], check=True, capture_output=True, text=True
+    ).stdout
 
 
-def write_graph(folder: Path, name: str, inputs: dict, nodes: list, outputs: dict, plugins: Path | None = None) -> Path:
+def write_graph(
+    folder: Path, name: str, inputs: dict, nodes: list, outputs: dict, plugins: Path | None = None
+) -> Path:
     """Writes a .tenon file from sections of a graph.json; inputs as "float32 -1 64"."""
     types = {
-        key: {"dtype": text.split()[0], "shape": [int(dim) for dim in text.split()[1:]]} for key, text in inputs.items()
+        key: {"dtype": text.split()[0], "shape": [int(dim) for dim in text.split()[1:]]}
+        for key, text in inputs.items()
     }
     text = folder / f"{name}.json"
     text.write_text(json.dumps({"tenon": 1, "inputs": types, "nodes": nodes, "outputs": outputs}))
-    tenon(*(["--plugins", plugins] if plugins else []), "build", text, "-o", folder / f"{name}.tenon", "--seed", 7)
+    tenon(
+        *(["--plugins", plugins] if plugins else []),
+        "build",
+        text,
+        "-o",
+        folder / f"{name}.tenon",
+        "--seed",
+        7,
+    )
     return folder / f"{name}.tenon"
 
 
@@ -64,7 +87,9 @@ class Server:
         for name, port in {"http": self.http, "grpc": self.grpc, "metrics": self.metrics}.items():
             words += [f"--{name}-address=127.0.0.1", f"--{name}-port={port}"]
         # Without TENON_PLUGIN_PATH: models use only what is in their folders.
-        environment = {name: value for name, value in os.environ.items() if name != "TENON_PLUGIN_PATH"}
+        environment = {
+            name: value for name, value in os.environ.items() if name != "TENON_PLUGIN_PATH"
+        }
         self.log = log
         self.process = subprocess.Popen(
             [program, *words], stdout=log.open("wb"), stderr=subprocess.STDOUT, env=environment
@@ -89,7 +114,9 @@ class Server:
 
     def post(self, path: str, body: dict) -> tuple[int, dict]:
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.http}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}
+            f"http://127.0.0.1:{self.http}{path}",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
         )
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:

@@ -27,7 +27,11 @@ def perceptron(folder: Path) -> Path:
         {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["s", "label"]},
     ]
     return write_graph(
-        folder, "net", {"x": "float32 -1 64", "label": "int64 -1"}, nodes, {"scores": "s", "loss": "loss"}
+        folder,
+        "net",
+        {"x": "float32 -1 64", "label": "int64 -1"},
+        nodes,
+        {"scores": "s", "loss": "loss"},
     )
 
 
@@ -38,7 +42,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plugins = folder / "plugins"
     plugins.mkdir()
     compiled(
-        "fragile.cpp", plugins / "fragile.so", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{SOURCE}/sdk/include"
+        "fragile.cpp",
+        plugins / "fragile.so",
+        "-fPIC",
+        "-shared",
+        "-fvisibility=hidden",
+        f"-I{SOURCE}/sdk/include",
     )
     tenon("triton", perceptron(folder), "-o", repository, "--serve", "scores")
     fragile = write_graph(folder, "fragile", {"x": "float32 -1 2"}, DOUBLED, {"y": "a"}, plugins)
@@ -61,9 +70,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     changed = repository / "changed/1/plugins/fragile.so"
     changed.write_bytes(changed.read_bytes() + b"\0")
 
-    reshaped = [{"name": f"r_{d}", "op": "reshape", "inputs": [f"x_{d}"], "attrs": {"shape": [-1, 2]}} for d in DTYPES]
+    reshaped = [
+        {"name": f"r_{d}", "op": "reshape", "inputs": [f"x_{d}"], "attrs": {"shape": [-1, 2]}}
+        for d in DTYPES
+    ]
     types = write_graph(
-        folder, "types", {f"x_{d}": f"{d} -1 2" for d in DTYPES}, reshaped, {f"y_{d}": f"r_{d}" for d in DTYPES}
+        folder,
+        "types",
+        {f"x_{d}": f"{d} -1 2" for d in DTYPES},
+        reshaped,
+        {f"y_{d}": f"r_{d}" for d in DTYPES},
     )
     tenon("triton", types, "-o", repository)
     sums = write_graph(
@@ -75,7 +91,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     tenon("triton", sums, "-o", repository)
     square = write_graph(
-        folder, "numbers", {"x": "float32 -1"}, [{"name": "a", "op": "square", "inputs": ["x"]}], {"y": "a"}
+        folder,
+        "numbers",
+        {"x": "float32 -1"},
+        [{"name": "a", "op": "square", "inputs": ["x"]}],
+        {"y": "a"},
     )
     tenon("triton", square, "-o", repository)
     tenon("triton", square, "-o", repository, "--version", 2)
@@ -103,7 +123,9 @@ def given(module, name: str, array: np.ndarray, dtype: str):
 
 
 def client(module, server: Server):
-    return module.InferenceServerClient(f"127.0.0.1:{server.http if module is http else server.grpc}")
+    return module.InferenceServerClient(
+        f"127.0.0.1:{server.http if module is http else server.grpc}"
+    )
 
 
 def infer(module, server: Server, model: str, x: np.ndarray, output: str = "y") -> np.ndarray:
@@ -113,7 +135,14 @@ def infer(module, server: Server, model: str, x: np.ndarray, output: str = "y") 
 
 def run(place: Path, x: np.ndarray) -> np.ndarray:
     np.save(place / "x.npy", x)
-    tenon("run", place / "net.tenon", "--input", f"x={place}/x.npy", "--output", f"scores={place}/scores.npy")
+    tenon(
+        "run",
+        place / "net.tenon",
+        "--input",
+        f"x={place}/x.npy",
+        "--output",
+        f"scores={place}/scores.npy",
+    )
     return np.load(place / "scores.npy")
 
 
@@ -126,18 +155,27 @@ def test_bits_of_run(place: Path, server: Server, module, rows: int):
 
 def test_json_is_served_too(server: Server):
     code, body = server.post(
-        "/v2/models/numbers/infer", {"inputs": [{"name": "x", "shape": [2, 1], "datatype": "FP32", "data": [3, -4]}]}
+        "/v2/models/numbers/infer",
+        {"inputs": [{"name": "x", "shape": [2, 1], "datatype": "FP32", "data": [3, -4]}]},
     )
-    assert code == 200 and body["outputs"][0]["data"] == [9, 16] and body["outputs"][0]["shape"] == [2, 1]
+    assert (
+        code == 200
+        and body["outputs"][0]["data"] == [9, 16]
+        and body["outputs"][0]["shape"] == [2, 1]
+    )
 
 
 @pytest.mark.parametrize("module", [http, grpc])
 def test_every_dtype(server: Server, module):
     draw = np.random.default_rng(3)
-    arrays = {dtype: draw.integers(0, 2 if dtype == "bool" else 100, (5, 2)).astype(dtype) for dtype in DTYPES}
+    arrays = {
+        dtype: draw.integers(0, 2 if dtype == "bool" else 100, (5, 2)).astype(dtype)
+        for dtype in DTYPES
+    }
     with client(module, server) as to:
         result = to.infer(
-            "types", [given(module, f"x_{dtype}", array, DTYPES[dtype]) for dtype, array in arrays.items()]
+            "types",
+            [given(module, f"x_{dtype}", array, DTYPES[dtype]) for dtype, array in arrays.items()],
         )
     for dtype, array in arrays.items():
         assert result.as_numpy(f"y_{dtype}").dtype == array.dtype
@@ -152,7 +190,10 @@ def test_waiting_requests_are_joined_and_counted(place: Path, server: Server):
     with client(grpc, server) as to, concurrent.futures.ThreadPoolExecutor(32) as pool:
         rows = list(
             pool.map(
-                lambda i: to.infer("net", [given(grpc, "x", x[i : i + 1], "FP32")]).as_numpy("scores"), range(requests)
+                lambda i: to.infer("net", [given(grpc, "x", x[i : i + 1], "FP32")]).as_numpy(
+                    "scores"
+                ),
+                range(requests),
             )
         )
     np.testing.assert_allclose(np.concatenate(rows), expected, rtol=1e-5, atol=1e-6)
@@ -161,7 +202,10 @@ def test_waiting_requests_are_joined_and_counted(place: Path, server: Server):
     assert after["inference_count"] - before["inference_count"] == requests
     assert executions < requests, "no two requests became one run"
     assert max(each["batch_size"] for each in after["batch_stats"]) > 1
-    assert after["inference_stats"]["success"]["count"] - before["inference_stats"]["success"]["count"] == requests
+    assert (
+        after["inference_stats"]["success"]["count"] - before["inference_stats"]["success"]["count"]
+        == requests
+    )
     assert server.metric("nv_inference_request_success", "net") - counted == requests
     print(
         f"{requests} requests in {executions} runs; {(np.concatenate(rows) != expected).any(1).sum()} rows differ in bits from one run of all"
@@ -177,7 +221,9 @@ def test_waiting_requests_are_joined_and_counted(place: Path, server: Server):
         ("z", (1, 64), "FP32", "z"),
     ],
 )
-def test_wrong_requests_are_refused(server: Server, name: str, shape: tuple, dtype: str, words: str):
+def test_wrong_requests_are_refused(
+    server: Server, name: str, shape: tuple, dtype: str, words: str
+):
     array = np.zeros(shape, np.float64 if dtype == "FP64" else np.float32)
     with client(http, server) as to, pytest.raises(InferenceServerException, match=words):
         to.infer("net", [given(http, name, array, dtype)])
@@ -203,13 +249,16 @@ def test_a_request_that_fails_fails_alone(server: Server):
 
 def test_what_throws_is_an_error_of_the_server(server: Server):
     code, body = server.post(
-        "/v2/models/fragile/infer", {"inputs": [{"name": "x", "shape": [1, 2], "datatype": "FP32", "data": [500, 0]}]}
+        "/v2/models/fragile/infer",
+        {"inputs": [{"name": "x", "shape": [1, 2], "datatype": "FP32", "data": [500, 0]}]},
     )
     assert code == 500 and "x has 500, which is too much" in body["error"]
     assert "/" not in body["error"].split("too much")[0].split("]", 1)[1], "an error names no path"
 
 
-@pytest.mark.parametrize(("value", "words"), [(2000, "SIGABRT"), (-2000, "did not answer within 2 s")])
+@pytest.mark.parametrize(
+    ("value", "words"), [(2000, "SIGABRT"), (-2000, "did not answer within 2 s")]
+)
 def test_an_isolated_plugin_ends_no_server(server: Server, value: float, words: str):
     with pytest.raises(InferenceServerException, match=words):
         infer(http, server, "isolated", np.full((1, 2), value, np.float32))

@@ -27,7 +27,9 @@ double milliseconds(Clock::duration time) {
 struct Times {
   double first = 0;            // includes planning
   std::vector<double> sorted;  // the other runs, ascending
-  double at(double share) const { return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))]; }
+  double at(double share) const {
+    return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+  }
 };
 
 Times measure(Session& session, const NamedTensors& inputs, std::int64_t runs) {
@@ -68,22 +70,30 @@ int run_bench(Context& context, const Arguments& arguments) {
   Session session(graph, options);
   const auto times = measure(session, inputs, runs);
   if (context.json())
-    print(json_object("unit", "ms", "runs", runs, "threads", context.host().threads(), "first", times.first, "min", times.at(0), "median",
-                      times.at(0.5), "p90", times.at(0.9), "max", times.at(1), "profile",
-                      arguments.has("profile") ? profile_json(session.times(), measure_machine(context.host())) : JsonItem()));
+    print(json_object("unit", "ms", "runs", runs, "threads", context.host().threads(), "first",
+                      times.first, "min", times.at(0), "median", times.at(0.5), "p90",
+                      times.at(0.9), "max", times.at(1), "profile",
+                      arguments.has("profile")
+                          ? profile_json(session.times(), measure_machine(context.host()))
+                          : JsonItem()));
   else
-    write_result("first {:.4f} ms (including planning), then {} on {}: median {:.4f} ms, min {:.4f}, 90 % {:.4f}, max {:.4f}\n",
-                 times.first, counted(runs, "run"), counted(context.host().threads(), "thread"), times.at(0.5), times.at(0), times.at(0.9),
-                 times.at(1));
-  if (options.profile) give_profile(context, arguments, session.times(), context.json() ? say_nothing : write_profile);
+    write_result(
+        "first {:.4f} ms (including planning), then {} on {}: median {:.4f} ms, min {:.4f}, 90 % "
+        "{:.4f}, max {:.4f}\n",
+        times.first, counted(runs, "run"), counted(context.host().threads(), "thread"),
+        times.at(0.5), times.at(0), times.at(0.9), times.at(1));
+  if (options.profile)
+    give_profile(context, arguments, session.times(), context.json() ? say_nothing : write_profile);
   flush_results();
   return 0;
 }
 
 std::vector<Option> bench_options() {
   auto all = input_options();
-  all.push_back({"runs", "N", "number of timed runs after the first", Integer{1, 1'000'000'000}, "100"});
-  all.push_back({"no-capture", "", "launch kernels individually instead of as captured CUDA graphs"});
+  all.push_back(
+      {"runs", "N", "number of timed runs after the first", Integer{1, 1'000'000'000}, "100"});
+  all.push_back(
+      {"no-capture", "", "launch kernels individually instead of as captured CUDA graphs"});
   for (auto& option : profile_options()) all.push_back(std::move(option));
   for (auto& option : optimize_options()) all.push_back(std::move(option));
   all.push_back(precision_option());
@@ -91,16 +101,19 @@ std::vector<Option> bench_options() {
   return all;
 }
 
-const bool added_bench = add_command(
-    {.name = "bench",
-     .doc = "measure a graph's run time",
-     .details = "The first run includes planning and is reported separately; median and spread are of the other runs. --profile adds "
-                "tables of the time that each operator and node took in those runs, with the bytes moved and operations computed per "
-                "second if the operator declares them, next to this machine's memory copy and matrix product speed.",
-     .positionals = {{"GRAPH", graph_doc}},
-     .options = bench_options(),
-     .run = run_bench,
-     .plugins = Plugins::runs});
+const bool added_bench =
+    add_command({.name = "bench",
+                 .doc = "measure a graph's run time",
+                 .details = "The first run includes planning and is reported separately; median "
+                            "and spread are of the other runs. --profile adds "
+                            "tables of the time that each operator and node took in those runs, "
+                            "with the bytes moved and operations computed per "
+                            "second if the operator declares them, next to this machine's memory "
+                            "copy and matrix product speed.",
+                 .positionals = {{"GRAPH", graph_doc}},
+                 .options = bench_options(),
+                 .run = run_bench,
+                 .plugins = Plugins::runs});
 
 }  // namespace
 }  // namespace tenon::cli

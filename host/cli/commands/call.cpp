@@ -19,8 +19,11 @@ namespace {
 const OperatorInfo& operator_called(const Catalog& catalog, const std::string& name) {
   if (const auto* op = catalog.find(name)) return op->info;
   const auto why = catalog.why_missing(name), step = catalog.next_step(name);
-  throw Failure(FailureKind::plugin, why.empty() ? fmt::format("there is no operator '{}'{}", name, catalog.not_searched_text()) : why,
-                step.empty() ? did_you_mean(catalog.near(name), "tenon list shows the operators") : step);
+  throw Failure(
+      FailureKind::plugin,
+      why.empty() ? fmt::format("there is no operator '{}'{}", name, catalog.not_searched_text())
+                  : why,
+      step.empty() ? did_you_mean(catalog.near(name), "tenon list shows the operators") : step);
 }
 
 // Returns the name of the input at each position, empty if it was not given. Declared inputs go by
@@ -46,11 +49,13 @@ std::vector<std::string> placed_names(const OperatorInfo& info, const NamedTenso
   while (!names.empty() && names.back().empty()) names.pop_back();
   if (known == inputs.size()) return names;
   std::vector<std::string> declared;
-  for (const auto& input : info.inputs) declared.push_back(input.variadic ? input.name + "0" : input.name);
+  for (const auto& input : info.inputs)
+    declared.push_back(input.variadic ? input.name + "0" : input.name);
   for (const auto& [name, tensor] : inputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw Failure(FailureKind::usage, fmt::format("'{}' has no input '{}'", info.name, name),
-                    did_you_mean(near_names(name, declared), fmt::format("its inputs are {}", fmt::join(declared, ", "))));
+                    did_you_mean(near_names(name, declared),
+                                 fmt::format("its inputs are {}", fmt::join(declared, ", "))));
   return names;
 }
 
@@ -59,16 +64,20 @@ struct OneNode {
   Graph graph;
   NodeInfo node;
 
-  OneNode(Host& host, const std::string& name, const OperatorInfo& info, const NamedTensors& inputs, const Attributes& attributes)
+  OneNode(Host& host, const std::string& name, const OperatorInfo& info, const NamedTensors& inputs,
+          const Attributes& attributes)
       : graph(host) {
     std::map<std::string, Value> values;
     // inputs that determine sizes need no gradient
     const auto decides_sizes = [&](const std::string& input) {
-      return std::any_of(info.inputs.begin(), info.inputs.end(),
-                         [&](const InputInfo& declared) { return declared.on_cpu && declared.name == input; });
+      return std::any_of(info.inputs.begin(), info.inputs.end(), [&](const InputInfo& declared) {
+        return declared.on_cpu && declared.name == input;
+      });
     };
     for (const auto& [input, tensor] : inputs)
-      values.emplace(input, decides_sizes(input) ? graph.constant(input, tensor) : graph.input(input, tensor.dtype(), tensor.shape()));
+      values.emplace(input, decides_sizes(input)
+                                ? graph.constant(input, tensor)
+                                : graph.input(input, tensor.dtype(), tensor.shape()));
     std::vector<Value> placed;
     for (const auto& input : placed_names(info, inputs)) placed.push_back(values[input]);
     add(name, info, placed, attributes);
@@ -76,19 +85,25 @@ struct OneNode {
   }
 
   // Checks required inputs first: the graph's own error would give advice for graphs.
-  void add(const std::string& name, const OperatorInfo& info, const std::vector<Value>& placed, const Attributes& attributes) {
+  void add(const std::string& name, const OperatorInfo& info, const std::vector<Value>& placed,
+           const Attributes& attributes) {
     for (std::size_t i = 0; i < info.inputs.size(); ++i) {
       const auto& input = info.inputs[i];
-      if (input.optional || input.variadic || input.weight.value_or(true) || (i < placed.size() && !placed[i].empty())) continue;
-      throw Failure(FailureKind::usage, fmt::format("[{}] input '{}' is missing: {}", info.name, input.name, input.doc),
-                    fmt::format("add --input {}=FILE or --input {}=random:2x3", input.name, input.name));
+      if (input.optional || input.variadic || input.weight.value_or(true) ||
+          (i < placed.size() && !placed[i].empty()))
+        continue;
+      throw Failure(
+          FailureKind::usage,
+          fmt::format("[{}] input '{}' is missing: {}", info.name, input.name, input.doc),
+          fmt::format("add --input {}=FILE or --input {}=random:2x3", input.name, input.name));
     }
     graph.add(name, placed, attributes);
   }
 
   void add_outputs() {
     for (const auto& name : node.outputs)
-      if (const auto value = graph.info(graph.find(name)); !value.hidden) graph.output(value.output, graph.find(name));
+      if (const auto value = graph.info(graph.find(name)); !value.hidden)
+        graph.output(value.output, graph.find(name));
   }
 
   // Adds the gradients of the sum of the first output's elements.
@@ -96,8 +111,10 @@ struct OneNode {
     std::vector<Value> wrt;
     std::vector<std::string> names;
     for (const auto& input : graph.inputs())
-      if (has_gradient(inputs.at(input.name).dtype())) wrt.push_back(graph.find(input.name)), names.push_back("grad_" + input.name);
-    add_gradient_outputs(graph, graph.gradient(graph.find(node.outputs.at(0)), wrt), names, "the first output");
+      if (has_gradient(inputs.at(input.name).dtype()))
+        wrt.push_back(graph.find(input.name)), names.push_back("grad_" + input.name);
+    add_gradient_outputs(graph, graph.gradient(graph.find(node.outputs.at(0)), wrt), names,
+                         "the first output");
   }
 };
 
@@ -127,7 +144,8 @@ int run_call(Context& context, const Arguments& arguments) {
   Session session(call.graph, options);
   // Inputs that no requested output needs are not an error here.
   NamedTensors needed;
-  for (const auto& input : call.graph.needed_inputs(request.outputs, options.training)) needed.emplace(input.name, inputs.at(input.name));
+  for (const auto& input : call.graph.needed_inputs(request.outputs, options.training))
+    needed.emplace(input.name, inputs.at(input.name));
   give_outputs(context, call.graph, session.run(needed, request), wanted);
   return 0;
 }
@@ -135,15 +153,20 @@ int run_call(Context& context, const Arguments& arguments) {
 const bool added_call = add_command(
     {.name = "call",
      .doc = "call one operator without a graph",
-     .details =
-         "tenon inspect OPERATOR lists the inputs, outputs and parameters. Optional inputs may be left out; missing weights are random. "
-         "--gradient also computes grad_NAME, the gradient of the sum of the first output's elements with respect to input NAME. "
-         "random:SHAPE is a float32 tensor uniform in [-1, 1); with an integer :DTYPE, the values are 0 to 9.",
+     .details = "tenon inspect OPERATOR lists the inputs, outputs and parameters. Optional inputs "
+                "may be left out; missing weights are random. "
+                "--gradient also computes grad_NAME, the gradient of the sum of the first output's "
+                "elements with respect to input NAME. "
+                "random:SHAPE is a float32 tensor uniform in [-1, 1); with an integer :DTYPE, the "
+                "values are 0 to 9.",
      .positionals = {{"OPERATOR", "operator name, as shown by tenon list"}},
      .options = {call_input_option(),
-                 {"set", "NAME=VALUE", "operator parameter; lists are written a,b,c, tensors as a list or a file", Named{"axis=1"}},
+                 {"set", "NAME=VALUE",
+                  "operator parameter; lists are written a,b,c, tensors as a list or a file",
+                  Named{"axis=1"}},
                  output_option(),
-                 {"gradient", "", "also compute the gradients with respect to floating-point and complex inputs"},
+                 {"gradient", "",
+                  "also compute the gradients with respect to floating-point and complex inputs"},
                  {"training", "", "run in training mode (dropout is active, for example)"},
                  density_option(),
                  {"seed", "N", "seed for random inputs, weights and operators", Integer{}, "0"}},

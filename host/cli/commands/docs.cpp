@@ -29,20 +29,24 @@ bool is_of_plugin(const Catalog& catalog, const CatalogOperator& op, const std::
 }
 
 // Returns all operators, or those that `what` names. Throws Failure (plugin) if there are none.
-std::vector<const CatalogOperator*> meant_operators(const Catalog& catalog, const std::string& what) {
+std::vector<const CatalogOperator*> meant_operators(const Catalog& catalog,
+                                                    const std::string& what) {
   std::vector<const CatalogOperator*> operators;
   for (const auto& op : catalog.operators())
-    if (what.empty() || is_of_plugin(catalog, op, what) || &op == catalog.find(what)) operators.push_back(&op);
+    if (what.empty() || is_of_plugin(catalog, op, what) || &op == catalog.find(what))
+      operators.push_back(&op);
   if (!operators.empty()) return operators;
-  throw Failure(
-      FailureKind::plugin,
-      (what.empty() ? "no operators were found" : fmt::format("there is no operator or plugin '{}'", what)) + catalog.not_searched_text(),
-      what.empty() ? "tenon doctor shows the folders that are searched"
-                   : did_you_mean(catalog.near(what), "tenon list shows the operators"));
+  throw Failure(FailureKind::plugin,
+                (what.empty() ? "no operators were found"
+                              : fmt::format("there is no operator or plugin '{}'", what)) +
+                    catalog.not_searched_text(),
+                what.empty() ? "tenon doctor shows the folders that are searched"
+                             : did_you_mean(catalog.near(what), "tenon list shows the operators"));
 }
 
 // Adds the operators of each file under its name, then the built-in ones.
-void add_files(Page& page, const Catalog& catalog, const std::vector<const CatalogOperator*>& operators) {
+void add_files(Page& page, const Catalog& catalog,
+               const std::vector<const CatalogOperator*>& operators) {
   const auto& files = catalog.files();
   for (std::size_t i = 0; i <= files.size(); ++i) {
     bool has_heading = false;
@@ -58,10 +62,12 @@ void add_files(Page& page, const Catalog& catalog, const std::vector<const Catal
   }
 }
 
-int write_docs_site(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators, const std::filesystem::path& folder) {
+int write_docs_site(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators,
+                    const std::filesystem::path& folder) {
   const auto files = site_files(catalog, operators);
   write_site(folder, files);
-  tell("wrote {}: {}; open {}\n", folder, counted(operators.size(), "operator"), folder / "index.html");
+  tell("wrote {}: {}; open {}\n", folder, counted(operators.size(), "operator"),
+       folder / "index.html");
   return 0;
 }
 
@@ -84,12 +90,16 @@ int run_docs(Context& context, const Arguments& arguments) {
 const bool added_docs = add_command(
     {.name = "docs",
      .doc = "generate operator documentation: inputs, outputs, parameters, rules and examples",
-     .details = "Prints a page in Markdown, or in HTML with --html. With -o, writes a static site: an index with a search that "
-                "needs no server, and a page for each operator with example calls in Python, C++ and graph.json. A site replaces "
+     .details = "Prints a page in Markdown, or in HTML with --html. With -o, writes a static site: "
+                "an index with a search that "
+                "needs no server, and a page for each operator with example calls in Python, C++ "
+                "and graph.json. A site replaces "
                 "an earlier site, but no other folder. "
                 "No plugin code runs; everything comes from the manifests.",
-     .positionals = {{"WHAT", "operator, plugin name or plugin file (default: all operators)", false}},
-     .options = {{"html", "", "write HTML"}, {"output", "FOLDER", "write a site to this folder", Text{}, "", 'o'}},
+     .positionals = {{"WHAT", "operator, plugin name or plugin file (default: all operators)",
+                      false}},
+     .options = {{"html", "", "write HTML"},
+                 {"output", "FOLDER", "write a site to this folder", Text{}, "", 'o'}},
      .run = run_docs});
 
 }  // namespace

@@ -32,8 +32,10 @@ Tensor fixed_value(const std::string& text) {
 onnx::ImportOptions read_options(const Context& context, const Arguments& arguments) {
   onnx::ImportOptions options;
   options.trust_links = context.global().has("trust-links");
-  for (const auto& [name, dims] : arguments.named("shape")) options.shapes.emplace(name, parse_shape(dims));
-  for (const auto& [name, value] : arguments.named("fix")) options.fixed.emplace(name, fixed_value(value));
+  for (const auto& [name, dims] : arguments.named("shape"))
+    options.shapes.emplace(name, parse_shape(dims));
+  for (const auto& [name, value] : arguments.named("fix"))
+    options.fixed.emplace(name, fixed_value(value));
   options.map = arguments.named("map");
   options.keep_unknown = arguments.has("keep-unknown");
   options.prefer_functions = arguments.get("functions") == "body";
@@ -43,27 +45,40 @@ onnx::ImportOptions read_options(const Context& context, const Arguments& argume
 
 int run_import(Context& context, const Arguments& arguments) {
   const auto to = arguments.get("output");
-  if (to.empty()) throw Failure(FailureKind::usage, "--output is required", "tenon import model.onnx -o model.tenon");
-  if (!to.ends_with(".tenon")) throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
+  if (to.empty())
+    throw Failure(FailureKind::usage, "--output is required",
+                  "tenon import model.onnx -o model.tenon");
+  if (!to.ends_with(".tenon"))
+    throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
   auto graph = onnx::load(context.host(), arguments.get("MODEL"), read_options(context, arguments));
   graph.save(to);
-  tell("wrote {}: {}, {}\n", to, counted(graph.nodes().size(), "node"), counted(graph.operators().size(), "operator"));
+  tell("wrote {}: {}, {}\n", to, counted(graph.nodes().size(), "node"),
+       counted(graph.operators().size(), "operator"));
   return 0;
 }
 
 const bool added_import = add_command(
     {.name = "import",
      .doc = "convert an ONNX model to a .tenon file",
-     .details = "Every node is computed as ONNX specifies; otherwise the import fails and lists all missing operators. Weights become "
-                "variables, so the graph can be trained. Other commands also read ONNX models directly.",
+     .details =
+         "Every node is computed as ONNX specifies; otherwise the import fails and lists all "
+         "missing operators. Weights become "
+         "variables, so the graph can be trained. Other commands also read ONNX models directly.",
      .positionals = {{"MODEL", "an .onnx file with IR version 3 to 14 and opset 7 to 28"}},
      .options = {{"output", "FILE", "the .tenon file to write", Text{}, "", 'o'},
-                 {"shape", "NAME=DIMS", "shape of an input whose dimensions the model leaves open", Named{"image=1x3x224x224"}},
-                 {"fix", "NAME=VALUE", "replace an input by a constant: a number, comma-separated numbers, or a file", Named{"k=5"}},
-                 {"map", "DOMAIN::TYPE=OPERATOR", "operator that computes nodes of this type", Named{"my.ops::Foo=foo"}},
-                 {"functions", "WHICH", "what computes a model function's nodes if a plugin supports them, too", Choice{{"plugin", "body"}},
-                  "plugin"},
-                 {"keep-unknown", "", "keep nodes without an operator; the graph can be shown, edited and saved, but not run"}},
+                 {"shape", "NAME=DIMS", "shape of an input whose dimensions the model leaves open",
+                  Named{"image=1x3x224x224"}},
+                 {"fix", "NAME=VALUE",
+                  "replace an input by a constant: a number, comma-separated numbers, or a file",
+                  Named{"k=5"}},
+                 {"map", "DOMAIN::TYPE=OPERATOR", "operator that computes nodes of this type",
+                  Named{"my.ops::Foo=foo"}},
+                 {"functions", "WHICH",
+                  "what computes a model function's nodes if a plugin supports them, too",
+                  Choice{{"plugin", "body"}}, "plugin"},
+                 {"keep-unknown", "",
+                  "keep nodes without an operator; the graph can be shown, edited and saved, but "
+                  "not run"}},
      .run = run_import,
      .plugins = Plugins::runs});
 

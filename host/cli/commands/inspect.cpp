@@ -16,15 +16,19 @@ namespace {
 
 void print_arguments(const OperatorInfo& info) {
   write_result("\nInputs\n");
-  for (const auto& input : info.inputs) write_result("  {:<16} {}\n  {:<16} {}\n", input.name, input_text(info, input), "", input.doc);
+  for (const auto& input : info.inputs)
+    write_result("  {:<16} {}\n  {:<16} {}\n", input.name, input_text(info, input), "", input.doc);
   if (info.inputs.empty()) write_result("  none\n");
   write_result("\nOutputs\n");
-  for (const auto& output : info.outputs) write_result("  {:<16} {}\n", output.name, output_text(output));
+  for (const auto& output : info.outputs)
+    write_result("  {:<16} {}\n", output.name, output_text(output));
   if (!info.states.empty()) write_result("\nStates\n");
-  for (const auto& state : info.states) write_result("  {:<16} initially {}\n  {:<16} {}\n", state.name, state.initial, "", state.doc);
+  for (const auto& state : info.states)
+    write_result("  {:<16} initially {}\n  {:<16} {}\n", state.name, state.initial, "", state.doc);
   if (!info.params.empty()) write_result("\nParameters\n");
   for (const auto& param : info.params)
-    write_result("  {:<16} {}{}, {}\n  {:<16} {}\n", param.name, kind_text(param), range_of(param), default_of(param), "", param.doc);
+    write_result("  {:<16} {}{}, {}\n  {:<16} {}\n", param.name, kind_text(param), range_of(param),
+                 default_of(param), "", param.doc);
 }
 
 void print_traits(const OperatorInfo& info) {
@@ -44,15 +48,18 @@ void print_rules(const OperatorInfo& info) {
 }
 
 void print_operator(const Catalog& catalog, const CatalogOperator& op) {
-  write_result("Operator\n  {:<16} {}\n  {:<16} {}\n  {:<16} {}\n", "name", op.full_name(), "what it does", op.info.doc, "version",
-               op.info.version);
-  if (!op.info.aliases.empty()) write_result("  {:<16} {}\n", "also called", fmt::join(op.info.aliases, ", "));
+  write_result("Operator\n  {:<16} {}\n  {:<16} {}\n  {:<16} {}\n", "name", op.full_name(),
+               "what it does", op.info.doc, "version", op.info.version);
+  if (!op.info.aliases.empty())
+    write_result("  {:<16} {}\n", "also called", fmt::join(op.info.aliases, ", "));
   if (op.file >= 0) {
     const auto& file = catalog.files()[static_cast<std::size_t>(op.file)];
-    write_result("  {:<16} {}{}{}\n  {:<16} {}\n", "plugin", file.name, file.version.empty() ? "" : " ", file.version, "file",
-                 file.path.string());
+    write_result("  {:<16} {}{}{}\n  {:<16} {}\n", "plugin", file.name,
+                 file.version.empty() ? "" : " ", file.version, "file", file.path.string());
   }
-  const auto plugin = [&](int file) { return catalog.files()[static_cast<std::size_t>(file)].name; };
+  const auto plugin = [&](int file) {
+    return catalog.files()[static_cast<std::size_t>(file)].name;
+  };
   for (std::size_t i = 0; i < op.devices.size(); ++i)
     if (const int file = op.kernel_files[i]; file >= 0 && file != op.file)
       write_result("  {:<16} {} (plugin {})\n", "kernel", op.devices[i], plugin(file));
@@ -61,29 +68,35 @@ void print_operator(const Catalog& catalog, const CatalogOperator& op) {
     else if (op.devices[i] != "cpu" || op.info.has("forward"))
       write_result("  {:<16} {}\n", "kernel", op.devices[i]);
   for (const auto& variant : op.variants)
-    write_result("  {:<16} {} (plugin {}), for the types that {} supports\n", "kernel", variant.device, plugin(variant.file), variant.name);
+    write_result("  {:<16} {} (plugin {}), for the types that {} supports\n", "kernel",
+                 variant.device, plugin(variant.file), variant.name);
   print_arguments(op.info);
   print_traits(op.info);
   print_rules(op.info);
 }
 
 void print_plugin(const PluginFile& file) {
-  write_result("Plugin\n  {:<16} {}\n  {:<16} {}\n  {:<16} {}\n", "file", file.path.string(), "status", name_of(file.status), "name",
-               file.name);
+  write_result("Plugin\n  {:<16} {}\n  {:<16} {}\n  {:<16} {}\n", "file", file.path.string(),
+               "status", name_of(file.status), "name", file.name);
   if (!file.reason.empty()) write_result("  {:<16} {}\n", "because", file.reason);
   if (!file.version.empty()) write_result("  {:<16} {}\n", "version", file.version);
   if (!file.compiler.empty()) write_result("  {:<16} {}\n", "compiler", file.compiler);
-  if (file.cuda_version != 0) write_result("  {:<16} {}.{}\n", "CUDA", file.cuda_version / 1000, file.cuda_version % 1000 / 10);
+  if (file.cuda_version != 0)
+    write_result("  {:<16} {}.{}\n", "CUDA", file.cuda_version / 1000,
+                 file.cuda_version % 1000 / 10);
   write_result("  {:<16} {}\n", "operators", fmt::join(file.operators, ", "));
   for (const auto& kernel : file.kernels)
-    write_result("  {:<16} {} on {}{}\n", "kernel", kernel.op, kernel.device, kernel.variant.empty() ? "" : " (" + kernel.variant + ")");
+    write_result("  {:<16} {} on {}{}\n", "kernel", kernel.op, kernel.device,
+                 kernel.variant.empty() ? "" : " (" + kernel.variant + ")");
 }
 
 int inspect_file(Context& context, const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path))
-    throw Failure(FailureKind::usage,
-                  fmt::format("'{}' is a folder, but inspect needs an operator, a plugin file or a graph", path.string()),
-                  fmt::format("tenon --plugins {} list shows the plugins in it", path.string()));
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("'{}' is a folder, but inspect needs an operator, a plugin file or a graph",
+                    path.string()),
+        fmt::format("tenon --plugins {} list shows the plugins in it", path.string()));
   HostOptions options;
   options.threads = 1;
   options.trust_writable = context.trust_writable();
@@ -100,16 +113,22 @@ int inspect_file(Context& context, const std::filesystem::path& path) {
 
 int run_inspect(Context& context, const Arguments& arguments) {
   const auto what = arguments.get("WHAT");
-  if (is_graph_name(what)) return show_graph(context, load_graph(context, what, {.verify = context.json()}));
-  if (std::filesystem::exists(what) && what.find_first_of("./") != std::string::npos) return inspect_file(context, what);
+  if (is_graph_name(what))
+    return show_graph(context, load_graph(context, what, {.verify = context.json()}));
+  if (std::filesystem::exists(what) && what.find_first_of("./") != std::string::npos)
+    return inspect_file(context, what);
   if (what.ends_with(".so"))
-    throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", what), "tenon list shows the available plugins");
+    throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", what),
+                  "tenon list shows the available plugins");
   const auto catalog = context.host().catalog();
   const auto* op = catalog.find(what);
   if (const auto why = catalog.why_missing(what); !why.empty())
-    throw Failure(FailureKind::plugin, fmt::format("operator '{}' cannot be used: {}", what, why), catalog.next_step(what));
+    throw Failure(FailureKind::plugin, fmt::format("operator '{}' cannot be used: {}", what, why),
+                  catalog.next_step(what));
   if (op == nullptr)
-    throw Failure(FailureKind::plugin, fmt::format("there is no operator, plugin file or graph '{}'{}", what, catalog.not_searched_text()),
+    throw Failure(FailureKind::plugin,
+                  fmt::format("there is no operator, plugin file or graph '{}'{}", what,
+                              catalog.not_searched_text()),
                   did_you_mean(catalog.near(what), "tenon list shows the operators"));
   if (context.json())
     write_result(json_text(op->info) + '\n');
@@ -121,7 +140,8 @@ int run_inspect(Context& context, const Arguments& arguments) {
 const bool added_inspect =
     add_command({.name = "inspect",
                  .doc = "show everything about an operator, a plugin file or a graph",
-                 .details = "WHAT is an operator name as shown by tenon list, the path of a plugin, or a .tenon or .json file.",
+                 .details = "WHAT is an operator name as shown by tenon list, the path of a "
+                            "plugin, or a .tenon or .json file.",
                  .positionals = {{"WHAT", "operator, plugin file or graph"}},
                  .options = {},
                  .run = run_inspect});

@@ -18,18 +18,24 @@ std::string origin_of(const Catalog& catalog, const CatalogOperator& op) {
 }
 
 bool matches(const std::string& name, const std::string& pattern) {
-  if (pattern.find_first_of("*?[") == std::string::npos) return name.find(pattern) != std::string::npos;
+  if (pattern.find_first_of("*?[") == std::string::npos)
+    return name.find(pattern) != std::string::npos;
   return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
 bool is_wanted(const Catalog& catalog, const CatalogOperator& op, const Arguments& arguments) {
   const auto plugin = arguments.get("plugin"), pattern = arguments.get("PATTERN");
-  if (!plugin.empty() && (op.file < 0 || !is_called(catalog.files()[static_cast<std::size_t>(op.file)], plugin))) return false;
-  return pattern.empty() || matches(op.info.name, pattern) || matches(op.info.full_name(), pattern) ||
-         std::any_of(op.info.aliases.begin(), op.info.aliases.end(), [&](const auto& alias) { return matches(alias, pattern); });
+  if (!plugin.empty() &&
+      (op.file < 0 || !is_called(catalog.files()[static_cast<std::size_t>(op.file)], plugin)))
+    return false;
+  return pattern.empty() || matches(op.info.name, pattern) ||
+         matches(op.info.full_name(), pattern) ||
+         std::any_of(op.info.aliases.begin(), op.info.aliases.end(),
+                     [&](const auto& alias) { return matches(alias, pattern); });
 }
 
-std::vector<const CatalogOperator*> wanted_operators(const Catalog& catalog, const Arguments& arguments) {
+std::vector<const CatalogOperator*> wanted_operators(const Catalog& catalog,
+                                                     const Arguments& arguments) {
   std::vector<const CatalogOperator*> wanted;
   for (const auto& op : catalog.operators())
     if (is_wanted(catalog, op, arguments)) wanted.push_back(&op);
@@ -37,12 +43,16 @@ std::vector<const CatalogOperator*> wanted_operators(const Catalog& catalog, con
   if (const auto plugin = arguments.get("plugin"); !plugin.empty()) {
     std::vector<std::string> names;
     for (const auto& file : catalog.files()) names.push_back(file.name);
-    if (std::none_of(catalog.files().begin(), catalog.files().end(), [&](const auto& file) { return is_called(file, plugin); }))
-      throw Failure(FailureKind::plugin, fmt::format("there is no plugin '{}'{}", plugin, catalog.not_searched_text()),
-                    did_you_mean(near_names(plugin, names), "tenon doctor shows the folders that are searched"));
+    if (std::none_of(catalog.files().begin(), catalog.files().end(),
+                     [&](const auto& file) { return is_called(file, plugin); }))
+      throw Failure(FailureKind::plugin,
+                    fmt::format("there is no plugin '{}'{}", plugin, catalog.not_searched_text()),
+                    did_you_mean(near_names(plugin, names),
+                                 "tenon doctor shows the folders that are searched"));
   }
   if (const auto pattern = arguments.get("PATTERN"); !pattern.empty())
-    throw Failure(FailureKind::plugin, fmt::format("no operator matches '{}'{}", pattern, catalog.not_searched_text()),
+    throw Failure(FailureKind::plugin,
+                  fmt::format("no operator matches '{}'{}", pattern, catalog.not_searched_text()),
                   did_you_mean(catalog.near(pattern), "tenon list shows all operators"));
   return wanted;
 }
@@ -54,7 +64,8 @@ void print_operators(const Catalog& catalog, const std::vector<const CatalogOper
     origin_width = std::max(origin_width, origin_of(catalog, *op).size());
   }
   for (const auto* op : wanted)
-    write_result("{:<{}}  {:<{}}  {}\n", catalog.shortest_name(*op), name_width, origin_of(catalog, *op), origin_width, op->info.doc);
+    write_result("{:<{}}  {:<{}}  {}\n", catalog.shortest_name(*op), name_width,
+                 origin_of(catalog, *op), origin_width, op->info.doc);
 }
 
 // Reports files without usable operators, so that they do not vanish silently.
@@ -79,12 +90,14 @@ int run_list(Context& context, const Arguments& arguments) {
   return 0;
 }
 
-const bool added_list = add_command({.name = "list",
-                                     .doc = "list available operators, and plugin files that could not be used",
-                                     .details = "Plugin files are read but not loaded; no plugin code runs.",
-                                     .positionals = {{"PATTERN", "substring of the names to list, or a pattern with *, ? or [...]", false}},
-                                     .options = {{"plugin", "NAME", "list only operators of this plugin"}},
-                                     .run = run_list});
+const bool added_list = add_command(
+    {.name = "list",
+     .doc = "list available operators, and plugin files that could not be used",
+     .details = "Plugin files are read but not loaded; no plugin code runs.",
+     .positionals = {{"PATTERN", "substring of the names to list, or a pattern with *, ? or [...]",
+                      false}},
+     .options = {{"plugin", "NAME", "list only operators of this plugin"}},
+     .run = run_list});
 
 }  // namespace
 }  // namespace tenon::cli

@@ -11,24 +11,28 @@ namespace {
 
 int run_plot(Context&, const Arguments& arguments) {
   const auto to = arguments.get("output");
-  if (to.empty()) throw Failure(FailureKind::usage, "--output is required", "tenon plot metrics.jsonl -o plot.svg");
+  if (to.empty())
+    throw Failure(FailureKind::usage, "--output is required",
+                  "tenon plot metrics.jsonl -o plot.svg");
   check_plot_path("--output", to);
   const auto from = arguments.get("METRICS");
   refuse_lost_inputs({{"--output", to}}, {{"METRICS", from}});
   const auto curves = read_curves(from);
   if (curves.epochs().empty())
-    throw Failure(FailureKind::file, fmt::format("{} contains no metrics", from), "tenon train --metrics FILE writes them");
+    throw Failure(FailureKind::file, fmt::format("{} contains no metrics", from),
+                  "tenon train --metrics FILE writes them");
   write_plot(to, curves);
   tell("wrote {}\n", to);
   return 0;
 }
 
-const bool added_plot = add_command({.name = "plot",
-                                     .doc = "plot the loss and accuracy of a training run",
-                                     .details = "tenon train --plot draws the same plot during training.",
-                                     .positionals = {{"METRICS", "JSON lines file written by tenon train --metrics"}},
-                                     .options = {{"output", "FILE", "the .svg file to write", Text{}, "", 'o'}},
-                                     .run = run_plot});
+const bool added_plot =
+    add_command({.name = "plot",
+                 .doc = "plot the loss and accuracy of a training run",
+                 .details = "tenon train --plot draws the same plot during training.",
+                 .positionals = {{"METRICS", "JSON lines file written by tenon train --metrics"}},
+                 .options = {{"output", "FILE", "the .svg file to write", Text{}, "", 'o'}},
+                 .run = run_plot});
 
 }  // namespace
 }  // namespace tenon::cli

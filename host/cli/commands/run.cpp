@@ -22,7 +22,8 @@ namespace {
 
 /// Refuses output files that would overwrite each other or an input, before any work.
 void check_files(const Arguments& arguments, const WantedOutputs& wanted) {
-  std::vector<NamedFile> outputs{{"--trace", arguments.get("trace")}, {"--profile-html", arguments.get("profile-html")}};
+  std::vector<NamedFile> outputs{{"--trace", arguments.get("trace")},
+                                 {"--profile-html", arguments.get("profile-html")}};
   add_output_files(outputs, wanted);
   refuse_same_outputs(outputs);
   auto inputs = array_files(arguments, "input");
@@ -44,15 +45,18 @@ void add_gradients(Graph& graph, const std::string& loss) {
   std::vector<std::string> names;
   for (const auto& values : {graph.inputs(), graph.variables()})
     for (const auto& value : values)
-      if (value.dtype && has_gradient(*value.dtype)) wrt.push_back(graph.find(value.name)), names.push_back("grad_" + value.name);
-  add_gradient_outputs(graph, graph.gradient(graph.find(of), wrt), names, fmt::format("'{}'", loss));
+      if (value.dtype && has_gradient(*value.dtype))
+        wrt.push_back(graph.find(value.name)), names.push_back("grad_" + value.name);
+  add_gradient_outputs(graph, graph.gradient(graph.find(of), wrt), names,
+                       fmt::format("'{}'", loss));
 }
 
 // Each batch has its own loss, so gradients of batches are not those of all rows.
 void check_gradient(const Arguments& arguments, const WantedOutputs& wanted) {
   if (!arguments.has("gradient")) return;
   if (arguments.integer("batch") != 0)
-    throw Failure(FailureKind::usage, "--gradient and --batch cannot be used together: each batch has its own loss",
+    throw Failure(FailureKind::usage,
+                  "--gradient and --batch cannot be used together: each batch has its own loss",
                   "run all rows at once, or one batch per run");
   require_wanted_gradient(wanted);
 }
@@ -62,7 +66,8 @@ Shard read_shard(const Arguments& arguments) {
   const auto text = arguments.get("shard");
   if (text.empty()) return {};
   if (arguments.integer("batch") == 0)
-    throw Failure(FailureKind::usage, "--shard needs --batch: shards consist of whole batches", "for example --batch 256");
+    throw Failure(FailureKind::usage, "--shard needs --batch: shards consist of whole batches",
+                  "for example --batch 256");
   const auto slash = text.find('/');
   Shard shard;
   const auto number = [&](std::string_view part, std::int64_t& to) {
@@ -70,9 +75,11 @@ Shard read_shard(const Arguments& arguments) {
     return error == std::errc() && end == part.data() + part.size();
   };
   const std::string_view all = text;
-  if (slash == std::string::npos || !number(all.substr(0, slash), shard.index) || !number(all.substr(slash + 1), shard.count) ||
-      shard.index < 1 || shard.index > shard.count)
-    throw Failure(FailureKind::usage, fmt::format("--shard is '{}' but must be I/N, with I from 1 to N", text), "for example --shard 2/8");
+  if (slash == std::string::npos || !number(all.substr(0, slash), shard.index) ||
+      !number(all.substr(slash + 1), shard.count) || shard.index < 1 || shard.index > shard.count)
+    throw Failure(FailureKind::usage,
+                  fmt::format("--shard is '{}' but must be I/N, with I from 1 to N", text),
+                  "for example --shard 2/8");
   --shard.index;
   return shard;
 }
@@ -105,14 +112,17 @@ int run_graph(Context& context, const Arguments& arguments) {
   RunOptions request;
   for (const auto& [name, file] : wanted) request.outputs.push_back(name);
   const auto batch = arguments.integer("batch");
-  const auto inputs = read_inputs(graph, arguments, graph.needed_inputs(request.outputs, options.training), batch == 0);
+  const auto inputs = read_inputs(
+      graph, arguments, graph.needed_inputs(request.outputs, options.training), batch == 0);
   Session session(graph, options);
   if (batch == 0) {
     give_outputs(context, graph, session.run(inputs, request), wanted);
   } else if (all_to_npy(context, wanted)) {
     BatchFiles files(wanted);
     run_each_batch(
-        session, inputs, batch, [&](const NamedTensors& made, std::int64_t rows) { files.take(made, rows); }, request, shard);
+        session, inputs, batch,
+        [&](const NamedTensors& made, std::int64_t rows) { files.take(made, rows); }, request,
+        shard);
     files.commit();
   } else {
     give_outputs(context, graph, run_in_batches(session, inputs, batch, request, shard), wanted);
@@ -128,15 +138,21 @@ std::vector<Option> run_options() {
   auto all = input_options();
   all.push_back(output_option());
   all.push_back(
-      {"batch", "N", "run N rows at a time and concatenate the outputs; inputs may have any number of rows", Integer{1, INT32_MAX}});
+      {"batch", "N",
+       "run N rows at a time and concatenate the outputs; inputs may have any number of rows",
+       Integer{1, INT32_MAX}});
   all.push_back({"shard", "I/N",
-                 "run only shard I (1 to N) of N shards of the batches; the shards' outputs, concatenated, equal those of one run",
+                 "run only shard I (1 to N) of N shards of the batches; the shards' outputs, "
+                 "concatenated, equal those of one run",
                  Text{}});
   all.push_back({"gradient", "LOSS",
-                 "also compute the gradients of the sum of this output or value with respect to each floating-point input and variable, as "
+                 "also compute the gradients of the sum of this output or value with respect to "
+                 "each floating-point input and variable, as "
                  "outputs grad_NAME"});
   all.push_back({"training", "", "run in training mode: dropout is active, states are updated"});
-  all.push_back({"debug", "", "fill outputs with NaN before each CPU kernel, and report nodes that leave elements unwritten"});
+  all.push_back({"debug", "",
+                 "fill outputs with NaN before each CPU kernel, and report nodes that leave "
+                 "elements unwritten"});
   all.push_back({"trace", "FILE", "write a timeline of the nodes in Chrome's trace format"});
   for (auto& option : profile_options()) all.push_back(std::move(option));
   for (auto& option : optimize_options()) all.push_back(std::move(option));
@@ -145,23 +161,32 @@ std::vector<Option> run_options() {
   return all;
 }
 
-const bool added_run = add_command(
-    {.name = "run",
-     .doc = "run a graph once",
-     .details = "Inputs are arrays saved by numpy, csr matrices saved by scipy.sparse.save_npz, or svmlight/libsvm text files: FILE.svm "
-                "is the features, FILE.svm:labels the labels. Features are numbered from 0 if any line has a feature 0, else from 1; "
-                "FILE.svm:from-0 and FILE.svm:from-1 set this explicitly. Dtypes are widened if no value is lost, and sparse inputs stay "
-                "sparse as long as the operators have kernels for them. With --output, only the named outputs are computed, and only the "
-                "inputs they need are read or generated: a classifier that was trained with labels does not need them for inference. "
-                "--batch splits the inputs with an open first dimension into batches of rows, and requires outputs with one row per input "
-                "row; operators that combine rows see only the rows of one batch. If every output goes to a .npy file, batches are written "
-                "as they finish, so inputs and outputs may exceed memory; the files appear complete or not at all. --shard splits the "
-                "batches between processes, for example those of an array job. --profile prints to stderr how long each operator and node "
-                "took in further runs, like tenon bench.",
-     .positionals = {{"GRAPH", graph_doc}},
-     .options = run_options(),
-     .run = run_graph,
-     .plugins = Plugins::runs});
+const bool added_run =
+    add_command({.name = "run",
+                 .doc = "run a graph once",
+                 .details = "Inputs are arrays saved by numpy, csr matrices saved by "
+                            "scipy.sparse.save_npz, or svmlight/libsvm text files: FILE.svm "
+                            "is the features, FILE.svm:labels the labels. Features are numbered "
+                            "from 0 if any line has a feature 0, else from 1; "
+                            "FILE.svm:from-0 and FILE.svm:from-1 set this explicitly. Dtypes are "
+                            "widened if no value is lost, and sparse inputs stay "
+                            "sparse as long as the operators have kernels for them. With --output, "
+                            "only the named outputs are computed, and only the "
+                            "inputs they need are read or generated: a classifier that was trained "
+                            "with labels does not need them for inference. "
+                            "--batch splits the inputs with an open first dimension into batches "
+                            "of rows, and requires outputs with one row per input "
+                            "row; operators that combine rows see only the rows of one batch. If "
+                            "every output goes to a .npy file, batches are written "
+                            "as they finish, so inputs and outputs may exceed memory; the files "
+                            "appear complete or not at all. --shard splits the "
+                            "batches between processes, for example those of an array job. "
+                            "--profile prints to stderr how long each operator and node "
+                            "took in further runs, like tenon bench.",
+                 .positionals = {{"GRAPH", graph_doc}},
+                 .options = run_options(),
+                 .run = run_graph,
+                 .plugins = Plugins::runs});
 
 }  // namespace
 }  // namespace tenon::cli

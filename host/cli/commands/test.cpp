@@ -19,7 +19,9 @@ namespace {
 
 bool has_value(const Graph& graph, const std::string& name) {
   const auto outputs = graph.outputs();
-  if (std::any_of(outputs.begin(), outputs.end(), [&](const auto& output) { return output.name == name; })) return true;
+  if (std::any_of(outputs.begin(), outputs.end(),
+                  [&](const auto& output) { return output.name == name; }))
+    return true;
   try {
     graph.find(name);
     return true;
@@ -30,10 +32,13 @@ bool has_value(const Graph& graph, const std::string& name) {
 
 EvaluatorOptions parse_options(Context& context, const Arguments& arguments, const Graph& graph) {
   EvaluatorOptions options;
-  options.loss = arguments.has("loss") || !has_value(graph, "loss") ? arguments.get("loss") : "loss";
-  for (const auto& [scores, label] : arguments.named("accuracy")) options.scores = scores, options.label = label;
+  options.loss =
+      arguments.has("loss") || !has_value(graph, "loss") ? arguments.get("loss") : "loss";
+  for (const auto& [scores, label] : arguments.named("accuracy"))
+    options.scores = scores, options.label = label;
   if (options.loss.empty() && options.scores.empty())
-    throw Failure(FailureKind::usage, "nothing to measure: the graph has no 'loss', and --accuracy is missing",
+    throw Failure(FailureKind::usage,
+                  "nothing to measure: the graph has no 'loss', and --accuracy is missing",
                   "add --loss NAME or --accuracy SCORES=LABEL");
   options.batch = arguments.integer("batch");
   options.seed = arguments.count("seed");
@@ -54,7 +59,8 @@ int run_test(Context& context, const Arguments& arguments) {
   Evaluator evaluator(graph, parse_options(context, arguments, graph));
   const auto found = evaluator.evaluate(read_dataset(graph, arguments, "data", evaluator.inputs()));
   if (context.json())
-    print(json_object("examples", found.examples, "loss", found.loss, "right", found.right, "accuracy", found.accuracy()));
+    print(json_object("examples", found.examples, "loss", found.loss, "right", found.right,
+                      "accuracy", found.accuracy()));
   else
     print_text(found);
   flush_results();
@@ -64,16 +70,22 @@ int run_test(Context& context, const Arguments& arguments) {
 const bool added_test = add_command(
     {.name = "test",
      .doc = "measure a graph's loss and accuracy on examples",
-     .details = "The loss is the mean over all examples: batches are weighted by their size. Only the inputs that loss and scores need are "
+     .details = "The loss is the mean over all examples: batches are weighted by their size. Only "
+                "the inputs that loss and scores need are "
                 "required. Arrays are passed as to tenon train; the graph runs in inference mode.",
      .positionals = {{"GRAPH", graph_doc}},
-     .options = {{"data", "NAME=FILE", fmt::format("examples for an input, from a {} file; FILE[BEGIN:END] selects rows", array_suffixes()),
+     .options = {{"data", "NAME=FILE",
+                  fmt::format("examples for an input, from a {} file; FILE[BEGIN:END] selects rows",
+                              array_suffixes()),
                   Named{"image=image.npy"}},
-                 {"accuracy", "SCORES=LABEL", "measure accuracy: the output with scores, the input with labels",
+                 {"accuracy", "SCORES=LABEL",
+                  "measure accuracy: the output with scores, the input with labels",
                   Named{"scores=label", false}},
-                 {"loss", "NAME", "output or value to measure (default: loss, if the graph has one)"},
+                 {"loss", "NAME",
+                  "output or value to measure (default: loss, if the graph has one)"},
                  precision_option(),
-                 {"batch", "N", "number of examples per batch", Integer{1, INT32_MAX}, fmt::to_string(EvaluatorOptions().batch)},
+                 {"batch", "N", "number of examples per batch", Integer{1, INT32_MAX},
+                  fmt::to_string(EvaluatorOptions().batch)},
                  {"seed", "N", "seed for random operators", Integer{}, "0"}},
      .run = run_test,
      .plugins = Plugins::runs});

@@ -68,7 +68,8 @@ TrainerOptions parse_options(Context& context, const Arguments& arguments) {
   TrainerOptions options;
   options.loss = arguments.get("loss");
   options.optimizer = arguments.get("optimizer");
-  options.parameters = parse_parameters(*find_optimizer(context.host(), options.optimizer), arguments.named("set"));
+  options.parameters =
+      parse_parameters(*find_optimizer(context.host(), options.optimizer), arguments.named("set"));
   options.schedule = parse_schedule(arguments);
   options.epochs = arguments.count("epochs");
   options.batch = arguments.integer("batch");
@@ -98,7 +99,9 @@ class Training {
         files_(arguments, launcher().rank == 0),
         options_(parse_options(context, arguments)),
         graph_(load_graph(context, arguments.get("GRAPH"))),
-        validation_(arguments.has("validate") ? std::optional(read_dataset(graph_, arguments, "validate")) : std::nullopt),
+        validation_(arguments.has("validate")
+                        ? std::optional(read_dataset(graph_, arguments, "validate"))
+                        : std::nullopt),
         trainer_(graph_, read_dataset(graph_, arguments, "data"), options_) {
     if (arguments.has("resume")) resume();
     metrics_.emplace(files_.metrics(), trainer_.steps());
@@ -115,7 +118,8 @@ class Training {
     if (trainer_.rank() > 0) return 0;
     const bool kept = keep("interrupted");
     draw(true);
-    return kept ? 128 + (interrupted != 0 ? interrupted : SIGTERM) : static_cast<int>(FailureKind::failed);
+    return kept ? 128 + (interrupted != 0 ? interrupted : SIGTERM)
+                : static_cast<int>(FailureKind::failed);
   }
 
  private:
@@ -130,7 +134,8 @@ class Training {
 
   void resume() {
     if (!std::filesystem::exists(files_.checkpoint())) {
-      tell("checkpoint {} does not exist yet; starting from the beginning\n", files_.checkpoint().string());
+      tell("checkpoint {} does not exist yet; starting from the beginning\n",
+           files_.checkpoint().string());
       return;
     }
     trainer_.resume(files_.checkpoint());
@@ -156,7 +161,8 @@ class Training {
   }
 
   void checkpoint() {
-    attempt(checkpoint_failing_, "training continues", [&] { trainer_.save_checkpoint(files_.checkpoint()); });
+    attempt(checkpoint_failing_, "training continues",
+            [&] { trainer_.save_checkpoint(files_.checkpoint()); });
   }
 
   /// Draws at the end, or if the last drawing is at least a second old, because drawing takes
@@ -206,7 +212,8 @@ class Training {
   bool keep(const char* how) {
     try {
       const auto path = files_.keep(trainer_);
-      tell("{} after step {}, in epoch {}; saved {}\n", how, trainer_.steps(), trainer_.epoch() + 1, path.string());
+      tell("{} after step {}, in epoch {}; saved {}\n", how, trainer_.steps(), trainer_.epoch() + 1,
+           path.string());
       tell("hint: run the same command with --resume to continue\n");
       return true;
     } catch (const Failure& failure) {
@@ -235,18 +242,24 @@ class Training {
       report({FailureKind::failed, failure.what()}, json_);
       if (!files_.always_checkpoint()) checkpoint();
       if (!checkpoint_failing_)
-        tell("hint: the trained variables are saved in {}; write the graph from it with tenon build\n", files_.checkpoint().string());
+        tell(
+            "hint: the trained variables are saved in {}; write the graph from it with tenon "
+            "build\n",
+            files_.checkpoint().string());
       return false;
     }
   }
 
   void print_metrics() {
-    const auto last = validated_ || !validation_ ? validated_ : std::optional(trainer_.evaluate(*validation_));
+    const auto last =
+        validated_ || !validation_ ? validated_ : std::optional(trainer_.evaluate(*validation_));
     if (json_)
-      print(json_object("epochs", trainer_.epoch(), "steps", trainer_.steps(), "train", trained_ ? json_of(*trained_) : JsonItem::null(),
-                        "validation", last ? json_of(*last) : JsonItem::null()));
+      print(json_object("epochs", trainer_.epoch(), "steps", trainer_.steps(), "train",
+                        trained_ ? json_of(*trained_) : JsonItem::null(), "validation",
+                        last ? json_of(*last) : JsonItem::null()));
     else if (trained_ || last)
-      write_result("{}{}\n", trained_ ? text_of(*trained_) : "", last ? (trained_ ? "  validation " : "validation ") + text_of(*last) : "");
+      write_result("{}{}\n", trained_ ? text_of(*trained_) : "",
+                   last ? (trained_ ? "  validation " : "validation ") + text_of(*last) : "");
   }
 
   bool json_;
@@ -294,62 +307,89 @@ std::vector<Option> train_options() {
   const auto& schedule = defaults.schedule;
   const auto text = [](auto number) { return fmt::to_string(number); };
   constexpr Integer steps{0, INT64_MAX / 2}, some_steps{1, INT64_MAX / 2}, some{1, INT32_MAX};
-  return {{"data", "NAME=FILE", fmt::format("examples for an input, from a {} file", array_suffixes()), Named{"image=image.npy"}},
-          {"validate", "NAME=FILE", "validation examples for an input; their loss and accuracy are printed after each epoch",
-           Named{"image=image.npy"}},
-          {"output", "FILE", "the .tenon file to write at the end", Text{}, "", 'o'},
-          {"loss", "NAME", "output or value to minimize", Text{}, "loss"},
-          {"accuracy", "SCORES=LABEL", "measure accuracy: the output with scores, the input with labels", Named{"scores=label", false}},
-          {"optimizer", "NAME", "operator that updates the variables", Text{}, defaults.optimizer},
-          {"set", "NAME=VALUE", "optimizer parameter (tenon inspect NAME lists them)", Named{"beta1=0.9"}},
-          {"learning-rate", "R", "learning rate after the warm-up", Real{0}, text(schedule.rate)},
-          {"schedule", "KIND", "learning rate schedule", Choice{{"constant", "step", "cosine"}}, "constant"},
-          {"warm-up", "STEPS", "number of steps of linear learning rate warm-up", steps, text(schedule.warm_up)},
-          {"decay-every", "STEPS", "step schedule: number of steps between decays", some_steps, text(schedule.every)},
-          {"decay", "FACTOR", "step schedule: factor applied at each decay", Real{0}, text(schedule.factor)},
-          {"end-rate", "R", "cosine schedule: final learning rate", Real{0}, text(schedule.end)},
-          {"epochs", "N", "number of passes over all examples", steps, text(defaults.epochs)},
-          {"batch", "N", "number of examples per batch", some, text(defaults.batch)},
-          {"accumulate", "N", "gradient accumulation: number of batches whose gradients each micro-batch averages in a step", some,
-           text(defaults.accumulate)},
-          {"lanes", "S",
-           "number of micro-batches per step; each accumulates the gradients of its own batches in order, and a fixed balanced tree adds "
-           "the micro-batches, so the result does not depend on the number of processes",
-           some, text(defaults.lanes)},
-          {"comm-timeout", "SECONDS", "distributed training: how long a process waits for another one before all of them fail", Real{0},
-           text(defaults.comm_timeout)},
-          {"check-replicas", "STEPS", "distributed training: compare the processes' variables every STEPS steps; 0: never", steps,
-           text(defaults.check_replicas)},
-          precision_option(),
-          {"no-capture", "", "launch kernels individually instead of as captured CUDA graphs"},
-          {"clip-norm", "X", "maximum global gradient norm; 0: no clipping", Real{0}, text(defaults.clip_norm)},
-          {"memory-budget", "BYTES", "memory for the activations of one batch, for example 64M; values that do not fit are recomputed",
-           Bytes{}},
-          {"seed", "N", "seed for initial values, shuffling and random operators", steps, text(defaults.seed)},
-          {"no-shuffle", "", "use the examples in file order"},
-          {"metrics", "FILE", "write the loss and accuracy of each step as JSON lines"},
-          {"plot", "FILE",
-           "plot loss and accuracy to an .svg file, at most once per second and at the end; a resumed training plots earlier epochs only "
-           "with --metrics"},
-          {"checkpoint", "FILE",
-           "checkpoint (.tenon) to write at the end and when interrupted (default: next to the output, only if interrupted)"},
-          {"checkpoint-every", "STEPS", "also write the checkpoint every STEPS steps", some_steps},
-          {"resume", "", "continue from the checkpoint if there is one"}};
+  return {
+      {"data", "NAME=FILE", fmt::format("examples for an input, from a {} file", array_suffixes()),
+       Named{"image=image.npy"}},
+      {"validate", "NAME=FILE",
+       "validation examples for an input; their loss and accuracy are printed after each epoch",
+       Named{"image=image.npy"}},
+      {"output", "FILE", "the .tenon file to write at the end", Text{}, "", 'o'},
+      {"loss", "NAME", "output or value to minimize", Text{}, "loss"},
+      {"accuracy", "SCORES=LABEL",
+       "measure accuracy: the output with scores, the input with labels",
+       Named{"scores=label", false}},
+      {"optimizer", "NAME", "operator that updates the variables", Text{}, defaults.optimizer},
+      {"set", "NAME=VALUE", "optimizer parameter (tenon inspect NAME lists them)",
+       Named{"beta1=0.9"}},
+      {"learning-rate", "R", "learning rate after the warm-up", Real{0}, text(schedule.rate)},
+      {"schedule", "KIND", "learning rate schedule", Choice{{"constant", "step", "cosine"}},
+       "constant"},
+      {"warm-up", "STEPS", "number of steps of linear learning rate warm-up", steps,
+       text(schedule.warm_up)},
+      {"decay-every", "STEPS", "step schedule: number of steps between decays", some_steps,
+       text(schedule.every)},
+      {"decay", "FACTOR", "step schedule: factor applied at each decay", Real{0},
+       text(schedule.factor)},
+      {"end-rate", "R", "cosine schedule: final learning rate", Real{0}, text(schedule.end)},
+      {"epochs", "N", "number of passes over all examples", steps, text(defaults.epochs)},
+      {"batch", "N", "number of examples per batch", some, text(defaults.batch)},
+      {"accumulate", "N",
+       "gradient accumulation: number of batches whose gradients each micro-batch averages in a "
+       "step",
+       some, text(defaults.accumulate)},
+      {"lanes", "S",
+       "number of micro-batches per step; each accumulates the gradients of its own batches in "
+       "order, and a fixed balanced tree adds "
+       "the micro-batches, so the result does not depend on the number of processes",
+       some, text(defaults.lanes)},
+      {"comm-timeout", "SECONDS",
+       "distributed training: how long a process waits for another one before all of them fail",
+       Real{0}, text(defaults.comm_timeout)},
+      {"check-replicas", "STEPS",
+       "distributed training: compare the processes' variables every STEPS steps; 0: never", steps,
+       text(defaults.check_replicas)},
+      precision_option(),
+      {"no-capture", "", "launch kernels individually instead of as captured CUDA graphs"},
+      {"clip-norm", "X", "maximum global gradient norm; 0: no clipping", Real{0},
+       text(defaults.clip_norm)},
+      {"memory-budget", "BYTES",
+       "memory for the activations of one batch, for example 64M; values that do not fit are "
+       "recomputed",
+       Bytes{}},
+      {"seed", "N", "seed for initial values, shuffling and random operators", steps,
+       text(defaults.seed)},
+      {"no-shuffle", "", "use the examples in file order"},
+      {"metrics", "FILE", "write the loss and accuracy of each step as JSON lines"},
+      {"plot", "FILE",
+       "plot loss and accuracy to an .svg file, at most once per second and at the end; a resumed "
+       "training plots earlier epochs only "
+       "with --metrics"},
+      {"checkpoint", "FILE",
+       "checkpoint (.tenon) to write at the end and when interrupted (default: next to the output, "
+       "only if interrupted)"},
+      {"checkpoint-every", "STEPS", "also write the checkpoint every STEPS steps", some_steps},
+      {"resume", "", "continue from the checkpoint if there is one"}};
 }
 
 const bool added_train = add_command(
     {.name = "train",
      .doc = "train a graph's variables on examples",
-     .details =
-         "Every input needs an array whose first dimension is the number of examples; FILE[BEGIN:END] selects rows. FILE.svm is the "
-         "features of an svmlight or libsvm text file, FILE.svm:labels its labels (see tenon run --help). The same seed gives "
-         "bit-identical "
-         "results on any number of threads, even if training was interrupted and resumed. Ctrl-C and the signals TERM, HUP, XCPU and USR1 "
-         "finish the current step and save a checkpoint; --resume continues from it. If a metrics file, plot or checkpoint cannot be "
-         "written, training reports it and continues; the exit code is then 1. During training, FILE.lock next to each file being written "
-         "keeps other trainings from writing it. If a step fails, the steps before it are saved as a checkpoint. `mpirun -n N tenon train "
-         "...` trains with N processes that share the micro-batches: --lanes must be N or more. The output has the same bytes for every N, "
-         "and --resume continues with any N; only the first process writes files.",
+     .details = "Every input needs an array whose first dimension is the number of examples; "
+                "FILE[BEGIN:END] selects rows. FILE.svm is the "
+                "features of an svmlight or libsvm text file, FILE.svm:labels its labels (see "
+                "tenon run --help). The same seed gives "
+                "bit-identical "
+                "results on any number of threads, even if training was interrupted and resumed. "
+                "Ctrl-C and the signals TERM, HUP, XCPU and USR1 "
+                "finish the current step and save a checkpoint; --resume continues from it. If a "
+                "metrics file, plot or checkpoint cannot be "
+                "written, training reports it and continues; the exit code is then 1. During "
+                "training, FILE.lock next to each file being written "
+                "keeps other trainings from writing it. If a step fails, the steps before it are "
+                "saved as a checkpoint. `mpirun -n N tenon train "
+                "...` trains with N processes that share the micro-batches: --lanes must be N or "
+                "more. The output has the same bytes for every N, "
+                "and --resume continues with any N; only the first process writes files.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file that computes a loss"}},
      .options = train_options(),
      .run = run_train,

@@ -30,39 +30,51 @@ serve::Parameters parameters_of(const Context& context) {
   std::string isolated;
   for (const auto& plugin : global.all("isolate")) {
     if (plugin.find(',') != std::string::npos)
-      throw Failure(FailureKind::usage,
-                    fmt::format("--isolate is '{}' but a model's parameters cannot contain plugin names with commas", plugin),
-                    "rename the plugin, or isolate all");
+      throw Failure(
+          FailureKind::usage,
+          fmt::format(
+              "--isolate is '{}' but a model's parameters cannot contain plugin names with commas",
+              plugin),
+          "rename the plugin, or isolate all");
     if (plugin == "all") isolated = "true";
-    if (isolated != "true") isolated += (isolated.empty() ? "" : ",") + fs::path(plugin).filename().string();
+    if (isolated != "true")
+      isolated += (isolated.empty() ? "" : ",") + fs::path(plugin).filename().string();
   }
   if (!isolated.empty()) parameters["isolate"] = isolated;
   if (global.has("isolate-timeout")) parameters["isolate_timeout"] = global.get("isolate-timeout");
-  if (global.has("isolate-memory")) parameters["isolate_memory"] = fmt::to_string(global.count("isolate-memory"));
+  if (global.has("isolate-memory"))
+    parameters["isolate_memory"] = fmt::to_string(global.count("isolate-memory"));
   if (context.trust_writable()) parameters["trust_writable"] = "true";
   return parameters;
 }
 
 /// Returns the maximum number of rows per run; 0 if requests are not batched.
-std::int64_t choose_max_batch(const Arguments& arguments, Session& session, const serve::Signature& signature) {
+std::int64_t choose_max_batch(const Arguments& arguments, Session& session,
+                              const serve::Signature& signature) {
   const auto wanted = arguments.has("max-batch") ? arguments.integer("max-batch") : most_rows;
   if (wanted == 0) return 0;
   const auto refuse = [&](const std::string& why) {
     if (arguments.has("max-batch"))
-      throw Failure(FailureKind::usage, "requests cannot be batched: " + why, "--max-batch 0 runs each request separately");
+      throw Failure(FailureKind::usage, "requests cannot be batched: " + why,
+                    "--max-batch 0 runs each request separately");
     tell("note: requests are not batched: {}\n", why);
     return std::int64_t{0};
   };
-  if (!signature.may_have_rows) return refuse("not every input and output has an open first dimension");
+  if (!signature.may_have_rows)
+    return refuse("not every input and output has an open first dimension");
   const auto trial = try_rows(session, signature);
   if (!trial.dependent.empty()) return refuse(trial.dependent);
   if (!trial.untried.empty())
-    tell("note: could not test whether rows are independent ({}); --max-batch 0 runs each request separately\n", trial.untried);
+    tell(
+        "note: could not test whether rows are independent ({}); --max-batch 0 runs each request "
+        "separately\n",
+        trial.untried);
   return wanted;
 }
 
 void write_version(const fs::path& folder, Graph& graph) {
-  for (const auto& file : backend_files(graph.host().catalog())) copy_whole(file.from, folder / file.to, file.runs);
+  for (const auto& file : backend_files(graph.host().catalog()))
+    copy_whole(file.from, folder / file.to, file.runs);
   std::error_code error;
   fs::create_directory(folder / serve::plugins_folder, error);
   // else the server's installation is used
@@ -85,7 +97,8 @@ void try_to_open(const fs::path& folder, const serve::Parameters& parameters) {
 
 std::string server_command(const fs::path& repository) {
   return fmt::format(
-      "tritonserver --model-repository={} --model-control-mode=none --http-address=127.0.0.1 --grpc-address=127.0.0.1 "
+      "tritonserver --model-repository={} --model-control-mode=none --http-address=127.0.0.1 "
+      "--grpc-address=127.0.0.1 "
       "--metrics-address=127.0.0.1",
       fs::absolute(repository).lexically_normal().string());
 }
@@ -93,9 +106,13 @@ std::string server_command(const fs::path& repository) {
 int run_triton(Context& context, const Arguments& arguments) {
   const auto to = arguments.get("output");
   const auto from = arguments.get("GRAPH");
-  if (to.empty()) throw Failure(FailureKind::usage, "--output is required", "tenon triton net.tenon -o repository");
+  if (to.empty())
+    throw Failure(FailureKind::usage, "--output is required",
+                  "tenon triton net.tenon -o repository");
   if (!context.device().empty() && context.device() != "cpu")
-    throw Failure(FailureKind::usage, fmt::format("--device is '{}' but the server runs Tenon models on the CPU", context.device()),
+    throw Failure(FailureKind::usage,
+                  fmt::format("--device is '{}' but the server runs Tenon models on the CPU",
+                              context.device()),
                   "remove --device");
   const auto name = arguments.has("name") ? arguments.get("name") : fs::path(from).stem().string();
   check_model_name(name);
@@ -105,40 +122,55 @@ int run_triton(Context& context, const Arguments& arguments) {
   const auto signature = serve::signature_of(graph, arguments.all("serve"));
   Session session(graph);
   const auto max_batch = choose_max_batch(arguments, session, signature);
-  serve::ConfigChoices choices{name, max_batch, static_cast<int>(arguments.integer("instances")), parameters_of(context)};
+  serve::ConfigChoices choices{name, max_batch, static_cast<int>(arguments.integer("instances")),
+                               parameters_of(context)};
 
   NewModel model(to, name, arguments.integer("version"));
   write_version(model.folder(), graph);
   try_to_open(model.folder(), choices.parameters);
   model.commit(serve::config_text(choices, signature));
   if (context.json()) {
-    print(json_object("model", name, "folder", model.place().string(), "version", arguments.integer("version"), "max_batch", max_batch,
-                      "command", server_command(to)));
+    print(json_object("model", name, "folder", model.place().string(), "version",
+                      arguments.integer("version"), "max_batch", max_batch, "command",
+                      server_command(to)));
     return 0;
   }
-  write_result("wrote {}: version {}, {}; next:\n  {}\n", model.place(), arguments.integer("version"),
-               max_batch == 0 ? std::string("one run per request") : "runs of up to " + counted(max_batch, "row"), server_command(to));
+  write_result("wrote {}: version {}, {}; next:\n  {}\n", model.place(),
+               arguments.integer("version"),
+               max_batch == 0 ? std::string("one run per request")
+                              : "runs of up to " + counted(max_batch, "row"),
+               server_command(to));
   return 0;
 }
 
 const bool added_triton = add_command(
     {.name = "triton",
      .doc = "write a model repository for Triton Inference Server",
-     .details =
-         "Creates REPOSITORY/NAME with config.pbtxt and a version folder that contains the graph, the plugins it needs with their SHA-256, "
-         "and Tenon's backend; or adds a version to a model with the same config.pbtxt. The server loads no other plugins, and refuses "
-         "changed ones. Waiting requests are batched into one run if every input and output has an open first dimension and a test run "
-         "finds that rows are independent. --threads, --isolate, --isolate-timeout, --isolate-memory and --trust-writable also apply in "
-         "the server. The server has no authentication: bind it to this machine, as the printed command does, behind a proxy that "
-         "authenticates users, and never use --model-control-mode=explicit, which lets clients load models, that is, code.",
+     .details = "Creates REPOSITORY/NAME with config.pbtxt and a version folder that contains the "
+                "graph, the plugins it needs with their SHA-256, "
+                "and Tenon's backend; or adds a version to a model with the same config.pbtxt. The "
+                "server loads no other plugins, and refuses "
+                "changed ones. Waiting requests are batched into one run if every input and output "
+                "has an open first dimension and a test run "
+                "finds that rows are independent. --threads, --isolate, --isolate-timeout, "
+                "--isolate-memory and --trust-writable also apply in "
+                "the server. The server has no authentication: bind it to this machine, as the "
+                "printed command does, behind a proxy that "
+                "authenticates users, and never use --model-control-mode=explicit, which lets "
+                "clients load models, that is, code.",
      .positionals = {{"GRAPH", graph_doc}},
-     .options = {{"output", "REPOSITORY", "model repository folder to write to", Text{}, "", 'o'},
-                 {"name", "NAME", "model name (default: the file's name)"},
-                 {"version", "N", "model version", Integer{1}, "1"},
-                 {"serve", "OUTPUT", "output to serve; inputs that no served output needs are dropped (default: all outputs)", Text{true}},
-                 {"max-batch", "N", "maximum number of rows per run; 0: no batching (default: 64 if requests can be batched)",
-                  Integer{0, 1 << 20}},
-                 {"instances", "N", "number of concurrent runs", Integer{1, 1024}, "1"}},
+     .options =
+         {{"output", "REPOSITORY", "model repository folder to write to", Text{}, "", 'o'},
+          {"name", "NAME", "model name (default: the file's name)"},
+          {"version", "N", "model version", Integer{1}, "1"},
+          {"serve", "OUTPUT",
+           "output to serve; inputs that no served output needs are dropped (default: all outputs)",
+           Text{true}},
+          {"max-batch", "N",
+           "maximum number of rows per run; 0: no batching (default: 64 if requests can be "
+           "batched)",
+           Integer{0, 1 << 20}},
+          {"instances", "N", "number of concurrent runs", Integer{1, 1024}, "1"}},
      .run = run_triton,
      .plugins = Plugins::runs});
 

@@ -16,7 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* rights_hint = "remove other users' write permission (chmod go-w), or use --trust-writable if they can be trusted";
+constexpr const char* rights_hint =
+    "remove other users' write permission (chmod go-w), or use --trust-writable if they can be "
+    "trusted";
 
 struct Entry {
   std::string state;  // "quarantined", "refused", "released", "trusted", "key" or "removed"
@@ -31,7 +33,8 @@ fs::path whole_path(const std::string& text) {
 }
 
 const char* state_today(QuarantinedPlugin::File file) {
-  if (file == QuarantinedPlugin::File::changed) return " (the file has changed and will be tried again)";
+  if (file == QuarantinedPlugin::File::changed)
+    return " (the file has changed and will be tried again)";
   return file == QuarantinedPlugin::File::missing ? " (the file no longer exists)" : "";
 }
 
@@ -45,7 +48,8 @@ Entry entry_of(const char* state, const TrustedSigner& signer) {
 
 std::vector<Entry> find_all(Context& context) {
   std::vector<Entry> found;
-  for (const auto& plugin : quarantined_plugins()) found.push_back({"quarantined", plugin.path, plugin.reason + state_today(plugin.file)});
+  for (const auto& plugin : quarantined_plugins())
+    found.push_back({"quarantined", plugin.path, plugin.reason + state_today(plugin.file)});
   for (const auto& file : context.host().catalog().files())
     if (file.status == PluginStatus::untrusted || file.status == PluginStatus::unlisted)
       found.push_back({"refused", file.path, file.reason});
@@ -58,10 +62,12 @@ void print(Context& context, const std::vector<Entry>& found) {
   std::vector<JsonItem> items;
   for (const auto& [state, path, reason, sha256, key] : found) {
     if (!context.json()) write_result("{:<12} {}: {}\n", state, path, reason);
-    const auto known = [](const std::string& text) { return text.empty() ? JsonItem() : JsonItem(text); };
+    const auto known = [](const std::string& text) {
+      return text.empty() ? JsonItem() : JsonItem(text);
+    };
     if (key.empty())
-      items.push_back(
-          json_object("state", state, "path", path.string(), "reason", sha256.empty() ? reason : JsonItem(), "sha256", known(sha256)));
+      items.push_back(json_object("state", state, "path", path.string(), "reason",
+                                  sha256.empty() ? reason : JsonItem(), "sha256", known(sha256)));
     else
       items.push_back(json_object("state", state, "name", path.string(), "key", key));
   }
@@ -72,11 +78,16 @@ int list(Context& context, const std::string&, const Arguments&) {
   const auto found = find_all(context);
   print(context, found);
   const auto has = [&](const char* state) {
-    return std::any_of(found.begin(), found.end(), [&](const Entry& entry) { return entry.state == state; });
+    return std::any_of(found.begin(), found.end(),
+                       [&](const Entry& entry) { return entry.state == state; });
   };
   if (!has("quarantined") && !has("refused")) tell("no plugin is quarantined or refused\n");
-  if (has("quarantined")) tell("tenon trust FILE releases a quarantined file; a rebuilt plugin is tried again automatically\n");
-  if (has("refused") && context.trusted_only()) tell("tenon trust add FILE adds a file to your trust list\n");
+  if (has("quarantined"))
+    tell(
+        "tenon trust FILE releases a quarantined file; a rebuilt plugin is tried again "
+        "automatically\n");
+  if (has("refused") && context.trusted_only())
+    tell("tenon trust add FILE adds a file to your trust list\n");
   if (has("refused") && !context.trusted_only()) tell("{}\n", rights_hint);
   return 0;
 }
@@ -84,9 +95,11 @@ int list(Context& context, const std::string&, const Arguments&) {
 int release(Context& context, const std::string& file, const Arguments&) {
   std::vector<Entry> released;
   const auto path = whole_path(file);
-  for (const auto& plugin : release_plugins(path)) released.push_back({"released", plugin.path, plugin.reason});
+  for (const auto& plugin : release_plugins(path))
+    released.push_back({"released", plugin.path, plugin.reason});
   if (released.empty() && !fs::exists(path))
-    throw Failure(FailureKind::file, fmt::format("cannot read {}: there is no such file", path.string()),
+    throw Failure(FailureKind::file,
+                  fmt::format("cannot read {}: there is no such file", path.string()),
                   "tenon trust lists the quarantined files");
   print(context, released);
   if (const auto reason = distrust_reason(path); !reason.empty() && !context.trust_writable())
@@ -102,7 +115,9 @@ int add(Context& context, const std::string& file, const Arguments&) {
 
 template <class Removed>
 int print_removed(Context& context, const Removed& removed, const std::string& what) {
-  if (removed.empty()) throw Failure(FailureKind::usage, what + " is not on your trust list", "tenon trust shows the list");
+  if (removed.empty())
+    throw Failure(FailureKind::usage, what + " is not on your trust list",
+                  "tenon trust shows the list");
   std::vector<Entry> entries;
   entries.reserve(removed.size());
   for (const auto& entry : removed) entries.push_back(entry_of("removed", entry));
@@ -143,26 +158,37 @@ int run_trust(Context& context, const Arguments& arguments) {
   const bool acts = found != actions().end();
   const auto* needs = acts ? found->second.needs : nullptr;
   if (needs != nullptr && !arguments.has("FILE"))
-    throw Failure(FailureKind::usage, fmt::format("tenon trust {} needs {}", word, needs), "tenon trust --help shows the usage");
-  if (needs == nullptr && arguments.has("FILE"))
-    throw Failure(FailureKind::usage, fmt::format("tenon trust: unexpected argument '{}'", arguments.get("FILE")),
+    throw Failure(FailureKind::usage, fmt::format("tenon trust {} needs {}", word, needs),
                   "tenon trust --help shows the usage");
-  if (arguments.has("name") && word != "add-key") throw Failure(FailureKind::usage, "--name needs tenon trust add-key");
-  return acts ? found->second.run(context, arguments.get("FILE"), arguments) : release(context, word, arguments);
+  if (needs == nullptr && arguments.has("FILE"))
+    throw Failure(FailureKind::usage,
+                  fmt::format("tenon trust: unexpected argument '{}'", arguments.get("FILE")),
+                  "tenon trust --help shows the usage");
+  if (arguments.has("name") && word != "add-key")
+    throw Failure(FailureKind::usage, "--name needs tenon trust add-key");
+  return acts ? found->second.run(context, arguments.get("FILE"), arguments)
+              : release(context, word, arguments);
 }
 
 const bool added_trust = add_command(
     {.name = "trust",
      .doc = "manage trusted plugins and keys, list refused plugins, release quarantined ones",
-     .details =
-         "A plugin that crashed or hung while being loaded is quarantined: it is not loaded again until it is rebuilt or released with "
-         "tenon trust FILE. A plugin that other users can write to is refused unless --trust-writable is passed to each command. With "
-         "--trusted-only, only plugins in the installed folder, on your trust list, or signed with a key on it are loaded. `tenon trust "
-         "add FILE` adds a plugin to the list by the SHA-256 of its content, `remove` removes it. `tenon trust add-key KEY.pub` trusts an "
-         "OpenSSH key, `remove-key NAME` revokes that; `ssh-keygen -Y sign -n tenon-plugin -f KEY PLUGIN.so` signs a plugin, whose "
-         "signature PLUGIN.so.sig must be in the same folder. The lists are trusted_plugins and trusted_signers in ~/.config/tenon, in "
-         "the formats of sha256sum and of ssh-keygen's allowed signers.",
-     .positionals = {{"ACTION", "list, add, remove, add-key, remove-key; or a quarantined plugin or a folder of them (default: list)",
+     .details = "A plugin that crashed or hung while being loaded is quarantined: it is not loaded "
+                "again until it is rebuilt or released with "
+                "tenon trust FILE. A plugin that other users can write to is refused unless "
+                "--trust-writable is passed to each command. With "
+                "--trusted-only, only plugins in the installed folder, on your trust list, or "
+                "signed with a key on it are loaded. `tenon trust "
+                "add FILE` adds a plugin to the list by the SHA-256 of its content, `remove` "
+                "removes it. `tenon trust add-key KEY.pub` trusts an "
+                "OpenSSH key, `remove-key NAME` revokes that; `ssh-keygen -Y sign -n tenon-plugin "
+                "-f KEY PLUGIN.so` signs a plugin, whose "
+                "signature PLUGIN.so.sig must be in the same folder. The lists are trusted_plugins "
+                "and trusted_signers in ~/.config/tenon, in "
+                "the formats of sha256sum and of ssh-keygen's allowed signers.",
+     .positionals = {{"ACTION",
+                      "list, add, remove, add-key, remove-key; or a quarantined plugin or a folder "
+                      "of them (default: list)",
                       false},
                      {"FILE", "for add and remove: a plugin; for keys: KEY.pub or NAME", false}},
      .options = {{"name", "NAME", "add-key: the key's name (default: its comment)"}},

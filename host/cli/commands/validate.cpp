@@ -21,7 +21,8 @@ Counts count(const Graph& graph) {
   for (const auto& node : graph.nodes()) ++counts.nodes, counts.values += node.outputs.size();
   counts.values += graph.inputs().size();
   for (const auto& group : {graph.variables(), graph.states(), graph.constants()})
-    for (const auto& value : group) ++counts.values, counts.tensors += graph.tensor(value.name) ? 1 : 0;
+    for (const auto& value : group)
+      ++counts.values, counts.tensors += graph.tensor(value.name) ? 1 : 0;
   if (const auto training = graph.training()) counts.tensors += training->slots;
   return counts;
 }
@@ -35,11 +36,12 @@ int run_validate(Context& context, const Arguments& arguments) {
   }
   const auto [nodes, values, tensors] = count(graph);
   if (context.json()) {
-    print(json_object("graph", path, "sound", true, "bound", !arguments.has("file-only"), "nodes", nodes, "values", values, "tensors",
-                      tensors));
+    print(json_object("graph", path, "sound", true, "bound", !arguments.has("file-only"), "nodes",
+                      nodes, "values", values, "tensors", tensors));
     return 0;
   }
-  write_result("{}: valid{}; {}, {}, {}\n", path, arguments.has("file-only") ? " (file only)" : ", all operators available",
+  write_result("{}: valid{}; {}, {}, {}\n", path,
+               arguments.has("file-only") ? " (file only)" : ", all operators available",
                counted(nodes, "node"), counted(values, "value"), counted(tensors, "tensor"));
   return 0;
 }
@@ -47,7 +49,8 @@ int run_validate(Context& context, const Arguments& arguments) {
 const bool added_validate = add_command(
     {.name = "validate",
      .doc = "check a graph file: structure, tensor checksums, operators, parameters, shapes",
-     .details = "If the shapes of all inputs are known, the graph is also planned, as for a run. The exit code gives the reason: 4 for the "
+     .details = "If the shapes of all inputs are known, the graph is also planned, as for a run. "
+                "The exit code gives the reason: 4 for the "
                 "file, 3 for a missing plugin, 2 for a parameter, 1 for shapes.",
      .positionals = {{"GRAPH", graph_doc}},
      .options = {{"file-only", "", "check only the file; needs no plugins"}},

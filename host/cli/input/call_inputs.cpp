@@ -19,7 +19,8 @@ std::vector<std::string> split_at_colons(const std::string& text) {
 
 // Accepts abbreviations of numpy's names: f32 for float32.
 std::string short_name(std::string name) {
-  for (const auto& [word, letter] : {std::pair("bfloat", "bf"), std::pair("float", "f"), std::pair("uint", "u"), std::pair("int", "i")})
+  for (const auto& [word, letter] : {std::pair("bfloat", "bf"), std::pair("float", "f"),
+                                     std::pair("uint", "u"), std::pair("int", "i")})
     if (name.starts_with(word)) return letter + name.substr(std::string_view(word).size());
   return name;
 }
@@ -31,20 +32,23 @@ DType dtype_called(const std::string& text) {
     if (text == names.back() || text == short_name(names.back())) return static_cast<DType>(i);
   }
   throw Failure(FailureKind::usage, fmt::format("there is no dtype '{}'", text),
-                did_you_mean(near_names(text, names), fmt::format("available dtypes: {}", fmt::join(names, ", "))));
+                did_you_mean(near_names(text, names),
+                             fmt::format("available dtypes: {}", fmt::join(names, ", "))));
 }
 
 Storage storage_called(const std::string& text) {
   for (const auto storage : {Storage::dense, Storage::csr, Storage::row_sparse})
     if (text == name_of(storage)) return storage;
-  throw Failure(FailureKind::usage, fmt::format("there is no storage '{}'", text), "available storages: dense, csr, row_sparse");
+  throw Failure(FailureKind::usage, fmt::format("there is no storage '{}'", text),
+                "available storages: dense, csr, row_sparse");
 }
 
 }  // namespace
 
 Option call_input_option() {
   return {"input", "NAME=FILE",
-          fmt::format("operator input: a {} file, FILE[BEGIN:END] for a range of its rows, or random:SHAPE[:DTYPE[:STORAGE]]",
+          fmt::format("operator input: a {} file, FILE[BEGIN:END] for a range of its rows, or "
+                      "random:SHAPE[:DTYPE[:STORAGE]]",
                       array_suffixes()),
           Named{"x=x.npy or x=random:2x3:float64"}};
 }
@@ -59,8 +63,10 @@ NamedTensors read_call_inputs(const Arguments& arguments) {
       continue;
     }
     if (parts.size() < 2 || parts.size() > 4)
-      throw Failure(FailureKind::usage, fmt::format("--input {} is '{}', which is not a valid random input", name, text),
-                    "for example random:2x3, random:2x3:float64 or random:20x30:float32:csr");
+      throw Failure(
+          FailureKind::usage,
+          fmt::format("--input {} is '{}', which is not a valid random input", name, text),
+          "for example random:2x3, random:2x3:float64 or random:20x30:float32:csr");
     const auto dtype = parts.size() > 2 ? dtype_called(parts[2]) : DType::f32;
     const auto storage = parts.size() > 3 ? storage_called(parts[3]) : Storage::dense;
     tensors.emplace(name, random_input(arguments, dtype, parse_shape(parts[1]), storage, number++));

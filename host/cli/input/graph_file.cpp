@@ -9,12 +9,16 @@
 namespace tenon::cli {
 
 Graph load_graph(Context& context, const std::string& path, const LoadOptions& options) {
-  if (is_pack(path)) return load_pack(context.host(), path, {.sha256 = context.global().get("trust")}, options);
+  if (is_pack(path))
+    return load_pack(context.host(), path, {.sha256 = context.global().get("trust")}, options);
   if (context.global().has("trust"))
-    throw Failure(FailureKind::usage, "--trust applies to packs only, but " + path + " is not a pack", "create a pack with tenon pack");
+    throw Failure(FailureKind::usage,
+                  "--trust applies to packs only, but " + path + " is not a pack",
+                  "create a pack with tenon pack");
   if (!onnx::is_model(path)) {
     if (context.global().has("trust-links"))
-      throw Failure(FailureKind::usage, "--trust-links applies to ONNX models only, but " + path + " is not one");
+      throw Failure(FailureKind::usage,
+                    "--trust-links applies to ONNX models only, but " + path + " is not one");
     return Graph::load(context.host(), path, options);
   }
   onnx::ImportOptions import;

@@ -16,9 +16,11 @@ namespace tenon::cli {
 namespace {
 
 Shape fill_unknown(const ValueInfo& input, const std::map<std::string, std::string>& shapes) {
-  if (const auto given = shapes.find(input.name); given != shapes.end()) return parse_shape(given->second);
+  if (const auto given = shapes.find(input.name); given != shapes.end())
+    return parse_shape(given->second);
   if (!input.shape.has_rank())
-    throw Failure(FailureKind::usage, fmt::format("the shape of input '{}' is not known", input.name),
+    throw Failure(FailureKind::usage,
+                  fmt::format("the shape of input '{}' is not known", input.name),
                   fmt::format("add --shape {}=DIMS", input.name));
   auto shape = input.shape;
   for (int axis = 0; axis < shape.rank(); ++axis)
@@ -35,7 +37,8 @@ std::vector<std::string> value_names(const std::vector<ValueInfo>& values) {
 
 /// Maps the graph's own input names to their texts. Throws Failure (usage) for a name that is not
 /// an input of the graph, with near names in the hint.
-std::map<std::string, std::string> by_own_names(const Graph& graph, const std::map<std::string, std::string>& given) {
+std::map<std::string, std::string> by_own_names(const Graph& graph,
+                                                const std::map<std::string, std::string>& given) {
   const auto names = value_names(graph.inputs());
   const auto changed = graph.changed_names();
   std::map<std::string, std::string> own;
@@ -44,8 +47,9 @@ std::map<std::string, std::string> by_own_names(const Graph& graph, const std::m
     if (!found.empty() && !own.emplace(found, text).second)
       throw Failure(FailureKind::usage, fmt::format("input '{}' is named twice", found));
     if (!found.empty()) continue;
-    throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
-                  did_you_mean(near_names(name, names), fmt::format("its inputs are {}", listed(names))));
+    throw Failure(
+        FailureKind::usage, fmt::format("the graph has no input '{}'", name),
+        did_you_mean(near_names(name, names), fmt::format("its inputs are {}", listed(names))));
   }
   return own;
 }
@@ -76,7 +80,9 @@ std::map<std::string, std::string> files_of(const Arguments& arguments, const st
 
 std::vector<Option> input_options() {
   return {{"input", "NAME=FILE",
-           fmt::format("values of an input, from a {} file; FILE[BEGIN:END] selects rows (default: random)", array_suffixes()),
+           fmt::format(
+               "values of an input, from a {} file; FILE[BEGIN:END] selects rows (default: random)",
+               array_suffixes()),
            Named{"image=image.npy"}},
           {"shape", "NAME=DIMS", "shape of a random input", Named{"image=8x64"}},
           density_option(),
@@ -84,14 +90,19 @@ std::vector<Option> input_options() {
 }
 
 Option density_option() {
-  return {"density", "PART", "fraction of stored elements in random csr and row_sparse inputs, from 0 to 1", Real{0}, "0.1"};
+  return {"density", "PART",
+          "fraction of stored elements in random csr and row_sparse inputs, from 0 to 1", Real{0},
+          "0.1"};
 }
 
-Tensor random_input(const Arguments& arguments, DType dtype, const Shape& shape, Storage storage, std::uint64_t number) {
+Tensor random_input(const Arguments& arguments, DType dtype, const Shape& shape, Storage storage,
+                    std::uint64_t number) {
   RandomOptions options{.storage = storage, .seed = arguments.count("seed"), .stream = number};
   if (storage != Storage::dense) options.density = arguments.real("density");
   if (options.density > 1)
-    throw Failure(FailureKind::usage, fmt::format("--density is {} but must be at most 1", options.density), "1 stores every element");
+    throw Failure(FailureKind::usage,
+                  fmt::format("--density is {} but must be at most 1", options.density),
+                  "1 stores every element");
   return random_tensor(dtype, shape, options);
 }
 
@@ -99,9 +110,11 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments) {
   return read_inputs(graph, arguments, graph.inputs());
 }
 
-NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueInfo>& inputs, bool widen) {
+NamedTensors read_inputs(const Graph& graph, const Arguments& arguments,
+                         const std::vector<ValueInfo>& inputs, bool widen) {
   const auto names = value_names(graph.inputs());
-  const auto files = by_own_names(graph, files_of(arguments, "input")), shapes = by_own_names(graph, arguments.named("shape"));
+  const auto files = by_own_names(graph, files_of(arguments, "input")),
+             shapes = by_own_names(graph, arguments.named("shape"));
   std::unordered_map<std::string_view, std::uint64_t> numbers;
   for (const auto& name : names) numbers.emplace(name, numbers.size());
   NamedTensors tensors;
@@ -110,17 +123,20 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const s
     input.dtype = dtype;
     if (const auto file = files.find(input.name); file != files.end()) {
       refuse_random(input.name, file->second);
-      tensors.emplace(input.name, widen ? load_input(file->second, input) : load_input_unwidened(file->second, input));
+      tensors.emplace(input.name, widen ? load_input(file->second, input)
+                                        : load_input_unwidened(file->second, input));
       continue;
     }
     const auto shape = fill_unknown(input, shapes);
     tell("input {} is random, {} {}\n", input.name, name_of(dtype), to_string(shape));
-    tensors.emplace(input.name, random_input(arguments, dtype, shape, input.storage, numbers.at(input.name)));
+    tensors.emplace(input.name,
+                    random_input(arguments, dtype, shape, input.storage, numbers.at(input.name)));
   }
   return tensors;
 }
 
-NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option) {
+NamedTensors read_dataset(const Graph& graph, const Arguments& arguments,
+                          const std::string& option) {
   return read_dataset(graph, arguments, option, value_names(graph.inputs()));
 }
 
@@ -134,7 +150,8 @@ NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const 
   for (const auto& name : inputs) {
     const auto found = given.find(name);
     if (found == given.end())
-      throw Failure(FailureKind::usage, fmt::format("no data for input '{}'", name), fmt::format("add --{} {}=FILE.npy", option, name));
+      throw Failure(FailureKind::usage, fmt::format("no data for input '{}'", name),
+                    fmt::format("add --{} {}=FILE.npy", option, name));
     examples.emplace(name, load_input(found->second, *known.at(name)));
   }
   return examples;

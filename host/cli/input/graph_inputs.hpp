@@ -12,7 +12,8 @@ namespace tenon::cli {
 /// --shape NAME=DIMS and --seed. Inputs without a file are random: floats uniform in [-1, 1),
 /// integers 0 to 9; unspecified dimensions are 1. Random inputs are reported on stderr. Throws
 /// Failure for names that the graph does not have, with near names in the hint.
-NamedTensors read_inputs(const Graph& graph, const Arguments& arguments, const std::vector<ValueInfo>& inputs, bool widen = true);
+NamedTensors read_inputs(const Graph& graph, const Arguments& arguments,
+                         const std::vector<ValueInfo>& inputs, bool widen = true);
 /// Like the above, for all inputs of the graph.
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments);
 
@@ -22,13 +23,15 @@ Option density_option();
 
 /// Uses --seed and, for sparse tensors, --density; `number` makes the inputs of one command differ.
 /// Throws Failure (usage).
-Tensor random_input(const Arguments& arguments, DType dtype, const Shape& shape, Storage storage, std::uint64_t number);
+Tensor random_input(const Arguments& arguments, DType dtype, const Shape& shape, Storage storage,
+                    std::uint64_t number);
 
 /// Returns the examples for these inputs of the graph, from the repeated option NAME=FILE. Throws
 /// Failure (usage) for unknown and missing inputs, and for rows out of range.
 NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option,
                           const std::vector<std::string>& inputs);
 /// Like the above, for all inputs of the graph.
-NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option);
+NamedTensors read_dataset(const Graph& graph, const Arguments& arguments,
+                          const std::string& option);
 
 }  // namespace tenon::cli

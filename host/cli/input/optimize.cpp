@@ -18,10 +18,10 @@ Optimize read_optimize(const Arguments& arguments) {
 }
 
 Option precision_option() {
-  return {
-      "precision", "DTYPE",
-      "precision of float32 matrix products and convolutions; bf16 rounds their factors and accumulates in float32, if the CPU supports it",
-      Choice{{"f32", "bf16"}}, "f32"};
+  return {"precision", "DTYPE",
+          "precision of float32 matrix products and convolutions; bf16 rounds their factors and "
+          "accumulates in float32, if the CPU supports it",
+          Choice{{"f32", "bf16"}}, "f32"};
 }
 
 DType read_precision(const Arguments& arguments) {

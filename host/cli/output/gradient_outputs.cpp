@@ -12,10 +12,15 @@ bool has_gradient(DType dtype) {
   return (floating + any_complex).has(dtype);
 }
 
-void add_gradient_outputs(Graph& graph, const std::vector<Value>& gradients, const std::vector<std::string>& names, const std::string& of) {
-  if (std::all_of(gradients.begin(), gradients.end(), [](const Value& gradient) { return gradient.empty(); }))
-    throw Failure(FailureKind::usage,
-                  fmt::format("nothing to differentiate: {} does not depend on any floating-point or complex input", of));
+void add_gradient_outputs(Graph& graph, const std::vector<Value>& gradients,
+                          const std::vector<std::string>& names, const std::string& of) {
+  if (std::all_of(gradients.begin(), gradients.end(),
+                  [](const Value& gradient) { return gradient.empty(); }))
+    throw Failure(
+        FailureKind::usage,
+        fmt::format(
+            "nothing to differentiate: {} does not depend on any floating-point or complex input",
+            of));
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (!gradients[i].empty()) graph.output(names[i], gradients[i]);
 }
@@ -23,8 +28,9 @@ void add_gradient_outputs(Graph& graph, const std::vector<Value>& gradients, con
 void require_wanted_gradient(const WantedOutputs& wanted) {
   const auto is_gradient = [](const auto& output) { return output.first.starts_with(prefix); };
   if (!wanted.empty() && std::none_of(wanted.begin(), wanted.end(), is_gradient))
-    throw Failure(FailureKind::usage, "--gradient has no effect: --output names no gradient",
-                  "gradients are outputs: add --output grad_NAME with the name of an input or variable");
+    throw Failure(
+        FailureKind::usage, "--gradient has no effect: --output names no gradient",
+        "gradients are outputs: add --output grad_NAME with the name of an input or variable");
 }
 
 }  // namespace tenon::cli

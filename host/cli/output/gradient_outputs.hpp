@@ -12,7 +12,8 @@ namespace tenon::cli {
 bool has_gradient(DType dtype);
 /// Adds the gradients that are not empty as outputs with these names. Throws Failure (usage) if all
 /// are empty; `of` names the differentiated value in the error.
-void add_gradient_outputs(Graph& graph, const std::vector<Value>& gradients, const std::vector<std::string>& names, const std::string& of);
+void add_gradient_outputs(Graph& graph, const std::vector<Value>& gradients,
+                          const std::vector<std::string>& names, const std::string& of);
 /// Throws Failure (usage) if --output names only outputs that are not gradients.
 void require_wanted_gradient(const WantedOutputs& wanted);
 

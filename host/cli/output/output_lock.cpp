@@ -31,7 +31,8 @@ std::string text_in(int descriptor) {
 bool is_holder(std::string_view text) {
   if (!text.starts_with(begin_of_text)) return false;
   const auto number = text.substr(begin_of_text.size());
-  return !number.empty() && number.size() <= 10 && number.find_first_not_of("0123456789") == std::string_view::npos;
+  return !number.empty() && number.size() <= 10 &&
+         number.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 bool is_regular(int descriptor) {
@@ -50,13 +51,17 @@ bool lock(int descriptor) {
 }
 
 Failure is_taken(const std::filesystem::path& output, const std::string& holder) {
-  const auto who = is_holder(holder) ? fmt::format(" ({})", holder.substr(holder.find(' ') + 1)) : "";
-  return {FailureKind::file, fmt::format("{} is in use by another training{}", output.string(), who),
+  const auto who =
+      is_holder(holder) ? fmt::format(" ({})", holder.substr(holder.find(' ') + 1)) : "";
+  return {FailureKind::file,
+          fmt::format("{} is in use by another training{}", output.string(), who),
           "wait until it ends, or choose another file"};
 }
 
 Failure is_foreign(const std::filesystem::path& path) {
-  return {FailureKind::file, fmt::format("{} is needed as a lock file, but another program's file has that name", path.string()),
+  return {FailureKind::file,
+          fmt::format("{} is needed as a lock file, but another program's file has that name",
+                      path.string()),
           "remove it, or choose another output"};
 }
 
@@ -76,17 +81,21 @@ bool OutputLock::take(const std::filesystem::path& output) {
   if (file.descriptor() >= 0 && !is_regular(file.descriptor())) throw is_foreign(path_);
   if (file.descriptor() < 0 || !lock(file.descriptor())) {
     const int error = errno;
-    if (file.descriptor() >= 0 && error == EWOULDBLOCK) throw is_taken(output, text_in(file.descriptor()));
-    tell("note: cannot lock {} ({}): make sure that no other training writes it\n", output.string(), system_reason(error));
+    if (file.descriptor() >= 0 && error == EWOULDBLOCK)
+      throw is_taken(output, text_in(file.descriptor()));
+    tell("note: cannot lock {} ({}): make sure that no other training writes it\n", output.string(),
+         system_reason(error));
     if (file.descriptor() >= 0 && text_in(file.descriptor()).empty()) unlink(path_.c_str());
     return true;
   }
   if (!file.is_at(path_)) return false;
-  if (const auto text = text_in(file.descriptor()); !text.empty() && !is_holder(text)) throw is_foreign(path_);
+  if (const auto text = text_in(file.descriptor()); !text.empty() && !is_holder(text))
+    throw is_foreign(path_);
   const auto holder = fmt::format("{}{}", begin_of_text, getpid());
   // on a full disk the lock works without the process number
   if (ftruncate(file.descriptor(), 0) == 0) {
-    [[maybe_unused]] const auto written = pwrite(file.descriptor(), holder.data(), holder.size(), 0);
+    [[maybe_unused]] const auto written =
+        pwrite(file.descriptor(), holder.data(), holder.size(), 0);
   }
   file_ = std::move(file);
   return true;

@@ -27,16 +27,20 @@ void refuse_same_outputs(const std::vector<NamedFile>& outputs) {
   for (auto one = outputs.begin(); one != outputs.end(); ++one)
     for (auto other = outputs.begin(); other != one; ++other)
       if (!one->path.empty() && !other->path.empty() && is_same(one->path, other->path))
-        throw Failure(FailureKind::usage, fmt::format("{} and {} are the same file, '{}'", other->name, one->name, one->path.string()),
+        throw Failure(FailureKind::usage,
+                      fmt::format("{} and {} are the same file, '{}'", other->name, one->name,
+                                  one->path.string()),
                       "use a different file for each");
 }
 
-void refuse_lost_inputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+void refuse_lost_inputs(const std::vector<NamedFile>& outputs,
+                        const std::vector<NamedFile>& inputs) {
   for (const auto& output : outputs)
     for (const auto& input : inputs)
       if (!output.path.empty() && is_same(output.path, input.path))
         throw Failure(FailureKind::usage,
-                      fmt::format("{} would replace '{}', which {} reads", output.name, input.path.string(), input.name),
+                      fmt::format("{} would replace '{}', which {} reads", output.name,
+                                  input.path.string(), input.name),
                       "write to another file");
 }
 

@@ -18,7 +18,8 @@ struct NamedFile {
 void refuse_same_outputs(const std::vector<NamedFile>& outputs);
 
 /// Throws Failure (usage) if an output would replace an input.
-void refuse_lost_inputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
+void refuse_lost_inputs(const std::vector<NamedFile>& outputs,
+                        const std::vector<NamedFile>& inputs);
 
 /// Returns the files of an option NAME=FILE, without row ranges and suffixes such as `:labels`.
 std::vector<NamedFile> array_files(const Arguments& arguments, const std::string& option);

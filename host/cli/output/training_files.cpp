@@ -26,7 +26,8 @@ TrainingFiles::TrainingFiles(const Arguments& arguments, bool writes)
       every_(arguments.count("checkpoint-every")),
       always_(!checkpoint_.empty()) {
   if (output_.empty() && checkpoint_.empty())
-    throw Failure(FailureKind::usage, "--output is required", "tenon train graph.json --data x=x.npy -o model.tenon");
+    throw Failure(FailureKind::usage, "--output is required",
+                  "tenon train graph.json --data x=x.npy -o model.tenon");
   if (checkpoint_.empty()) checkpoint_ = beside(output_);
   if (!writes) {
     for (auto* path : {&output_, &metrics_, &plot_}) path->clear();
@@ -35,10 +36,14 @@ TrainingFiles::TrainingFiles(const Arguments& arguments, bool writes)
     return;
   }
   check();
-  std::vector<NamedFile> outputs{{"--output", output_}, {"--checkpoint", checkpoint_}, {"--metrics", metrics_}, {"--plot", plot_}};
+  std::vector<NamedFile> outputs{{"--output", output_},
+                                 {"--checkpoint", checkpoint_},
+                                 {"--metrics", metrics_},
+                                 {"--plot", plot_}};
   std::erase_if(outputs, [](const NamedFile& file) { return file.path.empty(); });
   auto written = outputs;
-  for (const auto& [name, path] : outputs) written.push_back({"the lock of " + name, lock_path(path)});
+  for (const auto& [name, path] : outputs)
+    written.push_back({"the lock of " + name, lock_path(path)});
   refuse_same_outputs(written);
   // Training may continue in the graph's own file, so --output may be GRAPH.
   std::vector<NamedFile> inputs{{"GRAPH", arguments.get("GRAPH")}};
@@ -52,9 +57,11 @@ void TrainingFiles::check() const {
   for (const auto& path : {output_, checkpoint_}) {
     if (path.empty()) continue;
     if (path.extension() != ".tenon")
-      throw Failure(FailureKind::usage, fmt::format("output is '{}' but must end in .tenon", path.string()));
+      throw Failure(FailureKind::usage,
+                    fmt::format("output is '{}' but must end in .tenon", path.string()));
     if (const auto folder = path.parent_path(); !folder.empty() && !fs::is_directory(folder))
-      throw Failure(FailureKind::file, fmt::format("cannot write {}: there is no folder {}", path.string(), folder.string()));
+      throw Failure(FailureKind::file, fmt::format("cannot write {}: there is no folder {}",
+                                                   path.string(), folder.string()));
     const AtomicFile tried(path);  // not committed: only tests that the file can be written
   }
   if (!plot_.empty()) check_plot_path("--plot", plot_);

@@ -25,18 +25,23 @@ void write_files(const NamedTensors& outputs, const WantedOutputs& wanted) {
 
 Option output_option() {
   return {"output", "NAME[=FILE]",
-          "output to compute, written to a .npy or .npz file, or printed if =FILE is missing (default: print all outputs)", Text{true}};
+          "output to compute, written to a .npy or .npz file, or printed if =FILE is missing "
+          "(default: print all outputs)",
+          Text{true}};
 }
 
 WantedOutputs wanted_outputs(const Arguments& arguments) {
   WantedOutputs wanted;
   for (const auto& text : arguments.all("output")) {
     const auto equals = text.find('=');
-    const auto name = text.substr(0, equals), file = equals == std::string::npos ? "" : text.substr(equals + 1);
+    const auto name = text.substr(0, equals),
+               file = equals == std::string::npos ? "" : text.substr(equals + 1);
     if (name.empty() || (equals != std::string::npos && file.empty()))
-      throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must be NAME or NAME=FILE", text),
+      throw Failure(FailureKind::usage,
+                    fmt::format("--output is '{}' but must be NAME or NAME=FILE", text),
                     "for example --output scores=scores.npy");
-    if (!wanted.emplace(name, file).second) throw Failure(FailureKind::usage, fmt::format("--output names '{}' twice", name));
+    if (!wanted.emplace(name, file).second)
+      throw Failure(FailureKind::usage, fmt::format("--output names '{}' twice", name));
   }
   return wanted;
 }
@@ -46,9 +51,10 @@ void add_output_files(std::vector<NamedFile>& files, const WantedOutputs& wanted
 }
 
 bool all_to_npy(const Context& context, const WantedOutputs& wanted) {
-  return !context.json() && !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](const auto& output) {
-    return !output.second.empty() && !output.second.ends_with(".npz");
-  });
+  return !context.json() && !wanted.empty() &&
+         std::all_of(wanted.begin(), wanted.end(), [](const auto& output) {
+           return !output.second.empty() && !output.second.ends_with(".npz");
+         });
 }
 
 void BatchFiles::take(const NamedTensors& outputs, std::int64_t rows) {
@@ -64,13 +70,17 @@ void BatchFiles::commit() {
   for (auto& [name, file] : files_) file.commit();
 }
 
-void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs, const WantedOutputs& wanted) {
+void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs,
+                  const WantedOutputs& wanted) {
   write_files(outputs, wanted);
   OrderedTensors ordered;
   for (const auto& output : graph.outputs())
-    if (const auto found = outputs.find(output.name); found != outputs.end()) ordered.push_back(*found);
+    if (const auto found = outputs.find(output.name); found != outputs.end())
+      ordered.push_back(*found);
   for (const auto& output : outputs)  // outputs under other names that the user gave
-    if (std::none_of(ordered.begin(), ordered.end(), [&](const auto& one) { return one.first == output.first; })) ordered.push_back(output);
+    if (std::none_of(ordered.begin(), ordered.end(),
+                     [&](const auto& one) { return one.first == output.first; }))
+      ordered.push_back(output);
   if (context.json()) {
     write_result(json_text(ordered) + '\n');
   } else {

@@ -36,6 +36,7 @@ class BatchFiles {
 };
 /// Writes files, and prints the other outputs (with --json, all of them) in the graph's order.
 /// Throws Failure if a file cannot be written.
-void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs, const WantedOutputs& wanted);
+void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs,
+                  const WantedOutputs& wanted);
 
 }  // namespace tenon::cli

@@ -19,7 +19,8 @@ std::string indented(const JsonItem& item) {
   const auto break_line = [&] { out.append(1, '\n').append(2 * level, ' '); };
   for (const char c : item.text) {
     if (!quoted && (c == ' ' || c == '\n')) continue;
-    const bool opens = !quoted && (c == '{' || c == '['), closes = !quoted && (c == '}' || c == ']');
+    const bool opens = !quoted && (c == '{' || c == '['),
+               closes = !quoted && (c == '}' || c == ']');
     const bool after_opening = !quoted && (out.ends_with('{') || out.ends_with('['));
     if (closes) --level;
     if (closes != after_opening) break_line();
@@ -59,7 +60,9 @@ JsonItem attribute_json(const auto& value) {
 template <class T>
 std::vector<JsonItem> members_of(const T& value) {
   std::vector<JsonItem> members;
-  T::each_field(value, [&](const char* key, const auto& member, auto&&...) { members.insert(members.end(), {key, to_json(member)}); });
+  T::each_field(value, [&](const char* key, const auto& member, auto&&...) {
+    members.insert(members.end(), {key, to_json(member)});
+  });
   return members;
 }
 
@@ -72,9 +75,10 @@ JsonItem to_json(const T& value) {
   else if constexpr (std::is_same_v<T, DType>)
     return name_of(value);
   else if constexpr (std::is_same_v<T, Tensor>)
-    return value.shape().rank() != 1
-               ? describe(value)
-               : visit<table_types>(value.dtype(), [&]<class Element>() { return list_of(value.template values<Element>()); });
+    return value.shape().rank() != 1 ? describe(value)
+                                     : visit<table_types>(value.dtype(), [&]<class Element>() {
+                                         return list_of(value.template values<Element>());
+                                       });
   else if constexpr (std::is_same_v<T, DTypeMask>)
     return list_of(names_of(value));
   else if constexpr (HasFields<T>)
@@ -92,24 +96,30 @@ JsonItem describe(const OperatorInfo& info, const JsonItem& file = {}) {
   const auto input = [&](int i) { return info.inputs[static_cast<std::size_t>(i)].name; };
   const auto output = [&](int i) { return info.outputs[static_cast<std::size_t>(i)].name; };
   std::vector<JsonItem> inplace, backward_inplace, linear;
-  for (const auto& [from, to] : info.inplace) inplace.push_back(json_list({input(from), output(to)}));
-  for (const auto& [from, to] : info.backward_inplace) backward_inplace.push_back(json_list({output(from), input(to)}));
+  for (const auto& [from, to] : info.inplace)
+    inplace.push_back(json_list({input(from), output(to)}));
+  for (const auto& [from, to] : info.backward_inplace)
+    backward_inplace.push_back(json_list({output(from), input(to)}));
   for (const auto& [left, right] : info.linear)
-    linear.push_back(json_list(right < 0 ? std::vector<JsonItem>{input(left)} : std::vector<JsonItem>{input(left), input(right)}));
+    linear.push_back(json_list(right < 0 ? std::vector<JsonItem>{input(left)}
+                                         : std::vector<JsonItem>{input(left), input(right)}));
   members.insert(members.end(),
-                 {"full_name", info.full_name(), "linear", json_list(linear), "inplace", json_list(inplace), "backward_inplace",
-                  json_list(backward_inplace), "backward_reads", list_of(info.read_by_backward()), "file", file});
+                 {"full_name", info.full_name(), "linear", json_list(linear), "inplace",
+                  json_list(inplace), "backward_inplace", json_list(backward_inplace),
+                  "backward_reads", list_of(info.read_by_backward()), "file", file});
   return json_members(members);
 }
 
 JsonItem describe(const PluginFile& file) {
   std::vector<JsonItem> kernels;
   for (const auto& kernel : file.kernels)
-    kernels.push_back(
-        json_object("op", kernel.op, "device", kernel.device, "variant", kernel.variant.empty() ? JsonItem() : kernel.variant));
-  return json_object("path", file.path.string(), "status", name_of(file.status), "reason", file.reason, "name", file.name, "version",
-                     file.version, "compiler", file.compiler, "abi_minor", file.abi_minor, "sdk_version", file.sdk_version, "cuda_version",
-                     file.cuda_version, "operators", list_of(file.operators), "kernels", json_list(kernels));
+    kernels.push_back(json_object("op", kernel.op, "device", kernel.device, "variant",
+                                  kernel.variant.empty() ? JsonItem() : kernel.variant));
+  return json_object("path", file.path.string(), "status", name_of(file.status), "reason",
+                     file.reason, "name", file.name, "version", file.version, "compiler",
+                     file.compiler, "abi_minor", file.abi_minor, "sdk_version", file.sdk_version,
+                     "cuda_version", file.cuda_version, "operators", list_of(file.operators),
+                     "kernels", json_list(kernels));
 }
 
 // Returns null for negative values, which mean unknown.
@@ -121,23 +131,30 @@ JsonItem describe(const PlannedStep& step) {
   static constexpr const char* writes[] = {"none", "to", "in_place", "add"};  // enum Write
   std::vector<JsonItem> outputs;
   for (const auto& output : step.outputs)
-    outputs.push_back(json_object("value", output.value, "dtype", name_of(output.dtype), "shape", list_of(output.shape), "storage",
-                                  name_of(output.storage), "offset", known(output.offset), "write", writes[static_cast<int>(output.write)],
-                                  "layout", output.channels_last ? "channels_last" : "plain"));
+    outputs.push_back(json_object("value", output.value, "dtype", name_of(output.dtype), "shape",
+                                  list_of(output.shape), "storage", name_of(output.storage),
+                                  "offset", known(output.offset), "write",
+                                  writes[static_cast<int>(output.write)], "layout",
+                                  output.channels_last ? "channels_last" : "plain"));
   const bool copies = !step.copied_from.empty();
   std::vector<JsonItem> kept;
-  for (const auto& part : step.kept) kept.push_back(json_object("value", part.value, "key", part.key, "bytes", part.bytes));
-  return json_object("node", step.node, "op", step.op, "device", step.device, "captured", step.captured, "sparse_kernel", step.sparse,
-                     "variant", step.variant.empty() ? JsonItem() : step.variant, "from", copies ? step.copied_from : JsonItem(), "bytes",
-                     copies ? known(step.copied) : JsonItem(), "reordered", step.reordered < 0 ? JsonItem() : JsonItem(step.reordered),
-                     "outputs", json_list(outputs), "workspace", step.workspace, "without",
-                     step.without.empty() ? JsonItem() : step.without, "kept", json_list(kept), "nodes", list_of(step.nodes), "algorithm",
-                     step.algorithm.empty() ? JsonItem() : step.algorithm);
+  for (const auto& part : step.kept)
+    kept.push_back(json_object("value", part.value, "key", part.key, "bytes", part.bytes));
+  return json_object(
+      "node", step.node, "op", step.op, "device", step.device, "captured", step.captured,
+      "sparse_kernel", step.sparse, "variant", step.variant.empty() ? JsonItem() : step.variant,
+      "from", copies ? step.copied_from : JsonItem(), "bytes",
+      copies ? known(step.copied) : JsonItem(), "reordered",
+      step.reordered < 0 ? JsonItem() : JsonItem(step.reordered), "outputs", json_list(outputs),
+      "workspace", step.workspace, "without", step.without.empty() ? JsonItem() : step.without,
+      "kept", json_list(kept), "nodes", list_of(step.nodes), "algorithm",
+      step.algorithm.empty() ? JsonItem() : step.algorithm);
 }
 
 JsonItem describe(const MemoryUse& use, const PlanInfo& plan) {
-  return json_object("name", use.name, "device", plan.arenas[use.arena].device, "workspace", use.workspace, "bytes", use.bytes, "offset",
-                     use.offset, "first", use.first, "last", use.last, "in_place_of",
+  return json_object("name", use.name, "device", plan.arenas[use.arena].device, "workspace",
+                     use.workspace, "bytes", use.bytes, "offset", use.offset, "first", use.first,
+                     "last", use.last, "in_place_of",
                      use.in_place_of.empty() ? JsonItem::null() : use.in_place_of);
 }
 
@@ -146,7 +163,8 @@ JsonItem list_of_passes(const PlanInfo& plan) {
   for (const auto& pass : plan.passes) {
     std::vector<JsonItem> counts;
     for (const auto& [what, count] : pass.counts) counts.insert(counts.end(), {what, count});
-    passes.push_back(json_object("name", pass.name, "doc", pass.doc, "changes", pass.changes, "counts", json_members(counts)));
+    passes.push_back(json_object("name", pass.name, "doc", pass.doc, "changes", pass.changes,
+                                 "counts", json_members(counts)));
   }
   return json_list(passes);
 }
@@ -173,9 +191,11 @@ JsonItem describe(const Tensor& tensor) {
   const auto storage = tensor.storage();
   const bool csr = storage == Storage::csr;
   return json_object("dtype", name_of(tensor.dtype()), "shape", list_of(tensor.shape()), "storage",
-                     storage == Storage::dense ? JsonItem() : name_of(storage), "values", values_of(tensor.stored_values()), "columns",
-                     csr ? values_of(tensor.columns()) : JsonItem(), "row_starts", csr ? values_of(tensor.row_starts()) : JsonItem(),
-                     "row_ids", storage == Storage::row_sparse ? values_of(tensor.row_ids()) : JsonItem());
+                     storage == Storage::dense ? JsonItem() : name_of(storage), "values",
+                     values_of(tensor.stored_values()), "columns",
+                     csr ? values_of(tensor.columns()) : JsonItem(), "row_starts",
+                     csr ? values_of(tensor.row_starts()) : JsonItem(), "row_ids",
+                     storage == Storage::row_sparse ? values_of(tensor.row_ids()) : JsonItem());
 }
 
 }  // namespace
@@ -200,7 +220,8 @@ JsonItem json_members(const std::vector<JsonItem>& keys_and_values) {
   object.text.push_back('{');
   for (std::size_t i = 0; i + 1 < keys_and_values.size(); i += 2)
     if (const auto& value = keys_and_values[i + 1]; !value.text.empty())
-      object.text += (object.text.size() == 1 ? "" : ", ") + keys_and_values[i].text + ": " + value.text;
+      object.text +=
+          (object.text.size() == 1 ? "" : ", ") + keys_and_values[i].text + ": " + value.text;
   object.text += '}';
   return object;
 }
@@ -218,8 +239,9 @@ void print(const JsonItem& item) {
 
 std::string json_text(const Failure& failure) {
   const auto hint = hint_of(failure);
-  return indented(
-      json_object("error", failure.what(), "exit_code", static_cast<int>(failure.kind()), "hint", hint.empty() ? JsonItem() : hint));
+  return indented(json_object("error", failure.what(), "exit_code",
+                              static_cast<int>(failure.kind()), "hint",
+                              hint.empty() ? JsonItem() : hint));
 }
 
 std::string json_text(const OperatorInfo& info) {
@@ -232,11 +254,14 @@ std::string json_text(const PluginFile& file) {
 std::string json_text(const Catalog& catalog, const std::vector<const CatalogOperator*>& wanted) {
   std::vector<JsonItem> operators, files, searched;
   for (const auto* op : wanted)
-    operators.push_back(describe(op->info, op->file < 0 ? JsonItem() : catalog.files()[static_cast<std::size_t>(op->file)].path.string()));
+    operators.push_back(describe(
+        op->info, op->file < 0
+                      ? JsonItem()
+                      : catalog.files()[static_cast<std::size_t>(op->file)].path.string()));
   for (const auto& file : catalog.files()) files.push_back(describe(file));
   for (const auto& folder : catalog.searched()) searched.emplace_back(folder.string());
-  return indented(json_object("operators", json_list(operators), "files", json_list(files), "notes", list_of(catalog.notes()), "searched",
-                              json_list(searched)));
+  return indented(json_object("operators", json_list(operators), "files", json_list(files), "notes",
+                              list_of(catalog.notes()), "searched", json_list(searched)));
 }
 
 std::string json_text(const PlanInfo& plan, bool passes) {
@@ -244,18 +269,22 @@ std::string json_text(const PlanInfo& plan, bool passes) {
   for (const auto& step : plan.steps) steps.push_back(describe(step));
   for (const auto& use : plan.memory) memory.push_back(describe(use, plan));
   for (const auto& arena : plan.arenas)
-    devices.push_back(json_object("device", arena.device, "bytes", arena.bytes, "lower_bound", arena.lower_bound, "ratio", arena.ratio(),
-                                  "strategy", arena.strategy));
+    devices.push_back(json_object("device", arena.device, "bytes", arena.bytes, "lower_bound",
+                                  arena.lower_bound, "ratio", arena.ratio(), "strategy",
+                                  arena.strategy));
   std::vector<JsonItem> left_out;
-  for (const auto& [node, why] : plan.left_out) left_out.push_back(json_object("node", node, "why", why));
-  return indented(json_object("passes", passes ? list_of_passes(plan) : JsonItem(), "steps", json_list(steps), "left_out",
-                              left_out.empty() ? JsonItem() : json_list(left_out), "memory", json_list(memory), "devices",
-                              json_list(devices), "bytes", plan.bytes(), "kept_bytes", plan.kept_bytes()));
+  for (const auto& [node, why] : plan.left_out)
+    left_out.push_back(json_object("node", node, "why", why));
+  return indented(json_object(
+      "passes", passes ? list_of_passes(plan) : JsonItem(), "steps", json_list(steps), "left_out",
+      left_out.empty() ? JsonItem() : json_list(left_out), "memory", json_list(memory), "devices",
+      json_list(devices), "bytes", plan.bytes(), "kept_bytes", plan.kept_bytes()));
 }
 
 std::string json_text(const OrderedTensors& tensors) {
   std::vector<JsonItem> members;
-  for (const auto& [name, tensor] : tensors) members.insert(members.end(), {name, describe(tensor)});
+  for (const auto& [name, tensor] : tensors)
+    members.insert(members.end(), {name, describe(tensor)});
   return indented(json_members(members));
 }
 

@@ -47,9 +47,11 @@ std::string json_text(const OperatorInfo& info);
 std::string json_text(const PluginFile& file);
 /// {"operators": [...], "files": [...], "notes": [...], "searched": [...]}
 std::string json_text(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators);
-/// {"steps": [...], "memory": [...], "bytes", "lower_bound", ...}, and with `passes` also {"passes": [...]}.
+/// {"steps": [...], "memory": [...], "bytes", "lower_bound", ...}, and with `passes` also
+/// {"passes": [...]}.
 std::string json_text(const PlanInfo& plan, bool passes = false);
 using OrderedTensors = std::vector<std::pair<std::string, Tensor>>;
-std::string json_text(const OrderedTensors& tensors);  ///< dtype, shape and, up to 4096 elements, the values
+std::string json_text(
+    const OrderedTensors& tensors);  ///< dtype, shape and, up to 4096 elements, the values
 
 }  // namespace tenon::cli

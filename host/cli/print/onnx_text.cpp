@@ -39,30 +39,39 @@ std::string onnx_text(const OperatorInfo& info, const OnnxForm& form) {
   for (const auto& halves : form.halves)
     if (halves.place) inputs[*halves.place] = halves.first;
   std::erase_if(inputs, [&](const auto& name) { return info.find_param(name) >= 0; });
-  if (inputs != own_inputs) parts.push_back(fmt::format("inputs {}", fmt::join(shown(form.inputs), " ")));
+  if (inputs != own_inputs)
+    parts.push_back(fmt::format("inputs {}", fmt::join(shown(form.inputs), " ")));
   for (const auto& input : form.inputs_as)
-    parts.push_back(fmt::format("input {} is {}{}", input.place, input.param, absent_text(input.absent)));
+    parts.push_back(
+        fmt::format("input {} is {}{}", input.place, input.param, absent_text(input.absent)));
   for (const auto& halves : form.halves) {
     const auto whole = halves.place ? fmt::format("input {}", *halves.place) : halves.name;
-    parts.push_back(halves.first == halves.second ? fmt::format("{} is {} twice", whole, halves.first)
-                                                  : fmt::format("{} is {} and {}", whole, halves.first, halves.second));
+    parts.push_back(halves.first == halves.second
+                        ? fmt::format("{} is {} twice", whole, halves.first)
+                        : fmt::format("{} is {} and {}", whole, halves.first, halves.second));
   }
   for (const auto& attribute : form.attributes)
-    parts.push_back(fmt::format("{} is {}{}", attribute.name, attribute.param, absent_text(attribute.absent)));
+    parts.push_back(
+        fmt::format("{} is {}{}", attribute.name, attribute.param, absent_text(attribute.absent)));
   for (const auto& value : form.values)
-    parts.push_back(fmt::format("{} {} is {}", value.param, to_string(value.ours), to_string(value.theirs)));
-  for (const auto& constant : form.constants) parts.push_back(fmt::format("{} is always {}", constant.param, to_string(constant.value)));
+    parts.push_back(
+        fmt::format("{} {} is {}", value.param, to_string(value.ours), to_string(value.theirs)));
+  for (const auto& constant : form.constants)
+    parts.push_back(fmt::format("{} is always {}", constant.param, to_string(constant.value)));
   for (const auto& without : form.without)
-    parts.push_back(fmt::format("without {} {} is {}", without.input, without.param, to_string(without.value)));
+    parts.push_back(
+        fmt::format("without {} {} is {}", without.input, without.param, to_string(without.value)));
   for (const auto& only : form.only) {
     std::vector<std::string> values;
     for (const auto& value : only.values) values.push_back(to_string(value));
     parts.push_back(fmt::format("{} must be {}", only.name, fmt::join(values, " or ")));
   }
-  if (form.outputs != own_outputs) parts.push_back(fmt::format("outputs {}", fmt::join(shown(form.outputs), " ")));
-  if (!form.ignored.empty()) parts.push_back(fmt::format("{} may be ignored", fmt::join(form.ignored, ", ")));
-  return fmt::format("{}{}{}{}{}{}", form.domain, form.domain.empty() ? "" : "::", form.type, versions_text(form),
-                     parts.empty() ? "" : ": ", fmt::join(parts, ", "));
+  if (form.outputs != own_outputs)
+    parts.push_back(fmt::format("outputs {}", fmt::join(shown(form.outputs), " ")));
+  if (!form.ignored.empty())
+    parts.push_back(fmt::format("{} may be ignored", fmt::join(form.ignored, ", ")));
+  return fmt::format("{}{}{}{}{}{}", form.domain, form.domain.empty() ? "" : "::", form.type,
+                     versions_text(form), parts.empty() ? "" : ": ", fmt::join(parts, ", "));
 }
 
 }  // namespace tenon::cli

@@ -10,12 +10,16 @@ namespace tenon::cli {
 void add_tables(Page& page, const OperatorInfo& info, bool titles) {
   using Rows = std::vector<std::vector<std::string>>;
   Rows inputs, outputs, states, params;
-  for (const auto& input : info.inputs) inputs.push_back({input.name, input_text(info, input), input.doc});
+  for (const auto& input : info.inputs)
+    inputs.push_back({input.name, input_text(info, input), input.doc});
   for (const auto& output : info.outputs) outputs.push_back({output.name, output_text(output)});
-  for (const auto& state : info.states) states.push_back({state.name, fmt::format("initially {}", state.initial), state.doc});
+  for (const auto& state : info.states)
+    states.push_back({state.name, fmt::format("initially {}", state.initial), state.doc});
   for (const auto& param : info.params)
-    params.push_back({param.name, fmt::format("{}{}", kind_text(param), range_of(param)), default_value_of(param), param.doc});
-  const auto add = [&](const char* title, const std::vector<std::string>& columns, const Rows& rows) {
+    params.push_back({param.name, fmt::format("{}{}", kind_text(param), range_of(param)),
+                      default_value_of(param), param.doc});
+  const auto add = [&](const char* title, const std::vector<std::string>& columns,
+                       const Rows& rows) {
     if (titles && !rows.empty()) page.heading(2, title);
     page.table(columns, rows);
   };

@@ -31,12 +31,13 @@ std::string condition_text(const ConditionInfo& condition) {
   std::vector<std::string> values;
   for (const auto& value : condition.values) values.push_back(to_string(value));
   const auto& names = condition.names;
-  const auto what = condition.of == "backward_reads" ? fmt::format("its gradient reads {}", names[0])
-                    : condition.of == "hidden"       ? fmt::format("{} is hidden", names[0])
-                    : condition.of == "linear"       ? fmt::format("it is linear in {}", fmt::join(names, " and in "))
-                    : condition.of == "backward_inplace"
-                        ? fmt::format("the gradient of {} may use the memory of that of {}", names[1], names[0])
-                        : fmt::format("{} may use the memory of {}", names[1], names[0]);
+  const auto what =
+      condition.of == "backward_reads" ? fmt::format("its gradient reads {}", names[0])
+      : condition.of == "hidden"       ? fmt::format("{} is hidden", names[0])
+      : condition.of == "linear" ? fmt::format("it is linear in {}", fmt::join(names, " and in "))
+      : condition.of == "backward_inplace"
+          ? fmt::format("the gradient of {} may use the memory of that of {}", names[1], names[0])
+          : fmt::format("{} may use the memory of {}", names[1], names[0]);
   return fmt::format("{} only if {} is {}", what, condition.param, fmt::join(values, " or "));
 }
 
@@ -44,26 +45,31 @@ std::string condition_text(const ConditionInfo& condition) {
 std::string value_text(const AttributeValue& value) {
   const auto* table = std::get_if<Tensor>(&value.variant());
   if (table == nullptr || table->shape().rank() != 1) return to_string(value);
-  return visit<table_types>(table->dtype(), [&]<class T>() { return fmt::format("[{}]", fmt::join(table->values<T>(), ", ")); });
+  return visit<table_types>(table->dtype(), [&]<class T>() {
+    return fmt::format("[{}]", fmt::join(table->values<T>(), ", "));
+  });
 }
 
 }  // namespace
 
 std::string input_text(const OperatorInfo& info, const InputInfo& input) {
-  return fmt::format("{}{}{}{}{}{}{}", fmt::join(names_of(input.types.value_or(info.types)), " "), input.optional ? ", optional" : "",
-                     input.variadic ? ", variadic" : "", input.weight.value_or(false) ? ", a weight" : "",
+  return fmt::format("{}{}{}{}{}{}{}", fmt::join(names_of(input.types.value_or(info.types)), " "),
+                     input.optional ? ", optional" : "", input.variadic ? ", variadic" : "",
+                     input.weight.value_or(false) ? ", a weight" : "",
                      input.on_cpu ? ", in CPU memory" : "", input.shape_only ? ", shape only" : "",
                      input.initial ? fmt::format(", initially {}", *input.initial) : "");
 }
 
 std::string output_text(const OutputInfo& output) {
-  return fmt::format("{}{}{}{}", output.doc, output.hidden ? " (hidden: for the gradient)" : "",
-                     output.allocated ? " (shape determined by the kernel)" : "",
-                     output.count.empty() ? "" : fmt::format(" (count: parameter {})", output.count));
+  return fmt::format(
+      "{}{}{}{}", output.doc, output.hidden ? " (hidden: for the gradient)" : "",
+      output.allocated ? " (shape determined by the kernel)" : "",
+      output.count.empty() ? "" : fmt::format(" (count: parameter {})", output.count));
 }
 
 std::string kind_text(const ParamInfo& param) {
-  return param.dtype ? fmt::format("{} tensor", name_of(*param.dtype)) : std::string(name_of(param.kind));
+  return param.dtype ? fmt::format("{} tensor", name_of(*param.dtype))
+                     : std::string(name_of(param.kind));
 }
 
 std::string range_of(const ParamInfo& param) {
@@ -72,7 +78,8 @@ std::string range_of(const ParamInfo& param) {
   if (param.above) bounds.push_back(fmt::format(" > {}", *param.above));
   if (param.max) bounds.push_back(fmt::format(" <= {}", *param.max));
   if (param.below) bounds.push_back(fmt::format(" < {}", *param.below));
-  const auto choices = param.choices.empty() ? "" : fmt::format(" one of {}", fmt::join(param.choices, ", "));
+  const auto choices =
+      param.choices.empty() ? "" : fmt::format(" one of {}", fmt::join(param.choices, ", "));
   return fmt::format("{}{}", fmt::join(bounds, " and"), choices);
 }
 
@@ -80,7 +87,8 @@ std::string range_of(const ParamInfo& param) {
 std::string default_value_of(const ParamInfo& param) {
   if (param.required) return "required";
   const auto* real = std::get_if<double>(&param.default_value.variant());
-  if (real != nullptr && param.kind == ParamKind::float32) return fmt::to_string(static_cast<float>(*real));
+  if (real != nullptr && param.kind == ParamKind::float32)
+    return fmt::to_string(static_cast<float>(*real));
   return value_text(param.default_value);
 }
 
@@ -92,11 +100,15 @@ std::string default_of(const ParamInfo& param) {
 std::string example_text(const ExampleInfo& example) {
   std::vector<std::string> inputs, params;
   for (const auto& input : example.inputs) {
-    const auto values = input.values.empty() ? "" : fmt::format(" {{{}}}", fmt::join(input.values, ", "));
-    inputs.push_back(fmt::format("{} {}[{}]{}", input.name, input.dtype ? *input.dtype + ' ' : "", fmt::join(input.shape, ", "), values));
+    const auto values =
+        input.values.empty() ? "" : fmt::format(" {{{}}}", fmt::join(input.values, ", "));
+    inputs.push_back(fmt::format("{} {}[{}]{}", input.name, input.dtype ? *input.dtype + ' ' : "",
+                                 fmt::join(input.shape, ", "), values));
   }
-  for (const auto& param : example.params) params.push_back(fmt::format("{}={}", param.name, value_text(param.value)));
-  return fmt::format("{}{}{}", fmt::join(inputs, ", "), params.empty() ? "" : "; ", fmt::join(params, " "));
+  for (const auto& param : example.params)
+    params.push_back(fmt::format("{}={}", param.name, value_text(param.value)));
+  return fmt::format("{}{}{}", fmt::join(inputs, ", "), params.empty() ? "" : "; ",
+                     fmt::join(params, " "));
 }
 
 std::string rule_text(const RuleInfo& rule) {
@@ -104,7 +116,8 @@ std::string rule_text(const RuleInfo& rule) {
 }
 
 std::string rewrite_text(const RewriteInfo& rule) {
-  return fmt::format("{}: {} -> {}{}", rule.name, rule.pattern, rule.replacement, rule.exact ? " (exact)" : "");
+  return fmt::format("{}: {} -> {}{}", rule.name, rule.pattern, rule.replacement,
+                     rule.exact ? " (exact)" : "");
 }
 
 std::vector<std::string> traits_of(const OperatorInfo& info) {
@@ -116,14 +129,18 @@ std::vector<std::string> traits_of(const OperatorInfo& info) {
   const auto input_at = [&](int i) { return info.inputs[static_cast<std::size_t>(i)].name; };
   const auto output_at = [&](int i) { return info.outputs[static_cast<std::size_t>(i)].name; };
   for (const auto& [input, output] : info.inplace)
-    traits.push_back(fmt::format("{} may use the memory of {}", output_at(output), input_at(input)));
+    traits.push_back(
+        fmt::format("{} may use the memory of {}", output_at(output), input_at(input)));
   for (const auto& [output, input] : info.backward_inplace)
-    traits.push_back(fmt::format("the gradient of {} may use the memory of that of {}", input_at(input), output_at(output)));
+    traits.push_back(fmt::format("the gradient of {} may use the memory of that of {}",
+                                 input_at(input), output_at(output)));
   for (const auto& [left, right] : info.linear)
-    traits.push_back(right < 0 ? fmt::format("it is linear in {}", input_at(left))
-                               : fmt::format("it is linear in {} and in {}", input_at(left), input_at(right)));
+    traits.push_back(
+        right < 0 ? fmt::format("it is linear in {}", input_at(left))
+                  : fmt::format("it is linear in {} and in {}", input_at(left), input_at(right)));
   if (!info.channels_last.empty())
-    traits.push_back(fmt::format("{} may be channels-last (all of them or none)", fmt::join(info.channels_last, ", ")));
+    traits.push_back(fmt::format("{} may be channels-last (all of them or none)",
+                                 fmt::join(info.channels_last, ", ")));
   if (info.has("forward_sparse")) traits.emplace_back("has kernels for sparse tensors");
   if (info.has("backward_sparse")) traits.emplace_back("has gradients for sparse tensors");
   traits.emplace_back(gradient_of(info));
@@ -131,8 +148,9 @@ std::vector<std::string> traits_of(const OperatorInfo& info) {
     auto names = info.read_by_backward();
     for (const auto& condition : info.conditions)
       if (condition.of == "backward_reads") std::erase(names, condition.names[0]);
-    const bool conditional = std::any_of(info.conditions.begin(), info.conditions.end(),
-                                         [](const ConditionInfo& condition) { return condition.of == "backward_reads"; });
+    const bool conditional = std::any_of(
+        info.conditions.begin(), info.conditions.end(),
+        [](const ConditionInfo& condition) { return condition.of == "backward_reads"; });
     if (!names.empty())
       traits.push_back(fmt::format("its gradient reads {}", fmt::join(names, ", ")));
     else if (!conditional)

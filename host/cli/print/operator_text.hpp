@@ -6,7 +6,8 @@
 
 namespace tenon::cli {
 
-std::string input_text(const OperatorInfo& info, const InputInfo& input);  ///< `float32 float64, optional`
+std::string input_text(const OperatorInfo& info,
+                       const InputInfo& input);  ///< `float32 float64, optional`
 std::string output_text(const OutputInfo& output);
 std::string kind_text(const ParamInfo& param);  ///< `text`, `float32 tensor`
 /// ` >= 0 and < 1`; empty if there are no bounds

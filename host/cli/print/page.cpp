@@ -18,11 +18,13 @@ bool is_word(char c) {
 // Returns whether Markdown would treat the character as markup: some anywhere, others only at a
 // line's beginning, at a word's end, or before a link.
 bool is_markup(std::string_view text, std::size_t at) {
-  const char c = text[at], before = at == 0 ? ' ' : text[at - 1], next = at + 1 < text.size() ? text[at + 1] : ' ';
+  const char c = text[at], before = at == 0 ? ' ' : text[at - 1],
+             next = at + 1 < text.size() ? text[at + 1] : ' ';
   if (std::string_view("\\`*<|~").find(c) != std::string_view::npos) return true;
   if (std::string_view("#>-+=").find(c) != std::string_view::npos) return at == 0;
   if (c == '.' || c == ')') return at > 0 && text.find_first_not_of("0123456789") == at;
-  return (c == '_' && !(is_word(before) && is_word(next))) || (c == ']' && std::string_view("([:").find(next) != std::string_view::npos);
+  return (c == '_' && !(is_word(before) && is_word(next))) ||
+         (c == ']' && std::string_view("([:").find(next) != std::string_view::npos);
 }
 
 }  // namespace
@@ -30,7 +32,12 @@ bool is_markup(std::string_view text, std::size_t at) {
 std::string html_text(const std::string& text) {
   std::string out;
   for (const char c : printable_lines(text)) {
-    const auto* name = c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : c == '\'' ? "&#39;" : nullptr;
+    const auto* name = c == '<'    ? "&lt;"
+                       : c == '>'  ? "&gt;"
+                       : c == '&'  ? "&amp;"
+                       : c == '"'  ? "&quot;"
+                       : c == '\'' ? "&#39;"
+                                   : nullptr;
     name == nullptr ? out.push_back(c) : void(out += name);
   }
   return out;
@@ -48,12 +55,15 @@ std::string Page::escaped(const std::string& given) const {
 }
 
 std::string Page::code(const std::string& text) const {
-  return fmt::format("{}{}{}", html_ ? "<code>" : "`", html_ ? escaped(text) : printable(text), html_ ? "</code>" : "`");
+  return fmt::format("{}{}{}", html_ ? "<code>" : "`", html_ ? escaped(text) : printable(text),
+                     html_ ? "</code>" : "`");
 }
 
 void Page::heading(int level, const std::string& text) {
-  body_ += html_ ? fmt::format("<h{} id=\"{}\">{}</h{}>\n", level, escaped(text), escaped(text), level)
-                 : fmt::format("{} {}\n\n", std::string(static_cast<std::size_t>(level), '#'), escaped(text));
+  body_ +=
+      html_ ? fmt::format("<h{} id=\"{}\">{}</h{}>\n", level, escaped(text), escaped(text), level)
+            : fmt::format("{} {}\n\n", std::string(static_cast<std::size_t>(level), '#'),
+                          escaped(text));
 }
 
 void Page::paragraph(const std::string& text) {
@@ -62,18 +72,21 @@ void Page::paragraph(const std::string& text) {
 
 void Page::row(const std::vector<std::string>& cells, const char* tag) {
   body_ += html_ ? "<tr>" : "|";
-  for (const auto& cell : cells) body_ += html_ ? fmt::format("<{}>{}</{}>", tag, cell, tag) : fmt::format(" {} |", cell);
+  for (const auto& cell : cells)
+    body_ += html_ ? fmt::format("<{}>{}</{}>", tag, cell, tag) : fmt::format(" {} |", cell);
   body_ += html_ ? "</tr>\n" : "\n";
 }
 
-void Page::table(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows) {
+void Page::table(const std::vector<std::string>& titles,
+                 const std::vector<std::vector<std::string>>& rows) {
   if (rows.empty()) return;
   if (html_) body_ += "<table>\n";
   row(titles, "th");
   if (!html_) row(std::vector<std::string>(titles.size(), "---"), "");
   for (const auto& cells : rows) {
     auto shown = cells;
-    for (std::size_t i = 0; i < shown.size(); ++i) shown[i] = i == 0 ? code(shown[i]) : escaped(shown[i]);
+    for (std::size_t i = 0; i < shown.size(); ++i)
+      shown[i] = i == 0 ? code(shown[i]) : escaped(shown[i]);
     row(shown, "td");
   }
   body_ += html_ ? "</table>\n" : "\n";
@@ -83,27 +96,30 @@ void Page::list(const std::string& title, const std::vector<std::string>& items)
   if (items.empty()) return;
   paragraph(title + ":");
   if (html_) body_ += "<ul>\n";
-  for (const auto& item : items) body_ += fmt::format("{}{}{}", html_ ? "<li>" : "- ", escaped(item), html_ ? "</li>\n" : "\n");
+  for (const auto& item : items)
+    body_ += fmt::format("{}{}{}", html_ ? "<li>" : "- ", escaped(item), html_ ? "</li>\n" : "\n");
   body_ += html_ ? "</ul>\n" : "\n";
 }
 
 void Page::facts(const std::vector<std::pair<std::string, std::string>>& rows) {
   if (html_) body_ += "<dl>\n";
   for (const auto& [name, value] : rows)
-    body_ += fmt::format("{}{}{}{}{}", html_ ? "<dt>" : "- ", escaped(name), html_ ? "</dt><dd>" : ": ", escaped(value),
-                         html_ ? "</dd>\n" : "\n");
+    body_ += fmt::format("{}{}{}{}{}", html_ ? "<dt>" : "- ", escaped(name),
+                         html_ ? "</dt><dd>" : ": ", escaped(value), html_ ? "</dd>\n" : "\n");
   body_ += html_ ? "</dl>\n" : "\n";
 }
 
 void Page::source(const std::string& lines) {
-  body_ += html_ ? fmt::format("<pre><code>{}</code></pre>\n", html_text(lines)) : fmt::format("```\n{}```\n\n", printable_lines(lines));
+  body_ += html_ ? fmt::format("<pre><code>{}</code></pre>\n", html_text(lines))
+                 : fmt::format("```\n{}```\n\n", printable_lines(lines));
 }
 
 std::string Page::text(const std::string& title) const {
   if (!html_) return body_;
   return fmt::format(
       "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>{}</title>\n"
-      "<style>body {{font-family: sans-serif; max-width: 60em; margin: auto}} td, th {{text-align: left; padding: 0 1em 0 0; "
+      "<style>body {{font-family: sans-serif; max-width: 60em; margin: auto}} td, th {{text-align: "
+      "left; padding: 0 1em 0 0; "
       "vertical-align: top}}</style>\n{}",
       escaped(title), body_);
 }

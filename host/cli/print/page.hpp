@@ -18,7 +18,8 @@ class Page {
   void heading(int level, const std::string& text);
   void paragraph(const std::string& text);
   /// Adds a table whose first column is code; adds nothing if there are no rows.
-  void table(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows);
+  void table(const std::vector<std::string>& titles,
+             const std::vector<std::vector<std::string>>& rows);
   void list(const std::string& title, const std::vector<std::string>& items);
   /// Adds pairs of names and descriptions.
   void facts(const std::vector<std::pair<std::string, std::string>>& rows);

@@ -43,21 +43,27 @@ std::vector<T> parse_list(const std::string& written, Parse parse) {
 }
 
 /// Parses `1,2,1`, or loads an array file if the text is a single word that is not a number.
-AttributeValue parse_table(const ParamInfo& param, const std::string& what, const std::string& text) {
+AttributeValue parse_table(const ParamInfo& param, const std::string& what,
+                           const std::string& text) {
   const auto bare = inside(text, '[', ']');
-  if (!bare.empty() && bare.find(',') == std::string::npos && !parse_number<double>(bare)) return load_array(text);
+  if (!bare.empty() && bare.find(',') == std::string::npos && !parse_number<double>(bare))
+    return load_array(text);
   if (any_integer.has(*param.dtype))
-    return parse_list<std::int64_t>(text, [&](const auto& part) { return parse_as<std::int64_t>(what, part, "an integer"); });
-  return parse_list<double>(text, [&](const auto& part) { return parse_as<double>(what, part, "a number"); });
+    return parse_list<std::int64_t>(
+        text, [&](const auto& part) { return parse_as<std::int64_t>(what, part, "an integer"); });
+  return parse_list<double>(
+      text, [&](const auto& part) { return parse_as<double>(what, part, "a number"); });
 }
 
 AttributeValue parse(const ParamInfo& param, const std::string& what, const std::string& text) {
   const bool one = param.kind != ParamKind::ints && param.kind != ParamKind::floats;
   const auto whole = [&](const std::string& part) {
-    return parse_as<std::int64_t>(what, part, one ? "an integer" : "integers separated by commas, such as 3,3");
+    return parse_as<std::int64_t>(what, part,
+                                  one ? "an integer" : "integers separated by commas, such as 3,3");
   };
   const auto real = [&](const std::string& part) {
-    return parse_as<double>(what, part, one ? "a number" : "numbers separated by commas, such as 0.5,2");
+    return parse_as<double>(what, part,
+                            one ? "a number" : "numbers separated by commas, such as 0.5,2");
   };
   switch (param.kind) {
     case ParamKind::boolean:
@@ -87,7 +93,9 @@ AttributeValue parse(const ParamInfo& param, const std::string& what, const std:
 // Maps parameter names of older versions to the current ones.
 std::string todays_name(const OperatorInfo& info, std::string name) {
   auto renamed = info.renamed;
-  std::stable_sort(renamed.begin(), renamed.end(), [](const auto& left, const auto& right) { return left.version < right.version; });
+  std::stable_sort(renamed.begin(), renamed.end(), [](const auto& left, const auto& right) {
+    return left.version < right.version;
+  });
   for (const auto& entry : renamed)
     if (info.find_param(name) < 0 && entry.from == name) name = entry.to;
   return name;
@@ -95,7 +103,8 @@ std::string todays_name(const OperatorInfo& info, std::string name) {
 
 }  // namespace
 
-Attributes parse_parameters(const OperatorInfo& info, const std::map<std::string, std::string>& texts) {
+Attributes parse_parameters(const OperatorInfo& info,
+                            const std::map<std::string, std::string>& texts) {
   std::vector<std::string> names;
   for (const auto& param : info.params) names.push_back(param.name);
   Attributes parameters;
@@ -104,7 +113,9 @@ Attributes parse_parameters(const OperatorInfo& info, const std::map<std::string
     if (found == names.end())
       throw Failure(FailureKind::usage, fmt::format("'{}' has no parameter '{}'", info.name, name),
                     did_you_mean(near_names(name, names),
-                                 names.empty() ? "it has no parameters" : fmt::format("available parameters: {}", fmt::join(names, ", "))));
+                                 names.empty() ? "it has no parameters"
+                                               : fmt::format("available parameters: {}",
+                                                             fmt::join(names, ", "))));
     const auto& param = info.params[static_cast<std::size_t>(found - names.begin())];
     parameters.set(name, parse(param, fmt::format("parameter '{}'", name), text));
   }

@@ -16,7 +16,8 @@ inline bool wants_profile(const Arguments& arguments) {
 }
 
 /// Writes the page of --profile-html and, with --profile, passes the text to `told`.
-void give_profile(Context& context, const Arguments& arguments, const std::vector<NodeTime>& times, void (*told)(std::string_view));
+void give_profile(Context& context, const Arguments& arguments, const std::vector<NodeTime>& times,
+                  void (*told)(std::string_view));
 
 /// Returns tables of operators and of the slowest nodes: calls, milliseconds, share of the total,
 /// GB/s and GFLOP/s.

@@ -56,7 +56,8 @@ void report(const Failure& failure, bool json) {
     return;
   }
   tell(title("error:", "1;31") + " " + printable(failure.what()) + "\n");
-  if (const auto hint = hint_of(failure); !hint.empty()) tell(title("hint:", "1;36") + " " + printable(hint) + "\n");
+  if (const auto hint = hint_of(failure); !hint.empty())
+    tell(title("hint:", "1;36") + " " + printable(hint) + "\n");
 }
 
 }  // namespace tenon::cli

@@ -15,12 +15,15 @@ namespace {
 
 void print_values(const Graph& graph) {
   const auto print = [](const char* role, const ValueInfo& value, bool has_values) {
-    write_result("{:<9} {:<24} {}{}\n", role, value.name, type_text(value), has_values ? "" : "  (uninitialized)");
+    write_result("{:<9} {:<24} {}{}\n", role, value.name, type_text(value),
+                 has_values ? "" : "  (uninitialized)");
   };
   for (const auto& value : graph.inputs()) print("input", value, true);
   for (const auto& [role, values] :
-       {std::pair("variable", graph.variables()), std::pair("state", graph.states()), std::pair("constant", graph.constants())})
-    for (const auto& value : values) print(role, value, static_cast<bool>(graph.tensor(value.name)));
+       {std::pair("variable", graph.variables()), std::pair("state", graph.states()),
+        std::pair("constant", graph.constants())})
+    for (const auto& value : values)
+      print(role, value, static_cast<bool>(graph.tensor(value.name)));
 }
 
 // Prints the size of the trainable weights: all elements of all variables, whether stored or not.
@@ -30,16 +33,18 @@ void print_size(const Graph& graph) {
   for (const auto& value : variables) {
     const auto size = value.shape.size();
     if (size < 0 || !value.dtype) return;  // some sizes are unknown
-    elements += static_cast<std::uint64_t>(size), bytes += static_cast<std::uint64_t>(size) * size_of(*value.dtype);
+    elements += static_cast<std::uint64_t>(size),
+        bytes += static_cast<std::uint64_t>(size) * size_of(*value.dtype);
   }
   if (!variables.empty())
-    write_result("{:<9} {} in {}, {}\n", "weights", counted(elements, "parameter"), counted(variables.size(), "variable"),
-                 counted(bytes, "byte"));
+    write_result("{:<9} {} in {}, {}\n", "weights", counted(elements, "parameter"),
+                 counted(variables.size(), "variable"), counted(bytes, "byte"));
 }
 
 std::string text_of(const Attributes& attributes) {
   std::string text;
-  for (const auto& [name, value] : attributes) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, to_string(value));
+  for (const auto& [name, value] : attributes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, to_string(value));
   return text;
 }
 
@@ -57,7 +62,9 @@ std::map<std::string, Shape> shapes_to_plan(const Graph& graph) {
 
 bool is_any_sparse(const Graph& graph) {
   for (const auto& group : {graph.inputs(), graph.variables(), graph.states(), graph.constants()})
-    if (std::any_of(group.begin(), group.end(), [](const auto& value) { return value.storage != Storage::dense; })) return true;
+    if (std::any_of(group.begin(), group.end(),
+                    [](const auto& value) { return value.storage != Storage::dense; }))
+      return true;
   return false;
 }
 
@@ -84,16 +91,20 @@ class GraphText {
     print_values(graph_);
     print_size(graph_);
     for (const auto& node : graph_.nodes()) print_node(node);
-    for (const auto& output : graph_.outputs()) write_result("output    {:<24} {} {}\n", output.name, output.value, type_of(output.value));
+    for (const auto& output : graph_.outputs())
+      write_result("output    {:<24} {} {}\n", output.name, output.value, type_of(output.value));
     for (const auto& op : graph_.operators())
-      write_result("uses      {:<24} version {}{}\n", op.full_name(), op.version,
-                   op.plugin.empty() ? "" : fmt::format(", plugin {} {}", op.plugin, op.plugin_version));
+      write_result(
+          "uses      {:<24} version {}{}\n", op.full_name(), op.version,
+          op.plugin.empty() ? "" : fmt::format(", plugin {} {}", op.plugin, op.plugin_version));
   }
 
  private:
   std::string type_of(const std::string& value) const {
     auto info = graph_.info(graph_.find(value));
-    if (const auto made = storages_.find(value); made != storages_.end() && info.role == Role::output) info.storage = made->second;
+    if (const auto made = storages_.find(value);
+        made != storages_.end() && info.role == Role::output)
+      info.storage = made->second;
     return type_text(info);
   }
 
@@ -102,9 +113,11 @@ class GraphText {
     std::vector<std::string> inputs, outputs;
     for (const auto& input : node.inputs) inputs.push_back(input.empty() ? "-" : input);
     for (const auto& output : node.outputs) outputs.push_back(type_of(output));
-    write_result("node      {:<24} {}{} ({}) -> {}{}{}\n", node.name, node.op, passes[static_cast<std::size_t>(node.kind)],
-                 fmt::format("{}", fmt::join(inputs, ", ")), fmt::format("{}", fmt::join(outputs, ", ")),
-                 node.attributes.empty() ? "" : "  ", text_of(node.attributes));
+    write_result("node      {:<24} {}{} ({}) -> {}{}{}\n", node.name, node.op,
+                 passes[static_cast<std::size_t>(node.kind)],
+                 fmt::format("{}", fmt::join(inputs, ", ")),
+                 fmt::format("{}", fmt::join(outputs, ", ")), node.attributes.empty() ? "" : "  ",
+                 text_of(node.attributes));
   }
 
   const Graph& graph_;
@@ -113,8 +126,9 @@ class GraphText {
 
 void print_training(const TrainingInfo& training) {
   const auto parameters = text_of(training.parameters);
-  write_result("training  {:<24} step {}, epoch {} after {}, {} {}{}\n", training.optimizer, training.step, training.epoch,
-               counted(training.examples, "example"), counted(training.slots, "slot"), parameters.empty() ? "" : " ", parameters);
+  write_result("training  {:<24} step {}, epoch {} after {}, {} {}{}\n", training.optimizer,
+               training.step, training.epoch, counted(training.examples, "example"),
+               counted(training.slots, "slot"), parameters.empty() ? "" : " ", parameters);
 }
 
 }  // namespace
@@ -124,7 +138,8 @@ bool is_graph_name(const std::string& text) {
 }
 
 Option no_verify_option() {
-  return {"no-verify", "", "do not verify the weights' checksums, so that large files open immediately"};
+  return {"no-verify", "",
+          "do not verify the weights' checksums, so that large files open immediately"};
 }
 
 LoadOptions load_options(const Arguments& arguments) {
@@ -136,7 +151,8 @@ int show_graph(const Context& context, const Graph& graph) {
     write_result(graph.to_json() + '\n');
   else
     GraphText(graph).print();
-  if (const auto training = graph.training(); training && !context.json()) print_training(*training);
+  if (const auto training = graph.training(); training && !context.json())
+    print_training(*training);
   return 0;
 }
 
@@ -150,7 +166,8 @@ Shape parse_shape(const std::string& text) {
     const auto [stop, error] = std::from_chars(at, end, dim);
     const bool separator = stop != end && (*stop == 'x' || *stop == ',') && stop + 1 != end;
     if (error != std::errc() || dim < 0 || dims.size() == max_rank || (stop != end && !separator))
-      throw Failure(FailureKind::usage, fmt::format("'{}' is not a shape", text), "for example 8x64, or scalar; at most 8 dimensions");
+      throw Failure(FailureKind::usage, fmt::format("'{}' is not a shape", text),
+                    "for example 8x64, or scalar; at most 8 dimensions");
     dims.push_back(dim);
     if (stop == end) return {dims.data(), static_cast<int>(dims.size())};
     at = stop + 1;

@@ -25,7 +25,8 @@ std::string lines_up_to(const std::filesystem::path& path, std::uint64_t step) {
   constexpr std::string_view begin = "{\"step\": ";
   for (std::string line; std::getline(old, line);) {
     if (!line.starts_with(begin) || !line.ends_with('}')) continue;  // truncated by a kill
-    const auto found = parse_number<std::uint64_t>(line.substr(begin.size(), line.find(',') - begin.size()));
+    const auto found =
+        parse_number<std::uint64_t>(line.substr(begin.size(), line.find(',') - begin.size()));
     if (found && *found <= step) kept += line + '\n';
   }
   return kept;
@@ -50,7 +51,9 @@ JsonItem json_of(const Metrics& metrics) {
 }
 
 void check_plot_path(const std::string& option, const std::filesystem::path& path) {
-  if (path.extension() != ".svg") throw Failure(FailureKind::usage, fmt::format("{} is '{}' but must end in .svg", option, path.string()));
+  if (path.extension() != ".svg")
+    throw Failure(FailureKind::usage,
+                  fmt::format("{} is '{}' but must end in .svg", option, path.string()));
   const AtomicFile tried(path);  // not committed: only tests that the file can be written
 }
 
@@ -73,7 +76,8 @@ void MetricsFile::append(const JsonItem& line) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       auto failure = write_failure(path_, errno);
-      if (left.size() < text.size() && ftruncate(file_.descriptor(), end) != 0) failure = write_failure(path_, errno);
+      if (left.size() < text.size() && ftruncate(file_.descriptor(), end) != 0)
+        failure = write_failure(path_, errno);
       throw failure;
     }
     left.remove_prefix(static_cast<std::size_t>(written));
@@ -83,17 +87,21 @@ void MetricsFile::append(const JsonItem& line) {
 void MetricsFile::write(const StepReport& report) {
   if (path_.empty()) return;
   const auto& [loss, accuracy] = report.metrics;
-  append(json_object("step", report.step, "epoch", report.epoch, "loss", loss, "accuracy", accuracy, "learning_rate", report.rate,
-                     "examples", report.examples));
+  append(json_object("step", report.step, "epoch", report.epoch, "loss", loss, "accuracy", accuracy,
+                     "learning_rate", report.rate, "examples", report.examples));
 }
 
-void MetricsFile::write_validation(std::uint64_t step, std::uint64_t epoch, const Metrics& metrics) {
+void MetricsFile::write_validation(std::uint64_t step, std::uint64_t epoch,
+                                   const Metrics& metrics) {
   if (path_.empty()) return;
   append(json_object("step", step, "epoch", epoch, "validation", json_of(metrics)));
 }
 
 Progress::Progress(std::uint64_t epochs, std::uint64_t steps_per_epoch, std::uint64_t first_step)
-    : epochs_(epochs), steps_per_epoch_(steps_per_epoch), first_step_(first_step), terminal_(interactive()) {}
+    : epochs_(epochs),
+      steps_per_epoch_(steps_per_epoch),
+      first_step_(first_step),
+      terminal_(interactive()) {}
 
 double Progress::seconds() const {
   return std::chrono::duration<double>(Clock::now() - begin_).count();
@@ -107,15 +115,18 @@ void Progress::step(const StepReport& report) {
   shown_ = Clock::now();
   const auto total = epochs_ * steps_per_epoch_, done = report.step - first_step_;
   const auto left = total > report.step ? static_cast<double>(total - report.step) : 0;
-  tell("\r\033[Kepoch {}/{}  step {}/{}  {}  {:.0f} examples/s  {} left", report.epoch + 1, epochs_, report.step, total, text_of(means()),
-       static_cast<double>(examples_) / seconds(), clock_text(seconds() / static_cast<double>(done) * left));
+  tell("\r\033[Kepoch {}/{}  step {}/{}  {}  {:.0f} examples/s  {} left", report.epoch + 1, epochs_,
+       report.step, total, text_of(means()), static_cast<double>(examples_) / seconds(),
+       clock_text(seconds() / static_cast<double>(done) * left));
   open_ = true;
 }
 
-void Progress::epoch(std::uint64_t step, std::uint64_t epoch, const std::optional<Metrics>& validation) {
+void Progress::epoch(std::uint64_t step, std::uint64_t epoch,
+                     const std::optional<Metrics>& validation) {
   if (open_) tell("\r\033[K");
   tell("epoch {}/{}  step {}  {}{}  {:.0f} examples/s\n", epoch, epochs_, step, text_of(means()),
-       validation ? "  validation " + text_of(*validation) : "", static_cast<double>(examples_) / seconds());
+       validation ? "  validation " + text_of(*validation) : "",
+       static_cast<double>(examples_) / seconds());
   open_ = false;
   epoch_ = {};
 }

@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 fs::path library_folder() {
   Dl_info info{};
   std::error_code error;
-  const bool found = dladdr(reinterpret_cast<const void*>(&isolation_info), &info) != 0 && info.dli_fname != nullptr;
+  const bool found = dladdr(reinterpret_cast<const void*>(&isolation_info), &info) != 0 &&
+                     info.dli_fname != nullptr;
   return found ? fs::canonical(info.dli_fname, error).parent_path() : fs::path();
 }
 
@@ -30,8 +31,9 @@ fs::path beside_library(const char* name) {
   std::error_code error;
   for (const auto& place : {library_folder() / "tenon" / name, library_folder() / name})
     if (fs::exists(place, error)) return place;
-  throw Failure(FailureKind::file, fmt::format("this installation of Tenon has no {}", name),
-                "install the package tenon or use `cmake --install`; the Python package does not contain it");
+  throw Failure(
+      FailureKind::file, fmt::format("this installation of Tenon has no {}", name),
+      "install the package tenon or use `cmake --install`; the Python package does not contain it");
 }
 
 bool is_bundled(const PluginFile& file) {
@@ -41,11 +43,13 @@ bool is_bundled(const PluginFile& file) {
 
 bool is_for_cpu(const PluginFile& file) {
   return !file.operators.empty() ||
-         std::any_of(file.kernels.begin(), file.kernels.end(), [](const auto& kernel) { return kernel.device == "cpu"; });
+         std::any_of(file.kernels.begin(), file.kernels.end(),
+                     [](const auto& kernel) { return kernel.device == "cpu"; });
 }
 
 bool is_within(const fs::path& file, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first ==
+         folder.end();
 }
 
 std::vector<fs::path> loaded_files() {
@@ -53,7 +57,8 @@ std::vector<fs::path> loaded_files() {
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* to) {
         std::error_code error;
-        if (auto path = fs::canonical(info->dlpi_name, error); !error) static_cast<std::vector<fs::path>*>(to)->push_back(std::move(path));
+        if (auto path = fs::canonical(info->dlpi_name, error); !error)
+          static_cast<std::vector<fs::path>*>(to)->push_back(std::move(path));
         return 0;
       },
       &files);
@@ -74,9 +79,11 @@ void add_files_of(const CatalogOperator& op, std::set<int>& files) {
 std::vector<FileCopy> backend_files(const Catalog& catalog) {
   const fs::path folder = serve::installation_folder;
   std::vector<FileCopy> files{{beside_library(serve::backend_file), serve::backend_file}};
-  for (const auto* program : {"tenon-probe", "tenon-worker"}) files.push_back({beside_library(program), folder / program, true});
+  for (const auto* program : {"tenon-probe", "tenon-worker"})
+    files.push_back({beside_library(program), folder / program, true});
   for (const auto& file : catalog.files())
-    if (file.usable() && is_bundled(file) && is_for_cpu(file)) files.push_back({file.path, folder / "plugins" / file.path.filename()});
+    if (file.usable() && is_bundled(file) && is_for_cpu(file))
+      files.push_back({file.path, folder / "plugins" / file.path.filename()});
   return files;
 }
 
@@ -99,15 +106,19 @@ PluginCopies plugin_files(const Graph& graph) {
     if (is_bundled(catalog.files()[static_cast<std::size_t>(i)])) continue;
     if (!taken.insert(path.filename()).second)
       throw Failure(FailureKind::plugin,
-                    fmt::format("two plugins of the graph have the file name '{}', but the model's folder can hold only one",
+                    fmt::format("two plugins of the graph have the file name '{}', but the model's "
+                                "folder can hold only one",
                                 path.filename().string()),
                     "rename one of them");
     copies.plugins.push_back({path, place / path.filename()});
     const auto folder = fs::canonical(path, error).parent_path();
     for (const auto& file : loaded) {
-      const bool is_plugin = std::any_of(catalog.files().begin(), catalog.files().end(),
-                                         [&](const auto& plugin) { return plugin.usable() && fs::equivalent(plugin.path, file, error); });
-      if (is_within(file, folder) && !is_plugin && taken.insert(file.lexically_relative(folder)).second)
+      const bool is_plugin =
+          std::any_of(catalog.files().begin(), catalog.files().end(), [&](const auto& plugin) {
+            return plugin.usable() && fs::equivalent(plugin.path, file, error);
+          });
+      if (is_within(file, folder) && !is_plugin &&
+          taken.insert(file.lexically_relative(folder)).second)
         copies.companions.push_back({file, place / file.lexically_relative(folder)});
     }
   }

@@ -50,11 +50,15 @@ std::string text_of(const fs::path& path) {
 
 void check_model_name(const std::string& name) {
   const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
   };
-  if (!name.empty() && name.size() <= 128 && name[0] != '.' && name[0] != '-' && std::all_of(name.begin(), name.end(), fits)) return;
+  if (!name.empty() && name.size() <= 128 && name[0] != '.' && name[0] != '-' &&
+      std::all_of(name.begin(), name.end(), fits))
+    return;
   throw Failure(FailureKind::usage, fmt::format("'{}' cannot be a model's name", name),
-                "use at most 128 letters, digits, _, - and ., not beginning with - or .; set the name with --name");
+                "use at most 128 letters, digits, _, - and ., not beginning with - or .; set the "
+                "name with --name");
 }
 
 void copy_whole(const fs::path& from, const fs::path& to, bool runs) {
@@ -72,7 +76,9 @@ void copy_whole(const fs::path& from, const fs::path& to, bool runs) {
     copy.write({piece.data(), static_cast<std::size_t>(got)});
   }
   copy.commit();
-  if (runs) fs::permissions(to, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec, fs::perm_options::add, error);
+  if (runs)
+    fs::permissions(to, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
+                    fs::perm_options::add, error);
   if (error) throw file_failure("write", to, system_reason(error.value()));
 }
 
@@ -80,8 +86,10 @@ NewModel::NewModel(const fs::path& repository, const std::string& name, std::int
     : repository_(repository), place_(repository / name), version_(version) {
   std::error_code error;
   if (fs::exists(repository_, error) && !fs::is_directory(repository_, error))
-    throw Failure(FailureKind::usage, fmt::format("'{}' is a file, but a model repository is a folder", repository_.string()),
-                  "choose another with -o");
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("'{}' is a file, but a model repository is a folder", repository_.string()),
+        "choose another with -o");
   if (fs::exists(place_ / std::to_string(version), error)) refuse_version();
   made_repository_ = fs::create_directory(repository_, error);
   if (error) fail(error.value());
@@ -110,9 +118,11 @@ void NewModel::commit(const std::string& config) {
   }
   // the model may have appeared just now: another process may write it, too
   if (text_of(place_ / "config.pbtxt") != config)
-    throw Failure(FailureKind::usage,
-                  fmt::format("'{}' already exists with a different config.pbtxt than version {} needs", place_.string(), version_),
-                  "choose another name with --name, or remove the model first");
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("'{}' already exists with a different config.pbtxt than version {} needs",
+                    place_.string(), version_),
+        "choose another name with --name, or remove the model first");
   const int failed = move_to_free_name(folder(), place_ / std::to_string(version_));
   if (failed == EEXIST) refuse_version();
   if (failed != 0) fail(failed);
@@ -128,7 +138,8 @@ void NewModel::remove_leftovers(const std::string& beginning) const {
     const auto name = entry.path().filename().string();
     if (!name.starts_with(beginning)) continue;
     const auto process = std::atol(name.c_str() + beginning.size());
-    if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) left.push_back(entry.path());
+    if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH)
+      left.push_back(entry.path());
   }
   // the process may still run in another container and hold its lock
   for (const auto& path : left) {
@@ -138,13 +149,16 @@ void NewModel::remove_leftovers(const std::string& beginning) const {
 }
 
 void NewModel::refuse_version() const {
-  throw Failure(FailureKind::usage, fmt::format("'{}' already has a version {}", place_.string(), version_),
+  throw Failure(FailureKind::usage,
+                fmt::format("'{}' already has a version {}", place_.string(), version_),
                 "choose another with --version, or remove it first");
 }
 
 void NewModel::fail(int error) const {
-  throw Failure(FailureKind::file, fmt::format("cannot write the folder {}: {}", place_.string(), system_reason(error)),
-                "choose another with -o");
+  throw Failure(
+      FailureKind::file,
+      fmt::format("cannot write the folder {}: {}", place_.string(), system_reason(error)),
+      "choose another with -o");
 }
 
 }  // namespace tenon::cli

@@ -19,8 +19,10 @@ NamedTensors made_up(const serve::Signature& signature, bool zero_integers) {
     auto shape = input.shape;
     for (int axis = 0; axis < shape.rank(); ++axis)
       if (axis == 0 || shape[axis] == unknown) shape.set(axis, axis == 0 ? tried_rows : open_size);
-    const bool zero = zero_integers && input.dtype != f16 && input.dtype != bf16 && input.dtype != f32 && input.dtype != f64;
-    inputs[input.name] = zero ? Tensor::zeros(input.dtype, shape) : random_tensor(input.dtype, shape, {.stream = stream++});
+    const bool zero = zero_integers && input.dtype != f16 && input.dtype != bf16 &&
+                      input.dtype != f32 && input.dtype != f64;
+    inputs[input.name] = zero ? Tensor::zeros(input.dtype, shape)
+                              : random_tensor(input.dtype, shape, {.stream = stream++});
   }
   return inputs;
 }
@@ -31,11 +33,15 @@ NamedTensors row_of(const NamedTensors& inputs, std::int64_t row) {
   return one;
 }
 
-std::string difference(const std::string& name, const Tensor& all, const Tensor& alone, std::int64_t row) {
+std::string difference(const std::string& name, const Tensor& all, const Tensor& alone,
+                       std::int64_t row) {
   if (all.shape().rank() == 0 || all.shape()[0] != tried_rows)
-    return fmt::format("output '{}' has shape {} for {} input rows", name, to_string(all.shape()), tried_rows);
+    return fmt::format("output '{}' has shape {} for {} input rows", name, to_string(all.shape()),
+                       tried_rows);
   const auto same = all_close(alone, rows(all, row, row + 1));
-  return same ? "" : fmt::format("a row of output '{}' depends on the other rows: run separately, {}", name, same.text);
+  return same ? ""
+              : fmt::format("a row of output '{}' depends on the other rows: run separately, {}",
+                            name, same.text);
 }
 
 RowTrial compare(Session& session, const serve::Signature& signature, const NamedTensors& inputs) {
@@ -44,7 +50,8 @@ RowTrial compare(Session& session, const serve::Signature& signature, const Name
   const auto all = session.run(inputs, options);
   for (std::int64_t row = 0; row < tried_rows; ++row)
     for (const auto& [name, alone] : session.run(row_of(inputs, row), options))
-      if (auto found = difference(name, cast_storage(all.at(name), Storage::dense), cast_storage(alone, Storage::dense), row);
+      if (auto found = difference(name, cast_storage(all.at(name), Storage::dense),
+                                  cast_storage(alone, Storage::dense), row);
           !found.empty())
         return {std::move(found), {}};
   return {};

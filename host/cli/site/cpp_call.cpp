@@ -47,7 +47,8 @@ std::string cpp_value(const AttributeValue& value) {
         else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>)
           return fmt::format("std::vector<std::int64_t>{{{}}}", fmt::join(held, ", "));
         else if constexpr (std::is_same_v<T, std::vector<double>>)
-          return fmt::format("std::vector<double>{{{}}}", list(held, [](double each) { return number_text(each, DType::f64); }));
+          return fmt::format("std::vector<double>{{{}}}",
+                             list(held, [](double each) { return number_text(each, DType::f64); }));
         else if constexpr (std::is_same_v<T, std::vector<std::string>>)
           return fmt::format("std::vector<std::string>{{{}}}", list(held, cpp_string));
         else if constexpr (std::is_same_v<T, Tensor>)
@@ -59,19 +60,24 @@ std::string cpp_value(const AttributeValue& value) {
 }
 
 std::string cpp_shape(const ExampleTensor& tensor) {
-  return tensor.shape.empty() ? "tenon::Shape::scalar()" : fmt::format("{{{}}}", shape_text(tensor));
+  return tensor.shape.empty() ? "tenon::Shape::scalar()"
+                              : fmt::format("{{{}}}", shape_text(tensor));
 }
 
 std::string cpp_tensor(const ExampleTensor& tensor) {
-  if (tensor.values.empty()) return fmt::format("tenon::random_tensor({}, {})", cpp_dtype(tensor.dtype), cpp_shape(tensor));
+  if (tensor.values.empty())
+    return fmt::format("tenon::random_tensor({}, {})", cpp_dtype(tensor.dtype), cpp_shape(tensor));
   Strings values;
   for (const double value : tensor.values)
     values.push_back(tensor.dtype == DType::boolean ? std::string(value != 0 ? "true" : "false")
-                                                    : number_text(value, tensor.dtype) + (tensor.dtype == DType::f32 ? "f" : ""));
-  return fmt::format("tenon::Tensor::from<{}>({{{}}}, {})", cpp_type(tensor.dtype), fmt::join(values, ", "), cpp_shape(tensor));
+                                                    : number_text(value, tensor.dtype) +
+                                                          (tensor.dtype == DType::f32 ? "f" : ""));
+  return fmt::format("tenon::Tensor::from<{}>({{{}}}, {})", cpp_type(tensor.dtype),
+                     fmt::join(values, ", "), cpp_shape(tensor));
 }
 
-std::string cpp_call(const std::string& function, const std::string& name, const Strings& inputs, const Strings& params) {
+std::string cpp_call(const std::string& function, const std::string& name, const Strings& inputs,
+                     const Strings& params) {
   return fmt::format("host.{}({}, {{{}}}{})", function, cpp_string(name), fmt::join(inputs, ", "),
                      params.empty() ? "" : fmt::format(", {{{}}}", fmt::join(params, ", ")));
 }
@@ -100,23 +106,29 @@ std::string cpp_program(const CalledOperator& of, const ExampleCall& call) {
     lines += fmt::format("  const auto {} = {};\n", names.inputs[given], cpp_tensor(*input));
     inputs.push_back(names.inputs[given++]);
   }
-  for (const auto& param : call.params) params.push_back(fmt::format("{{{}, {}}}", cpp_string(param.name), cpp_value(param.value)));
+  for (const auto& param : call.params)
+    params.push_back(fmt::format("{{{}, {}}}", cpp_string(param.name), cpp_value(param.value)));
   if (random) text += "#include <tenon/host/tensor_functions.hpp>\n";
   text += "\nint main() {\n  tenon::Host host;\n";
-  if (!of.plugin().empty()) text += fmt::format("  host.add_plugins({});\n", cpp_string(of.plugin()));
+  if (!of.plugin().empty())
+    text += fmt::format("  host.add_plugins({});\n", cpp_string(of.plugin()));
   text += lines;
   if (has_one_output(of.op.info))
-    return text + fmt::format("  const auto {0} = {1};\n  std::cout << {0}.to_string() << '\\n';\n}}\n", names.result,
-                              cpp_call("call", of.name(), inputs, params));
-  return text + fmt::format("  for (const auto& each : {}) std::cout << each.to_string() << '\\n';\n}}\n",
-                            cpp_call("call_all", of.name(), inputs, params));
+    return text +
+           fmt::format("  const auto {0} = {1};\n  std::cout << {0}.to_string() << '\\n';\n}}\n",
+                       names.result, cpp_call("call", of.name(), inputs, params));
+  return text +
+         fmt::format("  for (const auto& each : {}) std::cout << each.to_string() << '\\n';\n}}\n",
+                     cpp_call("call_all", of.name(), inputs, params));
 }
 
 std::string cpp_form(const CalledOperator& of) {
   Strings params;
   for (const auto& param : of.op.info.params)
     if (param.required) params.push_back(fmt::format("{{{}, ...}}", cpp_string(param.name)));
-  return cpp_call(has_one_output(of.op.info) ? "call" : "call_all", of.name(), input_names(of.op.info, "..."), params) + '\n';
+  return cpp_call(has_one_output(of.op.info) ? "call" : "call_all", of.name(),
+                  input_names(of.op.info, "..."), params) +
+         '\n';
 }
 
 }  // namespace tenon::cli

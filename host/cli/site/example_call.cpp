@@ -19,7 +19,8 @@ DType usual_dtype(DTypeMask types) {
 
 // Elements of other dtypes have no literals in every language, and numpy has no bfloat16.
 bool can_be_written(DType dtype) {
-  return dtype == DType::boolean || dtype == DType::f32 || dtype == DType::f64 || any_integer.has(dtype);
+  return dtype == DType::boolean || dtype == DType::f32 || dtype == DType::f64 ||
+         any_integer.has(dtype);
 }
 
 DType dtype_called(const std::string& name) {
@@ -28,10 +29,13 @@ DType dtype_called(const std::string& name) {
   return DType::f32;
 }
 
-std::optional<ExampleTensor> tensor_of(const OperatorInfo& info, const InputInfo& input, const ExampleInfo::Input& given) {
+std::optional<ExampleTensor> tensor_of(const OperatorInfo& info, const InputInfo& input,
+                                       const ExampleInfo::Input& given) {
   ExampleTensor tensor{given.name, {}, given.shape, given.values};
-  tensor.dtype = given.dtype ? dtype_called(*given.dtype) : usual_dtype(input.types.value_or(info.types));
-  if (tensor.dtype == DType::bf16 || (!tensor.values.empty() && !can_be_written(tensor.dtype))) return std::nullopt;
+  tensor.dtype =
+      given.dtype ? dtype_called(*given.dtype) : usual_dtype(input.types.value_or(info.types));
+  if (tensor.dtype == DType::bf16 || (!tensor.values.empty() && !can_be_written(tensor.dtype)))
+    return std::nullopt;
   return tensor;
 }
 
@@ -57,7 +61,8 @@ std::optional<ExampleCall> written_call(const OperatorInfo& info, const ExampleI
   }
   std::size_t known = 0;
   const auto add = [&](const InputInfo& input, const std::string& name) {
-    const auto given = std::find_if(example.inputs.begin(), example.inputs.end(), [&](const auto& one) { return one.name == name; });
+    const auto given = std::find_if(example.inputs.begin(), example.inputs.end(),
+                                    [&](const auto& one) { return one.name == name; });
     if (given == example.inputs.end()) return false;
     call.inputs.push_back(tensor_of(info, input, *given));
     known += call.inputs.back() ? 1 : 0;
@@ -81,11 +86,14 @@ std::optional<ExampleCall> written_call(const OperatorInfo& info, const ExampleI
 std::optional<ExampleCall> example_call(const OperatorInfo& info) {
   for (const auto& example : info.examples)
     if (auto call = written_call(info, example)) return call;
-  const bool has_defaults = std::none_of(info.params.begin(), info.params.end(), [](const auto& param) { return param.required; });
+  const bool has_defaults = std::none_of(info.params.begin(), info.params.end(),
+                                         [](const auto& param) { return param.required; });
   if (!has_defaults || !info.elementwise || info.variadic()) return std::nullopt;
   ExampleCall call;
   for (const auto& input : info.inputs)
-    if (!input.optional) call.inputs.push_back(ExampleTensor{input.name, usual_dtype(input.types.value_or(info.types)), {2, 3}, {}});
+    if (!input.optional)
+      call.inputs.push_back(
+          ExampleTensor{input.name, usual_dtype(input.types.value_or(info.types)), {2, 3}, {}});
   const bool has_gaps = call.inputs.size() != info.inputs.size() && !info.inputs.back().optional;
   return has_gaps ? std::nullopt : std::optional(std::move(call));
 }

@@ -24,18 +24,22 @@ Strings input_names(const OperatorInfo& info, const std::string& more);
 
 /// Formats elements in brackets nested like the shape; a scalar has none.
 template <class Form>
-std::string nested_values(const ExampleTensor& tensor, const Form& form, std::size_t& at, std::size_t axis = 0) {
+std::string nested_values(const ExampleTensor& tensor, const Form& form, std::size_t& at,
+                          std::size_t axis = 0) {
   if (axis == tensor.shape.size()) return form(tensor.values[at++]);
   Strings items;
-  for (std::int64_t i = 0; i < tensor.shape[axis]; ++i) items.push_back(nested_values(tensor, form, at, axis + 1));
+  for (std::int64_t i = 0; i < tensor.shape[axis]; ++i)
+    items.push_back(nested_values(tensor, form, at, axis + 1));
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 
 /// Formats all elements, with the given words for bool elements.
-inline std::string nested_values(const ExampleTensor& tensor, const char* true_word, const char* false_word) {
+inline std::string nested_values(const ExampleTensor& tensor, const char* true_word,
+                                 const char* false_word) {
   std::size_t at = 0;
   const auto form = [&](double value) {
-    return tensor.dtype == DType::boolean ? std::string(value != 0 ? true_word : false_word) : number_text(value, tensor.dtype);
+    return tensor.dtype == DType::boolean ? std::string(value != 0 ? true_word : false_word)
+                                          : number_text(value, tensor.dtype);
   };
   return nested_values(tensor, form, at);
 }

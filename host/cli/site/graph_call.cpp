@@ -22,8 +22,9 @@ std::string json_value(const AttributeValue& value, ParamKind kind) {
         if constexpr (std::is_same_v<T, bool>)
           return held ? "true" : "false";
         else if constexpr (std::is_same_v<T, std::int64_t>)
-          return kind == ParamKind::float32 || kind == ParamKind::float64 ? number_text(static_cast<double>(held), DType::f64)
-                                                                          : fmt::to_string(held);
+          return kind == ParamKind::float32 || kind == ParamKind::float64
+                     ? number_text(static_cast<double>(held), DType::f64)
+                     : fmt::to_string(held);
         else if constexpr (std::is_same_v<T, Tensor>)
           return "...";  // not reached: example_call() turns tables into lists
         else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>)
@@ -35,8 +36,10 @@ std::string json_value(const AttributeValue& value, ParamKind kind) {
 }
 
 std::string json_tensor(const ExampleTensor& tensor) {
-  auto text = fmt::format(R"("{}": {{"dtype": "{}", "shape": [{}])", tensor.name, name_of(tensor.dtype), shape_text(tensor));
-  if (!tensor.values.empty()) text += fmt::format(R"(, "values": {})", nested_values(tensor, "true", "false"));
+  auto text = fmt::format(R"("{}": {{"dtype": "{}", "shape": [{}])", tensor.name,
+                          name_of(tensor.dtype), shape_text(tensor));
+  if (!tensor.values.empty())
+    text += fmt::format(R"(, "values": {})", nested_values(tensor, "true", "false"));
   return text + '}';
 }
 
@@ -45,12 +48,14 @@ std::string unlike(std::string name, const Strings& others) {
   return name;
 }
 
-std::int64_t integer_of(const OperatorInfo& info, const ExampleCall& call, const std::string& param) {
-  const auto given = std::find_if(call.params.begin(), call.params.end(), [&](const auto& one) { return one.name == param; });
+std::int64_t integer_of(const OperatorInfo& info, const ExampleCall& call,
+                        const std::string& param) {
+  const auto given = std::find_if(call.params.begin(), call.params.end(),
+                                  [&](const auto& one) { return one.name == param; });
   const int i = info.find_param(param);
   const auto* value = given != call.params.end() ? &given->value
                       : i < 0                    ? nullptr
-                                                 : &info.params[static_cast<std::size_t>(i)].default_value;
+                              : &info.params[static_cast<std::size_t>(i)].default_value;
   const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->variant());
   return number == nullptr ? 0 : *number;
 }
@@ -63,7 +68,8 @@ Strings json_outputs(const OperatorInfo& info, const ExampleCall& call, const st
     const auto count = output.count.empty() ? 1 : integer_of(info, call, output.count);
     for (std::int64_t i = 0; i < count; ++i, ++place)
       if (!output.hidden)
-        outputs.push_back(fmt::format(R"("{}{}": "{}{}")", output.name, output.count.empty() ? "" : fmt::to_string(i), node,
+        outputs.push_back(fmt::format(R"("{}{}": "{}{}")", output.name,
+                                      output.count.empty() ? "" : fmt::to_string(i), node,
                                       place == 0 ? "" : fmt::format(":{}", place)));
   }
   return outputs;
@@ -84,24 +90,33 @@ std::string graph_text(const CalledOperator& of, const ExampleCall& call) {
     if (input) (input->values.empty() ? inputs : constants).push_back(json_tensor(*input));
   }
   for (const auto& param : call.params)
-    params.push_back(fmt::format(R"("{}": {})", param.name, json_value(param.value, kind_of(of.op.info, param.name))));
+    params.push_back(fmt::format(R"("{}": {})", param.name,
+                                 json_value(param.value, kind_of(of.op.info, param.name))));
   std::string text = R"({"tenon": 1,)"
                      "\n";
-  if (!inputs.empty()) text += fmt::format(" \"inputs\": {{\n   {}}},\n", fmt::join(inputs, ",\n   "));
-  if (!constants.empty()) text += fmt::format(" \"constants\": {{\n   {}}},\n", fmt::join(constants, ",\n   "));
-  text += fmt::format(" \"nodes\": [\n   {{\"name\": \"{}\", \"op\": \"{}\", \"inputs\": [{}]{}}}],\n", node, of.name(),
-                      fmt::join(places, ", "), params.empty() ? "" : fmt::format(", \"attrs\": {{{}}}", fmt::join(params, ", ")));
-  return text + fmt::format(" \"outputs\": {{{}}}}}\n", fmt::join(json_outputs(of.op.info, call, node), ", "));
+  if (!inputs.empty())
+    text += fmt::format(" \"inputs\": {{\n   {}}},\n", fmt::join(inputs, ",\n   "));
+  if (!constants.empty())
+    text += fmt::format(" \"constants\": {{\n   {}}},\n", fmt::join(constants, ",\n   "));
+  text += fmt::format(
+      " \"nodes\": [\n   {{\"name\": \"{}\", \"op\": \"{}\", \"inputs\": [{}]{}}}],\n", node,
+      of.name(), fmt::join(places, ", "),
+      params.empty() ? "" : fmt::format(", \"attrs\": {{{}}}", fmt::join(params, ", ")));
+  return text + fmt::format(" \"outputs\": {{{}}}}}\n",
+                            fmt::join(json_outputs(of.op.info, call, node), ", "));
 }
 
 std::string graph_form(const CalledOperator& of) {
   Strings inputs, params;
-  for (const auto& name : input_names(of.op.info, "")) inputs.push_back(fmt::format("\"{}\"", name));
+  for (const auto& name : input_names(of.op.info, ""))
+    inputs.push_back(fmt::format("\"{}\"", name));
   if (of.op.info.variadic()) inputs.emplace_back("...");
   for (const auto& param : of.op.info.params)
     if (param.required) params.push_back(fmt::format("\"{}\": ...", param.name));
-  return fmt::format("{{\"name\": \"node\", \"op\": \"{}\", \"inputs\": [{}]{}}}\n", of.name(), fmt::join(inputs, ", "),
-                     params.empty() ? "" : fmt::format(", \"attrs\": {{{}}}", fmt::join(params, ", ")));
+  return fmt::format(
+      "{{\"name\": \"node\", \"op\": \"{}\", \"inputs\": [{}]{}}}\n", of.name(),
+      fmt::join(inputs, ", "),
+      params.empty() ? "" : fmt::format(", \"attrs\": {{{}}}", fmt::join(params, ", ")));
 }
 
 }  // namespace tenon::cli

@@ -22,21 +22,28 @@ std::string plugin_of(const Catalog& catalog, const CatalogOperator& op) {
 // A manifest lists the functions, but not which sparse storages they accept.
 std::string storage_of(const OperatorInfo& info) {
   if (info.has("compose")) return "as for the operators it is composed of";
-  if (info.kernels_elsewhere && info.functions.empty()) return "depends on its kernels in other plugins";
+  if (info.kernels_elsewhere && info.functions.empty())
+    return "depends on its kernels in other plugins";
   std::vector<std::string> parts;
-  if (!info.has("forward_sparse")) parts.emplace_back("dense; sparse inputs are converted to dense with a warning");
-  if (info.has("forward_sparse")) parts.emplace_back("dense, and csr or row_sparse if its sparse kernel supports them");
+  if (!info.has("forward_sparse"))
+    parts.emplace_back("dense; sparse inputs are converted to dense with a warning");
+  if (info.has("forward_sparse"))
+    parts.emplace_back("dense, and csr or row_sparse if its sparse kernel supports them");
   if (info.has("backward_sparse")) parts.emplace_back("gradients may be sparse");
   if (info.has("infer_storage")) parts.emplace_back("output storage chosen by the operator");
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::string gradient_kind(const OperatorInfo& info) {
-  const std::string purpose = info.surrogate_gradient ? "; intentionally not the derivative of forward" : "";
+  const std::string purpose =
+      info.surrogate_gradient ? "; intentionally not the derivative of forward" : "";
   if (info.has("backward")) {
     const auto reads = info.read_by_backward();
-    return fmt::format("{}{}{}", info.elementwise && info.derivative ? "derived from forward, elementwise" : "its own kernel",
-                       reads.empty() ? "; it reads only the outputs' gradients" : fmt::format("; it reads {}", fmt::join(reads, ", ")),
+    return fmt::format("{}{}{}",
+                       info.elementwise && info.derivative ? "derived from forward, elementwise"
+                                                           : "its own kernel",
+                       reads.empty() ? "; it reads only the outputs' gradients"
+                                     : fmt::format("; it reads {}", fmt::join(reads, ", ")),
                        purpose);
   }
   if (info.has("gradient")) return "a composite of other operators" + purpose;
@@ -50,9 +57,11 @@ std::string devices_of(const CatalogOperator& op) {
 
 void add_facts(Page& page, const Catalog& catalog, const CatalogOperator& op) {
   const auto& info = op.info;
-  std::vector<std::pair<std::string, std::string>> rows{
-      {"Full name", info.full_name()}, {"Plugin", plugin_of(catalog, op)}, {"Version", fmt::to_string(info.version)}};
-  if (!info.aliases.empty()) rows.emplace_back("Also called", fmt::format("{}", fmt::join(info.aliases, ", ")));
+  std::vector<std::pair<std::string, std::string>> rows{{"Full name", info.full_name()},
+                                                        {"Plugin", plugin_of(catalog, op)},
+                                                        {"Version", fmt::to_string(info.version)}};
+  if (!info.aliases.empty())
+    rows.emplace_back("Also called", fmt::format("{}", fmt::join(info.aliases, ", ")));
   rows.insert(rows.end(), {{"Devices", devices_of(op)},
                            {"Dtypes", fmt::format("{}", fmt::join(names_of(info.types), ", "))},
                            {"Storage", storage_of(info)},
@@ -64,7 +73,10 @@ void add_calls(Page& page, const Catalog& catalog, const CatalogOperator& op) {
   const CalledOperator of{catalog, op};
   const auto call = example_call(op.info);
   page.heading(2, "Calls");
-  if (!call) page.paragraph("The manifest has no complete example. These are templates of calls; replace each ... with a value.");
+  if (!call)
+    page.paragraph(
+        "The manifest has no complete example. These are templates of calls; replace each ... with "
+        "a value.");
   page.heading(3, "Python");
   page.source(call ? python_program(of, *call) : python_form(of));
   page.heading(3, "C++");

@@ -16,10 +16,13 @@ std::string python_dtype(DType dtype) {
 
 std::string python_tensor(const ExampleTensor& tensor) {
   const auto dtype = python_dtype(tensor.dtype);
-  if (!tensor.values.empty()) return fmt::format("np.array({}, {})", nested_values(tensor, "True", "False"), dtype);
+  if (!tensor.values.empty())
+    return fmt::format("np.array({}, {})", nested_values(tensor, "True", "False"), dtype);
   const auto shape = fmt::format("({}{})", shape_text(tensor), tensor.shape.size() == 1 ? "," : "");
-  if (tensor.dtype == DType::boolean) return fmt::format("np.asarray(random.random({}) < 0.5)", shape);
-  if (any_integer.has(tensor.dtype)) return fmt::format("np.asarray(random.integers(0, 10, {}), {})", shape, dtype);
+  if (tensor.dtype == DType::boolean)
+    return fmt::format("np.asarray(random.random({}) < 0.5)", shape);
+  if (any_integer.has(tensor.dtype))
+    return fmt::format("np.asarray(random.integers(0, 10, {}), {})", shape, dtype);
   return fmt::format("np.asarray(random.standard_normal({}), {})", shape, dtype);
 }
 
@@ -57,11 +60,13 @@ std::string python_program(const CalledOperator& of, const ExampleCall& call) {
     arguments.push_back(names.inputs[given++]);
   }
   for (const auto& param : call.params)
-    arguments.push_back(fmt::format("{}={}", python_param(info, param.name), python_literal(param.value, kind_of(info, param.name))));
+    arguments.push_back(fmt::format("{}={}", python_param(info, param.name),
+                                    python_literal(param.value, kind_of(info, param.name))));
   std::string text = lines.empty() ? "" : "import numpy as np\n";
   if (!of.plugin().empty()) text += "import tenon\n";
   text += "from tenon import ops\n\n";
-  if (!of.plugin().empty()) text += fmt::format("tenon.add_plugins({})\n", python_string(of.plugin()));
+  if (!of.plugin().empty())
+    text += fmt::format("tenon.add_plugins({})\n", python_string(of.plugin()));
   if (random) text += "random = np.random.default_rng(0)\n";
   PythonPart part{fmt::format("{} = {}(", names.result, python_operator(of)), {}, ")"};
   for (auto& argument : arguments) part.items.push_back({std::move(argument)});
@@ -71,7 +76,8 @@ std::string python_program(const CalledOperator& of, const ExampleCall& call) {
 std::string python_form(const CalledOperator& of) {
   const PythonNames names(of.op.info);
   Strings arguments;
-  for (std::size_t i = 0; i < names.inputs.size(); ++i) arguments.push_back((of.op.info.inputs[i].variadic ? "*" : "") + names.inputs[i]);
+  for (std::size_t i = 0; i < names.inputs.size(); ++i)
+    arguments.push_back((of.op.info.inputs[i].variadic ? "*" : "") + names.inputs[i]);
   for (std::size_t i = 0; i < names.params.size(); ++i)
     if (of.op.info.params[i].required) arguments.push_back(names.params[i] + "=...");
   return fmt::format("{}({})\n", python_operator(of), fmt::join(arguments, ", "));

@@ -22,7 +22,8 @@ std::string page_of(const Catalog& catalog, const CatalogOperator& op) {
 }
 
 std::string origin_in_site(const Catalog& catalog, const CatalogOperator& op) {
-  return op.file < 0 ? "Built-in operators" : catalog.files()[static_cast<std::size_t>(op.file)].name;
+  return op.file < 0 ? "Built-in operators"
+                     : catalog.files()[static_cast<std::size_t>(op.file)].name;
 }
 
 std::string whole_page(const std::string& title, const std::string& body) {
@@ -53,16 +54,20 @@ std::string whole_page(const std::string& title, const std::string& body) {
 }
 
 std::string index_line(const Catalog& catalog, const CatalogOperator& op) {
-  return fmt::format("<li><a href=\"{}\"><code>{}</code></a> {}</li>\n", page_of(catalog, op), html_text(catalog.shortest_name(op)),
-                     html_text(op.info.doc));
+  return fmt::format("<li><a href=\"{}\"><code>{}</code></a> {}</li>\n", page_of(catalog, op),
+                     html_text(catalog.shortest_name(op)), html_text(op.info.doc));
 }
 
-std::string index_body(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators) {
+std::string index_body(const Catalog& catalog,
+                       const std::vector<const CatalogOperator*>& operators) {
   std::map<std::string, std::string> groups;
   for (const auto* op : operators) groups[origin_in_site(catalog, *op)] += index_line(catalog, *op);
-  std::string body = "<h1>Operators</h1>\n<ol id=\"results\" aria-live=\"polite\"></ol>\n<div id=\"everything\">\n";
+  std::string body =
+      "<h1>Operators</h1>\n<ol id=\"results\" aria-live=\"polite\"></ol>\n<div "
+      "id=\"everything\">\n";
   for (const auto& [origin, lines] : groups)
-    body += fmt::format("<h2>{}</h2>\n<ul class=\"operators\">\n{}</ul>\n", html_text(origin), lines);
+    body +=
+        fmt::format("<h2>{}</h2>\n<ul class=\"operators\">\n{}</ul>\n", html_text(origin), lines);
   return body + "</div>\n";
 }
 
@@ -70,20 +75,25 @@ std::string script(const Catalog& catalog, const std::vector<const CatalogOperat
   std::vector<JsonItem> entries;
   for (const auto* op : operators) {
     const auto& info = op->info;
-    const auto more = fmt::format("{} {} {}", info.full_name(), fmt::join(info.aliases, " "), origin_in_site(catalog, *op));
-    entries.push_back(json_object("name", catalog.shortest_name(*op), "page", page_of(catalog, *op), "doc", info.doc, "more", more));
+    const auto more = fmt::format("{} {} {}", info.full_name(), fmt::join(info.aliases, " "),
+                                  origin_in_site(catalog, *op));
+    entries.push_back(json_object("name", catalog.shortest_name(*op), "page", page_of(catalog, *op),
+                                  "doc", info.doc, "more", more));
   }
-  return fmt::format("// {}\n\"use strict\";\nconst operators = {};\n{}", site_mark, json_list(entries).text, site_script);
+  return fmt::format("// {}\n\"use strict\";\nconst operators = {};\n{}", site_mark,
+                     json_list(entries).text, site_script);
 }
 
 }  // namespace
 
-std::vector<SiteFile> site_files(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators) {
+std::vector<SiteFile> site_files(const Catalog& catalog,
+                                 const std::vector<const CatalogOperator*>& operators) {
   std::vector<SiteFile> files{{index_page, whole_page("Operators", index_body(catalog, operators))},
                               {"style.css", fmt::format("/* {} */{}", site_mark, site_style)},
                               {"search.js", script(catalog, operators)}};
   for (const auto* op : operators)
-    files.push_back({page_of(catalog, *op), whole_page(catalog.shortest_name(*op), operator_site_page(catalog, *op))});
+    files.push_back({page_of(catalog, *op),
+                     whole_page(catalog.shortest_name(*op), operator_site_page(catalog, *op))});
   return files;
 }
 

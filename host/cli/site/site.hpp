@@ -10,6 +10,7 @@
 namespace tenon::cli {
 
 /// Returns all files of the site. The same catalog gives the same bytes.
-std::vector<SiteFile> site_files(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators);
+std::vector<SiteFile> site_files(const Catalog& catalog,
+                                 const std::vector<const CatalogOperator*>& operators);
 
 }  // namespace tenon::cli

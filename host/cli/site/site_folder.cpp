@@ -28,22 +28,29 @@ bool is_of_site(const fs::directory_entry& entry) {
 }
 
 [[noreturn]] void fail(const fs::path& folder, int error) {
-  throw Failure(FailureKind::file, fmt::format("cannot write the folder {}: {}", folder.string(), system_reason(error)),
-                "choose another with -o");
+  throw Failure(
+      FailureKind::file,
+      fmt::format("cannot write the folder {}: {}", folder.string(), system_reason(error)),
+      "choose another with -o");
 }
 
 void require_replaceable(const fs::path& shown, const fs::path& folder) {
   const auto refuse = [&](const std::string& why) {
-    throw Failure(FailureKind::usage, fmt::format("'{}' {}", shown.string(), why), "choose another folder with -o");
+    throw Failure(FailureKind::usage, fmt::format("'{}' {}", shown.string(), why),
+                  "choose another folder with -o");
   };
   std::error_code error;
-  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) refuse("is a file, but a folder is needed");
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error))
+    refuse("is a file, but a folder is needed");
   if (!fs::exists(folder, error)) return;
-  if (fs::equivalent(folder, fs::current_path(error), error)) refuse("is the current folder, which the site would replace");
+  if (fs::equivalent(folder, fs::current_path(error), error))
+    refuse("is the current folder, which the site would replace");
   for (const auto& entry : fs::directory_iterator(folder, error))
     if (!is_of_site(entry))
-      refuse(fmt::format("contains '{}', which is not part of an earlier site; the site would replace the whole folder",
-                         entry.path().filename().string()));
+      refuse(
+          fmt::format("contains '{}', which is not part of an earlier site; the site would replace "
+                      "the whole folder",
+                      entry.path().filename().string()));
   if (error) fail(shown, error.value());
 }
 
@@ -68,7 +75,8 @@ void take_place(const fs::path& made, const fs::path& folder) {
 void write_site(const fs::path& folder, const std::vector<SiteFile>& files) {
   const auto target = final_path(folder.has_filename() ? folder : folder.parent_path());
   require_replaceable(folder, target);
-  const auto made = target.parent_path() / fmt::format(".{}.{}", target.filename().string(), ::getpid());
+  const auto made =
+      target.parent_path() / fmt::format(".{}.{}", target.filename().string(), ::getpid());
   std::error_code error;
   if (!fs::create_directory(made, error)) fail(folder, error ? error.value() : EEXIST);
   try {
@@ -77,7 +85,8 @@ void write_site(const fs::path& folder, const std::vector<SiteFile>& files) {
   } catch (const Failure& failure) {
     fs::remove_all(made, error);
     std::string text = failure.what();
-    if (const auto at = text.find(made.native()); at != std::string::npos) text.replace(at, made.native().size(), folder.native());
+    if (const auto at = text.find(made.native()); at != std::string::npos)
+      text.replace(at, made.native().size(), folder.native());
     throw Failure(failure.kind(), text, failure.hint());
   } catch (const std::system_error& reason) {
     fs::remove_all(made, error);

@@ -15,10 +15,11 @@ namespace {
 
 constexpr std::size_t width = 120;
 
-constexpr std::array keywords = {"False", "None",  "True",     "__debug__", "and",    "as",   "assert", "async",  "await",
-                                 "break", "class", "continue", "def",       "del",    "elif", "else",   "except", "finally",
-                                 "for",   "from",  "global",   "if",        "import", "in",   "is",     "lambda", "nonlocal",
-                                 "not",   "or",    "pass",     "raise",     "return", "try",  "while",  "with",   "yield"};
+constexpr std::array keywords = {
+    "False", "None",  "True",     "__debug__", "and",    "as",   "assert", "async",  "await",
+    "break", "class", "continue", "def",       "del",    "elif", "else",   "except", "finally",
+    "for",   "from",  "global",   "if",        "import", "in",   "is",     "lambda", "nonlocal",
+    "not",   "or",    "pass",     "raise",     "return", "try",  "while",  "with",   "yield"};
 constexpr std::array taken_by_calls = {"self", "cls", "name", "device", "training", "out"};
 
 bool is_keyword(const std::string& name) {
@@ -48,7 +49,8 @@ std::string nested(const Tensor& table, int axis, std::size_t& at) {
       return float_literal(static_cast<double>(value), std::is_same_v<T, float>);
   }
   std::vector<std::string> items;
-  for (std::int64_t i = 0; i < table.shape()[axis]; ++i) items.push_back(nested<T>(table, axis + 1, at));
+  for (std::int64_t i = 0; i < table.shape()[axis]; ++i)
+    items.push_back(nested<T>(table, axis + 1, at));
   return tuple_of(items);
 }
 
@@ -70,7 +72,8 @@ PythonNames::PythonNames(const OperatorInfo& info) {
   for (const auto& param : info.params) all.push_back(param.name);
   const auto add = [&](std::vector<std::string>& to, std::string name) {
     const auto& reserved = taken_by_calls;
-    const bool taken = is_keyword(name) || std::find(reserved.begin(), reserved.end(), name) != reserved.end();
+    const bool taken =
+        is_keyword(name) || std::find(reserved.begin(), reserved.end(), name) != reserved.end();
     if (taken) do {
         name += '_';
       } while (std::find(all.begin(), all.end(), name) != all.end());
@@ -102,9 +105,11 @@ std::string python_string(std::string_view text) {
 }
 
 std::string python_literal(const AttributeValue& value, ParamKind kind) {
-  const bool real = kind == ParamKind::float32 || kind == ParamKind::float64 || kind == ParamKind::floats;
+  const bool real =
+      kind == ParamKind::float32 || kind == ParamKind::float64 || kind == ParamKind::floats;
   const auto number = [&](auto of) {
-    return real ? float_literal(static_cast<double>(of), kind == ParamKind::float32) : fmt::to_string(of);
+    return real ? float_literal(static_cast<double>(of), kind == ParamKind::float32)
+                : fmt::to_string(of);
   };
   const auto list = [](const auto& values, const auto& form) {
     std::vector<std::string> items;
@@ -168,7 +173,8 @@ std::string python_docstring(const std::vector<std::string>& lines, std::size_t 
   std::string escaped;  // escapes only quotes that could be part of the closing ones
   const auto last = text.find_last_not_of('\n');
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' || (text[i] == '"' && (i == last || escaped.ends_with('"')))) escaped += '\\';
+    if (text[i] == '\\' || (text[i] == '"' && (i == last || escaped.ends_with('"'))))
+      escaped += '\\';
     escaped += text[i];
   }
   const bool one = lines.size() == 1 && std::count(escaped.begin(), escaped.end(), '\n') == 1;

@@ -39,10 +39,12 @@ class Writer {
     const auto overloads = all_overloads();
     const bool module = form_ == PythonForm::module;
     std::string text;
-    if (overloads.size() == 1) return decorated("", overloads[0], false) + docstring() + (module ? made_body() : "\n");
+    if (overloads.size() == 1)
+      return decorated("", overloads[0], false) + docstring() + (module ? made_body() : "\n");
     for (std::size_t i = 0; i < overloads.size(); ++i) {
       const bool documented = i == 0 && !module;
-      text += decorated(words_("overload"), overloads[i], !documented) + (documented ? docstring() + '\n' : "");
+      text += decorated(words_("overload"), overloads[i], !documented) +
+              (documented ? docstring() + '\n' : "");
     }
     if (module) text += decorated("", implementation(), false) + docstring() + body();
     return text;
@@ -51,7 +53,9 @@ class Writer {
  private:
   std::size_t indent() const { return function_.in_class ? 4 : 0; }
 
-  bool may_be_left_out(std::size_t i) const { return info_.inputs[i].optional || info_.inputs[i].weight.value_or(false); }
+  bool may_be_left_out(std::size_t i) const {
+    return info_.inputs[i].optional || info_.inputs[i].weight.value_or(false);
+  }
 
   std::vector<Overload> all_overloads() {
     const auto numpy = words_("Numpy");
@@ -64,16 +68,19 @@ class Writer {
       std::fill_n(inputs.begin(), i, Taken::array);
       inputs[i] = Taken::value;
       const bool apart = i > defaulted_ && !info_.variadic();
-      overloads.push_back({std::move(inputs), result_of(value), "", true, false, {}, apart ? i : 0});
+      overloads.push_back(
+          {std::move(inputs), result_of(value), "", true, false, {}, apart ? i : 0});
     }
     if (fixed_ == 0)
       for (const auto& first : {std::vector{Taken::value}, std::vector{Taken::array, Taken::value}})
         overloads.push_back({{Taken::value_or_array}, result_of(value), "", true, false, first});
-    overloads.push_back({std::vector(count, Taken::numpy), result_of(numpy), out_of(numpy), false, true});
+    overloads.push_back(
+        {std::vector(count, Taken::numpy), result_of(numpy), out_of(numpy), false, true});
     Overload same{std::vector(count, Taken::array), result_of(kind), out_of(kind), false, true};
     (fixed_ == 0 ? same.first.emplace_back() : same.inputs[0]) = Taken::kind;
     overloads.push_back(std::move(same));
-    if (count > 1 || info_.variadic()) overloads.push_back({std::vector(count, Taken::value_or_array), any, any, true, true});
+    if (count > 1 || info_.variadic())
+      overloads.push_back({std::vector(count, Taken::value_or_array), any, any, true, true});
     return overloads;
   }
 
@@ -99,7 +106,9 @@ class Writer {
   }
   std::string out_of(const std::string& type) {
     const auto result = result_of(type);
-    return result == type || result == words_("Any") ? result : fmt::format("{}[{}]", words_("Sequence"), type);
+    return result == type || result == words_("Any")
+               ? result
+               : fmt::format("{}[{}]", words_("Sequence"), type);
   }
 
   std::string type_of(Taken taken) {
@@ -124,7 +133,8 @@ class Writer {
     if (!param.choices.empty()) {
       PythonPart literal{words_("Literal") + '[', {}, "]"};
       for (const auto& choice : param.choices) literal.items.push_back({python_string(choice)});
-      if (param.kind == ParamKind::texts) literal.head = words_("Sequence") + '[' + literal.head, literal.tail += ']';
+      if (param.kind == ParamKind::texts)
+        literal.head = words_("Sequence") + '[' + literal.head, literal.tail += ']';
       return literal;
     }
     switch (param.kind) {
@@ -155,31 +165,38 @@ class Writer {
     for (std::size_t i = 0; i < fixed_; ++i) {
       if (overload.keyword_only != 0 && i == overload.keyword_only) parts.push_back({"*"});
       const auto taken = overload.inputs[i];
-      const bool given = taken == Taken::value || (overload.keyword_only == 0 && value_follows(overload, i));
+      const bool given =
+          taken == Taken::value || (overload.keyword_only == 0 && value_follows(overload, i));
       const bool nothing = may_be_left_out(i) && taken != Taken::value && taken != Taken::anything;
       const bool without = may_be_left_out(i) && i >= defaulted_ && !given;
-      parts.push_back({fmt::format("{}: {}{}{}", names_.inputs[i], type_of(taken), nothing ? " | None" : "", without ? " = None" : "")});
+      parts.push_back({fmt::format("{}: {}{}{}", names_.inputs[i], type_of(taken),
+                                   nothing ? " | None" : "", without ? " = None" : "")});
     }
     if (!info_.variadic()) return;
     for (std::size_t i = 0; i < overload.first.size(); ++i)
       parts.push_back({fmt::format("{}: {}", name_of_one(i), type_of(overload.first[i]))});
     if (!overload.first.empty()) parts.push_back({"/"});
-    parts.push_back({fmt::format("*{}: {}", names_.inputs.back(), type_of(overload.inputs.back()))});
+    parts.push_back(
+        {fmt::format("*{}: {}", names_.inputs.back(), type_of(overload.inputs.back()))});
   }
 
   // Names a tensor of a variadic input as the host does: part0.
-  std::string name_of_one(std::size_t i) const { return unlike_arguments(fmt::format("{}{}", info_.inputs.back().name, i)); }
+  std::string name_of_one(std::size_t i) const {
+    return unlike_arguments(fmt::format("{}{}", info_.inputs.back().name, i));
+  }
 
   std::string unlike_arguments(std::string name) const {
-    const auto is_taken = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    const auto is_taken = [&](const auto& names) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
     while (is_taken(names_.inputs) || is_taken(names_.params)) name += '_';
     return name;
   }
 
   // The overload's Value argument is required, and so are the arguments before it.
   static bool value_follows(const Overload& overload, std::size_t i) {
-    return std::find(overload.inputs.begin() + static_cast<std::ptrdiff_t>(i), overload.inputs.end(), Taken::value) !=
-           overload.inputs.end();
+    return std::find(overload.inputs.begin() + static_cast<std::ptrdiff_t>(i),
+                     overload.inputs.end(), Taken::value) != overload.inputs.end();
   }
 
   void add_params(std::vector<PythonPart>& parts) {
@@ -187,13 +204,16 @@ class Writer {
       auto part = type_of(info_.params[i]);
       part.head = names_.params[i] + ": " + part.head;
       if (!info_.params[i].required)
-        (part.items.empty() ? part.head : part.tail) += " = " + python_literal(info_.params[i].default_value, info_.params[i].kind);
+        (part.items.empty() ? part.head : part.tail) +=
+            " = " + python_literal(info_.params[i].default_value, info_.params[i].kind);
       parts.push_back(std::move(part));
     }
   }
 
   std::string decorated(const std::string& decorator, const Overload& overload, bool whole) {
-    PythonPart part{fmt::format("def {}(", function_.name), {}, fmt::format(") -> {}:{}", overload.result, whole ? " ..." : "")};
+    PythonPart part{fmt::format("def {}(", function_.name),
+                    {},
+                    fmt::format(") -> {}:{}", overload.result, whole ? " ..." : "")};
     add_inputs(part.items, overload);
     if (!info_.variadic() && overload.keyword_only == 0) part.items.push_back({"*"});
     add_params(part.items);
@@ -202,7 +222,8 @@ class Writer {
     part.items.push_back({fmt::format("device: {} | None = None", text)});
     if (overload.computes) {
       part.items.push_back({fmt::format("training: {} = False", words_("bool"))});
-      part.items.push_back({fmt::format("out: {}{} = None", overload.out, overload.out == words_("Any") ? "" : " | None")});
+      part.items.push_back({fmt::format("out: {}{} = None", overload.out,
+                                        overload.out == words_("Any") ? "" : " | None")});
     }
     const std::string margin(indent(), ' ');
     std::string text_of_lines;
@@ -213,19 +234,25 @@ class Writer {
 
   std::string docstring() {
     std::vector<std::string> lines{printable(info_.doc)};
-    const auto line = [&](const std::string& name, const std::string& doc, const std::string& more) {
-      lines.push_back(fmt::format("    {}: {}{}", name, printable(doc), more.empty() ? "" : fmt::format(" ({})", more)));
+    const auto line = [&](const std::string& name, const std::string& doc,
+                          const std::string& more) {
+      lines.push_back(fmt::format("    {}: {}{}", name, printable(doc),
+                                  more.empty() ? "" : fmt::format(" ({})", more)));
     };
     if (!info_.inputs.empty() || !info_.params.empty()) lines.insert(lines.end(), {"", "Args:"});
     for (std::size_t i = 0; i < info_.inputs.size(); ++i)
-      line((info_.inputs[i].variadic ? "*" : "") + names_.inputs[i], info_.inputs[i].doc, input_text(info_, info_.inputs[i]));
+      line((info_.inputs[i].variadic ? "*" : "") + names_.inputs[i], info_.inputs[i].doc,
+           input_text(info_, info_.inputs[i]));
     for (std::size_t i = 0; i < info_.params.size(); ++i) {
       const auto& param = info_.params[i];
-      line(names_.params[i], param.doc, printable(fmt::format("{}{}, {}", kind_text(param), range_of(param), default_of(param))));
+      line(
+          names_.params[i], param.doc,
+          printable(fmt::format("{}{}, {}", kind_text(param), range_of(param), default_of(param))));
     }
     lines.insert(lines.end(), {"", "Returns:"});
     for (const auto& output : info_.outputs)
-      if (!output.hidden) lines.push_back(fmt::format("    {}: {}", output.name, printable(output_text(output))));
+      if (!output.hidden)
+        lines.push_back(fmt::format("    {}: {}", output.name, printable(output_text(output))));
     return python_docstring(lines, indent() + 4);
   }
 
@@ -239,11 +266,16 @@ class Writer {
   }
 
   std::string call_after(const std::string& beginning) {
-    PythonPart call{fmt::format("{}{}[{}](", beginning, operators_name, python_string(info_.full_name())), {}, ")"};
-    for (std::size_t i = 0; i < info_.inputs.size(); ++i) call.items.push_back({(info_.inputs[i].variadic ? "*" : "") + names_.inputs[i]});
+    PythonPart call{
+        fmt::format("{}{}[{}](", beginning, operators_name, python_string(info_.full_name())),
+        {},
+        ")"};
+    for (std::size_t i = 0; i < info_.inputs.size(); ++i)
+      call.items.push_back({(info_.inputs[i].variadic ? "*" : "") + names_.inputs[i]});
     for (const auto& name : names_.params) call.items.push_back({fmt::format("{0}={0}", name)});
     if (!info_.inputs.empty()) call.items.push_back({"name=name"});
-    for (const char* name : {"device", "training", "out"}) call.items.push_back({fmt::format("{}={}", name, name)});
+    for (const char* name : {"device", "training", "out"})
+      call.items.push_back({fmt::format("{}={}", name, name)});
     return python_lines(call, indent() + 4) + '\n';
   }
 

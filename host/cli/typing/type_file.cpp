@@ -19,7 +19,9 @@ struct Content {
 
   // If an operator and a namespace have the same name, the operator wins.
   void drop_taken_spaces() {
-    std::erase_if(spaces, [&](const auto& space) { return functions.contains(space.first) || aliases.contains(space.first); });
+    std::erase_if(spaces, [&](const auto& space) {
+      return functions.contains(space.first) || aliases.contains(space.first);
+    });
   }
   std::set<std::string> names() const {
     std::set<std::string> all;
@@ -35,7 +37,8 @@ struct Content {
 
 class File {
  public:
-  File(const Content& content, PythonForm form) : content_(content), form_(form), words_(content.names()) {}
+  File(const Content& content, PythonForm form)
+      : content_(content), form_(form), words_(content.names()) {}
 
   std::string text(const std::vector<std::string>& lines, const std::string& plugin) {
     auto body = functions();  // must come first: it records the words to import
@@ -52,22 +55,28 @@ class File {
     const bool is_module = form_ == PythonForm::module;
     const std::string gap = is_module ? "\n\n" : "";  // as black formats it
     std::string text;
-    for (const auto& [name, op] : content_.functions) text += gap + python_function({&op->info, name}, form_, words_);
+    for (const auto& [name, op] : content_.functions)
+      text += gap + python_function({&op->info, name}, form_, words_);
     if (!content_.aliases.empty()) text += is_module ? gap : "\n";
-    for (const auto& [name, function] : content_.aliases) text += fmt::format("{} = {}\n", name, function);
+    for (const auto& [name, function] : content_.aliases)
+      text += fmt::format("{} = {}\n", name, function);
     for (const auto& [space, operators] : content_.spaces) {
-      text += fmt::format("{}class {}:\n    \"\"\"Operators of the namespace {}.\"\"\"\n\n", is_module ? gap : "\n", space, space);
-      for (const auto& [name, op] : operators) text += python_function({&op->info, name, true}, form_, words_);
+      text += fmt::format("{}class {}:\n    \"\"\"Operators of the namespace {}.\"\"\"\n\n",
+                          is_module ? gap : "\n", space, space);
+      for (const auto& [name, op] : operators)
+        text += python_function({&op->info, name, true}, form_, words_);
     }
     text.erase(text.find_last_not_of('\n') + 2);
     return text;
   }
 
   // Returns `from MODULE import ...` for the words that the file uses, or an empty text.
-  std::string import(const char* module, const std::vector<std::string>& words, std::size_t indent = 0) const {
+  std::string import(const char* module, const std::vector<std::string>& words,
+                     std::size_t indent = 0) const {
     PythonPart part{fmt::format("from {} import ", module)};
     for (const auto& word : words)
-      if (auto text = words_.import_of(word); !text.empty()) part.items.push_back({std::move(text)});
+      if (auto text = words_.import_of(word); !text.empty())
+        part.items.push_back({std::move(text)});
     if (part.items.empty()) return {};
     auto lines = python_lines(part, indent);
     if (lines.find('\n') == std::string::npos) return lines + '\n';
@@ -90,15 +99,17 @@ class File {
     const std::vector<std::string> types = {"ArrayLike", "ArrayT", "Numpy", "NumpyLike", "Value"};
     if (!is_module) return text + import("tenon.typing", types);
     const auto guarded = import("tenon.typing", types, 4);
-    return text + "import tenon as _tenon\n" + (guarded.empty() ? "" : fmt::format("\nif {}:\n{}", words_("TYPE_CHECKING"), guarded));
+    return text + "import tenon as _tenon\n" +
+           (guarded.empty() ? "" : fmt::format("\nif {}:\n{}", words_("TYPE_CHECKING"), guarded));
   }
 
   std::string module_start(const std::string& plugin) {
     PythonPart all{"__all__ = [", {}, "]"};
     for (const auto& name : content_.names()) all.items.push_back({python_string(name)});
     return python_lines(all, 0) + "\n\n" +
-           fmt::format("_tenon.add_plugins({}(__file__).with_name({}))\n_operators: {} = _tenon.ops\n", words_("Path"),
-                       python_string(plugin), words_("Any"));
+           fmt::format(
+               "_tenon.add_plugins({}(__file__).with_name({}))\n_operators: {} = _tenon.ops\n",
+               words_("Path"), python_string(plugin), words_("Any"));
   }
 
   const Content& content_;
@@ -108,38 +119,51 @@ class File {
 
 }  // namespace
 
-std::string python_type_file(const Catalog& catalog, const std::vector<const CatalogOperator*>& operators) {
+std::string python_type_file(const Catalog& catalog,
+                             const std::vector<const CatalogOperator*>& operators) {
   Content content;
   for (const auto* op : operators) {
     const auto name = python_name(op->info.name);
     const bool is_short = catalog.find(op->info.name) == op;
     if (is_short) content.functions.emplace(name, op);
-    if (op->info.space != "tenon" || !is_short) content.spaces[python_name(op->info.space)].emplace(name, op);
+    if (op->info.space != "tenon" || !is_short)
+      content.spaces[python_name(op->info.space)].emplace(name, op);
   }
   for (const auto* op : operators)
     for (const auto& alias : op->info.aliases)
-      if (catalog.find(alias) == op && catalog.find(op->info.name) == op && !content.functions.contains(python_name(alias)))
+      if (catalog.find(alias) == op && catalog.find(op->info.name) == op &&
+          !content.functions.contains(python_name(alias)))
         content.aliases.emplace(python_name(alias), python_name(op->info.name));
   content.drop_taken_spaces();
   return File(content, PythonForm::type_file)
-      .text({"Operators of tenon.ops as functions.", "", "Generated by `tenon typing` from plugin manifests."}, "");
+      .text({"Operators of tenon.ops as functions.", "",
+             "Generated by `tenon typing` from plugin manifests."},
+            "");
 }
 
-std::string python_module(const PluginFile& file, const std::vector<const CatalogOperator*>& operators, PythonForm form) {
+std::string python_module(const PluginFile& file,
+                          const std::vector<const CatalogOperator*>& operators, PythonForm form) {
   Content content;
   for (const auto* op : operators) {
     const auto name = python_name(op->info.name);
-    if (!content.functions.emplace(name, op).second) content.spaces[python_name(op->info.space)].emplace(name, op);
+    if (!content.functions.emplace(name, op).second)
+      content.spaces[python_name(op->info.space)].emplace(name, op);
   }
   for (const auto* op : operators)
     for (const auto& alias : op->info.aliases)
-      if (const auto name = python_name(alias); content.functions.at(python_name(op->info.name)) == op && !content.functions.contains(name))
+      if (const auto name = python_name(alias);
+          content.functions.at(python_name(op->info.name)) == op &&
+          !content.functions.contains(name))
         content.aliases.emplace(name, python_name(op->info.name));
   content.drop_taken_spaces();
   const auto plugin = file.path.filename().string();
   return File(content, form)
-      .text({fmt::format("Operators of the plugin {}{}.", file.name, file.version.empty() ? "" : " " + printable(file.version)), "",
-             fmt::format("Generated by `tenon typing`. The plugin {} must be in the same folder as this file.", printable(plugin))},
+      .text({fmt::format("Operators of the plugin {}{}.", file.name,
+                         file.version.empty() ? "" : " " + printable(file.version)),
+             "",
+             fmt::format("Generated by `tenon typing`. The plugin {} must be in the same folder as "
+                         "this file.",
+                         printable(plugin))},
             plugin);
 }
 

@@ -9,7 +9,8 @@ namespace tenon {
 void CudaDevice::begin_capture(void* stream) {
   const CurrentDevice current(*this);
   std::shared_lock lock(captures_);
-  check(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream), cudaStreamCaptureModeThreadLocal), *this, "beginning a capture");
+  check(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream), cudaStreamCaptureModeThreadLocal),
+        *this, "beginning a capture");
   lock.release();
 }
 
@@ -28,23 +29,27 @@ void* CudaDevice::end_capture(void* stream) {
 void CudaDevice::drop_capture(void* stream) noexcept {
   const std::shared_lock lock(captures_, std::adopt_lock);
   cudaGraph_t graph = nullptr;
-  if (cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph) != cudaSuccess) cudaGetLastError();
+  if (cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph) != cudaSuccess)
+    cudaGetLastError();
   if (graph != nullptr) cudaGraphDestroy(graph);
 }
 
 bool CudaDevice::is_capturing(void* stream) {
   auto status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status), *this, "querying the capture status");
+  check(cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status), *this,
+        "querying the capture status");
   return status != cudaStreamCaptureStatusNone;
 }
 
 void CudaDevice::launch(void* captured, void* stream) {
   const CurrentDevice current(*this);
-  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(captured), static_cast<cudaStream_t>(stream)), *this, "launching captured work");
+  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(captured), static_cast<cudaStream_t>(stream)),
+        *this, "launching captured work");
 }
 
 void CudaDevice::free_captured(void* captured) noexcept {
-  if (cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(captured)) != cudaSuccess) cudaGetLastError();
+  if (cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(captured)) != cudaSuccess)
+    cudaGetLastError();
 }
 
 }  // namespace tenon

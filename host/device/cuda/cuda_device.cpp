@@ -39,7 +39,8 @@ std::string CudaDevice::loss() {
   try {
     const CurrentDevice current(*this);
     // Not a stream of Tenon: querying one that is being captured is not allowed.
-    const auto now = is_capturing(cudaStreamPerThread) ? cudaSuccess : cudaStreamQuery(cudaStreamPerThread);
+    const auto now =
+        is_capturing(cudaStreamPerThread) ? cudaSuccess : cudaStreamQuery(cudaStreamPerThread);
     if (now != cudaSuccess) cudaGetLastError();
     return is_sticky(now) ? loss_text(name()) : std::string();
   } catch (const Failure&) {
@@ -105,7 +106,8 @@ void CudaDevice::finish_event(void* event) {
 }
 
 void CudaDevice::wait(void* stream, void* event) {
-  check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), *this, "making a stream wait for an event");
+  check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), *this,
+        "making a stream wait for an event");
 }
 
 void CudaDevice::wait_for_application(void* stream) noexcept {
@@ -113,7 +115,8 @@ void CudaDevice::wait_for_application(void* stream) noexcept {
     const CurrentDevice current(*this);
     const Event event(*this);
     for (const auto application : {cudaStreamLegacy, cudaStreamPerThread}) {
-      if (application == cudaStreamPerThread && is_capturing(application)) continue;  // waiting for it would join the capture
+      if (application == cudaStreamPerThread && is_capturing(application))
+        continue;  // waiting for it would join the capture
       record(event.handle(), application);
       wait(stream, event.handle());
     }

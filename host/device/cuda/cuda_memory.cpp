@@ -42,9 +42,11 @@ std::byte* CudaDevice::allocate_pinned(std::uint64_t bytes, const char* what) {
   const CurrentDevice current(*this);
   void* memory = nullptr;
   if (bytes > most_bytes) throw out_of_memory("the CPU", what, bytes, cpu_device().memory());
-  const std::unique_lock lock(captures_);  // the driver may synchronize the device, here and when memory is freed
+  const std::unique_lock lock(
+      captures_);  // the driver may synchronize the device, here and when memory is freed
   // Portable: pinned for all devices, so copies with peers are fast, too.
-  const auto result = cudaHostAlloc(&memory, bytes == 0 ? memory_alignment : bytes, cudaHostAllocPortable);
+  const auto result =
+      cudaHostAlloc(&memory, bytes == 0 ? memory_alignment : bytes, cudaHostAllocPortable);
   if (result == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     throw out_of_memory("the CPU", what, bytes, cpu_device().memory());

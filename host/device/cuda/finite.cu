@@ -20,17 +20,22 @@ struct FiniteBody {
 };
 
 template <class Bits>
-void launch(const void* elements, std::int64_t n, Bits exponent, std::int64_t* found, const Stream& stream) {
+void launch(const void* elements, std::int64_t n, Bits exponent, std::int64_t* found,
+            const Stream& stream) {
   tenon_call raw{};
   raw.size = sizeof raw;
   raw.stream = stream.handle();
-  gpu::for_each(Call(raw, {}), n, FiniteBody<Bits>{static_cast<const Bits*>(elements), exponent, found});
+  gpu::for_each(Call(raw, {}), n,
+                FiniteBody<Bits>{static_cast<const Bits*>(elements), exponent, found});
 }
 
 }  // namespace
 
-void mark_non_finite(DType dtype, const void* elements, std::int64_t n, std::int64_t* found, const Stream& stream) {
-  with_exponent_bits(dtype, [&](auto exponent) { launch(elements, n * parts_of(dtype), exponent, found, stream); });
+void mark_non_finite(DType dtype, const void* elements, std::int64_t n, std::int64_t* found,
+                     const Stream& stream) {
+  with_exponent_bits(dtype, [&](auto exponent) {
+    launch(elements, n * parts_of(dtype), exponent, found, stream);
+  });
 }
 
 }  // namespace tenon

@@ -34,7 +34,8 @@ CudaState look_for_cuda() {
   cudaGetLastError();
   CudaState state = judge(answer);
   if (state.status != CudaStatus::usable) return state;
-  for (int id = 0; id < answer.devices; ++id) state.devices.push_back(std::make_unique<CudaDevice>(id));
+  for (int id = 0; id < answer.devices; ++id)
+    state.devices.push_back(std::make_unique<CudaDevice>(id));
   return state;
 }
 

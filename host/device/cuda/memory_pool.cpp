@@ -6,7 +6,8 @@ namespace tenon {
 
 MemoryPool::MemoryPool(const Device& device) : device_(device) {
   int supported = 0;
-  check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device.id()), device, "querying memory pool support");
+  check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device.id()), device,
+        "querying memory pool support");
   if (supported == 0) return;
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
@@ -14,12 +15,14 @@ MemoryPool::MemoryPool(const Device& device) : device_(device) {
   check(cudaMemPoolCreate(&pool_, &properties), device, "creating a memory pool");
   // by default, a pool releases all free memory at every synchronization
   std::uint64_t keep_all = UINT64_MAX;
-  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all), device, "setting up a memory pool");
+  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all), device,
+        "setting up a memory pool");
 }
 
 std::byte* MemoryPool::allocate(std::uint64_t bytes, cudaStream_t stream) {
   void* memory = nullptr;
-  const auto result = pool_ == nullptr ? cudaMalloc(&memory, bytes) : cudaMallocFromPoolAsync(&memory, bytes, pool_, stream);
+  const auto result = pool_ == nullptr ? cudaMalloc(&memory, bytes)
+                                       : cudaMallocFromPoolAsync(&memory, bytes, pool_, stream);
   if (result != cudaErrorMemoryAllocation) check(result, device_, "allocating memory");
   cudaGetLastError();
   return static_cast<std::byte*>(memory);
@@ -27,7 +30,8 @@ std::byte* MemoryPool::allocate(std::uint64_t bytes, cudaStream_t stream) {
 
 void MemoryPool::free(std::byte* memory, cudaStream_t stream) noexcept {
   const auto result = pool_ == nullptr ? cudaFree(memory) : cudaFreeAsync(memory, stream);
-  if (result != cudaSuccess) cudaGetLastError();  // the device is lost; the next call that can fail reports it
+  if (result != cudaSuccess)
+    cudaGetLastError();  // the device is lost; the next call that can fail reports it
 }
 
 std::uint64_t MemoryPool::attribute(cudaMemPoolAttr attribute) const {
@@ -37,7 +41,9 @@ std::uint64_t MemoryPool::attribute(cudaMemPoolAttr attribute) const {
 }
 
 std::uint64_t MemoryPool::idle() const {
-  return pool_ == nullptr ? 0 : attribute(cudaMemPoolAttrReservedMemCurrent) - attribute(cudaMemPoolAttrUsedMemCurrent);
+  return pool_ == nullptr ? 0
+                          : attribute(cudaMemPoolAttrReservedMemCurrent) -
+                                attribute(cudaMemPoolAttrUsedMemCurrent);
 }
 
 void MemoryPool::give_back_idle() {
@@ -48,7 +54,8 @@ void MemoryPool::open_to(const Device& other) {
   const std::lock_guard lock(mutex_);
   if (pool_ == nullptr || !asked_.insert(other.id()).second) return;
   int linked = 0;
-  check(cudaDeviceCanAccessPeer(&linked, other.id(), device_.id()), device_, "querying peer access");
+  check(cudaDeviceCanAccessPeer(&linked, other.id(), device_.id()), device_,
+        "querying peer access");
   if (linked == 0) return;  // CUDA then stages copies through CPU memory
   cudaMemAccessDesc access{};
   access.location = {cudaMemLocationTypeDevice, other.id()};

@@ -17,7 +17,8 @@ void Staging::to_device(const Place& to, const std::byte* from, std::uint64_t by
     const auto part = part_of(bytes, offset);
     buffer.used.synchronize();
     std::memcpy(buffer.memory.data(), from + offset, part);
-    check(cudaMemcpyAsync(to.data + offset, buffer.memory.data(), part, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream)),
+    check(cudaMemcpyAsync(to.data + offset, buffer.memory.data(), part, cudaMemcpyHostToDevice,
+                          static_cast<cudaStream_t>(stream)),
           to.device, "copying from the CPU");
     to.device.record(buffer.used.handle(), stream);
   }
@@ -27,7 +28,8 @@ void Staging::to_device(const Place& to, const std::byte* from, std::uint64_t by
 void Staging::fetch(const Place& from, std::uint64_t offset, std::uint64_t bytes, void* stream) {
   Buffer& buffer = at(offset);
   buffer.used.synchronize();  // another stream's copy may still read it
-  check(cudaMemcpyAsync(buffer.memory.data(), from.data + offset, bytes, cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(stream)),
+  check(cudaMemcpyAsync(buffer.memory.data(), from.data + offset, bytes, cudaMemcpyDeviceToHost,
+                        static_cast<cudaStream_t>(stream)),
         from.device, "copying to the CPU");
   from.device.record(buffer.used.handle(), stream);
 }

@@ -24,7 +24,8 @@ class Staging {
 
  private:
   struct Buffer {
-    explicit Buffer(Device& device) : memory(device, buffer_bytes, "the staging of copies"), used(device) {}
+    explicit Buffer(Device& device)
+        : memory(device, buffer_bytes, "the staging of copies"), used(device) {}
     PinnedBlock memory;
     Event used;  // recorded when the device has copied it
   };

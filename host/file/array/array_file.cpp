@@ -29,7 +29,9 @@ Tensor labels_as(const Tensor& labels, DType wanted, const std::string& file) {
     auto* to = result.data<T>();
     for (const double label : from) {
       if (!fits<T>(label) || (std::is_integral_v<T> && label != std::trunc(label)))
-        throw Failure(FailureKind::usage, fmt::format("'{}' has the label {}, which does not fit {}", file, label, name_of(wanted)));
+        throw Failure(FailureKind::usage,
+                      fmt::format("'{}' has the label {}, which does not fit {}", file, label,
+                                  name_of(wanted)));
       *to++ = number_as<T>(label);
     }
   });
@@ -56,13 +58,16 @@ std::int64_t parse_row(const std::string& text, const std::string& row, std::int
   std::int64_t number = 0;
   const auto [stop, error] = std::from_chars(row.data(), row.data() + row.size(), number);
   if (error != std::errc() || stop != row.data() + row.size() || number < 0)
-    throw Failure(FailureKind::usage, fmt::format("'{}' is not a row of '{}'", row, text), "write rows as x.npy[0:1500] or x.npy[1500:]");
+    throw Failure(FailureKind::usage, fmt::format("'{}' is not a row of '{}'", row, text),
+                  "write rows as x.npy[0:1500] or x.npy[1500:]");
   return number;
 }
 
 ArraySource parse_rows(const std::string& text) {
   const auto open = text.rfind('['), colon = text.rfind(':');
-  if (!text.ends_with("]") || open == std::string::npos || colon == std::string::npos || colon < open) return {text};
+  if (!text.ends_with("]") || open == std::string::npos || colon == std::string::npos ||
+      colon < open)
+    return {text};
   return {text.substr(0, open),
           {},
           parse_row(text, text.substr(open + 1, colon - open - 1), 0),
@@ -72,7 +77,8 @@ ArraySource parse_rows(const std::string& text) {
 /// Moves the word out of `source.file` into `source.word`.
 const ArrayFormat& find_format(ArraySource& source) {
   const auto colon = source.file.rfind(':');
-  const auto before = colon == std::string::npos ? std::string_view() : std::string_view(source.file).substr(0, colon);
+  const auto before = colon == std::string::npos ? std::string_view()
+                                                 : std::string_view(source.file).substr(0, colon);
   for (const auto& format : array_formats())
     for (const auto suffix : format.suffixes) {
       if (source.file.ends_with(suffix)) return format;
@@ -90,9 +96,14 @@ Tensor pick(const Arrays& arrays, const std::string& file, const std::string& na
   std::vector<std::string> names;
   for (const auto& [other, tensor] : arrays) names.push_back(other);
   if (name.empty())
-    throw Failure(FailureKind::usage, fmt::format("'{}' holds {} arrays but exactly one is needed", file, arrays.size()),
-                  arrays.empty() ? "" : fmt::format("it has {}; load_arrays() reads them all by name", listed(names)));
-  throw Failure(FailureKind::usage, fmt::format("'{}' has no array '{}' for input '{}'", file, name, name),
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("'{}' holds {} arrays but exactly one is needed", file, arrays.size()),
+        arrays.empty()
+            ? ""
+            : fmt::format("it has {}; load_arrays() reads them all by name", listed(names)));
+  throw Failure(FailureKind::usage,
+                fmt::format("'{}' has no array '{}' for input '{}'", file, name, name),
                 fmt::format("it has {}", listed(names)));
 }
 
@@ -100,11 +111,13 @@ Tensor pick(const Arrays& arrays, const std::string& file, const std::string& na
 Tensor take_rows(const Tensor& whole, const ArraySource& source) {
   const auto shape = whole.shape();
   if (source.begin == 0 && source.end < 0) return whole;
-  if (shape.rank() == 0) throw Failure(FailureKind::usage, fmt::format("'{}' is a scalar and has no rows", source.file));
+  if (shape.rank() == 0)
+    throw Failure(FailureKind::usage, fmt::format("'{}' is a scalar and has no rows", source.file));
   const auto end = source.end < 0 ? shape[0] : source.end;
   if (source.begin > end || end > shape[0])
     throw Failure(FailureKind::usage,
-                  fmt::format("'{}' has {}, but rows {} to {} are requested", source.file, counted(shape[0], "row"), source.begin, end));
+                  fmt::format("'{}' has {}, but rows {} to {} are requested", source.file,
+                              counted(shape[0], "row"), source.begin, end));
   return row_range(whole, source.begin, end);
 }
 
@@ -118,8 +131,14 @@ const std::vector<ArrayFormat>& array_formats() {
        [](const ArraySource& source, const tenon_type&) {
          return Arrays{{"", read_npy(source.file)}};
        }},
-      {{".npz"}, "npz", false, [](const ArraySource& source, const tenon_type&) { return read_npz(source.file); }},
-      {{".svm", ".libsvm", ".svmlight"}, nullptr, true, [](const ArraySource& source, const tenon_type& type) {
+      {{".npz"},
+       "npz",
+       false,
+       [](const ArraySource& source, const tenon_type&) { return read_npz(source.file); }},
+      {{".svm", ".libsvm", ".svmlight"},
+       nullptr,
+       true,
+       [](const ArraySource& source, const tenon_type& type) {
          return Arrays{{"", read_svmlight_part(source, type)}};
        }}};
   return formats;
@@ -135,7 +154,8 @@ std::vector<std::string> with_common_features(std::vector<std::string> sources) 
     from_zero = from_zero || parsed.word == "from-0";
   }
   if (!from_zero && undecided.size() < 2) return sources;
-  if (!from_zero && std::none_of(undecided.begin(), undecided.end(), [](const auto& entry) { return has_feature_zero(entry.first); }))
+  if (!from_zero && std::none_of(undecided.begin(), undecided.end(),
+                                 [](const auto& entry) { return has_feature_zero(entry.first); }))
     return sources;
   for (const auto& [file, all] : undecided)
     for (auto* source : all) source->insert(file.size(), ":from-0");

@@ -17,14 +17,20 @@ namespace {
 
 void require_suffix(const std::filesystem::path& path, const char* suffix, const char* what) {
   if (path.extension() != suffix)
-    throw Failure(FailureKind::usage, fmt::format("{} are stored in {} files; '{}' has another suffix", what, suffix, path.string()));
+    throw Failure(FailureKind::usage,
+                  fmt::format("{} are stored in {} files; '{}' has another suffix", what, suffix,
+                              path.string()));
 }
 
 Tensor read_for(const std::string& source, const ValueInfo& input) {
-  auto tensor = read_array(source, input.name, type_of(input.dtype.value_or(unknown_dtype), input.shape));
+  auto tensor =
+      read_array(source, input.name, type_of(input.dtype.value_or(unknown_dtype), input.shape));
   if (input.dtype && !widens(tensor.dtype(), *input.dtype))
-    throw Failure(FailureKind::usage, fmt::format("input '{}' is {} in its file but the graph needs {}, which cannot hold every value",
-                                                  input.name, name_of(tensor.dtype()), name_of(*input.dtype)));
+    throw Failure(
+        FailureKind::usage,
+        fmt::format(
+            "input '{}' is {} in its file but the graph needs {}, which cannot hold every value",
+            input.name, name_of(tensor.dtype()), name_of(*input.dtype)));
   return tensor;
 }
 
@@ -41,7 +47,8 @@ Tensor load_array(const std::string& source) {
 
 std::string array_suffixes() {
   std::vector<std::string_view> all;
-  for (const auto& format : array_formats()) all.insert(all.end(), format.suffixes.begin(), format.suffixes.end());
+  for (const auto& format : array_formats())
+    all.insert(all.end(), format.suffixes.begin(), format.suffixes.end());
   return fmt::format("{} or {}", fmt::join(all.begin(), all.end() - 1, ", "), all.back());
 }
 

@@ -24,7 +24,8 @@ Tensor read_npy(const std::filesystem::path& path, std::uint64_t map_above = Fil
 void write_npy(const std::filesystem::path& path, const Tensor& tensor);
 
 /// The array in a file's bytes, which `owner` keeps alive. `name` is the file's name in messages.
-Tensor tensor_from_npy(const std::string& name, std::span<std::byte> bytes, const std::shared_ptr<const void>& owner);
+Tensor tensor_from_npy(const std::string& name, std::span<std::byte> bytes,
+                       const std::shared_ptr<const void>& owner);
 
 /// Returns nullopt if the file does not hold a single text; non-ASCII characters become `?`. Throws
 /// Failure (file) like parse_npy_header().

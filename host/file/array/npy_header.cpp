@@ -21,7 +21,8 @@ constexpr std::string_view magic = "\x93NUMPY";
 // Parses a Python dictionary of one string, one bool and one tuple of integers, and nothing else.
 class HeaderParser {
  public:
-  HeaderParser(const std::string& name, std::string_view text, std::size_t offset) : name_(name), text_(text), offset_(offset) {}
+  HeaderParser(const std::string& name, std::string_view text, std::size_t offset)
+      : name_(name), text_(text), offset_(offset) {}
 
   NpyFields parse() {
     expect('{');
@@ -35,7 +36,11 @@ class HeaderParser {
     skip_space();
     if (at_ != text_.size()) broken("nothing but spaces");
     if (!header_.dtype || !header_.fortran_order || !header_.shape) {
-      fail(std::string("its header lacks '") + (!header_.dtype ? "descr" : !header_.fortran_order ? "fortran_order" : "shape") + "'");
+      fail(std::string("its header lacks '") +
+           (!header_.dtype           ? "descr"
+            : !header_.fortran_order ? "fortran_order"
+                                     : "shape") +
+           "'");
     }
     return {*header_.dtype, *header_.fortran_order, *header_.shape, offset_ + text_.size()};
   }
@@ -50,7 +55,8 @@ class HeaderParser {
     } else if (key == "shape") {
       once(header_.shape, key, shape());
     } else {
-      fail("its header has an entry '" + printable(std::string_view(key).substr(0, 40)) + "', which is not part of the format");
+      fail("its header has an entry '" + printable(std::string_view(key).substr(0, 40)) +
+           "', which is not part of the format");
     }
   }
 
@@ -62,7 +68,9 @@ class HeaderParser {
 
   std::string dtype() {
     skip_space();
-    if (peek() == '[') fail("its elements are records of several fields", "save each field as its own array: array['field']");
+    if (peek() == '[')
+      fail("its elements are records of several fields",
+           "save each field as its own array: array['field']");
     return std::string(string("a quoted dtype"));
   }
 
@@ -95,8 +103,10 @@ class HeaderParser {
   std::int64_t dimension() {
     skip_space();
     std::uint64_t value = 0;  // unsigned, so that -0 is refused, too
-    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (error == std::errc::result_out_of_range || value > INT64_MAX) fail("one of its dimensions does not fit 64 bits");
+    const auto [end, error] =
+        std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    if (error == std::errc::result_out_of_range || value > INT64_MAX)
+      fail("one of its dimensions does not fit 64 bits");
     if (error != std::errc()) broken("a dimension");
     at_ = static_cast<std::size_t>(end - text_.data());
     if (peek() == 'L') ++at_;  // Python 2's suffix of long integers
@@ -108,7 +118,8 @@ class HeaderParser {
     const char quote = peek();
     if (quote != '\'' && quote != '"') broken(what);
     const std::size_t end = text_.find_first_of(quote == '"' ? "\"\\\n" : "'\\\n", at_ + 1);
-    if (end == std::string_view::npos || text_[end] != quote) broken("a string on one line, without backslashes");
+    if (end == std::string_view::npos || text_[end] != quote)
+      broken("a string on one line, without backslashes");
     const std::string_view result = text_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
     return result;
@@ -131,7 +142,9 @@ class HeaderParser {
   [[noreturn]] void broken(const std::string& wanted) const {
     fail("its header is broken at byte " + std::to_string(offset_ + at_) + ": expected " + wanted);
   }
-  [[noreturn]] void fail(const std::string& reason, const char* hint = "") const { throw file_failure("read", name_, reason, hint); }
+  [[noreturn]] void fail(const std::string& reason, const char* hint = "") const {
+    throw file_failure("read", name_, reason, hint);
+  }
 
   struct {
     std::optional<std::string> dtype;
@@ -165,40 +178,50 @@ std::string names_of_numpy_dtypes() {
 NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> bytes) {
   const NpyFields fields = parse_npy_fields(name, bytes);
   if (fields.dtype.size() >= 2 && fields.dtype[1] == 'O') {
-    throw file_failure("read", name, "its elements are Python objects, which are not loaded because unpickling could run code",
-                       "save numbers: numpy.save(file, array.astype('float32'))");
+    throw file_failure(
+        "read", name,
+        "its elements are Python objects, which are not loaded because unpickling could run code",
+        "save numbers: numpy.save(file, array.astype('float32'))");
   }
   const std::optional<NpyDtype> dtype = npy_dtype_from(fields.dtype);
   if (!dtype) {
-    throw file_failure(
-        "read", name,
-        "its elements have numpy's type '" + printable(std::string_view(fields.dtype).substr(0, 40)) + "', which Tenon does not support",
-        "convert it by array.astype(...) to " + names_of_numpy_dtypes());
+    throw file_failure("read", name,
+                       "its elements have numpy's type '" +
+                           printable(std::string_view(fields.dtype).substr(0, 40)) +
+                           "', which Tenon does not support",
+                       "convert it by array.astype(...) to " + names_of_numpy_dtypes());
   }
   return {dtype->dtype, dtype->big_endian, fields.fortran_order, fields.shape, fields.size};
 }
 
 NpyFields parse_npy_fields(const std::string& name, std::span<const std::byte> bytes) {
   const std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const auto fail = [&](const std::string& reason, const char* hint = "") { return file_failure("read", name, reason, hint); };
+  const auto fail = [&](const std::string& reason, const char* hint = "") {
+    return file_failure("read", name, reason, hint);
+  };
   if (file.empty()) throw fail("it is empty");
-  if (file.starts_with("PK")) throw fail("it is an archive, not an array", "archives of arrays need the suffix .npz");
-  if (!file.starts_with(magic.substr(0, file.size()))) throw fail("it is not a .npy file: it does not begin with \\x93NUMPY");
+  if (file.starts_with("PK"))
+    throw fail("it is an archive, not an array", "archives of arrays need the suffix .npz");
+  if (!file.starts_with(magic.substr(0, file.size())))
+    throw fail("it is not a .npy file: it does not begin with \\x93NUMPY");
 
-  const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(std::to_integer<unsigned>(bytes[i])); };
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::size_t>(std::to_integer<unsigned>(bytes[i]));
+  };
   const std::size_t length_at = magic.size() + 2;
   if (file.size() < length_at) throw fail("it is truncated within its first 8 bytes");
   const std::size_t major = byte(6), minor = byte(7);
   if (major < 1 || major > 3 || minor != 0) {
-    throw fail("it has format version " + std::to_string(major) + "." + std::to_string(minor) + " but must be 1.0 to 3.0");
+    throw fail("it has format version " + std::to_string(major) + "." + std::to_string(minor) +
+               " but must be 1.0 to 3.0");
   }
   const std::size_t text_at = length_at + (major == 1 ? 2 : 4);
   if (file.size() < text_at) throw fail("it is truncated before its header");
   std::size_t length = byte(length_at) | byte(length_at + 1) << 8;
   if (major > 1) length |= byte(length_at + 2) << 16 | byte(length_at + 3) << 24;
   if (length > file.size() - text_at) {
-    throw fail("it is truncated: its header ends at byte " + std::to_string(text_at + length) + " but the file at " +
-               std::to_string(file.size()));
+    throw fail("it is truncated: its header ends at byte " + std::to_string(text_at + length) +
+               " but the file at " + std::to_string(file.size()));
   }
   return HeaderParser(name, file.substr(text_at, length), text_at).parse();
 }
@@ -209,18 +232,21 @@ std::string npy_header(DType dtype, const Shape& shape) {
 
 std::string npy_header(const std::string& dtype, const Shape& shape) {
   auto text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (", dtype);
-  for (int axis = 0; axis < shape.rank(); ++axis) text += fmt::format("{}{},", axis == 0 ? "" : " ", shape[axis]);
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    text += fmt::format("{}{},", axis == 0 ? "" : " ", shape[axis]);
   if (shape.rank() > 1) text.pop_back();  // only a one-tuple needs the trailing comma
   text += "), }";
   const std::size_t before = magic.size() + 4;
   text.append(63 - (before + text.size()) % 64, ' ');
   text += '\n';
   std::string header(magic);
-  header += {'\x01', '\x00', static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256)};
+  header +=
+      {'\x01', '\x00', static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256)};
   return header + text;
 }
 
-static_assert(std::endian::native == std::endian::little, "elements are mapped from little-endian files");
+static_assert(std::endian::native == std::endian::little,
+              "elements are mapped from little-endian files");
 
 static std::string kind_of(DType dtype) {
   return numpy_letter(dtype) + std::to_string(size_of(dtype));

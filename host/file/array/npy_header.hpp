@@ -36,7 +36,8 @@ NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> b
 /// The header of a contiguous little-endian array: version 1.0, padded to a multiple of 64 bytes as
 /// in numpy's own files.
 std::string npy_header(DType dtype, const Shape& shape);
-std::string npy_header(const std::string& dtype, const Shape& shape);  ///< numpy's type string, such as `|S3`
+std::string npy_header(const std::string& dtype,
+                       const Shape& shape);  ///< numpy's type string, such as `|S3`
 
 struct NpyDtype {
   DType dtype;

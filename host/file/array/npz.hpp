@@ -22,7 +22,8 @@ using NamedArrays = std::map<std::string, Tensor>;
 
 /// Builds the csr matrix from an archive's arrays and format. Unsorted columns are sorted and
 /// duplicate entries summed, as in scipy. Throws Failure (file) that names the file.
-Tensor csr_from_npz(const std::filesystem::path& path, const std::string& format, const NamedArrays& arrays);
+Tensor csr_from_npz(const std::filesystem::path& path, const std::string& format,
+                    const NamedArrays& arrays);
 
 /// The arrays of a csr tensor; the caller adds the `format` member "csr".
 NamedArrays npz_of_csr(const Tensor& csr);

@@ -33,12 +33,14 @@ template <class Number>
 std::errc parse(std::string_view word, Number& number) {
   if (word.starts_with('+') && !word.starts_with("+-")) word.remove_prefix(1);
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return error == std::errc() && end != word.data() + word.size() ? std::errc::invalid_argument : error;
+  return error == std::errc() && end != word.data() + word.size() ? std::errc::invalid_argument
+                                                                  : error;
 }
 
 class SvmReader {
  public:
-  SvmReader(const std::filesystem::path& path, const SvmOptions& options) : path_(path), options_(options) {}
+  SvmReader(const std::filesystem::path& path, const SvmOptions& options)
+      : path_(path), options_(options) {}
 
   SvmExamples read(std::string_view text) {
     while (!text.empty()) {
@@ -65,46 +67,58 @@ class SvmReader {
 
   void feature(std::string_view word) {
     const std::size_t colon = word.find(':');
-    if (colon == std::string_view::npos) fail(quoted(word) + " has no colon", "a feature is written NUMBER:VALUE");
+    if (colon == std::string_view::npos)
+      fail(quoted(word) + " has no colon", "a feature is written NUMBER:VALUE");
     std::int64_t index = 0;
     const std::errc error = parse(word.substr(0, colon), index);
-    if (error == std::errc::result_out_of_range || index == std::numeric_limits<std::int64_t>::max())
+    if (error == std::errc::result_out_of_range ||
+        index == std::numeric_limits<std::int64_t>::max())
       fail(quoted(word) + " has a feature number that does not fit 64 bits");
-    if (error != std::errc() || index < 0) fail(quoted(word) + " does not begin with a feature number");
-    if (index == 0 && options_.first == First::one) fail("found feature 0, but features are declared to count from 1");
-    if (index <= last_) fail(join("feature ", index, " follows feature ", last_, ": they must ascend"));
+    if (error != std::errc() || index < 0)
+      fail(quoted(word) + " does not begin with a feature number");
+    if (index == 0 && options_.first == First::one)
+      fail("found feature 0, but features are declared to count from 1");
+    if (index <= last_)
+      fail(join("feature ", index, " follows feature ", last_, ": they must ascend"));
     if (index > largest_) largest_ = index, line_of_largest_ = line_;
     zero_ = zero_ || index == 0;
     last_ = index;
     columns_.push_back(index);
     values_.push_back(number(word.substr(colon + 1), "value"));
-    const bool fit = visit<floating>(options_.dtype, [&]<class T>() { return fits<T>(values_.back()); });
+    const bool fit =
+        visit<floating>(options_.dtype, [&]<class T>() { return fits<T>(values_.back()); });
     if (!fit) fail(join("the value of ", quoted(word), " does not fit ", options_.dtype));
   }
 
   double number(std::string_view word, const char* what) const {
     double value = 0;
     const std::errc error = parse(word, value);
-    if (error == std::errc::result_out_of_range) fail(join("the ", what, " ", quoted(word), " is out of the range of float64"));
+    if (error == std::errc::result_out_of_range)
+      fail(join("the ", what, " ", quoted(word), " is out of the range of float64"));
     if (error != std::errc()) fail(join("the ", what, " ", quoted(word), " is not a number"));
     return value;
   }
 
   Tensor matrix() {
-    const bool from_zero = options_.first == First::zero || (options_.first == First::automatic && zero_);
+    const bool from_zero =
+        options_.first == First::zero || (options_.first == First::automatic && zero_);
     const std::int64_t needed = from_zero ? largest_ + 1 : std::max<std::int64_t>(largest_, 0);
     line_ = line_of_largest_;
     if (options_.columns >= 0 && needed > options_.columns)
-      fail(join("found feature ", largest_, ", but the input has ", counted(options_.columns, "feature"), ", counted from ",
-                from_zero ? 0 : 1));
+      fail(join("found feature ", largest_, ", but the input has ",
+                counted(options_.columns, "feature"), ", counted from ", from_zero ? 0 : 1));
     if (!from_zero)
       for (std::int64_t& column : columns_) --column;
-    const Shape shape = {static_cast<std::int64_t>(labels_.size()), options_.columns >= 0 ? options_.columns : needed};
+    const Shape shape = {static_cast<std::int64_t>(labels_.size()),
+                         options_.columns >= 0 ? options_.columns : needed};
     const auto list = [](const auto& values) {
       return HeldTensor::frozen(Tensor::from(values, {static_cast<std::int64_t>(values.size())}));
     };
-    const Tensor values = Tensor::empty(options_.dtype, {static_cast<std::int64_t>(values_.size())});
-    visit<floating>(options_.dtype, [&]<class T>() { std::transform(values_.begin(), values_.end(), values.data<T>(), number_as<T>); });
+    const Tensor values =
+        Tensor::empty(options_.dtype, {static_cast<std::int64_t>(values_.size())});
+    visit<floating>(options_.dtype, [&]<class T>() {
+      std::transform(values_.begin(), values_.end(), values.data<T>(), number_as<T>);
+    });
     try {
       return Tensor::csr(values, list(columns_), list(starts_), shape);
     } catch (const Failure& failure) {  // the shape is too large; all else is checked
@@ -112,7 +126,9 @@ class SvmReader {
     }
   }
 
-  static std::string quoted(std::string_view word) { return "'" + printable(word.substr(0, 40)) + "'"; }
+  static std::string quoted(std::string_view word) {
+    return "'" + printable(word.substr(0, 40)) + "'";
+  }
   [[noreturn]] void fail(const std::string& reason, const char* hint = "") const {
     throw file_failure("read", path_, join("line ", line_, ": ", reason), hint);
   }
@@ -149,9 +165,12 @@ bool has_feature_zero(const std::filesystem::path& path) {
 SvmExamples read_svmlight(const std::filesystem::path& path, const SvmOptions& options) {
   if (!floating.has(options.dtype))
     throw Failure(FailureKind::usage,
-                  join("the values of ", path.string(), " can only be read as floating-point numbers, not as ", options.dtype));
+                  join("the values of ", path.string(),
+                       " can only be read as floating-point numbers, not as ", options.dtype));
   const auto file = FileMemory::open(path);
-  auto examples = SvmReader(path, options).read({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()});
+  auto examples =
+      SvmReader(path, options)
+          .read({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()});
   file->require_unchanged();
   return examples;
 }

@@ -21,7 +21,8 @@ constexpr std::uint64_t most_members = 100000;
 
 std::uint64_t number(std::string_view record, std::size_t at, std::size_t bytes) {
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < bytes; ++i) value |= std::uint64_t{static_cast<unsigned char>(record[at + i])} << (8 * i);
+  for (std::size_t i = 0; i < bytes; ++i)
+    value |= std::uint64_t{static_cast<unsigned char>(record[at + i])} << (8 * i);
   return value;
 }
 
@@ -58,15 +59,19 @@ struct End {
 
 }  // namespace
 
-ZipReader::ZipReader(const std::filesystem::path& path) : path_(path), file_(OpenFile::for_reading(path)) {
+ZipReader::ZipReader(const std::filesystem::path& path)
+    : path_(path), file_(OpenFile::for_reading(path)) {
   if (file_.size() == 0) throw file_failure("read", path_, "it is empty");
   const auto directory = find_directory();
   directory_ = directory.offset;
   if (directory.count > most_members)
-    throw file_failure("read", path_, "it has " + std::to_string(directory.count) + " members but at most 100000 are supported");
+    throw file_failure(
+        "read", path_,
+        "it has " + std::to_string(directory.count) + " members but at most 100000 are supported");
   auto at = directory.offset;
   for (std::uint64_t i = 0; i < directory.count; ++i) members_.push_back(read_entry(at));
-  if (at != directory.offset + directory.size) refuse("its directory has another size than declared");
+  if (at != directory.offset + directory.size)
+    refuse("its directory has another size than declared");
 }
 
 // The end record is the last record of the file; only a comment may follow it.
@@ -77,14 +82,19 @@ ZipReader::Directory ZipReader::find_directory() const {
   for (auto at = tail.rfind(zip::directory_end.signature); at != std::string::npos;
        at = at == 0 ? std::string::npos : tail.rfind(zip::directory_end.signature, at - 1)) {
     const auto record = std::string_view(tail).substr(at);
-    if (!is(record, zip::directory_end) || record.size() - zip::directory_end.size != number(record, 20, 2)) continue;
+    if (!is(record, zip::directory_end) ||
+        record.size() - zip::directory_end.size != number(record, 20, 2))
+      continue;
     const auto end = first + at;
     if (end >= zip::directory_end64_place.size &&
-        is(text_at(end - zip::directory_end64_place.size, zip::directory_end64_place.size), zip::directory_end64_place))
+        is(text_at(end - zip::directory_end64_place.size, zip::directory_end64_place.size),
+           zip::directory_end64_place))
       return directory64(end - zip::directory_end64_place.size);
     const Directory found{number(record, 16, 4), number(record, 12, 4), number(record, 10, 2)};
-    if (number(record, 4, 4) != 0 || number(record, 8, 2) != found.count) refuse("it is one volume of a multi-volume archive");
-    if (found.offset > end || found.size > end - found.offset) refuse("its directory lies outside the file");
+    if (number(record, 4, 4) != 0 || number(record, 8, 2) != found.count)
+      refuse("it is one volume of a multi-volume archive");
+    if (found.offset > end || found.size > end - found.offset)
+      refuse("its directory lies outside the file");
     return found;
   }
   if (text_at(0, std::min<std::size_t>(tail.size(), 4)) == zip::member_header.signature)
@@ -95,19 +105,23 @@ ZipReader::Directory ZipReader::find_directory() const {
 ZipReader::Directory ZipReader::directory64(std::uint64_t end) const {
   const auto place = text_at(end, zip::directory_end64_place.size);
   const auto at = number(place, 8, 8);
-  if (at > end || end - at < zip::directory_end64.size) refuse("its directory lies outside the file");
+  if (at > end || end - at < zip::directory_end64.size)
+    refuse("its directory lies outside the file");
   const auto record = text_at(at, zip::directory_end64.size);
   if (!is(record, zip::directory_end64)) refuse("its directory is missing");
   const Directory found{number(record, 48, 8), number(record, 40, 8), number(record, 32, 8)};
-  if (number(record, 16, 8) != 0 || number(record, 24, 8) != found.count) refuse("it is one volume of a multi-volume archive");
-  if (found.offset > at || found.size > at - found.offset) refuse("its directory lies outside the file");
+  if (number(record, 16, 8) != 0 || number(record, 24, 8) != found.count)
+    refuse("it is one volume of a multi-volume archive");
+  if (found.offset > at || found.size > at - found.offset)
+    refuse("its directory lies outside the file");
   return found;
 }
 
 ZipMember ZipReader::read_entry(std::uint64_t& at) const {
   const auto entry = text_at(at, zip::directory_entry.size);
   if (!is(entry, zip::directory_entry)) refuse("its directory is damaged");
-  const auto name_size = static_cast<std::size_t>(number(entry, 28, 2)), extra_size = static_cast<std::size_t>(number(entry, 30, 2));
+  const auto name_size = static_cast<std::size_t>(number(entry, 28, 2)),
+             extra_size = static_cast<std::size_t>(number(entry, 30, 2));
   auto name = text_at(at + entry.size(), name_size + extra_size);
   const auto extra = name.substr(name_size);
   name.resize(name_size);
@@ -119,19 +133,24 @@ ZipMember ZipReader::read_entry(std::uint64_t& at) const {
                    number(entry, 20, 4),
                    number(entry, 42, 4),
                    static_cast<std::uint32_t>(number(entry, 38, 4))};
-  if (!is_name(member.name)) refuse("its member name '" + printable(member.name) + "' is not UTF-8 without control characters");
-  if (!widen(extra, {&member.size, &member.stored_size, &member.offset})) refuse("its directory is damaged");
+  if (!is_name(member.name))
+    refuse("its member name '" + printable(member.name) +
+           "' is not UTF-8 without control characters");
+  if (!widen(extra, {&member.size, &member.stored_size, &member.offset}))
+    refuse("its directory is damaged");
   at += entry.size() + name_size + extra_size + number(entry, 32, 2);
   return member;
 }
 
-void ZipReader::read(const ZipMember& member, const std::string& label, std::span<std::byte> content) const {
+void ZipReader::read(const ZipMember& member, const std::string& label,
+                     std::span<std::byte> content) const {
   const auto at = content_of(member, label);
   if (member.method == zip::deflated)
     inflate(member, label, at, content);
   else
     read_at(at, content);
-  require_sum(member, label, crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
+  require_sum(member, label,
+              crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
 }
 
 void ZipReader::read_stored(const ZipMember& member, const std::string& label,
@@ -142,7 +161,8 @@ void ZipReader::read_stored(const ZipMember& member, const std::string& label,
   std::vector<std::byte> part(std::size_t{1} << 20);
   uLong crc = 0;
   for (auto left = member.size; left > 0;) {
-    const auto bytes = std::span(part).first(static_cast<std::size_t>(std::min<std::uint64_t>(left, part.size())));
+    const auto bytes =
+        std::span(part).first(static_cast<std::size_t>(std::min<std::uint64_t>(left, part.size())));
     read_at(at, bytes);
     crc = crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
     take(bytes);
@@ -152,24 +172,29 @@ void ZipReader::read_stored(const ZipMember& member, const std::string& label,
 }
 
 void ZipReader::require_sum(const ZipMember& member, const std::string& label, std::uint64_t crc) {
-  if (crc != member.crc) throw file_failure("read", label, "it is damaged: its checksum does not match");
+  if (crc != member.crc)
+    throw file_failure("read", label, "it is damaged: its checksum does not match");
 }
 
 // Returns the offset of a member's bytes, after its local header, which repeats the name.
 std::uint64_t ZipReader::content_of(const ZipMember& member, const std::string& label) const {
   const auto damaged = [&] {
-    return file_failure("read", label, "the archive is damaged: its directory does not match the member headers");
+    return file_failure("read", label,
+                        "the archive is damaged: its directory does not match the member headers");
   };
   const auto head = zip::member_header.size + member.name.size();
   if (member.offset > directory_ || directory_ - member.offset < head) throw damaged();
   const auto header = text_at(member.offset, head);
-  if (!is(header, zip::member_header) || number(header, 26, 2) != member.name.size() || !header.ends_with(member.name)) throw damaged();
+  if (!is(header, zip::member_header) || number(header, 26, 2) != member.name.size() ||
+      !header.ends_with(member.name))
+    throw damaged();
   const auto at = member.offset + head + number(header, 28, 2);
   if (at > directory_ || member.stored_size > directory_ - at) throw damaged();
   return at;
 }
 
-void ZipReader::inflate(const ZipMember& member, const std::string& label, std::uint64_t at, std::span<std::byte> content) const {
+void ZipReader::inflate(const ZipMember& member, const std::string& label, std::uint64_t at,
+                        std::span<std::byte> content) const {
   constexpr std::size_t largest = std::size_t{1} << 30;  // zlib's counters have 32 bits
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
@@ -192,17 +217,21 @@ void ZipReader::inflate(const ZipMember& member, const std::string& label, std::
     const auto before = stream.avail_out;
     status = ::inflate(&stream, Z_NO_FLUSH);
     const std::size_t made = before - stream.avail_out;
-    if (made > room) throw file_failure("read", label, "it has more bytes than the directory declares");
+    if (made > room)
+      throw file_failure("read", label, "it has more bytes than the directory declares");
     content = content.subspan(made);
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
   }
-  if (status != Z_STREAM_END && status != Z_BUF_ERROR) throw file_failure("read", label, "it is damaged: it cannot be decompressed");
-  if (status == Z_BUF_ERROR || !content.empty()) throw file_failure("read", label, "it has fewer bytes than the directory declares");
+  if (status != Z_STREAM_END && status != Z_BUF_ERROR)
+    throw file_failure("read", label, "it is damaged: it cannot be decompressed");
+  if (status == Z_BUF_ERROR || !content.empty())
+    throw file_failure("read", label, "it has fewer bytes than the directory declares");
 }
 
 void ZipReader::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
-    const auto got = pread(file_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const auto got =
+        pread(file_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw file_failure("read", path_, system_reason(errno));
     if (got == 0) refuse("it is truncated");

@@ -37,7 +37,8 @@ class ZipReader {
   /// member in messages.
   void read(const ZipMember& member, const std::string& label, std::span<std::byte> content) const;
   /// Like read(), in chunks, for a member that is stored uncompressed.
-  void read_stored(const ZipMember& member, const std::string& label, const std::function<void(std::span<const std::byte>)>& take) const;
+  void read_stored(const ZipMember& member, const std::string& label,
+                   const std::function<void(std::span<const std::byte>)>& take) const;
 
  private:
   struct Directory {
@@ -48,7 +49,8 @@ class ZipReader {
   ZipMember read_entry(std::uint64_t& at) const;
   std::uint64_t content_of(const ZipMember& member, const std::string& label) const;
   static void require_sum(const ZipMember& member, const std::string& label, std::uint64_t crc);
-  void inflate(const ZipMember& member, const std::string& label, std::uint64_t at, std::span<std::byte> content) const;
+  void inflate(const ZipMember& member, const std::string& label, std::uint64_t at,
+               std::span<std::byte> content) const;
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
   std::string text_at(std::uint64_t offset, std::size_t size) const;
   [[noreturn]] void refuse(const std::string& reason) const;

@@ -17,7 +17,8 @@ struct Field {
 
 void append(std::string& record, std::initializer_list<Field> fields) {
   for (const auto& field : fields)
-    for (int i = 0; i < field.bytes; ++i) record += i < 8 ? static_cast<char>(field.value >> (8 * i)) : '\0';
+    for (int i = 0; i < field.bytes; ++i)
+      record += i < 8 ? static_cast<char>(field.value >> (8 * i)) : '\0';
 }
 
 std::string wide_field(std::initializer_list<std::uint64_t> numbers) {
@@ -29,11 +30,14 @@ std::string wide_field(std::initializer_list<std::uint64_t> numbers) {
 
 // zlib returns the initial checksum if the pointer is null.
 std::uint64_t crc_of(std::uint64_t before, std::span<const std::byte> bytes) {
-  return bytes.empty() ? before : crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  return bytes.empty()
+             ? before
+             : crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
 }
 
 constexpr std::uint64_t plain_version = 20, wide_version = 45;  // version needed to extract
-constexpr std::uint64_t first_day = 0x210000;                   // a constant date and time make archives reproducible
+constexpr std::uint64_t first_day =
+    0x210000;  // a constant date and time make archives reproducible
 
 }  // namespace
 
@@ -42,11 +46,14 @@ void ZipWriter::write(std::span<const std::byte> bytes) {
   if (also_) also_(bytes);
 }
 
-void ZipWriter::add(const std::string& name, std::string_view head, std::span<const std::byte> rest) {
+void ZipWriter::add(const std::string& name, std::string_view head,
+                    std::span<const std::byte> rest) {
   const auto offset = file_.size(), size = std::uint64_t{head.size()} + rest.size();
   const bool wide_size = size >= largest_, wide = wide_size || offset >= largest_;
   const auto crc = crc_of(crc_of(0, std::as_bytes(std::span(head))), rest);
-  const bool ascii = std::none_of(name.begin(), name.end(), [](char letter) { return static_cast<unsigned char>(letter) > 0x7f; });
+  const bool ascii = std::none_of(name.begin(), name.end(), [](char letter) {
+    return static_cast<unsigned char>(letter) > 0x7f;
+  });
   const auto said = wide_size ? std::uint64_t{zip::in_wide_field} : size;
 
   // The fields that both records of a member have.
@@ -67,7 +74,8 @@ void ZipWriter::add(const std::string& name, std::string_view head, std::span<co
   write(header + name + sizes + std::string(head));
   write(rest);
 
-  const auto numbers = wide ? wide_size ? wide_field({size, size, offset}) : wide_field({offset}) : std::string();
+  const auto numbers =
+      wide ? wide_size ? wide_field({size, size, offset}) : wide_field({offset}) : std::string();
   directory_ += zip::directory_entry.signature;
   append(directory_, {{wide_version, 2}});
   append_fields(directory_, wide, numbers.size());
@@ -94,7 +102,9 @@ void ZipWriter::finish() {
     end += zip::directory_end64_place.signature;
     append(end, {{0, 4}, {offset + size, 8}, {1, 4}});
   }
-  const auto narrow = [&](std::uint64_t value, std::uint64_t instead) { return wide ? instead : value; };
+  const auto narrow = [&](std::uint64_t value, std::uint64_t instead) {
+    return wide ? instead : value;
+  };
   end += zip::directory_end.signature;
   append(end, {{0, 4},
                {narrow(count_, 0xffff), 2},

@@ -22,7 +22,8 @@ struct JsonSource {
 /// Builds the graph that the text describes; nodes may stand in any order. Throws Failure with the
 /// position in the text: of kind `file` if the text itself is wrong, of the builder's kind if
 /// operators, parameters or shapes do not fit.
-void read_graph_json(std::string_view text, const JsonSource& source, GraphModel& model, GraphBuilder& builder, const Catalog& catalog);
+void read_graph_json(std::string_view text, const JsonSource& source, GraphModel& model,
+                     GraphBuilder& builder, const Catalog& catalog);
 
 /// Writes every default and every value's name. Reading the text gives the same graph, and that
 /// graph gives the same text. Extensions of other programs, which are bytes, are not written.

@@ -18,15 +18,21 @@ namespace {
 
 class GraphJsonReader {
  public:
-  GraphJsonReader(GraphModel& model, GraphBuilder& builder, const Catalog& catalog, const JsonDocument& document,
-                  const std::filesystem::path& folder)
-      : model_(model), builder_(builder), catalog_(catalog), document_(document), folder_(folder), root_(document, document.root) {}
+  GraphJsonReader(GraphModel& model, GraphBuilder& builder, const Catalog& catalog,
+                  const JsonDocument& document, const std::filesystem::path& folder)
+      : model_(model),
+        builder_(builder),
+        catalog_(catalog),
+        document_(document),
+        folder_(folder),
+        root_(document, document.root) {}
 
   void run() {
-    root_.object("the graph",
-                 {"tenon", "name", "inputs", "variables", "constants", "states", "nodes", "outputs", "updates", "notes", "graphs"});
+    root_.object("the graph", {"tenon", "name", "inputs", "variables", "constants", "states",
+                               "nodes", "outputs", "updates", "notes", "graphs"});
     const auto form = root_.need("tenon", "the graph").integer("'tenon'");
-    if (form != 1) root_.need("tenon", "").refuse("'tenon' is {}, but this version reads format 1", form);
+    if (form != 1)
+      root_.need("tenon", "").refuse("'tenon' is {}, but this version reads format 1", form);
     if (const auto name = root_.find("name")) model_.name = name->text("the graph's name");
     for (const auto& entry : section("inputs")) read_input(entry);
     for (const auto& entry : section("variables")) read_value(entry, Role::variable);
@@ -36,17 +42,21 @@ class GraphJsonReader {
     if (nodes) read_nodes(*nodes);
     for (const auto& entry : section("states")) require_taken(entry);
     for (const auto& entry : section("graphs"))
-      if (!used_graphs_.contains(entry.key)) refuse_at(entry.key_offset, fmt::format("no node uses the graph '{}'", printable(entry.key)));
+      if (!used_graphs_.contains(entry.key))
+        refuse_at(entry.key_offset,
+                  fmt::format("no node uses the graph '{}'", printable(entry.key)));
     for (const auto& entry : section("outputs")) {
       const auto value = refer(entry.value, fmt::format("output '{}'", printable(entry.key)));
       at(entry.key_offset, [&] { builder_.output(entry.key, value); });
     }
     for (const auto& entry : section("updates")) {
-      const auto value = refer(entry.value, fmt::format("the update of '{}'", printable(entry.key)));
+      const auto value =
+          refer(entry.value, fmt::format("the update of '{}'", printable(entry.key)));
       at(entry.key_offset, [&] { builder_.update(find_value(model_, entry.key), value); });
     }
     for (const auto& entry : section("notes"))
-      model_.meta.emplace_back(model_.strings.intern(entry.key), model_.strings.intern(entry.value.text("a note")));
+      model_.meta.emplace_back(model_.strings.intern(entry.key),
+                               model_.strings.intern(entry.value.text("a note")));
     at(nodes ? nodes->value().offset : 0, [&] { builder_.complete(); });
   }
 
@@ -62,7 +72,9 @@ class GraphJsonReader {
     try {
       call();
     } catch (const Failure& failure) {
-      throw Failure(failure.kind(), fmt::format("{}: {}", place_of(document_, offset), failure.what()), failure.hint());
+      throw Failure(failure.kind(),
+                    fmt::format("{}: {}", place_of(document_, offset), failure.what()),
+                    failure.hint());
     }
   }
 
@@ -74,7 +86,8 @@ class GraphJsonReader {
     const std::string name(entry.key);
     entry.value.object(fmt::format("input '{}'", printable(name)), {"dtype", "shape", "storage"});
     std::vector<std::string> dim_names;
-    const auto type = read_json_type(entry.value, fmt::format("input '{}'", printable(name)), &dim_names);
+    const auto type =
+        read_json_type(entry.value, fmt::format("input '{}'", printable(name)), &dim_names);
     at(entry.key_offset, [&] {
       const auto input = builder_.input(name, type);
       if (!dim_names.empty()) builder_.name_dims(input, dim_names);
@@ -83,10 +96,12 @@ class GraphJsonReader {
 
   void read_value(const JsonField::Entry& entry, Role role) {
     static constexpr const char* roles[] = {"input", "variable", "state", "constant"};
-    const auto what = fmt::format("{} '{}'", roles[static_cast<std::size_t>(role)], printable(entry.key));
+    const auto what =
+        fmt::format("{} '{}'", roles[static_cast<std::size_t>(role)], printable(entry.key));
     const auto& object = entry.value;
     std::vector<std::string_view> known = {"dtype", "shape", "storage", "values"};
-    if (role != Role::state) known.insert(known.end(), {"columns", "row_starts", "row_ids", "index_dtype"});
+    if (role != Role::state)
+      known.insert(known.end(), {"columns", "row_starts", "row_ids", "index_dtype"});
     for (const auto& format : array_formats())
       if (format.key != nullptr) known.emplace_back(format.key);
     if (role != Role::constant) known.emplace(known.begin(), "init");
@@ -94,11 +109,13 @@ class GraphJsonReader {
     const auto type = read_json_type(object, what);
     const auto tensor = read_json_tensor(object, what, type, folder_);
     Init init;
-    if (const auto field = object.find("init")) init = read_init(*field, fmt::format("the init of {}", what));
+    if (const auto field = object.find("init"))
+      init = read_init(*field, fmt::format("the init of {}", what));
     if (!tensor && role == Role::constant) object.refuse("{} has neither 'values' nor 'npy'", what);
     at(entry.key_offset, [&] {
       check_init(entry.key, init, type);
-      const auto id = tensor ? builder_.tensor(entry.key, role, tensor) : builder_.unset(entry.key, role, type);
+      const auto id =
+          tensor ? builder_.tensor(entry.key, role, tensor) : builder_.unset(entry.key, role, type);
       model_.values[id].init = init;
     });
   }
@@ -107,7 +124,8 @@ class GraphJsonReader {
   void require_taken(const JsonField::Entry& entry) {
     if (states_.empty())
       for (const auto& node : model_.nodes)
-        for (std::uint32_t i = 0; i < node.state_count; ++i) states_.insert(model_.edges[node.first_edge + node.input_count + i]);
+        for (std::uint32_t i = 0; i < node.state_count; ++i)
+          states_.insert(model_.edges[node.first_edge + node.input_count + i]);
     if (states_.count(find_value(model_, entry.key)) == 0)
       refuse_at(entry.key_offset, fmt::format("no node has a state '{}'", printable(entry.key)));
   }
@@ -115,7 +133,8 @@ class GraphJsonReader {
   void read_nodes(const JsonField& list) {
     const auto nodes = read_json_nodes(list);
     for (const auto& node : nodes) {
-      if (is_named(model_, node.name)) node.field.refuse("there is already something named '{}'", printable(node.name));
+      if (is_named(model_, node.name))
+        node.field.refuse("there is already something named '{}'", printable(node.name));
       names_.push_back(node.name);
     }
     require_operators(nodes);
@@ -143,7 +162,8 @@ class GraphJsonReader {
     std::vector<ValueId> inputs;
     std::vector<std::pair<std::string, ValueId>> named;
     for (const auto& [name, field] : node.inputs) {
-      const auto value = field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none;
+      const auto value =
+          field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none;
       if (name.empty())
         inputs.push_back(value);
       else
@@ -173,7 +193,9 @@ class GraphJsonReader {
     auto& loaded = loaded_[op];
     if (loaded == nullptr)
       loaded = &builder_.plugins().load(SavedOperator{.name = op}, [&](const OperatorInfo& info) {
-        return std::all_of(nodes_->begin(), nodes_->end(), [&](const JsonNode& node) { return node.op != op || may_be_node(node, info); });
+        return std::all_of(nodes_->begin(), nodes_->end(), [&](const JsonNode& node) {
+          return node.op != op || may_be_node(node, info);
+        });
       });
     return *loaded;
   }
@@ -182,16 +204,22 @@ class GraphJsonReader {
   void build_from_origin(const JsonNode& node) {
     const auto& name = node.origin->text("an origin");
     const auto found = model_.node_names.find(model_.strings.find(name));
-    if (found == none || model_.operators[model_.nodes[found].op].info->full_name() != operators_.at(node.op))
-      node.origin->refuse("the origin of node '{}': '{}' is not a node with operator {}", printable(node.name), printable(name),
-                          printable(node.op));
+    if (found == none ||
+        model_.operators[model_.nodes[found].op].info->full_name() != operators_.at(node.op))
+      node.origin->refuse("the origin of node '{}': '{}' is not a node with operator {}",
+                          printable(node.name), printable(name), printable(node.op));
     std::vector<ValueId> inputs;
     for (const auto& [input, field] : node.inputs) {
-      if (!input.empty()) node.field.refuse("node '{}': list the inputs by position, not by name", printable(node.name));
-      inputs.push_back(field ? refer(*field, fmt::format("node '{}'", printable(node.name))) : none);
+      if (!input.empty())
+        node.field.refuse("node '{}': list the inputs by position, not by name",
+                          printable(node.name));
+      inputs.push_back(field ? refer(*field, fmt::format("node '{}'", printable(node.name)))
+                             : none);
     }
-    at(node.field.value().offset,
-       [&] { node.pass == Pass::backward ? builder_.backward(found, inputs, node.name) : builder_.recompute(found, inputs, node.name); });
+    at(node.field.value().offset, [&] {
+      node.pass == Pass::backward ? builder_.backward(found, inputs, node.name)
+                                  : builder_.recompute(found, inputs, node.name);
+    });
   }
 
   ValueId refer(const JsonField& field, const std::string& who) const {
@@ -204,9 +232,12 @@ class GraphJsonReader {
     }
     auto names = names_;
     for (const auto name : model_.value_names.names()) names.emplace_back(model_.strings[name]);
-    throw Failure(
-        FailureKind::file, fmt::format("{}: {} reads '{}', which is not in the graph", field.place(), who, printable(text)),
-        did_you_mean(near_names(base, names), "a value is a node, node:1, node:output, or the name of an input, variable or constant"));
+    throw Failure(FailureKind::file,
+                  fmt::format("{}: {} reads '{}', which is not in the graph", field.place(), who,
+                              printable(text)),
+                  did_you_mean(near_names(base, names),
+                               "a value is a node, node:1, node:output, or the name of an input, "
+                               "variable or constant"));
   }
 
   GraphModel& model_;
@@ -225,7 +256,8 @@ class GraphJsonReader {
 
 }  // namespace
 
-void read_graph_json(std::string_view text, const JsonSource& source, GraphModel& model, GraphBuilder& builder, const Catalog& catalog) {
+void read_graph_json(std::string_view text, const JsonSource& source, GraphModel& model,
+                     GraphBuilder& builder, const Catalog& catalog) {
   const auto document = parse_json(text, source.label);
   GraphJsonReader(model, builder, catalog, document, source.folder).run();
 }

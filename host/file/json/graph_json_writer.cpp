@@ -91,8 +91,10 @@ struct AttributePrinter {
   // Nested lists imply their shape, except for scalars and empty tensors.
   void operator()(const Tensor& tensor) {
     const auto elements = json_elements(tensor);
-    const bool in_lists = tensor.shape().rank() > 0 && (tensor.size() > 0 || tensor.shape().rank() == 1);
-    text += in_lists ? elements.substr(elements.find('[')) : fmt::format("{{{}, {}}}", json_type(type_of(tensor)), elements);
+    const bool in_lists =
+        tensor.shape().rank() > 0 && (tensor.size() > 0 || tensor.shape().rank() == 1);
+    text += in_lists ? elements.substr(elements.find('['))
+                     : fmt::format("{{{}, {}}}", json_type(type_of(tensor)), elements);
   }
 };
 
@@ -101,10 +103,12 @@ std::string_view without_newline(std::string_view text) {
 }
 
 // In a graph that was read but not yet bound, the text may be anything.
-bool is_graph(const GraphModel& model, const NodeRecord& node, const AttributeRecord& attribute, const AttributeValue& value) {
+bool is_graph(const GraphModel& model, const NodeRecord& node, const AttributeRecord& attribute,
+              const AttributeValue& value) {
   const auto* text = std::get_if<std::string>(&value.variant());
   const auto& op = *model.operators[node.op].info;
-  if (text == nullptr || !is_graph_parameter(op.full_name(), model.strings[attribute.name])) return false;
+  if (text == nullptr || !is_graph_parameter(op.full_name(), model.strings[attribute.name]))
+    return false;
   try {
     return std::holds_alternative<JsonValue::Object>(parse_json(*text, "").root.content);
   } catch (const Failure&) {
@@ -126,19 +130,23 @@ std::string attributes_of(const GraphModel& model, const NodeRecord& node) {
 }
 
 std::string node_line(const GraphModel& model, const NodeRecord& node) {
-  auto line = fmt::format("{{\"name\": {}, \"op\": {}, \"inputs\": {}", in_quotes(model.strings[node.name]),
-                          in_quotes(model.operators[node.op].info->full_name()), inputs_of(model, node));
+  auto line =
+      fmt::format("{{\"name\": {}, \"op\": {}, \"inputs\": {}", in_quotes(model.strings[node.name]),
+                  in_quotes(model.operators[node.op].info->full_name()), inputs_of(model, node));
   if (node.pass != Pass::forward)
     line += fmt::format(", \"{}\": {}", node.pass == Pass::backward ? "backward" : "recompute",
                         in_quotes(model.strings[model.nodes[node.origin].name]));
-  if (node.attribute_count != 0 && node.pass == Pass::forward) line += fmt::format(", \"attrs\": {{{}}}", attributes_of(model, node));
-  if (node.device != 0) line += fmt::format(", \"device\": {}", in_quotes(model.strings[node.device]));
+  if (node.attribute_count != 0 && node.pass == Pass::forward)
+    line += fmt::format(", \"attrs\": {{{}}}", attributes_of(model, node));
+  if (node.device != 0)
+    line += fmt::format(", \"device\": {}", in_quotes(model.strings[node.device]));
   return line + '}';
 }
 
 /// States come with their nodes; only those with a tensor or an initializer are written.
 bool is_told(const ValueRecord& value) {
-  return value.role != Role::state || value.tensor != none || value.init.kind != Init::Kind::automatic;
+  return value.role != Role::state || value.tensor != none ||
+         value.init.kind != Init::Kind::automatic;
 }
 
 void write_values(Page& page, const GraphModel& model, Role role, const char* key) {
@@ -168,17 +176,20 @@ std::string write_graph_json(const GraphModel& model) {
   for (const auto& node : model.nodes) page.line(node_line(model, node));
   page.end(']');
   page.begin("outputs", '{');
-  for (const auto& [name, value] : model.outputs) page.line(in_quotes(model.strings[name]) + ": " + in_quotes(value_label(model, value)));
+  for (const auto& [name, value] : model.outputs)
+    page.line(in_quotes(model.strings[name]) + ": " + in_quotes(value_label(model, value)));
   page.end('}');
   if (!model.updates.empty()) {
     page.begin("updates", '{');
     for (const auto& [variable, value] : model.updates)
-      page.line(in_quotes(value_label(model, variable)) + ": " + in_quotes(value_label(model, value)));
+      page.line(in_quotes(value_label(model, variable)) + ": " +
+                in_quotes(value_label(model, value)));
     page.end('}');
   }
   if (!model.meta.empty()) {
     page.begin("notes", '{');
-    for (const auto& [key, text] : model.meta) page.line(in_quotes(model.strings[key]) + ": " + in_quotes(model.strings[text]));
+    for (const auto& [key, text] : model.meta)
+      page.line(in_quotes(model.strings[key]) + ": " + in_quotes(model.strings[text]));
     page.end('}');
   }
   return page.finish();

@@ -25,7 +25,8 @@ void read_inputs(JsonNode& node, const JsonField& inputs) {
     for (const auto& input : inputs.list(what)) add_input(node, {}, input);
     return;
   }
-  if (inputs.get<JsonValue::Object>() == nullptr) inputs.refuse("{} must be a list, or an object with the inputs' names", what);
+  if (inputs.get<JsonValue::Object>() == nullptr)
+    inputs.refuse("{} must be a list, or an object with the inputs' names", what);
   for (const auto& entry : inputs.object(what)) {
     if (entry.value.get<JsonValue::List>() == nullptr) {
       add_input(node, entry.key, entry.value);
@@ -36,22 +37,27 @@ void read_inputs(JsonNode& node, const JsonField& inputs) {
 }
 
 JsonNode read_node(const JsonField& field) {
-  field.object("a node", {"name", "op", "inputs", "attrs", "device", "backward", "recompute", "again"});
-  JsonNode node{field, field.need("name", "a node").text("a node's name"), {}, {}, {}, {}, Pass::forward, {}};
+  field.object("a node",
+               {"name", "op", "inputs", "attrs", "device", "backward", "recompute", "again"});
+  JsonNode node{
+      field, field.need("name", "a node").text("a node's name"), {}, {}, {}, {}, Pass::forward, {}};
   const auto what = fmt::format("node '{}'", node.name);
   node.op = field.need("op", what).text(fmt::format("the operator of {}", what));
-  if (const auto device = field.find("device")) node.device = device->text(fmt::format("the device of {}", what));
+  if (const auto device = field.find("device"))
+    node.device = device->text(fmt::format("the device of {}", what));
   if (const auto inputs = field.find("inputs")) read_inputs(node, *inputs);
   node.attributes = field.find("attrs");
   const char* given = nullptr;
   // Version 0.1 wrote `again` for `recompute`.
   for (const auto& [key, pass] :
-       {std::pair("backward", Pass::backward), std::pair("recompute", Pass::recompute), std::pair("again", Pass::recompute)}) {
+       {std::pair("backward", Pass::backward), std::pair("recompute", Pass::recompute),
+        std::pair("again", Pass::recompute)}) {
     const auto origin = field.find(key);
     if (!origin) continue;
     if (node.origin) field.refuse("{} cannot be both '{}' and '{}'", what, given, key);
     given = key;
-    if (node.attributes) field.refuse("{} has the parameters of its origin, so it takes no 'attrs'", what);
+    if (node.attributes)
+      field.refuse("{} has the parameters of its origin, so it takes no 'attrs'", what);
     origin->text(fmt::format("the origin of {}", what));
     node.origin = origin;
     node.pass = pass;
@@ -67,7 +73,8 @@ class Sorter {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const auto [first, added] = numbers_.emplace(nodes[i].name, i);
       if (!added)
-        nodes[i].field.refuse("two nodes are named '{}'; the other one is at {}", nodes[i].name, nodes[first->second].field.place());
+        nodes[i].field.refuse("two nodes are named '{}'; the other one is at {}", nodes[i].name,
+                              nodes[first->second].field.place());
     }
   }
 
@@ -91,7 +98,8 @@ class Sorter {
         marks_[step.node] = Mark::done;
         order_.push_back(step.node);
         path_.pop_back();
-      } else if (const auto read = node_read(step.node, step.next_input++); read < nodes_.size() && marks_[read] != Mark::done) {
+      } else if (const auto read = node_read(step.node, step.next_input++);
+                 read < nodes_.size() && marks_[read] != Mark::done) {
         if (marks_[read] == Mark::open) refuse_circle(read);
         open(read);
       }
@@ -108,12 +116,14 @@ class Sorter {
     const auto& inputs = nodes_[node].inputs;
     const auto& field = input == inputs.size() ? nodes_[node].origin : inputs[input].second;
     if (!field) return nodes_.size();
-    const auto found = numbers_.find(std::string_view(*field->get<std::string>()).substr(0, field->get<std::string>()->find(':')));
+    const auto found = numbers_.find(std::string_view(*field->get<std::string>())
+                                         .substr(0, field->get<std::string>()->find(':')));
     return found == numbers_.end() ? nodes_.size() : found->second;
   }
 
   [[noreturn]] void refuse_circle(std::size_t node) const {
-    const auto first = std::find_if(path_.begin(), path_.end(), [&](const Step& step) { return step.node == node; });
+    const auto first = std::find_if(path_.begin(), path_.end(),
+                                    [&](const Step& step) { return step.node == node; });
     std::string circle;
     for (auto step = first; step != path_.end(); ++step) {
       if (step - first == 10) circle += fmt::format("... ({} more), ", path_.end() - step);
@@ -170,7 +180,8 @@ std::string graph_text(const JsonField& object, const std::string& what) {
 
 std::vector<std::string> texts_value(const JsonField& field, const std::string& what) {
   std::vector<std::string> texts;
-  for (const auto& item : field.list(what)) texts.push_back(item.text(fmt::format("an entry of {}", what)));
+  for (const auto& item : field.list(what))
+    texts.push_back(item.text(fmt::format("an entry of {}", what)));
   return texts;
 }
 
@@ -189,19 +200,25 @@ Tensor table_value(const JsonField& field, DType dtype, const std::string& what)
   return read_json_values(field.need("values", what), type);
 }
 
-AttributeValue attribute_value(const JsonField& field, const ParamInfo* param, const std::string& what) {
-  if (param != nullptr && param->kind == ParamKind::tensor) return table_value(field, *param->dtype, what);
+AttributeValue attribute_value(const JsonField& field, const ParamInfo* param,
+                               const std::string& what) {
+  if (param != nullptr && param->kind == ParamKind::tensor)
+    return table_value(field, *param->dtype, what);
   if (param != nullptr && param->kind == ParamKind::texts) return texts_value(field, what);
   if (const auto* flag = field.get<bool>()) return *flag;
   if (const auto* integer = field.get<std::int64_t>()) return *integer;
   if (const auto* real = field.get<double>()) return *real;
   if (const auto* text = field.get<std::string>()) {
-    const bool number = param != nullptr && (param->kind == ParamKind::float32 || param->kind == ParamKind::float64);
+    const bool number = param != nullptr &&
+                        (param->kind == ParamKind::float32 || param->kind == ParamKind::float64);
     if (const auto special = number ? special_number(*text) : std::nullopt) return *special;
     return *text;
   }
-  if (field.get<JsonValue::Object>() != nullptr && param != nullptr && param->kind == ParamKind::text) return graph_text(field, what);
-  if (field.get<JsonValue::List>() == nullptr) field.refuse("{} must be true, false, a number, a string or a list of numbers", what);
+  if (field.get<JsonValue::Object>() != nullptr && param != nullptr &&
+      param->kind == ParamKind::text)
+    return graph_text(field, what);
+  if (field.get<JsonValue::List>() == nullptr)
+    field.refuse("{} must be true, false, a number, a string or a list of numbers", what);
   return list_value(field, what);
 }
 
@@ -221,13 +238,16 @@ bool may_be_node(const JsonNode& node, const OperatorInfo& info) {
   if (node.pass != Pass::forward) return true;
   const auto known = [&](const JsonField::Entry& entry) {
     const auto now = todays_name(std::string(entry.key), 0, info);
-    return info.find_param(entry.key) >= 0 || now.removed != nullptr || info.find_param(*now.name) >= 0;
+    return info.find_param(entry.key) >= 0 || now.removed != nullptr ||
+           info.find_param(*now.name) >= 0;
   };
   if (node.attributes) {
     const auto given = node.attributes->object("");
     if (!std::all_of(given.begin(), given.end(), known)) return false;
   }
-  const auto unknown_input = [&](const auto& input) { return !input.first.empty() && info.find_input(input.first) < 0; };
+  const auto unknown_input = [&](const auto& input) {
+    return !input.first.empty() && info.find_input(input.first) < 0;
+  };
   const bool too_many = node.inputs.size() > info.inputs.size() && !info.variadic();
   return !too_many && std::none_of(node.inputs.begin(), node.inputs.end(), unknown_input);
 }
@@ -235,12 +255,17 @@ bool may_be_node(const JsonNode& node, const OperatorInfo& info) {
 Attributes read_json_attributes(const JsonNode& node, const OperatorInfo& info) {
   Attributes attributes;
   if (!node.attributes) return attributes;
-  for (const auto& entry : node.attributes->object(fmt::format("'attrs' of node '{}'", node.name))) {
-    const auto now = info.find_param(entry.key) >= 0 ? std::string(entry.key) : todays_name(std::string(entry.key), 0, info).name;
+  for (const auto& entry :
+       node.attributes->object(fmt::format("'attrs' of node '{}'", node.name))) {
+    const auto now = info.find_param(entry.key) >= 0
+                         ? std::string(entry.key)
+                         : todays_name(std::string(entry.key), 0, info).name;
     const int index = now ? info.find_param(*now) : -1;
     const auto* param = index < 0 ? nullptr : &info.params[static_cast<std::size_t>(index)];
-    attributes.set(std::string(entry.key),
-                   attribute_value(entry.value, param, fmt::format("parameter '{}' of node '{}'", entry.key, node.name)));
+    attributes.set(
+        std::string(entry.key),
+        attribute_value(entry.value, param,
+                        fmt::format("parameter '{}' of node '{}'", entry.key, node.name)));
   }
   return attributes;
 }

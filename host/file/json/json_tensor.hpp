@@ -18,14 +18,16 @@ namespace tenon {
 /// messages: "input 'image'". With `dim_names`, a dimension may be a name: its size is then
 /// unknown, and if any dimension is named, `dim_names` receives one entry for each dimension, empty
 /// if unnamed.
-tenon_type read_json_type(const JsonField& object, const std::string& what, std::vector<std::string>* dim_names = nullptr);
+tenon_type read_json_type(const JsonField& object, const std::string& what,
+                          std::vector<std::string>* dim_names = nullptr);
 
 /// Reads "values", "npy" or "npz" of an object; returns an empty tensor if it has none. The known
 /// fields of `type` must match. Values without a dtype are float32, dense ones without a shape have
 /// the shape of the lists. csr needs "columns" and "row_starts" along with its values, row_sparse
 /// "row_ids"; both accept an "index_dtype", int64 by default. An npz file holds a csr matrix.
 /// Relative files are resolved against `folder`.
-Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type, const std::filesystem::path& folder);
+Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type,
+                        const std::filesystem::path& folder);
 
 /// Nested lists with the dtype of `type`, which must be known, and its shape, if that is known.
 Tensor read_json_values(const JsonField& values, const tenon_type& type);

@@ -16,10 +16,12 @@
 namespace tenon {
 namespace {
 
-void read_shape(const JsonField& field, const std::string& what, tenon_type& type, std::vector<std::string>* names) {
+void read_shape(const JsonField& field, const std::string& what, tenon_type& type,
+                std::vector<std::string>* names) {
   const auto dims = field.list(what);
   if (dims.size() > TENON_MAX_RANK)
-    field.refuse("{} has {}, but at most {} are allowed", what, counted(dims.size(), "dimension"), TENON_MAX_RANK);
+    field.refuse("{} has {}, but at most {} are allowed", what, counted(dims.size(), "dimension"),
+                 TENON_MAX_RANK);
   type.rank = static_cast<std::int32_t>(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (const auto* name = dims[i].get<std::string>(); name != nullptr && names != nullptr) {
@@ -30,22 +32,26 @@ void read_shape(const JsonField& field, const std::string& what, tenon_type& typ
       continue;
     }
     type.dims[i] = dims[i].integer("a dimension");
-    if (type.dims[i] < -1) dims[i].refuse("a dimension is {} but must be at least 0, or -1 if unknown", type.dims[i]);
+    if (type.dims[i] < -1)
+      dims[i].refuse("a dimension is {} but must be at least 0, or -1 if unknown", type.dims[i]);
   }
 }
 
 std::uint8_t read_storage(const JsonField& field, const std::string& what) {
   for (const auto storage : {Storage::dense, Storage::row_sparse, Storage::csr})
     if (field.text(what) == name_of(storage)) return static_cast<std::uint8_t>(storage);
-  field.refuse("{} is '{}' but must be dense, row_sparse or csr", what, printable(field.text(what)));
+  field.refuse("{} is '{}' but must be dense, row_sparse or csr", what,
+               printable(field.text(what)));
 }
 
 /// The shape of nested lists, from the first element of each.
 Shape nested_shape(const JsonField& values) {
   std::vector<std::int64_t> dims;
-  for (const auto* value = &values.value(); const auto* list = std::get_if<JsonValue::List>(&value->content); value = &list->front()) {
+  for (const auto* value = &values.value();
+       const auto* list = std::get_if<JsonValue::List>(&value->content); value = &list->front()) {
     dims.push_back(static_cast<std::int64_t>(list->size()));
-    if (dims.size() > TENON_MAX_RANK) values.refuse("the values have more than {} dimensions", TENON_MAX_RANK);
+    if (dims.size() > TENON_MAX_RANK)
+      values.refuse("the values have more than {} dimensions", TENON_MAX_RANK);
     if (list->empty()) break;
   }
   return Shape(dims.data(), static_cast<int>(dims.size()));
@@ -60,14 +66,17 @@ T element(const JsonField& field) {
   } else if constexpr (is_complex<T>) {
     if (field.get<JsonValue::List>() == nullptr) return element<decltype(T::re)>(field);
     const auto parts = field.list("an element");
-    if (parts.size() != 2) field.refuse("a complex element is a number or [real, imaginary], but this has {} numbers", parts.size());
+    if (parts.size() != 2)
+      field.refuse("a complex element is a number or [real, imaginary], but this has {} numbers",
+                   parts.size());
     return {element<decltype(T::re)>(parts[0]), element<decltype(T::re)>(parts[1])};
   } else if constexpr (std::is_same_v<T, std::uint64_t>) {
     if (const auto* text = field.get<std::string>()) {
       std::uint64_t large = 0;
       const auto* const end = text->data() + text->size();
       const auto [stop, error] = std::from_chars(text->data(), end, large);
-      if (error != std::errc() || stop != end) field.refuse("the element {} is not a uint64 integer", printable(*text));
+      if (error != std::errc() || stop != end)
+        field.refuse("the element {} is not a uint64 integer", printable(*text));
       return large;
     }
     if (const auto* real = field.get<double>(); real != nullptr && *real >= 0x1p63)
@@ -82,7 +91,8 @@ T element(const JsonField& field) {
     return static_cast<T>(whole);
   } else {
     const double number = field.number("an element");
-    if (!fits<T>(number)) field.refuse("the element {} does not fit {}", number, name_of(dtype_of<T>));
+    if (!fits<T>(number))
+      field.refuse("the element {} does not fit {}", number, name_of(dtype_of<T>));
     return number_as<T>(number);
   }
 }
@@ -96,21 +106,25 @@ void fill(const JsonField& field, const Shape& shape, int axis, T*& next) {
   }
   const auto items = field.list(fmt::format("dimension {} of the values", axis));
   if (static_cast<std::int64_t>(items.size()) != shape[axis])
-    field.refuse("the list has {}, but the shape {} needs {}", counted(items.size(), "value"), to_string(shape), shape[axis]);
+    field.refuse("the list has {}, but the shape {} needs {}", counted(items.size(), "value"),
+                 to_string(shape), shape[axis]);
   for (const auto& item : items) fill(item, shape, axis + 1, next);
 }
 
 Tensor read_values(const JsonField& values, const tenon_type& type) {
   const auto dtype = static_cast<DType>(type.dtype);
   if (type.rank < 0 && any_complex.has(dtype))
-    values.refuse("complex values need a 'shape', because [a, b] may be a dimension or one element");
+    values.refuse(
+        "complex values need a 'shape', because [a, b] may be a dimension or one element");
   const auto shape = type.rank < 0 ? nested_shape(values) : shape_of(type);
-  if (!shape.known()) values.refuse("the values need a known shape, but it is {}", to_string(shape));
+  if (!shape.known())
+    values.refuse("the values need a known shape, but it is {}", to_string(shape));
   // A shape can declare more elements than the text can hold; check before memory is allocated.
   const auto count = element_count(type_of(f32, shape));
   if (count < 0 || count > static_cast<std::int64_t>(values.document().text.size()))
     values.refuse("the shape {} needs more values than the text has", to_string(shape));
-  auto tensor = Tensor::empty(type.dtype == TENON_DTYPE_UNKNOWN ? f32 : static_cast<DType>(type.dtype), shape);
+  auto tensor = Tensor::empty(
+      type.dtype == TENON_DTYPE_UNKNOWN ? f32 : static_cast<DType>(type.dtype), shape);
   visit<every_type>(tensor.dtype(), [&]<class T>() {
     auto* next = tensor.data<T>();
     const auto* list = values.get<JsonValue::List>();
@@ -120,18 +134,22 @@ Tensor read_values(const JsonField& values, const tenon_type& type) {
   return tensor;
 }
 
-Tensor read_indices(const JsonField& object, const std::string& what, const char* key, const tenon_type& type) {
+Tensor read_indices(const JsonField& object, const std::string& what, const char* key,
+                    const tenon_type& type) {
   const auto dtype = object.find("index_dtype");
   const auto field = object.need(key, what);
-  tenon_type wanted = type_of(dtype ? read_dtype(*dtype, "the index_dtype of " + what) : i64,
-                              {static_cast<std::int64_t>(field.list(fmt::format("'{}' of {}", key, what)).size())});
+  tenon_type wanted =
+      type_of(dtype ? read_dtype(*dtype, "the index_dtype of " + what) : i64,
+              {static_cast<std::int64_t>(field.list(fmt::format("'{}' of {}", key, what)).size())});
   if (wanted.dtype != TENON_I32 && wanted.dtype != TENON_I64)
-    dtype->refuse("the index_dtype of {} is {} but must be int32 or int64", what, name_of(static_cast<DType>(wanted.dtype)));
+    dtype->refuse("the index_dtype of {} is {} but must be int32 or int64", what,
+                  name_of(static_cast<DType>(wanted.dtype)));
   if (type.rank < 0) object.refuse("{} needs a 'shape'", what);
   return read_values(field, wanted);
 }
 
-Tensor read_sparse(const JsonField& object, const std::string& what, const JsonField& values, const tenon_type& type) {
+Tensor read_sparse(const JsonField& object, const std::string& what, const JsonField& values,
+                   const tenon_type& type) {
   const bool csr = type.storage == TENON_CSR;
   const Tensor indices = read_indices(object, what, csr ? "columns" : "row_ids", type);
   const Tensor row_starts = csr ? read_indices(object, what, "row_starts", type) : Tensor();
@@ -139,23 +157,27 @@ Tensor read_sparse(const JsonField& object, const std::string& what, const JsonF
   if (stored.rank() > 0) stored.set(0, indices.size());
   const Tensor elements = read_values(values, type_of(static_cast<DType>(type.dtype), stored));
   try {
-    return csr ? Tensor::csr(elements, indices, row_starts, shape_of(type)) : Tensor::row_sparse(elements, indices, shape_of(type));
+    return csr ? Tensor::csr(elements, indices, row_starts, shape_of(type))
+               : Tensor::row_sparse(elements, indices, shape_of(type));
   } catch (const Failure& failure) {
     object.refuse("{}: {}", what, failure.what());
   }
 }
 
-void require_fit(const JsonField& field, const std::string& file, const Tensor& tensor, const tenon_type& type) {
+void require_fit(const JsonField& field, const std::string& file, const Tensor& tensor,
+                 const tenon_type& type) {
   if (static_cast<Storage>(type.storage) != tensor.storage())
-    field.refuse("{} holds a {} tensor, but graph.json declares {}", file, name_of(tensor.storage()),
-                 name_of(static_cast<Storage>(type.storage)));
+    field.refuse("{} holds a {} tensor, but graph.json declares {}", file,
+                 name_of(tensor.storage()), name_of(static_cast<Storage>(type.storage)));
   auto joined = type_of(tensor);
   if (merge(joined, type) == Merge::contradiction)
-    field.refuse("{} holds {} {}, but graph.json declares {}", file, name_of(tensor.dtype()), to_string(tensor.shape()), to_string(type));
+    field.refuse("{} holds {} {}, but graph.json declares {}", file, name_of(tensor.dtype()),
+                 to_string(tensor.shape()), to_string(type));
 }
 
 /// Index arrays require values of the storage that they belong to.
-void require_no_strangers(const JsonField& object, const std::string& what, const tenon_type& type, bool values) {
+void require_no_strangers(const JsonField& object, const std::string& what, const tenon_type& type,
+                          bool values) {
   const auto storage = values ? static_cast<Storage>(type.storage) : Storage::dense;
   const struct {
     const char* key;
@@ -166,7 +188,8 @@ void require_no_strangers(const JsonField& object, const std::string& what, cons
               {"index_dtype", storage != Storage::dense}};
   for (const auto& [key, known] : keys)
     if (const auto field = object.find(key); field && !known)
-      field->refuse("{} has '{}', which does not apply to {}", what, key, values ? name_of(storage) + std::string(" values") : "files");
+      field->refuse("{} has '{}', which does not apply to {}", what, key,
+                    values ? name_of(storage) + std::string(" values") : "files");
 }
 
 struct InitWord {
@@ -175,11 +198,13 @@ struct InitWord {
   std::size_t numbers;
 };
 constexpr std::array words = {
-    InitWord{Init::Kind::zeros, "zeros", 0}, InitWord{Init::Kind::ones, "ones", 0},       InitWord{Init::Kind::xavier, "xavier", 0},
-    InitWord{Init::Kind::he, "he", 0},       InitWord{Init::Kind::uniform, "uniform", 2}, InitWord{Init::Kind::normal, "normal", 2},
+    InitWord{Init::Kind::zeros, "zeros", 0},     InitWord{Init::Kind::ones, "ones", 0},
+    InitWord{Init::Kind::xavier, "xavier", 0},   InitWord{Init::Kind::he, "he", 0},
+    InitWord{Init::Kind::uniform, "uniform", 2}, InitWord{Init::Kind::normal, "normal", 2},
     InitWord{Init::Kind::value, "value", 1},
 };
-constexpr const char* choices = R"("zeros", "ones", "xavier", "he", {"uniform": [a, b]}, {"normal": [mean, sd]} or {"value": v})";
+constexpr const char* choices =
+    R"("zeros", "ones", "xavier", "he", {"uniform": [a, b]}, {"normal": [mean, sd]} or {"value": v})";
 
 Init read_numbers(const JsonField& field, const InitWord& word, const JsonField& content) {
   Init init{word.kind, 0, 0};
@@ -188,7 +213,8 @@ Init read_numbers(const JsonField& field, const InitWord& word, const JsonField&
     return init;
   }
   const auto numbers = content.list(fmt::format("the arguments of \"{}\"", word.word));
-  if (numbers.size() != 2) field.refuse("\"{}\" needs two numbers but has {}", word.word, numbers.size());
+  if (numbers.size() != 2)
+    field.refuse("\"{}\" needs two numbers but has {}", word.word, numbers.size());
   init.a = numbers[0].number("the first number");
   init.b = numbers[1].number("the second number");
   return init;
@@ -196,12 +222,16 @@ Init read_numbers(const JsonField& field, const InitWord& word, const JsonField&
 
 }  // namespace
 
-tenon_type read_json_type(const JsonField& object, const std::string& what, std::vector<std::string>* dim_names) {
+tenon_type read_json_type(const JsonField& object, const std::string& what,
+                          std::vector<std::string>* dim_names) {
   auto type = unknown_type();
   if (const auto dtype = object.find("dtype"))
-    type.dtype = static_cast<std::uint8_t>(read_dtype(*dtype, fmt::format("the dtype of {}", what)));
-  if (const auto shape = object.find("shape")) read_shape(*shape, fmt::format("the shape of {}", what), type, dim_names);
-  if (const auto storage = object.find("storage")) type.storage = read_storage(*storage, fmt::format("the storage of {}", what));
+    type.dtype =
+        static_cast<std::uint8_t>(read_dtype(*dtype, fmt::format("the dtype of {}", what)));
+  if (const auto shape = object.find("shape"))
+    read_shape(*shape, fmt::format("the shape of {}", what), type, dim_names);
+  if (const auto storage = object.find("storage"))
+    type.storage = read_storage(*storage, fmt::format("the storage of {}", what));
   return type;
 }
 
@@ -209,29 +239,36 @@ Tensor read_json_values(const JsonField& values, const tenon_type& type) {
   return read_values(values, type);
 }
 
-Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type, const std::filesystem::path& folder) {
+Tensor read_json_tensor(const JsonField& object, const std::string& what, const tenon_type& type,
+                        const std::filesystem::path& folder) {
   const auto values = object.find("values");
   const ArrayFormat* format = nullptr;
   for (const auto& known : array_formats()) {
     const auto field = known.key == nullptr ? std::nullopt : object.find(known.key);
     if (field && values) field->refuse("{} has both values and an {} file", what, known.key);
-    if (field && format != nullptr) field->refuse("{} has both an {} and an {} file", what, format->key, known.key);
+    if (field && format != nullptr)
+      field->refuse("{} has both an {} and an {} file", what, format->key, known.key);
     if (field) format = &known;
   }
   require_no_strangers(object, what, type, values.has_value());
-  if (values) return type.storage == TENON_DENSE ? read_values(*values, type) : read_sparse(object, what, *values, type);
+  if (values)
+    return type.storage == TENON_DENSE ? read_values(*values, type)
+                                       : read_sparse(object, what, *values, type);
   if (format == nullptr) return {};
   const auto field = object[format->key];
   const std::filesystem::path path = field.text(fmt::format("the file of {}", what));
   const auto arrays = format->read({(folder / path).string()}, type);
-  if (arrays.size() != 1) field.refuse("{} holds {} but must hold one", path.filename().string(), counted(arrays.size(), "array"));
+  if (arrays.size() != 1)
+    field.refuse("{} holds {} but must hold one", path.filename().string(),
+                 counted(arrays.size(), "array"));
   require_fit(field, path.string(), arrays.begin()->second, type);
   return arrays.begin()->second;
 }
 
 Init read_init(const JsonField& field, std::string_view what) {
   const auto find = [&](std::string_view word, bool numbers) {
-    const auto* found = std::find_if(words.begin(), words.end(), [&](const auto& known) { return known.word == word; });
+    const auto* found = std::find_if(words.begin(), words.end(),
+                                     [&](const auto& known) { return known.word == word; });
     if (found == words.end() || (found->numbers != 0) != numbers)
       field.refuse("{} is \"{}\" but must be {}", what, printable(word), choices);
     return *found;
@@ -239,12 +276,14 @@ Init read_init(const JsonField& field, std::string_view what) {
   if (const auto* word = field.get<std::string>()) return {find(*word, false).kind, 0, 0};
   if (field.get<JsonValue::Object>() == nullptr) field.refuse("{} must be {}", what, choices);
   const auto entries = field.object(what);
-  if (entries.size() != 1) field.refuse("{} has {} but must be {}", what, counted(entries.size(), "key"), choices);
+  if (entries.size() != 1)
+    field.refuse("{} has {} but must be {}", what, counted(entries.size(), "key"), choices);
   return read_numbers(field, find(entries[0].key, true), entries[0].value);
 }
 
 void append_init(std::string& to, const Init& init) {
-  const auto* word = std::find_if(words.begin(), words.end(), [&](const auto& known) { return known.kind == init.kind; });
+  const auto* word = std::find_if(words.begin(), words.end(),
+                                  [&](const auto& known) { return known.kind == init.kind; });
   if (word->numbers == 0) return append_json_text(to, word->word);
   to += fmt::format("{{\"{}\": {}", word->word, word->numbers == 2 ? "[" : "");
   append_json_number(to, init.a);

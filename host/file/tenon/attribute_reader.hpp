@@ -36,9 +36,10 @@ class AttributeReader {
   [[noreturn]] void refuse_end(const Owner& owner, const char* what) const;
 
   template <class... Args>
-  [[noreturn]] void refuse(const Owner& owner, const AttributeRecord& attribute, fmt::format_string<Args...> text, Args&&... args) const {
-    reading_.refuse("attribute '{}' of {} '{}' {}", reading_.text(attribute.name), owner.kind, owner.name,
-                    fmt::format(text, std::forward<Args>(args)...));
+  [[noreturn]] void refuse(const Owner& owner, const AttributeRecord& attribute,
+                           fmt::format_string<Args...> text, Args&&... args) const {
+    reading_.refuse("attribute '{}' of {} '{}' {}", reading_.text(attribute.name), owner.kind,
+                    owner.name, fmt::format(text, std::forward<Args>(args)...));
   }
 
   ReadContext& reading_;

@@ -20,9 +20,11 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t piece_size = std::size_t{4} << 20;      // prefetched, then read while still in the cache
-constexpr std::size_t worth_threads = std::size_t{16} << 20;  // below this, starting threads takes longer
-constexpr int most_threads = 8;                               // more would only wait for memory
+constexpr std::size_t piece_size = std::size_t{4}
+                                   << 20;  // prefetched, then read while still in the cache
+constexpr std::size_t worth_threads = std::size_t{16}
+                                      << 20;  // below this, starting threads takes longer
+constexpr int most_threads = 8;               // more would only wait for memory
 
 /// Maps pages without a page fault for each. Only a hint: on kernels without it, pages are mapped
 /// when they are read.
@@ -37,7 +39,8 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
     bring_in(bytes);
     return XXH3_64bits(bytes.data(), bytes.size());
   }
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
+                                                                       XXH3_freeState);
   if (state == nullptr) throw std::bad_alloc();
   XXH3_64bits_reset(state.get());
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(piece_size, bytes.size()))) {
@@ -52,10 +55,12 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
 /// prefetch pages for the threads that still compute.
 class Search {
  public:
-  explicit Search(const std::vector<Checked>& buffers) : buffers_(buffers), order_(buffers.size()), first_(buffers.size()) {
+  explicit Search(const std::vector<Checked>& buffers)
+      : buffers_(buffers), order_(buffers.size()), first_(buffers.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](std::size_t left, std::size_t right) { return buffers[left].bytes.size() > buffers[right].bytes.size(); });
+    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t left, std::size_t right) {
+      return buffers[left].bytes.size() > buffers[right].bytes.size();
+    });
   }
 
   void work() {
@@ -64,7 +69,8 @@ class Search {
       if (checksum_of(buffers_[index].bytes) != buffers_[index].checksum) note(index);
       ++done_;
     }
-    for (auto at = helped_++; at < order_.size() && done_ < order_.size(); at = helped_++) bring_in_backwards(buffers_[order_[at]].bytes);
+    for (auto at = helped_++; at < order_.size() && done_ < order_.size(); at = helped_++)
+      bring_in_backwards(buffers_[order_[at]].bytes);
   }
 
   std::size_t first() const { return first_; }
@@ -96,8 +102,9 @@ int thread_count(std::size_t bytes) {
 }  // namespace
 
 std::size_t first_damaged(const std::vector<Checked>& buffers) {
-  const auto bytes = std::accumulate(buffers.begin(), buffers.end(), std::size_t{0},
-                                     [](std::size_t sum, const Checked& buffer) { return sum + buffer.bytes.size(); });
+  const auto bytes = std::accumulate(
+      buffers.begin(), buffers.end(), std::size_t{0},
+      [](std::size_t sum, const Checked& buffer) { return sum + buffer.bytes.size(); });
   Search search(buffers);
   std::vector<std::jthread> helpers;
   try {

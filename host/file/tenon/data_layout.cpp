@@ -13,7 +13,8 @@ std::uint32_t place(DataLayout& data, std::uint32_t segment, const Tensor& array
   place.segment = segment;
   place.offset = layout::align(data.size, layout::tensor_alignment);
   place.size = static_cast<std::uint64_t>(place.array.bytes());
-  place.checksum = layout::checksum({static_cast<const std::byte*>(place.array.data()), place.size});
+  place.checksum =
+      layout::checksum({static_cast<const std::byte*>(place.array.data()), place.size});
   data.size = place.offset + place.size;
   data.buffers.push_back(std::move(place));
   return static_cast<std::uint32_t>(data.buffers.size() - 1);
@@ -22,12 +23,15 @@ std::uint32_t place(DataLayout& data, std::uint32_t segment, const Tensor& array
 void add_tensor(DataLayout& data, std::uint32_t segment, const Tensor& tensor) {
   DataLayout::Stored stored{tensor, place(data, segment, tensor.stored_values()), none, none};
   if (tensor.storage() == Storage::csr) stored.indices = place(data, segment, tensor.columns());
-  if (tensor.storage() == Storage::csr) stored.row_starts = place(data, segment, tensor.row_starts());
-  if (tensor.storage() == Storage::row_sparse) stored.indices = place(data, segment, tensor.row_ids());
+  if (tensor.storage() == Storage::csr)
+    stored.row_starts = place(data, segment, tensor.row_starts());
+  if (tensor.storage() == Storage::row_sparse)
+    stored.indices = place(data, segment, tensor.row_ids());
   data.tensors.push_back(stored);
 }
 
-void add_segment(DataLayout& data, const GraphModel& model, const char* purpose, std::span<const std::uint32_t> tensors) {
+void add_segment(DataLayout& data, const GraphModel& model, const char* purpose,
+                 std::span<const std::uint32_t> tensors) {
   if (tensors.empty()) return;
   const auto begin = layout::align(data.size, layout::segment_alignment);
   const auto segment = static_cast<std::uint32_t>(data.segments.size());

@@ -10,17 +10,21 @@
 namespace tenon::layout {
 
 inline constexpr std::size_t header_size = 64;
-inline constexpr std::uint64_t segment_alignment = 65536;    // the largest common page size, so that segments can be mapped separately
-inline constexpr std::uint64_t tensor_alignment = 64;        // a cache line and the widest SIMD vector
+inline constexpr std::uint64_t segment_alignment =
+    65536;  // the largest common page size, so that segments can be mapped separately
+inline constexpr std::uint64_t tensor_alignment = 64;  // a cache line and the widest SIMD vector
 inline constexpr std::uint64_t metadata_limit = 0x7fff0000;  // FlatBuffers' offsets have 31 bits
 inline constexpr std::uint32_t version = 1;
-inline constexpr std::string_view gradient_feature = "gradient";      // backward nodes and updates of variables
-inline constexpr std::string_view sparse_feature = "sparse";          // csr and row_sparse tensors
-inline constexpr std::string_view dtypes_feature = "dtypes";          // dtypes added in 0.2
-inline constexpr std::string_view parameters_feature = "parameters";  // parameters that are lists of texts, or tensors
-inline constexpr std::string_view dim_names_feature = "dim_names";    // names of inputs' dimensions
-inline constexpr std::string_view lanes_feature = "lanes";            // a training with several micro-batches per step
-inline constexpr std::string_view training_feature = "training";      // a training state
+inline constexpr std::string_view gradient_feature =
+    "gradient";  // backward nodes and updates of variables
+inline constexpr std::string_view sparse_feature = "sparse";  // csr and row_sparse tensors
+inline constexpr std::string_view dtypes_feature = "dtypes";  // dtypes added in 0.2
+inline constexpr std::string_view parameters_feature =
+    "parameters";  // parameters that are lists of texts, or tensors
+inline constexpr std::string_view dim_names_feature = "dim_names";  // names of inputs' dimensions
+inline constexpr std::string_view lanes_feature =
+    "lanes";  // a training with several micro-batches per step
+inline constexpr std::string_view training_feature = "training";  // a training state
 
 constexpr std::uint64_t align(std::uint64_t offset, std::uint64_t alignment) {
   return (offset + alignment - 1) / alignment * alignment;

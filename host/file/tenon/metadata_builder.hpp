@@ -38,7 +38,8 @@ struct MetadataBuilder {
   template <class T>
   ColumnOffset<T> column(const std::vector<T>& column) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(column.data());
-    const bool zeros = std::all_of(bytes, bytes + column.size() * sizeof(T), [](unsigned char byte) { return byte == 0; });
+    const bool zeros = std::all_of(bytes, bytes + column.size() * sizeof(T),
+                                   [](unsigned char byte) { return byte == 0; });
     return zeros ? ColumnOffset<T>() : required(column);
   }
 
@@ -56,7 +57,8 @@ struct AttributeColumns {
   std::vector<double> reals;
 };
 
-flatbuffers::Offset<format::Attributes> write_attributes(MetadataBuilder& to, const AttributeColumns& columns);
+flatbuffers::Offset<format::Attributes> write_attributes(MetadataBuilder& to,
+                                                         const AttributeColumns& columns);
 flatbuffers::Offset<format::Graph> write_graph(MetadataBuilder& to);
 /// Returns a null offset if the model has no training state.
 flatbuffers::Offset<format::TrainingState> write_training(MetadataBuilder& to);

@@ -32,10 +32,12 @@ flatbuffers::Offset<format::Values> write_values(MetadataBuilder& to) {
   const auto tensors_at = to.column(tensors);
   const auto initials_at = to.column(initials);
   const auto numbers_at = to.column(numbers);
-  return format::CreateValues(to.buffer, names_at, roles_at, types_at, tensors_at, initials_at, numbers_at);
+  return format::CreateValues(to.buffer, names_at, roles_at, types_at, tensors_at, initials_at,
+                              numbers_at);
 }
 
-void add_edges(const MetadataBuilder& to, const NodeRecord& node, std::vector<std::uint32_t>& edges) {
+void add_edges(const MetadataBuilder& to, const NodeRecord& node,
+               std::vector<std::uint32_t>& edges) {
   for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i) {
     const auto value = to.model.edges[node.first_edge + i];
     edges.push_back(value == none ? none : to.order.values.at(value));
@@ -43,7 +45,8 @@ void add_edges(const MetadataBuilder& to, const NodeRecord& node, std::vector<st
 }
 
 flatbuffers::Offset<format::Nodes> write_nodes(MetadataBuilder& to) {
-  std::vector<std::uint32_t> names, operators, inputs, states, outputs, attributes, devices, edges, types, origins;
+  std::vector<std::uint32_t> names, operators, inputs, states, outputs, attributes, devices, edges,
+      types, origins;
   std::vector<format::Pass> passes;
   for (const auto& node : to.model.nodes) {
     names.push_back(to.texts(node.name));
@@ -56,7 +59,8 @@ flatbuffers::Offset<format::Nodes> write_nodes(MetadataBuilder& to) {
     passes.push_back(static_cast<format::Pass>(node.pass));
     origins.push_back(node.origin == none ? 0 : 1 + node.origin);
     add_edges(to, node, edges);
-    for (std::uint32_t i = 0; i < node.output_count; ++i) types.push_back(to.types(to.model.values[node.first_output + i].type));
+    for (std::uint32_t i = 0; i < node.output_count; ++i)
+      types.push_back(to.types(to.model.values[node.first_output + i].type));
   }
   const auto names_at = to.required(names);
   const auto operators_at = to.column(operators);
@@ -69,11 +73,12 @@ flatbuffers::Offset<format::Nodes> write_nodes(MetadataBuilder& to) {
   const auto types_at = to.required(types);
   const auto passes_at = to.column(passes);
   const auto origins_at = to.column(origins);
-  return format::CreateNodes(to.buffer, names_at, operators_at, inputs_at, states_at, outputs_at, attributes_at, devices_at, edges_at,
-                             types_at, passes_at, origins_at);
+  return format::CreateNodes(to.buffer, names_at, operators_at, inputs_at, states_at, outputs_at,
+                             attributes_at, devices_at, edges_at, types_at, passes_at, origins_at);
 }
 
-void add_attribute(MetadataBuilder& to, const AttributeRecord& attribute, AttributeColumns& columns) {
+void add_attribute(MetadataBuilder& to, const AttributeRecord& attribute,
+                   AttributeColumns& columns) {
   columns.names.push_back(to.texts(attribute.name));
   columns.kinds.push_back(static_cast<format::AttributeKind>(attribute.kind));
   const auto add_list = [&](const auto& from, auto& column) {
@@ -98,13 +103,15 @@ void add_attribute(MetadataBuilder& to, const AttributeRecord& attribute, Attrib
 AttributeColumns attributes_of_nodes(MetadataBuilder& to) {
   AttributeColumns columns;
   for (const auto& node : to.model.nodes)
-    for (std::uint32_t i = 0; i < node.attribute_count; ++i) add_attribute(to, to.model.attributes[node.first_attribute + i], columns);
+    for (std::uint32_t i = 0; i < node.attribute_count; ++i)
+      add_attribute(to, to.model.attributes[node.first_attribute + i], columns);
   return columns;
 }
 
 }  // namespace
 
-flatbuffers::Offset<format::Attributes> write_attributes(MetadataBuilder& to, const AttributeColumns& columns) {
+flatbuffers::Offset<format::Attributes> write_attributes(MetadataBuilder& to,
+                                                         const AttributeColumns& columns) {
   const auto names_at = to.required(columns.names);
   const auto kinds_at = to.required(columns.kinds);
   const auto integers_at = to.required(columns.integers);
@@ -131,7 +138,8 @@ flatbuffers::Offset<format::Graph> write_graph(MetadataBuilder& to) {
   }
   const auto updated_at = updated.empty() ? ColumnOffset<std::uint32_t>() : to.required(updated);
   const auto taken_at = taken.empty() ? ColumnOffset<std::uint32_t>() : to.required(taken);
-  return format::CreateGraph(to.buffer, name, values_at, nodes_at, attributes_at, names_at, outputs_at, none, 0, updated_at, taken_at);
+  return format::CreateGraph(to.buffer, name, values_at, nodes_at, attributes_at, names_at,
+                             outputs_at, none, 0, updated_at, taken_at);
 }
 
 }  // namespace tenon

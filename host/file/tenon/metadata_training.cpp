@@ -16,15 +16,22 @@ class ParameterWriter {
 
   void operator()(bool flag) { whole(format::AttributeKind::boolean, flag); }
   void operator()(std::int64_t number) { whole(format::AttributeKind::integer, number); }
-  void operator()(const std::string& text) { whole(format::AttributeKind::text, to_.texts(std::string_view(text))); }
+  void operator()(const std::string& text) {
+    whole(format::AttributeKind::text, to_.texts(std::string_view(text)));
+  }
   void operator()(double number) {
     columns_.kinds.push_back(format::AttributeKind::real);
     columns_.reals.push_back(number);
   }
-  void operator()(const std::vector<std::int64_t>& list) { put(format::AttributeKind::integers, list, columns_.integers); }
-  void operator()(const std::vector<double>& list) { put(format::AttributeKind::reals, list, columns_.reals); }
+  void operator()(const std::vector<std::int64_t>& list) {
+    put(format::AttributeKind::integers, list, columns_.integers);
+  }
+  void operator()(const std::vector<double>& list) {
+    put(format::AttributeKind::reals, list, columns_.reals);
+  }
   void operator()(const std::vector<std::string>& list) {
-    whole(format::AttributeKind::texts, to_.texts(std::string_view(to_.own_texts.emplace_back(joined_texts(list)))));
+    whole(format::AttributeKind::texts,
+          to_.texts(std::string_view(to_.own_texts.emplace_back(joined_texts(list)))));
   }
   void operator()(const Tensor& tensor) {
     columns_.kinds.push_back(format::AttributeKind::tensor);
@@ -50,7 +57,8 @@ TablesOffset<format::Slot> write_slots(MetadataBuilder& to, const TrainingRecord
   std::vector<flatbuffers::Offset<format::Slot>> slots;
   for (const auto& slot : record.slots) {
     const auto name = to.texts(std::string_view(slot.name));
-    slots.push_back(format::CreateSlot(to.buffer, name, to.order.values.at(slot.variable), to.order.tensors.at(slot.tensor)));
+    slots.push_back(format::CreateSlot(to.buffer, name, to.order.values.at(slot.variable),
+                                       to.order.tensors.at(slot.tensor)));
   }
   return to.tables(slots);
 }
@@ -78,8 +86,9 @@ flatbuffers::Offset<format::TrainingState> write_training(MetadataBuilder& to) {
   const auto parameters = write_attributes(to, columns);
   const auto slots = write_slots(to, record);
   const auto settings = write_settings(to, record);
-  return format::CreateTrainingState(to.buffer, optimizer, parameters, record.step, record.seed, slots, record.data_position, record.epoch,
-                                     record.random_step, settings, record.lanes);
+  return format::CreateTrainingState(to.buffer, optimizer, parameters, record.step, record.seed,
+                                     slots, record.data_position, record.epoch, record.random_step,
+                                     settings, record.lanes);
 }
 
 }  // namespace tenon

@@ -14,7 +14,7 @@ inline constexpr std::uint32_t format_version = 1;
 
 /// Throws Failure (file) that names `path` if the graph cannot be described: names that are not
 /// UTF-8, more than 2 GiB.
-std::vector<std::byte> write_metadata(const GraphModel& model, const FileOrder& order, const DataLayout& data,
-                                      const std::filesystem::path& path);
+std::vector<std::byte> write_metadata(const GraphModel& model, const FileOrder& order,
+                                      const DataLayout& data, const std::filesystem::path& path);
 
 }  // namespace tenon

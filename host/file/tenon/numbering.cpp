@@ -14,7 +14,8 @@ std::uint32_t Numbering::operator()(std::uint32_t id) {
 }
 
 FileOrder file_order(const GraphModel& model) {
-  FileOrder order{Numbering(model.values.size()),  0, Numbering(model.tensors.size()), Numbering(model.operators.size()),
+  FileOrder order{Numbering(model.values.size()),  0,
+                  Numbering(model.tensors.size()), Numbering(model.operators.size()),
                   Numbering(model.plugins.size()), 0};
   for (const auto value : model.inputs) order.values(value);
   for (const auto role : {Role::input, Role::variable, Role::constant, Role::state})
@@ -51,11 +52,16 @@ std::uint32_t FileTexts::operator()(std::string_view text) {
   return found->second;
 }
 
-std::uint32_t FileTypes::operator()(const tenon_type& type, const std::vector<std::uint32_t>& names) {
-  if (names.empty() && !order_.empty() && std::memcmp(&order_[last_], &type, sizeof type) == 0 && !names_.contains(last_)) return last_;
+std::uint32_t FileTypes::operator()(const tenon_type& type,
+                                    const std::vector<std::uint32_t>& names) {
+  if (names.empty() && !order_.empty() && std::memcmp(&order_[last_], &type, sizeof type) == 0 &&
+      !names_.contains(last_))
+    return last_;
   std::string key(reinterpret_cast<const char*>(&type), sizeof type);
-  if (!names.empty()) key.append(reinterpret_cast<const char*>(names.data()), names.size() * sizeof names[0]);
-  const auto [found, added] = numbers_.try_emplace(std::move(key), static_cast<std::uint32_t>(order_.size()));
+  if (!names.empty())
+    key.append(reinterpret_cast<const char*>(names.data()), names.size() * sizeof names[0]);
+  const auto [found, added] =
+      numbers_.try_emplace(std::move(key), static_cast<std::uint32_t>(order_.size()));
   if (added && !names.empty()) names_.emplace(order_.size(), names);
   if (added) order_.push_back(type);
   return last_ = found->second;

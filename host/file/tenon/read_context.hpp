@@ -39,8 +39,11 @@ struct ReadContext {
   /// Returns the index if it is below `count`, else refuses the file. `what` names the index:
   /// "operator 3's plugin".
   template <class... What>
-  std::uint32_t index(std::uint32_t index, std::size_t count, fmt::format_string<What...> what, What&&... args) const {
-    if (index >= count) refuse("{} is index {}, but there are {}", fmt::format(what, std::forward<What>(args)...), index, count);
+  std::uint32_t index(std::uint32_t index, std::size_t count, fmt::format_string<What...> what,
+                      What&&... args) const {
+    if (index >= count)
+      refuse("{} is index {}, but there are {}", fmt::format(what, std::forward<What>(args)...),
+             index, count);
     return index;
   }
 
@@ -55,7 +58,8 @@ std::uint32_t count_of(const flatbuffers::Vector<T>* entries) {
 
 /// FlatBuffers' verifier checks the alignment of a vector's length, not of its entries.
 template <class T>
-void require_aligned(const ReadContext& from, const flatbuffers::Vector<T>* entries, const char* name) {
+void require_aligned(const ReadContext& from, const flatbuffers::Vector<T>* entries,
+                     const char* name) {
   if (count_of(entries) != 0 && reinterpret_cast<std::uintptr_t>(entries->Data()) % sizeof(T) != 0)
     from.refuse("column {} does not begin at a multiple of {} bytes", name, sizeof(T));
 }
@@ -64,12 +68,17 @@ void require_aligned(const ReadContext& from, const flatbuffers::Vector<T>* entr
 template <class T>
 class Column {
  public:
-  Column(const ReadContext& from, const flatbuffers::Vector<T>* entries, std::size_t count, const char* name) : entries_(entries) {
+  Column(const ReadContext& from, const flatbuffers::Vector<T>* entries, std::size_t count,
+         const char* name)
+      : entries_(entries) {
     require_aligned(from, entries, name);
     if (entries != nullptr && entries->size() != count)
-      from.refuse("column {} has {} but needs {}", name, counted(entries->size(), "entry", "entries"), count);
+      from.refuse("column {} has {} but needs {}", name,
+                  counted(entries->size(), "entry", "entries"), count);
   }
-  T operator[](std::size_t i) const { return entries_ == nullptr ? T{} : entries_->Get(static_cast<flatbuffers::uoffset_t>(i)); }
+  T operator[](std::size_t i) const {
+    return entries_ == nullptr ? T{} : entries_->Get(static_cast<flatbuffers::uoffset_t>(i));
+  }
 
  private:
   const flatbuffers::Vector<T>* entries_;
@@ -99,7 +108,8 @@ void read_training(ReadContext& reading);
 /// so that the work stays linear.
 class ReadLimit {
  public:
-  explicit ReadLimit(const ReadContext& reading) : reading_(reading), left_(reading.metadata_size) {}
+  explicit ReadLimit(const ReadContext& reading)
+      : reading_(reading), left_(reading.metadata_size) {}
   void take(std::uint64_t bytes, const char* what) {
     if (bytes > left_) reading_.refuse("its {} are longer than the file in total", what);
     left_ -= bytes;

@@ -51,10 +51,13 @@ class NodeReader {
   using Counts = Column<std::uint32_t>;
 
   // Once the sums match, no node can read past the end of a column.
-  void require_total(const Counts& counts, const std::optional<Counts>& more, std::size_t found, const char* what) const {
+  void require_total(const Counts& counts, const std::optional<Counts>& more, std::size_t found,
+                     const char* what) const {
     std::uint64_t total = 0;
-    for (std::uint32_t i = 0; i < count_; ++i) total += std::uint64_t{counts[i]} + (more ? (*more)[i] : 0);
-    if (total != found) reading_.refuse("its nodes need {} {} by their counts, but there are {}", total, what, found);
+    for (std::uint32_t i = 0; i < count_; ++i)
+      total += std::uint64_t{counts[i]} + (more ? (*more)[i] : 0);
+    if (total != found)
+      reading_.refuse("its nodes need {} {} by their counts, but there are {}", total, what, found);
   }
 
   void read(std::uint32_t i) {
@@ -64,8 +67,10 @@ class NodeReader {
     const auto name = reading_.text(node.name);
     if (model_.value_names.find(node.name) != none || !model_.node_names.add(node.name, i))
       reading_.refuse("two nodes or values have the name '{}'", name);
-    node.op = reading_.index(columns_.operators[i], model_.operators.size(), "the operator of node '{}'", name);
-    node.device = reading_.index(columns_.devices[i], model_.strings.size(), "the device of node '{}'", name);
+    node.op = reading_.index(columns_.operators[i], model_.operators.size(),
+                             "the operator of node '{}'", name);
+    node.device =
+        reading_.index(columns_.devices[i], model_.strings.size(), "the device of node '{}'", name);
     try {
       check_node_device(name, reading_.text(node.device));
     } catch (const Failure& failure) {
@@ -87,16 +92,21 @@ class NodeReader {
   void read_pass(NodeRecord& node, std::uint32_t i) {
     const auto pass = static_cast<std::uint8_t>(columns_.passes[i]);
     const auto name = reading_.text(node.name);
-    if (pass > static_cast<std::uint8_t>(Pass::recompute)) reading_.refuse("node '{}' has the unknown pass {}", name, pass);
+    if (pass > static_cast<std::uint8_t>(Pass::recompute))
+      reading_.refuse("node '{}' has the unknown pass {}", name, pass);
     node.pass = static_cast<Pass>(pass);
     if (node.pass == Pass::forward) {
-      if (columns_.origins[i] != 0) reading_.refuse("node '{}' has an origin, but it is a forward node", name);
+      if (columns_.origins[i] != 0)
+        reading_.refuse("node '{}' has an origin, but it is a forward node", name);
       return;
     }
     node.origin = columns_.origins[i] - 1;
-    if (node.origin >= i || model_.nodes[node.origin].pass != Pass::forward || model_.nodes[node.origin].op != node.op)
-      reading_.refuse("the origin of node '{}' is not an earlier forward node of its operator", name);
-    if (node.pass == Pass::recompute && node.state_count != 0) reading_.refuse("node '{}' is recomputed but has states", name);
+    if (node.origin >= i || model_.nodes[node.origin].pass != Pass::forward ||
+        model_.nodes[node.origin].op != node.op)
+      reading_.refuse("the origin of node '{}' is not an earlier forward node of its operator",
+                      name);
+    if (node.pass == Pass::recompute && node.state_count != 0)
+      reading_.refuse("node '{}' is recomputed but has states", name);
   }
 
   // A node reads only values of earlier positions, so a file cannot hold a cycle.
@@ -106,8 +116,8 @@ class NodeReader {
       const auto value = edges_->Get(node.first_edge + i);
       const bool state = i >= node.input_count;
       if (value >= model_.values.size() && (value != none || state))
-        reading_.refuse("node '{}' reads value {}, but only {} before it", reading_.text(node.name), value,
-                        counted(model_.values.size(), "value comes", "values come"));
+        reading_.refuse("node '{}' reads value {}, but only {} before it", reading_.text(node.name),
+                        value, counted(model_.values.size(), "value comes", "values come"));
       if (state) take_state(node, value);
       model_.edges.push_back(value);
     }
@@ -115,9 +125,11 @@ class NodeReader {
 
   void take_state(const NodeRecord& node, ValueId value) {
     if (model_.values[value].role != Role::state)
-      reading_.refuse("node '{}' uses '{}' as a state, but it is not one", reading_.text(node.name), value_label(model_, value));
+      reading_.refuse("node '{}' uses '{}' as a state, but it is not one", reading_.text(node.name),
+                      value_label(model_, value));
     if (state_taken_[value])
-      reading_.refuse("the state '{}' belongs to two nodes; the second is '{}'", value_label(model_, value), reading_.text(node.name));
+      reading_.refuse("the state '{}' belongs to two nodes; the second is '{}'",
+                      value_label(model_, value), reading_.text(node.name));
     state_taken_[value] = true;
   }
 
@@ -125,15 +137,18 @@ class NodeReader {
   // operator.
   void require_arity(const NodeRecord& node) const {
     try {
-      node.pass == Pass::backward ? check_backward_arity(model_, node) : check_arity(model_, node, *model_.operators[node.op].info);
+      node.pass == Pass::backward ? check_backward_arity(model_, node)
+                                  : check_arity(model_, node, *model_.operators[node.op].info);
     } catch (const Failure& failure) {
-      reading_.refuse("node '{}'{} {}", reading_.text(node.name), failure.kind() == FailureKind::file ? "" : ":", failure.what());
+      reading_.refuse("node '{}'{} {}", reading_.text(node.name),
+                      failure.kind() == FailureKind::file ? "" : ":", failure.what());
     }
     if (node.pass != Pass::recompute) return;
     const auto& origin = model_.nodes[node.origin];
     if (node.input_count != origin.input_count || node.output_count != origin.output_count)
-      reading_.refuse("node '{}' has {} and {}, but its origin '{}' has {} and {}", reading_.text(node.name),
-                      counted(node.input_count, "input"), counted(node.output_count, "output"), reading_.text(origin.name),
+      reading_.refuse("node '{}' has {} and {}, but its origin '{}' has {} and {}",
+                      reading_.text(node.name), counted(node.input_count, "input"),
+                      counted(node.output_count, "output"), reading_.text(origin.name),
                       origin.input_count, origin.output_count);
   }
 
@@ -144,8 +159,9 @@ class NodeReader {
       value.producer = id;
       value.index = i;
       const auto type = types_->Get(next_type_++);
-      value.type =
-          reading_.types[reading_.index(type, reading_.types.size(), "the type of output {} of node '{}'", i, reading_.text(node.name))];
+      value.type = reading_.types[reading_.index(type, reading_.types.size(),
+                                                 "the type of output {} of node '{}'", i,
+                                                 reading_.text(node.name))];
     }
   }
 
@@ -174,10 +190,13 @@ void read_updates(ReadContext& reading, const format::Graph& graph) {
   require_aligned(reading, graph.updated(), "updated");
   const Column<std::uint32_t> values(reading, graph.update_values(), count, "update_values");
   for (std::uint32_t i = 0; i < count; ++i) {
-    const auto variable = reading.index(graph.updated()->Get(i), model.values.size(), "updated variable {}", i);
+    const auto variable =
+        reading.index(graph.updated()->Get(i), model.values.size(), "updated variable {}", i);
     if (model.values[variable].role != Role::variable || model.values[variable].updated)
-      reading.refuse("'{}' is updated, but it is not a variable or is updated already", value_label(model, variable));
-    model.add_update(variable, reading.index(values[i], model.values.size(), "the value that updates variable {}", i));
+      reading.refuse("'{}' is updated, but it is not a variable or is updated already",
+                     value_label(model, variable));
+    model.add_update(variable, reading.index(values[i], model.values.size(),
+                                             "the value that updates variable {}", i));
   }
 }
 
@@ -189,11 +208,13 @@ void read_outputs(ReadContext& reading, const format::Graph& graph) {
   const Column<std::uint32_t> values(reading, graph.output_values(), count, "output_values");
   std::vector<bool> seen(model.strings.size());
   for (std::uint32_t i = 0; i < count; ++i) {
-    const auto name = reading.index(graph.output_names()->Get(i), model.strings.size(), "the name of output {}", i);
+    const auto name = reading.index(graph.output_names()->Get(i), model.strings.size(),
+                                    "the name of output {}", i);
     require_name(reading, name, "output", i);
     if (seen[name]) reading.refuse("two outputs have the name '{}'", reading.text(name));
     seen[name] = true;
-    model.outputs.emplace_back(name, reading.index(values[i], model.values.size(), "the value of output '{}'", reading.text(name)));
+    model.outputs.emplace_back(name, reading.index(values[i], model.values.size(),
+                                                   "the value of output '{}'", reading.text(name)));
   }
   read_updates(reading, graph);
   model.name = reading.text(reading.index(graph.name(), model.strings.size(), "the graph's name"));

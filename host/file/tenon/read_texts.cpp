@@ -11,7 +11,9 @@ namespace tenon {
 
 bool names_feature(const ReadContext& reading, std::string_view feature) {
   const auto* features = reading.file.required_features();
-  return features != nullptr && std::any_of(features->begin(), features->end(), [&](StringId id) { return reading.text(id) == feature; });
+  return features != nullptr && std::any_of(features->begin(), features->end(), [&](StringId id) {
+           return reading.text(id) == feature;
+         });
 }
 
 void read_texts(ReadContext& reading) {
@@ -24,7 +26,8 @@ void read_texts(ReadContext& reading) {
     const auto text = strings->Get(i)->string_view();
     budget.take(text.size(), "texts");
     if (!is_utf8(text)) reading.refuse("text {}, '{}', is not UTF-8", i, printable(text));
-    if (reading.model.strings.intern(text) != i) reading.refuse("text {}, '{}', occurs twice", i, printable(text));
+    if (reading.model.strings.intern(text) != i)
+      reading.refuse("text {}, '{}', occurs twice", i, printable(text));
   }
 }
 
@@ -34,24 +37,33 @@ void read_features(const ReadContext& reading) {
   const auto producer = reading.text(reading.index(file.producer(), texts, "the producer"));
   const auto by = producer.empty() ? std::string("another program") : printable(producer);
   if (file.format() != format_version)
-    reading.refuse("it has format {}, written by {}, but this version of Tenon reads format {}", file.format(), by, format_version);
+    reading.refuse("it has format {}, written by {}, but this version of Tenon reads format {}",
+                   file.format(), by, format_version);
   bool training = false;
   for (std::uint32_t i = 0; i < count_of(file.required_features()); ++i) {
-    const auto feature = reading.text(reading.index(file.required_features()->Get(i), texts, "required feature {}", i));
-    static constexpr std::string_view known[] = {layout::gradient_feature,   layout::sparse_feature,    layout::dtypes_feature,
-                                                 layout::parameters_feature, layout::dim_names_feature, layout::lanes_feature};
+    const auto feature = reading.text(
+        reading.index(file.required_features()->Get(i), texts, "required feature {}", i));
+    static constexpr std::string_view known[] = {
+        layout::gradient_feature,   layout::sparse_feature,    layout::dtypes_feature,
+        layout::parameters_feature, layout::dim_names_feature, layout::lanes_feature};
     if (std::find(std::begin(known), std::end(known), feature) != std::end(known)) continue;
     if (feature != layout::training_feature || training)
-      reading.refuse("it needs the feature '{}', which this version of Tenon does not support; it was written by {}", printable(feature),
-                     by);
+      reading.refuse(
+          "it needs the feature '{}', which this version of Tenon does not support; it was written "
+          "by {}",
+          printable(feature), by);
     training = true;
   }
-  if (training && file.training() == nullptr) reading.refuse("it declares a training state but has none");
-  if (!training && file.training() != nullptr) reading.refuse("it has a training state but does not declare it");
+  if (training && file.training() == nullptr)
+    reading.refuse("it declares a training state but has none");
+  if (!training && file.training() != nullptr)
+    reading.refuse("it has a training state but does not declare it");
   if (count_of(file.graphs()) != 1)
-    reading.refuse("it holds {}, but this version of Tenon reads files with one", counted(count_of(file.graphs()), "graph"));
+    reading.refuse("it holds {}, but this version of Tenon reads files with one",
+                   counted(count_of(file.graphs()), "graph"));
   const auto& graph = *file.graphs()->Get(0);
-  if (graph.parent() != none || count_of(graph.captures()) != 0) reading.refuse("its graph is nested in another one, which is missing");
+  if (graph.parent() != none || count_of(graph.captures()) != 0)
+    reading.refuse("its graph is nested in another one, which is missing");
 }
 
 void read_notes(ReadContext& reading) {
@@ -63,18 +75,21 @@ void read_notes(ReadContext& reading) {
   for (std::uint32_t i = 0; i < count_of(file.meta()); ++i) {
     const auto* meta = file.meta()->Get(i);
     const auto key = reading.index(meta->key(), texts, "the key of note {}", i);
-    if (!seen.insert(key).second) reading.refuse("two notes have the key '{}'", printable(reading.text(key)));
+    if (!seen.insert(key).second)
+      reading.refuse("two notes have the key '{}'", printable(reading.text(key)));
     model.meta.emplace_back(key, reading.index(meta->value(), texts, "the text of note {}", i));
   }
   ReadLimit budget(reading);
   for (std::uint32_t i = 0; i < count_of(file.extensions()); ++i) {
     const auto* extension = file.extensions()->Get(i);
-    const auto name = reading.text(reading.index(extension->name(), texts, "the name of extension {}", i));
+    const auto name =
+        reading.text(reading.index(extension->name(), texts, "the name of extension {}", i));
     budget.take(count_of(extension->content()) + name.size(), "extensions");
     auto& kept = model.extensions.emplace_back();
     kept.name = name;
     if (extension->content() == nullptr) continue;
-    const auto bytes = std::as_bytes(std::span(extension->content()->data(), extension->content()->size()));
+    const auto bytes =
+        std::as_bytes(std::span(extension->content()->data(), extension->content()->size()));
     kept.content.assign(bytes.begin(), bytes.end());
   }
 }

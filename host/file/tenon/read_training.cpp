@@ -11,22 +11,26 @@ namespace tenon {
 namespace {
 
 std::string_view read_name(const ReadContext& reading, std::uint32_t id, const std::string& whose) {
-  const auto text = reading.text(reading.index(id, reading.model.strings.size(), "the name of {}", whose));
+  const auto text =
+      reading.text(reading.index(id, reading.model.strings.size(), "the name of {}", whose));
   if (!is_name(text)) reading.refuse("{}: '{}' is not a valid name", whose, printable(text));
   return text;
 }
 
 /// The record stores parameters as users write them. AttributeReader appends them to the nodes'
 /// attributes; they are converted and removed from there.
-Attributes read_parameters(ReadContext& reading, const format::TrainingState& from, std::string_view optimizer) {
+Attributes read_parameters(ReadContext& reading, const format::TrainingState& from,
+                           std::string_view optimizer) {
   auto& model = reading.model;
-  const auto attributes = model.attributes.size(), ints = model.ints.size(), floats = model.floats.size(), tables = model.tables.size();
+  const auto attributes = model.attributes.size(), ints = model.ints.size(),
+             floats = model.floats.size(), tables = model.tables.size();
   AttributeReader reader(reading, from.parameters(), "the optimizer of its training");
   reader.read({"optimizer", optimizer}, reader.left());
   reader.finish();
   Attributes parameters;
   for (auto i = attributes; i < model.attributes.size(); ++i)
-    parameters.set(std::string(reading.text(model.attributes[i].name)), value_of(model, model.attributes[i]));
+    parameters.set(std::string(reading.text(model.attributes[i].name)),
+                   value_of(model, model.attributes[i]));
   model.attributes.resize(attributes);
   model.ints.resize(ints);
   model.floats.resize(floats);
@@ -34,20 +38,24 @@ Attributes read_parameters(ReadContext& reading, const format::TrainingState& fr
   return parameters;
 }
 
-std::vector<std::pair<std::string, std::string>> read_settings(const ReadContext& reading, const format::TrainingState& from) {
+std::vector<std::pair<std::string, std::string>> read_settings(const ReadContext& reading,
+                                                               const format::TrainingState& from) {
   std::vector<std::pair<std::string, std::string>> settings;
   for (std::uint32_t i = 0; i < count_of(from.settings()); ++i) {
     const auto* setting = from.settings()->Get(i);
     const auto texts = reading.model.strings.size();
     const auto name = reading.index(setting->key(), texts, "the name of setting {}", i);
-    settings.emplace_back(reading.text(name), reading.text(reading.index(setting->value(), texts, "the value of setting {}", i)));
+    settings.emplace_back(
+        reading.text(name),
+        reading.text(reading.index(setting->value(), texts, "the value of setting {}", i)));
   }
   return settings;
 }
 
 class SlotReader {
  public:
-  explicit SlotReader(const ReadContext& reading) : reading_(reading), taken_(reading.model.tensors.size()) {
+  explicit SlotReader(const ReadContext& reading)
+      : reading_(reading), taken_(reading.model.tensors.size()) {
     for (const auto& value : reading.model.values)
       if (value.tensor != none) taken_[value.tensor] = true;
   }
@@ -60,10 +68,13 @@ class SlotReader {
     const auto variable = value_label(model, slot.variable);
     if (model.values[slot.variable].role != Role::variable)
       reading_.refuse("slot {}, '{}': '{}' is not a variable", i, slot.name, variable);
-    if (!seen_.emplace(slot.variable, from.name()).second) reading_.refuse("'{}' has two slots '{}'", variable, slot.name);
-    slot.tensor = reading_.index(from.tensor(), taken_.size(), "the tensor of slot '{}' of '{}'", slot.name, variable);
+    if (!seen_.emplace(slot.variable, from.name()).second)
+      reading_.refuse("'{}' has two slots '{}'", variable, slot.name);
+    slot.tensor = reading_.index(from.tensor(), taken_.size(), "the tensor of slot '{}' of '{}'",
+                                 slot.name, variable);
     if (taken_[slot.tensor])
-      reading_.refuse("tensor {} belongs to two values; the second is slot '{}' of '{}'", slot.tensor, slot.name, variable);
+      reading_.refuse("tensor {} belongs to two values; the second is slot '{}' of '{}'",
+                      slot.tensor, slot.name, variable);
     taken_[slot.tensor] = true;
     return slot;
   }
@@ -90,10 +101,13 @@ void read_training(ReadContext& reading) {
   record.lanes = from->lanes();
   if (record.lanes < 1) reading.refuse("its training has 0 micro-batches but needs at least 1");
   if (record.lanes > 1 && !names_feature(reading, layout::lanes_feature))
-    reading.refuse("its training has {} micro-batches, but the file does not name \"lanes\" as a feature", record.lanes);
+    reading.refuse(
+        "its training has {} micro-batches, but the file does not name \"lanes\" as a feature",
+        record.lanes);
   record.settings = read_settings(reading, *from);
   SlotReader slots(reading);
-  for (std::uint32_t i = 0; i < count_of(from->slots()); ++i) record.slots.push_back(slots.read(*from->slots()->Get(i), i));
+  for (std::uint32_t i = 0; i < count_of(from->slots()); ++i)
+    record.slots.push_back(slots.read(*from->slots()->Get(i), i));
   reading.model.training = std::move(record);
 }
 

@@ -28,37 +28,52 @@ struct ValueColumns {
   Column<double> numbers;
 };
 
-void take_tensor(const ReadContext& reading, ValueRecord& value, std::uint32_t number, std::vector<bool>& taken) {
+void take_tensor(const ReadContext& reading, ValueRecord& value, std::uint32_t number,
+                 std::vector<bool>& taken) {
   const auto name = reading.text(value.name);
   value.tensor = reading.index(number, taken.size(), "the tensor of '{}'", name);
-  if (taken[number]) reading.refuse("tensor {} belongs to two values; the second is '{}'", number, name);
+  if (taken[number])
+    reading.refuse("tensor {} belongs to two values; the second is '{}'", number, name);
   taken[number] = true;
-  if (value.role == Role::input) reading.refuse("the input '{}' has a tensor, but inputs are passed to each run", name);
+  if (value.role == Role::input)
+    reading.refuse("the input '{}' has a tensor, but inputs are passed to each run", name);
   const auto& tensor = reading.model.tensors[number];
-  if (value.type.dtype != static_cast<std::uint8_t>(tensor.dtype()) || !(shape_of(value.type) == tensor.shape()))
-    reading.refuse("'{}' is {}, but its tensor is {} {}", name, to_string(value.type), name_of(tensor.dtype()), to_string(tensor.shape()));
+  if (value.type.dtype != static_cast<std::uint8_t>(tensor.dtype()) ||
+      !(shape_of(value.type) == tensor.shape()))
+    reading.refuse("'{}' is {}, but its tensor is {} {}", name, to_string(value.type),
+                   name_of(tensor.dtype()), to_string(tensor.shape()));
   if (static_cast<Storage>(value.type.storage) != tensor.storage())
-    reading.refuse("'{}' is {}, but its tensor is {}", name, name_of(static_cast<Storage>(value.type.storage)), name_of(tensor.storage()));
+    reading.refuse("'{}' is {}, but its tensor is {}", name,
+                   name_of(static_cast<Storage>(value.type.storage)), name_of(tensor.storage()));
 }
 
-ValueRecord read_value(const ReadContext& reading, const ValueColumns& columns, std::uint32_t i, std::vector<bool>& taken) {
+ValueRecord read_value(const ReadContext& reading, const ValueColumns& columns, std::uint32_t i,
+                       std::vector<bool>& taken) {
   ValueRecord value;
-  value.name = reading.index(columns.names[i], reading.model.strings.size(), "the name of value {}", i);
+  value.name =
+      reading.index(columns.names[i], reading.model.strings.size(), "the name of value {}", i);
   require_name(reading, value.name, "value", i);
-  const auto role = static_cast<unsigned>(columns.roles[i]), initial = static_cast<unsigned>(columns.initials[i]);
-  if (role > static_cast<unsigned>(Role::constant)) reading.refuse("'{}': unknown role {}", reading.text(value.name), role);
-  if (initial > static_cast<unsigned>(Init::Kind::value)) reading.refuse("'{}': unknown initializer {}", reading.text(value.name), initial);
+  const auto role = static_cast<unsigned>(columns.roles[i]),
+             initial = static_cast<unsigned>(columns.initials[i]);
+  if (role > static_cast<unsigned>(Role::constant))
+    reading.refuse("'{}': unknown role {}", reading.text(value.name), role);
+  if (initial > static_cast<unsigned>(Init::Kind::value))
+    reading.refuse("'{}': unknown initializer {}", reading.text(value.name), initial);
   value.role = static_cast<Role>(role);
-  value.type = reading.types[reading.index(columns.types[i], reading.types.size(), "the type of '{}'", reading.text(value.name))];
-  value.init = {static_cast<Init::Kind>(initial), columns.numbers[2 * std::size_t{i}], columns.numbers[2 * std::size_t{i} + 1]};
+  value.type = reading.types[reading.index(columns.types[i], reading.types.size(),
+                                           "the type of '{}'", reading.text(value.name))];
+  value.init = {static_cast<Init::Kind>(initial), columns.numbers[2 * std::size_t{i}],
+                columns.numbers[2 * std::size_t{i} + 1]};
   try {
     check_storage(reading.text(value.name), value.role, value.type);
     check_init(reading.text(value.name), value.init, value.type);
   } catch (const Failure& failure) {
     reading.refuse("{}", failure.what());
   }
-  if (const auto tensor = columns.tensors[i]; tensor != 0) take_tensor(reading, value, tensor - 1, taken);
-  if (value.role == Role::constant && value.tensor == none) reading.refuse("the constant '{}' has no tensor", reading.text(value.name));
+  if (const auto tensor = columns.tensors[i]; tensor != 0)
+    take_tensor(reading, value, tensor - 1, taken);
+  if (value.role == Role::constant && value.tensor == none)
+    reading.refuse("the constant '{}' has no tensor", reading.text(value.name));
   return value;
 }
 
@@ -76,7 +91,10 @@ void take_input(ReadContext& reading, std::uint32_t i, std::uint32_t type) {
 void require_name(const ReadContext& reading, StringId name, const char* what, std::uint32_t i) {
   const auto text = reading.text(name);
   if (!is_name(text) || text.find(':') != std::string_view::npos)
-    reading.refuse("{} {} has the name '{}'; names are not empty and have neither colons nor control characters", what, i, printable(text));
+    reading.refuse(
+        "{} {} has the name '{}'; names are not empty and have neither colons nor control "
+        "characters",
+        what, i, printable(text));
 }
 
 void read_values(ReadContext& reading, const format::Graph& graph) {
@@ -89,7 +107,8 @@ void read_values(ReadContext& reading, const format::Graph& graph) {
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto& value = model.values.emplace_back(read_value(reading, columns, i, taken));
     if (value.role == Role::input) take_input(reading, i, columns.types[i]);
-    if (!model.value_names.add(value.name, i)) reading.refuse("two values have the name '{}'", reading.text(value.name));
+    if (!model.value_names.add(value.name, i))
+      reading.refuse("two values have the name '{}'", reading.text(value.name));
   }
 }
 

@@ -10,7 +10,9 @@ namespace tenon {
 namespace {
 
 /// Copies the metadata, so that a concurrent write to the file cannot change what was checked.
-std::vector<std::uint8_t> take_metadata(std::span<const std::byte> file, const layout::Header& header, const std::filesystem::path& path) {
+std::vector<std::uint8_t> take_metadata(std::span<const std::byte> file,
+                                        const layout::Header& header,
+                                        const std::filesystem::path& path) {
   const auto mapped = file.subspan(layout::header_size, header.metadata_size);
   std::vector<std::uint8_t> metadata(mapped.size());
   if (!mapped.empty()) std::memcpy(metadata.data(), mapped.data(), mapped.size());
@@ -19,13 +21,15 @@ std::vector<std::uint8_t> take_metadata(std::span<const std::byte> file, const l
   return metadata;
 }
 
-const format::Model& verify(const std::vector<std::uint8_t>& metadata, const std::filesystem::path& path) {
+const format::Model& verify(const std::vector<std::uint8_t>& metadata,
+                            const std::filesystem::path& path) {
   // Every table is reached through a four-byte offset, so this does not limit valid files and keeps
   // the work linear for others.
   const auto most_tables = static_cast<flatbuffers::uoffset_t>(metadata.size() / 4 + 1);
   flatbuffers::Verifier verifier(metadata.data(), metadata.size(), 8, most_tables);
   if (!format::VerifyModelBuffer(verifier))
-    refuse_file(path, "the metadata is not a valid FlatBuffer: an offset or a length points outside it");
+    refuse_file(path,
+                "the metadata is not a valid FlatBuffer: an offset or a length points outside it");
   return *format::GetModel(metadata.data());
 }
 
@@ -47,7 +51,8 @@ void read_model(ReadContext& reading) {
 /// Whether one of the tensor's arrays begins at `begin`.
 bool holds(const Tensor& tensor, const std::byte* begin) {
   const auto& parts = tensor.abi();
-  return parts.dense.data == begin || (tensor.storage() != Storage::dense && (parts.indices == begin || parts.row_starts == begin));
+  return parts.dense.data == begin || (tensor.storage() != Storage::dense &&
+                                       (parts.indices == begin || parts.row_starts == begin));
 }
 
 std::string owner_of(const ReadContext& reading, std::span<const std::byte> bytes) {
@@ -57,13 +62,15 @@ std::string owner_of(const ReadContext& reading, std::span<const std::byte> byte
   if (reading.model.training)
     for (const auto& slot : reading.model.training->slots)
       if (holds(reading.model.tensors[slot.tensor], bytes.data()))
-        return fmt::format("slot '{}' of '{}'", slot.name, value_label(reading.model, slot.variable));
+        return fmt::format("slot '{}' of '{}'", slot.name,
+                           value_label(reading.model, slot.variable));
   return "an unused tensor";
 }
 
 void require_zeros(const ReadContext& reading, const std::byte* begin, const std::byte* end) {
   if (std::any_of(begin, end, [](std::byte byte) { return byte != std::byte{}; }))
-    reading.refuse("the bytes between two tensors are not zero: the file is damaged or has hidden content");
+    reading.refuse(
+        "the bytes between two tensors are not zero: the file is damaged or has hidden content");
 }
 
 /// `end`: the end of the metadata, which was checked before.
@@ -73,8 +80,8 @@ void check_data(const ReadContext& reading, const std::byte* end) {
   for (std::uint32_t i = 0; i < reading.buffers.size(); ++i)
     checked.push_back({reading.buffers[i], reading.file.buffers()->Get(i)->checksum()});
   if (const auto damaged = first_damaged(checked); damaged < checked.size())
-    reading.refuse("the data of {} is damaged: the checksum of its {} bytes does not match", owner_of(reading, reading.buffers[damaged]),
-                   reading.buffers[damaged].size());
+    reading.refuse("the data of {} is damaged: the checksum of its {} bytes does not match",
+                   owner_of(reading, reading.buffers[damaged]), reading.buffers[damaged].size());
   for (const auto bytes : reading.buffers) {
     require_zeros(reading, end, bytes.data());
     end = bytes.data() + bytes.size();
@@ -87,17 +94,22 @@ void check_data(const ReadContext& reading, const std::byte* end) {
 GraphModel read_tenon(const FileBytes& file, FileCheck check) {
   const auto header = layout::decode(file.bytes, file.path);
   const auto metadata = take_metadata(file.bytes, header, file.path);
-  const auto data = header.data_offset == 0 ? std::span<std::byte>() : file.bytes.subspan(header.data_offset);
-  ReadContext reading{file.path, verify(metadata, file.path), header.metadata_size, data, file.owner, file.may_change};
+  const auto data =
+      header.data_offset == 0 ? std::span<std::byte>() : file.bytes.subspan(header.data_offset);
+  ReadContext reading{
+      file.path,      verify(metadata, file.path), header.metadata_size, data, file.owner,
+      file.may_change};
   read_model(reading);
-  if (check == FileCheck::everything) check_data(reading, file.bytes.data() + layout::header_size + header.metadata_size);
+  if (check == FileCheck::everything)
+    check_data(reading, file.bytes.data() + layout::header_size + header.metadata_size);
   return std::move(reading.model);
 }
 
 GraphModel read_tenon(const std::filesystem::path& path, FileCheck check, std::uint64_t map_above) {
   const auto file = FileMemory::open(path, map_above);
   try {
-    auto model = read_tenon({path, {file->data(), file->bytes().size()}, file, file->mapped()}, check);
+    auto model =
+        read_tenon({path, {file->data(), file->bytes().size()}, file, file->mapped()}, check);
     file->require_unchanged();
     return model;
   } catch (const Failure&) {

@@ -15,7 +15,9 @@ namespace {
 /// The parts of a file before they are written.
 struct Parts {
   Parts(const GraphModel& model, const std::filesystem::path& path)
-      : order(file_order(model)), data(lay_out(model, order)), metadata(write_metadata(model, order, data, path)) {
+      : order(file_order(model)),
+        data(lay_out(model, order)),
+        metadata(write_metadata(model, order, data, path)) {
     header.metadata_size = metadata.size();
     header.metadata_checksum = layout::checksum(metadata);
     header.file_size = layout::header_size + metadata.size();
@@ -30,7 +32,8 @@ struct Parts {
     write_at(0, std::span<const std::byte>(layout::encode(header)));
     write_at(layout::header_size, std::span<const std::byte>(metadata));
     for (const auto& place : data.buffers)
-      write_at(header.data_offset + place.offset, std::span(static_cast<const std::byte*>(place.array.data()), place.size));
+      write_at(header.data_offset + place.offset,
+               std::span(static_cast<const std::byte*>(place.array.data()), place.size));
   }
 
   FileOrder order;
@@ -46,7 +49,11 @@ void write_tenon(const GraphModel& model, const std::filesystem::path& path) {
   const Parts parts(model, path);
   AtomicFile file(path);
   file.resize(parts.header.file_size);
-  sources.use([&] { parts.put([&](std::uint64_t offset, std::span<const std::byte> bytes) { file.write_at(offset, bytes); }); });
+  sources.use([&] {
+    parts.put([&](std::uint64_t offset, std::span<const std::byte> bytes) {
+      file.write_at(offset, bytes);
+    });
+  });
   file.commit();
 }
 

@@ -23,7 +23,9 @@ class Extraction {
     const auto added = static_cast<NodeId>(model.nodes.size());
     std::vector<ValueId> edges;
     for (std::uint32_t i = 0; i < node.input_count + node.state_count; ++i)
-      edges.push_back(from_.edges[node.first_edge + i] == none ? none : source(from_.edges[node.first_edge + i]));
+      edges.push_back(from_.edges[node.first_edge + i] == none
+                          ? none
+                          : source(from_.edges[node.first_edge + i]));
     node.name = text(node.name), node.device = text(node.device);
     node.op = op_of(node.op);
     if (node.origin != none) node.origin = nodes_.at(node.origin);
@@ -39,7 +41,8 @@ class Extraction {
     }
     if (const auto several = from_.stands_for.find(id); several != from_.stands_for.end())
       for (const auto name : several->second) model.stands_for[added].push_back(text(name));
-    if (const auto object = from_.objects.find(id); object != from_.objects.end()) model.objects.emplace(added, object->second);
+    if (const auto object = from_.objects.find(id); object != from_.objects.end())
+      model.objects.emplace(added, object->second);
     model.node_names.add(node.name, added);
     model.nodes.push_back(node);
     to_.binding.nodes.push_back(binding_.nodes[id]);
@@ -47,7 +50,8 @@ class Extraction {
   }
 
   GraphSnapshot finish(const std::vector<std::pair<std::string, ValueId>>& outputs) {
-    for (const auto& [name, value] : outputs) to_.model.outputs.emplace_back(to_.model.strings.intern(name), source(value));
+    for (const auto& [name, value] : outputs)
+      to_.model.outputs.emplace_back(to_.model.strings.intern(name), source(value));
     return std::move(to_);
   }
 
@@ -55,7 +59,8 @@ class Extraction {
   StringId text(StringId id) { return to_.model.strings.intern(from_.strings[id]); }
 
   std::uint32_t op_of(std::uint32_t op) {
-    const auto [found, added] = operators_.try_emplace(op, static_cast<std::uint32_t>(to_.model.operators.size()));
+    const auto [found, added] =
+        operators_.try_emplace(op, static_cast<std::uint32_t>(to_.model.operators.size()));
     if (added) {
       to_.model.operators.push_back(from_.operators[op]);
       to_.binding.operators.push_back(binding_.operators[op]);
@@ -116,7 +121,8 @@ class Extraction {
 
 }  // namespace
 
-GraphSnapshot whole_graph(const GraphModel& model, const Binding& binding, const std::vector<Tensor>& tensors) {
+GraphSnapshot whole_graph(const GraphModel& model, const Binding& binding,
+                          const std::vector<Tensor>& tensors) {
   Extraction extraction(model, binding, tensors);
   extraction.add_inputs();
   std::vector<std::pair<std::string, ValueId>> outputs;
@@ -125,8 +131,10 @@ GraphSnapshot whole_graph(const GraphModel& model, const Binding& binding, const
   return extraction.finish(outputs);
 }
 
-GraphSnapshot graph_part(const GraphModel& model, const Binding& binding, const std::vector<NodeId>& nodes,
-                         const std::vector<std::pair<std::string, ValueId>>& outputs, const std::vector<Tensor>& tensors) {
+GraphSnapshot graph_part(const GraphModel& model, const Binding& binding,
+                         const std::vector<NodeId>& nodes,
+                         const std::vector<std::pair<std::string, ValueId>>& outputs,
+                         const std::vector<Tensor>& tensors) {
   Extraction extraction(model, binding, tensors);
   for (const auto id : nodes) extraction.add(id);
   return extraction.finish(outputs);

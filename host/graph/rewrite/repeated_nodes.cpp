@@ -13,10 +13,12 @@ namespace tenon {
 namespace {
 
 // Seeded for each process, so a file cannot be crafted to make its nodes collide.
-std::uint64_t hash_of(const GraphModel& model, const NodeRecord& node, std::vector<std::uint64_t>& words) {
+std::uint64_t hash_of(const GraphModel& model, const NodeRecord& node,
+                      std::vector<std::uint64_t>& words) {
   static const std::uint64_t seed = std::random_device()();
   words.assign({node.op, node.device});
-  for (std::uint32_t i = 0; i < node.input_count; ++i) words.push_back(model.edges[node.first_edge + i]);
+  for (std::uint32_t i = 0; i < node.input_count; ++i)
+    words.push_back(model.edges[node.first_edge + i]);
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
     const auto& record = model.attributes[node.first_attribute + i];
     words.push_back(record.kind == TENON_ATTR_TENSOR ? 0 : static_cast<std::uint64_t>(record.i));
@@ -27,18 +29,24 @@ std::uint64_t hash_of(const GraphModel& model, const NodeRecord& node, std::vect
   return XXH3_64bits_withSeed(words.data(), words.size() * sizeof words[0], seed);
 }
 
-bool same_attribute(const GraphModel& model, const AttributeRecord& left, const AttributeRecord& right) {
+bool same_attribute(const GraphModel& model, const AttributeRecord& left,
+                    const AttributeRecord& right) {
   if (left.name != right.name || left.kind != right.kind || left.count != right.count) return false;
   switch (left.kind) {
     case TENON_ATTR_INTS:
-      return std::equal(model.ints.data() + left.first, model.ints.data() + left.first + left.count, model.ints.data() + right.first);
+      return std::equal(model.ints.data() + left.first, model.ints.data() + left.first + left.count,
+                        model.ints.data() + right.first);
     case TENON_ATTR_FLOATS:
-      return std::equal(model.floats.data() + left.first, model.floats.data() + left.first + left.count, model.floats.data() + right.first,
-                        [](double one, double other) { return std::bit_cast<std::uint64_t>(one) == std::bit_cast<std::uint64_t>(other); });
+      return std::equal(
+          model.floats.data() + left.first, model.floats.data() + left.first + left.count,
+          model.floats.data() + right.first, [](double one, double other) {
+            return std::bit_cast<std::uint64_t>(one) == std::bit_cast<std::uint64_t>(other);
+          });
     case TENON_ATTR_TENSOR:
       return same_bits(model.tables[left.first], model.tables[right.first]);
     default:
-      return left.i == right.i && std::bit_cast<std::uint64_t>(left.f) == std::bit_cast<std::uint64_t>(right.f);
+      return left.i == right.i &&
+             std::bit_cast<std::uint64_t>(left.f) == std::bit_cast<std::uint64_t>(right.f);
   }
 }
 
@@ -49,7 +57,9 @@ bool is_same(const GraphModel& model, const NodeRecord& left, const NodeRecord& 
   for (std::uint32_t i = 0; i < left.input_count; ++i)
     if (model.edges[left.first_edge + i] != model.edges[right.first_edge + i]) return false;
   for (std::uint32_t i = 0; i < left.attribute_count; ++i)
-    if (!same_attribute(model, model.attributes[left.first_attribute + i], model.attributes[right.first_attribute + i])) return false;
+    if (!same_attribute(model, model.attributes[left.first_attribute + i],
+                        model.attributes[right.first_attribute + i]))
+      return false;
   return true;
 }
 
@@ -62,7 +72,9 @@ class KnownNodes {
     const auto hash = hash_of(model_, model_.nodes[id], words_);
     auto at = hash & (slots_.size() - 1);
     for (; slots_[at].node != none; at = (at + 1) & (slots_.size() - 1))
-      if (slots_[at].hash == hash && is_same(model_, model_.nodes[slots_[at].node], model_.nodes[id])) return slots_[at].node;
+      if (slots_[at].hash == hash &&
+          is_same(model_, model_.nodes[slots_[at].node], model_.nodes[id]))
+        return slots_[at].node;
     slots_[at] = {hash, id};
     if (++used_ * 2 > slots_.size()) grow();
     return id;
@@ -99,7 +111,9 @@ bool Rewriting::any_repeated() const {
   for (NodeId id = 0; id < model_->nodes.size(); ++id) {
     const auto& node = model_->nodes[id];
     const auto* edges = model_->edges.data() + node.first_edge;
-    const bool shared = std::all_of(edges, edges + node.input_count, [&](ValueId value) { return value == none || uses_[value] > 1; });
+    const bool shared = std::all_of(edges, edges + node.input_count, [&](ValueId value) {
+      return value == none || uses_[value] > 1;
+    });
     if (shared && is_pure(id) && known.find(id) != id) return true;
   }
   return false;
@@ -119,7 +133,8 @@ void Rewriting::join_repeated() {
     for (std::uint32_t i = 0; i < node.output_count; ++i)
       both = both || (is_output_[node.first_output + i] && is_output_[other.first_output + i]);
     if (both) continue;
-    for (std::uint32_t i = 0; i < node.output_count; ++i) redirect(node.first_output + i, other.first_output + i);
+    for (std::uint32_t i = 0; i < node.output_count; ++i)
+      redirect(node.first_output + i, other.first_output + i);
     note(id, fmt::format("the same as '{}'", model_->strings[other.name]));
     drop(id);
   }

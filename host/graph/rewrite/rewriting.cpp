@@ -67,19 +67,22 @@ bool Rewriting::is_pure(NodeId id) const {
 
 bool Rewriting::may_vanish(NodeId id) const {
   const auto& op = *binding_->nodes[id].op;
-  return model_->nodes[id].state_count == 0 && !op.info->communicates && !is_application_own(op) && !model_->objects.contains(id);
+  return model_->nodes[id].state_count == 0 && !op.info->communicates && !is_application_own(op) &&
+         !model_->objects.contains(id);
 }
 
 bool Rewriting::is_free(NodeId id) const {
-  return model_->nodes[id].pass == Pass::forward && !pinned_at(id) && !gone_at(id) && !model_->objects.contains(id) &&
-         binding_->nodes[id].op->make == nullptr;
+  return model_->nodes[id].pass == Pass::forward && !pinned_at(id) && !gone_at(id) &&
+         !model_->objects.contains(id) && binding_->nodes[id].op->make == nullptr;
 }
 
 bool Rewriting::computes_constant(NodeId id) const {
   const auto& node = model_->nodes[id];
   for (std::uint32_t i = 0; i < node.input_count; ++i)
-    if (const auto value = model_->edges[node.first_edge + i]; value != none && !constant_[value]) return false;
-  return is_pure(id) && !pinned_at(id) && !binding_->nodes[id].info->allocates() && fits_as_constant(node);
+    if (const auto value = model_->edges[node.first_edge + i]; value != none && !constant_[value])
+      return false;
+  return is_pure(id) && !pinned_at(id) && !binding_->nodes[id].info->allocates() &&
+         fits_as_constant(node);
 }
 
 // Graph outputs are computed by every run, so they are not folded.
@@ -103,7 +106,8 @@ std::uint64_t Rewriting::source_bytes(const NodeRecord& node) const {
     if (value == none) continue;
     const auto found = bytes_.find(value);
     sum += found != bytes_.end() ? found->second
-                                 : static_cast<std::uint64_t>(std::max<std::int64_t>(0, byte_count(model_->values[value].type)));
+                                 : static_cast<std::uint64_t>(std::max<std::int64_t>(
+                                       0, byte_count(model_->values[value].type)));
   }
   return std::min(sum, std::uint64_t{1} << 40);
 }
@@ -119,7 +123,8 @@ bool Rewriting::any_dead() const {
   for (NodeId id = 0; id < model_->nodes.size(); ++id) {
     const auto& node = model_->nodes[id];
     bool read = pinned_[id];
-    for (auto value = node.first_output; !read && value < node.first_output + node.output_count; ++value)
+    for (auto value = node.first_output; !read && value < node.first_output + node.output_count;
+         ++value)
       read = uses_[value] > 0 || is_output_[value];
     if (!read && may_vanish(id)) return true;
   }
@@ -141,7 +146,9 @@ void Rewriting::copy() {
 }
 
 ValueId Rewriting::now(ValueId value) const {
-  for (auto found = redirected_.find(value); found != redirected_.end(); found = redirected_.find(value)) value = found->second;
+  for (auto found = redirected_.find(value); found != redirected_.end();
+       found = redirected_.find(value))
+    value = found->second;
   return value;
 }
 
@@ -163,14 +170,16 @@ void Rewriting::update_edges(NodeId id) {
 // Removes the node; it no longer counts as a reader of its inputs.
 void Rewriting::drop(NodeId id) {
   const auto& node = model_->nodes[id];
-  for (auto edge = node.first_edge; edge < node.first_edge + node.input_count + node.state_count; ++edge)
+  for (auto edge = node.first_edge; edge < node.first_edge + node.input_count + node.state_count;
+       ++edge)
     if (const auto value = model_->edges[edge]; value != none) --uses_[now(value)];
   gone_[id] = true;
 }
 
 void Rewriting::note(NodeId id, const std::string& how) {
   auto& model = to_->model;
-  if (id < from_->model.nodes.size()) model.replaced.push_back({model.nodes[id].name, model.strings.intern(how)});
+  if (id < from_->model.nodes.size())
+    model.replaced.push_back({model.nodes[id].name, model.strings.intern(how)});
 }
 
 std::vector<NodeId> Rewriting::order() const {
@@ -179,7 +188,8 @@ std::vector<NodeId> Rewriting::order() const {
   for (NodeId id = 0; id < from_->model.nodes.size(); ++id) {
     if (!gone_at(id)) found.push_back(id);
     if (const auto behind = after_.find(id); behind != after_.end())
-      std::copy_if(behind->second.begin(), behind->second.end(), std::back_inserter(found), [&](NodeId made) { return !gone_[made]; });
+      std::copy_if(behind->second.begin(), behind->second.end(), std::back_inserter(found),
+                   [&](NodeId made) { return !gone_[made]; });
   }
   return found;
 }
@@ -236,12 +246,14 @@ std::vector<bool> Rewriting::needed_nodes(const std::vector<NodeId>& nodes) cons
   for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
     const auto& node = model_->nodes[*id];
     bool read = needed[*id] || !may_vanish(*id);
-    for (auto value = node.first_output; !read && value < node.first_output + node.output_count; ++value)
+    for (auto value = node.first_output; !read && value < node.first_output + node.output_count;
+         ++value)
       read = values[value] && model_->values[value].role == Role::output;
     if (!read) continue;
     needed[*id] = true;
     for (std::uint32_t i = 0; i < node.input_count; ++i)
-      if (const auto value = model_->edges[node.first_edge + i]; value != none) values[value] = true;
+      if (const auto value = model_->edges[node.first_edge + i]; value != none)
+        values[value] = true;
     if (node.origin != none) needed[node.origin] = true;
   }
   return needed;
@@ -251,7 +263,8 @@ std::shared_ptr<const GraphSnapshot> Rewriting::finish() {
   const auto nodes = order();
   const auto needed = needed_nodes(nodes);
   for (const auto id : nodes)
-    if (!needed[id]) note(id, is_computed_once(id) ? "computed once, for all runs" : "nothing reads it");
+    if (!needed[id])
+      note(id, is_computed_once(id) ? "computed once, for all runs" : "nothing reads it");
   auto& model = to_->model;
   for (auto& [name, value] : model.outputs) value = now(value);
   model.updates.clear();  // updates exist only in training

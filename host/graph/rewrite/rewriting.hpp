@@ -20,9 +20,11 @@ class RuleMatch;
 /// What the session knows about its graph.
 struct RewriteSetting {
   Optimize optimize = Optimize::full;
-  const Device* device = nullptr;                ///< device of nodes that name none
-  const std::vector<Tensor>* tensors = nullptr;  ///< by value: elements of variables, states and constants
-  const std::vector<bool>* stay = nullptr;       ///< by value: whether it never changes during the session
+  const Device* device = nullptr;  ///< device of nodes that name none
+  const std::vector<Tensor>* tensors =
+      nullptr;  ///< by value: elements of variables, states and constants
+  const std::vector<bool>* stay =
+      nullptr;  ///< by value: whether it never changes during the session
   const RuleSet* rules = nullptr;
   PluginSet* plugins = nullptr;
 };
@@ -119,8 +121,9 @@ class Rewriting {
   // nodes -> nodes that rules inserted after them
   std::unordered_map<NodeId, std::vector<NodeId>> after_;
   std::unordered_map<NodeId, std::set<std::size_t>> made_by_;  // nodes -> rules that created them
-  std::vector<std::vector<std::size_t>> rules_of_;             // of each operator of the model: the rules with this root
-  std::set<int> files_;                                        // plugins whose operators the graph uses or rules inserted; -1: no plugin
+  std::vector<std::vector<std::size_t>>
+      rules_of_;         // of each operator of the model: the rules with this root
+  std::set<int> files_;  // plugins whose operators the graph uses or rules inserted; -1: no plugin
 };
 
 }  // namespace tenon

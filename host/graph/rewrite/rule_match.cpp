@@ -14,8 +14,11 @@ bool RuleMatch::may_match(NodeId root) const {
     const auto& operand = rule_.rule.root().inputs[static_cast<std::size_t>(places[i])].operand;
     if (!operand.call) continue;
     const auto value = model_.edges[node.first_edge + i];
-    if (value == none || model_.values[value].producer == none || graph_.uses(value) != 1) return false;
-    if (model_.operators[model_.nodes[model_.values[value].producer].op].name != rule_.pattern[operand.index].op->name) return false;
+    if (value == none || model_.values[value].producer == none || graph_.uses(value) != 1)
+      return false;
+    if (model_.operators[model_.nodes[model_.values[value].producer].op].name !=
+        rule_.pattern[operand.index].op->name)
+      return false;
   }
   return true;
 }
@@ -32,10 +35,13 @@ bool RuleMatch::match_call(std::size_t call, NodeId id, bool inner) {
   const auto& node = model_.nodes[id];
   const auto& op = *rule_.pattern[call].op;
   const auto& use = model_.operators[node.op];
-  if (use.name != op.name || use.info->space != op.space || use.version != op.version || !graph_.is_free(id)) return false;
+  if (use.name != op.name || use.info->space != op.space || use.version != op.version ||
+      !graph_.is_free(id))
+    return false;
   if (inner && node.device != model_.nodes[nodes_.back()].device) return false;
   nodes_[call] = id;
-  return match_results(node, inner) && match_params(call, node) && match_states(call, node) && match_inputs(call, node);
+  return match_results(node, inner) && match_params(call, node) && match_states(call, node) &&
+         match_inputs(call, node);
 }
 
 // Only the first output of a matched call may be read, and that of an inner call only by the
@@ -55,11 +61,16 @@ bool RuleMatch::match_params(std::size_t call, const NodeRecord& node) {
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
     const auto& record = model_.attributes[node.first_attribute + i];
     const auto param = info.find_param(model_.strings[record.name]);
-    const int mentioned = param < 0 ? -1 : rule_.pattern[call].params[static_cast<std::size_t>(param)];
+    const int mentioned =
+        param < 0 ? -1 : rule_.pattern[call].params[static_cast<std::size_t>(param)];
     if (mentioned >= 0) {
-      if (!match_param(wanted.params[static_cast<std::size_t>(mentioned)], value_of(model_, record))) return false;
+      if (!match_param(wanted.params[static_cast<std::size_t>(mentioned)],
+                       value_of(model_, record)))
+        return false;
     } else if (!wanted.rest) {
-      if (param < 0 || !same_value(value_of(model_, record), info.params[static_cast<std::size_t>(param)].default_value)) return false;
+      if (param < 0 || !same_value(value_of(model_, record),
+                                   info.params[static_cast<std::size_t>(param)].default_value))
+        return false;
     }
   }
   return true;
@@ -77,8 +88,11 @@ bool RuleMatch::match_states(std::size_t call, const NodeRecord& node) {
   const auto& places = rule_.pattern[call].states;
   for (std::uint32_t i = 0; i < node.state_count; ++i) {
     const auto state = model_.edges[node.first_edge + node.input_count + i];
-    if (i >= places.size() || places[i] < 0 || graph_.uses(state) != 1) return false;  // another node would still modify it
-    if (!match_operand(rule_.rule.pattern[call].inputs[static_cast<std::size_t>(places[i])].operand, state)) return false;
+    if (i >= places.size() || places[i] < 0 || graph_.uses(state) != 1)
+      return false;  // another node would still modify it
+    if (!match_operand(rule_.rule.pattern[call].inputs[static_cast<std::size_t>(places[i])].operand,
+                       state))
+      return false;
   }
   return true;
 }
@@ -89,7 +103,9 @@ bool RuleMatch::match_inputs(std::size_t call, const NodeRecord& node) {
     const auto value = i < node.input_count ? model_.edges[node.first_edge + i] : none;
     if (i >= places.size() || places[i] < 0) {
       if (value != none) return false;
-    } else if (!match_operand(rule_.rule.pattern[call].inputs[static_cast<std::size_t>(places[i])].operand, value)) {
+    } else if (!match_operand(
+                   rule_.rule.pattern[call].inputs[static_cast<std::size_t>(places[i])].operand,
+                   value)) {
       return false;
     }
   }
@@ -100,7 +116,8 @@ bool RuleMatch::match_operand(const RewriteRule::Operand& operand, ValueId value
   if (!operand.call) return match_variable(operand.index, value);
   if (value == none) return false;
   const auto& record = model_.values[value];
-  return record.role == Role::output && record.producer != none && record.index == 0 && match_call(operand.index, record.producer, true);
+  return record.role == Role::output && record.producer != none && record.index == 0 &&
+         match_call(operand.index, record.producer, true);
 }
 
 bool RuleMatch::match_variable(std::size_t variable, ValueId value) {
@@ -109,7 +126,8 @@ bool RuleMatch::match_variable(std::size_t variable, ValueId value) {
   if (known && *known != value) return false;
   known = value;
   if (value == none) return declared.optional;
-  return !declared.constant || graph_.is_constant(value) || model_.values[value].role == Role::state;
+  return !declared.constant || graph_.is_constant(value) ||
+         model_.values[value].role == Role::state;
 }
 
 Attributes RuleMatch::rest(const std::string& label) const {

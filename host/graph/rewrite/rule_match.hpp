@@ -11,7 +11,8 @@ namespace tenon {
 /// Reads the current graph. The accessors are valid after find() returned true.
 class RuleMatch {
  public:
-  RuleMatch(const Rewriting& graph, const ResolvedRule& rule) : graph_(graph), model_(graph.model()), rule_(rule) {}
+  RuleMatch(const Rewriting& graph, const ResolvedRule& rule)
+      : graph_(graph), model_(graph.model()), rule_(rule) {}
 
   /// Tries to match with this node as the pattern's root.
   bool find(NodeId root);

@@ -20,14 +20,23 @@ template <class... Args>
 class Resolving {
  public:
   /// `lacks_operator` is set if an operator is missing.
-  Resolving(const Catalog& catalog, const CatalogOperator& owner, ResolvedRule& resolved, bool& lacks_operator)
-      : catalog_(catalog), owner_(owner), resolved_(resolved), rule_(resolved.rule), lacks_operator_(lacks_operator) {}
+  Resolving(const Catalog& catalog, const CatalogOperator& owner, ResolvedRule& resolved,
+            bool& lacks_operator)
+      : catalog_(catalog),
+        owner_(owner),
+        resolved_(resolved),
+        rule_(resolved.rule),
+        lacks_operator_(lacks_operator) {}
 
   void run() {
     for (const auto& call : rule_.pattern) resolved_.pattern.push_back(resolve(call, true));
-    for (const auto& call : rule_.replacement) resolved_.replacement.push_back(resolve(call, false));
-    if (std::none_of(rule_.pattern.begin(), rule_.pattern.end(), [&](const auto& call) { return find(call.op).file == owner_.file; }))
-      refuse_rule("the pattern names no operator of the rule's own plugin, so it would change graphs that do not use the plugin");
+    for (const auto& call : rule_.replacement)
+      resolved_.replacement.push_back(resolve(call, false));
+    if (std::none_of(rule_.pattern.begin(), rule_.pattern.end(),
+                     [&](const auto& call) { return find(call.op).file == owner_.file; }))
+      refuse_rule(
+          "the pattern names no operator of the rule's own plugin, so it would change graphs that "
+          "do not use the plugin");
   }
 
  private:
@@ -48,7 +57,8 @@ class Resolving {
   ResolvedRule::Call resolve(const RewriteRule::Call& call, bool pattern) {
     const auto& found = find(call.op);
     const auto& info = found.info;
-    ResolvedRule::Call made{found.description, std::vector<int>(info.inputs.size(), -1), std::vector<int>(info.states.size(), -1),
+    ResolvedRule::Call made{found.description, std::vector<int>(info.inputs.size(), -1),
+                            std::vector<int>(info.states.size(), -1),
                             std::vector<int>(info.params.size(), -1)};
     for (std::size_t i = 0; i < call.inputs.size(); ++i) place(call, i, pattern, made);
     for (std::size_t i = 0; i < info.inputs.size(); ++i)
@@ -59,7 +69,8 @@ class Resolving {
     return made;
   }
 
-  void place(const RewriteRule::Call& call, std::size_t i, bool pattern, ResolvedRule::Call& made) const {
+  void place(const RewriteRule::Call& call, std::size_t i, bool pattern,
+             ResolvedRule::Call& made) const {
     const auto& [name, operand] = call.inputs[i];
     const auto& info = *made.op;
     const auto number = static_cast<int>(i);
@@ -68,7 +79,8 @@ class Resolving {
         made.inputs.push_back(number);
         return;
       }
-      if (i >= info.inputs.size()) refuse_rule("'{}' has {} inputs, not {}", call.op, info.inputs.size(), call.inputs.size());
+      if (i >= info.inputs.size())
+        refuse_rule("'{}' has {} inputs, not {}", call.op, info.inputs.size(), call.inputs.size());
       take(made.inputs[i], number, call.op, info.inputs[i].name);
     } else if (const auto input = info.find_input(name); input >= 0) {
       take(made.inputs[static_cast<std::size_t>(input)], number, call.op, name);
@@ -76,10 +88,13 @@ class Resolving {
       return;
     } else {
       const auto state =
-          std::find_if(info.states.begin(), info.states.end(), [&, &wanted = name](const auto& one) { return one.name == wanted; });
-      if (state == info.states.end()) refuse_rule("'{}' has no input and no state '{}'", call.op, name);
+          std::find_if(info.states.begin(), info.states.end(),
+                       [&, &wanted = name](const auto& one) { return one.name == wanted; });
+      if (state == info.states.end())
+        refuse_rule("'{}' has no input and no state '{}'", call.op, name);
       if (operand.call) refuse_rule("state '{}' of '{}' is given as a call", name, call.op);
-      take(made.states[static_cast<std::size_t>(state - info.states.begin())], number, call.op, name);
+      take(made.states[static_cast<std::size_t>(state - info.states.begin())], number, call.op,
+           name);
       return;
     }
     check_optional(call, operand, info.inputs[i], pattern);
@@ -88,10 +103,11 @@ class Resolving {
     if (place >= 0) refuse_rule("input '{}' of '{}' is given twice", name, op);
     place = number;
   }
-  void check_optional(const RewriteRule::Call& call, const RewriteRule::Operand& operand, const InputInfo& input, bool pattern) const {
+  void check_optional(const RewriteRule::Call& call, const RewriteRule::Operand& operand,
+                      const InputInfo& input, bool pattern) const {
     if (operand.call || !rule_.variables[operand.index].optional || input.optional) return;
-    refuse_rule("'{}' is optional, but input '{}' of '{}' {}", rule_.variables[operand.index].name, input.name, call.op,
-                pattern ? "is always connected" : "is required");
+    refuse_rule("'{}' is optional, but input '{}' of '{}' {}", rule_.variables[operand.index].name,
+                input.name, call.op, pattern ? "is always connected" : "is required");
   }
 
   void place_param(const RewriteRule::Call& call, std::size_t i, ResolvedRule::Call& made) const {
@@ -100,16 +116,20 @@ class Resolving {
     if (found < 0) refuse_rule("'{}' has no parameter '{}'", call.op, param.name);
     const auto& declared = made.op->params[static_cast<std::size_t>(found)];
     if (!param.capture && !fits_kind(declared, param.value))
-      refuse_rule("parameter '{}' of '{}' is {}, which does not fit the parameter's kind", param.name, call.op, to_string(param.value));
+      refuse_rule("parameter '{}' of '{}' is {}, which does not fit the parameter's kind",
+                  param.name, call.op, to_string(param.value));
     made.params[static_cast<std::size_t>(found)] = static_cast<int>(i);
   }
 
   // Replacements must be deterministic and stateless.
   void check_made(const RewriteRule::Call& call, const ResolvedRule::Call& made) const {
-    if (!made.op->states.empty()) refuse_rule("the replacement has '{}', which has states", call.op);
-    if (made.op->random) refuse_rule("the replacement has '{}', which draws random numbers", call.op);
+    if (!made.op->states.empty())
+      refuse_rule("the replacement has '{}', which has states", call.op);
+    if (made.op->random)
+      refuse_rule("the replacement has '{}', which draws random numbers", call.op);
     for (std::size_t i = 0; i < made.op->params.size(); ++i)
-      if (const auto& param = made.op->params[i]; param.required && made.params[i] < 0 && !call.rest)
+      if (const auto& param = made.op->params[i];
+          param.required && made.params[i] < 0 && !call.rest)
         refuse_rule("parameter '{}' of '{}' is required and not mentioned", param.name, call.op);
     if (!call.rest) return;
     const auto& from = rule_.rest_of(*call.rest);
@@ -117,7 +137,8 @@ class Resolving {
     const auto& info = *resolved_.pattern[at].op;
     for (std::size_t i = 0; i < info.params.size(); ++i)
       if (resolved_.pattern[at].params[i] < 0 && made.op->find_param(info.params[i].name) < 0)
-        refuse_rule("'...{}' passes on parameter '{}', which '{}' does not have", *call.rest, info.params[i].name, call.op);
+        refuse_rule("'...{}' passes on parameter '{}', which '{}' does not have", *call.rest,
+                    info.params[i].name, call.op);
   }
 
   const Catalog& catalog_;
@@ -128,18 +149,22 @@ class Resolving {
 };
 
 std::string plugin_of(const Catalog& catalog, const CatalogOperator& op) {
-  return op.file < 0 ? std::string("the application") : "plugin " + catalog.files()[static_cast<std::size_t>(op.file)].name;
+  return op.file < 0 ? std::string("the application")
+                     : "plugin " + catalog.files()[static_cast<std::size_t>(op.file)].name;
 }
 
 const double* as_real(const AttributeValue& value, double& memory) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value.variant())) return memory = static_cast<double>(*whole), &memory;
+  if (const auto* whole = std::get_if<std::int64_t>(&value.variant()))
+    return memory = static_cast<double>(*whole), &memory;
   if (const auto* real = std::get_if<double>(&value.variant())) return memory = *real, &memory;
   return nullptr;
 }
 
 bool as_reals(const AttributeValue& value, std::vector<double>& out) {
-  if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant())) return out.assign(whole->begin(), whole->end()), true;
-  if (const auto* reals = std::get_if<std::vector<double>>(&value.variant())) return out = *reals, true;
+  if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant()))
+    return out.assign(whole->begin(), whole->end()), true;
+  if (const auto* reals = std::get_if<std::vector<double>>(&value.variant()))
+    return out = *reals, true;
   return false;
 }
 
@@ -147,7 +172,8 @@ bool as_reals(const AttributeValue& value, std::vector<double>& out) {
 
 bool fits_kind(const ParamInfo& param, const AttributeValue& value) {
   const auto& held = value.variant();
-  const bool whole = std::holds_alternative<std::int64_t>(held), number = whole || std::holds_alternative<double>(held);
+  const bool whole = std::holds_alternative<std::int64_t>(held),
+             number = whole || std::holds_alternative<double>(held);
   const bool integers = std::holds_alternative<std::vector<std::int64_t>>(held);
   const auto* text = std::get_if<std::string>(&held);
   switch (param.kind) {
@@ -162,7 +188,8 @@ bool fits_kind(const ParamInfo& param, const AttributeValue& value) {
     case ParamKind::text:
     case ParamKind::choice:
       return text != nullptr &&
-             (param.choices.empty() || std::find(param.choices.begin(), param.choices.end(), *text) != param.choices.end());
+             (param.choices.empty() ||
+              std::find(param.choices.begin(), param.choices.end(), *text) != param.choices.end());
     case ParamKind::ints:
       return integers;
     case ParamKind::floats:
@@ -177,7 +204,8 @@ bool same_value(const AttributeValue& left, const AttributeValue& right) {
   const auto *number = as_real(left, memory), *other = as_real(right, other_memory);
   // A float parameter holds 0.1f if the rule has 0.1.
   if (number != nullptr && other != nullptr)
-    return *number == *other || *number == static_cast<float>(*other) || *other == static_cast<float>(*number);
+    return *number == *other || *number == static_cast<float>(*other) ||
+           *other == static_cast<float>(*number);
   std::vector<double> list, other_list;
   if (as_reals(left, list) && as_reals(right, other_list)) return list == other_list;
   return left == right;
@@ -194,16 +222,18 @@ RuleSet::RuleSet(const Catalog& catalog, std::string_view only_of, std::string_v
         rules_.push_back(std::move(resolved));
       } catch (const Failure& failure) {
         faults_.push_back({op.file,
-                           fmt::format("rule '{}' of operator '{}' ({}) is not used: {}", info.name, op.full_name(), plugin_of(catalog, op),
-                                       failure.what()),
+                           fmt::format("rule '{}' of operator '{}' ({}) is not used: {}", info.name,
+                                       op.full_name(), plugin_of(catalog, op), failure.what()),
                            lacks_operator, op.info.space == bundled_space});
       }
     }
   names_.reserve(rules_.size());
-  for (std::size_t i = 0; i < rules_.size(); ++i) by_root_[names_.emplace_back(rules_[i].pattern.back().op->full_name())].push_back(i);
+  for (std::size_t i = 0; i < rules_.size(); ++i)
+    by_root_[names_.emplace_back(rules_[i].pattern.back().op->full_name())].push_back(i);
   for (auto& [root, rules] : by_root_)
-    std::stable_sort(rules.begin(), rules.end(),
-                     [&](std::size_t left, std::size_t right) { return rules_[left].pattern.size() > rules_[right].pattern.size(); });
+    std::stable_sort(rules.begin(), rules.end(), [&](std::size_t left, std::size_t right) {
+      return rules_[left].pattern.size() > rules_[right].pattern.size();
+    });
 }
 
 const std::vector<std::size_t>& RuleSet::rooted_at(std::string_view op) const {

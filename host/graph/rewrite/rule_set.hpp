@@ -52,7 +52,8 @@ class RuleSet {
  private:
   std::vector<ResolvedRule> rules_;
   std::vector<Fault> faults_;
-  std::unordered_map<std::string_view, std::vector<std::size_t>> by_root_;  // keys are owned by the operators' infos
+  std::unordered_map<std::string_view, std::vector<std::size_t>>
+      by_root_;  // keys are owned by the operators' infos
   std::vector<std::string> names_;
 };
 

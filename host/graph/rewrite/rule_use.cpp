@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t longest_name = 160;
 
 bool same_type(const tenon_type& left, const tenon_type& right) {
-  return left.dtype == right.dtype && left.rank == right.rank && std::equal(left.dims, left.dims + std::max<int>(left.rank, 0), right.dims);
+  return left.dtype == right.dtype && left.rank == right.rank &&
+         std::equal(left.dims, left.dims + std::max<int>(left.rank, 0), right.dims);
 }
 
 // Whether the node has an implicit variable, which would belong to no node of the original graph.
@@ -23,7 +24,8 @@ bool brings_variables(const GraphModel& model, NodeId id, std::size_t values_bef
   const auto& node = model.nodes[id];
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     const auto value = model.edges[node.first_edge + i];
-    if (value != none && value >= values_before && model.values[value].role == Role::variable) return true;
+    if (value != none && value >= values_before && model.values[value].role == Role::variable)
+      return true;
   }
   return false;
 }
@@ -44,7 +46,8 @@ const std::vector<std::size_t>& Rewriting::rules_at(NodeId id) {
     if (setting_.rules == nullptr) continue;
     for (const auto rule : setting_.rules->rooted_at(model_->operators[next].info->full_name())) {
       const auto& one = (*setting_.rules)[rule];
-      if (files_.contains(one.file) && (setting_.optimize == Optimize::full || one.rule.exact)) found.push_back(rule);
+      if (files_.contains(one.file) && (setting_.optimize == Optimize::full || one.rule.exact))
+        found.push_back(rule);
     }
   }
   return rules_of_[op];
@@ -52,7 +55,9 @@ const std::vector<std::size_t>& Rewriting::rules_at(NodeId id) {
 
 bool Rewriting::matches_any(NodeId id) {
   const auto& rules = rules_at(id);
-  return std::any_of(rules.begin(), rules.end(), [&](std::size_t rule) { return RuleMatch(*this, (*setting_.rules)[rule]).find(id); });
+  return std::any_of(rules.begin(), rules.end(), [&](std::size_t rule) {
+    return RuleMatch(*this, (*setting_.rules)[rule]).find(id);
+  });
 }
 
 void Rewriting::apply_rules() {
@@ -68,14 +73,16 @@ Rewriting::Applied Rewriting::apply_at(NodeId id, NodeId position) {
   Applied applied;
   const auto rules = rules_at(id);  // a copy: the list may grow
   for (const auto rule : rules) {
-    if (const auto made = made_by_.find(id); made != made_by_.end() && made->second.contains(rule)) continue;
+    if (const auto made = made_by_.find(id); made != made_by_.end() && made->second.contains(rule))
+      continue;
     RuleMatch match(*this, (*setting_.rules)[rule]);
     if (match.find(id) && apply(rule, match, position, applied)) return applied;
   }
   return applied;
 }
 
-bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId position, Applied& applied) {
+bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId position,
+                      Applied& applied) {
   const auto& rule = (*setting_.rules)[number];
   auto& model = to_->model;
   const auto root = match.root();
@@ -94,13 +101,15 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
     model.tensors.resize(tensors_before);
     return false;
   }
-  uses_.resize(model.values.size()), is_output_.resize(model.values.size()), constant_.resize(model.values.size());
+  uses_.resize(model.values.size()), is_output_.resize(model.values.size()),
+      constant_.resize(model.values.size());
   gone_.resize(model.nodes.size());
   for (auto value = before.values; value < model.values.size(); ++value)
     if (model.values[value].role == Role::constant) constant_[value] = true;
   for (const auto id : made) {
     const auto& node = model.nodes[id];
-    if (files_.insert(to_->binding.operators[node.op]->file).second) rules_of_.clear();  // rules of that plugin now apply as well
+    if (files_.insert(to_->binding.operators[node.op]->file).second)
+      rules_of_.clear();  // rules of that plugin now apply as well
     for (std::uint32_t i = 0; i < node.input_count; ++i)
       if (const auto value = model.edges[node.first_edge + i]; value != none) ++uses_[value];
     if (computes_constant(id)) mark_constant(id);
@@ -119,7 +128,8 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
     made_by_[made.back()].insert(number);
     applied.root = made.back();
   } else {
-    for (const auto id : match.nodes()) note(id, fmt::format("the same as what it reads, by rule {}", rule.label));
+    for (const auto id : match.nodes())
+      note(id, fmt::format("the same as what it reads, by rule {}", rule.label));
   }
   for (const auto id : match.nodes()) drop(id);
   redirect(old, result);
@@ -127,7 +137,8 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
 }
 
 // Adds the replacement after all other nodes; may leave some of them behind on failure.
-ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match, std::vector<NodeId>& made) {
+ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match,
+                        std::vector<NodeId>& made) {
   auto& model = to_->model;
   GraphBuilder builder(model, to_->binding, *setting_.plugins);
   const auto& device_name = model.strings[model.nodes[match.root()].device];
@@ -141,7 +152,8 @@ ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match, std::v
     // No remaining node modifies the state.
     const auto& tensor = (*setting_.tensors)[value];
     if (!tensor) throw Failure(FailureKind::failed, "a state has no elements yet");
-    return builder.tensor(free_name(model, value_label(model, value) + ".fixed"), Role::constant, tensor);
+    return builder.tensor(free_name(model, value_label(model, value) + ".fixed"), Role::constant,
+                          tensor);
   };
   for (std::size_t call = 0; call < rule.replacement.size(); ++call) {
     const auto& text = rule.rule.replacement[call];
@@ -159,10 +171,12 @@ ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match, std::v
     if (resolved.op->variadic())
       while (!inputs.empty() && inputs.back() == none) inputs.pop_back();
     Attributes attributes;
-    for (const auto& param : text.params) attributes.set(param.name, param.capture ? match.capture(*param.capture) : param.value);
+    for (const auto& param : text.params)
+      attributes.set(param.name, param.capture ? match.capture(*param.capture) : param.value);
     if (text.rest)
       for (const auto& [key, value] : match.rest(*text.rest))
-        if (std::none_of(text.params.begin(), text.params.end(), [&, &wanted = key](const auto& param) { return param.name == wanted; }))
+        if (std::none_of(text.params.begin(), text.params.end(),
+                         [&, &wanted = key](const auto& param) { return param.name == wanted; }))
           attributes.set(key, value);
     const auto values_before = model.values.size();
     const auto own = last ? name : fmt::format("{}/{}", name, short_name(text.op));
@@ -180,23 +194,27 @@ ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match, std::v
     if (loaded.candidates[runs_on.type()].empty() || loaded.make != nullptr) return none;
     results.push_back(model.nodes[id].first_output);
   }
-  return rule.rule.result.call ? results[rule.rule.result.index] : value_of_variable(rule.rule.result.index);
+  return rule.rule.result.call ? results[rule.rule.result.index]
+                               : value_of_variable(rule.rule.result.index);
 }
 
 // A graph output must be produced by a node, and distinct outputs stay distinct.
 bool Rewriting::may_take_over(NodeId root, ValueId made, bool is_new) const {
   const auto old = model_->nodes[root].first_output;
   if (!same_type(model_->values[old].type, model_->values[made].type)) return false;
-  return is_new || !is_output_[old] || (model_->values[made].role == Role::output && !is_output_[made]);
+  return is_new || !is_output_[old] ||
+         (model_->values[made].role == Role::output && !is_output_[made]);
 }
 
 // `conv1+bn1+relu1`: the name of a node that replaces several.
 std::string Rewriting::joined_name(const std::vector<NodeId>& matched) const {
   std::string name;
-  for (const auto id : matched) name += fmt::format("{}{}", name.empty() ? "" : "+", model_->strings[model_->nodes[id].name]);
+  for (const auto id : matched)
+    name += fmt::format("{}{}", name.empty() ? "" : "+", model_->strings[model_->nodes[id].name]);
   if (name.size() <= longest_name) return name;
   const auto& last = model_->nodes[matched.back()].name;
-  return fmt::format("{}...+{}", name.substr(0, longest_name / 2), model_->strings[last].substr(0, longest_name / 2));
+  return fmt::format("{}...+{}", name.substr(0, longest_name / 2),
+                     model_->strings[last].substr(0, longest_name / 2));
 }
 
 }  // namespace tenon

@@ -20,7 +20,8 @@
 #include "io/mapping_guard.hpp"
 
 // AddressSanitizer's leak check, which it runs at exit(); null in programs without it.
-extern "C" __attribute__((weak)) void __lsan_do_leak_check();  // NOLINT(bugprone-reserved-identifier)
+extern "C" __attribute__((weak)) void
+__lsan_do_leak_check();  // NOLINT(bugprone-reserved-identifier)
 
 namespace tenon {
 namespace {
@@ -57,11 +58,13 @@ void fill_in_address(Ending& ending, const siginfo_t& info, const void* context)
   // a general protection fault reports no valid address
   if (registers[REG_TRAPNO] == general_protection) ending.has_address = false;
   const auto stack = static_cast<std::uint64_t>(registers[REG_RSP]);
-  ending.stack_overflow = ending.number == SIGSEGV && ending.address < stack + reach && ending.address + reach > stack;
+  ending.stack_overflow =
+      ending.number == SIGSEGV && ending.address < stack + reach && ending.address + reach > stack;
 #elif defined(__aarch64__)
   constexpr std::uint64_t reach = 64 << 10;
   const std::uint64_t stack = static_cast<const ucontext_t*>(context)->uc_mcontext.sp;
-  ending.stack_overflow = ending.number == SIGSEGV && ending.address < stack + reach && ending.address + reach > stack;
+  ending.stack_overflow =
+      ending.number == SIGSEGV && ending.address < stack + reach && ending.address + reach > stack;
 #else
   static_cast<void>(context);
 #endif
@@ -80,7 +83,8 @@ void go_on(int signal, siginfo_t* info, void* context) noexcept {
 
 bool has_handler_before(int signal) noexcept {
   const auto& old = before_of(signal);
-  return (old.sa_flags & SA_SIGINFO) != 0 || (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN);
+  return (old.sa_flags & SA_SIGINFO) != 0 ||
+         (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN);
 }
 
 void on_crash(int signal, siginfo_t* info, void* context) {
@@ -90,7 +94,9 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   if (ours || runs_plugin()) {
     // Other crashing threads wait until the first one ends the process, or until its fault is
     // repaired.
-    for (pid_t nobody = 0; !crashing_thread.compare_exchange_strong(nobody, gettid()) && nobody != gettid(); nobody = 0) {
+    for (pid_t nobody = 0;
+         !crashing_thread.compare_exchange_strong(nobody, gettid()) && nobody != gettid();
+         nobody = 0) {
       constexpr timespec moment{0, 1'000'000};
       nanosleep(&moment, nullptr);
     }
@@ -99,7 +105,8 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     fill_in_address(ending, *info, context);
     ending.name(RunningSlot::here_if_any());
     tell_ending(ending);
-    if (ours && !is_watched() && !has_handler_before(signal)) _exit(static_cast<int>(FailureKind::failed));
+    if (ours && !is_watched() && !has_handler_before(signal))
+      _exit(static_cast<int>(FailureKind::failed));
   }
   go_on(signal, info, context);
   // the previous handler has repaired the fault
@@ -149,7 +156,8 @@ void install_crash_handlers(CrashScope scope) {
   ours.sa_sigaction = on_crash;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&ours.sa_mask);
-  for (std::size_t i = 0; i < std::size(crash_signals); ++i) sigaction(crash_signals[i], nullptr, &before[i]);
+  for (std::size_t i = 0; i < std::size(crash_signals); ++i)
+    sigaction(crash_signals[i], nullptr, &before[i]);
   for (const int signal : crash_signals) sigaction(signal, &ours, nullptr);
   pthread_atfork(before_fork, nullptr, in_copy);
   installed = true;

@@ -40,7 +40,8 @@ void* take_shared(std::size_t bytes) {
 
 bool share_crash_memory() noexcept {
   if (begin != nullptr) return true;
-  void* pages = mmap(nullptr, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* pages = mmap(nullptr, shared_bytes, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages == MAP_FAILED) return false;
   begin = static_cast<std::byte*>(pages);
   return true;
@@ -68,7 +69,8 @@ void give_back_crash_memory(void* memory, std::size_t bytes) noexcept {
 
 bool is_shared_crash_memory(const void* memory, std::size_t bytes) noexcept {
   if (begin == nullptr || memory == nullptr || bytes > shared_bytes) return false;
-  const auto at = reinterpret_cast<std::uintptr_t>(memory), first = reinterpret_cast<std::uintptr_t>(begin);
+  const auto at = reinterpret_cast<std::uintptr_t>(memory),
+             first = reinterpret_cast<std::uintptr_t>(begin);
   return at >= first && at - first <= shared_bytes - bytes;
 }
 

@@ -33,7 +33,8 @@ class Text {
       inside_ = true;
       return put(static_cast<char>(c));
     }
-    for (const char each : {'\\', 'x', "0123456789abcdef"[c / 16], "0123456789abcdef"[c % 16]}) put(each);
+    for (const char each : {'\\', 'x', "0123456789abcdef"[c / 16], "0123456789abcdef"[c % 16]})
+      put(each);
   }
   void put(char c) {
     if (static_cast<unsigned char>(c) < 0x80) inside_ = false;
@@ -52,7 +53,9 @@ class Reader {
   explicit Reader(bool distrust) : distrust_(distrust) {}
   template <class T>
   const T* object(const T* pointer) const {
-    return pointer != nullptr && (!distrust_ || is_shared_crash_memory(pointer, sizeof(T))) ? pointer : nullptr;
+    return pointer != nullptr && (!distrust_ || is_shared_crash_memory(pointer, sizeof(T)))
+               ? pointer
+               : nullptr;
   }
   template <std::size_t N>
   void text(char (&to)[N], const char* from) const {
@@ -78,7 +81,8 @@ void who(const Ending& ending, Text& text) {
 
 void deed(const Ending& ending, Text& text) {
   const auto number = static_cast<std::uint64_t>(ending.number);
-  const bool of_process = ending.culprit == Ending::Culprit::ran_last || ending.culprit == Ending::Culprit::none;
+  const bool of_process =
+      ending.culprit == Ending::Culprit::ran_last || ending.culprit == Ending::Culprit::none;
   switch (ending.way) {
     case Ending::Way::crashed:
       text << "crashed with SIG" << signal_name(ending.number);
@@ -97,19 +101,23 @@ void deed(const Ending& ending, Text& text) {
       number % 1000 == 0 ? text << number / 1000 << " s" : text << number << " ms";
       break;
     case Ending::Way::signalled:
-      text << (of_process ? "was ended by SIG" : "was running when SIG") << signal_name(ending.number);
+      text << (of_process ? "was ended by SIG" : "was running when SIG")
+           << signal_name(ending.number);
       if (!of_process) text << " ended the process";
       if (ending.number == SIGKILL) text << "; the system may have run out of memory";
       break;
     case Ending::Way::stopped:
-      text << (of_process ? "was stopped by SIGSTOP" : "was running when SIGSTOP stopped the process");
+      text << (of_process ? "was stopped by SIGSTOP"
+                          : "was running when SIGSTOP stopped the process");
       break;
     case Ending::Way::copied:
       text << "forked the process and returned in both copies: this copy ends here";
       break;
   }
-  const bool says_where = ending.way != Ending::Way::hung && ending.way != Ending::Way::signalled && ending.way != Ending::Way::stopped;
-  if (says_where && ending.culprit == Ending::Culprit::runs && ending.function != PluginFunction::none) {
+  const bool says_where = ending.way != Ending::Way::hung && ending.way != Ending::Way::signalled &&
+                          ending.way != Ending::Way::stopped;
+  if (says_where && ending.culprit == Ending::Culprit::runs &&
+      ending.function != PluginFunction::none) {
     if (ending.function == PluginFunction::load)
       text << " while being loaded";
     else
@@ -131,7 +139,8 @@ void Ending::name(const RunningSlot* own, bool distrust) noexcept {
   const CodeOwner* owner = nullptr;
   culprit = Culprit::runs;
   std::size_t most = 4096;  // limit in case the list is corrupted
-  for (const auto* slot = RunningSlot::newest(); running == nullptr && reader.object(slot) != nullptr && most-- > 0; slot = slot->next()) {
+  for (const auto* slot = RunningSlot::newest();
+       running == nullptr && reader.object(slot) != nullptr && most-- > 0; slot = slot->next()) {
     culprit = Culprit::elsewhere;
     running = reader.object(slot->now());
     if (owner == nullptr) owner = slot->last();
@@ -171,9 +180,10 @@ void describe(const Ending& ending, EndingText& text) noexcept {
       deed(ending, sentence << "the process ");
       break;
   }
-  if (ending.way == Ending::Way::stopped) hint << "kill -CONT " << static_cast<std::uint64_t>(ending.number) << " resumes it";
-  const bool plugins = ending.plugin[0] != '\0' && ending.way != Ending::Way::stopped && ending.way != Ending::Way::signalled &&
-                       ending.way != Ending::Way::hung;
+  if (ending.way == Ending::Way::stopped)
+    hint << "kill -CONT " << static_cast<std::uint64_t>(ending.number) << " resumes it";
+  const bool plugins = ending.plugin[0] != '\0' && ending.way != Ending::Way::stopped &&
+                       ending.way != Ending::Way::signalled && ending.way != Ending::Way::hung;
   if (plugins) hint << "tenon check " << ending.plugin << " checks for such faults";
 }
 

@@ -9,7 +9,8 @@ namespace tenon {
 /// Returns the interrupted code address from a signal's context; 0 on unsupported processors.
 inline std::uintptr_t interrupted_code([[maybe_unused]] const void* context) noexcept {
 #if defined(__x86_64__)
-  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  return static_cast<std::uintptr_t>(
+      static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 #elif defined(__aarch64__)
   return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
 #else
@@ -22,7 +23,8 @@ inline Ending::Access access_of_fault([[maybe_unused]] const void* context) noex
 #if defined(__x86_64__)
   constexpr std::uint64_t page_fault = 14, writes = 2;
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-  if (registers[REG_TRAPNO] == page_fault) return (registers[REG_ERR] & writes) != 0 ? Ending::Access::write : Ending::Access::read;
+  if (registers[REG_TRAPNO] == page_fault)
+    return (registers[REG_ERR] & writes) != 0 ? Ending::Access::write : Ending::Access::read;
 #endif
   return Ending::Access::unknown;
 }

@@ -53,7 +53,9 @@ void watch(milliseconds limit) {
 
 void end_hung_calls(std::chrono::milliseconds limit) {
   if (limit.count() <= 0)
-    throw Failure(FailureKind::usage, "the time limit for calls is " + std::to_string(limit.count()) + " ms but must be positive");
+    throw Failure(FailureKind::usage, "the time limit for calls is " +
+                                          std::to_string(limit.count()) +
+                                          " ms but must be positive");
   limit = std::min<milliseconds>(limit, longest_limit);
   tell_call_limit(limit.count());
   std::thread(watch, limit).detach();

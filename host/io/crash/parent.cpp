@@ -23,7 +23,8 @@
 namespace tenon {
 namespace {
 
-constexpr int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGWINCH, SIGTSTP, SIGCONT};
+constexpr int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
+                             SIGUSR2, SIGXCPU, SIGWINCH, SIGTSTP, SIGCONT};
 // seconds within which signals count as one: `timeout` sends two
 constexpr double same_press = 0.1;
 // seconds to wait after a second Ctrl-C before killing the process
@@ -68,7 +69,8 @@ bool is_crash(int signal) {
 
 class Parent {
  public:
-  Parent(pid_t child, const WatchedProcess& watched, const sigset_t& signals, const std::function<void(const Failure&)>& report)
+  Parent(pid_t child, const WatchedProcess& watched, const sigset_t& signals,
+         const std::function<void(const Failure&)>& report)
       : child_(child), watched_(watched), signals_(signals), report_(report) {}
 
   [[noreturn]] void wait() {
@@ -78,7 +80,9 @@ class Parent {
       double left = 3600;
       for (const double at : {kill_at_, hung_at_})
         if (at > 0) left = std::clamp(at - now(), 0.0, left);
-      const timespec limit{static_cast<time_t>(left), static_cast<long>((left - static_cast<double>(static_cast<time_t>(left))) * 1e9)};
+      const timespec limit{
+          static_cast<time_t>(left),
+          static_cast<long>((left - static_cast<double>(static_cast<time_t>(left))) * 1e9)};
       const int signal = sigtimedwait(&signals_, &info, &limit);
       if (signal > 0 && signal != SIGCHLD) take(signal, info);
       if (kill_at_ > 0 && now() >= kill_at_) {
@@ -103,9 +107,13 @@ class Parent {
 
   void look_at_child() {
     siginfo_t info{};
-    if (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WSTOPPED | WCONTINUED | WNOHANG) != 0 && errno != EINTR) _exit(1);
+    if (waitid(P_PID, static_cast<id_t>(child_), &info,
+               WEXITED | WSTOPPED | WCONTINUED | WNOHANG) != 0 &&
+        errno != EINTR)
+      _exit(1);
     if (info.si_pid != child_) return;
-    if (info.si_code == CLD_STOPPED) return info.si_status == SIGSTOP ? tell_stopped() : stop_too(info.si_status);
+    if (info.si_code == CLD_STOPPED)
+      return info.si_status == SIGSTOP ? tell_stopped() : stop_too(info.si_status);
     if (info.si_code == CLD_CONTINUED) hung_at_ = 0;
     if (info.si_code == CLD_EXITED) end_as_exited(info.si_status);
     if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) end_as_killed(info.si_status);
@@ -127,7 +135,10 @@ class Parent {
     tell(ending);
   }
 
-  int call_limit() const { return static_cast<int>(std::min<std::int64_t>(watched_.call_limit.load(std::memory_order_acquire), INT_MAX)); }
+  int call_limit() const {
+    return static_cast<int>(
+        std::min<std::int64_t>(watched_.call_limit.load(std::memory_order_acquire), INT_MAX));
+  }
 
   // Stops with the child, as the shell expects of a job. When continued, continues the child.
   void stop_too(int signal) {
@@ -153,7 +164,9 @@ class Parent {
     if (watched_.told.load(std::memory_order_acquire)) tell(watched_.ending);
     if (is_crash(signal)) tell(named(Ending::Way::crashed, signal));
     if (signal != SIGPIPE)
-      if (const auto ending = named(Ending::Way::signalled, signal); ending.culprit == Ending::Culprit::runs) say(ending);
+      if (const auto ending = named(Ending::Way::signalled, signal);
+          ending.culprit == Ending::Culprit::runs)
+        say(ending);
     die_of(signal);
   }
 
@@ -195,7 +208,8 @@ void follow(pid_t parent) {
 }  // namespace
 
 void continue_below_parent(const std::function<void(const Failure&)>& report) {
-  if (std::getenv("TENON_NO_PARENT") != nullptr || is_traced() || !share_crash_memory()) return install_crash_handlers(CrashScope::program);
+  if (std::getenv("TENON_NO_PARENT") != nullptr || is_traced() || !share_crash_memory())
+    return install_crash_handlers(CrashScope::program);
   auto& watched = *new (take_crash_memory(sizeof(WatchedProcess))) WatchedProcess;
   RunningSlot::keep_list_in(watched.slots);
   std::fflush(nullptr);

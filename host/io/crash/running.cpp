@@ -27,18 +27,33 @@ const char* keep_text(std::string_view text) {
 
 const CodeOwner* code_owner(std::string_view op, std::string_view plugin) {
   static std::mutex keeping;
-  static auto& all = *new std::map<std::pair<std::string, std::string>, const CodeOwner*, std::less<>>;
+  static auto& all =
+      *new std::map<std::pair<std::string, std::string>, const CodeOwner*, std::less<>>;
   const std::lock_guard lock(keeping);
   auto& owner = all[{std::string(op), std::string(plugin)}];
-  if (owner == nullptr) owner = new (take_crash_memory(sizeof(CodeOwner))) CodeOwner{keep_text(op), keep_text(plugin)};
+  if (owner == nullptr)
+    owner = new (take_crash_memory(sizeof(CodeOwner))) CodeOwner{keep_text(op), keep_text(plugin)};
   return owner;
 }
 
 const char* name_of(PluginFunction function) {
-  constexpr const char* names[] = {
-      "",           "load",      "its table's function", "create()",          "destroy()",  "infer()",   "infer_storage()", "workspace()",
-      "gradient()", "forward()", "backward()",           "forward(Compose&)", "supports()", "prepare()", "flops()",         "operator()",
-      "algorithm()"};
+  constexpr const char* names[] = {"",
+                                   "load",
+                                   "its table's function",
+                                   "create()",
+                                   "destroy()",
+                                   "infer()",
+                                   "infer_storage()",
+                                   "workspace()",
+                                   "gradient()",
+                                   "forward()",
+                                   "backward()",
+                                   "forward(Compose&)",
+                                   "supports()",
+                                   "prepare()",
+                                   "flops()",
+                                   "operator()",
+                                   "algorithm()"};
   const auto number = static_cast<std::size_t>(function);
   return number < std::size(names) ? names[number] : "";
 }
@@ -70,14 +85,17 @@ void part_from_original() noexcept {
 RunningSlot* RunningSlot::here_if_any() noexcept {
   const auto thread = gettid();
   auto* slot = newest();
-  while (slot != nullptr && slot->thread_.load(std::memory_order_acquire) != thread) slot = slot->next_;
+  while (slot != nullptr && slot->thread_.load(std::memory_order_acquire) != thread)
+    slot = slot->next_;
   return slot;
 }
 
 RunningSlot& RunningSlot::make() {
   thread_local SlotOfThread kept;
   RunningSlot* slot = newest();
-  for (bool free = false; slot != nullptr && !slot->taken_.compare_exchange_strong(free, true); free = false) slot = slot->next_;
+  for (bool free = false; slot != nullptr && !slot->taken_.compare_exchange_strong(free, true);
+       free = false)
+    slot = slot->next_;
   if (slot == nullptr) {
     slot = new (take_crash_memory(sizeof(RunningSlot))) RunningSlot;
     slot->taken_ = true;
@@ -90,7 +108,8 @@ RunningSlot& RunningSlot::make() {
   return *slot;
 }
 
-RunningCall::RunningCall(const CodeOwner* owner, PluginFunction function) : slot_(RunningSlot::here()), before_(slot_.now()) {
+RunningCall::RunningCall(const CodeOwner* owner, PluginFunction function)
+    : slot_(RunningSlot::here()), before_(slot_.now()) {
   auto* const frame = slot_.push_frame();
   if (frame == nullptr) return;
   frame->running = {owner, nullptr, function};
@@ -118,7 +137,8 @@ RunningRecords::~RunningRecords() {
   give_back_crash_memory(memory_, bytes_);
 }
 
-const Running* RunningRecords::add(const CodeOwner* owner, std::string_view node, PluginFunction function) {
+const Running* RunningRecords::add(const CodeOwner* owner, std::string_view node,
+                                   PluginFunction function) {
   auto* const running = new (next_++) Running{owner, nullptr, function};
   if (node.empty()) return running;
   running->node = names_;

@@ -80,7 +80,8 @@ class RunningSlot {
   }
   /// Returns to the previous call.
   void leave(const Running* before) {
-    if (const auto* running = now(); before == nullptr && running != nullptr) last_.store(running->owner, std::memory_order_relaxed);
+    if (const auto* running = now(); before == nullptr && running != nullptr)
+      last_.store(running->owner, std::memory_order_relaxed);
     enter(before);
   }
 

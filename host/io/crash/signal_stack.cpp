@@ -26,7 +26,8 @@ class SignalStack {
     size += getauxval(AT_MINSIGSTKSZ);
 #endif
     bytes_ = (size + page_ - 1) / page_ * page_ + page_;
-    void* pages = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    void* pages = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (pages == MAP_FAILED) return;
     mprotect(pages, page_, PROT_NONE);
     memory_ = static_cast<std::byte*>(pages);

@@ -26,10 +26,12 @@ Received receive(int socket) {
   while (got < 0 && errno == EINTR);
   if (got < 0) throw ProtocolError("cannot read the socket");
   received.bytes = static_cast<std::size_t>(got);
-  for (auto* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+  for (auto* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
     const auto bytes = header->cmsg_len - CMSG_LEN(0);
-    std::memcpy(received.descriptors, CMSG_DATA(header), bytes < sizeof received.descriptors ? bytes : sizeof received.descriptors);
+    std::memcpy(received.descriptors, CMSG_DATA(header),
+                bytes < sizeof received.descriptors ? bytes : sizeof received.descriptors);
   }
   return received;
 }
@@ -56,7 +58,8 @@ std::byte* Blocks::at(const Place& place, std::uint64_t bytes) const {
   const auto found = blocks_.find(place.block);
   if (found == blocks_.end()) throw ProtocolError("unknown block");
   const auto& block = found->second;
-  if (place.offset > block.bytes || bytes > block.bytes - place.offset) throw ProtocolError("offset past the end of its block");
+  if (place.offset > block.bytes || bytes > block.bytes - place.offset)
+    throw ProtocolError("offset past the end of its block");
   return block.data + place.offset;
 }
 

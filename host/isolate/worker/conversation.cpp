@@ -18,20 +18,22 @@ namespace {
 
 // Returns a bit per function pointer: whether it is not null.
 std::uint32_t functions_in(const tenon_operator& table) {
-  const void* functions[] = {reinterpret_cast<const void*>(table.create),
-                             reinterpret_cast<const void*>(table.destroy),
-                             reinterpret_cast<const void*>(table.infer),
-                             reinterpret_cast<const void*>(table.infer_storage),
-                             reinterpret_cast<const void*>(table.workspace),
-                             reinterpret_cast<const void*>(table.gradient),
-                             reinterpret_cast<const void*>(table.forward),
-                             reinterpret_cast<const void*>(table.forward_sparse),
-                             reinterpret_cast<const void*>(table.backward),
-                             reinterpret_cast<const void*>(table.backward_sparse),
-                             is_composed(table) ? reinterpret_cast<const void*>(table.compose) : nullptr,
-                             prepares(table) ? reinterpret_cast<const void*>(table.prepare) : nullptr};
+  const void* functions[] = {
+      reinterpret_cast<const void*>(table.create),
+      reinterpret_cast<const void*>(table.destroy),
+      reinterpret_cast<const void*>(table.infer),
+      reinterpret_cast<const void*>(table.infer_storage),
+      reinterpret_cast<const void*>(table.workspace),
+      reinterpret_cast<const void*>(table.gradient),
+      reinterpret_cast<const void*>(table.forward),
+      reinterpret_cast<const void*>(table.forward_sparse),
+      reinterpret_cast<const void*>(table.backward),
+      reinterpret_cast<const void*>(table.backward_sparse),
+      is_composed(table) ? reinterpret_cast<const void*>(table.compose) : nullptr,
+      prepares(table) ? reinterpret_cast<const void*>(table.prepare) : nullptr};
   std::uint32_t bits = 0;
-  for (std::size_t i = 0; i < std::size(functions); ++i) bits |= functions[i] == nullptr ? 0u : 1u << i;
+  for (std::size_t i = 0; i < std::size(functions); ++i)
+    bits |= functions[i] == nullptr ? 0u : 1u << i;
   return bits;
 }
 
@@ -44,7 +46,8 @@ std::vector<T> copy(std::span<const T> array) {
 
 void Conversation::serve() {
   for (;;) {
-    wait_for_turn(control_, control_.spin_ns, control_.worker_sleeps, [](Turn turn) { return turn != Turn::request; });
+    wait_for_turn(control_, control_.spin_ns, control_.worker_sleeps,
+                  [](Turn turn) { return turn != Turn::request; });
     answer();
     give_turn(control_, Turn::reply, control_.host_sleeps);
   }
@@ -61,7 +64,8 @@ void Conversation::answer() {
   try {
     blocks_.accept(socket_, control_.request.new_blocks);
     const auto& request = control_.request;
-    Reader reader({blocks_.at(request.message, request.bytes), static_cast<std::size_t>(request.bytes)});
+    Reader reader(
+        {blocks_.at(request.message, request.bytes), static_cast<std::size_t>(request.bytes)});
     report.status = work(reader, error);
   } catch (const std::exception& fault) {
     report.status = 1;
@@ -107,7 +111,8 @@ Object Conversation::object() {
 
 void Conversation::send(std::span<const std::byte> bytes) {
   const auto& request = control_.request;
-  if (bytes.size() > request.reply_capacity) throw ProtocolError("a reply exceeds the host's buffer");
+  if (bytes.size() > request.reply_capacity)
+    throw ProtocolError("a reply exceeds the host's buffer");
   std::copy(bytes.begin(), bytes.end(), blocks_.at(request.reply, request.reply_capacity));
   control_.report.bytes = bytes.size();
 }
@@ -119,7 +124,8 @@ std::int32_t Conversation::look(Reader& reader) {
     record.size = table->size;
     record.abi_major = table->abi_major;
     record.abi_minor = table->abi_minor;
-    constexpr std::size_t first_size = offsetof(tenon_operator, backward_sparse) + sizeof(tenon_kernel_function);
+    constexpr std::size_t first_size =
+        offsetof(tenon_operator, backward_sparse) + sizeof(tenon_kernel_function);
     if (record.size >= first_size) {
       record.traits = table->traits;
       record.functions = functions_in(*table);
@@ -135,14 +141,16 @@ std::int32_t Conversation::create(Reader& reader, tenon_error& error) {
   if (table == nullptr) throw ProtocolError("the plugin has no such table");
   const OwnedAttributes attributes(reader, lengths[1]);
   void* instance = nullptr;
-  const auto failed = table->create(attributes.all().data(), attributes.all().size(), &instance, &error);
+  const auto failed =
+      table->create(attributes.all().data(), attributes.all().size(), &instance, &error);
   if (failed == 0) control_.report.number = plugin_.keep({table, instance});
   return failed;
 }
 
 void Conversation::destroy() {
   const auto object = plugin_.take(control_.request.instance);
-  if (object.table != nullptr && object.table->destroy != nullptr) object.table->destroy(object.instance);
+  if (object.table != nullptr && object.table->destroy != nullptr)
+    object.table->destroy(object.instance);
 }
 
 std::int32_t Conversation::infer(Reader& reader, tenon_error& error) {
@@ -165,12 +173,14 @@ std::int32_t Conversation::infer(Reader& reader, tenon_error& error) {
     tensor.dense.data = const_cast<std::byte*>(reader.take_array<std::byte>(bytes[i]).data());
     values[i] = &tensor;
   }
-  tenon_infer io{sizeof io,     &error,         record.input_count, record.output_count, record.state_count, 0,
-                 inputs.data(), outputs.data(), states.data(),      values.data(),       wanted.data()};
+  tenon_infer io{
+      sizeof io,     &error,         record.input_count, record.output_count, record.state_count, 0,
+      inputs.data(), outputs.data(), states.data(),      values.data(),       wanted.data()};
   const auto made = object();
   const auto failed = made.table->infer(made.instance, &io);
   Writer writer(outgoing_);
-  for (const auto* group : {&inputs, &outputs, &states}) writer.put_array(group->data(), group->size());
+  for (const auto* group : {&inputs, &outputs, &states})
+    writer.put_array(group->data(), group->size());
   writer.put_array(wanted.data(), wanted.size());
   send(outgoing_);
   return failed;
@@ -204,9 +214,10 @@ std::int32_t Conversation::workspace(Reader& reader, tenon_error& error) {
   auto inputs = copy(reader.take_array<tenon_type>(record.input_count));
   auto outputs = copy(reader.take_array<tenon_type>(record.output_count));
   auto states = copy(reader.take_array<tenon_type>(record.state_count));
-  const tenon_infer io{sizeof io, &error,        record.input_count, record.output_count, record.state_count,
-                       0,         inputs.data(), outputs.data(),     states.data(),       nullptr,
-                       nullptr};
+  const tenon_infer io{
+      sizeof io, &error,        record.input_count, record.output_count, record.state_count,
+      0,         inputs.data(), outputs.data(),     states.data(),       nullptr,
+      nullptr};
   const auto made = object();
   return made.table->workspace(made.instance, &io, record.dispatch, &control_.report.number);
 }
@@ -219,10 +230,13 @@ struct RemoteGradient {
   Conversation& conversation;
   std::vector<std::byte> message;
 
-  static RemoteGradient& of(tenon_gradient* self) { return *static_cast<RemoteGradient*>(self->context); }
+  static RemoteGradient& of(tenon_gradient* self) {
+    return *static_cast<RemoteGradient*>(self->context);
+  }
 
   // `out` receives the answer's number, `answer` that many bytes of its text.
-  std::int32_t ask(Operation operation, tenon_value* out, void* answer = nullptr, std::size_t bytes = 0) {
+  std::int32_t ask(Operation operation, tenon_value* out, void* answer = nullptr,
+                   std::size_t bytes = 0) {
     const auto& resume = conversation.ask(operation, message);
     if (resume.status == 0) {
       if (out != nullptr) *out = resume.number;
@@ -233,7 +247,8 @@ struct RemoteGradient {
     std::snprintf(raw.error->text, raw.error->capacity, "%s", resume.text);
     return resume.status;
   }
-  static std::int32_t value(tenon_gradient* self, std::int32_t source, std::uint32_t index, tenon_value* out) {
+  static std::int32_t value(tenon_gradient* self, std::int32_t source, std::uint32_t index,
+                            tenon_value* out) {
     auto& remote = of(self);
     Writer(remote.message).put(GradientCallback{source, index, 0, 0, 0, 0, 0});
     return remote.ask(Operation::gradient_value, out);
@@ -248,8 +263,9 @@ struct RemoteGradient {
     Writer(remote.message).put(GradientCallback{0, output, value, 0, 0, 0, 0});
     return remote.ask(Operation::gradient_set_output, nullptr);
   }
-  static std::int32_t add(tenon_gradient* self, const char* op, const tenon_value* inputs, std::uint32_t input_count,
-                          const tenon_attribute* attributes, std::uint32_t attribute_count, tenon_value* out) {
+  static std::int32_t add(tenon_gradient* self, const char* op, const tenon_value* inputs,
+                          std::uint32_t input_count, const tenon_attribute* attributes,
+                          std::uint32_t attribute_count, tenon_value* out) {
     std::uint32_t count = 0;
     return add_all(self, op, inputs, input_count, attributes, attribute_count, out, 1, &count);
   }
@@ -264,18 +280,21 @@ struct RemoteGradient {
     Writer(remote.message).put(GradientCallback{0, 0, value, 0, 0, 0, 0});
     return remote.ask(Operation::gradient_type, nullptr, out, sizeof *out);
   }
-  static std::int32_t add_all(tenon_gradient* self, const char* op, const tenon_value* inputs, std::uint32_t input_count,
-                              const tenon_attribute* attributes, std::uint32_t attribute_count, tenon_value* out, std::uint32_t capacity,
-                              std::uint32_t* count) {
+  static std::int32_t add_all(tenon_gradient* self, const char* op, const tenon_value* inputs,
+                              std::uint32_t input_count, const tenon_attribute* attributes,
+                              std::uint32_t attribute_count, tenon_value* out,
+                              std::uint32_t capacity, std::uint32_t* count) {
     auto& remote = of(self);
     const std::string_view name = op == nullptr ? "" : op;
     Writer writer(remote.message);
-    writer.put(GradientCallback{0, 0, 0, static_cast<std::uint32_t>(name.size()), input_count, attribute_count, 0});
+    writer.put(GradientCallback{0, 0, 0, static_cast<std::uint32_t>(name.size()), input_count,
+                                attribute_count, 0});
     writer.put_text(name);
     writer.put_array(inputs, input_count);
     put_attributes(writer, {attributes, attribute_count});
     tenon_value added = 0;
-    const auto failed = remote.ask(Operation::gradient_add, &added, out, std::min<std::size_t>(text_capacity, capacity * sizeof *out));
+    const auto failed = remote.ask(Operation::gradient_add, &added, out,
+                                   std::min<std::size_t>(text_capacity, capacity * sizeof *out));
     *count = static_cast<std::uint32_t>(added);
     return failed;
   }
@@ -307,14 +326,16 @@ const Resume& Conversation::ask(Operation operation, std::span<const std::byte> 
   if (payload.size() > control_.request.reply_capacity) {
     resume.status = 1;
     resume.error_kind = TENON_ERROR_FAILED;
-    std::snprintf(resume.text, sizeof resume.text, "its callback to the host has %zu bytes, but at most %llu are allowed", payload.size(),
-                  static_cast<unsigned long long>(control_.request.reply_capacity));
+    std::snprintf(resume.text, sizeof resume.text,
+                  "its callback to the host has %zu bytes, but at most %llu are allowed",
+                  payload.size(), static_cast<unsigned long long>(control_.request.reply_capacity));
     return resume;
   }
   send(payload);
   control_.report.operation = operation;
   give_turn(control_, Turn::callback, control_.host_sleeps);
-  wait_for_turn(control_, control_.spin_ns, control_.worker_sleeps, [](Turn turn) { return turn != Turn::resume; });
+  wait_for_turn(control_, control_.spin_ns, control_.worker_sleeps,
+                [](Turn turn) { return turn != Turn::resume; });
   blocks_.accept(socket_, resume.new_blocks);
   return resume;
 }

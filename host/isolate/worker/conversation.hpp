@@ -13,7 +13,8 @@ namespace tenon::isolate {
 
 class Conversation {
  public:
-  Conversation(Plugin& plugin, Control& control, int socket) : plugin_(plugin), control_(control), socket_(socket) {}
+  Conversation(Plugin& plugin, Control& control, int socket)
+      : plugin_(plugin), control_(control), socket_(socket) {}
   Conversation(const Conversation&) = delete;
   Conversation& operator=(const Conversation&) = delete;
 

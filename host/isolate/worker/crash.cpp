@@ -35,10 +35,12 @@ int add_module(dl_phdr_info* info, std::size_t, void* names_by_path) {
     const auto& part = info->dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
     module.begin = std::min<std::uintptr_t>(module.begin, info->dlpi_addr + part.p_vaddr);
-    module.end = std::max<std::uintptr_t>(module.end, info->dlpi_addr + part.p_vaddr + part.p_memsz);
+    module.end =
+        std::max<std::uintptr_t>(module.end, info->dlpi_addr + part.p_vaddr + part.p_memsz);
   }
   const auto& names = *static_cast<const std::map<std::string, std::string>*>(names_by_path);
-  const char* path = info->dlpi_name == nullptr || *info->dlpi_name == '\0' ? "tenon-worker" : info->dlpi_name;
+  const char* path =
+      info->dlpi_name == nullptr || *info->dlpi_name == '\0' ? "tenon-worker" : info->dlpi_name;
   if (const auto name = names.find(path); name != names.end()) path = name->second.c_str();
   const char* slash = std::strrchr(path, '/');
   std::strncpy(module.name, slash == nullptr ? path : slash + 1, sizeof module.name - 1);
@@ -75,7 +77,8 @@ void on_signal(int signal, siginfo_t*, void* context) {
     const int count = backtrace(addresses, static_cast<int>(std::size(addresses)));
     int first = 0;  // skip the handler's own frames
     while (first < count && reinterpret_cast<std::uintptr_t>(addresses[first]) != fault) ++first;
-    for (int i = first + 1; i < count; ++i) add_frame(reinterpret_cast<std::uintptr_t>(addresses[i]), true);
+    for (int i = first + 1; i < count; ++i)
+      add_frame(reinterpret_cast<std::uintptr_t>(addresses[i]), true);
   }
   std::signal(signal, SIG_DFL);
   raise(signal);
@@ -92,7 +95,8 @@ void record_crashes(CrashRecord& record, const std::map<std::string, std::string
   struct sigaction action {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESETHAND;
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP})
+    sigaction(signal, &action, nullptr);
 }
 
 void use_signal_stack(std::uint32_t conversation) {

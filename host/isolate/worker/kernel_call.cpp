@@ -19,17 +19,20 @@ Conversation& conversation_of(const tenon_call* call) {
   return *static_cast<Conversation*>(call->context);
 }
 
-void parallel_for(const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body body, void* context) {
+void parallel_for(const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body body,
+                  void* context) {
   threads->parallel_for(n, grain, body, context);
 }
 
 // The host checks the output and provides the memory.
-std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::int64_t stored, tenon_tensor** out, tenon_error* error) {
+std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::int64_t stored,
+                             tenon_tensor** out, tenon_error* error) {
   *out = nullptr;
   auto& conversation = conversation_of(call);
   const SparseCallback wanted{output, 0, stored};
   const std::lock_guard lock(conversation.asking());  // bodies of parallel loops may also allocate
-  const auto& resume = conversation.ask(Operation::allocate_sparse, std::as_bytes(std::span(&wanted, 1)));
+  const auto& resume =
+      conversation.ask(Operation::allocate_sparse, std::as_bytes(std::span(&wanted, 1)));
   if (resume.status != 0) {
     error->kind = resume.error_kind;
     std::snprintf(error->text, error->capacity, "%s", resume.text);
@@ -46,8 +49,8 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
 }
 
 // Same for a dense output.
-std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::int64_t* dims, std::int32_t rank, tenon_tensor** out,
-                      tenon_error* error) {
+std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::int64_t* dims,
+                      std::int32_t rank, tenon_tensor** out, tenon_error* error) {
   *out = nullptr;
   auto& conversation = conversation_of(call);
   DenseCallback wanted{output, rank, {}};
@@ -69,13 +72,16 @@ std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::i
 }
 
 tenon_function query(const char* name) {
-  return name != nullptr && std::strcmp(name, "allocate/1") == 0 ? reinterpret_cast<tenon_function>(allocate) : nullptr;
+  return name != nullptr && std::strcmp(name, "allocate/1") == 0
+             ? reinterpret_cast<tenon_function>(allocate)
+             : nullptr;
 }
 
 }  // namespace
 
 const tenon_host& worker_host() {
-  static constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, parallel_for, allocate_sparse, query};
+  static constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR,
+                                   parallel_for,       allocate_sparse, query};
   return host;
 }
 
@@ -83,7 +89,8 @@ void start_threads(int count) {
   threads = std::make_unique<Threads>(count);
 }
 
-void KernelCall::read_tensors(Reader& message, const Conversation& conversation, std::size_t count) {
+void KernelCall::read_tensors(Reader& message, const Conversation& conversation,
+                              std::size_t count) {
   for (const auto& record : message.take_array<TensorRecord>(count)) {
     if (record.present == 0) {
       pointers_.push_back(nullptr);
@@ -96,7 +103,8 @@ void KernelCall::read_tensors(Reader& message, const Conversation& conversation,
     tensor.size = sizeof tensor;
     tensor.dense.data = blocks.at(record.data);
     tensor.dense.device_type = TENON_CPU;
-    tensor.dense.ndim = static_cast<std::int32_t>(std::clamp<std::int64_t>(record.rank, -1, TENON_MAX_RANK));
+    tensor.dense.ndim =
+        static_cast<std::int32_t>(std::clamp<std::int64_t>(record.rank, -1, TENON_MAX_RANK));
     tensor.dense.type_code = record.type_code;
     tensor.dense.type_bits = record.type_bits;
     tensor.dense.type_lanes = 1;
@@ -111,10 +119,12 @@ void KernelCall::read_tensors(Reader& message, const Conversation& conversation,
   }
 }
 
-std::int32_t KernelCall::run(const Object& object, Reader& message, Conversation& conversation, tenon_error& error) {
+std::int32_t KernelCall::run(const Object& object, Reader& message, Conversation& conversation,
+                             tenon_error& error) {
   const auto record = message.take<CallRecord>();
   const bool backward = is_backward(record.dispatch);
-  const std::size_t inputs = record.input_count, outputs = record.output_count, states = record.state_count;
+  const std::size_t inputs = record.input_count, outputs = record.output_count,
+                    states = record.state_count;
   const auto count = inputs + outputs + states + (backward ? inputs + outputs : 0);
   tensors_.clear();
   tensors_.reserve(count);  // pointers to elements must stay valid

@@ -21,7 +21,8 @@ void start_threads(int count);
 class KernelCall {
  public:
   /// Throws ProtocolError.
-  std::int32_t run(const Object& object, Reader& message, Conversation& conversation, tenon_error& error);
+  std::int32_t run(const Object& object, Reader& message, Conversation& conversation,
+                   tenon_error& error);
 
  private:
   struct Tensor {

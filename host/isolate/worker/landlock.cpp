@@ -62,7 +62,8 @@ std::set<std::string> folders_of_cache() {
   std::set<std::string> folders;
   std::ifstream cache("/etc/ld.so.cache", std::ios::binary);
   for (std::string text; std::getline(cache, text, '\0');)
-    if (const auto slash = text.rfind('/'); text.starts_with('/') && slash > 0) folders.insert(text.substr(0, slash));
+    if (const auto slash = text.rfind('/'); text.starts_with('/') && slash > 0)
+      folders.insert(text.substr(0, slash));
   return folders;
 }
 
@@ -72,7 +73,8 @@ std::vector<std::string> folders_of_environment() {
   const char* list = std::getenv("LD_LIBRARY_PATH");
   std::istringstream entries(list != nullptr ? list : "");
   for (std::string folder; std::getline(entries, folder, ':');)
-    if (folder.find_first_not_of('/') != std::string::npos && folder.starts_with('/')) folders.push_back(folder);
+    if (folder.find_first_not_of('/') != std::string::npos && folder.starts_with('/'))
+      folders.push_back(folder);
   return folders;
 }
 
@@ -94,9 +96,11 @@ bool obey(int rules) {
 bool forbid_files_but_libraries(std::span<char* const> libraries) {
   const int rules = make_rules();
   if (rules < 0) return false;
-  for (const char* path : {"/usr", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/ld.so.preload", "/etc/localtime", "/dev/null",
-                           "/dev/zero", "/dev/random", "/dev/urandom", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
-                           "/proc/filesystems", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage"})
+  for (const char* path :
+       {"/usr", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/ld.so.preload",
+        "/etc/localtime", "/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/proc/self",
+        "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/filesystems", "/sys/devices/system",
+        "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage"})
     allow_reading(rules, path);
   for (const auto& folder : folders_of_cache()) allow_reading(rules, folder);
   for (const auto& folder : folders_of_environment()) allow_reading(rules, folder);

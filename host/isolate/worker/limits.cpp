@@ -32,7 +32,9 @@ constexpr bool can_limit_memory = true;
 void limit(decltype(RLIMIT_CORE) what, std::uint64_t most) {
   rlimit now{};
   if (getrlimit(what, &now) != 0) return;
-  const rlim_t lower = now.rlim_max == RLIM_INFINITY || most < now.rlim_max ? static_cast<rlim_t>(most) : now.rlim_max;
+  const rlim_t lower = now.rlim_max == RLIM_INFINITY || most < now.rlim_max
+                           ? static_cast<rlim_t>(most)
+                           : now.rlim_max;
   const rlimit wanted{lower, lower};
   setrlimit(what, &wanted);
 }

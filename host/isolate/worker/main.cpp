@@ -39,7 +39,8 @@ std::uint64_t number_in(const char* text) {
 
 /// Ends the process without running the plugin's destructors, as the host does.
 [[noreturn]] void end(const std::string& line) {
-  const bool told = write(socket_descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  const bool told =
+      write(socket_descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size());
   _exit(told ? 0 : 1);
 }
 
@@ -59,14 +60,16 @@ std::string name_of(const std::string& copy) {
 }
 
 CrashRecord& crash_record() {
-  void* memory = mmap(nullptr, sizeof(CrashRecord), PROT_READ | PROT_WRITE, MAP_SHARED, crash_descriptor, 0);
+  void* memory =
+      mmap(nullptr, sizeof(CrashRecord), PROT_READ | PROT_WRITE, MAP_SHARED, crash_descriptor, 0);
   if (memory == MAP_FAILED) end(std::string(not_opened) + " cannot map shared memory");
   close(crash_descriptor);
   return *static_cast<CrashRecord*>(memory);
 }
 
 [[noreturn]] void serve_in_thread(Plugin& plugin, const Received& received, std::uint32_t number) {
-  void* memory = mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, received.descriptors[0], 0);
+  void* memory = mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED,
+                      received.descriptors[0], 0);
   close(received.descriptors[0]);
   if (memory == MAP_FAILED) _exit(1);
   use_signal_stack(number);
@@ -81,7 +84,9 @@ int serve(Plugin& plugin) {
     const auto received = receive(socket_descriptor);
     if (received.bytes == 0) return 0;
     try {
-      std::thread([&plugin, received, number] { serve_in_thread(plugin, received, number); }).detach();
+      std::thread([&plugin, received, number] {
+        serve_in_thread(plugin, received, number);
+      }).detach();
     } catch (const std::system_error&) {
       return no_more_threads;
     }
@@ -103,7 +108,8 @@ int main(int count, char** arguments) {
   const std::uint64_t copies = count < 6 ? 0 : number_in(arguments[5]);
   if (count < 6) {
     std::fputs(
-        "usage: tenon-worker PARENT MEMORY THREADS PATH COUNT [/LIBRARY]...\nRuns a plugin in a sandbox. For internal use by Tenon.\n",
+        "usage: tenon-worker PARENT MEMORY THREADS PATH COUNT [/LIBRARY]...\nRuns a plugin in a "
+        "sandbox. For internal use by Tenon.\n",
         stderr);
     return 2;
   }
@@ -112,7 +118,8 @@ int main(int count, char** arguments) {
   if (getppid() != static_cast<pid_t>(number_in(arguments[1]))) _exit(1);
   if (chdir("/") != 0) _exit(1);
   auto& crash = crash_record();
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS})
+    std::signal(signal, SIG_DFL);
   std::map<std::string, std::string> names;
   for (std::uint64_t i = 0; i < copies; ++i) {
     const auto copy = "/proc/self/fd/" + std::to_string(first_library_descriptor + i);

@@ -95,8 +95,8 @@ class Filter {
   /// Allows the call if an argument is one of the values.
   void allow_one_of(long call, int argument, std::initializer_list<std::uint32_t> values) {
     // loading an argument overwrites the call number, so all branches end here
-    code_.push_back(
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, static_cast<std::uint8_t>(2 * values.size() + 2)));
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0,
+                             static_cast<std::uint8_t>(2 * values.size() + 2)));
     load(low_half(argument));
     for (const auto value : values) {
       code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
@@ -135,7 +135,8 @@ class Filter {
     return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(error) & SECCOMP_RET_DATA);
   }
   static std::uint32_t low_half(int argument) {
-    return static_cast<std::uint32_t>(offsetof(seccomp_data, args) + 8 * static_cast<std::size_t>(argument));  // little-endian
+    return static_cast<std::uint32_t>(offsetof(seccomp_data, args) +
+                                      8 * static_cast<std::size_t>(argument));  // little-endian
   }
   void load(std::size_t offset) {
     code_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)));
@@ -151,10 +152,12 @@ class Filter {
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 1));
     give(verdict);
   }
-  void test(long call, int argument, std::uint16_t comparison, std::uint32_t value, std::uint32_t yes, std::uint32_t no) {
+  void test(long call, int argument, std::uint16_t comparison, std::uint32_t value,
+            std::uint32_t yes, std::uint32_t no) {
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 4));
     load(low_half(argument));
-    code_.push_back(BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | comparison | BPF_K), value, 0, 1));
+    code_.push_back(
+        BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | comparison | BPF_K), value, 0, 1));
     give(yes);
     give(no);
   }

@@ -17,7 +17,10 @@ std::unique_ptr<BodyGraph> with_inputs(const LoadedOperator& op, const ExportedN
   auto body = std::make_unique<BodyGraph>(*op.plugins);
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     body->inputs.push_back(
-        node.inputs[i].empty() ? none : body->builder.input(free_name(body->model, name_of_input(node.info, i)), node.types[i]));
+        node.inputs[i].empty()
+            ? none
+            : body->builder.input(free_name(body->model, name_of_input(node.info, i)),
+                                  node.types[i]));
   return body;
 }
 
@@ -26,7 +29,11 @@ std::unique_ptr<BodyGraph> with_inputs(const LoadedOperator& op, const ExportedN
 class StepWriter {
  public:
   StepWriter(BodyGraph& body, const Recording& recording, const std::string& name, DType dtype)
-      : body_(body), recording_(recording), name_(name), dtype_(dtype), values_(recording.inputs + recording.steps.size(), none) {}
+      : body_(body),
+        recording_(recording),
+        name_(name),
+        dtype_(dtype),
+        values_(recording.inputs + recording.steps.size(), none) {}
 
   ValueId write(DType result) {
     mark_needed();
@@ -43,7 +50,8 @@ class StepWriter {
     needed_[recording_.result] = true;
     for (auto i = values_.size(); i-- > recording_.inputs;)
       if (needed_[i])
-        for (const auto operand : recording_.steps[i - recording_.inputs].operands) needed_[operand] = true;
+        for (const auto operand : recording_.steps[i - recording_.inputs].operands)
+          needed_[operand] = true;
   }
 
   std::string free_name_of(std::string_view part) {
@@ -52,20 +60,27 @@ class StepWriter {
   }
   ValueId add(std::string_view op, std::vector<ValueId> inputs, const Attributes& attributes = {}) {
     const auto full = fmt::format("tenon.{}", op), name = free_name_of(op);
-    const NodeSpec spec{
-        .op = full, .name = name, .inputs = std::move(inputs), .named_inputs = {}, .attributes = attributes, .own_weights = false};
+    const NodeSpec spec{.op = full,
+                        .name = name,
+                        .inputs = std::move(inputs),
+                        .named_inputs = {},
+                        .attributes = attributes,
+                        .own_weights = false};
     return body_.model.nodes[body_.builder.node(spec)].first_output;
   }
   ValueId number(double value, DType dtype) {
     auto scalar = Tensor::empty(dtype, Shape::scalar());
-    visit<every_type>(dtype, [&]<class T>() { *static_cast<T*>(scalar.data()) = static_cast<T>(value); });
+    visit<every_type>(dtype,
+                      [&]<class T>() { *static_cast<T*>(scalar.data()) = static_cast<T>(value); });
     return body_.builder.tensor(free_name_of("number"), Role::constant, scalar);
   }
   ValueId as(ValueId value, DType dtype) {
     if (dtype_of(value) == dtype) return value;
     return add("cast", {value}, {{"dtype", std::string(name_of(dtype))}});
   }
-  DType dtype_of(ValueId value) const { return static_cast<DType>(body_.model.values[value].type.dtype); }
+  DType dtype_of(ValueId value) const {
+    return static_cast<DType>(body_.model.values[value].type.dtype);
+  }
 
   ValueId step(const Recording::Step& step) {
     std::vector<ValueId> operands;
@@ -89,7 +104,8 @@ class StepWriter {
     const auto one = number(1, dtype_of(x));
     const auto u = add("add", {x, one}), back = add("sub", {u, one}), log = add("log", {u});
     const auto mended = add("mul", {log, add("div", {x, back})});
-    return add("where", {add("equal", {u, one}), x, add("where", {add("equal", {back, x}), log, mended})});
+    return add("where",
+               {add("equal", {u, one}), x, add("where", {add("equal", {back, x}), log, mended})});
   }
   // ONNX has no function that is accurate for large negative x; this result is accurate relative to
   // 1.
@@ -102,9 +118,12 @@ class StepWriter {
   // The output has the broadcast shape of all inputs, including those that the value does not
   // depend on.
   ValueId shaped(ValueId value) {
-    if (std::all_of(needed_.begin(), needed_.begin() + recording_.inputs, [](bool reached) { return reached; })) return value;
+    if (std::all_of(needed_.begin(), needed_.begin() + recording_.inputs,
+                    [](bool reached) { return reached; }))
+      return value;
     auto like = as(body_.inputs[0], dtype_);
-    for (std::uint32_t i = 1; i < recording_.inputs; ++i) like = add("add", {like, as(body_.inputs[i], dtype_)});
+    for (std::uint32_t i = 1; i < recording_.inputs; ++i)
+      like = add("add", {like, as(body_.inputs[i], dtype_)});
     return add("broadcast_like", {as(value, dtype_), like});
   }
 
@@ -120,38 +139,53 @@ class StepWriter {
 /// The dtype in which the kernel computes.
 DType computed_in(const ExportedNode& node) {
   const auto& inputs = node.info.inputs;
-  const auto shared = static_cast<std::size_t>(
-      std::find_if(inputs.begin(), inputs.end(), [](const InputInfo& input) { return !input.types; }) - inputs.begin());
-  const bool optional = std::any_of(node.inputs.begin(), node.inputs.end(), [](const std::string& input) { return input.empty(); });
+  const auto shared =
+      static_cast<std::size_t>(std::find_if(inputs.begin(), inputs.end(),
+                                            [](const InputInfo& input) { return !input.types; }) -
+                               inputs.begin());
+  const bool optional = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                    [](const std::string& input) { return input.empty(); });
   if (shared >= node.types.size() || optional || node.info.variadic())
     throw Failure(FailureKind::failed, "it is not a function of one element of each input");
   const auto dtype = static_cast<DType>(node.types[shared].dtype);
   if (dtype == f64) return f64;
   if (!floating.has(dtype))
-    throw Failure(FailureKind::failed, fmt::format("it computes in {}; only floating-point functions are supported", name_of(dtype)));
+    throw Failure(FailureKind::failed,
+                  fmt::format("it computes in {}; only floating-point functions are supported",
+                              name_of(dtype)));
   return f32;
 }
 
-std::unique_ptr<BodyGraph> from_function(const LoadedOperator& op, const void* object, const ExportedNode& node) {
+std::unique_ptr<BodyGraph> from_function(const LoadedOperator& op, const void* object,
+                                         const ExportedNode& node) {
   const auto dtype = computed_in(node);
   auto body = with_inputs(op, node);
   const auto recording = record(op, object, static_cast<std::uint32_t>(node.inputs.size()), dtype);
-  body->outputs = {StepWriter(*body, recording, node.info.name, dtype).write(static_cast<DType>(node.output_types[0].dtype))};
+  body->outputs = {StepWriter(*body, recording, node.info.name, dtype)
+                       .write(static_cast<DType>(node.output_types[0].dtype))};
   return body;
 }
 
 const char* why_not_traced(const LoadedOperator& op) {
   if (op.isolated_plugin() != nullptr) return "its plugin runs in a worker process";
-  if (!may_be_traced(*op.table)) return "its plugin was built with an SDK that does not support tracing";
-  return "its class defines its own gradient, types or kernels, or its function is noexcept: see op.traced()";
+  if (!may_be_traced(*op.table))
+    return "its plugin was built with an SDK that does not support tracing";
+  return "its class defines its own gradient, types or kernels, or its function is noexcept: see "
+         "op.traced()";
 }
 
 }  // namespace
 
-std::unique_ptr<BodyGraph> body_of(const LoadedOperator& op, const void* object, const ExportedNode& node, std::string& reason) {
+std::unique_ptr<BodyGraph> body_of(const LoadedOperator& op, const void* object,
+                                   const ExportedNode& node, std::string& reason) {
   if (is_composed(op)) {
     auto body = with_inputs(op, node);
-    body->outputs = compose(body->builder, {op, object, op.info->name, {}, body->inputs, static_cast<std::uint32_t>(node.outputs.size())});
+    body->outputs = compose(body->builder, {op,
+                                            object,
+                                            op.info->name,
+                                            {},
+                                            body->inputs,
+                                            static_cast<std::uint32_t>(node.outputs.size())});
     return body;
   }
   if (!op.info->elementwise || op.table == nullptr || op.plugins == nullptr) return nullptr;

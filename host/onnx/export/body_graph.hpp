@@ -22,6 +22,7 @@ struct BodyGraph {
 /// steps of its elementwise function. Returns null if there is neither; `reason` then says why, or
 /// stays empty for operators that are not expected to have a body. Failures of a composed operator
 /// propagate.
-std::unique_ptr<BodyGraph> body_of(const LoadedOperator& op, const void* object, const ExportedNode& node, std::string& reason);
+std::unique_ptr<BodyGraph> body_of(const LoadedOperator& op, const void* object,
+                                   const ExportedNode& node, std::string& reason);
 
 }  // namespace tenon::onnx

@@ -12,9 +12,11 @@ namespace {
 struct Stands {
   const char *input, *param;
 };
-constexpr Stands stands[] = {{"begins", "begin"}, {"ends", "end"},   {"along", "axes"},   {"steps", "step"},  {"fill", "value"},
-                             {"along", "axis"},   {"axes", "axis"},  {"count", "k"},      {"sizes", "shape"}, {"part_sizes", "sizes"},
-                             {"size", "depth"},   {"sizes", "size"}, {"scales", "scale"}, {"roi", "region"}};
+constexpr Stands stands[] = {{"begins", "begin"},     {"ends", "end"},   {"along", "axes"},
+                             {"steps", "step"},       {"fill", "value"}, {"along", "axis"},
+                             {"axes", "axis"},        {"count", "k"},    {"sizes", "shape"},
+                             {"part_sizes", "sizes"}, {"size", "depth"}, {"sizes", "size"},
+                             {"scales", "scale"},     {"roi", "region"}};
 
 /// Inputs, attributes and attribute values that are newer than the first opset in which the forms
 /// apply.
@@ -31,18 +33,20 @@ struct Required {
   std::string_view type;
   std::size_t inputs;
 };
-constexpr Required required[] = {{"CumProd", 2}, {"CumSum", 2}, {"Expand", 2}, {"Slice", 3}, {"TopK", 2}, {"Unsqueeze", 2}};
+constexpr Required required[] = {{"CumProd", 2}, {"CumSum", 2}, {"Expand", 2},
+                                 {"Slice", 3},   {"TopK", 2},   {"Unsqueeze", 2}};
 
 struct YoungerValue {
   std::string_view type, attribute, value;
   std::int64_t since;
 };
-constexpr YoungerValue younger_values[] = {{"Pad", "mode", "wrap", 19},
-                                           {"Resize", "coordinate_transformation_mode", "half_pixel_symmetric", 19},
-                                           {"ScatterElements", "reduction", "max", 18},
-                                           {"ScatterElements", "reduction", "min", 18},
-                                           {"ScatterND", "reduction", "max", 18},
-                                           {"ScatterND", "reduction", "min", 18}};
+constexpr YoungerValue younger_values[] = {
+    {"Pad", "mode", "wrap", 19},
+    {"Resize", "coordinate_transformation_mode", "half_pixel_symmetric", 19},
+    {"ScatterElements", "reduction", "max", 18},
+    {"ScatterElements", "reduction", "min", 18},
+    {"ScatterND", "reduction", "max", 18},
+    {"ScatterND", "reduction", "min", 18}};
 
 struct Younger {
   std::string_view type, attribute;
@@ -83,7 +87,8 @@ bool is_empty_list(const AttributeValue& value) {
   const auto* integers = std::get_if<std::vector<std::int64_t>>(&value.variant());
   const auto* numbers = std::get_if<std::vector<double>>(&value.variant());
   const auto* texts = std::get_if<std::vector<std::string>>(&value.variant());
-  return (integers != nullptr && integers->empty()) || (numbers != nullptr && numbers->empty()) || (texts != nullptr && texts->empty());
+  return (integers != nullptr && integers->empty()) || (numbers != nullptr && numbers->empty()) ||
+         (texts != nullptr && texts->empty());
 }
 
 // Converts a list of one element to a number, for attributes that are scalars in ONNX.
@@ -95,7 +100,8 @@ AttributeValue one_of(const AttributeValue& value) {
 /// Applies one form to one node.
 class FormExport {
  public:
-  FormExport(NodeExport& node, const OnnxForm& form) : node_(node), info_(node.info()), form_(form) {}
+  FormExport(NodeExport& node, const OnnxForm& form)
+      : node_(node), info_(node.info()), form_(form) {}
   bool fits();
   void write(std::int64_t version);
   const Sources& sources() const { return sources_; }
@@ -104,42 +110,58 @@ class FormExport {
   bool place_inputs();
   bool place_attributes();
   bool place_outputs();
-  bool place_param(const std::string& param, std::size_t place, const std::optional<AttributeValue>& absent);
+  bool place_param(const std::string& param, std::size_t place,
+                   const std::optional<AttributeValue>& absent);
   bool place_halves(const OnnxForm::Halves& halves);
   void cast_indices();
   bool slices_alike() const;
-  bool is_recurrent() const { return form_.domain.empty() && (form_.type == "LSTM" || form_.type == "GRU" || form_.type == "RNN"); }
+  bool is_recurrent() const {
+    return form_.domain.empty() &&
+           (form_.type == "LSTM" || form_.type == "GRU" || form_.type == "RNN");
+  }
   bool is_known(std::string_view attribute) const {
     return std::none_of(std::begin(younger), std::end(younger), [&](const Younger& one) {
-      return one.type == form_.type && one.attribute == attribute && form_.domain.empty() && node_.opset() < one.since;
+      return one.type == form_.type && one.attribute == attribute && form_.domain.empty() &&
+             node_.opset() < one.since;
     });
   }
   bool inputs_are_known() const {
-    return std::none_of(std::begin(younger_inputs), std::end(younger_inputs), [&](const YoungerInput& one) {
-      return one.type == form_.type && form_.domain.empty() && node_.opset() < one.since && one.place < inputs_.size() &&
-             !inputs_[one.place].empty();
-    });
+    return std::none_of(
+        std::begin(younger_inputs), std::end(younger_inputs), [&](const YoungerInput& one) {
+          return one.type == form_.type && form_.domain.empty() && node_.opset() < one.since &&
+                 one.place < inputs_.size() && !inputs_[one.place].empty();
+        });
   }
   bool values_are_known() const {
-    return std::none_of(std::begin(younger_values), std::end(younger_values), [&](const YoungerValue& one) {
-      return one.type == form_.type && form_.domain.empty() && node_.opset() < one.since &&
-             std::any_of(attributes_.begin(), attributes_.end(), [&](const written::Attribute& attribute) {
-               return attribute.name == one.attribute && attribute.value == AttributeValue(std::string(one.value));
-             });
-    });
+    return std::none_of(
+        std::begin(younger_values), std::end(younger_values), [&](const YoungerValue& one) {
+          return one.type == form_.type && form_.domain.empty() && node_.opset() < one.since &&
+                 std::any_of(attributes_.begin(), attributes_.end(),
+                             [&](const written::Attribute& attribute) {
+                               return attribute.name == one.attribute &&
+                                      attribute.value == AttributeValue(std::string(one.value));
+                             });
+        });
   }
-  bool is_absent(const ParamInfo& param, const AttributeValue& ours, const std::optional<AttributeValue>& absent) const;
+  bool is_absent(const ParamInfo& param, const AttributeValue& ours,
+                 const std::optional<AttributeValue>& absent) const;
   std::optional<Tensor> as_tensor(const ParamInfo& param, const AttributeValue& value) const;
   std::optional<DType> shared_dtype() const;
-  const ParamInfo& declared(const std::string& param) const { return info_.params[static_cast<std::size_t>(info_.find_param(param))]; }
+  const ParamInfo& declared(const std::string& param) const {
+    return info_.params[static_cast<std::size_t>(info_.find_param(param))];
+  }
   /// An attribute that the operator ignores in this case but that other programs reject.
   bool means_nothing(std::string_view attribute) const {
-    if (form_.type == "Attention") return node_.rank() == 4 && (attribute == "q_num_heads" || attribute == "kv_num_heads");
-    return form_.type == "Resize" && attribute == "keep_aspect_ratio_policy" && (inputs_.size() < 4 || inputs_[3].empty());
+    if (form_.type == "Attention")
+      return node_.rank() == 4 && (attribute == "q_num_heads" || attribute == "kv_num_heads");
+    return form_.type == "Resize" && attribute == "keep_aspect_ratio_policy" &&
+           (inputs_.size() < 4 || inputs_[3].empty());
   }
   bool is_required(std::size_t place) const {
-    return form_.domain.empty() && std::any_of(std::begin(required), std::end(required),
-                                               [&](const Required& one) { return one.type == form_.type && place < one.inputs; });
+    return form_.domain.empty() &&
+           std::any_of(std::begin(required), std::end(required), [&](const Required& one) {
+             return one.type == form_.type && place < one.inputs;
+           });
   }
   void set_input(std::size_t place, std::string name, std::size_t source = none) {
     if (inputs_.size() <= place) inputs_.resize(place + 1), sources_.resize(place + 1, none);
@@ -162,7 +184,8 @@ class FormExport {
 };
 
 // Whether ONNX's default for the absent attribute or input equals this value.
-bool FormExport::is_absent(const ParamInfo& param, const AttributeValue& ours, const std::optional<AttributeValue>& absent) const {
+bool FormExport::is_absent(const ParamInfo& param, const AttributeValue& ours,
+                           const std::optional<AttributeValue>& absent) const {
   const auto* real = std::get_if<double>(&ours.variant());
   if (real != nullptr && *real == 0 && std::signbit(*real)) return false;  // -0 == 0
   if (!absent) return !param.required && ours == param.default_value;
@@ -172,20 +195,24 @@ bool FormExport::is_absent(const ParamInfo& param, const AttributeValue& ours, c
 
 std::optional<DType> FormExport::shared_dtype() const {
   for (std::size_t i = 0; i < info_.inputs.size(); ++i)
-    if (!info_.inputs[i].types && i < node_.node().types.size() && !node_.input(i).empty()) return node_.dtype(i);
+    if (!info_.inputs[i].types && i < node_.node().types.size() && !node_.input(i).empty())
+      return node_.dtype(i);
   return {};
 }
 
 // Constants that become inputs have the dtype of the other inputs.
-std::optional<Tensor> FormExport::as_tensor(const ParamInfo& param, const AttributeValue& value) const {
+std::optional<Tensor> FormExport::as_tensor(const ParamInfo& param,
+                                            const AttributeValue& value) const {
   const bool one = form_.type == "TopK";  // whose scalar k is a list of one element in ONNX
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant()))
     return Tensor::from(*list, {static_cast<std::int64_t>(list->size())});
   if (const auto* list = std::get_if<std::vector<double>>(&value.variant())) {
     if (!std::all_of(list->begin(), list->end(), written::has_float)) return {};
-    return Tensor::from(std::vector<float>(list->begin(), list->end()), {static_cast<std::int64_t>(list->size())});
+    return Tensor::from(std::vector<float>(list->begin(), list->end()),
+                        {static_cast<std::int64_t>(list->size())});
   }
-  if (const auto* number = std::get_if<std::int64_t>(&value.variant()); number != nullptr && param.kind != ParamKind::boolean)
+  if (const auto* number = std::get_if<std::int64_t>(&value.variant());
+      number != nullptr && param.kind != ParamKind::boolean)
     return Tensor::from({*number}, one ? Shape{1} : Shape::scalar());
   const auto* real = std::get_if<double>(&value.variant());
   const auto dtype = shared_dtype();
@@ -193,7 +220,8 @@ std::optional<Tensor> FormExport::as_tensor(const ParamInfo& param, const Attrib
   return as_scalar(*real, *dtype);
 }
 
-bool FormExport::place_param(const std::string& param, std::size_t place, const std::optional<AttributeValue>& absent) {
+bool FormExport::place_param(const std::string& param, std::size_t place,
+                             const std::optional<AttributeValue>& absent) {
   placed_.push_back(param);
   const auto& ours = node_.parameter(param);
   if (!is_required(place) && is_absent(declared(param), ours, absent)) return true;
@@ -217,7 +245,8 @@ bool FormExport::place_inputs() {
     if (const auto at = info_.find_input(name); at >= 0) {
       const auto first = static_cast<std::size_t>(at);
       write(place, first);
-      for (auto i = first + 1; info_.inputs[first].variadic && i < count; ++i) write(place + i - first, i);
+      for (auto i = first + 1; info_.inputs[first].variadic && i < count; ++i)
+        write(place + i - first, i);
       continue;
     }
     for (std::size_t s = 0; s < info_.states.size(); ++s)
@@ -233,7 +262,8 @@ bool FormExport::place_inputs() {
     return {};
   };
   for (const auto& as : form_.inputs_as) {
-    if (const auto at = input_for(as.param); at && !written[*at] && node_.parameter(as.param) == declared(as.param).default_value) {
+    if (const auto at = input_for(as.param);
+        at && !written[*at] && node_.parameter(as.param) == declared(as.param).default_value) {
       write(as.place, *at);
       placed_.push_back(as.param);
     } else if (!place_param(as.param, as.place, as.absent)) {
@@ -242,11 +272,15 @@ bool FormExport::place_inputs() {
   }
   for (const auto& pair : stands) {
     const auto place = std::find(form_.inputs.begin(), form_.inputs.end(), pair.input);
-    if (place == form_.inputs.end() || info_.find_param(pair.param) < 0 || info_.find_input(pair.input) < 0) continue;
+    if (place == form_.inputs.end() || info_.find_param(pair.param) < 0 ||
+        info_.find_input(pair.input) < 0)
+      continue;
     if (std::find(placed_.begin(), placed_.end(), pair.param) != placed_.end()) continue;
     if (!node_.input(static_cast<std::size_t>(info_.find_input(pair.input))).empty()) continue;
     const bool needed = !is_empty_list(node_.parameter(pair.param));
-    if (needed && !place_param(pair.param, static_cast<std::size_t>(place - form_.inputs.begin()), AttributeValue("never"))) return false;
+    if (needed && !place_param(pair.param, static_cast<std::size_t>(place - form_.inputs.begin()),
+                               AttributeValue("never")))
+      return false;
   }
   const auto widths = info_.find_input("widths");
   for (const auto& halves : form_.halves) {
@@ -272,8 +306,10 @@ bool FormExport::place_inputs() {
 
 bool FormExport::place_halves(const OnnxForm::Halves& halves) {
   placed_.push_back(halves.first), placed_.push_back(halves.second);
-  const auto *first = std::get_if<std::vector<std::int64_t>>(&node_.parameter(halves.first).variant()),
-             *second = std::get_if<std::vector<std::int64_t>>(&node_.parameter(halves.second).variant());
+  const auto *first =
+                 std::get_if<std::vector<std::int64_t>>(&node_.parameter(halves.first).variant()),
+             *second =
+                 std::get_if<std::vector<std::int64_t>>(&node_.parameter(halves.second).variant());
   if (first == nullptr || second == nullptr || first->size() != second->size()) return false;
   auto both = *first;
   both.insert(both.end(), second->begin(), second->end());
@@ -288,14 +324,19 @@ bool FormExport::place_halves(const OnnxForm::Halves& halves) {
 // and the step is negative.
 bool FormExport::slices_alike() const {
   if (form_.type != "Slice" || !form_.domain.empty()) return false;
-  const auto given = [&](const char* input) { return !node_.input(static_cast<std::size_t>(info_.find_input(input))).empty(); };
-  const auto list = [&](const char* param) { return std::get_if<std::vector<std::int64_t>>(&node_.parameter(param).variant()); };
+  const auto given = [&](const char* input) {
+    return !node_.input(static_cast<std::size_t>(info_.find_input(input))).empty();
+  };
+  const auto list = [&](const char* param) {
+    return std::get_if<std::vector<std::int64_t>>(&node_.parameter(param).variant());
+  };
   const auto *begins = list("begin"), *steps = list("step"), *axes = list("axes");
   if (given("steps") || steps == nullptr) return false;
   const auto& x = node_.type(0);
   for (std::size_t i = 0; i < steps->size(); ++i) {
     if ((*steps)[i] > 0) continue;
-    if (given("begins") || given("along") || begins == nullptr || axes == nullptr || x.rank < 1) return false;
+    if (given("begins") || given("along") || begins == nullptr || axes == nullptr || x.rank < 1)
+      return false;
     const auto axis = axes->empty() ? static_cast<std::int64_t>(i) : ((*axes)[i] + x.rank) % x.rank;
     if ((*begins)[i] < -std::max<std::int64_t>(x.dims[axis], 1)) return false;
   }
@@ -315,14 +356,16 @@ bool FormExport::place_attributes() {
     auto theirs = form_.onnx_value_of(param, ours);
     if (theirs && entry.name == "axis") theirs = one_of(*theirs);
     const auto* text = theirs ? std::get_if<std::string>(&theirs->variant()) : nullptr;
-    if (!theirs || !is_known(entry.name) || is_empty_list(*theirs) || (text != nullptr && text->empty())) {
+    if (!theirs || !is_known(entry.name) || is_empty_list(*theirs) ||
+        (text != nullptr && text->empty())) {
       if (!is_absent(param, ours, entry.absent)) return false;
       continue;
     }
     const bool list = std::holds_alternative<std::vector<std::int64_t>>(theirs->variant());
     if (list && entry.name == "axis") return false;
     // a clip of 0 means no clipping
-    if ((is_recurrent() || form_.type == "Attention") && is_absent(param, ours, entry.absent)) continue;
+    if ((is_recurrent() || form_.type == "Attention") && is_absent(param, ours, entry.absent))
+      continue;
     attributes_.push_back({entry.name, *theirs});
   }
   if (is_recurrent()) {
@@ -340,9 +383,10 @@ bool FormExport::place_attributes() {
     if (std::find(placed_.begin(), placed_.end(), name) != placed_.end()) continue;
     const auto at = info_.find_param(name);
     if (at < 0) return false;
-    const bool counts =
-        std::any_of(info_.outputs.begin(), info_.outputs.end(), [&, &name = name](const auto& o) { return o.count == name; });
-    if (!counts && !(value == info_.params[static_cast<std::size_t>(at)].default_value)) return false;
+    const bool counts = std::any_of(info_.outputs.begin(), info_.outputs.end(),
+                                    [&, &name = name](const auto& o) { return o.count == name; });
+    if (!counts && !(value == info_.params[static_cast<std::size_t>(at)].default_value))
+      return false;
   }
   return true;
 }
@@ -370,7 +414,8 @@ bool FormExport::place_outputs() {
 bool FormExport::fits() {
   const auto dtype = shared_dtype();
   if (form_.types && dtype && !allows(*form_.types, *dtype)) return false;
-  return place_inputs() && place_attributes() && place_outputs() && inputs_are_known() && values_are_known();
+  return place_inputs() && place_attributes() && place_outputs() && inputs_are_known() &&
+         values_are_known();
 }
 
 void FormExport::cast_indices() {

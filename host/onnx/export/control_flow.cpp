@@ -22,21 +22,28 @@ using ValueTypes = std::vector<tenon_type>;
 class InnerExport {
  public:
   InnerExport(ExportJob& job, const std::string& text, const ValueTypes& types)
-      : job_(job), graph_(impl_of(Graph::from_json(job.host, text)).completed()), model_(impl_of(graph_).model()) {
+      : job_(job),
+        graph_(impl_of(Graph::from_json(job.host, text)).completed()),
+        model_(impl_of(graph_).model()) {
     if (const auto message = fail_message(graph_)) throw Failure(FailureKind::failed, *message);
     std::map<ValueId, tenon_type> given;
     for (std::size_t i = 0; i < types.size(); ++i) given.emplace(model_.inputs[i], types[i]);
     for (auto& [input, type] : given) type.present = model_.values[input].type.present;
-    const auto found = infer_with(model_, impl_of(graph_).binding(), tensors_of(model_), given).types;
-    for (ValueId value = 0; value < model_.values.size(); ++value) model_.values[value].type = found[value];
+    const auto found =
+        infer_with(model_, impl_of(graph_).binding(), tensors_of(model_), given).types;
+    for (ValueId value = 0; value < model_.values.size(); ++value)
+      model_.values[value].type = found[value];
   }
 
   /// Gradients have no ONNX operators.
   bool is_forward() const {
-    return std::all_of(model_.nodes.begin(), model_.nodes.end(), [](const NodeRecord& node) { return node.pass == Pass::forward; });
+    return std::all_of(model_.nodes.begin(), model_.nodes.end(),
+                       [](const NodeRecord& node) { return node.pass == Pass::forward; });
   }
   std::string label(std::size_t input) const { return value_label(model_, model_.inputs[input]); }
-  const tenon_type& type(std::size_t output) const { return model_.values[model_.outputs[output].second].type; }
+  const tenon_type& type(std::size_t output) const {
+    return model_.values[model_.outputs[output].second].type;
+  }
 
   /// Adds the graph's nodes with its inputs under these names. Returns the names of its outputs;
   /// with `own_names` each is the output of a node of this graph.
@@ -50,7 +57,8 @@ class InnerExport {
     Texts outputs;
     for (const auto& [name, value] : model_.outputs) {
       auto made = to.name_of(value);
-      const bool is_new = model_.values[value].role == Role::output && std::find(outputs.begin(), outputs.end(), made) == outputs.end();
+      const bool is_new = model_.values[value].role == Role::output &&
+                          std::find(outputs.begin(), outputs.end(), made) == outputs.end();
       if (own_names && !is_new) {
         const auto copy = scope.free_name(made);
         scope.add({.type = "Identity", .inputs = {made}, .outputs = {copy}}, job_.opset);
@@ -71,7 +79,11 @@ class InnerExport {
 class FlowExport {
  public:
   FlowExport(const ExportedNode& node, Scope& scope, ExportJob& job)
-      : node_(node), scope_(scope), job_(job), at_(node, scope, job.opset), count_(node.inputs.size()) {}
+      : node_(node),
+        scope_(scope),
+        job_(job),
+        at_(node, scope, job.opset),
+        count_(node.inputs.size()) {}
 
   bool choice() {
     const ValueTypes types(node_.types.begin() + 1, node_.types.end());
@@ -89,9 +101,13 @@ class FlowExport {
     for (std::size_t i = 0; i < 2; ++i) {
       Scope inside(scope_);
       auto& branch = branches[i];
-      auto outputs = branch ? values(branch->add(inside, Texts(node_.inputs.begin() + 1, node_.inputs.end()), true), *branch)
-                            : failing(inside, failures[i]);
-      graphs.push_back(graph(i == 0 ? "then_branch" : "else_branch", inside, {}, std::move(outputs)));
+      auto outputs =
+          branch ? values(branch->add(inside, Texts(node_.inputs.begin() + 1, node_.inputs.end()),
+                                      true),
+                          *branch)
+                 : failing(inside, failures[i]);
+      graphs.push_back(
+          graph(i == 0 ? "then_branch" : "else_branch", inside, {}, std::move(outputs)));
     }
     return add("If", {node_.inputs[0]}, std::move(graphs));
   }
@@ -100,7 +116,8 @@ class FlowExport {
   bool while_loop() {
     // reaching the limit is an error, which Loop cannot express
     if (at_.integer("limit") != INT64_MAX) return false;
-    InnerExport test(job_, at_.text("condition"), node_.output_types), step(job_, at_.text("body"), node_.output_types);
+    InnerExport test(job_, at_.text("condition"), node_.output_types),
+        step(job_, at_.text("body"), node_.output_types);
     if (!test.is_forward() || !step.is_forward()) return false;
     const auto first = as_scalar(test.add(scope_, node_.inputs, false)[0], test.type(0), scope_);
     Scope inside(scope_);
@@ -112,13 +129,15 @@ class FlowExport {
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     Texts given{"", first};
     given.insert(given.end(), node_.inputs.begin(), node_.inputs.end());
-    return add("Loop", std::move(given), {graph("body", inside, std::move(inputs), std::move(outputs))});
+    return add("Loop", std::move(given),
+               {graph("body", inside, std::move(inputs), std::move(outputs))});
   }
 
   bool loop() {
     const auto carries = static_cast<std::size_t>(at_.integer("carries"));
     ValueTypes types{type_of(i64, Shape::scalar()), type_of(boolean, Shape::scalar())};
-    for (std::size_t i = 2; i < count_; ++i) types.push_back(i - 2 < carries ? node_.output_types[i - 2] : node_.types[i]);
+    for (std::size_t i = 2; i < count_; ++i)
+      types.push_back(i - 2 < carries ? node_.output_types[i - 2] : node_.types[i]);
     InnerExport step(job_, at_.text("body"), types);
     if (!step.is_forward()) return false;
     Scope inside(scope_);
@@ -126,30 +145,37 @@ class FlowExport {
     const auto carried = declared(step, 2, carries, inside);
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     auto given = names(inputs);
-    given.insert(given.end(), node_.inputs.begin() + static_cast<std::ptrdiff_t>(2 + carries), node_.inputs.end());
+    given.insert(given.end(), node_.inputs.begin() + static_cast<std::ptrdiff_t>(2 + carries),
+                 node_.inputs.end());
     auto outputs = values(step.add(inside, given, true), step);
-    outputs[0] = {as_scalar(outputs[0].name, step.type(0), inside), type_of(boolean, Shape::scalar()), {}};
+    outputs[0] = {
+        as_scalar(outputs[0].name, step.type(0), inside), type_of(boolean, Shape::scalar()), {}};
     const auto end = node_.inputs.begin() + static_cast<std::ptrdiff_t>(2 + carries);
-    return add("Loop", Texts(node_.inputs.begin(), end), {graph("body", inside, std::move(inputs), std::move(outputs))});
+    return add("Loop", Texts(node_.inputs.begin(), end),
+               {graph("body", inside, std::move(inputs), std::move(outputs))});
   }
 
   bool scan() {
-    const auto carries = static_cast<std::size_t>(at_.integer("carries")), scanned = static_cast<std::size_t>(at_.integer("scanned"));
+    const auto carries = static_cast<std::size_t>(at_.integer("carries")),
+               scanned = static_cast<std::size_t>(at_.integer("scanned"));
     auto types = node_.types;
     if (types[carries].rank > 0 && types[carries].dims[0] == 0 &&
-        std::all_of(node_.output_types.begin(), node_.output_types.end(), [](const tenon_type& type) { return is_known(type); }))
+        std::all_of(node_.output_types.begin(), node_.output_types.end(),
+                    [](const tenon_type& type) { return is_known(type); }))
       return pass_on(carries);
     for (std::size_t i = 0; i < carries; ++i) types[i] = node_.output_types[i];
     for (auto i = carries; i < carries + scanned; ++i) {
       if (types[i].rank < 1) return false;
       const auto whole = shape_of(types[i]);
-      types[i] = type_of(static_cast<DType>(types[i].dtype), Shape(whole.begin() + 1, whole.rank() - 1));
+      types[i] =
+          type_of(static_cast<DType>(types[i].dtype), Shape(whole.begin() + 1, whole.rank() - 1));
     }
     InnerExport step(job_, at_.text("body"), types);
     if (!step.is_forward()) return false;
     Scope inside(scope_);
     std::vector<written::Value> inputs;
-    for (std::size_t i = 0; i < carries + scanned; ++i) inputs.push_back({inside.free_name(step.label(i)), types[i], {}});
+    for (std::size_t i = 0; i < carries + scanned; ++i)
+      inputs.push_back({inside.free_name(step.label(i)), types[i], {}});
     auto given = names(inputs);
     const auto stays = node_.inputs.begin() + static_cast<std::ptrdiff_t>(carries + scanned);
     given.insert(given.end(), stays, node_.inputs.end());
@@ -158,7 +184,8 @@ class FlowExport {
     if (at_.flag("reverse")) {
       attributes.push_back({"scan_input_directions", std::vector<std::int64_t>(scanned, 1)});
       if (outputs.size() > carries)
-        attributes.push_back({"scan_output_directions", std::vector<std::int64_t>(outputs.size() - carries, 1)});
+        attributes.push_back(
+            {"scan_output_directions", std::vector<std::int64_t>(outputs.size() - carries, 1)});
     }
     attributes.push_back(graph("body", inside, std::move(inputs), std::move(outputs)));
     return add("Scan", Texts(node_.inputs.begin(), stays), std::move(attributes));
@@ -168,15 +195,21 @@ class FlowExport {
   /// Nodes that fail at run time, for a branch that cannot run: they gather an element of an empty
   /// tensor.
   std::vector<written::Value> failing(Scope& inside, const std::string& why) {
-    job_.note(fmt::format("a branch of node '{}' cannot run; in the file it fails when taken: {}", node_.name, why));
+    job_.note(fmt::format("a branch of node '{}' cannot run; in the file it fails when taken: {}",
+                          node_.name, why));
     std::vector<written::Value> outputs;
     for (std::size_t i = 0; i < node_.outputs.size(); ++i) {
       const auto dtype = static_cast<DType>(node_.output_types[i].dtype);
       if (dtype == unknown_dtype) throw Failure(FailureKind::failed, why);
       const auto empty = inside.constant(node_.name + "/empty", Tensor::empty(dtype, {0}));
-      const auto first = inside.constant(node_.name + "/first", Tensor::from({std::int64_t{0}}, Shape::scalar()));
+      const auto first =
+          inside.constant(node_.name + "/first", Tensor::from({std::int64_t{0}}, Shape::scalar()));
       outputs.push_back({inside.free_name(node_.outputs[i]), type_of(dtype, Shape()), {}});
-      inside.add({.type = "Gather", .inputs = {empty, first}, .outputs = {outputs.back().name}, .name = inside.free_name(why)}, job_.opset);
+      inside.add({.type = "Gather",
+                  .inputs = {empty, first},
+                  .outputs = {outputs.back().name},
+                  .name = inside.free_name(why)},
+                 job_.opset);
     }
     return outputs;
   }
@@ -196,9 +229,11 @@ class FlowExport {
             {inside.free_name(node_.name + "/condition"), type_of(boolean, Shape::scalar()), {}}};
   }
   /// Names and types of carried values.
-  std::vector<written::Value> declared(const InnerExport& step, std::size_t first, std::size_t count, Scope& inside) const {
+  std::vector<written::Value> declared(const InnerExport& step, std::size_t first,
+                                       std::size_t count, Scope& inside) const {
     std::vector<written::Value> found;
-    for (std::size_t i = 0; i < count; ++i) found.push_back({inside.free_name(step.label(first + i)), node_.output_types[i], {}});
+    for (std::size_t i = 0; i < count; ++i)
+      found.push_back({inside.free_name(step.label(first + i)), node_.output_types[i], {}});
     return found;
   }
   /// Writes a scan of zero steps as Identity nodes and empty constants, because onnxruntime does
@@ -206,26 +241,35 @@ class FlowExport {
   bool pass_on(std::size_t carries) {
     for (std::size_t i = 0; i < node_.outputs.size(); ++i) {
       const auto& type = node_.output_types[i];
-      at_.is_output(i < carries ? node_.inputs[i] : at_.constant(Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type))), i);
+      at_.is_output(
+          i < carries ? node_.inputs[i]
+                      : at_.constant(Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type))),
+          i);
     }
     return true;
   }
   /// Reshapes a condition of one element to a scalar, since Tenon also allows other ranks.
   std::string as_scalar(const std::string& condition, const tenon_type& type, Scope& scope) const {
-    return type.rank == 0 ? condition : NodeExport(node_, scope, job_.opset).reshaped(condition, {});
+    return type.rank == 0 ? condition
+                          : NodeExport(node_, scope, job_.opset).reshaped(condition, {});
   }
-  written::Attribute graph(const char* attribute, const Scope& inside, std::vector<written::Value> inputs,
+  written::Attribute graph(const char* attribute, const Scope& inside,
+                           std::vector<written::Value> inputs,
                            std::vector<written::Value> outputs) {
     scope_.adopt(inside);
     written::Attribute made{attribute};
     made.graph = std::make_shared<const written::Graph>(
-        written::Graph{fmt::format("{}/{}", node_.name, attribute), inside.nodes, std::move(inputs), std::move(outputs)});
+        written::Graph{fmt::format("{}/{}", node_.name, attribute), inside.nodes, std::move(inputs),
+                       std::move(outputs)});
     return made;
   }
   bool add(const char* type, Texts inputs, NodeExport::Attributes attributes) {
-    scope_.add(
-        {.type = type, .inputs = std::move(inputs), .outputs = node_.outputs, .attributes = std::move(attributes), .name = node_.name},
-        job_.opset);
+    scope_.add({.type = type,
+                .inputs = std::move(inputs),
+                .outputs = node_.outputs,
+                .attributes = std::move(attributes),
+                .name = node_.name},
+               job_.opset);
     return true;
   }
 
@@ -242,8 +286,9 @@ bool write_control_flow(const ExportedNode& node, Scope& scope, ExportJob& job) 
   if (node.info.space != "tenon") return false;
   const auto& name = node.info.name;
   const auto has_bf16 = [](const tenon_type& type) { return type.dtype == TENON_BF16; };
-  const bool young = job.opset < 16 && (std::any_of(node.types.begin(), node.types.end(), has_bf16) ||
-                                        std::any_of(node.output_types.begin(), node.output_types.end(), has_bf16));
+  const bool young =
+      job.opset < 16 && (std::any_of(node.types.begin(), node.types.end(), has_bf16) ||
+                         std::any_of(node.output_types.begin(), node.output_types.end(), has_bf16));
   if (young) return false;
   FlowExport flow(node, scope, job);
   if (name == "if" || name == "branch") return flow.choice();

@@ -9,7 +9,8 @@ namespace {
 
 constexpr Types floats = {f16, bf16, f32, f64};
 constexpr Types old_floats = {f16, f32, f64};
-constexpr Types all = {boolean, u8, i8, i32, i64, f16, bf16, f32, f64, i16, u16, u32, u64, c64, c128};
+constexpr Types all = {boolean, u8,  i8,  i32, i64, f16, bf16, f32,
+                       f64,     i16, u16, u32, u64, c64, c128};
 constexpr Types numbers = {u8, i8, i32, i64, f16, bf16, f32, f64, i16, u16, u32, u64};
 constexpr Types wide_numbers = {i32, i64, f16, bf16, f32, f64, u32, u64};
 constexpr Types old_all = {boolean, u8, i8, i32, i64, f16, f32, f64, i16, u16, u32, u64, c64, c128};
@@ -24,15 +25,19 @@ struct Row {
   std::string_view names;
 };
 constexpr Row rows[] = {
-    {floats, 13, " Ceil Dropout Erf Exp Floor IsNaN Log LogSoftmax Reciprocal Relu Sigmoid Softmax SoftmaxCrossEntropyLoss Sqrt Tanh "},
+    {floats, 13,
+     " Ceil Dropout Erf Exp Floor IsNaN Log LogSoftmax Reciprocal Relu Sigmoid Softmax "
+     "SoftmaxCrossEntropyLoss Sqrt Tanh "},
     {floats, 14, " BatchNormalization "},
     {floats, 16, " LeakyRelu "},
     {floats, 17, " DFT LayerNormalization "},
     {floats, 18, " GroupNormalization "},
     {floats, 20, " Gelu IsInf "},
     {floats, 22,
-     " Acos Acosh Asin Asinh Atan Atanh AveragePool Conv ConvTranspose Cos Cosh DeformConv Det Elu GRU GlobalAveragePool GlobalMaxPool "
-     "HardSigmoid HardSwish InstanceNormalization LSTM MaxUnpool Mish RNN RoiAlign Round Selu Sin Sinh Softplus Softsign Tan "
+     " Acos Acosh Asin Asinh Atan Atanh AveragePool Conv ConvTranspose Cos Cosh DeformConv Det Elu "
+     "GRU GlobalAveragePool GlobalMaxPool "
+     "HardSigmoid HardSwish InstanceNormalization LSTM MaxUnpool Mish RNN RoiAlign Round Selu Sin "
+     "Sinh Softplus Softsign Tan "
      "ThresholdedRelu "},
     {floats, 23, " Attention RMSNormalization "},
     {floats, 24, " Swish "},
@@ -46,7 +51,8 @@ constexpr Row rows[] = {
     {old_floats, 18, " Mish "},
     {old_floats, 19, " DeformConv "},
     {all, 13,
-     " Concat DepthToSpace Expand Flatten Gather GatherElements GatherND Identity NonZero Pad Reshape Resize ScatterElements ScatterND "
+     " Concat DepthToSpace Expand Flatten Gather GatherElements GatherND Identity NonZero Pad "
+     "Reshape Resize ScatterElements ScatterND "
      "Shape Slice SpaceToDepth Split Squeeze Tile Transpose Unsqueeze "},
     {all, 14, " Trilu "},
     {all, 16, " Where "},
@@ -98,7 +104,8 @@ bool takes(std::string_view type, std::int64_t opset, DType dtype) {
   const std::string name = ' ' + std::string(type) + ' ';
   const Row* latest = nullptr;
   for (const auto& row : rows)
-    if (row.since <= opset && row.names.find(name) != std::string_view::npos && (latest == nullptr || row.since > latest->since))
+    if (row.since <= opset && row.names.find(name) != std::string_view::npos &&
+        (latest == nullptr || row.since > latest->since))
       latest = &row;
   return latest == nullptr || allows(latest->types.mask, dtype);
 }
@@ -107,7 +114,8 @@ bool takes(std::string_view type, std::int64_t opset, DType dtype) {
 // the data's since 23.
 bool takes_scales(std::int64_t opset, DType numbers, DType integers, DType scales) {
   if ((integers == u16 || integers == i16) && opset < 21) return false;
-  if (opset < 19) return scales == f32 && (numbers == unknown_dtype || numbers == f32 || numbers == i32);
+  if (opset < 19)
+    return scales == f32 && (numbers == unknown_dtype || numbers == f32 || numbers == i32);
   return opset >= 23 || numbers == unknown_dtype || numbers == scales;
 }
 

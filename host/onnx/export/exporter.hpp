@@ -48,7 +48,12 @@ class GraphExport {
   /// All arguments must outlive this object. `names`: names of values that already exist in the
   /// scope.
   GraphExport(const GraphModel& model, const Binding& binding, Scope& scope, ExportJob& job)
-      : model_(model), binding_(binding), scope_(scope), job_(job), number_(job.functions.graphs++), names_(model.values.size()) {}
+      : model_(model),
+        binding_(binding),
+        scope_(scope),
+        job_(job),
+        number_(job.functions.graphs++),
+        names_(model.values.size()) {}
 
   void name_value(ValueId value, std::string name) { names_[value] = std::move(name); }
   const std::string& name_of(ValueId value) const { return names_[value]; }
@@ -65,8 +70,10 @@ class GraphExport {
   void as_custom(const ExportedNode& node, Sources& sources);
   void add_function(NodeId id, const ExportedNode& node, const Sources& sources);
   void note_rounding(const ExportedNode& node, std::size_t first) const;
-  Functions::Entry function_for(NodeId id, const ExportedNode& node, const written::Node& call, const Sources& sources);
-  Functions::Entry add_body(NodeId id, const ExportedNode& node, const written::Node& call, const Sources& sources);
+  Functions::Entry function_for(NodeId id, const ExportedNode& node, const written::Node& call,
+                                const Sources& sources);
+  Functions::Entry add_body(NodeId id, const ExportedNode& node, const written::Node& call,
+                            const Sources& sources);
 
   const GraphModel& model_;
   const Binding& binding_;

@@ -14,8 +14,10 @@ namespace {
 
 std::string text_of(const ExportedNode& node) {
   std::string text = node.info.full_name();
-  for (const auto& [name, value] : node.parameters) text += fmt::format(" {}={}", name, to_string(value));
-  for (std::size_t i = 0; i < node.types.size(); ++i) text += node.inputs[i].empty() ? " -" : ' ' + to_string(node.types[i]);
+  for (const auto& [name, value] : node.parameters)
+    text += fmt::format(" {}={}", name, to_string(value));
+  for (std::size_t i = 0; i < node.types.size(); ++i)
+    text += node.inputs[i].empty() ? " -" : ' ' + to_string(node.types[i]);
   return text;
 }
 
@@ -34,8 +36,11 @@ bool all_numbers(const AttributeValue& value, const Holds& holds) {
 // Whether float32 attributes may be too narrow for the node's parameters.
 bool is_wide(const ExportedNode& node) {
   const auto any = [&](Types types) {
-    const auto has = [&](const tenon_type& type) { return types.has(static_cast<DType>(type.dtype)); };
-    return std::any_of(node.types.begin(), node.types.end(), has) || std::any_of(node.output_types.begin(), node.output_types.end(), has);
+    const auto has = [&](const tenon_type& type) {
+      return types.has(static_cast<DType>(type.dtype));
+    };
+    return std::any_of(node.types.begin(), node.types.end(), has) ||
+           std::any_of(node.output_types.begin(), node.output_types.end(), has);
   };
   return any({f64, c128}) || !any({f16, bf16, f32, c64});
 }
@@ -48,7 +53,8 @@ bool is_widespread(std::string_view domain) {
 // As float32 if that is precise enough, else as a float64 tensor.
 AttributeValue exactly(const AttributeValue& value, bool wide) {
   if (all_numbers(value, wide ? written::is_float : written::has_float)) return value;
-  if (const auto* number = std::get_if<double>(&value.variant())) return Tensor::from({*number}, Shape::scalar());
+  if (const auto* number = std::get_if<double>(&value.variant()))
+    return Tensor::from({*number}, Shape::scalar());
   const auto& list = std::get<std::vector<double>>(value.variant());
   return Tensor::from(list, {static_cast<std::int64_t>(list.size())});
 }
@@ -85,8 +91,8 @@ ExportedNode GraphExport::describe(NodeId id) const {
     if (value == none) continue;
     if (node.types.back().storage != TENON_DENSE)
       throw Failure(FailureKind::failed,
-                    fmt::format("its input '{}' is {}, but ONNX operators take only dense tensors", value_label(model_, value),
-                                to_string(node.types.back())),
+                    fmt::format("its input '{}' is {}, but ONNX operators take only dense tensors",
+                                value_label(model_, value), to_string(node.types.back())),
                     "convert it with cast_storage");
   }
   for (std::uint32_t i = 0; i < record.output_count; ++i) {
@@ -120,11 +126,13 @@ void GraphExport::add_node(NodeId id) {
   if (write_control_flow(exported, scope_, job_)) return;
   NodeExport node(exported, scope_, job_.opset);
   const auto before = scope_.mark();
-  const bool derivative = exported.info.find_param("derivative") < 0 && node.has_parameter("derivative");
+  const bool derivative =
+      exported.info.find_param("derivative") < 0 && node.has_parameter("derivative");
   const auto parts = find_parts(exported.info.full_name());
   const auto tried = [&](bool written) {
     if (written && !node.loses() && are_sound(exported, before.nodes)) {
-      for (const auto& text : node.notes()) job_.note(fmt::format("node '{}' {}", exported.name, text));
+      for (const auto& text : node.notes())
+        job_.note(fmt::format("node '{}' {}", exported.name, text));
       return true;
     }
     scope_.roll_back(before);
@@ -148,55 +156,76 @@ bool GraphExport::are_sound(const ExportedNode& node, std::size_t first) const {
       return false;
     if (!made.domain.empty()) return true;
     if (made.type == "QuantizeLinear" &&
-        !takes_scales(job_.opset, dtype_of(node.types[0]), dtype_of(node.output_types[0]), dtype_of(node.types[1])))
+        !takes_scales(job_.opset, dtype_of(node.types[0]), dtype_of(node.output_types[0]),
+                      dtype_of(node.types[1])))
       return false;
-    if (made.type == "DequantizeLinear" && !takes_scales(job_.opset, unknown_dtype, dtype_of(node.types[0]), dtype_of(node.types[1])))
+    if (made.type == "DequantizeLinear" &&
+        !takes_scales(job_.opset, unknown_dtype, dtype_of(node.types[0]), dtype_of(node.types[1])))
       return false;
-    if (made.type.starts_with("Random") && !makes_random(job_.opset, dtype_of(node.output_types[0]))) return false;
+    if (made.type.starts_with("Random") &&
+        !makes_random(job_.opset, dtype_of(node.output_types[0])))
+      return false;
     const auto to_complex = [](const written::Attribute& attribute) {
-      return attribute.value == AttributeValue(written::number_of(c64)) || attribute.value == AttributeValue(written::number_of(c128));
+      return attribute.value == AttributeValue(written::number_of(c64)) ||
+             attribute.value == AttributeValue(written::number_of(c128));
     };
-    if (made.type == "Cast" && std::any_of(made.attributes.begin(), made.attributes.end(), to_complex)) return false;
+    if (made.type == "Cast" &&
+        std::any_of(made.attributes.begin(), made.attributes.end(), to_complex))
+      return false;
     const std::size_t data = made.type == "Where" ? 1 : made.type == "OneHot" ? 2 : 0;
     if (made.inputs.size() <= data) return true;
     const auto input = std::find(node.inputs.begin(), node.inputs.end(), made.inputs[data]);
     const auto at = static_cast<std::size_t>(input - node.inputs.begin());
-    return input == node.inputs.end() || takes(made.type, job_.opset, static_cast<DType>(node.types[at].dtype));
+    return input == node.inputs.end() ||
+           takes(made.type, job_.opset, static_cast<DType>(node.types[at].dtype));
   };
-  return std::all_of(scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first), scope_.nodes.end(), is_sound);
+  return std::all_of(scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first), scope_.nodes.end(),
+                     is_sound);
 }
 
 // Hidden outputs do not exist in ONNX, although a Tenon graph may read them.
 void GraphExport::require_outputs(const ExportedNode& node, std::size_t first) const {
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const auto makes = [&](const written::Node& one) {
-      return std::find(one.outputs.begin(), one.outputs.end(), node.outputs[i]) != one.outputs.end();
+      return std::find(one.outputs.begin(), one.outputs.end(), node.outputs[i]) !=
+             one.outputs.end();
     };
-    if (node.read[i] && std::none_of(scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first), scope_.nodes.end(), makes))
-      throw Failure(FailureKind::failed, fmt::format("its output '{}' is used, but no ONNX operator produces it", node.outputs[i]));
+    if (node.read[i] && std::none_of(scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first),
+                                     scope_.nodes.end(), makes))
+      throw Failure(FailureKind::failed,
+                    fmt::format("its output '{}' is used, but no ONNX operator produces it",
+                                node.outputs[i]));
   }
 }
 
 // Nodes that compute in float32 or narrower use rounded parameters anyway.
 void GraphExport::note_rounding(const ExportedNode& node, std::size_t first) const {
   if (!is_wide(node)) return;
-  for (auto at = scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first); at != scope_.nodes.end(); ++at)
+  for (auto at = scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first);
+       at != scope_.nodes.end(); ++at)
     for (const auto& attribute : at->attributes)
       all_numbers(attribute.value, [&](double value) {
         if (!written::is_float(value))
-          job_.note(
-              fmt::format("node '{}' computes in float64, but its attribute '{}', {}, is rounded to {} in the file, because ONNX "
-                          "attributes are float32",
-                          node.name, attribute.name, value, static_cast<double>(static_cast<float>(value))));
+          job_.note(fmt::format(
+              "node '{}' computes in float64, but its attribute '{}', {}, is rounded to {} in the "
+              "file, because ONNX "
+              "attributes are float32",
+              node.name, attribute.name, value, static_cast<double>(static_cast<float>(value))));
         return true;
       });
 }
 
 void GraphExport::as_custom(const ExportedNode& node, Sources& sources) {
-  written::Node made{.type = node.info.name, .inputs = node.inputs, .outputs = {}, .domain = custom_domain(node.info), .name = node.name};
+  written::Node made{.type = node.info.name,
+                     .inputs = node.inputs,
+                     .outputs = {},
+                     .domain = custom_domain(node.info),
+                     .name = node.name};
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
-    if (i >= node.info.outputs.size() || !node.info.outputs[i].hidden) made.outputs.push_back(node.outputs[i]);
-  for (const auto& [name, value] : node.parameters) made.attributes.push_back({name, exactly(value, is_wide(node))});
+    if (i >= node.info.outputs.size() || !node.info.outputs[i].hidden)
+      made.outputs.push_back(node.outputs[i]);
+  for (const auto& [name, value] : node.parameters)
+    made.attributes.push_back({name, exactly(value, is_wide(node))});
   scope_.add(std::move(made), node.info.version);
   sources.resize(node.inputs.size());
   std::iota(sources.begin(), sources.end(), std::size_t{0});
@@ -208,25 +237,29 @@ void GraphExport::add_function(NodeId id, const ExportedNode& node, const Source
   const auto function = function_for(id, node, call, sources);
   call.function = function.name;
   if (function.name != nullptr) return;
-  job_.note(fmt::format("node '{}' is written as {}::{}, which other programs do not have{}", node.name, call.domain, call.type,
-                        function.reason));
+  job_.note(fmt::format("node '{}' is written as {}::{}, which other programs do not have{}",
+                        node.name, call.domain, call.type, function.reason));
   job_.functions.operators.insert(call.domain + ' ' + call.type);
 }
 
 // A function has one definition, so each further variant of an operator needs another name.
-Functions::Entry GraphExport::function_for(NodeId id, const ExportedNode& node, const written::Node& call, const Sources& sources) {
+Functions::Entry GraphExport::function_for(NodeId id, const ExportedNode& node,
+                                           const written::Node& call, const Sources& sources) {
   auto key = fmt::format("{}::{} {}", call.domain, call.type, text_of(node));
   // the instance may hold more than its parameters
   if (object_factory(model_, id) != nullptr) key += fmt::format(" {} {}", number_, id);
-  if (const auto found = job_.functions.by_use.find(key); found != job_.functions.by_use.end()) return found->second;
+  if (const auto found = job_.functions.by_use.find(key); found != job_.functions.by_use.end())
+    return found->second;
   // placeholder, so that a body that needs itself gets no function
   job_.functions.by_use.emplace(key, Functions::Entry{});
   return job_.functions.by_use[key] = add_body(id, node, call, sources);
 }
 
-Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node, const written::Node& call, const Sources& sources) {
+Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node,
+                                       const written::Node& call, const Sources& sources) {
   const auto& bound = binding_.nodes[id];
-  const bool all_named = std::none_of(call.outputs.begin(), call.outputs.end(), [](const std::string& name) { return name.empty(); });
+  const bool all_named = std::none_of(call.outputs.begin(), call.outputs.end(),
+                                      [](const std::string& name) { return name.empty(); });
   if (bound.op == nullptr || !bound.instance || !all_named) return {};
   std::string reason;
   const auto found = body_of(*bound.op, bound.instance->get(), node, reason);
@@ -244,18 +277,22 @@ Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node, cons
                              .opsets = {}};
   for (const auto source : sources) {
     auto name = scope.free_name(source == none ? "parameter" : name_of_input(node.info, source));
-    if (source != none && inside.inputs[source] != none) body.name_value(inside.inputs[source], name);
+    if (source != none && inside.inputs[source] != none)
+      body.name_value(inside.inputs[source], name);
     function.inputs.push_back(std::move(name));
   }
   for (ValueId value = 0; value < inside.model.values.size(); ++value)
     if (const auto tensor = inside.model.values[value].tensor; tensor != none)
-      body.name_value(value, scope.constant(value_label(inside.model, value), inside.model.tensors[tensor]));
+      body.name_value(
+          value, scope.constant(value_label(inside.model, value), inside.model.tensors[tensor]));
   body.add_nodes(std::vector<bool>(inside.model.nodes.size(), true));
   for (const auto& output : call.outputs) {
     const auto at = std::find(node.outputs.begin(), node.outputs.end(), output);
     auto name = body.name_of(inside.outputs[static_cast<std::size_t>(at - node.outputs.begin())]);
-    const bool repeated = std::find(function.outputs.begin(), function.outputs.end(), name) != function.outputs.end() ||
-                          std::find(function.inputs.begin(), function.inputs.end(), name) != function.inputs.end();
+    const bool repeated =
+        std::find(function.outputs.begin(), function.outputs.end(), name) !=
+            function.outputs.end() ||
+        std::find(function.inputs.begin(), function.inputs.end(), name) != function.inputs.end();
     if (repeated) {
       auto copy = scope.free_name(name);
       scope.add({.type = "Identity", .inputs = {name}, .outputs = {copy}}, job_.opset);
@@ -277,9 +314,14 @@ void Functions::choose_names(const Catalog& catalog) {
     const auto wanted = *function.name;
     // else the author's domain
     const bool ours = function.domain == "tenon" || function.domain.starts_with("tenon.");
-    const auto prefix = (function.domain == "tenon" ? function.domain : function.domain.substr(function.domain.find('.') + 1)) + '.';
+    const auto prefix =
+        (function.domain == "tenon" ? function.domain
+                                    : function.domain.substr(function.domain.find('.') + 1)) +
+        '.';
     auto& name = *function.name;
-    for (int i = 1; !taken.insert(function.domain + ' ' + name).second || (i > 1 && ours && catalog.find(prefix + name) != nullptr); ++i)
+    for (int i = 1; !taken.insert(function.domain + ' ' + name).second ||
+                    (i > 1 && ours && catalog.find(prefix + name) != nullptr);
+         ++i)
       name = fmt::format("{}_{}", wanted, i);
   }
 }

@@ -24,7 +24,9 @@ std::string message(const Write& write) {
 struct AttributeWriter {
   pbf_writer& to;
 
-  void kind(AttributeKind kind) const { to.add_enum(field::attribute::type, static_cast<std::int32_t>(kind)); }
+  void kind(AttributeKind kind) const {
+    to.add_enum(field::attribute::type, static_cast<std::int32_t>(kind));
+  }
   void operator()(bool value) const { (*this)(std::int64_t{value}); }
   void operator()(std::int64_t value) const {
     to.add_int64(field::attribute::i, value);
@@ -43,7 +45,8 @@ struct AttributeWriter {
     kind(AttributeKind::ints);
   }
   void operator()(const std::vector<double>& values) const {
-    for (const auto value : values) to.add_float(field::attribute::floats, static_cast<float>(value));
+    for (const auto value : values)
+      to.add_float(field::attribute::floats, static_cast<float>(value));
     kind(AttributeKind::floats);
   }
   void operator()(const std::vector<std::string>& values) const {
@@ -63,8 +66,10 @@ std::string graph_message(const Graph& graph) {
   return message([&](pbf_writer& to) {
     for (const auto& node : graph.nodes) to.add_message(field::graph::node, node_message(node));
     to.add_string(field::graph::name, graph.name);
-    for (const auto& input : graph.inputs) to.add_message(field::graph::input, value_message(input));
-    for (const auto& output : graph.outputs) to.add_message(field::graph::output, value_message(output));
+    for (const auto& input : graph.inputs)
+      to.add_message(field::graph::input, value_message(input));
+    for (const auto& output : graph.outputs)
+      to.add_message(field::graph::output, value_message(output));
   });
 }
 
@@ -98,31 +103,37 @@ std::string shape_message(const tenon_type& type, const Texts& names) {
 bool has_float(double value) {
   if (!std::isfinite(value)) return true;
   if (std::abs(value) > static_cast<double>(FLT_MAX)) return false;
-  return std::abs(static_cast<double>(static_cast<float>(value)) - value) <= std::abs(value) * 0x1p-23;
+  return std::abs(static_cast<double>(static_cast<float>(value)) - value) <=
+         std::abs(value) * 0x1p-23;
 }
 
 bool is_float(double value) {
-  return !std::isfinite(value) || (has_float(value) && static_cast<double>(static_cast<float>(value)) == value);
+  return !std::isfinite(value) ||
+         (has_float(value) && static_cast<double>(static_cast<float>(value)) == value);
 }
 
 std::int32_t number_of(DType dtype) {
   std::int32_t number = 1;
-  for (const ElementType* type = element_type(number); type != nullptr && type->dtype != dtype;) type = element_type(++number);
+  for (const ElementType* type = element_type(number); type != nullptr && type->dtype != dtype;)
+    type = element_type(++number);
   return number;
 }
 
-void write_tensor(pbf_writer& to, const std::string& name, const Tensor& tensor, const External* external) {
+void write_tensor(pbf_writer& to, const std::string& name, const Tensor& tensor,
+                  const External* external) {
   for (const auto dim : tensor.shape()) to.add_int64(field::tensor::dims, dim);
   to.add_enum(field::tensor::data_type, number_of(tensor.dtype()));
   if (!name.empty()) to.add_string(field::tensor::name, name);
   if (external == nullptr) {
     const auto here = tensor.to("cpu").make_contiguous();
-    to.add_bytes(field::tensor::raw_data, static_cast<const char*>(here.data()), static_cast<std::size_t>(here.bytes()));
+    to.add_bytes(field::tensor::raw_data, static_cast<const char*>(here.data()),
+                 static_cast<std::size_t>(here.bytes()));
     return;
   }
-  for (const auto& [key, value] : {std::pair<std::string, std::string>("location", external->location),
-                                   {"offset", std::to_string(external->offset)},
-                                   {"length", std::to_string(external->length)}})
+  for (const auto& [key, value] :
+       {std::pair<std::string, std::string>("location", external->location),
+        {"offset", std::to_string(external->offset)},
+        {"length", std::to_string(external->length)}})
     to.add_message(field::tensor::external_data, entry_message(key, value));
   to.add_enum(field::tensor::data_location, 1);
 }
@@ -133,7 +144,8 @@ std::string node_message(const Node& node) {
     for (const auto& output : node.outputs) to.add_string(field::node::output, output);
     if (!node.name.empty()) to.add_string(field::node::name, node.name);
     to.add_string(field::node::op_type, node.function != nullptr ? *node.function : node.type);
-    for (const auto& attribute : node.attributes) to.add_message(field::node::attribute, attribute_message(attribute));
+    for (const auto& attribute : node.attributes)
+      to.add_message(field::node::attribute, attribute_message(attribute));
     if (!node.domain.empty()) to.add_string(field::node::domain, node.domain);
   });
 }
@@ -141,12 +153,15 @@ std::string node_message(const Node& node) {
 std::string value_message(const Value& value) {
   const auto tensor = message([&](pbf_writer& to) {
     to.add_enum(field::tensor_type::elem_type, number_of(static_cast<DType>(value.type.dtype)));
-    if (value.type.rank >= 0) to.add_message(field::tensor_type::shape, shape_message(value.type, value.dims));
+    if (value.type.rank >= 0)
+      to.add_message(field::tensor_type::shape, shape_message(value.type, value.dims));
   });
   return message([&](pbf_writer& to) {
     to.add_string(field::value_info::name, value.name);
     if (value.type.dtype == TENON_DTYPE_UNKNOWN) return;
-    to.add_message(field::value_info::type, message([&](pbf_writer& type) { type.add_message(field::type::tensor, tensor); }));
+    to.add_message(field::value_info::type, message([&](pbf_writer& type) {
+                     type.add_message(field::type::tensor, tensor);
+                   }));
   });
 }
 
@@ -155,9 +170,12 @@ std::string function_message(const Function& function) {
     to.add_string(field::function::name, *function.name);
     for (const auto& input : function.inputs) to.add_string(field::function::input, input);
     for (const auto& output : function.outputs) to.add_string(field::function::output, output);
-    for (const auto& attribute : function.attributes) to.add_string(field::function::attribute, attribute);
-    for (const auto& node : function.nodes) to.add_message(field::function::node, node_message(node));
-    for (const auto& [domain, version] : function.opsets) to.add_message(field::function::opset_import, opset_message(domain, version));
+    for (const auto& attribute : function.attributes)
+      to.add_string(field::function::attribute, attribute);
+    for (const auto& node : function.nodes)
+      to.add_message(field::function::node, node_message(node));
+    for (const auto& [domain, version] : function.opsets)
+      to.add_message(field::function::opset_import, opset_message(domain, version));
     to.add_string(field::function::domain, function.domain);
   });
 }

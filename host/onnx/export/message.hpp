@@ -74,7 +74,8 @@ std::int32_t number_of(DType dtype);
 
 /// Writes a dense tensor as the fields of its message. `external` is null if the elements are
 /// stored in the message.
-void write_tensor(protozero::pbf_writer& to, const std::string& name, const Tensor& tensor, const External* external = nullptr);
+void write_tensor(protozero::pbf_writer& to, const std::string& name, const Tensor& tensor,
+                  const External* external = nullptr);
 std::string node_message(const Node& node);
 std::string value_message(const Value& value);
 std::string function_message(const Function& function);

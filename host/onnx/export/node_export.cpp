@@ -25,13 +25,16 @@ Parts::Write find_parts(std::string_view op) {
 }
 
 const AttributeValue& NodeExport::parameter(std::string_view name) const {
-  const auto found = std::find_if(node_.parameters.begin(), node_.parameters.end(), [&](const auto& entry) { return entry.first == name; });
-  if (found == node_.parameters.end()) throw Failure(FailureKind::failed, "it has no parameter " + std::string(name));
+  const auto found = std::find_if(node_.parameters.begin(), node_.parameters.end(),
+                                  [&](const auto& entry) { return entry.first == name; });
+  if (found == node_.parameters.end())
+    throw Failure(FailureKind::failed, "it has no parameter " + std::string(name));
   return found->second;
 }
 
 bool NodeExport::has_parameter(std::string_view name) const {
-  return std::any_of(node_.parameters.begin(), node_.parameters.end(), [&](const auto& entry) { return entry.first == name; });
+  return std::any_of(node_.parameters.begin(), node_.parameters.end(),
+                     [&](const auto& entry) { return entry.first == name; });
 }
 
 std::string NodeExport::input(std::string_view name) const {
@@ -51,11 +54,17 @@ std::string NodeExport::free_name(std::string_view part) {
 
 std::string NodeExport::add(const std::string& type, written::Texts inputs, Attributes attributes) {
   auto name = next_name(type);
-  scope_.add({.type = type, .inputs = std::move(inputs), .outputs = {name}, .attributes = std::move(attributes), .name = name}, opset_);
+  scope_.add({.type = type,
+              .inputs = std::move(inputs),
+              .outputs = {name},
+              .attributes = std::move(attributes),
+              .name = name},
+             opset_);
   return name;
 }
 
-void NodeExport::output(const std::string& type, written::Texts inputs, Attributes attributes, std::size_t i) {
+void NodeExport::output(const std::string& type, written::Texts inputs, Attributes attributes,
+                        std::size_t i) {
   scope_.add({.type = type,
               .inputs = std::move(inputs),
               .outputs = {node_.outputs[i]},
@@ -91,7 +100,8 @@ std::optional<Tensor> as_scalar(double value, DType dtype) {
       near = written::has_float(value);
       element = near ? static_cast<T>(value) : T();
       const auto found = static_cast<double>(static_cast<float>(element));
-      near = near && (!std::isfinite(value) || (std::isfinite(found) && (found != 0 || value == 0)));
+      near =
+          near && (!std::isfinite(value) || (std::isfinite(found) && (found != 0 || value == 0)));
     } else {
       element = static_cast<T>(value);
     }
@@ -109,7 +119,8 @@ std::string NodeExport::cast(const std::string& value, DType dtype) {
   return add("Cast", {value}, {{"to", std::int64_t{written::number_of(dtype)}}});
 }
 
-std::string NodeExport::reduce(const std::string& type, const std::string& value, const std::vector<std::int64_t>& axes, bool keepdims) {
+std::string NodeExport::reduce(const std::string& type, const std::string& value,
+                               const std::vector<std::int64_t>& axes, bool keepdims) {
   Attributes attributes{{"keepdims", keepdims}};
   written::Texts inputs{value};
   const bool is_input = opset_ >= (type == "ReduceSum" ? 13 : 18);

@@ -25,7 +25,8 @@ struct ExportedNode {
 /// parameters are named as in the operator.
 class NodeExport {
  public:
-  NodeExport(const ExportedNode& node, Scope& scope, std::int64_t opset) : node_(node), scope_(scope), opset_(opset) {}
+  NodeExport(const ExportedNode& node, Scope& scope, std::int64_t opset)
+      : node_(node), scope_(scope), opset_(opset) {}
 
   const OperatorInfo& info() const { return node_.info; }
   const ExportedNode& node() const { return node_; }
@@ -36,21 +37,29 @@ class NodeExport {
 
   const AttributeValue& parameter(std::string_view name) const;
   bool has_parameter(std::string_view name) const;
-  std::int64_t integer(std::string_view name) const { return std::get<std::int64_t>(parameter(name).variant()); }
+  std::int64_t integer(std::string_view name) const {
+    return std::get<std::int64_t>(parameter(name).variant());
+  }
   bool flag(std::string_view name) const { return std::get<bool>(parameter(name).variant()); }
   double real(std::string_view name) const { return std::get<double>(parameter(name).variant()); }
-  const std::string& text(std::string_view name) const { return std::get<std::string>(parameter(name).variant()); }
+  const std::string& text(std::string_view name) const {
+    return std::get<std::string>(parameter(name).variant());
+  }
   const std::vector<std::int64_t>& integers(std::string_view name) const {
     return std::get<std::vector<std::int64_t>>(parameter(name).variant());
   }
 
   /// By index, or by the name of an input or state; empty if it is not connected.
-  std::string input(std::size_t i) const { return i < node_.inputs.size() ? node_.inputs[i] : std::string(); }
+  std::string input(std::size_t i) const {
+    return i < node_.inputs.size() ? node_.inputs[i] : std::string();
+  }
   std::string input(std::string_view name) const;
   const tenon_type& type(std::size_t i) const { return node_.types[i]; }
   DType dtype(std::size_t i = 0) const { return static_cast<DType>(node_.types[i].dtype); }
   int rank(std::size_t i = 0) const { return node_.types[i].rank; }  ///< -1: unknown
-  DType output_dtype(std::size_t i = 0) const { return static_cast<DType>(node_.output_types[i].dtype); }
+  DType output_dtype(std::size_t i = 0) const {
+    return static_cast<DType>(node_.output_types[i].dtype);
+  }
   /// Adds a note for the user, `node 'NAME' ...`; it is dropped if the nodes are rolled back.
   void note(const std::string& text) { notes_.push_back(text); }
   const written::Texts& notes() const { return notes_; }
@@ -60,10 +69,13 @@ class NodeExport {
   /// Adds an intermediate node and returns its output.
   std::string add(const std::string& type, written::Texts inputs, Attributes attributes = {});
   /// Adds the node that produces output i.
-  void output(const std::string& type, written::Texts inputs, Attributes attributes = {}, std::size_t i = 0);
+  void output(const std::string& type, written::Texts inputs, Attributes attributes = {},
+              std::size_t i = 0);
   /// Adds a node with several outputs, which the caller names.
   void add_node(written::Node node, std::int64_t version);
-  void is_output(const std::string& value, std::size_t i = 0) { output("Identity", {value}, {}, i); }
+  void is_output(const std::string& value, std::size_t i = 0) {
+    output("Identity", {value}, {}, i);
+  }
   std::string free_name(std::string_view part);
 
   std::string integers_constant(const std::vector<std::int64_t>& elements);
@@ -71,12 +83,15 @@ class NodeExport {
   /// rounded once; sets loses() if the dtype cannot represent it
   std::string scalar(double value, DType dtype);
   std::string cast(const std::string& value, DType dtype);  ///< by a Cast node
-  std::string constant(const Tensor& elements) { return scope_.constant(node_.name + "/constant", elements); }
+  std::string constant(const Tensor& elements) {
+    return scope_.constant(node_.name + "/constant", elements);
+  }
   std::string reshaped(const std::string& value, const std::vector<std::int64_t>& shape) {
     return add("Reshape", {value, integers_constant(shape)});
   }
   /// Passes the axes of a reduction as an attribute or as an input, depending on the opset.
-  std::string reduce(const std::string& type, const std::string& value, const std::vector<std::int64_t>& axes, bool keepdims);
+  std::string reduce(const std::string& type, const std::string& value,
+                     const std::vector<std::int64_t>& axes, bool keepdims);
 
  private:
   std::string next_name(const std::string& type);
@@ -93,12 +108,18 @@ std::optional<Tensor> as_scalar(double value, DType dtype);
 
 /// Computes half-precision formulas in float32 and rounds once, as Tenon's kernels do.
 struct Wide {
-  explicit Wide(NodeExport& of) : node(of), narrow(node.dtype() == f16 || node.dtype() == bf16), dtype(narrow ? f32 : node.dtype()) {}
-  std::string input(std::size_t i) const { return narrow ? node.cast(node.input(i), f32) : node.input(i); }
+  explicit Wide(NodeExport& of)
+      : node(of),
+        narrow(node.dtype() == f16 || node.dtype() == bf16),
+        dtype(narrow ? f32 : node.dtype()) {}
+  std::string input(std::size_t i) const {
+    return narrow ? node.cast(node.input(i), f32) : node.input(i);
+  }
   std::string scalar(double value) const { return node.scalar(value, dtype); }
   void output(const char* type, written::Texts inputs) const {
     if (!narrow) return node.output(type, std::move(inputs));
-    node.output("Cast", {node.add(type, std::move(inputs))}, {{"to", std::int64_t{written::number_of(node.dtype())}}});
+    node.output("Cast", {node.add(type, std::move(inputs))},
+                {{"to", std::int64_t{written::number_of(node.dtype())}}});
   }
 
   NodeExport& node;

@@ -22,7 +22,8 @@ constexpr std::int64_t least_external = 1024;  // in bytes; smaller tensors stay
 
 std::int64_t ir_version(std::int64_t opset) {
   constexpr std::int64_t first_opset[] = {19, 21, 23, 24};  // of IR 9, 10, 11, 12
-  return 8 + std::count_if(std::begin(first_opset), std::end(first_opset), [&](std::int64_t first) { return opset >= first; });
+  return 8 + std::count_if(std::begin(first_opset), std::end(first_opset),
+                           [&](std::int64_t first) { return opset >= first; });
 }
 
 class ModelWriter {
@@ -42,7 +43,8 @@ class ModelWriter {
     graph_.add_nodes(nodes_);
     job_.functions.choose_names(catalog_);
     for (auto& [value, name] : copies_)
-      scope_.add({.type = "Identity", .inputs = {graph_.name_of(value)}, .outputs = {name}}, options_.opset);
+      scope_.add({.type = "Identity", .inputs = {graph_.name_of(value)}, .outputs = {name}},
+                 options_.opset);
     const BackingFiles sources(model_.tensors);
     sources.use([&] { put(); });
   }
@@ -77,7 +79,8 @@ void ModelWriter::choose() {
   for (const auto& node : model_.nodes) {
     bool sound = node.pass != Pass::backward;
     for (std::uint32_t i = 0; i < node.input_count; ++i)
-      if (const auto value = model_.edges[node.first_edge + i]; value != none) sound = sound && forward[value];
+      if (const auto value = model_.edges[node.first_edge + i]; value != none)
+        sound = sound && forward[value];
     for (std::uint32_t i = 0; i < node.output_count; ++i) forward[node.first_output + i] = sound;
   }
   std::vector<std::string> names;
@@ -86,11 +89,15 @@ void ModelWriter::choose() {
     if (forward[output.second])
       outputs_.push_back(output), names.push_back(name);
     else
-      job_.note(fmt::format("output '{}' is not written, because it is a gradient, which ONNX cannot express", name));
+      job_.note(fmt::format(
+          "output '{}' is not written, because it is a gradient, which ONNX cannot express", name));
   }
   if (outputs_.empty())
-    throw Failure(FailureKind::failed, "the graph has no output that can be written to an ONNX file", "add one with output()");
-  if (!model_.updates.empty()) job_.note("variable updates are not written, because ONNX cannot express them");
+    throw Failure(FailureKind::failed,
+                  "the graph has no output that can be written to an ONNX file",
+                  "add one with output()");
+  if (!model_.updates.empty())
+    job_.note("variable updates are not written, because ONNX cannot express them");
   WantedOutputs wanted(model_, names, false);
   nodes_ = std::move(wanted.nodes), values_ = std::move(wanted.values);
   whole_ = outputs_.size() == model_.outputs.size() && model_.updates.empty() && !model_.training &&
@@ -103,7 +110,8 @@ void ModelWriter::choose() {
     if (values_[id] || role == Role::output) continue;
     whole_ = false;
     if (role == Role::input)
-      job_.note(fmt::format("input '{}' is not written, because no exported output needs it", value_label(model_, id)));
+      job_.note(fmt::format("input '{}' is not written, because no exported output needs it",
+                            value_label(model_, id)));
   }
 }
 
@@ -119,13 +127,15 @@ void ModelWriter::name_values() {
     graph_.name_value(id, label);
     if (value.tensor == none) {
       if (value.role == Role::input) continue;
-      throw Failure(FailureKind::failed, fmt::format("'{}' has no elements, because its shape is unknown", label),
+      throw Failure(FailureKind::failed,
+                    fmt::format("'{}' has no elements, because its shape is unknown", label),
                     "set the sizes of the graph inputs that determine it");
     }
     const auto& tensor = model_.tensors[value.tensor];
     if (tensor.storage() != Storage::dense)
       throw Failure(FailureKind::failed,
-                    fmt::format("'{}' is {}, but ONNX operators take only dense tensors", label, to_string(type_of(tensor))));
+                    fmt::format("'{}' is {}, but ONNX operators take only dense tensors", label,
+                                to_string(type_of(tensor))));
   }
   std::vector<bool> kept;
   for (const auto& [name, value] : outputs_) kept.push_back(scope_.take(model_.strings[name]));
@@ -135,8 +145,10 @@ void ModelWriter::name_values() {
     std::string text(model_.strings[name]);
     if (!kept[i]) {
       text = scope_.free_name(text);
-      job_.note(fmt::format("output '{}' is renamed to '{}', because ONNX needs distinct names for inputs and outputs",
-                            model_.strings[name], text));
+      job_.note(
+          fmt::format("output '{}' is renamed to '{}', because ONNX needs distinct names for "
+                      "inputs and outputs",
+                      model_.strings[name], text));
     }
     output_names_.push_back(text);
     if (model_.values[value].role == Role::output && named.insert(value).second)
@@ -148,7 +160,8 @@ void ModelWriter::name_values() {
 
 void ModelWriter::place_external() {
   std::uint64_t all = 0, end = 0;
-  for (const auto& [name, tensor] : scope_.initializers) all += static_cast<std::uint64_t>(tensor.bytes());
+  for (const auto& [name, tensor] : scope_.initializers)
+    all += static_cast<std::uint64_t>(tensor.bytes());
   if (all <= options_.inline_limit) return;
   for (const auto& [name, tensor] : scope_.initializers) {
     if (tensor.bytes() < least_external) continue;
@@ -175,15 +188,22 @@ void ModelWriter::write_graph(protozero::pbf_writer& to) {
     write_tensor(initializer, name, tensor, found == external_.end() ? nullptr : &found->second);
   }
   for (const auto id : model_.inputs)
-    if (values_[id]) to.add_message(field::graph::input, written::value_message({graph_.name_of(id), model_.values[id].type, dims_of(id)}));
+    if (values_[id])
+      to.add_message(
+          field::graph::input,
+          written::value_message({graph_.name_of(id), model_.values[id].type, dims_of(id)}));
   for (std::size_t i = 0; i < outputs_.size(); ++i)
-    to.add_message(field::graph::output, written::value_message({output_names_[i], model_.values[outputs_[i].second].type, {}}));
+    to.add_message(
+        field::graph::output,
+        written::value_message({output_names_[i], model_.values[outputs_[i].second].type, {}}));
   const std::set<std::string_view> outputs(output_names_.begin(), output_names_.end());
   for (ValueId id = 0; id < model_.values.size(); ++id) {
     const auto& value = model_.values[id];
-    const bool shown = value.role == Role::output && nodes_[value.producer] && value.type.dtype != TENON_DTYPE_UNKNOWN;
+    const bool shown = value.role == Role::output && nodes_[value.producer] &&
+                       value.type.dtype != TENON_DTYPE_UNKNOWN;
     const auto& name = graph_.name_of(id);
-    if (shown && !outputs.contains(name)) to.add_message(field::graph::value_info, written::value_message({name, value.type, {}}));
+    if (shown && !outputs.contains(name))
+      to.add_message(field::graph::value_info, written::value_message({name, value.type, {}}));
   }
 }
 
@@ -204,11 +224,14 @@ void ModelWriter::put() {
   auto opsets = scope_.opsets;
   for (const auto& function : job_.functions.list) {
     opsets.emplace(function.domain, 1);
-    for (const auto& [domain, version] : function.opsets) opsets[domain] = std::max(opsets[domain], version);
+    for (const auto& [domain, version] : function.opsets)
+      opsets[domain] = std::max(opsets[domain], version);
   }
   opsets.insert_or_assign("", options_.opset);
-  for (const auto& [domain, version] : opsets) to.add_message(field::model::opset_import, written::opset_message(domain, version));
-  for (const auto& function : job_.functions.list) to.add_message(field::model::functions, function_message(function));
+  for (const auto& [domain, version] : opsets)
+    to.add_message(field::model::opset_import, written::opset_message(domain, version));
+  for (const auto& function : job_.functions.list)
+    to.add_message(field::model::functions, function_message(function));
   if (whole_) {
     const auto kept = keep(model_);
     const auto sum = digest(bytes, model_);
@@ -217,7 +240,8 @@ void ModelWriter::put() {
   }
   if (bytes.size() > INT32_MAX)
     throw Failure(FailureKind::failed,
-                  fmt::format("{}: an ONNX file holds at most 2 GiB, but the model needs {} bytes", path_.string(), bytes.size()));
+                  fmt::format("{}: an ONNX file holds at most 2 GiB, but the model needs {} bytes",
+                              path_.string(), bytes.size()));
   std::optional<AtomicFile> data;
   if (!external_.empty()) {
     data.emplace(data_path());
@@ -225,7 +249,8 @@ void ModelWriter::put() {
       const auto found = external_.find(name);
       if (found == external_.end()) continue;
       const auto here = tensor.to("cpu").make_contiguous();
-      data->write_at(found->second.offset, {static_cast<const std::byte*>(here.data()), found->second.length});
+      data->write_at(found->second.offset,
+                     {static_cast<const std::byte*>(here.data()), found->second.length});
     }
   }
   AtomicFile file(path_);
@@ -238,7 +263,8 @@ void ModelWriter::put() {
 
 void save(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options) {
   if (options.opset < 13 || options.opset > 24)
-    throw Failure(FailureKind::usage, fmt::format("the opset is {} but must be from 13 to 24", options.opset));
+    throw Failure(FailureKind::usage,
+                  fmt::format("the opset is {} but must be from 13 to 24", options.opset));
   auto copy = graph.clone();
   copy.initialize(options.seed);
   const auto complete = impl_of(copy).completed();

@@ -15,7 +15,8 @@ bool Scope::take(std::string_view name) {
 
 void Scope::roll_back(const Mark& mark) {
   nodes.resize(mark.nodes);
-  initializers.erase(initializers.begin() + static_cast<std::ptrdiff_t>(mark.initializers), initializers.end());
+  initializers.erase(initializers.begin() + static_cast<std::ptrdiff_t>(mark.initializers),
+                     initializers.end());
   auto& all = outermost();
   for (; all.taken_.size() > mark.names; all.taken_.pop_back()) all.names_.erase(all.taken_.back());
   for (; shared_.size() > mark.constants; shared_.pop_back()) constants_.erase(shared_.back());
@@ -31,7 +32,8 @@ std::string Scope::free_name(std::string_view wanted) {
 
 std::string Scope::free_node_name(std::string_view wanted) {
   std::string name(wanted);
-  for (int i = 1; node_names_.contains(name) || !take(name); ++i) name = fmt::format("{}_{}", wanted, i);
+  for (int i = 1; node_names_.contains(name) || !take(name); ++i)
+    name = fmt::format("{}_{}", wanted, i);
   return name;
 }
 
@@ -44,7 +46,8 @@ void Scope::add(written::Node node, std::int64_t version) {
 
 std::optional<std::int64_t> Scope::version_for(const OnnxForm& form) const {
   const auto known = opsets.find(form.domain);
-  const auto version = std::max<std::int64_t>(form.since, known == opsets.end() ? 1 : known->second);
+  const auto version =
+      std::max<std::int64_t>(form.since, known == opsets.end() ? 1 : known->second);
   const auto limit = limits_.find(form.domain);
   if (limit != limits_.end() && version > limit->second) return {};
   return version;
@@ -61,7 +64,8 @@ std::string Scope::constant(std::string_view wanted, const Tensor& elements) {
   auto name = std::string();
   if (elements.bytes() <= most_shared) {
     const auto here = elements.to("cpu").make_contiguous();
-    const std::string_view bytes(static_cast<const char*>(here.data()), static_cast<std::size_t>(here.bytes()));
+    const std::string_view bytes(static_cast<const char*>(here.data()),
+                                 static_cast<std::size_t>(here.bytes()));
     const auto key = fmt::format("{} {}", to_string(type_of(elements)), bytes);
     if (const auto known = constants_.find(key); known != constants_.end()) return known->second;
     name = free_name(wanted);
@@ -73,7 +77,8 @@ std::string Scope::constant(std::string_view wanted, const Tensor& elements) {
   if (kind_ == Kind::graph)
     initializers.emplace_back(name, elements);
   else
-    nodes.push_back({.type = "Constant", .inputs = {}, .outputs = {name}, .attributes = {{"value", elements}}});
+    nodes.push_back(
+        {.type = "Constant", .inputs = {}, .outputs = {name}, .attributes = {{"value", elements}}});
   return name;
 }
 

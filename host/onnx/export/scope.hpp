@@ -17,7 +17,8 @@ class Scope {
   enum class Kind { graph, function };
   explicit Scope(Kind kind) : kind_(kind) {}
   /// A subgraph of `outer`, which must outlive it; the names of both are distinct.
-  explicit Scope(Scope& outer) : opsets(outer.opsets), kind_(Kind::function), limits_(outer.limits_), outer_(&outer) {}
+  explicit Scope(Scope& outer)
+      : opsets(outer.opsets), kind_(Kind::function), limits_(outer.limits_), outer_(&outer) {}
 
   /// A name not used by any value or node of this scope: `wanted`, or `wanted_1` and so on.
   std::string free_name(std::string_view wanted);
@@ -44,7 +45,10 @@ class Scope {
     std::size_t nodes, initializers, names, constants;
     written::Opsets opsets, limits;
   };
-  Mark mark() const { return {nodes.size(), initializers.size(), outermost().taken_.size(), shared_.size(), opsets, limits_}; }
+  Mark mark() const {
+    return {nodes.size(), initializers.size(), outermost().taken_.size(), shared_.size(), opsets,
+            limits_};
+  }
   /// Removes everything that was added since the mark.
   void roll_back(const Mark& mark);
 

@@ -24,10 +24,16 @@ AttributeValue from_elements(const Tensor& tensor) {
       return std::int64_t{tensor.values<std::int32_t>()[0]};
     }
   }
-  if (tensor.dtype() == i64) return std::vector<std::int64_t>(tensor.values<std::int64_t>().begin(), tensor.values<std::int64_t>().end());
-  if (tensor.dtype() == i32) return std::vector<std::int64_t>(tensor.values<std::int32_t>().begin(), tensor.values<std::int32_t>().end());
-  if (tensor.dtype() == f64) return std::vector<double>(tensor.values<double>().begin(), tensor.values<double>().end());
-  if (tensor.dtype() == f32) return std::vector<double>(tensor.values<float>().begin(), tensor.values<float>().end());
+  if (tensor.dtype() == i64)
+    return std::vector<std::int64_t>(tensor.values<std::int64_t>().begin(),
+                                     tensor.values<std::int64_t>().end());
+  if (tensor.dtype() == i32)
+    return std::vector<std::int64_t>(tensor.values<std::int32_t>().begin(),
+                                     tensor.values<std::int32_t>().end());
+  if (tensor.dtype() == f64)
+    return std::vector<double>(tensor.values<double>().begin(), tensor.values<double>().end());
+  if (tensor.dtype() == f32)
+    return std::vector<double>(tensor.values<float>().begin(), tensor.values<float>().end());
   return tensor;
 }
 
@@ -35,14 +41,18 @@ AttributeValue from_elements(const Tensor& tensor) {
 struct Part {
   std::size_t input = 0;
   std::string_view attribute{};
-  std::string text() const { return attribute.empty() ? fmt::format("its input {}", input) : fmt::format("its attribute '{}'", attribute); }
+  std::string text() const {
+    return attribute.empty() ? fmt::format("its input {}", input)
+                             : fmt::format("its attribute '{}'", attribute);
+  }
 };
 
 /// Applies one form to one node: either it becomes a call, or there is a reason why the form does
 /// not fit.
 class FormUse {
  public:
-  FormUse(NodeImport& node, const OperatorInfo& info, const OnnxForm& form) : node_(node), info_(info), form_(form) {}
+  FormUse(NodeImport& node, const OperatorInfo& info, const OnnxForm& form)
+      : node_(node), info_(info), form_(form) {}
 
   /// Empty if the form fits.
   std::string why_not();
@@ -51,14 +61,16 @@ class FormUse {
  private:
   std::vector<Operand> in_order() const;
   bool is_given(const std::string& input) const {
-    return std::any_of(inputs_.begin(), inputs_.end(), [&](const auto& given) { return given.first == input; });
+    return std::any_of(inputs_.begin(), inputs_.end(),
+                       [&](const auto& given) { return given.first == input; });
   }
   std::string place_inputs();
   std::string place_input(std::size_t i);
   std::string place_attributes();
   std::string place_outputs() const;
   std::string set(const std::string& param, const AttributeValue& theirs, const Part& what);
-  std::string set_halves(const OnnxForm::Halves& halves, const AttributeValue& value, const Part& what);
+  std::string set_halves(const OnnxForm::Halves& halves, const AttributeValue& value,
+                         const Part& what);
 
   NodeImport& node_;
   const OperatorInfo& info_;
@@ -74,19 +86,24 @@ class FormUse {
 std::string FormUse::set(const std::string& param, const AttributeValue& theirs, const Part& what) {
   const auto& declared = info_.params[static_cast<std::size_t>(info_.find_param(param))];
   const auto* wide = std::get_if<Tensor>(&theirs.variant());
-  const bool is_number = declared.kind != ParamKind::tensor && wide != nullptr && wide->dtype() == f64;
+  const bool is_number =
+      declared.kind != ParamKind::tensor && wide != nullptr && wide->dtype() == f64;
   const auto ours = form_.value_of(declared, is_number ? from_elements(*wide) : theirs);
-  if (!ours) return fmt::format("{} has a value that {} does not support", what.text(), info_.full_name());
+  if (!ours)
+    return fmt::format("{} has a value that {} does not support", what.text(), info_.full_name());
   params_.insert_or_assign(param, *ours);
   return {};
 }
 
-std::string FormUse::set_halves(const OnnxForm::Halves& halves, const AttributeValue& value, const Part& what) {
+std::string FormUse::set_halves(const OnnxForm::Halves& halves, const AttributeValue& value,
+                                const Part& what) {
   const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant());
-  if (list == nullptr || list->size() % 2 != 0) return what.text() + " is not a list of even length";
+  if (list == nullptr || list->size() % 2 != 0)
+    return what.text() + " is not a list of even length";
   const auto middle = list->begin() + static_cast<std::ptrdiff_t>(list->size() / 2);
   const std::vector<std::int64_t> first(list->begin(), middle), second(middle, list->end());
-  if (halves.first == halves.second && first != second) return what.text() + " differs between the two sides";
+  if (halves.first == halves.second && first != second)
+    return what.text() + " differs between the two sides";
   if (auto why = set(halves.first, first, what); !why.empty()) return why;
   return set(halves.second, second, what);
 }
@@ -94,7 +111,8 @@ std::string FormUse::set_halves(const OnnxForm::Halves& halves, const AttributeV
 std::string FormUse::place_input(std::size_t i) {
   const Part what{i};
   const auto places = form_.inputs.size();
-  const bool variadic = info_.variadic() && places > 0 && i + 1 >= places && form_.inputs.back() == info_.inputs.back().name;
+  const bool variadic = info_.variadic() && places > 0 && i + 1 >= places &&
+                        form_.inputs.back() == info_.inputs.back().name;
   const std::string name = variadic ? form_.inputs.back() : i < places ? form_.inputs[i] : "";
   if (!name.empty()) {
     auto operand = node_.input(i);
@@ -106,10 +124,11 @@ std::string FormUse::place_input(std::size_t i) {
     }
     const auto& declared = info_.inputs[static_cast<std::size_t>(info_.find_input(name))];
     if (!allows(declared.types.value_or(mask), node_.dtype(operand)))
-      return fmt::format("{} is {}, which {} does not support", what.text(), name_of(node_.dtype(operand)), info_.full_name());
+      return fmt::format("{} is {}, which {} does not support", what.text(),
+                         name_of(node_.dtype(operand)), info_.full_name());
     if (!declared.types && shared_ != unknown_dtype && shared_ != node_.dtype(operand))
-      return fmt::format("{} is {}, but {} needs the other inputs' dtype, {}", what.text(), name_of(node_.dtype(operand)),
-                         info_.full_name(), name_of(shared_));
+      return fmt::format("{} is {}, but {} needs the other inputs' dtype, {}", what.text(),
+                         name_of(node_.dtype(operand)), info_.full_name(), name_of(shared_));
     if (!declared.types) shared_ = node_.dtype(operand);
     inputs_.emplace_back(name, std::move(operand));
     return {};
@@ -119,7 +138,9 @@ std::string FormUse::place_input(std::size_t i) {
       const auto operand = node_.input(i);
       if (!operand.known()) {
         node_.note_unknown();
-        return fmt::format("{} must be known when the model is imported, because it becomes parameter '{}'", what.text(), as.param);
+        return fmt::format(
+            "{} must be known when the model is imported, because it becomes parameter '{}'",
+            what.text(), as.param);
       }
       return set(as.param, from_elements(operand.elements), what);
     }
@@ -143,7 +164,8 @@ std::string FormUse::place_inputs() {
     if (!node_.has(as.place) && as.absent)
       if (auto why = set(as.param, *as.absent, Part{as.place}); !why.empty()) return why;
   for (const auto& input : info_.inputs)
-    if (!input.optional && !input.variadic && !input.weight.value_or(false) && !is_given(input.name))
+    if (!input.optional && !input.variadic && !input.weight.value_or(false) &&
+        !is_given(input.name))
       return fmt::format("input '{}' of {} is missing", input.name, info_.full_name());
   for (const auto& without : form_.without)
     if (!is_given(without.input)) params_.insert_or_assign(without.param, without.value);
@@ -157,13 +179,17 @@ std::string FormUse::place_attributes() {
     if (given == nullptr) continue;
     const auto value = node_.value_of(*given);
     const auto named = [&](const auto& entry) { return entry.name == attribute.name; };
-    if (std::find(form_.ignored.begin(), form_.ignored.end(), attribute.name) != form_.ignored.end()) continue;
+    if (std::find(form_.ignored.begin(), form_.ignored.end(), attribute.name) !=
+        form_.ignored.end())
+      continue;
     if (!value) return what.text() + " has a type that parameters do not support";
     bool placed = false;
-    if (const auto only = std::find_if(form_.only.begin(), form_.only.end(), named); only != form_.only.end()) {
+    if (const auto only = std::find_if(form_.only.begin(), form_.only.end(), named);
+        only != form_.only.end()) {
       const auto same = [&](const AttributeValue& allowed) { return allowed == *value; };
       if (std::none_of(only->values.begin(), only->values.end(), same))
-        return fmt::format("{} has a value that {} does not support", what.text(), info_.full_name());
+        return fmt::format("{} has a value that {} does not support", what.text(),
+                           info_.full_name());
       placed = true;
     }
     for (const auto& entry : form_.attributes)
@@ -181,16 +207,19 @@ std::string FormUse::place_attributes() {
   for (const auto& entry : form_.attributes)
     if (entry.absent && !params_.contains(entry.param))
       if (auto why = set(entry.param, *entry.absent, Part{0, entry.name}); !why.empty()) return why;
-  for (const auto& constant : form_.constants) params_.insert_or_assign(constant.param, constant.value);
+  for (const auto& constant : form_.constants)
+    params_.insert_or_assign(constant.param, constant.value);
   for (const auto& output : info_.outputs)
-    if (!output.count.empty()) params_.emplace(output.count, static_cast<std::int64_t>(node_.node().outputs.size()));
+    if (!output.count.empty())
+      params_.emplace(output.count, static_cast<std::int64_t>(node_.node().outputs.size()));
   return {};
 }
 
 std::string FormUse::place_outputs() const {
   for (std::size_t i = 0; i < node_.node().outputs.size(); ++i)
     if (node_.is_read(i) && (i >= form_.outputs.size() || form_.outputs[i].empty()) &&
-        !(form_.outputs.size() == 1 && info_.outputs.size() == 1 && !info_.outputs[0].count.empty()))
+        !(form_.outputs.size() == 1 && info_.outputs.size() == 1 &&
+          !info_.outputs[0].count.empty()))
       return fmt::format("its output {} is not supported by {}", i, info_.full_name());
   return {};
 }
@@ -222,8 +251,9 @@ void FormUse::apply() {
     name = importer.free_name(name.empty() ? std::string_view(info_.name) : node_.name());
     for (const auto& [state, elements] : states_) importer.state(name, state, elements);
   }
-  const auto made = info_.variadic() ? importer.call(info_.full_name(), in_order(), attributes, name)
-                                     : importer.call(info_.full_name(), inputs_, attributes, name);
+  const auto made = info_.variadic()
+                        ? importer.call(info_.full_name(), in_order(), attributes, name)
+                        : importer.call(info_.full_name(), inputs_, attributes, name);
   if (info_.outputs.size() == 1) {  // a counted output has as many tensors as the node has outputs
     for (std::size_t i = 0; i < made.size(); ++i) node_.output(i, made[i]);
     return;
@@ -253,8 +283,9 @@ bool Importer::by_plugin(NodeImport& node, std::optional<Failure>& refusal) {
       continue;
     }
     if (chosen)
-      node.refuse(fmt::format("both {} and {} can compute it", by->full_name(), claim.op->full_name()),
-                  "name the operator that computes such nodes");
+      node.refuse(
+          fmt::format("both {} and {} can compute it", by->full_name(), claim.op->full_name()),
+          "name the operator that computes such nodes");
     chosen.emplace(std::move(use));
     by = claim.op;
   }
@@ -266,7 +297,8 @@ bool Importer::by_plugin(NodeImport& node, std::optional<Failure>& refusal) {
       refusal = failure;
       return false;
     }
-  if (!chosen && !first.empty() && find_composition(at.domain, at.type, node.version()) == nullptr &&
+  if (!chosen && !first.empty() &&
+      find_composition(at.domain, at.type, node.version()) == nullptr &&
       model_.function(at.domain, at.type, at.overload) == nullptr)
     node.refuse(first);
   return chosen.has_value();
@@ -293,12 +325,15 @@ const OnnxForm& Importer::own_form(NodeImport& node, const OperatorInfo& info) {
   auto& forms = own_forms_[&info];
   for (const auto& form : forms)
     if (form.inputs.size() == node.inputs() &&
-        std::equal(form.attributes.begin(), form.attributes.end(), attributes.begin(), attributes.end(),
-                   [](const auto& placed, const proto::Attribute& attribute) { return placed.name == attribute.name; }))
+        std::equal(form.attributes.begin(), form.attributes.end(), attributes.begin(),
+                   attributes.end(), [](const auto& placed, const proto::Attribute& attribute) {
+                     return placed.name == attribute.name;
+                   }))
       return form;
   const auto states = info.variadic() ? 0 : info.states.size();
   if (node.inputs() > info.inputs.size() + states && !info.variadic())
-    node.refuse(fmt::format("it has {} inputs, but {} takes {}", node.inputs(), info.full_name(), info.inputs.size()));
+    node.refuse(fmt::format("it has {} inputs, but {} takes {}", node.inputs(), info.full_name(),
+                            info.inputs.size()));
   OnnxForm form;
   for (std::size_t i = 0; i < node.inputs(); ++i)
     form.inputs.push_back(i < info.inputs.size() ? info.inputs[i].name
@@ -308,7 +343,8 @@ const OnnxForm& Importer::own_form(NodeImport& node, const OperatorInfo& info) {
     if (!output.hidden) form.outputs.push_back(output.name);
   for (const auto& attribute : attributes) {
     if (info.find_param(attribute.name) < 0)
-      node.refuse(fmt::format("its attribute '{}' is not a parameter of {}", attribute.name, info.full_name()));
+      node.refuse(fmt::format("its attribute '{}' is not a parameter of {}", attribute.name,
+                              info.full_name()));
     form.attributes.push_back({std::string(attribute.name), std::string(attribute.name), {}});
   }
   // bounded, because a file may need a form per node, and each node searches the list
@@ -324,7 +360,8 @@ bool Importer::by_name(NodeImport& node) {
   if (found == nullptr || !why_not_named(found->info, node.node()).empty()) return false;
   import_as(node, found->info);
   if (std::exchange(kind.noted, true)) return true;
-  note(fmt::format("{}::{} is computed by {}, which has the same name", node.node().domain, node.node().type, found->full_name()));
+  note(fmt::format("{}::{} is computed by {}, which has the same name", node.node().domain,
+                   node.node().type, found->full_name()));
   return true;
 }
 

@@ -27,7 +27,8 @@ bool generalize(tenon_type& into, const tenon_type& other) {
   if (into.rank != other.rank) into.rank = -1, std::fill_n(into.dims, TENON_MAX_RANK, 0);
   for (int axis = 0; axis < into.rank; ++axis)
     if (into.dims[axis] != other.dims[axis]) into.dims[axis] = unknown;
-  return into.rank != before.rank || !std::equal(into.dims, into.dims + std::max(into.rank, 0), before.dims);
+  return into.rank != before.rank ||
+         !std::equal(into.dims, into.dims + std::max(into.rank, 0), before.dims);
 }
 
 Operand one(bool value) {
@@ -41,12 +42,14 @@ Operand one(bool value) {
 /// A subgraph, imported by its own Importer.
 class InnerGraph {
  public:
-  InnerGraph(NodeImport& node, const proto::Graph& graph, CapturedTypes captured = CapturedTypes::whole)
+  InnerGraph(NodeImport& node, const proto::Graph& graph,
+             CapturedTypes captured = CapturedTypes::whole)
       : node_(node), graph_(graph), inner_(node.importer(), graph) {
     inner_.captured_types_ = captured;
     int depth = 0;
     for (const auto* at = inner_.outer_; at != nullptr; at = at->outer_) ++depth;
-    node.require(depth <= most_nested, fmt::format("subgraphs are nested more than {} levels deep", most_nested));
+    node.require(depth <= most_nested,
+                 fmt::format("subgraphs are nested more than {} levels deep", most_nested));
   }
 
   /// A branch may not fit the types it captures, either because it is not the one that runs or
@@ -56,12 +59,14 @@ class InnerGraph {
   static std::unique_ptr<InnerGraph> read_branch(NodeImport& node, const proto::Graph& graph) {
     std::optional<Failure> first;
     bool may_fail = false;
-    for (const auto captured : {CapturedTypes::whole, CapturedTypes::ranks, CapturedTypes::dtypes}) {
+    for (const auto captured :
+         {CapturedTypes::whole, CapturedTypes::ranks, CapturedTypes::dtypes}) {
       try {
         auto branch = std::make_unique<InnerGraph>(node, graph, captured);
         return branch->import() ? std::move(branch) : nullptr;
       } catch (const Failure& failure) {
-        if (!first) first = failure, may_fail = dynamic_cast<const NodeFailure*>(&failure) != nullptr;
+        if (!first)
+          first = failure, may_fail = dynamic_cast<const NodeFailure*>(&failure) != nullptr;
         // the number of imports grows with each nesting level
         if (node.importer().inlined_ > most_inlined) break;
       }
@@ -87,7 +92,8 @@ class InnerGraph {
       Lent(Importer& to, Importer& from) : inner(to), outer(from) { inner.lend(outer); }
       ~Lent() { inner.lend(outer); }
     } const lent(inner_, outer);
-    if ((inner_.inlined_ += graph_.nodes.size() + graph_.initializers.size() + graph_.inputs.size() + own_cost) > most_inlined)
+    if ((inner_.inlined_ += graph_.nodes.size() + graph_.initializers.size() +
+                            graph_.inputs.size() + own_cost) > most_inlined)
       node_.refuse("the model has too many subgraphs, or they are too large");
     for (const auto& output : graph_.outputs) inner_.read_.insert(output.name);
     for (const auto& node : graph_.nodes) inner_.import_node(node);
@@ -117,24 +123,32 @@ class InnerGraph {
 
   /// Serializes the graph as graph.json: the declared inputs in this order, then the captures in
   /// theirs, and the outputs from `first` on.
-  std::string text(const std::vector<std::size_t>& order, const std::vector<ValueId>& captures, std::size_t first = 0) {
+  std::string text(const std::vector<std::size_t>& order, const std::vector<ValueId>& captures,
+                   std::size_t first = 0) {
     auto& model = impl_of(inner_.graph_).edit().model;
     model.inputs.clear();
     for (const auto i : order) model.inputs.push_back(inputs_[i]);
     for (const auto value : captures) model.inputs.push_back(inner_.captured({value, {}, {}}));
-    for (auto i = first; i < values_.size(); ++i) inner_.builder_.output(fmt::format("output_{}", i), values_[i]);
+    for (auto i = first; i < values_.size(); ++i)
+      inner_.builder_.output(fmt::format("output_{}", i), values_[i]);
     return inner_.graph_.to_json();
   }
 
   /// Adds a node to the outer graph. It is never evaluated at import, because it may not terminate.
-  static std::vector<Operand> add(NodeImport& node, const char* op, std::vector<Operand> inputs, const std::vector<ValueId>& captures,
+  static std::vector<Operand> add(NodeImport& node, const char* op, std::vector<Operand> inputs,
+                                  const std::vector<ValueId>& captures,
                                   const Attributes& attributes) {
     auto& outer = node.importer();
     std::vector<ValueId> values;
     values.reserve(inputs.size() + captures.size());
     for (auto& input : inputs) values.push_back(outer.value_of(input));
     values.insert(values.end(), captures.begin(), captures.end());
-    return outer.add_node({.op = op, .name = {}, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes}, node.name());
+    return outer.add_node({.op = op,
+                           .name = {},
+                           .inputs = std::move(values),
+                           .named_inputs = {},
+                           .attributes = attributes},
+                          node.name());
   }
 
  private:
@@ -142,10 +156,17 @@ class InnerGraph {
   void fail(const Failure& failure) {
     failure_ = failure;
     std::string message = failure.what();
-    if (const auto path = node_.importer().model().path.string() + ": "; message.starts_with(path)) message.erase(0, path.size());
+    if (const auto path = node_.importer().model().path.string() + ": "; message.starts_with(path))
+      message.erase(0, path.size());
     node_.importer().note(fmt::format("a branch of {} cannot run: {}", node_.label(), message));
-    const Attributes attributes{{"message", std::move(message)}, {"outputs", static_cast<std::int64_t>(graph_.outputs.size())}};
-    results_ = inner_.add_node({.op = "tenon.fail", .name = {}, .inputs = {}, .named_inputs = {}, .attributes = attributes}, {});
+    const Attributes attributes{{"message", std::move(message)},
+                                {"outputs", static_cast<std::int64_t>(graph_.outputs.size())}};
+    results_ = inner_.add_node({.op = "tenon.fail",
+                                .name = {},
+                                .inputs = {},
+                                .named_inputs = {},
+                                .attributes = attributes},
+                               {});
     for (const auto& result : results_) values_.push_back(result.value);
   }
 
@@ -171,13 +192,16 @@ void if_else(NodeImport& node) {
   for (const auto* branch : {&then, &otherwise}) {
     node.require(branch->inputs.empty(), "its branches must have no inputs");
     node.require(branch->outputs.size() == node.node().outputs.size(),
-                 fmt::format("a branch has {} outputs, but the node has {}", branch->outputs.size(), node.node().outputs.size()));
+                 fmt::format("a branch has {} outputs, but the node has {}", branch->outputs.size(),
+                             node.node().outputs.size()));
   }
   if (condition.known()) {
-    node.require(condition.elements.dtype() == boolean && condition.elements.size() == 1, "its condition must be one boolean");
+    node.require(condition.elements.dtype() == boolean && condition.elements.size() == 1,
+                 "its condition must be one boolean");
     return give(node, node.inlined(condition.elements.values<bool>()[0] ? then : otherwise));
   }
-  const auto first = InnerGraph::read_branch(node, then), second = InnerGraph::read_branch(node, otherwise);
+  const auto first = InnerGraph::read_branch(node, then),
+             second = InnerGraph::read_branch(node, otherwise);
   if (!first || !second) return;
   auto &one = *first, &other = *second;
   if (one.failure() && other.failure()) throw NodeFailure(*one.failure());
@@ -193,26 +217,30 @@ void if_else(NodeImport& node) {
   // the operators need at least one value
   if (captures.empty()) captures.push_back(node.importer().value_of(condition));
   for (const auto value : captures) one.capture(value), other.capture(value);
-  give(node,
-       InnerGraph::add(
-           node, same ? "tenon.if" : "tenon.branch", {condition}, captures,
-           {{"then", one.text({}, captures)}, {"else", other.text({}, captures)}, {"outputs", static_cast<std::int64_t>(one.results())}}));
+  give(node, InnerGraph::add(node, same ? "tenon.if" : "tenon.branch", {condition}, captures,
+                             {{"then", one.text({}, captures)},
+                              {"else", other.text({}, captures)},
+                              {"outputs", static_cast<std::int64_t>(one.results())}}));
 }
 
 /// The components of a Loop: limit, condition and carried values.
 struct LoopParts {
   explicit LoopParts(NodeImport& node) : body(node.graph("body")) {
-    node.require(node.inputs() >= 2, "it needs a trip count and a condition; use empty names to omit them");
-    limit = node.has(0) ? node.input(0) : node.constant(Tensor::from({std::int64_t{INT64_MAX}}, Shape::scalar()));
+    node.require(node.inputs() >= 2,
+                 "it needs a trip count and a condition; use empty names to omit them");
+    limit = node.has(0) ? node.input(0)
+                        : node.constant(Tensor::from({std::int64_t{INT64_MAX}}, Shape::scalar()));
     condition = node.has(1) ? node.input(1) : one(true);
     for (std::size_t i = 2; i < node.inputs(); ++i) carried.push_back(node.input(i));
     node.require(body.inputs.size() == carried.size() + 2,
-                 fmt::format("its body has {} inputs, but needs {}", body.inputs.size(), carried.size() + 2));
+                 fmt::format("its body has {} inputs, but needs {}", body.inputs.size(),
+                             carried.size() + 2));
     node.require(body.outputs.size() > carried.size() && body.outputs.size() >= 2,
-                 fmt::format("its body has {} outputs, too few for {} carried values", body.outputs.size(), carried.size()));
+                 fmt::format("its body has {} outputs, too few for {} carried values",
+                             body.outputs.size(), carried.size()));
     node.require(body.outputs.size() - 1 == node.node().outputs.size(),
-                 fmt::format("its body has {} outputs, so the node needs one fewer, but it has {}", body.outputs.size(),
-                             node.node().outputs.size()));
+                 fmt::format("its body has {} outputs, so the node needs one fewer, but it has {}",
+                             body.outputs.size(), node.node().outputs.size()));
   }
   std::int64_t outputs() const { return static_cast<std::int64_t>(body.outputs.size()) - 1; }
 
@@ -225,13 +253,14 @@ struct LoopParts {
 // decides.
 bool is_scan(const LoopParts& parts, const InnerGraph& body) {
   const auto holds = [](const Operand& condition) {
-    return condition.known() && condition.elements.dtype() == boolean && condition.elements.size() == 1 &&
-           condition.elements.values<bool>()[0];
+    return condition.known() && condition.elements.dtype() == boolean &&
+           condition.elements.size() == 1 && condition.elements.values<bool>()[0];
   };
   const bool passed_on = body.result(0).value == body.declared(1);
   if (!holds(parts.condition) || (!passed_on && !holds(body.result(0)))) return false;
-  if (parts.limit.known() && (parts.limit.elements.dtype() != i64 || parts.limit.elements.size() != 1 ||
-                              parts.limit.elements.values<std::int64_t>()[0] > most_rows))
+  if (parts.limit.known() &&
+      (parts.limit.elements.dtype() != i64 || parts.limit.elements.size() != 1 ||
+       parts.limit.elements.values<std::int64_t>()[0] > most_rows))
     return false;
   for (std::size_t i = 1; i < body.results(); ++i)
     if (!is_known(body.type(i))) return false;
@@ -254,12 +283,15 @@ void add_loop(NodeImport& node, const LoopParts& parts, InnerGraph& body) {
     const auto zero = node.constant(Tensor::from({std::int64_t{0}}, Shape::scalar()));
     const auto step = node.constant(Tensor::from({std::int64_t{1}}, Shape::scalar()));
     inputs = parts.carried;
-    inputs.push_back(node.add("tenon.range", std::vector{zero, as_scalar(node, parts.limit), step}));
+    inputs.push_back(
+        node.add("tenon.range", std::vector{zero, as_scalar(node, parts.limit), step}));
     inputs.push_back(one(true));
     order.insert(order.end(), {0, 1});
-    return give(node, InnerGraph::add(
-                          node, "tenon.scan", std::move(inputs), captures,
-                          {{"body", body.text(order, captures, 1)}, {"carries", carries}, {"scanned", 1}, {"outputs", parts.outputs()}}));
+    return give(node, InnerGraph::add(node, "tenon.scan", std::move(inputs), captures,
+                                      {{"body", body.text(order, captures, 1)},
+                                       {"carries", carries},
+                                       {"scanned", 1},
+                                       {"outputs", parts.outputs()}}));
   }
   inputs = {parts.limit, parts.condition};
   inputs.insert(inputs.end(), parts.carried.begin(), parts.carried.end());
@@ -270,7 +302,9 @@ void add_loop(NodeImport& node, const LoopParts& parts, InnerGraph& body) {
     stays.push_back(node.importer().value_of(condition));
   }
   give(node, InnerGraph::add(node, "tenon.loop", std::move(inputs), stays,
-                             {{"body", body.text(order, stays)}, {"carries", carries}, {"outputs", parts.outputs()}}));
+                             {{"body", body.text(order, stays)},
+                              {"carries", carries},
+                              {"outputs", parts.outputs()}}));
 }
 
 // The body is imported again with wider types until its results fit its inputs.
@@ -289,7 +323,8 @@ void loop(NodeImport& node) {
     for (std::size_t i = 0; i < types.size(); ++i) {
       const auto made = body.type(i + 1);
       node.require(made.dtype == types[i].dtype,
-                   fmt::format("the type of its loop-carried value {} changes from {} to {}", i, to_string(types[i]), to_string(made)));
+                   fmt::format("the type of its loop-carried value {} changes from {} to {}", i,
+                               to_string(types[i]), to_string(made)));
       if (generalize(types[i], made)) fits = false;
     }
     if (fits) add_loop(node, parts, body);
@@ -298,18 +333,24 @@ void loop(NodeImport& node) {
 
 /// Axes and directions of a Scan: one of each per scanned input or output.
 struct Directions {
-  Directions(NodeImport& node, const char* axes_name, const char* directions_name, std::size_t count)
+  Directions(NodeImport& node, const char* axes_name, const char* directions_name,
+             std::size_t count)
       : axes(node.integers(axes_name).value_or(std::vector<std::int64_t>(count))),
         directions(node.integers(directions_name).value_or(std::vector<std::int64_t>(count))) {
-    node.require(axes.size() == count, fmt::format("its attribute '{}' has {} numbers, but needs {}", axes_name, axes.size(), count));
+    node.require(axes.size() == count,
+                 fmt::format("its attribute '{}' has {} numbers, but needs {}", axes_name,
+                             axes.size(), count));
     node.require(directions.size() == count,
-                 fmt::format("its attribute '{}' has {} numbers, but needs {}", directions_name, directions.size(), count));
+                 fmt::format("its attribute '{}' has {} numbers, but needs {}", directions_name,
+                             directions.size(), count));
     for (const auto direction : directions)
       node.require(direction == 0 || direction == 1,
-                   fmt::format("its attribute '{}' contains {}; only 0 and 1 are valid", directions_name, direction));
+                   fmt::format("its attribute '{}' contains {}; only 0 and 1 are valid",
+                               directions_name, direction));
   }
   bool all_back() const {
-    return std::all_of(directions.begin(), directions.end(), [](std::int64_t direction) { return direction == 1; });
+    return std::all_of(directions.begin(), directions.end(),
+                       [](std::int64_t direction) { return direction == 1; });
   }
   std::vector<std::int64_t> axes, directions;
 };
@@ -328,20 +369,26 @@ Operand moved(NodeImport& node, const Operand& x, std::int64_t given, bool to_fr
 }
 
 Operand turned(NodeImport& node, const Operand& x) {
-  return node.add("tenon.slice", std::vector{x}, {{"axes", {0}}, {"begin", {-1}}, {"end", {INT64_MIN}}, {"step", {-1}}});
+  return node.add("tenon.slice", std::vector{x},
+                  {{"axes", {0}}, {"begin", {-1}}, {"end", {INT64_MIN}}, {"step", {-1}}});
 }
 
 void scan(NodeImport& node) {
   const auto& graph = node.graph("body");
   const auto scanned = node.integer("num_scan_inputs", 0);
-  node.require(scanned >= 1 && static_cast<std::size_t>(scanned) <= node.inputs(), "its num_scan_inputs does not match its inputs");
+  node.require(scanned >= 1 && static_cast<std::size_t>(scanned) <= node.inputs(),
+               "its num_scan_inputs does not match its inputs");
   const auto rows = static_cast<std::size_t>(scanned), carries = node.inputs() - rows;
   node.require(graph.inputs.size() == node.inputs(),
-               fmt::format("its body has {} inputs, but the node has {}", graph.inputs.size(), node.inputs()));
-  node.require(graph.outputs.size() == node.node().outputs.size() && graph.outputs.size() >= std::max<std::size_t>(carries, 1),
-               fmt::format("its body has {} outputs, but the node has {}", graph.outputs.size(), node.node().outputs.size()));
+               fmt::format("its body has {} inputs, but the node has {}", graph.inputs.size(),
+                           node.inputs()));
+  node.require(graph.outputs.size() == node.node().outputs.size() &&
+                   graph.outputs.size() >= std::max<std::size_t>(carries, 1),
+               fmt::format("its body has {} outputs, but the node has {}", graph.outputs.size(),
+                           node.node().outputs.size()));
   const Directions in(node, "scan_input_axes", "scan_input_directions", rows);
-  const Directions out(node, "scan_output_axes", "scan_output_directions", graph.outputs.size() - carries);
+  const Directions out(node, "scan_output_axes", "scan_output_directions",
+                       graph.outputs.size() - carries);
   const bool reverse = in.all_back() && out.all_back();
   InnerGraph body(node, graph);
   std::vector<Operand> inputs;
@@ -353,8 +400,10 @@ void scan(NodeImport& node) {
     auto x = moved(node, node.input(carries + i), in.axes[i], true);
     if (in.directions[i] == 1 && !reverse) x = turned(node, x);
     const auto whole = node.shape(x);
-    node.require(whole.rank() != 0, fmt::format("its input {} is a scalar, which has no axis to scan", carries + i));
-    body.input(type_of(node.dtype(x), whole.has_rank() ? Shape(whole.begin() + 1, whole.rank() - 1) : Shape()));
+    node.require(whole.rank() != 0,
+                 fmt::format("its input {} is a scalar, which has no axis to scan", carries + i));
+    body.input(type_of(node.dtype(x),
+                       whole.has_rank() ? Shape(whole.begin() + 1, whole.rank() - 1) : Shape()));
     inputs.push_back(std::move(x));
   }
   if (!body.import()) return;
@@ -375,10 +424,12 @@ void scan(NodeImport& node) {
 }
 
 void scan_of_batches(NodeImport& node) {
-  node.refuse("Scan before opset 9 runs over batches of sequences, which is not supported", "convert the model to opset 9 or later");
+  node.refuse("Scan before opset 9 runs over batches of sequences, which is not supported",
+              "convert the model to opset 9 or later");
 }
 
-const Composition control_flow_read[] = {{"If", if_else}, {"Loop", loop}, {"Scan", scan_of_batches}, {"Scan", scan, 9}};
+const Composition control_flow_read[] = {
+    {"If", if_else}, {"Loop", loop}, {"Scan", scan_of_batches}, {"Scan", scan, 9}};
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -46,7 +46,8 @@ bool Importer::may_compute(const OperatorInfo& info, std::span<const Operand* co
 }
 
 // Results of broadcast_to, tile or pad may be far larger than their inputs.
-bool Importer::may_compute(const LoadedOperator& op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+bool Importer::may_compute(const LoadedOperator& op, const std::vector<Tensor>& inputs,
+                           const Attributes& attributes) {
   std::int64_t bytes = 0;
   try {
     const OperatorCall call(op, attributes);
@@ -63,16 +64,20 @@ bool Importer::may_compute(const LoadedOperator& op, const std::vector<Tensor>& 
     types.outputs.resize(call.outputs(), unknown_type());
     call.infer(types);
     for (const auto& type : types.outputs)
-      if (is_known(type) && (byte_count(type) > most_folded || (bytes += byte_count(type)) > most_folded)) return false;
+      if (is_known(type) &&
+          (byte_count(type) > most_folded || (bytes += byte_count(type)) > most_folded))
+        return false;
   } catch (const Failure&) {
     return true;  // the call itself will report the error
   }
   return may_make(bytes);
 }
 
-std::vector<Operand> Importer::compute(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+std::vector<Operand> Importer::compute(const std::string& op, const std::vector<Tensor>& inputs,
+                                       const Attributes& attributes) {
   std::vector<Operand> made;
-  for (auto& tensor : host_.call_all(op, inputs, attributes)) made.push_back({none, std::move(tensor), {}});
+  for (auto& tensor : host_.call_all(op, inputs, attributes))
+    made.push_back({none, std::move(tensor), {}});
   return made;
 }
 

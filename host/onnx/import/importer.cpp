@@ -20,14 +20,16 @@ namespace {
 
 constexpr std::size_t least_inferred = 2000;  // inferences of loop bodies, in the whole model
 
-[[noreturn]] void refuse(const Model& model, const std::string& reason, const std::string& hint = {}) {
+[[noreturn]] void refuse(const Model& model, const std::string& reason,
+                         const std::string& hint = {}) {
   throw Failure(FailureKind::file, fmt::format("{}: {}", model.path.string(), reason), hint);
 }
 
 // Subgraphs hold small constants; large ones and trainable weights belong to the outermost graph.
 bool stays_inside(const Operand& operand) {
-  const bool weight =
-      !operand.initializer.empty() && allows(floating.mask, operand.elements.dtype()) && operand.elements.shape().rank() > 0;
+  const bool weight = !operand.initializer.empty() &&
+                      allows(floating.mask, operand.elements.dtype()) &&
+                      operand.elements.shape().rank() > 0;
   return !weight && operand.elements.storage() == Storage::dense && operand.elements.size() <= 512;
 }
 
@@ -39,7 +41,9 @@ std::string dim_name(std::string_view name) {
 // Strips a numeric suffix: `x` of `x_12`; other names are returned as they are.
 std::string_view without_number(std::string_view name) {
   const auto end = name.find_last_not_of("0123456789");
-  return end == std::string_view::npos || end + 1 == name.size() || name[end] != '_' ? name : name.substr(0, end);
+  return end == std::string_view::npos || end + 1 == name.size() || name[end] != '_'
+             ? name
+             : name.substr(0, end);
 }
 
 DType dtype_of(const proto::ValueInfo& input) {
@@ -63,17 +67,20 @@ Importer::Importer(Host& host, const Model& model, const ImportOptions& options,
 Graph Importer::import() {
   const InferenceBudget budget(least_inferred + model_.bytes.size() / 16);
   for (const auto& tensor : model_.graph.initializers) initializers_.emplace(tensor.name, &tensor);
-  for (const auto& tensor : model_.graph.sparse_initializers) sparse_initializers_.emplace(tensor.values->name, &tensor);
+  for (const auto& tensor : model_.graph.sparse_initializers)
+    sparse_initializers_.emplace(tensor.values->name, &tensor);
   find_read();
   choose_names();
   import_inputs();
   for (const auto& node : model_.graph.nodes) import_node(node);
-  if (!missing_.empty()) throw refuse_missing(catalog_, model_, really_missing(), options_.keep_unknown);
+  if (!missing_.empty())
+    throw refuse_missing(catalog_, model_, really_missing(), options_.keep_unknown);
   std::set<std::string> outputs;
   for (const auto& output : model_.graph.outputs) {
     auto& operand = find(output.name);
     auto name = told_name("output", output.name);
-    for (int i = 1; !outputs.insert(name).second; ++i) name = fmt::format("{}_{}", chosen_name(output.name), i);
+    for (int i = 1; !outputs.insert(name).second; ++i)
+      name = fmt::format("{}_{}", chosen_name(output.name), i);
     builder_.output(name, value_of(operand));
   }
   // like a graph file whose plugins are missing
@@ -87,7 +94,8 @@ Graph Importer::import() {
 std::vector<MissingOperator> Importer::really_missing() const {
   auto all = missing_operators(catalog_, model_, options_);
   if (!options_.keep_unknown) return all;
-  std::erase_if(all, [&](const MissingOperator& one) { return !missing_.contains(one.op.full_name()); });
+  std::erase_if(all,
+                [&](const MissingOperator& one) { return !missing_.contains(one.op.full_name()); });
   return all;
 }
 
@@ -95,7 +103,8 @@ void Importer::find_read() {
   std::size_t inputs = 0;
   for (const auto& node : model_.graph.nodes) inputs += node.inputs.size();
   read_.reserve(inputs + model_.graph.outputs.size());
-  scope_.reserve(model_.graph.nodes.size() + model_.graph.initializers.size() + model_.graph.inputs.size());
+  scope_.reserve(model_.graph.nodes.size() + model_.graph.initializers.size() +
+                 model_.graph.inputs.size());
   const auto of_nodes = [&](List<proto::Node> nodes) {
     for_each_node(nodes, [&](const proto::Node& node) {
       for (const auto input : node.inputs)
@@ -126,7 +135,8 @@ void Importer::import_inputs() {
   auto fixed = options_.fixed;
   std::map<std::string, std::string> renamed;  // users may use either name
   for (const auto& input : model_.graph.inputs)
-    if (const auto found = changed_names_.find(input.name); found != changed_names_.end()) renamed.emplace(found->second, input.name);
+    if (const auto found = changed_names_.find(input.name); found != changed_names_.end())
+      renamed.emplace(found->second, input.name);
   rename_keys(shapes, renamed);
   rename_keys(fixed, renamed);
   for (const auto& input : model_.graph.inputs) {
@@ -142,12 +152,13 @@ void Importer::import_inputs() {
       refuse(model_, fmt::format("input '{}' is not a tensor; Tenon supports only tensors", name));
     const auto* element = element_type(input.type->dtype);
     if (element == nullptr || element->dtype == unknown_dtype)
-      refuse(model_,
-             fmt::format("input '{}' has elements of type {}, which Tenon does not support", name, element_type_name(input.type->dtype)));
+      refuse(model_, fmt::format("input '{}' has elements of type {}, which Tenon does not support",
+                                 name, element_type_name(input.type->dtype)));
     Shape shape;
     if (input.type->has_shape) {
       if (input.type->dims.size() > max_rank)
-        refuse(model_, fmt::format("input '{}' has {} dimensions; at most {} are supported", name, input.type->dims.size(), max_rank));
+        refuse(model_, fmt::format("input '{}' has {} dimensions; at most {} are supported", name,
+                                   input.type->dims.size(), max_rank));
       std::vector<std::int64_t> dims;
       for (const auto& dim : input.type->dims) dims.push_back(dim.size);
       shape = Shape(dims.data(), static_cast<int>(dims.size()));
@@ -155,10 +166,13 @@ void Importer::import_inputs() {
     if (const auto found = shapes.find(name); found != shapes.end()) {
       auto type = tenon::type_of(element->dtype, shape);
       if (merge(type, tenon::type_of(element->dtype, found->second)) == Merge::contradiction)
-        throw Failure(FailureKind::usage, fmt::format("input '{}' is {} in the model, which cannot become {}", name, to_string(type),
-                                                      to_string(tenon::type_of(element->dtype, found->second))));
+        throw Failure(
+            FailureKind::usage,
+            fmt::format("input '{}' is {} in the model, which cannot become {}", name,
+                        to_string(type), to_string(tenon::type_of(element->dtype, found->second))));
       shape = tenon::shape_of(type);
-      note(fmt::format("input '{}' has the shape {}", name, to_string(tenon::type_of(element->dtype, shape))));
+      note(fmt::format("input '{}' has the shape {}", name,
+                       to_string(tenon::type_of(element->dtype, shape))));
       shapes.erase(found);
     }
     const auto type = tenon::type_of(element->dtype, shape);
@@ -171,13 +185,17 @@ void Importer::import_inputs() {
     std::vector<std::string> names(static_cast<std::size_t>(std::max(type.rank, 0)));
     for (std::size_t i = 0; i < names.size(); ++i)
       if (type.dims[i] < 0 && dims.size() == names.size()) names[i] = dim_name(dims[i].name);
-    if (std::any_of(names.begin(), names.end(), [](const std::string& name) { return !name.empty(); })) builder_.name_dims(value, names);
+    if (std::any_of(names.begin(), names.end(),
+                    [](const std::string& name) { return !name.empty(); }))
+      builder_.name_dims(value, names);
     define(input.name, {value, {}, {}});
   }
   for (const auto& [name, shape] : shapes)
-    throw Failure(FailureKind::usage, fmt::format("the model has no input '{}', so its shape cannot be set", name));
+    throw Failure(FailureKind::usage,
+                  fmt::format("the model has no input '{}', so its shape cannot be set", name));
   for (const auto& [name, value] : fixed)
-    throw Failure(FailureKind::usage, fmt::format("the model has no input '{}', so it cannot be fixed", name));
+    throw Failure(FailureKind::usage,
+                  fmt::format("the model has no input '{}', so it cannot be fixed", name));
 }
 
 Operand* Importer::find_or_read(std::string_view name) {
@@ -196,13 +214,15 @@ Operand& Importer::find(std::string_view name) {
 }
 
 void Importer::define(std::string_view name, Operand operand) {
-  if (!scope_.emplace(name, std::move(operand)).second) refuse(model_, fmt::format("two nodes produce '{}'", name));
+  if (!scope_.emplace(name, std::move(operand)).second)
+    refuse(model_, fmt::format("two nodes produce '{}'", name));
 }
 
 std::string Importer::free_name(std::string_view wanted) const {
   const auto allowed = allowed_name(wanted);
   auto name = tenon::free_name(builder_.model(), allowed);
-  for (int i = 1; reserved_names_.contains(name); ++i) name = tenon::free_name(builder_.model(), fmt::format("{}_{}", allowed, i));
+  for (int i = 1; reserved_names_.contains(name); ++i)
+    name = tenon::free_name(builder_.model(), fmt::format("{}_{}", allowed, i));
   return name;
 }
 
@@ -235,7 +255,8 @@ void Importer::choose_names() {
   }
   for (const auto name : values) reserved_names_.insert(chosen_name(name));
   for (const auto& [name, chosen] : changed_names_)
-    if (alike[allowed_name(name)] > 1 && is_utf8(name)) note_changed_name(impl_of(graph_).edit().model, chosen, name);
+    if (alike[allowed_name(name)] > 1 && is_utf8(name))
+      note_changed_name(impl_of(graph_).edit().model, chosen, name);
 }
 
 std::string Importer::chosen_name(std::string_view name) const {
@@ -246,7 +267,8 @@ std::string Importer::chosen_name(std::string_view name) const {
 // Returns the name of an input or output in the graph and notes it if it differs.
 std::string Importer::told_name(std::string_view what, std::string_view name) {
   auto chosen = chosen_name(name);
-  if (chosen != name) note(fmt::format("{} '{}' is named '{}' in the graph", what, printable(name), chosen));
+  if (chosen != name)
+    note(fmt::format("{} '{}' is named '{}' in the graph", what, printable(name), chosen));
   return chosen;
 }
 
@@ -262,13 +284,17 @@ ValueId Importer::value_of(Operand& operand) {
   if (operand.value != none) return operand.value;
   const auto& elements = operand.elements;
   const void* const place = elements.size() == 0 ? nullptr : elements.data();
-  if (const auto found = placed_.find(place); place != nullptr && found != placed_.end() && same_type(found->second.first, elements))
+  if (const auto found = placed_.find(place);
+      place != nullptr && found != placed_.end() && same_type(found->second.first, elements))
     return operand.value = found->second.first;
-  if (outer_ != nullptr && !stays_inside(operand)) return operand.value = captured({none, elements, operand.initializer});
-  const bool weight = !operand.initializer.empty() && allows(floating.mask, elements.dtype()) && elements.shape().rank() > 0;
+  if (outer_ != nullptr && !stays_inside(operand))
+    return operand.value = captured({none, elements, operand.initializer});
+  const bool weight = !operand.initializer.empty() && allows(floating.mask, elements.dtype()) &&
+                      elements.shape().rank() > 0;
   auto name = chosen_name(operand.initializer);
   if (outer_ != nullptr || operand.initializer.empty() || is_named(builder_.model(), name))
-    name = free_name(operand.initializer.empty() ? std::string_view("constant") : std::string_view(operand.initializer));
+    name = free_name(operand.initializer.empty() ? std::string_view("constant")
+                                                 : std::string_view(operand.initializer));
   operand.value = builder_.tensor(name, weight ? Role::variable : Role::constant, elements);
   placed_.emplace(place, std::pair(operand.value, elements));
   return operand.value;
@@ -276,7 +302,8 @@ ValueId Importer::value_of(Operand& operand) {
 
 bool Importer::same_type(ValueId value, const Tensor& elements) const {
   const auto& type = builder_.model().values[value].type;
-  return type.dtype == static_cast<std::uint8_t>(elements.dtype()) && tenon::shape_of(type) == elements.shape();
+  return type.dtype == static_cast<std::uint8_t>(elements.dtype()) &&
+         tenon::shape_of(type) == elements.shape();
 }
 
 void Importer::state(std::string_view node, const std::string& state, const Tensor& elements) {
@@ -294,14 +321,17 @@ std::vector<Operand> Importer::add_node(NodeSpec spec, std::string_view name) {
   const auto& outputs = builder_.binding().nodes[node].info->outputs;
   std::vector<Operand> made;
   for (std::uint32_t i = 0; i < record.output_count; ++i)
-    if (i >= outputs.size() || !outputs[i].hidden) made.push_back({record.first_output + i, {}, {}});
+    if (i >= outputs.size() || !outputs[i].hidden)
+      made.push_back({record.first_output + i, {}, {}});
   return made;
 }
 
-std::vector<Operand> Importer::call(const std::string& op, const Named& inputs, const Attributes& attributes, std::string_view name) {
+std::vector<Operand> Importer::call(const std::string& op, const Named& inputs,
+                                    const Attributes& attributes, std::string_view name) {
   const auto& at = loaded(op);
   const auto& info = *at.info;
-  if (outer_ != nullptr && info.random) throw Failure(FailureKind::file, "subgraphs cannot draw random numbers");
+  if (outer_ != nullptr && info.random)
+    throw Failure(FailureKind::file, "subgraphs cannot draw random numbers");
   std::vector<const Operand*> given;
   for (const auto& [place, operand] : inputs) given.push_back(&operand);
   if (may_compute(info, given)) {
@@ -311,19 +341,27 @@ std::vector<Operand> Importer::call(const std::string& op, const Named& inputs, 
       if (at >= 0) tensors[static_cast<std::size_t>(at)] = input.second.elements;
       return at >= 0;
     };
-    if (!info.variadic() && std::all_of(inputs.begin(), inputs.end(), placed) && may_compute(at, tensors, attributes))
+    if (!info.variadic() && std::all_of(inputs.begin(), inputs.end(), placed) &&
+        may_compute(at, tensors, attributes))
       return compute(op, tensors, attributes);
   }
   std::vector<std::pair<std::string, ValueId>> named;
   for (auto [place, operand] : inputs)
     if (!operand.empty()) named.emplace_back(place, value_of(operand));
-  return add_node({.op = op, .name = {}, .inputs = {}, .named_inputs = std::move(named), .attributes = attributes, .loaded = &at}, name);
+  return add_node({.op = op,
+                   .name = {},
+                   .inputs = {},
+                   .named_inputs = std::move(named),
+                   .attributes = attributes,
+                   .loaded = &at},
+                  name);
 }
 
-std::vector<Operand> Importer::call(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes,
-                                    std::string_view name) {
+std::vector<Operand> Importer::call(const std::string& op, const std::vector<Operand>& inputs,
+                                    const Attributes& attributes, std::string_view name) {
   const auto& at = loaded(op);
-  if (outer_ != nullptr && at.info->random) throw Failure(FailureKind::file, "subgraphs cannot draw random numbers");
+  if (outer_ != nullptr && at.info->random)
+    throw Failure(FailureKind::file, "subgraphs cannot draw random numbers");
   std::vector<const Operand*> given;
   given.reserve(inputs.size());
   for (const auto& operand : inputs) given.push_back(&operand);
@@ -336,20 +374,30 @@ std::vector<Operand> Importer::call(const std::string& op, const std::vector<Ope
   std::vector<ValueId> values;
   values.reserve(inputs.size());
   for (auto operand : inputs) values.push_back(operand.empty() ? none : value_of(operand));
-  return add_node({.op = op, .name = {}, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes, .loaded = &at}, name);
+  return add_node({.op = op,
+                   .name = {},
+                   .inputs = std::move(values),
+                   .named_inputs = {},
+                   .attributes = attributes,
+                   .loaded = &at},
+                  name);
 }
 
 const proto::Attribute* Importer::resolved(const proto::Attribute& attribute) const {
   if (attribute.ref_attr_name.empty()) return &attribute;
   const auto found = arguments_.find(attribute.ref_attr_name);
   if (found == arguments_.end())
-    refuse(model_, fmt::format("attribute '{}' of a node refers to '{}' of its function, which has no such attribute",
-                               printable(attribute.name), printable(attribute.ref_attr_name)));
+    refuse(
+        model_,
+        fmt::format(
+            "attribute '{}' of a node refers to '{}' of its function, which has no such attribute",
+            printable(attribute.name), printable(attribute.ref_attr_name)));
   return found->second;
 }
 
 void Importer::import_node(const proto::Node& node) {
-  const auto version = version_of(node, function_ != nullptr ? function_->opset_imports : model_.opset_imports);
+  const auto version =
+      version_of(node, function_ != nullptr ? function_->opset_imports : model_.opset_imports);
   NodeImport at(*this, node, version);
   std::optional<Failure> refusal;
   bool is_read = false;  // whether all of its inputs exist
@@ -363,7 +411,8 @@ void Importer::import_node(const proto::Node& node) {
       }
     is_read = true;
     const auto* function = kind.function;
-    if (kind.mapped == nullptr && function != nullptr && options_.prefer_functions) return import_function(at, *function);
+    if (kind.mapped == nullptr && function != nullptr && options_.prefer_functions)
+      return import_function(at, *function);
     if (kind.mapped != nullptr) {
       import_as(at, *kind.mapped);
     } else if (by_plugin(at, refusal)) {
@@ -396,9 +445,10 @@ void Importer::import_node(const proto::Node& node) {
       throw;
     }
     const Failure named = labelled ? failure : at.refusal(failure.what(), failure.hint());
-    const bool has_graphs = std::any_of(node.attributes.begin(), node.attributes.end(), [](const proto::Attribute& attribute) {
-      return std::holds_alternative<const proto::Graph*>(attribute.value);
-    });
+    const bool has_graphs = std::any_of(
+        node.attributes.begin(), node.attributes.end(), [](const proto::Attribute& attribute) {
+          return std::holds_alternative<const proto::Graph*>(attribute.value);
+        });
     if (is_read && !has_graphs) throw NodeFailure(named);
     throw named;
   }
@@ -410,19 +460,25 @@ void Importer::import_function(NodeImport& node, const proto::Function& function
   for (std::size_t i = 0; i < function.inputs.size(); ++i)
     if (node.has(i)) inside.emplace(function.inputs[i], node.input(i));
   std::map<std::string_view, const proto::Attribute*> arguments;
-  for (const auto& attribute : function.attribute_defaults) arguments.emplace(attribute.name, &attribute);
+  for (const auto& attribute : function.attribute_defaults)
+    arguments.emplace(attribute.name, &attribute);
   for (const auto& attribute : node.node().attributes)
-    if (const auto* given = node.attribute(attribute.name)) arguments.insert_or_assign(attribute.name, given);
+    if (const auto* given = node.attribute(attribute.name))
+      arguments.insert_or_assign(attribute.name, given);
   for (const auto name : function.attributes)
-    if (!arguments.contains(name)) node.refuse(fmt::format("its attribute '{}' is missing; its function requires it", name));
+    if (!arguments.contains(name))
+      node.refuse(fmt::format("its attribute '{}' is missing; its function requires it", name));
   std::vector<Operand> results;
   {
     const auto* called = &function;
-    const auto exchange = [&] { std::swap(scope_, inside), std::swap(arguments_, arguments), std::swap(function_, called); };
+    const auto exchange = [&] {
+      std::swap(scope_, inside), std::swap(arguments_, arguments), std::swap(function_, called);
+    };
     exchange();
     try {
       for (const auto& inner : function.nodes) import_node(inner);
-      for (std::size_t i = 0; missing_.empty() && i < function.outputs.size(); ++i) results.push_back(find(function.outputs[i]));
+      for (std::size_t i = 0; missing_.empty() && i < function.outputs.size(); ++i)
+        results.push_back(find(function.outputs[i]));
     } catch (...) {
       exchange();
       throw;
@@ -435,13 +491,15 @@ void Importer::import_function(NodeImport& node, const proto::Function& function
 Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& options) {
   const auto model = read_model(path);
   std::string why;
-  if (options.shapes.empty() && options.fixed.empty() && options.map.empty() && !options.prefer_functions)
+  if (options.shapes.empty() && options.fixed.empty() && options.map.empty() &&
+      !options.prefer_functions)
     if (auto kept = kept_graph(model, why, options.trust_links)) {
       Graph graph(host);
       impl_of(graph).adopt(std::move(*kept));
       return graph;
     }
-  if (!why.empty() && options.note) options.note("the embedded graph of this file cannot be used: " + why);
+  if (!why.empty() && options.note)
+    options.note("the embedded graph of this file cannot be used: " + why);
   return Importer(host, model, options).import();
 }
 

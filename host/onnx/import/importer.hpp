@@ -49,8 +49,10 @@ class Importer {
   using Named = std::vector<std::pair<std::string, Operand>>;
   /// Calls an operator and returns its visible outputs. `name` is the node's name, and may be
   /// empty.
-  std::vector<Operand> call(const std::string& op, const Named& inputs, const Attributes& attributes, std::string_view name);
-  std::vector<Operand> call(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes, std::string_view name);
+  std::vector<Operand> call(const std::string& op, const Named& inputs,
+                            const Attributes& attributes, std::string_view name);
+  std::vector<Operand> call(const std::string& op, const std::vector<Operand>& inputs,
+                            const Attributes& attributes, std::string_view name);
 
   /// As far as it is known: from the elements, or as inferred in the graph.
   tenon_type type_of(const Operand& operand) const;
@@ -118,10 +120,12 @@ class Importer {
   std::string told_name(std::string_view what, std::string_view name);
   std::string chosen_name(std::string_view name) const;
   bool may_compute(const OperatorInfo& info, std::span<const Operand* const> inputs) const;
-  bool may_compute(const LoadedOperator& op, const std::vector<Tensor>& inputs, const Attributes& attributes);
+  bool may_compute(const LoadedOperator& op, const std::vector<Tensor>& inputs,
+                   const Attributes& attributes);
   Tensor elements_of(const proto::Tensor& tensor, std::string_view name);
   void charge_inlined(const NodeImport& node, const proto::Function& function);
-  std::vector<Operand> compute(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes);
+  std::vector<Operand> compute(const std::string& op, const std::vector<Tensor>& inputs,
+                               const Attributes& attributes);
   std::vector<Operand> add_node(NodeSpec spec, std::string_view name);
 
   Operand* find_outside(std::string_view name);
@@ -144,7 +148,8 @@ class Importer {
   std::map<std::string_view, std::string> changed_names_;
   std::unordered_set<std::string> reserved_names_;  // of inputs and initializers; nodes avoid them
   std::set<std::string> missing_;                   // missing operators, in the order found
-  std::map<std::tuple<std::string_view, std::string_view, std::string_view, std::int64_t>, Kind> kinds_;
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view, std::int64_t>, Kind>
+      kinds_;
   std::unordered_map<std::string, const LoadedOperator*> loaded_;
   // for nodes that match an operator's own signature
   std::unordered_map<const OperatorInfo*, std::deque<OnnxForm>> own_forms_;

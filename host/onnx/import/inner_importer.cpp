@@ -24,14 +24,16 @@ Importer::Importer(Importer& outer, const proto::Graph& graph)
       outer_(&outer),
       home_(outer.function_) {
   for (const auto& tensor : graph.initializers) initializers_.emplace(tensor.name, &tensor);
-  for (const auto& tensor : graph.sparse_initializers) sparse_initializers_.emplace(tensor.values->name, &tensor);
+  for (const auto& tensor : graph.sparse_initializers)
+    sparse_initializers_.emplace(tensor.values->name, &tensor);
 }
 
 // Elements are passed along; whether they stay in this graph is decided at their use.
 Operand* Importer::find_outside(std::string_view name) {
   const auto* found = outer_ == nullptr ? nullptr : outer_->find_or_read(name);
   if (found == nullptr) return nullptr;
-  if (found->known()) return &scope_.emplace(name, Operand{none, found->elements, found->initializer}).first->second;
+  if (found->known())
+    return &scope_.emplace(name, Operand{none, found->elements, found->initializer}).first->second;
   return &scope_.emplace(name, Operand{captured(*found), {}, {}}).first->second;
 }
 
@@ -42,7 +44,8 @@ ValueId Importer::captured(const Operand& outside) {
   auto type = outer_->type_of({value, {}, {}});
   const auto rank = captured_types_ == CapturedTypes::dtypes ? -1 : type.rank;
   if (captured_types_ != CapturedTypes::whole)
-    type = tenon::type_of(static_cast<DType>(type.dtype), rank < 0 ? Shape() : Shape::of_rank(rank));
+    type =
+        tenon::type_of(static_cast<DType>(type.dtype), rank < 0 ? Shape() : Shape::of_rank(rank));
   const auto input = builder_.input(free_name("outer"), type);
   captures_.emplace_back(value, input);
   captured_.emplace(value, input);
@@ -51,13 +54,17 @@ ValueId Importer::captured(const Operand& outside) {
 
 const proto::Graph& NodeImport::graph(std::string_view name) {
   const auto* found = attribute(name);
-  const auto* const* graph = found == nullptr ? nullptr : std::get_if<const proto::Graph*>(&found->value);
+  const auto* const* graph =
+      found == nullptr ? nullptr : std::get_if<const proto::Graph*>(&found->value);
   if (graph == nullptr) refuse(fmt::format("its attribute '{}' is not a graph", name));
   return **graph;
 }
 
-std::vector<Operand> NodeImport::inlined(const proto::Graph& graph, const std::vector<Operand>& inputs) {
-  require(graph.inputs.size() == inputs.size(), fmt::format("a subgraph has {} inputs, but needs {}", graph.inputs.size(), inputs.size()));
+std::vector<Operand> NodeImport::inlined(const proto::Graph& graph,
+                                         const std::vector<Operand>& inputs) {
+  require(
+      graph.inputs.size() == inputs.size(),
+      fmt::format("a subgraph has {} inputs, but needs {}", graph.inputs.size(), inputs.size()));
   return importer_.import_inside(graph, inputs);
 }
 
@@ -71,10 +78,13 @@ void Importer::lend(Importer& other) {
 }
 
 // Names defined in a branch that certainly runs are valid until its end.
-std::vector<Operand> Importer::import_inside(const proto::Graph& graph, const std::vector<Operand>& inputs) {
+std::vector<Operand> Importer::import_inside(const proto::Graph& graph,
+                                             const std::vector<Operand>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) define(graph.inputs[i].name, inputs[i]);
-  for (const auto& tensor : graph.initializers) define(tensor.name, {none, tensors_.read(tensor), tensor.name});
-  for (const auto& tensor : graph.sparse_initializers) define(tensor.values->name, {none, tensors_.read(tensor), tensor.values->name});
+  for (const auto& tensor : graph.initializers)
+    define(tensor.name, {none, tensors_.read(tensor), tensor.name});
+  for (const auto& tensor : graph.sparse_initializers)
+    define(tensor.values->name, {none, tensors_.read(tensor), tensor.values->name});
   for (const auto& output : graph.outputs) read_.insert(output.name);
   for (const auto& node : graph.nodes) import_node(node);
   std::vector<Operand> results;

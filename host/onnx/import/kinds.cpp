@@ -11,7 +11,8 @@ Importer::Kind& Importer::kind_of(const proto::Node& node, std::int64_t version)
   auto& kind = found->second;
   if (!is_new) return kind;
   kind.name = std::string(node.domain) + (node.domain.empty() ? "" : "::") + std::string(node.type);
-  if (const auto mapped = options_.map.find(kind.name); mapped != options_.map.end()) kind.mapped = &mapped->second;
+  if (const auto mapped = options_.map.find(kind.name); mapped != options_.map.end())
+    kind.mapped = &mapped->second;
   kind.function = model_.function(node.domain, node.type, node.overload);
   kind.claims = catalog_.find_onnx(node.domain, node.type, static_cast<int>(version));
   kind.composition = find_composition(node.domain, node.type, version);

@@ -36,10 +36,13 @@ Model read_text(std::string_view text) {
 void require_pure(const Graph& graph) {
   const auto& values = model_of(graph).values;
   const auto& nodes = impl_of(graph).binding().nodes;
-  if (std::any_of(values.begin(), values.end(), [](const ValueRecord& value) { return value.role == Role::state; }))
-    throw Failure(FailureKind::file, "it has a state, which requires known input shapes", shape_hint);
+  if (std::any_of(values.begin(), values.end(),
+                  [](const ValueRecord& value) { return value.role == Role::state; }))
+    throw Failure(FailureKind::file, "it has a state, which requires known input shapes",
+                  shape_hint);
   if (std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node.info->random; }))
-    throw Failure(FailureKind::file, "it draws random numbers, which requires known input shapes", shape_hint);
+    throw Failure(FailureKind::file, "it draws random numbers, which requires known input shapes",
+                  shape_hint);
 }
 
 /// Larger inputs and inputs with more axes are taken to hold data.
@@ -48,26 +51,34 @@ bool may_hold_sizes(const tenon_type& type) {
   return type.rank <= 0 || (type.rank == 1 && type.dims[0] <= most_sizes);
 }
 
-bool same_elements(const std::vector<std::optional<Tensor>>& left, const std::vector<std::optional<Tensor>>& right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const auto& one, const auto& other) {
-    return one.has_value() == other.has_value() &&
-           (!one || (one->bytes() == other->bytes() && std::memcmp(one->data(), other->data(), one->bytes()) == 0));
-  });
+bool same_elements(const std::vector<std::optional<Tensor>>& left,
+                   const std::vector<std::optional<Tensor>>& right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const auto& one, const auto& other) {
+                      return one.has_value() == other.has_value() &&
+                             (!one || (one->bytes() == other->bytes() &&
+                                       std::memcmp(one->data(), other->data(), one->bytes()) == 0));
+                    });
 }
 
 bool all_known(std::span<const tenon_type> types) {
-  return std::all_of(types.begin(), types.end(), [](const tenon_type& type) { return is_known(type); });
+  return std::all_of(types.begin(), types.end(),
+                     [](const tenon_type& type) { return is_known(type); });
 }
 
 }  // namespace
 
-LateNode::LateNode(Host::Impl& host, std::string_view text) : host_(host), model_(read_text(text)) {}
+LateNode::LateNode(Host::Impl& host, std::string_view text)
+    : host_(host), model_(read_text(text)) {}
 
-LateNode::Imported& LateNode::imported(const std::vector<tenon_type>& types, std::vector<std::optional<Tensor>> elements) {
+LateNode::Imported& LateNode::imported(const std::vector<tenon_type>& types,
+                                       std::vector<std::optional<Tensor>> elements) {
   const auto same = [&](const Imported& one) {
-    return std::memcmp(one.inputs.data(), types.data(), types.size() * sizeof(tenon_type)) == 0 && same_elements(one.elements, elements);
+    return std::memcmp(one.inputs.data(), types.data(), types.size() * sizeof(tenon_type)) == 0 &&
+           same_elements(one.elements, elements);
   };
-  if (const auto found = std::find_if(imported_.begin(), imported_.end(), same); found != imported_.end()) {
+  if (const auto found = std::find_if(imported_.begin(), imported_.end(), same);
+      found != imported_.end()) {
     imported_.splice(imported_.begin(), imported_, found);
     return imported_.front();
   }
@@ -92,7 +103,8 @@ LateNode::Imported& LateNode::imported(const std::vector<tenon_type>& types, std
   return made;
 }
 
-LateNode::Imported* LateNode::import_by(std::span<const tenon_type> inputs, const Elements& elements) {
+LateNode::Imported* LateNode::import_by(std::span<const tenon_type> inputs,
+                                        const Elements& elements) {
   std::vector<tenon_type> types;
   for (const auto& input : inputs) types.push_back(plain_type(input));
   auto& made = imported(types, {});
@@ -107,14 +119,17 @@ LateNode::Imported* LateNode::import_by(std::span<const tenon_type> inputs, cons
   return known ? &imported(types, std::move(given)) : nullptr;
 }
 
-std::vector<tenon_type> LateNode::infer(std::span<const tenon_type> inputs, const Elements& elements) {
+std::vector<tenon_type> LateNode::infer(std::span<const tenon_type> inputs,
+                                        const Elements& elements) {
   const std::lock_guard lock(mutex_);
   std::vector<tenon_type> outputs;
   for (const auto& output : model_.graph.outputs) {
     const auto* element = output.type == nullptr ? nullptr : element_type(output.type->dtype);
     outputs.push_back(tenon::type_of(element == nullptr ? unknown_dtype : element->dtype, Shape()));
   }
-  const bool typed = std::all_of(inputs.begin(), inputs.end(), [](const tenon_type& type) { return type.dtype != TENON_DTYPE_UNKNOWN; });
+  const bool typed = std::all_of(inputs.begin(), inputs.end(), [](const tenon_type& type) {
+    return type.dtype != TENON_DTYPE_UNKNOWN;
+  });
   const auto* made = typed ? import_by(inputs, elements) : nullptr;
   if (made == nullptr) return outputs;
   if (made->refusal && all_known(inputs)) throw *made->refusal;
@@ -124,8 +139,10 @@ std::vector<tenon_type> LateNode::infer(std::span<const tenon_type> inputs, cons
     const auto& type = model.values[model.outputs[i].second].type;
     if (outputs[i].dtype != TENON_DTYPE_UNKNOWN && outputs[i].dtype != type.dtype)
       throw Failure(FailureKind::file,
-                    fmt::format("its output {} is {}, but was assumed to be {}, because its input shapes were unknown at import", i,
-                                name_of(static_cast<DType>(type.dtype)), name_of(static_cast<DType>(outputs[i].dtype))),
+                    fmt::format("its output {} is {}, but was assumed to be {}, because its input "
+                                "shapes were unknown at import",
+                                i, name_of(static_cast<DType>(type.dtype)),
+                                name_of(static_cast<DType>(outputs[i].dtype))),
                     shape_hint);
     outputs[i] = type;
   }
@@ -139,7 +156,8 @@ void LateNode::run(bool training, const std::vector<Tensor>& inputs, std::vector
   auto& made = *import_by(types, [&](std::size_t i) { return std::optional(inputs[i].clone()); });
   if (made.refusal) throw *made.refusal;
   auto& session = made.sessions[training ? 1 : 0];
-  if (!session) session.emplace(*made.graph, SessionOptions{.training = training, .optimize = Optimize::exact});
+  if (!session)
+    session.emplace(*made.graph, SessionOptions{.training = training, .optimize = Optimize::exact});
   std::vector<Tensor> used;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (made.elements.empty() || !made.elements[i]) used.push_back(inputs[i]);
@@ -168,14 +186,16 @@ struct OnnxNode : Operator {
 
   void infer(Infer& io) const {
     if (at(io.inputs()) != node->inputs() || at(io.outputs()) != node->outputs())
-      throw Error("the model has ", node->inputs(), " inputs and ", node->outputs(), " outputs, but ", io.inputs(), " and ", io.outputs(),
-                  " are connected");
-    const auto types = node->infer(input_types(io, 0, at(io.inputs())), [&](std::size_t i) { return elements_of(io, i); });
+      throw Error("the model has ", node->inputs(), " inputs and ", node->outputs(),
+                  " outputs, but ", io.inputs(), " and ", io.outputs(), " are connected");
+    const auto types = node->infer(input_types(io, 0, at(io.inputs())),
+                                   [&](std::size_t i) { return elements_of(io, i); });
     for (int i = 0; i < io.outputs(); ++i) set_output(io, i, types[at(i)]);
   }
 
   void forward(const Call& call) const {
-    node->run(call.training(), tensors_at(call.raw().inputs, at(call.inputs())), tensors_at(call.raw().outputs, at(call.outputs())));
+    node->run(call.training(), tensors_at(call.raw().inputs, at(call.inputs())),
+              tensors_at(call.raw().outputs, at(call.outputs())));
   }
 
   /// Inference runs again when the elements become known.
@@ -187,20 +207,26 @@ struct OnnxNode : Operator {
     return tensor_at(raw.values[i]).clone();
   }
 
-  void gradient(Gradient&) const { throw Error("onnx_node has no gradient: import the model with input shapes"); }
+  void gradient(Gradient&) const {
+    throw Error("onnx_node has no gradient: import the model with input shapes");
+  }
 };
 
-const BuiltinOperators added([](Host::Impl& host) { add_flow_operator<OnnxNode>(host, "onnx_node"); });
+const BuiltinOperators added([](Host::Impl& host) {
+  add_flow_operator<OnnxNode>(host, "onnx_node");
+});
 
 /// The node as a model of its own: known operands are stored in it, the others are its inputs.
 class Waiting {
  public:
-  Waiting(NodeImport& node, std::vector<std::pair<std::size_t, tenon_type>> inputs) : node_(node), inputs_(std::move(inputs)) {}
+  Waiting(NodeImport& node, std::vector<std::pair<std::size_t, tenon_type>> inputs)
+      : node_(node), inputs_(std::move(inputs)) {}
 
   /// Returns nothing if an attribute is a graph or has another type that parameters do not support.
   std::optional<std::string> bytes(std::span<const DType> outputs) {
     written::Node written;
-    written.type = node_.node().type, written.domain = node_.node().domain, written.name = node_.node().name;
+    written.type = node_.node().type, written.domain = node_.node().domain,
+    written.name = node_.node().name;
     for (const auto& attribute : node_.node().attributes) {
       const auto* given = node_.attribute(attribute.name);
       if (given == nullptr) continue;
@@ -210,28 +236,36 @@ class Waiting {
     }
     std::string graph;
     protozero::pbf_writer to(graph);
-    for (std::size_t i = 0; i < node_.inputs(); ++i) written.inputs.push_back(node_.has(i) ? fmt::format("x{}", i) : "");
-    for (std::size_t i = 0; i < outputs.size(); ++i) written.outputs.push_back(node_.wants(i) ? fmt::format("y{}", i) : "");
+    for (std::size_t i = 0; i < node_.inputs(); ++i)
+      written.inputs.push_back(node_.has(i) ? fmt::format("x{}", i) : "");
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      written.outputs.push_back(node_.wants(i) ? fmt::format("y{}", i) : "");
     to.add_message(field::graph::node, written::node_message(written));
     to.add_string(field::graph::name, "node");
     for (std::size_t i = 0; i < node_.inputs(); ++i) {
-      const auto is_input = std::any_of(inputs_.begin(), inputs_.end(), [&](const auto& input) { return input.first == i; });
+      const auto is_input = std::any_of(inputs_.begin(), inputs_.end(),
+                                        [&](const auto& input) { return input.first == i; });
       if (is_input || !node_.has(i)) continue;
       protozero::pbf_writer tensor(to, field::graph::initializer);
       written::write_tensor(tensor, written.inputs[i], node_.input(i).elements);
     }
     for (const auto& [i, type] : inputs_)
-      to.add_message(field::graph::input,
-                     written::value_message({written.inputs[i], tenon::type_of(static_cast<DType>(type.dtype), Shape())}));
+      to.add_message(
+          field::graph::input,
+          written::value_message(
+              {written.inputs[i], tenon::type_of(static_cast<DType>(type.dtype), Shape())}));
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (node_.wants(i))
-        to.add_message(field::graph::output, written::value_message({written.outputs[i], tenon::type_of(outputs[i], Shape())}));
+        to.add_message(
+            field::graph::output,
+            written::value_message({written.outputs[i], tenon::type_of(outputs[i], Shape())}));
     std::string model;
     protozero::pbf_writer file(model);
     file.add_int64(field::model::ir_version, 10);
     file.add_message(field::model::graph, graph);
     const auto& domain = written.domain;
-    if (!domain.empty()) file.add_message(field::model::opset_import, written::opset_message("", 17));
+    if (!domain.empty())
+      file.add_message(field::model::opset_import, written::opset_message("", 17));
     file.add_message(field::model::opset_import, written::opset_message(domain, node_.version()));
     return model;
   }
@@ -280,14 +314,17 @@ class Waiting {
     bool first = true;
     for (const auto& [i, type] : inputs_) {
       auto guess = plain_type(type);
-      if (guess.rank < 0) guess.rank = std::exchange(first, false) ? rank : other, std::fill_n(guess.dims, guess.rank, unknown);
+      if (guess.rank < 0)
+        guess.rank = std::exchange(first, false) ? rank : other,
+        std::fill_n(guess.dims, guess.rank, unknown);
       for (int axis = 0; axis < guess.rank; ++axis)
         if (guess.dims[axis] == unknown) guess.dims[axis] = size;
       types.push_back(guess);
     }
     std::vector<tenon_type> made;
     try {
-      made = late.infer(types, [&](std::size_t i) { return std::optional(plausible_elements(types[i])); });
+      made = late.infer(types,
+                        [&](std::size_t i) { return std::optional(plausible_elements(types[i])); });
     } catch (const Failure&) {
       return {};
     }
@@ -327,7 +364,8 @@ DType Importer::likely_dtype(NodeImport& node, std::string_view output) {
 // If a node was rejected because ranks, sizes or elements are unknown, defers it until run time.
 bool Importer::wait(NodeImport& node) {
   const auto& outputs = node.node().outputs;
-  const auto count = std::count_if(outputs.begin(), outputs.end(), [](std::string_view name) { return !name.empty(); });
+  const auto count = std::count_if(outputs.begin(), outputs.end(),
+                                   [](std::string_view name) { return !name.empty(); });
   if (!may_wait_ || node.inputs() == 0 || count == 0) return false;
   constexpr std::int64_t most_elements = 512;  // of the constants stored in the node
   std::vector<std::pair<std::size_t, tenon_type>> inputs;
@@ -337,8 +375,11 @@ bool Importer::wait(NodeImport& node) {
     if (!node.has(i)) continue;
     auto& operand = find(node.node().inputs[i]);
     const auto type = type_of(operand);
-    if (type.dtype == TENON_DTYPE_UNKNOWN || (type.storage != TENON_DENSE && type.storage != TENON_STORAGE_UNKNOWN)) return false;
-    if (operand.known() && operand.value == none && operand.elements.size() <= most_elements) continue;
+    if (type.dtype == TENON_DTYPE_UNKNOWN ||
+        (type.storage != TENON_DENSE && type.storage != TENON_STORAGE_UNKNOWN))
+      return false;
+    if (operand.known() && operand.value == none && operand.elements.size() <= most_elements)
+      continue;
     open = open || !is_known(type);
     inputs.emplace_back(i, type);
   }
@@ -351,9 +392,14 @@ bool Importer::wait(NodeImport& node) {
   const auto text = waiting.bytes(dtypes);
   if (!text) return false;
   for (const auto& [i, type] : inputs) values.push_back(value_of(find(node.node().inputs[i])));
-  const Attributes attributes{{"model", to_base64(*text)}, {"outputs", static_cast<std::int64_t>(count)}};
-  const auto made = add_node(
-      {.op = "tenon.onnx_node", .name = {}, .inputs = std::move(values), .named_inputs = {}, .attributes = attributes}, node.name());
+  const Attributes attributes{{"model", to_base64(*text)},
+                              {"outputs", static_cast<std::int64_t>(count)}};
+  const auto made = add_node({.op = "tenon.onnx_node",
+                              .name = {},
+                              .inputs = std::move(values),
+                              .named_inputs = {},
+                              .attributes = attributes},
+                             node.name());
   std::size_t next = 0;
   for (std::size_t i = 0; i < node.node().outputs.size(); ++i)
     if (node.wants(i)) scope_.erase(node.node().outputs[i]), node.output(i, made[next++]);

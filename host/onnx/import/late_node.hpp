@@ -42,7 +42,8 @@ class LateNode {
     std::optional<Failure> refusal{};
     std::optional<Session> sessions[2]{};  ///< for inference and for training
   };
-  Imported& imported(const std::vector<tenon_type>& types, std::vector<std::optional<Tensor>> elements);
+  Imported& imported(const std::vector<tenon_type>& types,
+                     std::vector<std::optional<Tensor>> elements);
   /// Returns null if the node is rejected while elements are unknown.
   Imported* import_by(std::span<const tenon_type> inputs, const Elements& elements);
 

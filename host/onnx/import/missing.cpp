@@ -22,7 +22,8 @@ std::string kind_of(const proto::Node& node) {
 /// Looks up each operator once, counting all nodes that the graph needs.
 class Search {
  public:
-  Search(const Catalog& catalog, const Model& model, const ImportOptions& options) : catalog_(catalog), model_(model), options_(options) {}
+  Search(const Catalog& catalog, const Model& model, const ImportOptions& options)
+      : catalog_(catalog), model_(model), options_(options) {}
 
   std::vector<MissingOperator> run() {
     add(model_.graph.nodes, model_.opset_imports);
@@ -45,7 +46,9 @@ class Search {
       const Key key(node.domain, node.type, node.overload, version_of(node, imports));
       auto [asked, is_new] = known_.try_emplace(key, Known::no);
       if (is_new) asked->second = find(node, std::get<3>(key));
-      if (asked->second == Known::yes || (asked->second == Known::by_name && find_by_name(catalog_, node) != nullptr)) return;
+      if (asked->second == Known::yes ||
+          (asked->second == Known::by_name && find_by_name(catalog_, node) != nullptr))
+        return;
       if (const auto found = missing_.find(key); found != missing_.end())
         ++found->second.op.count;
       else
@@ -57,9 +60,12 @@ class Search {
   Known find(const proto::Node& node, std::int64_t version) {
     if (options_.map.contains(kind_of(node))) return Known::yes;
     const auto* function = model_.function(node.domain, node.type, node.overload);
-    const bool claimed = !catalog_.find_onnx(node.domain, node.type, static_cast<int>(version)).empty() ||
-                         find_composition(node.domain, node.type, version) != nullptr || find_as_written(catalog_, node) != nullptr;
-    if (function != nullptr && (!claimed || options_.prefer_functions)) waiting_.push_back(function);
+    const bool claimed =
+        !catalog_.find_onnx(node.domain, node.type, static_cast<int>(version)).empty() ||
+        find_composition(node.domain, node.type, version) != nullptr ||
+        find_as_written(catalog_, node) != nullptr;
+    if (function != nullptr && (!claimed || options_.prefer_functions))
+      waiting_.push_back(function);
     return claimed || function != nullptr ? Known::yes : Known::by_name;
   }
 
@@ -68,26 +74,34 @@ class Search {
     if (version == 0) return "the model imports no opset for its domain";
     for (const auto& op : catalog_.operators())
       for (const auto& form : op.info.onnx) {
-        if (form.type != node.type || (form.domain == "ai.onnx" ? "" : form.domain) != node.domain) continue;
+        if (form.type != node.type || (form.domain == "ai.onnx" ? "" : form.domain) != node.domain)
+          continue;
         if (form.since > version)
-          return fmt::format("{} supports it from version {} on, but this is version {}", op.full_name(), form.since, version);
-        return fmt::format("{} supports it up to version {}, but this is version {}", op.full_name(), form.until.value_or(form.since),
-                           version);
+          return fmt::format("{} supports it from version {} on, but this is version {}",
+                             op.full_name(), form.since, version);
+        return fmt::format("{} supports it up to version {}, but this is version {}",
+                           op.full_name(), form.until.value_or(form.since), version);
       }
     const auto since = first_composition(node.domain, node.type);
-    return since == 0 ? "" : fmt::format("it is supported from version {} on, but this is version {}", since, version);
+    return since == 0 ? ""
+                      : fmt::format("it is supported from version {} on, but this is version {}",
+                                    since, version);
   }
 
   MissingOperator missing(const proto::Node& node, std::int64_t version) const {
     const auto name = internal::snake_case(node.type);
     MissingOperator made{
-        .op = {std::string(node.domain), std::string(node.type), std::string(node.overload), version, 1, std::string(node.name), false},
+        .op = {std::string(node.domain), std::string(node.type), std::string(node.overload),
+               version, 1, std::string(node.name), false},
         .why = other_versions(node, version),
         .near = {},
         .next_step = {}};
-    if (const auto* same = catalog_.find(name); made.why.empty() && same != nullptr && !node.domain.empty())
-      made.why = fmt::format("{} has the same name, but {}", same->full_name(), why_not_named(same->info, node));
-    if (made.why.empty()) made.why = catalog_.why_missing(name), made.next_step = catalog_.next_step(name);
+    if (const auto* same = catalog_.find(name);
+        made.why.empty() && same != nullptr && !node.domain.empty())
+      made.why = fmt::format("{} has the same name, but {}", same->full_name(),
+                             why_not_named(same->info, node));
+    if (made.why.empty())
+      made.why = catalog_.why_missing(name), made.next_step = catalog_.next_step(name);
     if (made.why.empty()) made.near = catalog_.near(name);
     return made;
   }
@@ -110,9 +124,11 @@ std::int64_t version_of(const proto::Node& node, List<proto::OpsetImport> import
 
 std::string why_not_named(const OperatorInfo& info, const proto::Node& node) {
   if (node.inputs.size() > info.inputs.size() && !info.variadic())
-    return fmt::format("takes {}, but a node has {}", counted(info.inputs.size(), "input"), node.inputs.size());
+    return fmt::format("takes {}, but a node has {}", counted(info.inputs.size(), "input"),
+                       node.inputs.size());
   for (const auto& attribute : node.attributes)
-    if (info.find_param(attribute.name) < 0) return fmt::format("has no parameter '{}'", attribute.name);
+    if (info.find_param(attribute.name) < 0)
+      return fmt::format("has no parameter '{}'", attribute.name);
   return {};
 }
 
@@ -128,7 +144,8 @@ const CatalogOperator* find_by_name(const Catalog& catalog, const proto::Node& n
   return found != nullptr && why_not_named(found->info, node).empty() ? found : nullptr;
 }
 
-std::vector<MissingOperator> missing_operators(const Catalog& catalog, const Model& model, const ImportOptions& options) {
+std::vector<MissingOperator> missing_operators(const Catalog& catalog, const Model& model,
+                                               const ImportOptions& options) {
   return Search(catalog, model, options).run();
 }
 
@@ -137,27 +154,37 @@ std::string describe(const MissingOperator& missing) {
   if (missing.op.first_node.empty())
     text += missing.op.count == 1 ? " without a name" : ", the first one unnamed";
   else
-    text += fmt::format("{} '{}'", missing.op.count == 1 ? "" : ", the first", missing.op.first_node);
+    text +=
+        fmt::format("{} '{}'", missing.op.count == 1 ? "" : ", the first", missing.op.first_node);
   if (!missing.why.empty()) text += "; " + missing.why;
   if (!missing.near.empty())
-    text += fmt::format("; similar {}: {}", missing.near.size() == 1 ? "operator" : "operators", fmt::join(missing.near, ", "));
+    text += fmt::format("; similar {}: {}", missing.near.size() == 1 ? "operator" : "operators",
+                        fmt::join(missing.near, ", "));
   return text;
 }
 
-Failure refuse_missing(const Catalog& catalog, const Model& model, const std::vector<MissingOperator>& missing, bool kept) {
+Failure refuse_missing(const Catalog& catalog, const Model& model,
+                       const std::vector<MissingOperator>& missing, bool kept) {
   std::string list, hint;
-  if (kept) hint = "unknown nodes inside If, Loop and Scan cannot be kept, because their subgraphs must be able to run";
+  if (kept)
+    hint =
+        "unknown nodes inside If, Loop and Scan cannot be kept, because their subgraphs must be "
+        "able to run";
   for (const auto& one : missing) {
     list += fmt::format("{}{} ({})", list.empty() ? "" : "; ", one.op.full_name(), describe(one));
     if (hint.empty()) hint = one.next_step;
   }
   if (hint.empty())
-    hint = "add the folder of a plugin whose operator declares op.onnx(domain, type), or name the operator that computes such nodes";
+    hint =
+        "add the folder of a plugin whose operator declares op.onnx(domain, type), or name the "
+        "operator that computes such nodes";
   std::vector<std::string> folders;
   for (const auto& folder : catalog.searched()) folders.push_back(folder.string());
   return {FailureKind::plugin,
-          fmt::format("{}: {} missing: {}; searched {}{}{}", model.path.string(), missing.size() == 1 ? "an operator is" : "operators are",
-                      list, folders.empty() ? "no folder" : "in ", fmt::join(folders, ", "), catalog.not_searched_text()),
+          fmt::format("{}: {} missing: {}; searched {}{}{}", model.path.string(),
+                      missing.size() == 1 ? "an operator is" : "operators are", list,
+                      folders.empty() ? "no folder" : "in ", fmt::join(folders, ", "),
+                      catalog.not_searched_text()),
           hint};
 }
 

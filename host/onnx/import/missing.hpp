@@ -23,10 +23,12 @@ std::string why_not_named(const OperatorInfo& info, const proto::Node& node);
 /// Missing operators of the graph with its subgraphs and of the functions it needs, sorted by
 /// domain and type, before anything is imported. Whether an operator supports the attributes of a
 /// node is not checked.
-std::vector<MissingOperator> missing_operators(const Catalog& catalog, const Model& model, const ImportOptions& options);
+std::vector<MissingOperator> missing_operators(const Catalog& catalog, const Model& model,
+                                               const ImportOptions& options);
 
 /// One error of kind plugin that lists all of them. `kept`: unknown nodes of the main graph were
 /// kept, so these are in subgraphs.
-Failure refuse_missing(const Catalog& catalog, const Model& model, const std::vector<MissingOperator>& missing, bool kept);
+Failure refuse_missing(const Catalog& catalog, const Model& model,
+                       const std::vector<MissingOperator>& missing, bool kept);
 
 }  // namespace tenon::onnx

@@ -36,7 +36,8 @@ Composition::Composition(const char* type, Import import, int since, const char*
   compositions()[{domain, type}].push_back({since, import});
 }
 
-Composition::Import find_composition(std::string_view domain, std::string_view type, std::int64_t version) {
+Composition::Import find_composition(std::string_view domain, std::string_view type,
+                                     std::int64_t version) {
   const auto found = compositions().find({domain, type});
   if (found == compositions().end()) return nullptr;
   const Entry* best = nullptr;
@@ -48,7 +49,8 @@ Composition::Import find_composition(std::string_view domain, std::string_view t
 int first_composition(std::string_view domain, std::string_view type) {
   int first = 0;
   if (const auto found = compositions().find({domain, type}); found != compositions().end())
-    for (const auto& entry : found->second) first = first == 0 ? entry.since : std::min(first, entry.since);
+    for (const auto& entry : found->second)
+      first = first == 0 ? entry.since : std::min(first, entry.since);
   return first;
 }
 
@@ -56,7 +58,8 @@ NodeImport::NodeImport(Importer& importer, const proto::Node& node, std::int64_t
     : importer_(importer), node_(node), version_(version) {}
 
 std::string NodeImport::label() const {
-  auto type = node_.domain.empty() ? std::string(node_.type) : fmt::format("{}::{}", node_.domain, node_.type);
+  auto type = node_.domain.empty() ? std::string(node_.type)
+                                   : fmt::format("{}::{}", node_.domain, node_.type);
   if (!node_.name.empty()) return fmt::format("{} node '{}'", type, node_.name);
   for (const auto output : node_.outputs)
     if (!output.empty()) return fmt::format("{} node that produces '{}'", type, output);
@@ -64,10 +67,12 @@ std::string NodeImport::label() const {
 }
 
 Failure NodeImport::refusal(const std::string& reason, const std::string& hint) const {
-  return Failure(FailureKind::file, fmt::format("{}: {}: {}", importer_.model().path.string(), label(), reason), hint);
+  return Failure(FailureKind::file,
+                 fmt::format("{}: {}: {}", importer_.model().path.string(), label(), reason), hint);
 }
 
-void NodeImport::require_known(bool condition, const std::string& reason, const std::string& hint) const {
+void NodeImport::require_known(bool condition, const std::string& reason,
+                               const std::string& hint) const {
   if (condition) return;
   note_unknown();
   refuse(reason, hint);
@@ -97,7 +102,8 @@ std::int64_t NodeImport::integer(std::string_view name, std::int64_t otherwise) 
 double NodeImport::real(std::string_view name, double otherwise) {
   const auto* found = attribute(name);
   if (found == nullptr) return otherwise;
-  if (const auto* integer = std::get_if<std::int64_t>(&found->value)) return static_cast<double>(*integer);
+  if (const auto* integer = std::get_if<std::int64_t>(&found->value))
+    return static_cast<double>(*integer);
   const auto* value = std::get_if<float>(&found->value);
   if (value == nullptr) refuse_kind(*found, "a number");
   return static_cast<double>(*value);
@@ -130,12 +136,15 @@ Tensor NodeImport::tensor(std::string_view name) {
 std::optional<AttributeValue> NodeImport::value_of(const proto::Attribute& attribute) {
   if (const auto* value = std::get_if<std::int64_t>(&attribute.value)) return *value;
   if (const auto* value = std::get_if<float>(&attribute.value)) return static_cast<double>(*value);
-  if (const auto* value = std::get_if<std::string_view>(&attribute.value)) return std::string(*value);
+  if (const auto* value = std::get_if<std::string_view>(&attribute.value))
+    return std::string(*value);
   if (const auto* value = std::get_if<List<std::int64_t>>(&attribute.value)) return list_of(*value);
-  if (const auto* value = std::get_if<List<float>>(&attribute.value)) return std::vector<double>(value->begin(), value->end());
+  if (const auto* value = std::get_if<List<float>>(&attribute.value))
+    return std::vector<double>(value->begin(), value->end());
   if (const auto* value = std::get_if<List<std::string_view>>(&attribute.value))
     return std::vector<std::string>(value->begin(), value->end());
-  if (const auto* const* value = std::get_if<const proto::Tensor*>(&attribute.value)) return importer_.elements_of(**value, attribute.name);
+  if (const auto* const* value = std::get_if<const proto::Tensor*>(&attribute.value))
+    return importer_.elements_of(**value, attribute.name);
   return {};
 }
 
@@ -145,7 +154,9 @@ Operand NodeImport::input(std::size_t i) {
 }
 
 void NodeImport::require_elements(std::size_t i, const Operand& operand) const {
-  require_known(operand.known(), fmt::format("its input {}, '{}', is not known when the model is imported", i, node_.inputs[i]),
+  require_known(operand.known(),
+                fmt::format("its input {}, '{}', is not known when the model is imported", i,
+                            node_.inputs[i]),
                 "make that input a constant");
 }
 
@@ -159,7 +170,8 @@ std::optional<std::vector<std::int64_t>> NodeImport::known_integers(std::size_t 
   else if (operand.elements.dtype() == i32)
     for (const auto value : operand.elements.values<std::int32_t>()) values.push_back(value);
   else
-    refuse(fmt::format("its input {}, '{}', is {} but must be int64", i, node_.inputs[i], name_of(operand.elements.dtype())));
+    refuse(fmt::format("its input {}, '{}', is {} but must be int64", i, node_.inputs[i],
+                       name_of(operand.elements.dtype())));
   return values;
 }
 
@@ -167,7 +179,8 @@ std::optional<double> NodeImport::known_number(std::size_t i) {
   if (!has(i)) return {};
   const auto operand = input(i);
   require_elements(i, operand);
-  if (operand.elements.size() != 1) refuse(fmt::format("its input {}, '{}', must be one number", i, node_.inputs[i]));
+  if (operand.elements.size() != 1)
+    refuse(fmt::format("its input {}, '{}', must be one number", i, node_.inputs[i]));
   return cast(operand, f64).elements.values<double>()[0];
 }
 
@@ -183,12 +196,14 @@ Shape NodeImport::shape(const Operand& operand) const {
 
 int NodeImport::rank(const Operand& operand) const {
   const auto type = importer_.type_of(operand);
-  require_known(type.rank >= 0, "the rank of one of its inputs is unknown", "give the inputs whole shapes");
+  require_known(type.rank >= 0, "the rank of one of its inputs is unknown",
+                "give the inputs whole shapes");
   return type.rank;
 }
 
 int NodeImport::axis(std::int64_t axis, int rank) const {
-  if (axis < -rank || axis >= rank) refuse(fmt::format("its axis {} is out of range for {} dimensions", axis, rank));
+  if (axis < -rank || axis >= rank)
+    refuse(fmt::format("its axis {} is out of range for {} dimensions", axis, rank));
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
@@ -198,15 +213,18 @@ std::string_view NodeImport::next_name() {
   return node_.name;
 }
 
-Operand NodeImport::add(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes) {
+Operand NodeImport::add(const std::string& op, const std::vector<Operand>& inputs,
+                        const Attributes& attributes) {
   return importer_.call(op, inputs, attributes, next_name()).front();
 }
 
-Operand NodeImport::add(const std::string& op, const Importer::Named& inputs, const Attributes& attributes) {
+Operand NodeImport::add(const std::string& op, const Importer::Named& inputs,
+                        const Attributes& attributes) {
   return importer_.call(op, inputs, attributes, next_name()).front();
 }
 
-std::vector<Operand> NodeImport::add_all(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes) {
+std::vector<Operand> NodeImport::add_all(const std::string& op, const std::vector<Operand>& inputs,
+                                         const Attributes& attributes) {
   return importer_.call(op, inputs, attributes, next_name());
 }
 
@@ -215,7 +233,9 @@ Operand NodeImport::constant(const std::vector<std::int64_t>& elements) const {
 }
 
 void NodeImport::make_room(std::int64_t bytes) const {
-  require(importer_.may_make(bytes), fmt::format("it would create {} at import, too much for a file of this size", counted(bytes, "byte")));
+  require(importer_.may_make(bytes),
+          fmt::format("it would create {} at import, too much for a file of this size",
+                      counted(bytes, "byte")));
 }
 
 Operand NodeImport::count_to(std::int64_t count) {
@@ -230,7 +250,8 @@ Operand NodeImport::scalar(double value, const Operand& like) const {
   auto made = Tensor::empty(dtype(like), Shape::scalar());
   visit<every_type>(made.dtype(), [&]<class T>() {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-      require(value == std::trunc(value) && value >= static_cast<double>(std::numeric_limits<T>::min()) &&
+      require(value == std::trunc(value) &&
+                  value >= static_cast<double>(std::numeric_limits<T>::min()) &&
                   value < std::ldexp(1.0, std::numeric_limits<T>::digits),
               fmt::format("{} is out of range for {}", value, name_of(made.dtype())));
     *static_cast<T*>(made.data()) = static_cast<T>(value);
@@ -270,7 +291,8 @@ void NodeImport::output(std::size_t i, Operand operand) {
 
 void NodeImport::finish() const {
   for (const auto& attribute : node_.attributes)
-    if (!used_.contains(attribute.name)) refuse(fmt::format("its attribute '{}' is not supported", attribute.name));
+    if (!used_.contains(attribute.name))
+      refuse(fmt::format("its attribute '{}' is not supported", attribute.name));
   for (const auto output : node_.outputs)
     if (importer_.read_.contains(output) && !importer_.scope_.contains(output))
       refuse(fmt::format("its output '{}' is not supported", output));

@@ -17,7 +17,9 @@ class NodeImport {
   std::int64_t version() const { return version_; }  ///< of the node's opset
   std::string label() const;                         ///< `Gemm node 'fc1'`
   Failure refusal(const std::string& reason, const std::string& hint = {}) const;
-  [[noreturn]] void refuse(const std::string& reason, const std::string& hint = {}) const { throw refusal(reason, hint); }
+  [[noreturn]] void refuse(const std::string& reason, const std::string& hint = {}) const {
+    throw refusal(reason, hint);
+  }
   void require(bool condition, const std::string& reason) const {
     if (!condition) refuse(reason);
   }
@@ -53,9 +55,12 @@ class NodeImport {
   /// normalized to 0 ... rank - 1; error if out of range
   int axis(std::int64_t axis, int rank) const;
 
-  Operand add(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes = {});
-  Operand add(const std::string& op, const Importer::Named& inputs, const Attributes& attributes = {});
-  std::vector<Operand> add_all(const std::string& op, const std::vector<Operand>& inputs, const Attributes& attributes = {});
+  Operand add(const std::string& op, const std::vector<Operand>& inputs,
+              const Attributes& attributes = {});
+  Operand add(const std::string& op, const Importer::Named& inputs,
+              const Attributes& attributes = {});
+  std::vector<Operand> add_all(const std::string& op, const std::vector<Operand>& inputs,
+                               const Attributes& attributes = {});
   Operand constant(const Tensor& elements) const { return {none, elements, {}}; }
   Operand constant(const std::vector<std::int64_t>& elements) const;
   /// int64 [count] with 0, 1, 2 and so on. Error if that is too much for a file of this size.
@@ -109,7 +114,8 @@ struct Composition {
   Composition(const char* type, Import import, int since = 1, const char* domain = "");
 };
 /// Null if there is none for this version.
-Composition::Import find_composition(std::string_view domain, std::string_view type, std::int64_t version);
+Composition::Import find_composition(std::string_view domain, std::string_view type,
+                                     std::int64_t version);
 /// The first version that has one; 0 if there is none.
 int first_composition(std::string_view domain, std::string_view type);
 

@@ -19,15 +19,20 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string parameter_kind(NodeImport& node, const proto::Attribute& attribute, const AttributeValue& value) {
+std::string parameter_kind(NodeImport& node, const proto::Attribute& attribute,
+                           const AttributeValue& value) {
   if (std::holds_alternative<std::int64_t>(value.variant())) return "int64";
   if (std::holds_alternative<double>(value.variant())) return "float64";
   if (std::holds_alternative<std::string>(value.variant())) return "text";
   if (std::holds_alternative<std::vector<std::int64_t>>(value.variant())) return "ints";
   if (std::holds_alternative<std::vector<double>>(value.variant())) return "floats";
   if (std::holds_alternative<std::vector<std::string>>(value.variant())) return "texts";
-  if (const auto* tensor = std::get_if<Tensor>(&value.variant()); tensor != nullptr && table_types.has(tensor->dtype())) return "tensor";
-  node.refuse(fmt::format("its attribute '{}' has a type that parameters do not support, so the node cannot be kept", attribute.name));
+  if (const auto* tensor = std::get_if<Tensor>(&value.variant());
+      tensor != nullptr && table_types.has(tensor->dtype()))
+    return "tensor";
+  node.refuse(fmt::format(
+      "its attribute '{}' has a type that parameters do not support, so the node cannot be kept",
+      attribute.name));
 }
 
 Json empty_default(const std::string& kind) {
@@ -39,7 +44,8 @@ Json empty_default(const std::string& kind) {
 
 /// Contents shared by a node's form and manifest.
 struct Parts {
-  Json inputs = Json::array(), outputs = Json::array(), params = Json::array(), places = Json::array();
+  Json inputs = Json::array(), outputs = Json::array(), params = Json::array(),
+       places = Json::array();
   bool new_kinds = false;  // parameter kinds that hosts older than 0.2 do not support
   std::set<std::string> taken{};
 
@@ -64,12 +70,18 @@ Parts parts_of(NodeImport& node) {
     const auto value = given == nullptr ? std::nullopt : node.value_of(*given);
     if (given == nullptr) continue;
     if (!value)
-      node.refuse(fmt::format("its attribute '{}' has a type that parameters do not support, so the node cannot be kept", attribute.name));
+      node.refuse(
+          fmt::format("its attribute '{}' has a type that parameters do not support, so the node "
+                      "cannot be kept",
+                      attribute.name));
     const auto kind = parameter_kind(node, attribute, *value);
-    const auto name = parts.name_for(is_identifier(attribute.name) ? std::string(attribute.name) : "attribute");
-    Json param{
-        {"name", name},   {"doc", ""},        {"kind", kind},     {"default", empty_default(kind)}, {"required", true}, {"min", nullptr},
-        {"max", nullptr}, {"above", nullptr}, {"below", nullptr}, {"choices", Json::array()}};
+    const auto name =
+        parts.name_for(is_identifier(attribute.name) ? std::string(attribute.name) : "attribute");
+    Json param{{"name", name},     {"doc", ""},
+               {"kind", kind},     {"default", empty_default(kind)},
+               {"required", true}, {"min", nullptr},
+               {"max", nullptr},   {"above", nullptr},
+               {"below", nullptr}, {"choices", Json::array()}};
     if (kind == "tensor") param["dtype"] = name_of(std::get<Tensor>(value->variant()).dtype());
     parts.new_kinds = parts.new_kinds || kind == "tensor" || kind == "texts";
     parts.params.push_back(std::move(param));
@@ -84,7 +96,10 @@ Parts parts_of(NodeImport& node) {
                             {"initial", nullptr},
                             {"weight", false}});
   for (std::size_t i = 0; i < node.node().outputs.size(); ++i)
-    parts.outputs.push_back({{"name", parts.name_for(fmt::format("output_{}", i))}, {"doc", ""}, {"hidden", false}, {"count", nullptr}});
+    parts.outputs.push_back({{"name", parts.name_for(fmt::format("output_{}", i))},
+                             {"doc", ""},
+                             {"hidden", false},
+                             {"count", nullptr}});
   return parts;
 }
 
@@ -94,7 +109,8 @@ std::uint32_t Placeholders::operator_for(NodeImport& node) {
   const auto& at = node.node();
   if (at.outputs.empty()) node.refuse("it has no outputs, so it cannot be kept");
   const auto parts = parts_of(node);
-  const auto full = at.domain.empty() ? std::string(at.type) : fmt::format("{}::{}", at.domain, at.type);
+  const auto full =
+      at.domain.empty() ? std::string(at.type) : fmt::format("{}::{}", at.domain, at.type);
   if (!is_plain_text(full)) node.refuse("its name is not plain text, so the node cannot be kept");
   Json manifest{{"tenon", parts.new_kinds ? 2 : 1},
                 {"doc", fmt::format("ONNX operator {}, kept without an implementation.", full)},
@@ -104,17 +120,23 @@ std::uint32_t Placeholders::operator_for(NodeImport& node) {
                 {"inputs", parts.inputs},
                 {"outputs", parts.outputs},
                 {"params", parts.params}};
-  for (const char* none_of : {"aliases", "states", "inplace", "backward_inplace", "backward_reads", "functions", "renamed", "added"})
+  for (const char* none_of : {"aliases", "states", "inplace", "backward_inplace", "backward_reads",
+                              "functions", "renamed", "added"})
     manifest[none_of] = Json::array();
-  for (const char* flag : {"accumulates", "strides", "random", "elementwise", "kernels_elsewhere"}) manifest[flag] = false;
+  for (const char* flag : {"accumulates", "strides", "random", "elementwise", "kernels_elsewhere"})
+    manifest[flag] = false;
   if (parts.new_kinds) manifest["needs"] = {"parameters"};
-  Json form{{"domain", at.domain}, {"type", at.type}, {"since", manifest["version"]}, {"attributes", parts.places}};
+  Json form{{"domain", at.domain},
+            {"type", at.type},
+            {"since", manifest["version"]},
+            {"attributes", parts.places}};
   manifest["onnx"] = Json::array({std::move(form)});
   const auto key = manifest.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (const auto found = by_manifest_.find(key); found != by_manifest_.end()) return found->second;
 
   auto name = space_of_plugin(internal::snake_case(at.type));
-  if (const auto before = names_[manifest["space"].get<std::string>() + '.' + name]++; before > 0) name += fmt::format("_{}", before + 1);
+  if (const auto before = names_[manifest["space"].get<std::string>() + '.' + name]++; before > 0)
+    name += fmt::format("_{}", before + 1);
   manifest["name"] = name;
   const auto bytes = Json::to_cbor(manifest);
   static const tenon_operator no_code{};
@@ -123,10 +145,12 @@ std::uint32_t Placeholders::operator_for(NodeImport& node) {
   made.table = &no_code;
   model_.operators.push_back({.name = name, .version = made.info->version, .info = made.info});
   binding_.operators.push_back(&made);
-  return by_manifest_.emplace(key, static_cast<std::uint32_t>(model_.operators.size() - 1)).first->second;
+  return by_manifest_.emplace(key, static_cast<std::uint32_t>(model_.operators.size() - 1))
+      .first->second;
 }
 
-std::vector<ValueId> Placeholders::add(NodeImport& node, const std::string& name, const std::vector<ValueId>& inputs,
+std::vector<ValueId> Placeholders::add(NodeImport& node, const std::string& name,
+                                       const std::vector<ValueId>& inputs,
                                        const std::vector<tenon_type>& types) {
   NodeRecord record;
   record.op = operator_for(node);
@@ -134,7 +158,8 @@ std::vector<ValueId> Placeholders::add(NodeImport& node, const std::string& name
   record.name = model_.strings.intern(name.empty() ? free_name(model_, op.info->name) : name);
   Attributes attributes;
   for (const auto& place : op.info->onnx[0].attributes)
-    if (const auto* given = node.attribute(place.name)) attributes.set(place.param, *node.value_of(*given));
+    if (const auto* given = node.attribute(place.name))
+      attributes.set(place.param, *node.value_of(*given));
   add_parameters(model_, record, *op.info, attributes);
   record.first_edge = static_cast<std::uint32_t>(model_.edges.size());
   record.input_count = static_cast<std::uint32_t>(inputs.size());
@@ -168,12 +193,17 @@ bool Importer::follows_kept(const proto::Node& node) {
 // The type that the model declares, which may be wrong; binding the graph detects that.
 tenon_type Importer::type_said_of(std::string_view name) const {
   const auto search = [&](List<proto::ValueInfo> values) {
-    const auto* found = std::find_if(values.begin(), values.end(), [&](const proto::ValueInfo& value) { return value.name == name; });
+    const auto* found =
+        std::find_if(values.begin(), values.end(),
+                     [&](const proto::ValueInfo& value) { return value.name == name; });
     return found == values.end() ? nullptr : found->type;
   };
-  const auto* said = search(function_ != nullptr ? function_->value_infos : model_.graph.value_infos);
+  const auto* said =
+      search(function_ != nullptr ? function_->value_infos : model_.graph.value_infos);
   if (said == nullptr && function_ == nullptr) said = search(model_.graph.outputs);
-  const auto* element = said == nullptr || said->kind != proto::TypeKind::tensor ? nullptr : element_type(said->dtype);
+  const auto* element = said == nullptr || said->kind != proto::TypeKind::tensor
+                            ? nullptr
+                            : element_type(said->dtype);
   if (element == nullptr || element->dtype == unknown_dtype) return unknown_type();
   Shape shape;
   if (said->has_shape && said->dims.size() <= max_rank) {
@@ -190,11 +220,14 @@ void Importer::keep(NodeImport& node) {
   std::vector<ValueId> inputs;
   for (const auto input : at.inputs) inputs.push_back(input.empty() ? none : value_of(find(input)));
   std::vector<tenon_type> types;
-  for (const auto output : at.outputs) types.push_back(output.empty() ? unknown_type() : type_said_of(output));
-  const auto made = placeholders_.add(node, at.name.empty() ? std::string() : free_name(at.name), inputs, types);
+  for (const auto output : at.outputs)
+    types.push_back(output.empty() ? unknown_type() : type_said_of(output));
+  const auto made =
+      placeholders_.add(node, at.name.empty() ? std::string() : free_name(at.name), inputs, types);
   for (std::size_t i = 0; i < made.size(); ++i)
     if (!at.outputs[i].empty()) scope_.insert_or_assign(at.outputs[i], Operand{made[i], {}, {}});
-  note(fmt::format("{}{}{} nodes are kept without an implementation", at.domain, at.domain.empty() ? "" : "::", at.type));
+  note(fmt::format("{}{}{} nodes are kept without an implementation", at.domain,
+                   at.domain.empty() ? "" : "::", at.type));
 }
 
 }  // namespace tenon::onnx

@@ -19,7 +19,8 @@ class Placeholders {
   bool empty() const { return operators_.empty(); }
   /// Adds the node and returns its outputs. `types`: their declared types; `inputs`: `none` for
   /// omitted ones. Throws Failure (file) for attributes that a parameter cannot hold.
-  std::vector<ValueId> add(NodeImport& node, const std::string& name, const std::vector<ValueId>& inputs,
+  std::vector<ValueId> add(NodeImport& node, const std::string& name,
+                           const std::vector<ValueId>& inputs,
                            const std::vector<tenon_type>& types);
 
  private:

@@ -6,7 +6,8 @@ namespace {
 
 Operand folded(NodeImport& node, const char* op) {
   auto result = node.input(0);
-  for (std::size_t i = 1; i < node.inputs(); ++i) result = node.add(op, std::vector{result, node.input(i)});
+  for (std::size_t i = 1; i < node.inputs(); ++i)
+    result = node.add(op, std::vector{result, node.input(i)});
   return result;
 }
 
@@ -22,7 +23,9 @@ void smallest(NodeImport& node) {
 
 void mean(NodeImport& node) {
   const auto total = folded(node, "tenon.add");
-  node.output(node.add("tenon.mul", std::vector{total, node.scalar(1.0 / static_cast<double>(node.inputs()), total)}));
+  node.output(
+      node.add("tenon.mul",
+               std::vector{total, node.scalar(1.0 / static_cast<double>(node.inputs()), total)}));
 }
 
 // A maximum with the lower bound, then a minimum with the upper bound: if the bounds cross, the
@@ -30,15 +33,20 @@ void mean(NodeImport& node) {
 void clip(NodeImport& node) {
   auto result = node.input(0);
   if (node.version() < 11) {
-    result = node.add("tenon.maximum", std::vector{result, node.scalar(node.real("min", -3.4028234663852886e38), result)});
-    return node.output(node.add("tenon.minimum", std::vector{result, node.scalar(node.real("max", 3.4028234663852886e38), result)}));
+    result = node.add(
+        "tenon.maximum",
+        std::vector{result, node.scalar(node.real("min", -3.4028234663852886e38), result)});
+    return node.output(node.add(
+        "tenon.minimum",
+        std::vector{result, node.scalar(node.real("max", 3.4028234663852886e38), result)}));
   }
   if (node.has(1)) result = node.add("tenon.maximum", std::vector{result, node.input(1)});
   if (node.has(2)) result = node.add("tenon.minimum", std::vector{result, node.input(2)});
   node.output(result);
 }
 
-const Composition arithmetic_read[] = {{"Sum", sum}, {"Max", largest}, {"Min", smallest}, {"Mean", mean}, {"Clip", clip}};
+const Composition arithmetic_read[] = {
+    {"Sum", sum}, {"Max", largest}, {"Min", smallest}, {"Mean", mean}, {"Clip", clip}};
 
 }  // namespace
 }  // namespace tenon::onnx

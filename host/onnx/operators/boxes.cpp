@@ -27,14 +27,17 @@ void center_crop_pad(NodeImport& node) {
     const auto size = shape[static_cast<int>(axes[i])];
     node.require_known(size != unknown, "it needs the sizes of its input, which are unknown");
     node.require(sizes[i] >= 0, "its shape has a negative size");
-    const auto cut = std::max<std::int64_t>(size - sizes[i], 0) / 2, added = std::max<std::int64_t>(sizes[i] - size, 0);
+    const auto cut = std::max<std::int64_t>(size - sizes[i], 0) / 2,
+               added = std::max<std::int64_t>(sizes[i] - size, 0);
     begin.push_back(cut);
     end.push_back(cut + std::min(size, sizes[i]));
     before.push_back(added / 2);
     after.push_back(added - added / 2);
   }
   if (std::any_of(after.begin(), after.end(), [](auto n) { return n > 0; }))
-    x = node.add("tenon.pad", std::vector{node.add("tenon.slice", std::vector{x}, {{"axes", axes}, {"begin", begin}, {"end", end}})},
+    x = node.add("tenon.pad",
+                 std::vector{node.add("tenon.slice", std::vector{x},
+                                      {{"axes", axes}, {"begin", begin}, {"end", end}})},
                  {{"before", before}, {"after", after}, {"axes", axes}});
   else
     x = node.add("tenon.slice", std::vector{x}, {{"axes", axes}, {"begin", begin}, {"end", end}});
@@ -51,7 +54,9 @@ void affine_grid(NodeImport& node) {
   const bool corners = node.integer("align_corners", 0) != 0;
   std::int64_t count = 1;
   for (std::size_t i = 2; i < sizes.size(); ++i)
-    node.require(sizes[i] > 0 && !__builtin_mul_overflow(count, sizes[i], &count) && count <= 1 << 26, "its grid is too large, or empty");
+    node.require(
+        sizes[i] > 0 && !__builtin_mul_overflow(count, sizes[i], &count) && count <= 1 << 26,
+        "its grid is too large, or empty");
   node.make_room(8 * count * (axes + 1));
   auto base = Tensor::empty(f64, {count, axes + 1});
   auto* to = static_cast<double*>(base.data());
@@ -60,14 +65,17 @@ void affine_grid(NodeImport& node) {
     for (std::int64_t a = 0; a < axes; ++a) {  // the grid's last axis is x
       const auto size = sizes[sizes.size() - 1 - static_cast<std::size_t>(a)];
       const auto place = static_cast<double>(rest % size), steps = static_cast<double>(size);
-      *to++ = corners ? (size == 1 ? -1.0 : 2 * place / (steps - 1) - 1) : (2 * place + 1) / steps - 1;
+      *to++ =
+          corners ? (size == 1 ? -1.0 : 2 * place / (steps - 1) - 1) : (2 * place + 1) / steps - 1;
       rest /= size;
     }
     *to++ = 1;
   }
   const auto type = node.dtype(theta);
   const auto wide = node.widened(theta);
-  const auto grid = node.add("tenon.matmul", std::vector{node.cast(node.constant(base), node.dtype(wide)), wide}, {{"transpose_b", true}});
+  const auto grid =
+      node.add("tenon.matmul", std::vector{node.cast(node.constant(base), node.dtype(wide)), wide},
+               {{"transpose_b", true}});
   Numbers shape{sizes[0]};
   shape.insert(shape.end(), sizes.begin() + 2, sizes.end());
   shape.push_back(axes);
@@ -81,24 +89,30 @@ void tensor_scatter(NodeImport& node) {
   const auto shape = node.shape(cache), given = node.shape(update);
   const int rank = node.rank(cache), axis = node.axis(node.integer("axis", -2), rank);
   const auto mode = node.text("mode", "linear");
-  node.require(mode == "linear" || mode == "circular", fmt::format("its mode '{}' is unknown", mode));
-  node.require_known(shape.known() && given.known(), "the sizes of its cache and update are unknown");
-  node.require(given.rank() == rank && axis > 0, "its cache and update differ in rank, or its axis is the batch axis");
+  node.require(mode == "linear" || mode == "circular",
+               fmt::format("its mode '{}' is unknown", mode));
+  node.require_known(shape.known() && given.known(),
+                     "the sizes of its cache and update are unknown");
+  node.require(given.rank() == rank && axis > 0,
+               "its cache and update differ in rank, or its axis is the batch axis");
   Numbers along(static_cast<std::size_t>(rank), 1), first(along), whole(given.begin(), given.end());
   along[static_cast<std::size_t>(axis)] = given[axis];
   first[0] = shape[0];
   auto at = node.add("tenon.reshape", std::vector{node.count_to(given[axis])}, {{"shape", along}});
   if (node.has(2)) {
-    const auto begins = node.add("tenon.reshape", std::vector{node.cast(node.input(2), i64)}, {{"shape", first}});
+    const auto begins =
+        node.add("tenon.reshape", std::vector{node.cast(node.input(2), i64)}, {{"shape", first}});
     at = node.add("tenon.add", std::vector{at, begins});
   }
-  if (mode == "circular") at = node.add("tenon.mod", std::vector{at, node.scalar(static_cast<double>(shape[axis]), at)});
+  if (mode == "circular")
+    at = node.add("tenon.mod", std::vector{at, node.scalar(static_cast<double>(shape[axis]), at)});
   at = node.add("tenon.broadcast_to", std::vector{at}, {{"shape", whole}});
   node.output(node.add("tenon.scatter_along", std::vector{cache, at, update}, {{"axis", axis}}));
 }
 
-const Composition boxes_read[] = {
-    {"CenterCropPad", center_crop_pad, 18}, {"AffineGrid", affine_grid, 20}, {"TensorScatter", tensor_scatter, 24}};
+const Composition boxes_read[] = {{"CenterCropPad", center_crop_pad, 18},
+                                  {"AffineGrid", affine_grid, 20},
+                                  {"TensorScatter", tensor_scatter, 24}};
 
 }  // namespace
 }  // namespace tenon::onnx

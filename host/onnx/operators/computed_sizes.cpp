@@ -49,16 +49,20 @@ void split(NodeImport& node) {
   std::vector<Operand> inputs{node.input(0)};
   if (node.has(1)) inputs.push_back(node.cast(node.input(1), i64));
   const auto parts = static_cast<std::int64_t>(node.node().outputs.size());
-  node.require(node.integer("num_outputs", parts) == parts, "its num_outputs does not match its outputs");
-  const auto made =
-      node.add_all("tenon.split", inputs, {{"sections", parts}, {"axis", node.integer("axis", 0)}, {"uneven", node.version() >= 18}});
+  node.require(node.integer("num_outputs", parts) == parts,
+               "its num_outputs does not match its outputs");
+  const auto made = node.add_all(
+      "tenon.split", inputs,
+      {{"sections", parts}, {"axis", node.integer("axis", 0)}, {"uneven", node.version() >= 18}});
   for (std::size_t i = 0; i < made.size(); ++i) node.output(i, made[i]);
 }
 
 void cumulative(NodeImport& node, const char* op) {
   Importer::Named inputs{{"x", node.input(0)}};
   give(node, inputs, "along", 1);
-  node.output(node.add(op, inputs, {{"exclusive", node.integer("exclusive", 0) != 0}, {"reverse", node.integer("reverse", 0) != 0}}));
+  node.output(node.add(op, inputs,
+                       {{"exclusive", node.integer("exclusive", 0) != 0},
+                        {"reverse", node.integer("reverse", 0) != 0}}));
 }
 void cumsum(NodeImport& node) {
   cumulative(node, "tenon.cumsum");
@@ -73,17 +77,22 @@ void one_hot(NodeImport& node) {
   give(node, inputs, "indices", 0);
   give(node, inputs, "size", 1);
   inputs.emplace_back("values", node.input(2));
-  node.output(node.add("tenon.one_hot", inputs, {{"axis", node.integer("axis", -1)}, {"negative", true}}));
+  node.output(
+      node.add("tenon.one_hot", inputs, {{"axis", node.integer("axis", -1)}, {"negative", true}}));
 }
 
 // ONNX's result is [rank, count], the transpose of Tenon's.
 void nonzero(NodeImport& node) {
-  node.output(node.add("tenon.transpose", std::vector{node.add("tenon.nonzero", std::vector{node.input(0)})}, {{"axes", {1, 0}}}));
+  node.output(node.add("tenon.transpose",
+                       std::vector{node.add("tenon.nonzero", std::vector{node.input(0)})},
+                       {{"axes", {1, 0}}}));
 }
 
-const Composition computed_read[] = {{"Expand", expand, 8},  {"Slice", slice, 10},   {"Squeeze", squeeze, 13}, {"Unsqueeze", unsqueeze, 13},
-                                     {"Pad", pad, 11},       {"Split", split, 13},   {"CumSum", cumsum, 11},   {"CumProd", cumprod, 26},
-                                     {"OneHot", one_hot, 9}, {"NonZero", nonzero, 9}};
+const Composition computed_read[] = {{"Expand", expand, 8},    {"Slice", slice, 10},
+                                     {"Squeeze", squeeze, 13}, {"Unsqueeze", unsqueeze, 13},
+                                     {"Pad", pad, 11},         {"Split", split, 13},
+                                     {"CumSum", cumsum, 11},   {"CumProd", cumprod, 26},
+                                     {"OneHot", one_hot, 9},   {"NonZero", nonzero, 9}};
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -19,18 +19,26 @@ void constant(NodeImport& node) {
     if (given == nullptr) continue;
     if (attribute.name == "sparse_value") node.refuse("sparse constants are not supported");
     const auto value = node.value_of(*given);
-    if (!value) node.refuse(fmt::format("its attribute '{}' has a type that cannot become a tensor", attribute.name));
+    if (!value)
+      node.refuse(
+          fmt::format("its attribute '{}' has a type that cannot become a tensor", attribute.name));
     if (attribute.name == "value_float")
-      return node.output(node.constant(Tensor::from({static_cast<float>(std::get<double>(value->variant()))}, Shape::scalar())));
+      return node.output(node.constant(
+          Tensor::from({static_cast<float>(std::get<double>(value->variant()))}, Shape::scalar())));
     if (attribute.name == "value_int")
-      return node.output(node.constant(Tensor::from({std::get<std::int64_t>(value->variant())}, Shape::scalar())));
-    if (const auto* tensor = std::get_if<Tensor>(&value->variant())) return node.output(node.constant(*tensor));
-    if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value->variant())) return node.output(node.constant(*ints));
+      return node.output(
+          node.constant(Tensor::from({std::get<std::int64_t>(value->variant())}, Shape::scalar())));
+    if (const auto* tensor = std::get_if<Tensor>(&value->variant()))
+      return node.output(node.constant(*tensor));
+    if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value->variant()))
+      return node.output(node.constant(*ints));
     if (const auto* reals = std::get_if<std::vector<double>>(&value->variant())) {
       const std::vector<float> elements(reals->begin(), reals->end());
-      return node.output(node.constant(Tensor::from(elements, {static_cast<std::int64_t>(elements.size())})));
+      return node.output(
+          node.constant(Tensor::from(elements, {static_cast<std::int64_t>(elements.size())})));
     }
-    node.refuse(fmt::format("its attribute '{}' is a string; tensors of strings are not supported", attribute.name));
+    node.refuse(fmt::format("its attribute '{}' is a string; tensors of strings are not supported",
+                            attribute.name));
   }
   node.refuse("it has no value");
 }
@@ -50,14 +58,17 @@ void constant_of_shape(NodeImport& node) {
   const auto shape = node.input(0);
   const auto at_run = [&] {
     const auto one = node.constant(value.reshape(Shape::scalar()));
-    return node.output(node.add("tenon.broadcast_to", Importer::Named{{"x", one}, {"sizes", shape}}));
+    return node.output(
+        node.add("tenon.broadcast_to", Importer::Named{{"x", one}, {"sizes", shape}}));
   };
   if (!shape.known()) return at_run();
   const auto sizes = *node.known_integers(0);
   node.require(sizes.size() <= max_rank, "its shape has more than 8 dimensions");
   std::int64_t count = 1;
   for (const auto size : sizes)
-    node.require(size >= 0 && !__builtin_mul_overflow(count, size, &count) && count <= (std::int64_t{1} << 40), "its shape is too large");
+    node.require(size >= 0 && !__builtin_mul_overflow(count, size, &count) &&
+                     count <= (std::int64_t{1} << 40),
+                 "its shape is too large");
   const Shape whole(sizes.data(), static_cast<int>(sizes.size()));
   if (!node.importer().may_make(type_of(value.dtype(), whole))) return at_run();
   node.output(node.constant(filled(value, whole)));
@@ -66,12 +77,14 @@ void constant_of_shape(NodeImport& node) {
 // A slice of the sizes, clipped as in Python, so that the rank need not be known.
 void shape(NodeImport& node) {
   const auto start = node.integer("start", 0), end = node.integer("end", INT64_MAX);
-  node.output(start == 0 && end == INT64_MAX ? node.shape_of(node.input(0)) : sizes_along(node, node.input(0), start, end));
+  node.output(start == 0 && end == INT64_MAX ? node.shape_of(node.input(0))
+                                             : sizes_along(node, node.input(0), start, end));
 }
 
 void size(NodeImport& node) {
   const auto known = node.shape(node.input(0));
-  if (known.known()) return node.output(node.constant(Tensor::from({known.size()}, Shape::scalar())));
+  if (known.known())
+    return node.output(node.constant(Tensor::from({known.size()}, Shape::scalar())));
   node.output(node.add("tenon.prod", std::vector{node.shape_of(node.input(0))}));
 }
 
@@ -93,16 +106,19 @@ void eye_like(NodeImport& node) {
   auto dtype = node.dtype(like);
   if (const auto* given = node.attribute("dtype"); given != nullptr) {
     const auto* element = element_type(static_cast<std::int32_t>(node.integer("dtype", 0)));
-    node.require(element != nullptr && element->dtype != unknown_dtype, "its dtype is not supported by Tenon");
+    node.require(element != nullptr && element->dtype != unknown_dtype,
+                 "its dtype is not supported by Tenon");
     dtype = element->dtype;
   }
   const auto rank = node.shape(like).rank();
-  node.require(rank < 0 || rank == 2, fmt::format("its input has {} dimensions, but needs 2", rank));
+  node.require(rank < 0 || rank == 2,
+               fmt::format("its input has {} dimensions, but needs 2", rank));
   auto sizes = node.shape_of(like);
   // fails for other ranks
   if (rank < 0) sizes = node.add("tenon.reshape", std::vector{sizes}, {{"shape", {2}}});
   const auto along = [&](std::int64_t axis) {
-    return count_to(node, node.add("tenon.slice", std::vector{sizes}, {{"axes", {0}}, {"begin", {axis}}, {"end", {axis + 1}}}));
+    return count_to(node, node.add("tenon.slice", std::vector{sizes},
+                                   {{"axes", {0}}, {"begin", {axis}}, {"end", {axis + 1}}}));
   };
   const auto k = node.constant(Tensor::from({node.integer("k", 0)}, Shape::scalar()));
   const auto diagonal = node.add("tenon.add", std::vector{along(0), k});
@@ -112,7 +128,9 @@ void eye_like(NodeImport& node) {
 
 void range(NodeImport& node) {
   const auto start = node.input(0), limit = node.input(1), delta = node.input(2);
-  const auto at_run = [&] { node.output(node.add("tenon.range", std::vector{start, limit, delta})); };
+  const auto at_run = [&] {
+    node.output(node.add("tenon.range", std::vector{start, limit, delta}));
+  };
   if (!start.known() || !limit.known() || !delta.known()) return at_run();
   if (node.dtype(start) == i64) {  // float64 cannot represent all of them
     const auto known = [&](std::size_t i) {
@@ -125,20 +143,25 @@ void range(NodeImport& node) {
     const auto number = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
     const auto way = step > 0 ? number(last) - number(first) : number(first) - number(last);
     const auto size = step > 0 ? number(step) : -number(step);
-    const auto steps = (step > 0) == (last > first) && last != first ? way / size + (way % size != 0 ? 1 : 0) : 0;
-    if (steps > number(1) << 40 || !node.importer().may_make(static_cast<std::int64_t>(steps) * 8)) return at_run();
+    const auto steps =
+        (step > 0) == (last > first) && last != first ? way / size + (way % size != 0 ? 1 : 0) : 0;
+    if (steps > number(1) << 40 || !node.importer().may_make(static_cast<std::int64_t>(steps) * 8))
+      return at_run();
     std::vector<std::int64_t> made;
-    for (std::uint64_t i = 0; i < steps; ++i) made.push_back(static_cast<std::int64_t>(number(first) + i * number(step)));
+    for (std::uint64_t i = 0; i < steps; ++i)
+      made.push_back(static_cast<std::int64_t>(number(first) + i * number(step)));
     return node.output(node.constant(made));
   }
-  const double first = *node.known_number(0), last = *node.known_number(1), step = *node.known_number(2);
+  const double first = *node.known_number(0), last = *node.known_number(1),
+               step = *node.known_number(2);
   node.require(step != 0, "its delta is 0");
   const double count = std::max(std::ceil((last - first) / step), 0.0);
   node.require(count <= 1e15, "it has too many elements");
   if (!node.importer().may_make(static_cast<std::int64_t>(count) * 8)) return at_run();
   auto made = Tensor::empty(node.dtype(start), {static_cast<std::int64_t>(count)});
   visit<any_real>(made.dtype(), [&]<class T>() {
-    for (std::int64_t i = 0; i < made.size(); ++i) static_cast<T*>(made.data())[i] = static_cast<T>(first + static_cast<double>(i) * step);
+    for (std::int64_t i = 0; i < made.size(); ++i)
+      static_cast<T*>(made.data())[i] = static_cast<T>(first + static_cast<double>(i) * step);
   });
   node.output(node.constant(made));
 }

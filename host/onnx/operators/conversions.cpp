@@ -14,7 +14,9 @@ Operand hot(NodeImport& node, const Operand& x, std::int64_t axis) {
   const auto size = sizes_along(node, x, axis, axis == -1 ? INT64_MAX : axis + 1);
   const auto largest = node.add("tenon.argmax", std::vector{x}, {{"axis", {axis}}});
   const Attributes along{{"axis", axis}, {"dtype", "float32"}};
-  return node.cast(node.add("tenon.one_hot", Importer::Named{{"indices", largest}, {"size", size}}, along), node.dtype(x));
+  return node.cast(
+      node.add("tenon.one_hot", Importer::Named{{"indices", largest}, {"size", size}}, along),
+      node.dtype(x));
 }
 
 // Before opset 13, all axes from `axis` on are treated as one.

@@ -20,8 +20,8 @@ struct Filters {
     node.require(shape.rank() >= 3, "its weight has fewer than 3 dimensions");
     for (int a = 2; a < shape.rank(); ++a) kernel.push_back(shape[a]);
     if (const auto given = node.integers("kernel_shape"))
-      node.require(*given == kernel,
-                   fmt::format("its kernel_shape does not match its weight, {}", to_string(node.importer().type_of(weight))));
+      node.require(*given == kernel, fmt::format("its kernel_shape does not match its weight, {}",
+                                                 to_string(node.importer().type_of(weight))));
     inputs = {{"data", node.widened(node.input(0))}, {"weight", weight}};
     if (!bias.empty()) inputs.emplace_back("bias", bias);
   }
@@ -53,9 +53,11 @@ class Transposed {
         extra_(numbers_of(node, "output_padding", axes_, 0)),
         groups_(node.integer("group", 1)),
         mode_(node.text("auto_pad", "NOTSET")) {
-    for (const Numbers* numbers : std::initializer_list<const Numbers*>{&stride_, &dilate_, &extra_, &filters_.kernel})
+    for (const Numbers* numbers :
+         std::initializer_list<const Numbers*>{&stride_, &dilate_, &extra_, &filters_.kernel})
       for (const auto number : *numbers)
-        node.require(number >= 0 && number <= most, "its strides, dilations, output_padding or kernel are negative or too large");
+        node.require(number >= 0 && number <= most,
+                     "its strides, dilations, output_padding or kernel are negative or too large");
   }
 
   Operand result() {
@@ -70,7 +72,9 @@ class Transposed {
 
   bool is_upper() const { return mode_ == "SAME_UPPER"; }
   bool is_same() const { return is_upper() || mode_ == "SAME_LOWER"; }
-  bool in_stride() const { return std::equal(extra_.begin(), extra_.end(), stride_.begin(), std::less<>()); }
+  bool in_stride() const {
+    return std::equal(extra_.begin(), extra_.end(), stride_.begin(), std::less<>());
+  }
   std::int64_t reach(std::size_t a) const { return dilate_[a] * (filters_.kernel[a] - 1) + 1; }
 
   Operand add(Attributes attributes, bool with_bias) {
@@ -81,7 +85,9 @@ class Transposed {
     attributes.set("no_bias", inputs.size() < 3);
     return node_.add("tenon.conv_transpose", inputs, attributes);
   }
-  Attributes without_padding() const { return {{"kernel", filters_.kernel}, {"stride", stride_}, {"dilate", dilate_}}; }
+  Attributes without_padding() const {
+    return {{"kernel", filters_.kernel}, {"stride", stride_}, {"dilate", dilate_}};
+  }
 
   Operand of_window(Attributes window) {
     if (in_stride()) {
@@ -89,7 +95,8 @@ class Transposed {
       return add(std::move(window), true);
     }
     Numbers begin(axes_), end(axes_);
-    const auto pads = is_same() || mode_ == "VALID" ? Numbers(2 * axes_) : numbers_of(node_, "pads", 2 * axes_, 0);
+    const auto pads = is_same() || mode_ == "VALID" ? Numbers(2 * axes_)
+                                                    : numbers_of(node_, "pads", 2 * axes_, 0);
     for (std::size_t a = 0; a < axes_; ++a)
       if (is_same())
         cut(a, reach(a) + extra_[a] - stride_[a], begin, end);
@@ -101,10 +108,12 @@ class Transposed {
   // output_shape determines the padding.
   Operand of_sizes(const Numbers& sizes) {
     const auto data = node_.shape(filters_.inputs[0].second);
-    node_.require((!data.has_rank() || data.rank() == static_cast<int>(axes_) + 2) && (sizes.size() == axes_ || sizes.size() == axes_ + 2),
+    node_.require((!data.has_rank() || data.rank() == static_cast<int>(axes_) + 2) &&
+                      (sizes.size() == axes_ || sizes.size() == axes_ + 2),
                   "its output_shape does not match its input");
     const Numbers wanted(sizes.end() - static_cast<std::ptrdiff_t>(axes_), sizes.end());
-    for (const auto size : wanted) node_.require(size > 0 && size <= most, "its output_shape has a size below 1, or above 2^30");
+    for (const auto size : wanted)
+      node_.require(size > 0 && size <= most, "its output_shape has a size below 1, or above 2^30");
     Numbers begin(axes_), end(axes_);
     for (std::size_t a = 0; a < axes_; ++a) {
       const auto size = data.has_rank() ? data[static_cast<int>(a) + 2] : unknown;
@@ -146,7 +155,8 @@ class Transposed {
 
   Operand padded(const Operand& x, const Numbers& before, const Numbers& after, std::int64_t sign) {
     Numbers widths[2]{Numbers(2), Numbers(2)};
-    for (std::size_t a = 0; a < axes_; ++a) widths[0].push_back(sign * before[a]), widths[1].push_back(sign * after[a]);
+    for (std::size_t a = 0; a < axes_; ++a)
+      widths[0].push_back(sign * before[a]), widths[1].push_back(sign * after[a]);
     return node_.add("tenon.pad", std::vector{x}, {{"before", widths[0]}, {"after", widths[1]}});
   }
 
@@ -154,7 +164,8 @@ class Transposed {
     if (filters_.inputs.size() < 3) return x;
     Numbers spatial;
     for (std::size_t a = 0; a < axes_; ++a) spatial.push_back(static_cast<std::int64_t>(a) + 1);
-    const auto bias = node_.add("tenon.expand_dims", std::vector{filters_.inputs[2].second}, {{"axis", spatial}});
+    const auto bias =
+        node_.add("tenon.expand_dims", std::vector{filters_.inputs[2].second}, {{"axis", spatial}});
     return node_.add("tenon.add", std::vector{x, bias});
   }
 
@@ -166,23 +177,31 @@ class Transposed {
       for (std::size_t a = 0; a < axes_; ++a) all[a] = number_of(a);
       return node_.constant(all);
     };
-    const auto with = [&](const char* op, const Operand& left, const Operand& right) { return node_.add(op, std::vector{left, right}); };
+    const auto with = [&](const char* op, const Operand& left, const Operand& right) {
+      return node_.add(op, std::vector{left, right});
+    };
     const auto zero = numbers([](std::size_t) { return std::int64_t{0}; });
     const auto along = numbers([](std::size_t a) { return static_cast<std::int64_t>(a) + 2; });
     const auto full = add(without_padding(), false);
     const auto lengths = sizes_along(node_, full, 2, INT64_MAX);
-    const auto total = with("tenon.add", lengths, numbers([&](std::size_t a) { return extra_[a] - wanted[a]; }));
+    const auto total =
+        with("tenon.add", lengths, numbers([&](std::size_t a) { return extra_[a] - wanted[a]; }));
     const auto less = with("tenon.maximum", total, zero);
-    const auto half = with("tenon.int_divide", less, numbers([](std::size_t) { return std::int64_t{2}; }));
+    const auto half =
+        with("tenon.int_divide", less, numbers([](std::size_t) { return std::int64_t{2}; }));
     const auto begin = is_upper() ? half : with("tenon.sub", less, half);
     const auto end = with("tenon.add", begin, numbers([&](std::size_t a) { return wanted[a]; }));
     const auto after = with("tenon.maximum", with("tenon.sub", end, lengths), zero);
     const auto widths = node_.add("tenon.concat", std::vector{zero, after}, {{"axis", 0}});
-    const auto padded = node_.add("tenon.pad", Importer::Named{{"x", full}, {"widths", widths}, {"along", along}});
-    const auto cut = node_.add("tenon.slice", Importer::Named{{"x", padded}, {"begins", begin}, {"ends", end}, {"along", along}});
+    const auto padded =
+        node_.add("tenon.pad", Importer::Named{{"x", full}, {"widths", widths}, {"along", along}});
+    const auto cut = node_.add(
+        "tenon.slice",
+        Importer::Named{{"x", padded}, {"begins", begin}, {"ends", end}, {"along", along}});
     Numbers shape{0, filters_.shape[1] * groups_};
     shape.insert(shape.end(), wanted.begin(), wanted.end());
-    return biased(node_.add("tenon.reshape", std::vector{cut}, {{"shape", shape}, {"copy_zeros", true}}));
+    return biased(
+        node_.add("tenon.reshape", std::vector{cut}, {{"shape", shape}, {"copy_zeros", true}}));
   }
 
   NodeImport& node_;
@@ -219,25 +238,34 @@ void lrn(NodeImport& node) {
   const auto before = (size - 1) / 2, after = size - 1 - before;
   const int rank = node.rank(x);
   node.require(rank >= 3 && rank <= 4, "its input must be [N, C, W] or [N, C, H, W]");
-  auto squares = node.add("tenon.expand_dims", std::vector{node.add("tenon.mul", std::vector{x, x})}, {{"axis", {1}}});
+  auto squares = node.add("tenon.expand_dims",
+                          std::vector{node.add("tenon.mul", std::vector{x, x})}, {{"axis", {1}}});
   const auto spatial = static_cast<std::size_t>(rank - 1);
   Numbers pad(spatial), kernel(spatial, 1);
   kernel[0] = size;
   if (before == after)
     pad[0] = before;
   else
-    squares = node.add("tenon.pad", std::vector{squares},
-                       {{"before", Numbers(rank == 4 ? Numbers{0, 0, before, 0, 0} : Numbers{0, 0, before, 0})},
-                        {"after", Numbers(rank == 4 ? Numbers{0, 0, after, 0, 0} : Numbers{0, 0, after, 0})}});
+    squares = node.add(
+        "tenon.pad", std::vector{squares},
+        {{"before", Numbers(rank == 4 ? Numbers{0, 0, before, 0, 0} : Numbers{0, 0, before, 0})},
+         {"after", Numbers(rank == 4 ? Numbers{0, 0, after, 0, 0} : Numbers{0, 0, after, 0})}});
   auto means = node.add("tenon.avg_pool", std::vector{squares},
-                        {{"kernel", kernel}, {"stride", Numbers(spatial, 1)}, {"pad", pad}, {"count_include_pad", true}});
+                        {{"kernel", kernel},
+                         {"stride", Numbers(spatial, 1)},
+                         {"pad", pad},
+                         {"count_include_pad", true}});
   means = node.add("tenon.squeeze", std::vector{means}, {{"axis", {1}}});
   auto scale = node.add("tenon.mul", std::vector{means, node.scalar(node.real("alpha", 1e-4), x)});
   scale = node.add("tenon.add", std::vector{scale, node.scalar(node.real("bias", 1), x)});
-  node.output(node.add("tenon.div", std::vector{x, node.add("tenon.pow", std::vector{scale, node.scalar(node.real("beta", 0.75), x)})}));
+  node.output(node.add(
+      "tenon.div",
+      std::vector{
+          x, node.add("tenon.pow", std::vector{scale, node.scalar(node.real("beta", 0.75), x)})}));
 }
 
-const Composition convolutions_read[] = {{"Conv", conv}, {"ConvTranspose", conv_transpose}, {"MaxPool", max_pool, 8}, {"LRN", lrn}};
+const Composition convolutions_read[] = {
+    {"Conv", conv}, {"ConvTranspose", conv_transpose}, {"MaxPool", max_pool, 8}, {"LRN", lrn}};
 
 }  // namespace
 }  // namespace tenon::onnx

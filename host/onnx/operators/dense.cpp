@@ -9,19 +9,22 @@ Operand transposed(NodeImport& node, const Operand& matrix, bool transpose) {
 }
 
 Operand scaled(NodeImport& node, const Operand& value, double factor) {
-  return factor == 1 ? value : node.add("tenon.mul", std::vector{value, node.scalar(factor, value)});
+  return factor == 1 ? value
+                     : node.add("tenon.mul", std::vector{value, node.scalar(factor, value)});
 }
 
 // alpha * A' * B' + beta * C, as a fully connected layer if possible (whose weight is [units,
 // features]). Half-precision inputs are computed in float32 and rounded once.
 void gemm(NodeImport& node) {
   const auto type = node.dtype(node.input(0));
-  const auto a = node.widened(node.input(0)), b = node.widened(node.input(1)), c = node.widened(node.optional_input(2));
+  const auto a = node.widened(node.input(0)), b = node.widened(node.input(1)),
+             c = node.widened(node.optional_input(2));
   const auto alpha = node.real("alpha", 1), beta = node.real("beta", 1);
   const bool trans_a = node.integer("transA", 0) != 0, trans_b = node.integer("transB", 0) != 0;
   const auto units = node.shape(b).rank() == 2 ? node.shape(b)[trans_b ? 0 : 1] : unknown;
   const bool is_bias = c.empty() || (node.shape(c).rank() == 1 && node.shape(c)[0] == units);
-  if (trans_b && !trans_a && alpha == 1 && (c.empty() || beta == 1) && is_bias && units != unknown && allows(floating.mask, type)) {
+  if (trans_b && !trans_a && alpha == 1 && (c.empty() || beta == 1) && is_bias &&
+      units != unknown && allows(floating.mask, type)) {
     Importer::Named inputs{{"data", a}, {"weight", b}};
     if (!c.empty()) inputs.emplace_back("bias", c);
     const Attributes attributes{{"num_hidden", units}, {"no_bias", c.empty()}, {"flatten", false}};
@@ -34,7 +37,8 @@ void gemm(NodeImport& node) {
 }
 
 void matmul(NodeImport& node) {
-  node.output(node.cast(matrix_product(node, node.input(0), node.input(1)), node.dtype(node.input(0))));
+  node.output(
+      node.cast(matrix_product(node, node.input(0), node.input(1)), node.dtype(node.input(0))));
 }
 
 void flatten(NodeImport& node) {

@@ -32,8 +32,11 @@ class Equation {
     std::erase(text, ' ');
     const auto arrow = text.find("->");
     const auto left = text.substr(0, arrow);
-    std::size_t begin = 0, count = 1 + static_cast<std::size_t>(std::count(left.begin(), left.end(), ','));
-    node.require(count == node.inputs(), fmt::format("its equation has {} terms, but the node has {} inputs", count, node.inputs()));
+    std::size_t begin = 0,
+                count = 1 + static_cast<std::size_t>(std::count(left.begin(), left.end(), ','));
+    node.require(
+        count == node.inputs(),
+        fmt::format("its equation has {} terms, but the node has {} inputs", count, node.inputs()));
     for (std::size_t i = 0; i < count; ++i) {
       const auto end = std::min(left.find(',', begin), left.size());
       add_term(node.input(i), left.substr(begin, end - begin));
@@ -45,7 +48,8 @@ class Equation {
       output_ = read(text.substr(arrow + 2), most_dots_);
     for (std::size_t i = 0; i < output_.size(); ++i)
       node.require(place(output_, output_[i]) == static_cast<std::int64_t>(i) &&
-                       std::any_of(terms_.begin(), terms_.end(), [&](const Term& term) { return has(term.labels, output_[i]); }),
+                       std::any_of(terms_.begin(), terms_.end(),
+                                   [&](const Term& term) { return has(term.labels, output_[i]); }),
                    "the result of its equation repeats a letter, or has one that is in no term");
   }
 
@@ -64,13 +68,15 @@ class Equation {
     bool ellipsis = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text.compare(i, 3, "...") == 0) {
-        node_.require(!std::exchange(ellipsis, true), fmt::format("its equation has two ellipses in term '{}'", text));
+        node_.require(!std::exchange(ellipsis, true),
+                      fmt::format("its equation has two ellipses in term '{}'", text));
         for (int axis = dots; axis > 0; --axis) labels.push_back(-axis);
         i += 2;
         continue;
       }
       const bool letter = (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z');
-      node_.require(letter, fmt::format("its equation has '{}' in place of a letter", text.substr(i, 1)));
+      node_.require(letter,
+                    fmt::format("its equation has '{}' in place of a letter", text.substr(i, 1)));
       labels.push_back(text[i]);
     }
     return labels;
@@ -80,11 +86,14 @@ class Equation {
     const int rank = node_.rank(x), letters = static_cast<int>(read(text, 0).size());
     const bool ellipsis = text.find("...") != std::string::npos;
     node_.require(ellipsis ? rank >= letters : rank == letters,
-                  fmt::format("term '{}' of its equation does not match {}", text, to_string(node_.importer().type_of(x))));
+                  fmt::format("term '{}' of its equation does not match {}", text,
+                              to_string(node_.importer().type_of(x))));
     if (ellipsis) most_dots_ = std::max(most_dots_, rank - letters);
     Term term{node_.widened(x), read(text, rank - letters)};
     for (std::size_t i = 0; i < term.labels.size(); ++i)
-      while (has(Labels(term.labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, term.labels.end()), term.labels[i]))
+      while (
+          has(Labels(term.labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, term.labels.end()),
+              term.labels[i]))
         term = diagonal(term, i);
     terms_.push_back(std::move(term));
   }
@@ -97,10 +106,11 @@ class Equation {
     while (term.labels[second] != term.labels[first]) ++second;
     const auto shape = node_.shape(term.x);
     const auto size = shape[static_cast<int>(first)], other = shape[static_cast<int>(second)];
-    node_.require(
-        size == unknown || other == unknown || size == other,
-        fmt::format("its equation takes a diagonal of {} over axes of different sizes", to_string(node_.importer().type_of(term.x))));
-    const auto kept = node_.add("tenon.where", std::vector{on_diagonal(term, first, second), term.x, node_.scalar(0, term.x)});
+    node_.require(size == unknown || other == unknown || size == other,
+                  fmt::format("its equation takes a diagonal of {} over axes of different sizes",
+                              to_string(node_.importer().type_of(term.x))));
+    const auto kept = node_.add("tenon.where", std::vector{on_diagonal(term, first, second), term.x,
+                                                           node_.scalar(0, term.x)});
     auto labels = term.labels;
     labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(second));
     return {sum(kept, {static_cast<std::int64_t>(second)}), labels};
@@ -109,10 +119,12 @@ class Equation {
   // A bool mask that broadcasts to the term. If the sizes differ at run time, the reshape fails.
   Operand on_diagonal(const Term& term, std::size_t first, std::size_t second) {
     const auto size_at = [&](std::size_t axis) {
-      return sizes_along(node_, term.x, static_cast<std::int64_t>(axis), static_cast<std::int64_t>(axis) + 1);
+      return sizes_along(node_, term.x, static_cast<std::int64_t>(axis),
+                         static_cast<std::int64_t>(axis) + 1);
     };
     const auto size = size_at(first);
-    const auto rows = node_.add("tenon.expand_dims", std::vector{count_to(node_, size)}, {{"axis", {1}}});
+    const auto rows =
+        node_.add("tenon.expand_dims", std::vector{count_to(node_, size)}, {{"axis", {1}}});
     const auto mask = node_.add("tenon.equal", std::vector{rows, count_to(node_, size_at(second))});
     std::vector<Operand> shown(term.labels.size(), node_.constant(std::vector<std::int64_t>{1}));
     shown[first] = shown[second] = size;
@@ -121,9 +133,12 @@ class Equation {
 
   Labels implied() const {
     Labels letters, result;
-    for (const auto& term : terms_) letters.insert(letters.end(), term.labels.begin(), term.labels.end());
+    for (const auto& term : terms_)
+      letters.insert(letters.end(), term.labels.begin(), term.labels.end());
     for (const auto label : letters)
-      if (label > 0 && std::count(letters.begin(), letters.end(), label) == 1 && !repeated_.contains(label)) result.push_back(label);
+      if (label > 0 && std::count(letters.begin(), letters.end(), label) == 1 &&
+          !repeated_.contains(label))
+        result.push_back(label);
     std::sort(result.begin(), result.end());
     Labels all;
     for (int axis = most_dots_; axis > 0; --axis) all.push_back(-axis);
@@ -160,7 +175,8 @@ class Equation {
         missing.push_back(static_cast<std::int64_t>(i));
       }
     auto x = moves ? node_.add("tenon.transpose", std::vector{term.x}, {{"axes", axes}}) : term.x;
-    return missing.empty() ? x : node_.add("tenon.expand_dims", std::vector{x}, {{"axis", missing}});
+    return missing.empty() ? x
+                           : node_.add("tenon.expand_dims", std::vector{x}, {{"axis", missing}});
   }
 
   // The product of the sizes of the letters in `group`, which are known.
@@ -176,8 +192,9 @@ class Equation {
 
   Term product(Term left, Term right, std::size_t next) {
     const auto kept = [&](int label) {
-      return has(output_, label) || std::any_of(terms_.begin() + static_cast<std::ptrdiff_t>(next), terms_.end(),
-                                                [&](const Term& term) { return has(term.labels, label); });
+      return has(output_, label) ||
+             std::any_of(terms_.begin() + static_cast<std::ptrdiff_t>(next), terms_.end(),
+                         [&](const Term& term) { return has(term.labels, label); });
     };
     const auto alone = [&](const Term& term, const Term& other) {
       Labels away;
@@ -188,30 +205,37 @@ class Equation {
     left = summed(left, alone(left, right));
     right = summed(right, alone(right, left));
     Labels batch, inner, rows, columns;
-    for (const auto label : left.labels) (!has(right.labels, label) ? rows : kept(label) ? batch : inner).push_back(label);
+    for (const auto label : left.labels)
+      (!has(right.labels, label) ? rows : kept(label) ? batch : inner).push_back(label);
     for (const auto label : right.labels)
       if (!has(left.labels, label)) columns.push_back(label);
     auto all = batch;
     all.insert(all.end(), rows.begin(), rows.end());
     all.insert(all.end(), columns.begin(), columns.end());
-    if (is_matrix_product(left, right, batch, inner, rows, columns)) return {matmul(left, right, batch, inner, rows, columns), all};
+    if (is_matrix_product(left, right, batch, inner, rows, columns))
+      return {matmul(left, right, batch, inner, rows, columns), all};
     auto wide = all;
     wide.insert(wide.end(), inner.begin(), inner.end());
     node_.require(wide.size() <= max_rank, "its equation needs more than 8 axes at once");
-    return summed({node_.add("tenon.mul", std::vector{ordered(left, wide), ordered(right, wide)}), wide}, inner);
+    return summed(
+        {node_.add("tenon.mul", std::vector{ordered(left, wide), ordered(right, wide)}), wide},
+        inner);
   }
 
-  bool is_matrix_product(const Term& left, const Term& right, const Labels& batch, const Labels& inner, const Labels& rows,
-                         const Labels& columns) const {
-    if (inner.empty() || batch.size() + 2 > max_rank || !allows(floating.mask, node_.dtype(left.x))) return false;
+  bool is_matrix_product(const Term& left, const Term& right, const Labels& batch,
+                         const Labels& inner, const Labels& rows, const Labels& columns) const {
+    if (inner.empty() || batch.size() + 2 > max_rank || !allows(floating.mask, node_.dtype(left.x)))
+      return false;
     // they may broadcast
     if (std::any_of(inner.begin(), inner.end(), [](int label) { return label < 0; })) return false;
     const auto size = merged(left, inner);
     const bool known = merged(left, batch) != unknown && merged(right, batch) != unknown;
-    return size != unknown && size == merged(right, inner) && known && merged(left, rows) != unknown && merged(right, columns) != unknown;
+    return size != unknown && size == merged(right, inner) && known &&
+           merged(left, rows) != unknown && merged(right, columns) != unknown;
   }
 
-  Operand matmul(const Term& left, const Term& right, const Labels& batch, const Labels& inner, const Labels& rows, const Labels& columns) {
+  Operand matmul(const Term& left, const Term& right, const Labels& batch, const Labels& inner,
+                 const Labels& rows, const Labels& columns) {
     std::vector<std::int64_t> result;
     const auto matrices = [&](const Term& term, const Labels& first, const Labels& second) {
       auto order = batch;
@@ -223,12 +247,15 @@ class Equation {
       shape.push_back(merged(term, second));
       return node_.add("tenon.reshape", std::vector{ordered(term, order)}, {{"shape", shape}});
     };
-    for (const auto label : batch) result.push_back(std::max(merged(left, {label}), merged(right, {label})));
+    for (const auto label : batch)
+      result.push_back(std::max(merged(left, {label}), merged(right, {label})));
     for (const auto label : rows) result.push_back(merged(left, {label}));
     for (const auto label : columns) result.push_back(merged(right, {label}));
     for (const auto label : batch)
-      if (merged(left, {label}) == 0 || merged(right, {label}) == 0) result[static_cast<std::size_t>(place(batch, label))] = 0;
-    const auto made = node_.add("tenon.matmul", std::vector{matrices(left, rows, inner), matrices(right, inner, columns)});
+      if (merged(left, {label}) == 0 || merged(right, {label}) == 0)
+        result[static_cast<std::size_t>(place(batch, label))] = 0;
+    const auto made = node_.add(
+        "tenon.matmul", std::vector{matrices(left, rows, inner), matrices(right, inner, columns)});
     return node_.add("tenon.reshape", std::vector{made}, {{"shape", result}});
   }
 

@@ -12,7 +12,8 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 constexpr const char* microsoft = "com.microsoft";
 
-Operand one_of(NodeImport& node, const char* op, const Operand& x, const Attributes& attributes = {}) {
+Operand one_of(NodeImport& node, const char* op, const Operand& x,
+               const Attributes& attributes = {}) {
   return node.add(op, std::vector{x}, attributes);
 }
 Operand two_of(NodeImport& node, const char* op, const Operand& left, const Operand& right) {
@@ -34,15 +35,21 @@ void narrow(NodeImport& node, std::size_t i, const Operand& x, std::size_t like 
 
 // ---- activations
 
-Operand activated(NodeImport& node, const Operand& x, const std::string& name, const std::vector<double>& with) {
-  const auto number = [&](std::size_t i, double otherwise) { return i < with.size() ? with[i] : otherwise; };
+Operand activated(NodeImport& node, const Operand& x, const std::string& name,
+                  const std::vector<double>& with) {
+  const auto number = [&](std::size_t i, double otherwise) {
+    return i < with.size() ? with[i] : otherwise;
+  };
   if (name.empty()) return x;
   if (name == "Relu") return one_of(node, "tenon.relu", x);
   if (name == "Sigmoid") return one_of(node, "tenon.sigmoid", x);
   if (name == "Tanh") return one_of(node, "tenon.tanh", x);
   if (name == "LeakyRelu") return one_of(node, "tenon.leaky_relu", x, {{"slope", number(0, 0.01)}});
-  if (name == "HardSigmoid") return one_of(node, "tenon.hard_sigmoid", x, {{"alpha", number(0, 0.2)}, {"beta", number(1, 0.5)}});
-  node.require(name == "Clip" && with.size() == 2, fmt::format("its activation '{}' is unknown", name));
+  if (name == "HardSigmoid")
+    return one_of(node, "tenon.hard_sigmoid", x,
+                  {{"alpha", number(0, 0.2)}, {"beta", number(1, 0.5)}});
+  node.require(name == "Clip" && with.size() == 2,
+               fmt::format("its activation '{}' is unknown", name));
   const auto above = two_of(node, "tenon.maximum", x, node.scalar(with[0], x));
   return two_of(node, "tenon.minimum", above, node.scalar(with[1], x));
 }
@@ -57,29 +64,38 @@ void fast_gelu(NodeImport& node) {
   narrow(node, 0, one_of(node, "tenon.gelu_tanh", plus(node, wide_input(node, 0), 1)));
 }
 void quick_gelu(NodeImport& node) {
-  narrow(node, 0, one_of(node, "tenon.swish", wide_input(node, 0), {{"alpha", node.real("alpha", 1.7020000219345093)}}));
+  narrow(node, 0,
+         one_of(node, "tenon.swish", wide_input(node, 0),
+                {{"alpha", node.real("alpha", 1.7020000219345093)}}));
 }
 void bias_split_gelu(NodeImport& node) {
-  const auto parts = node.add_all("tenon.split", std::vector{plus(node, wide_input(node, 0), 1)}, {{"sections", 2}, {"axis", -1}});
+  const auto parts = node.add_all("tenon.split", std::vector{plus(node, wide_input(node, 0), 1)},
+                                  {{"sections", 2}, {"axis", -1}});
   narrow(node, 0, two_of(node, "tenon.mul", parts[0], one_of(node, "tenon.gelu", parts[1])));
 }
 
 // ---- normalization
 
 Operand mean_of_squares(NodeImport& node, const Operand& x) {
-  return one_of(node, "tenon.mean", two_of(node, "tenon.mul", x, x), {{"axis", {-1}}, {"keepdims", true}});
+  return one_of(node, "tenon.mean", two_of(node, "tenon.mul", x, x),
+                {{"axis", {-1}}, {"keepdims", true}});
 }
 Operand inverse_root(NodeImport& node, const Operand& x, double epsilon) {
   return one_of(node, "tenon.rsqrt", two_of(node, "tenon.add", x, node.scalar(epsilon, x)));
 }
 
-void normalized(NodeImport& node, const Operand& x, std::size_t gamma, std::size_t beta, double epsilon) {
-  node.require(!node.is_read(1) && !node.is_read(2), "its mean and deviation outputs are used, which only training needs");
+void normalized(NodeImport& node, const Operand& x, std::size_t gamma, std::size_t beta,
+                double epsilon) {
+  node.require(!node.is_read(1) && !node.is_read(2),
+               "its mean and deviation outputs are used, which only training needs");
   node.require(epsilon > 0, "its epsilon must be positive");
   const auto scale = wide_input(node, gamma);
   auto offset = node.widened(node.optional_input(beta));
   if (offset.empty()) offset = factored(node, scale, 0);
-  narrow(node, 0, node.add("tenon.layer_norm", Importer::Named{{"data", x}, {"gamma", scale}, {"beta", offset}}, {{"epsilon", epsilon}}));
+  narrow(
+      node, 0,
+      node.add("tenon.layer_norm", Importer::Named{{"data", x}, {"gamma", scale}, {"beta", offset}},
+               {{"epsilon", epsilon}}));
 }
 
 void skip_layer_norm(NodeImport& node) {
@@ -89,11 +105,12 @@ void skip_layer_norm(NodeImport& node) {
 }
 
 void skip_rms_norm(NodeImport& node) {
-  node.require(!node.is_read(1) && !node.is_read(2), "its deviation output is used, which only training needs");
+  node.require(!node.is_read(1) && !node.is_read(2),
+               "its deviation output is used, which only training needs");
   const auto x = plus(node, two_of(node, "tenon.add", wide_input(node, 0), wide_input(node, 1)), 3);
-  narrow(
-      node, 0,
-      node.add("tenon.rms_norm", Importer::Named{{"data", x}, {"gamma", wide_input(node, 2)}}, {{"epsilon", node.real("epsilon", 1e-12)}}));
+  narrow(node, 0,
+         node.add("tenon.rms_norm", Importer::Named{{"data", x}, {"gamma", wide_input(node, 2)}},
+                  {{"epsilon", node.real("epsilon", 1e-12)}}));
   if (node.is_read(3)) narrow(node, 3, x);
 }
 
@@ -103,9 +120,11 @@ void rms_norm(NodeImport& node) {
   const auto epsilon = node.real("epsilon", 1e-5);
   const auto axis = node.integer("axis", -1);
   narrow(node, 0,
-         node.add("tenon.rms_norm", Importer::Named{{"data", x}, {"gamma", wide_input(node, 1)}}, {{"epsilon", epsilon}, {"axis", axis}}));
+         node.add("tenon.rms_norm", Importer::Named{{"data", x}, {"gamma", wide_input(node, 1)}},
+                  {{"epsilon", epsilon}, {"axis", axis}}));
   if (!node.is_read(1)) return;
-  node.require(node.axis(axis, node.rank(x)) == node.rank(x) - 1, "its deviation output is used, but it normalizes over several axes");
+  node.require(node.axis(axis, node.rank(x)) == node.rank(x) - 1,
+               "its deviation output is used, but it normalizes over several axes");
   node.output(1, inverse_root(node, mean_of_squares(node, x), epsilon));
 }
 
@@ -123,18 +142,24 @@ void embed_layer_norm(NodeImport& node) {
     total = two_of(node, "tenon.add", total, rows_of(node, 3, node.input(8)));
   } else {
     node.require(!shape.has_rank() || shape.rank() == 2, "its input_ids must be [batch, steps]");
-    node.require_known(shape.has_rank() && shape[1] != unknown, "the length of its sequences is unknown");
+    node.require_known(shape.has_rank() && shape[1] != unknown,
+                       "the length of its sequences is unknown");
     total = two_of(node, "tenon.add", total, rows_of(node, 3, node.count_to(shape[1])));
   }
   if (node.has(1)) total = two_of(node, "tenon.add", total, rows_of(node, 4, node.input(1)));
-  const Importer::Named inputs{{"data", total}, {"gamma", wide_input(node, 5)}, {"beta", wide_input(node, 6)}};
-  narrow(node, 0, node.add("tenon.layer_norm", inputs, {{"epsilon", node.real("epsilon", 1e-12)}}), 2);
+  const Importer::Named inputs{
+      {"data", total}, {"gamma", wide_input(node, 5)}, {"beta", wide_input(node, 6)}};
+  narrow(node, 0, node.add("tenon.layer_norm", inputs, {{"epsilon", node.real("epsilon", 1e-12)}}),
+         2);
   if (node.is_read(1)) {
     node.require_known(node.has(7) || (shape.has_rank() && shape[0] != unknown),
                        "its mask_index output is used, but the number of samples is unknown");
-    node.output(1, node.has(7)
-                       ? node.cast(one_of(node, "tenon.sum", node.cast(node.input(7), i32), {{"axis", {1}}}), i32)
-                       : node.add("tenon.broadcast_to", std::vector{node.constant(Tensor::zeros(i32, {1}))}, {{"shape", {shape[0]}}}));
+    node.output(
+        1, node.has(7)
+               ? node.cast(
+                     one_of(node, "tenon.sum", node.cast(node.input(7), i32), {{"axis", {1}}}), i32)
+               : node.add("tenon.broadcast_to", std::vector{node.constant(Tensor::zeros(i32, {1}))},
+                          {{"shape", {shape[0]}}}));
   }
   if (node.is_read(2)) narrow(node, 2, total, 2);
 }
@@ -164,7 +189,8 @@ void fused_gemm(NodeImport& node) {
   const auto right = turned(node, wide_input(node, 1), node.integer("transB", 0) != 0);
   auto made = factored(node, two_of(node, "tenon.matmul", left, right), node.real("alpha", 1));
   const auto beta = node.real("beta", 1);
-  if (node.has(2)) made = two_of(node, "tenon.add", made, factored(node, wide_input(node, 2), beta));
+  if (node.has(2))
+    made = two_of(node, "tenon.add", made, factored(node, wide_input(node, 2), beta));
   std::vector<double> with;
   for (const auto* name : {"activation_alpha", "activation_beta", "activation_gamma"}) {
     if (node.attribute(name) == nullptr) break;
@@ -178,7 +204,8 @@ void fused_conv(NodeImport& node) {
   node.require_known(shape.known(), "the shape of its weight is unknown");
   node.require(shape.rank() >= 3, "its weight has fewer than 3 dimensions");
   const Numbers kernel(shape.begin() + 2, shape.end());
-  if (const auto given = node.integers("kernel_shape")) node.require(*given == kernel, "its kernel_shape does not match its weight");
+  if (const auto given = node.integers("kernel_shape"))
+    node.require(*given == kernel, "its kernel_shape does not match its weight");
   auto attributes = window_of(node, kernel);
   attributes.set("num_filter", shape[0]);
   attributes.set("groups", node.integer("group", 1));
@@ -196,21 +223,24 @@ void fused_conv(NodeImport& node) {
 // ---- quantized
 
 /// Product of integers minus their zero points, exact in float64.
-Operand integer_product(NodeImport& node, Operand left, Operand right, const Operand& left_zero, const Operand& right_zero) {
+Operand integer_product(NodeImport& node, Operand left, Operand right, const Operand& left_zero,
+                        const Operand& right_zero) {
   left = node.cast(left, f64), right = node.cast(right, f64);
   if (!left_zero.empty()) left = two_of(node, "tenon.sub", left, node.cast(left_zero, f64));
   if (!right_zero.empty()) right = two_of(node, "tenon.sub", right, node.cast(right_zero, f64));
   return two_of(node, "tenon.matmul", left, right);
 }
 
-void rescaled(NodeImport& node, const Operand& product, const Operand& left_scale, const Operand& right_scale, std::size_t bias) {
+void rescaled(NodeImport& node, const Operand& product, const Operand& left_scale,
+              const Operand& right_scale, std::size_t bias) {
   const auto factor = two_of(node, "tenon.mul", left_scale, right_scale);
   const auto made = node.cast(two_of(node, "tenon.mul", product, node.cast(factor, f64)), f32);
   node.output(node.has(bias) ? two_of(node, "tenon.add", made, node.input(bias)) : made);
 }
 
 void matmul_to_float(NodeImport& node) {
-  const auto product = integer_product(node, node.input(0), node.input(1), node.optional_input(4), node.optional_input(5));
+  const auto product = integer_product(node, node.input(0), node.input(1), node.optional_input(4),
+                                       node.optional_input(5));
   rescaled(node, product, node.input(2), node.input(3), 6);
 }
 
@@ -220,18 +250,23 @@ void dynamic_matmul(NodeImport& node) {
   const auto high = two_of(node, "tenon.maximum", one_of(node, "tenon.max", x), zero);
   const auto low = two_of(node, "tenon.minimum", one_of(node, "tenon.min", x), zero);
   const auto range = two_of(node, "tenon.sub", high, low);
-  const auto width = node.add("tenon.where", std::vector{two_of(node, "tenon.equal", range, zero), node.scalar(1, x), range});
+  const auto width = node.add("tenon.where", std::vector{two_of(node, "tenon.equal", range, zero),
+                                                         node.scalar(1, x), range});
   const auto scale = two_of(node, "tenon.div", width, node.scalar(255, x));
-  const auto point = node.cast(one_of(node, "tenon.round", one_of(node, "tenon.neg", two_of(node, "tenon.div", low, scale))), u8);
+  const auto point = node.cast(
+      one_of(node, "tenon.round", one_of(node, "tenon.neg", two_of(node, "tenon.div", low, scale))),
+      u8);
   const auto whole = node.add("tenon.quantize", std::vector{x, scale, point});
-  rescaled(node, integer_product(node, whole, node.input(1), point, node.optional_input(3)), scale, node.input(2), 4);
+  rescaled(node, integer_product(node, whole, node.input(1), point, node.optional_input(3)), scale,
+           node.input(2), 4);
 }
 
 Operand real_of(NodeImport& node, std::size_t first) {
   std::vector<Operand> inputs{node.input(first), node.input(first + 1)};
   if (node.has(first + 2)) inputs.push_back(node.input(first + 2));
   for (std::size_t i = 1; i < inputs.size(); ++i)
-    node.require(node.rank(inputs[i]) == 0 || node.shape(inputs[i]).size() == 1, "its scales and zero points must be single numbers");
+    node.require(node.rank(inputs[i]) == 0 || node.shape(inputs[i]).size() == 1,
+                 "its scales and zero points must be single numbers");
   return node.add("tenon.dequantize", inputs);
 }
 void quantized(NodeImport& node, const Operand& x, std::size_t scale) {
@@ -251,7 +286,9 @@ void qlinear_sigmoid(NodeImport& node) {
   quantized(node, one_of(node, "tenon.sigmoid", real_of(node, 0)), 3);
 }
 void qlinear_leaky_relu(NodeImport& node) {
-  quantized(node, one_of(node, "tenon.leaky_relu", real_of(node, 0), {{"slope", node.real("alpha", 0.01)}}), 3);
+  quantized(
+      node,
+      one_of(node, "tenon.leaky_relu", real_of(node, 0), {{"slope", node.real("alpha", 0.01)}}), 3);
 }
 void qlinear_concat(NodeImport& node) {
   node.require(node.inputs() >= 5 && (node.inputs() - 2) % 3 == 0,
@@ -264,30 +301,39 @@ void qlinear_concat(NodeImport& node) {
 // Unpacks weights of 4 or 8 bits at import. Each block of `block_size` elements of a row shares a
 // scale and a zero point.
 void matmul_n_bits(NodeImport& node) {
-  const auto depth = node.integer("K", 0), columns = node.integer("N", 0), bits = node.integer("bits", 4);
+  const auto depth = node.integer("K", 0), columns = node.integer("N", 0),
+             bits = node.integer("bits", 4);
   const auto block = node.integer("block_size", 32);
   node.ignore("accuracy_level");
   node.require(bits == 4 || bits == 8, fmt::format("its weights have {} bits, not 4 or 8", bits));
   constexpr std::int64_t most = std::int64_t{1} << 40;
-  node.require(depth > 0 && columns > 0 && columns <= most && depth <= most / columns, "its K and N must be positive and not too large");
-  node.require(block >= 16 && block <= 1 << 20 && (block & (block - 1)) == 0, "its block_size must be a power of two, from 16 to 2^20");
+  node.require(depth > 0 && columns > 0 && columns <= most && depth <= most / columns,
+               "its K and N must be positive and not too large");
+  node.require(block >= 16 && block <= 1 << 20 && (block & (block - 1)) == 0,
+               "its block_size must be a power of two, from 16 to 2^20");
   node.require(!node.has(4), "its g_idx is not supported");
   const auto packed = node.input(1), scales = node.input(2), zeros = node.optional_input(3);
   node.require(packed.known() && scales.known() && (zeros.empty() || zeros.known()),
                "its weights are not known when the model is imported");
-  const auto per_byte = 8 / bits, blocks = (depth + block - 1) / block, row_bytes = (block + per_byte - 1) / per_byte;
+  const auto per_byte = 8 / bits, blocks = (depth + block - 1) / block,
+             row_bytes = (block + per_byte - 1) / per_byte;
   const auto zero_bytes = (blocks + per_byte - 1) / per_byte;
-  node.require(
-      packed.elements.dtype() == u8 && packed.elements.size() == columns * blocks * row_bytes && scales.elements.size() == columns * blocks,
-      "the size of its weights or scales does not match its K, N and block_size");
+  node.require(packed.elements.dtype() == u8 &&
+                   packed.elements.size() == columns * blocks * row_bytes &&
+                   scales.elements.size() == columns * blocks,
+               "the size of its weights or scales does not match its K, N and block_size");
   const bool whole_zeros = !zeros.empty() && zeros.elements.dtype() == u8;
-  node.require(zeros.empty() || zeros.elements.size() == columns * (whole_zeros ? zero_bytes : blocks),
-               "the size of its zero points does not match its K, N and block_size");
+  node.require(
+      zeros.empty() || zeros.elements.size() == columns * (whole_zeros ? zero_bytes : blocks),
+      "the size of its zero points does not match its K, N and block_size");
   const auto scale = node.converted(scales.elements, f32);
-  const auto real_zeros = zeros.empty() || whole_zeros ? Tensor() : node.converted(zeros.elements, f32);
+  const auto real_zeros =
+      zeros.empty() || whole_zeros ? Tensor() : node.converted(zeros.elements, f32);
   const auto bytes = packed.elements.values<std::uint8_t>();
   const auto number = [&](const auto& from, std::int64_t first, std::int64_t i) {
-    return static_cast<float>((from[static_cast<std::size_t>(first + i / per_byte)] >> (i % per_byte * bits)) & ((1 << bits) - 1));
+    return static_cast<float>(
+        (from[static_cast<std::size_t>(first + i / per_byte)] >> (i % per_byte * bits)) &
+        ((1 << bits) - 1));
   };
   node.make_room(4 * columns * depth);
   auto weight = Tensor::empty(f32, {columns, depth});
@@ -300,34 +346,38 @@ void matmul_n_bits(NodeImport& node) {
         zero = number(zeros.elements.values<std::uint8_t>(), row * zero_bytes, i / block);
       else if (real_zeros)
         zero = real_zeros.values<float>()[static_cast<std::size_t>(at)];
-      *to++ = (number(bytes, at * row_bytes, i % block) - zero) * scale.values<float>()[static_cast<std::size_t>(at)];
+      *to++ = (number(bytes, at * row_bytes, i % block) - zero) *
+              scale.values<float>()[static_cast<std::size_t>(at)];
     }
-  const auto made = node.add("tenon.matmul", std::vector{wide_input(node, 0), node.constant(weight)}, {{"transpose_b", true}});
+  const auto made =
+      node.add("tenon.matmul", std::vector{wide_input(node, 0), node.constant(weight)},
+               {{"transpose_b", true}});
   narrow(node, 0, plus(node, made, 5));
 }
 
-const Composition microsoft_read[] = {{"Gelu", gelu, 1, microsoft},
-                                      {"BiasGelu", bias_gelu, 1, microsoft},
-                                      {"FastGelu", fast_gelu, 1, microsoft},
-                                      {"QuickGelu", quick_gelu, 1, microsoft},
-                                      {"BiasSplitGelu", bias_split_gelu, 1, microsoft},
-                                      {"SkipLayerNormalization", skip_layer_norm, 1, microsoft},
-                                      {"SkipSimplifiedLayerNormalization", skip_rms_norm, 1, microsoft},
-                                      {"SimplifiedLayerNormalization", rms_norm},
-                                      {"SimplifiedLayerNormalization", rms_norm, 1, microsoft},
-                                      {"EmbedLayerNormalization", embed_layer_norm, 1, microsoft},
-                                      {"FusedMatMul", fused_matmul, 1, microsoft},
-                                      {"TransposeMatMul", fused_matmul, 1, microsoft},
-                                      {"FusedGemm", fused_gemm, 1, microsoft},
-                                      {"FusedConv", fused_conv, 1, microsoft},
-                                      {"MatMulIntegerToFloat", matmul_to_float, 1, microsoft},
-                                      {"DynamicQuantizeMatMul", dynamic_matmul, 1, microsoft},
-                                      {"QLinearAdd", qlinear_add, 1, microsoft},
-                                      {"QLinearMul", qlinear_mul, 1, microsoft},
-                                      {"QLinearSigmoid", qlinear_sigmoid, 1, microsoft},
-                                      {"QLinearLeakyRelu", qlinear_leaky_relu, 1, microsoft},
-                                      {"QLinearConcat", qlinear_concat, 1, microsoft},
-                                      {"MatMulNBits", matmul_n_bits, 1, microsoft}};
+const Composition microsoft_read[] = {
+    {"Gelu", gelu, 1, microsoft},
+    {"BiasGelu", bias_gelu, 1, microsoft},
+    {"FastGelu", fast_gelu, 1, microsoft},
+    {"QuickGelu", quick_gelu, 1, microsoft},
+    {"BiasSplitGelu", bias_split_gelu, 1, microsoft},
+    {"SkipLayerNormalization", skip_layer_norm, 1, microsoft},
+    {"SkipSimplifiedLayerNormalization", skip_rms_norm, 1, microsoft},
+    {"SimplifiedLayerNormalization", rms_norm},
+    {"SimplifiedLayerNormalization", rms_norm, 1, microsoft},
+    {"EmbedLayerNormalization", embed_layer_norm, 1, microsoft},
+    {"FusedMatMul", fused_matmul, 1, microsoft},
+    {"TransposeMatMul", fused_matmul, 1, microsoft},
+    {"FusedGemm", fused_gemm, 1, microsoft},
+    {"FusedConv", fused_conv, 1, microsoft},
+    {"MatMulIntegerToFloat", matmul_to_float, 1, microsoft},
+    {"DynamicQuantizeMatMul", dynamic_matmul, 1, microsoft},
+    {"QLinearAdd", qlinear_add, 1, microsoft},
+    {"QLinearMul", qlinear_mul, 1, microsoft},
+    {"QLinearSigmoid", qlinear_sigmoid, 1, microsoft},
+    {"QLinearLeakyRelu", qlinear_leaky_relu, 1, microsoft},
+    {"QLinearConcat", qlinear_concat, 1, microsoft},
+    {"MatMulNBits", matmul_n_bits, 1, microsoft}};
 
 }  // namespace
 }  // namespace tenon::onnx

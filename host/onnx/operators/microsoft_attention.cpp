@@ -32,11 +32,14 @@ Operand count_below(NodeImport& node, const Operand& end) {
   return node.add("tenon.range", std::vector{number(node, 0), end, number(node, 1)});
 }
 
-Operand turned_by(NodeImport& node, const Operand& x, std::size_t cos, std::int64_t heads, const Operand& positions, bool interleaved,
-                  std::int64_t rotary_size) {
-  const Importer::Named inputs{
-      {"data", x}, {"cos", node.widened(node.input(cos))}, {"sin", node.widened(node.input(cos + 1))}, {"positions", positions}};
-  return node.add("tenon.rotary_embedding", inputs, {{"heads", heads}, {"interleaved", interleaved}, {"rotary_size", rotary_size}});
+Operand turned_by(NodeImport& node, const Operand& x, std::size_t cos, std::int64_t heads,
+                  const Operand& positions, bool interleaved, std::int64_t rotary_size) {
+  const Importer::Named inputs{{"data", x},
+                               {"cos", node.widened(node.input(cos))},
+                               {"sin", node.widened(node.input(cos + 1))},
+                               {"positions", positions}};
+  return node.add("tenon.rotary_embedding", inputs,
+                  {{"heads", heads}, {"interleaved", interleaved}, {"rotary_size", rotary_size}});
 }
 
 namespace {
@@ -47,14 +50,20 @@ using Numbers = std::vector<std::int64_t>;
 /// ends, then the beginnings.
 Operand kept_between(NodeImport& node, const Operand& mask, const Operand& keys) {
   const auto count = node.shape(mask)[0], batch = node.shape(node.input(0))[0];
-  node.require_known(count != unknown && batch != unknown, "the sizes of its batch and mask are unknown");
-  node.require(count == batch || count == 2 * batch, "its one-dimensional mask must have one or two numbers per sample");
-  const auto bounds = node.cast(node.add("tenon.reshape", std::vector{mask}, {{"shape", {count / batch, batch, 1}}}), i64);
-  const auto bound = [&](std::int64_t i) { return node.add("tenon.gather", std::vector{bounds, number(node, i)}); };
+  node.require_known(count != unknown && batch != unknown,
+                     "the sizes of its batch and mask are unknown");
+  node.require(count == batch || count == 2 * batch,
+               "its one-dimensional mask must have one or two numbers per sample");
+  const auto bounds = node.cast(
+      node.add("tenon.reshape", std::vector{mask}, {{"shape", {count / batch, batch, 1}}}), i64);
+  const auto bound = [&](std::int64_t i) {
+    return node.add("tenon.gather", std::vector{bounds, number(node, i)});
+  };
   const auto places = count_below(node, keys);
   auto kept = node.add("tenon.less", std::vector{places, bound(0)});
   if (count == batch) return kept;
-  return node.add("tenon.logical_and", std::vector{kept, node.add("tenon.greater_equal", std::vector{places, bound(1)})});
+  return node.add("tenon.logical_and", std::vector{kept, node.add("tenon.greater_equal",
+                                                                  std::vector{places, bound(1)})});
 }
 
 /// The addend of the scores: a filter value for masked positions, and the bias. The mask is [batch,
@@ -70,9 +79,11 @@ Operand added_to_scores(NodeImport& node, std::size_t mask, std::size_t bias, co
   node.require(rank >= 1 && rank <= 3, "its mask must have one to three dimensions");
   const auto filter = node.real("mask_filter_value", -10000);
   const auto zero = node.constant(Tensor::from({0.0F}, Shape::scalar()));
-  const auto kept = rank == 1 ? kept_between(node, given, keys) : node.add("tenon.greater", std::vector{node.cast(given, f32), zero});
+  const auto kept = rank == 1 ? kept_between(node, given, keys)
+                              : node.add("tenon.greater", std::vector{node.cast(given, f32), zero});
   const auto hidden = node.add("tenon.where", std::vector{kept, zero, node.scalar(filter, zero)});
-  const auto wide = node.add("tenon.expand_dims", std::vector{hidden}, {{"axis", rank == 3 ? Numbers{1} : Numbers{1, 2}}});
+  const auto wide = node.add("tenon.expand_dims", std::vector{hidden},
+                             {{"axis", rank == 3 ? Numbers{1} : Numbers{1, 2}}});
   return total.empty() ? wide : node.add("tenon.add", std::vector{total, wide});
 }
 
@@ -87,33 +98,47 @@ Operand count_of_keys(NodeImport& node, const Operand& keys, const Operand& past
 void attention(NodeImport& node) {
   node.require(!node.has(6), "its past_sequence_length is not supported");
   node.require(node.integer("do_rotary", 0) == 0, "its do_rotary is not supported");
-  node.require(node.integer("past_present_share_buffer", 0) == 0, "its past_present_share_buffer is not supported");
+  node.require(node.integer("past_present_share_buffer", 0) == 0,
+               "its past_present_share_buffer is not supported");
   node.ignore("rotary_embedding_dim");
   const auto heads = node.integer("num_heads", 0);
   node.require(heads > 0, "its num_heads is missing");
   const auto weight = node.widened(node.input(1));
   const auto shape = node.shape(weight);
-  node.require_known(shape.has_rank() && (shape.rank() != 2 || shape[1] != unknown), "the shape of its weight is unknown");
+  node.require_known(shape.has_rank() && (shape.rank() != 2 || shape[1] != unknown),
+                     "the shape of its weight is unknown");
   node.require(shape.rank() == 2, "its weight must be [input size, 3 hidden size]");
   const auto sizes = node.integers("qkv_hidden_sizes").value_or(Numbers(3, shape[1] / 3));
-  node.require(sizes.size() == 3 && sizes[0] == sizes[1] && sizes[0] + sizes[1] + sizes[2] == shape[1],
-               "its qkv_hidden_sizes do not match its weight");
+  node.require(
+      sizes.size() == 3 && sizes[0] == sizes[1] && sizes[0] + sizes[1] + sizes[2] == shape[1],
+      "its qkv_hidden_sizes do not match its weight");
   auto joint = node.add("tenon.matmul", std::vector{node.widened(node.input(0)), weight});
   if (node.has(2)) joint = node.add("tenon.add", std::vector{joint, node.widened(node.input(2))});
-  const auto parts = node.add_all("tenon.split", std::vector{joint}, {{"sections", 3}, {"axis", -1}, {"sizes", sizes}});
+  const auto parts = node.add_all("tenon.split", std::vector{joint},
+                                  {{"sections", 3}, {"axis", -1}, {"sizes", sizes}});
   std::vector<Operand> past(2);
   if (node.has(4)) {
-    past = node.add_all("tenon.split", std::vector{node.widened(node.input(4))}, {{"sections", 2}, {"axis", 0}});
+    past = node.add_all("tenon.split", std::vector{node.widened(node.input(4))},
+                        {{"sections", 2}, {"axis", 0}});
     for (auto& half : past) half = node.add("tenon.squeeze", std::vector{half}, {{"axis", {0}}});
   }
   const auto mask = added_to_scores(node, 3, 5, count_of_keys(node, parts[1], past[0]));
-  const auto made = attend(
-      node, {{"query", parts[0]}, {"key", parts[1]}, {"value", parts[2]}, {"mask", mask}, {"past_key", past[0]}, {"past_value", past[1]}},
-      {{"causal", node.integer("unidirectional", 0) != 0}, {"q_heads", heads}, {"kv_heads", heads}});
+  const auto made = attend(node,
+                           {{"query", parts[0]},
+                            {"key", parts[1]},
+                            {"value", parts[2]},
+                            {"mask", mask},
+                            {"past_key", past[0]},
+                            {"past_value", past[1]}},
+                           {{"causal", node.integer("unidirectional", 0) != 0},
+                            {"q_heads", heads},
+                            {"kv_heads", heads}});
   if (!node.is_read(1)) return;
   std::vector<Operand> presents;
-  for (const std::size_t i : {1, 2}) presents.push_back(node.add("tenon.expand_dims", std::vector{made[i]}, {{"axis", {0}}}));
-  node.output(1, node.cast(node.add("tenon.concat", presents, {{"axis", 0}}), node.dtype(node.input(0))));
+  for (const std::size_t i : {1, 2})
+    presents.push_back(node.add("tenon.expand_dims", std::vector{made[i]}, {{"axis", {0}}}));
+  node.output(
+      1, node.cast(node.add("tenon.concat", presents, {{"axis", 0}}), node.dtype(node.input(0))));
 }
 
 /// Keys or values as [batch, steps, heads * size].
@@ -122,41 +147,51 @@ Operand in_steps(NodeImport& node, const Operand& x, std::int64_t heads) {
   const auto turned = node.add("tenon.transpose", std::vector{x}, {{"axes", {0, 2, 1, 3}}});
   const auto size = node.shape(turned)[3];
   node.require(size == unknown || size <= INT64_MAX / heads, "its heads are too large");
-  return node.add("tenon.reshape", std::vector{turned}, {{"shape", {0, 0, size == unknown ? -1 : heads * size}}, {"copy_zeros", true}});
+  return node.add("tenon.reshape", std::vector{turned},
+                  {{"shape", {0, 0, size == unknown ? -1 : heads * size}}, {"copy_zeros", true}});
 }
 
 void multi_head_attention(NodeImport& node) {
   const auto heads = node.integer("num_heads", 0);
   node.require(heads > 0, "its num_heads is missing");
   node.require(node.has(1) && node.has(2), "packed queries, keys and values are not supported");
-  node.require(!node.has(8) && !node.has(9), "its past_sequence_length or cache_indirection is not supported");
+  node.require(!node.has(8) && !node.has(9),
+               "its past_sequence_length or cache_indirection is not supported");
   Operand parts[3];
   for (std::size_t i = 0; i < 3; ++i) parts[i] = node.widened(node.input(i));
   const int rank = node.rank(parts[1]);
   node.require(node.rank(parts[0]) == 3 && (rank == 3 || rank == 4) && node.rank(parts[2]) == rank,
-               "its queries must be [batch, steps, heads size], and keys and values, too, or [batch, heads, steps, size]");
+               "its queries must be [batch, steps, heads size], and keys and values, too, or "
+               "[batch, heads, steps, size]");
   for (std::size_t i = 1; i < 3; ++i) parts[i] = in_steps(node, parts[i], heads);
   if (node.has(3)) {
     Numbers sizes;
     for (const auto& part : parts) sizes.push_back(node.shape(part)[2]);
-    node.require_known(std::count(sizes.begin(), sizes.end(), unknown) == 0, "the sizes of its heads are unknown");
-    const auto biases =
-        node.add_all("tenon.split", std::vector{node.widened(node.input(3))}, {{"sections", 3}, {"axis", 0}, {"sizes", sizes}});
+    node.require_known(std::count(sizes.begin(), sizes.end(), unknown) == 0,
+                       "the sizes of its heads are unknown");
+    const auto biases = node.add_all("tenon.split", std::vector{node.widened(node.input(3))},
+                                     {{"sections", 3}, {"axis", 0}, {"sizes", sizes}});
     // keys and values with a leading head axis come from another attention, which has already added
     // the bias
-    for (std::size_t i = 0; i < (rank == 3 ? 3 : 1); ++i) parts[i] = node.add("tenon.add", std::vector{parts[i], biases[i]});
+    for (std::size_t i = 0; i < (rank == 3 ? 3 : 1); ++i)
+      parts[i] = node.add("tenon.add", std::vector{parts[i], biases[i]});
   }
   const bool causal = node.integer("unidirectional", 0) != 0;
   const auto queries = node.shape(parts[0])[1], keys = node.shape(parts[1])[1];
   node.require(!causal || queries == unknown || keys == unknown || queries == keys,
                "it is causal, but its numbers of queries and keys differ");
   node.require(node.has(6) == node.has(7), "it has past keys or past values, but not both");
-  const auto past_key = node.widened(node.optional_input(6)), past_value = node.widened(node.optional_input(7));
+  const auto past_key = node.widened(node.optional_input(6)),
+             past_value = node.widened(node.optional_input(7));
   const auto mask = added_to_scores(node, 4, 5, count_of_keys(node, parts[1], past_key));
-  const auto made = attend(
-      node,
-      {{"query", parts[0]}, {"key", parts[1]}, {"value", parts[2]}, {"mask", mask}, {"past_key", past_key}, {"past_value", past_value}},
-      {{"causal", causal}, {"q_heads", heads}, {"kv_heads", heads}});
+  const auto made = attend(node,
+                           {{"query", parts[0]},
+                            {"key", parts[1]},
+                            {"value", parts[2]},
+                            {"mask", mask},
+                            {"past_key", past_key},
+                            {"past_value", past_value}},
+                           {{"causal", causal}, {"q_heads", heads}, {"kv_heads", heads}});
   for (const std::size_t i : {1, 2})
     if (node.is_read(i)) node.output(i, node.cast(made[i], node.dtype(node.input(0))));
 }
@@ -164,8 +199,10 @@ void multi_head_attention(NodeImport& node) {
 /// [batch, steps] with 0, 1 and so on along the steps.
 Operand steps_of(NodeImport& node, const Operand& x, int along) {
   const auto shape = node.shape(x);
-  node.require_known(shape.has_rank() && shape[0] != unknown && shape[along] != unknown, "the sizes of its batch and steps are unknown");
-  return node.add("tenon.broadcast_to", std::vector{node.count_to(shape[along])}, {{"shape", {shape[0], shape[along]}}});
+  node.require_known(shape.has_rank() && shape[0] != unknown && shape[along] != unknown,
+                     "the sizes of its batch and steps are unknown");
+  return node.add("tenon.broadcast_to", std::vector{node.count_to(shape[along])},
+                  {{"shape", {shape[0], shape[along]}}});
 }
 
 void rotary_embedding(NodeImport& node) {
@@ -179,19 +216,24 @@ void rotary_embedding(NodeImport& node) {
   auto heads = node.integer("num_heads", 0);
   const auto turned_size = node.integer("rotary_embedding_dim", 0);
   if (rank == 3 && heads == 0) {
-    node.require_known(node.shape(x)[2] != unknown, "its num_heads is missing, and the size of its heads is unknown");
-    node.require(turned_size == 0 && node.shape(x)[2] % (2 * table[1]) == 0, "its num_heads is missing");
+    node.require_known(node.shape(x)[2] != unknown,
+                       "its num_heads is missing, and the size of its heads is unknown");
+    node.require(turned_size == 0 && node.shape(x)[2] % (2 * table[1]) == 0,
+                 "its num_heads is missing");
     heads = node.shape(x)[2] / (2 * table[1]);
   }
   auto positions = node.cast(node.input(1), i64);
-  if (node.rank(positions) == 1) positions = node.add("tenon.add", std::vector{steps_of(node, x, rank == 3 ? 1 : 2), positions});
-  const auto made = turned_by(node, x, 2, rank == 3 ? heads : 0, positions, node.integer("interleaved", 0) != 0, turned_size);
+  if (node.rank(positions) == 1)
+    positions = node.add("tenon.add", std::vector{steps_of(node, x, rank == 3 ? 1 : 2), positions});
+  const auto made = turned_by(node, x, 2, rank == 3 ? heads : 0, positions,
+                              node.integer("interleaved", 0) != 0, turned_size);
   node.output(node.cast(made, node.dtype(node.input(0))));
 }
 
-const Composition microsoft_attention_read[] = {{"Attention", attention, 1, "com.microsoft"},
-                                                {"MultiHeadAttention", multi_head_attention, 1, "com.microsoft"},
-                                                {"RotaryEmbedding", rotary_embedding, 1, "com.microsoft"}};
+const Composition microsoft_attention_read[] = {
+    {"Attention", attention, 1, "com.microsoft"},
+    {"MultiHeadAttention", multi_head_attention, 1, "com.microsoft"},
+    {"RotaryEmbedding", rotary_embedding, 1, "com.microsoft"}};
 
 }  // namespace
 }  // namespace tenon::onnx

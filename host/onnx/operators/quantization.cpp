@@ -14,10 +14,13 @@ Operand one_or_by_row(NodeImport& node, std::size_t input, DType dtype) {
 }
 
 // Product of two matrices minus their zero points.
-Operand centered_product(NodeImport& node, std::size_t left, std::size_t left_zero, std::size_t right, std::size_t right_zero) {
+Operand centered_product(NodeImport& node, std::size_t left, std::size_t left_zero,
+                         std::size_t right, std::size_t right_zero) {
   auto a = node.cast(node.input(left), f64), b = node.cast(node.input(right), f64);
-  if (node.has(left_zero)) a = node.add("tenon.sub", std::vector{a, one_or_by_row(node, left_zero, f64)});
-  if (node.has(right_zero)) b = node.add("tenon.sub", std::vector{b, node.cast(node.input(right_zero), f64)});
+  if (node.has(left_zero))
+    a = node.add("tenon.sub", std::vector{a, one_or_by_row(node, left_zero, f64)});
+  if (node.has(right_zero))
+    b = node.add("tenon.sub", std::vector{b, node.cast(node.input(right_zero), f64)});
   return node.add("tenon.matmul", std::vector{a, b});
 }
 
@@ -27,11 +30,14 @@ void matmul_integer(NodeImport& node) {
 
 // The conversion to the dtype of the last input saturates.
 void qlinear_matmul(NodeImport& node) {
-  const auto factor = node.add("tenon.mul", std::vector{one_or_by_row(node, 1, f32), node.cast(node.input(4), f32)});
+  const auto factor = node.add(
+      "tenon.mul", std::vector{one_or_by_row(node, 1, f32), node.cast(node.input(4), f32)});
   const auto step = node.add("tenon.div", std::vector{factor, one_or_by_row(node, 6, f32)});
-  const auto scaled = node.add("tenon.mul", std::vector{centered_product(node, 0, 2, 3, 5), node.cast(step, f64)});
+  const auto scaled =
+      node.add("tenon.mul", std::vector{centered_product(node, 0, 2, 3, 5), node.cast(step, f64)});
   const auto rounded = node.add("tenon.round", std::vector{scaled});
-  node.output(node.cast(node.add("tenon.add", std::vector{rounded, one_or_by_row(node, 7, f64)}), node.dtype(node.input(7))));
+  node.output(node.cast(node.add("tenon.add", std::vector{rounded, one_or_by_row(node, 7, f64)}),
+                        node.dtype(node.input(7))));
 }
 
 /// Integer convolution. float32 represents sums below 2^24 exactly; if larger ones are possible,
@@ -43,7 +49,8 @@ struct IntegerConvolution {
     node.require(shape.rank() >= 3 && shape.rank() <= 5, "its weight must have 3 to 5 dimensions");
     std::vector<std::int64_t> kernel;
     for (int a = 2; a < shape.rank(); ++a) kernel.push_back(shape[a]);
-    if (const auto given = node.integers("kernel_shape")) node.require(*given == kernel, "its kernel_shape does not match its weight");
+    if (const auto given = node.integers("kernel_shape"))
+      node.require(*given == kernel, "its kernel_shape does not match its weight");
     spatial = kernel.size();
     attributes = window_of(node, kernel);
     attributes.set("num_filter", shape[0]);
@@ -57,7 +64,8 @@ struct IntegerConvolution {
   Operand by_channel(const Operand& x, bool of_weight) {
     if (node.rank(x) == 0 || node.shape(x).size() == 1) return x;
     std::vector<std::int64_t> axes;
-    for (std::size_t a = 0; a <= spatial; ++a) axes.push_back(static_cast<std::int64_t>(of_weight ? a + 1 : a));
+    for (std::size_t a = 0; a <= spatial; ++a)
+      axes.push_back(static_cast<std::int64_t>(of_weight ? a + 1 : a));
     if (!of_weight) axes.erase(axes.begin());
     return node.add("tenon.expand_dims", std::vector{x}, {{"axis", axes}});
   }
@@ -66,17 +74,27 @@ struct IntegerConvolution {
     node.require(type == u8 || type == i8, "its data and weight must be 8-bit integers");
     auto x = node.cast(node.input(place), f32);
     if (!node.has(zero)) return x;
-    return node.add("tenon.sub", std::vector{x, by_channel(node.cast(node.input(zero), f32), of_weight)});
+    return node.add("tenon.sub",
+                    std::vector{x, by_channel(node.cast(node.input(zero), f32), of_weight)});
   }
   Operand product(const Operand& x, const Operand& w) {
-    return node.cast(node.add("tenon.convolution", Importer::Named{{"data", x}, {"weight", w}}, attributes), f64);
+    return node.cast(
+        node.add("tenon.convolution", Importer::Named{{"data", x}, {"weight", w}}, attributes),
+        f64);
   }
   std::pair<Operand, Operand> apart(const Operand& x) {
-    const auto high = node.add("tenon.floor", std::vector{node.add("tenon.mul", std::vector{x, node.scalar(1.0 / 16, x)})});
-    return {high, node.add("tenon.sub", std::vector{x, node.add("tenon.mul", std::vector{high, node.scalar(16, high)})})};
+    const auto high =
+        node.add("tenon.floor",
+                 std::vector{node.add("tenon.mul", std::vector{x, node.scalar(1.0 / 16, x)})});
+    return {
+        high,
+        node.add("tenon.sub",
+                 std::vector{x, node.add("tenon.mul", std::vector{high, node.scalar(16, high)})})};
   }
   Operand twice(const Operand& high, const Operand& low) {
-    return node.add("tenon.add", std::vector{node.add("tenon.mul", std::vector{high, node.scalar(16, high)}), low});
+    return node.add(
+        "tenon.add",
+        std::vector{node.add("tenon.mul", std::vector{high, node.scalar(16, high)}), low});
   }
   /// Whole numbers, as float64.
   Operand sums(const Operand& x, const Operand& w) {
@@ -84,7 +102,8 @@ struct IntegerConvolution {
     const auto [w_high, w_low] = apart(w);
     if (terms <= 4112) return twice(product(x, w_high), product(x, w_low));
     const auto [x_high, x_low] = apart(x);
-    return twice(twice(product(x_high, w_high), product(x_high, w_low)), twice(product(x_low, w_high), product(x_low, w_low)));
+    return twice(twice(product(x_high, w_high), product(x_high, w_low)),
+                 twice(product(x_low, w_high), product(x_low, w_low)));
   }
 
   NodeImport& node;
@@ -95,31 +114,40 @@ struct IntegerConvolution {
 
 void conv_integer(NodeImport& node) {
   IntegerConvolution at(node, 1);
-  node.output(node.cast(node.cast(at.sums(at.centered(0, 2, false), at.centered(1, 3, true)), i64), i32));
+  node.output(
+      node.cast(node.cast(at.sums(at.centered(0, 2, false), at.centered(1, 3, true)), i64), i32));
 }
 
 // The conversion to the dtype of the last zero point saturates.
 void qlinear_conv(NodeImport& node) {
   IntegerConvolution at(node, 3);
   auto sums = at.sums(at.centered(0, 2, false), at.centered(3, 5, true));
-  if (node.has(8)) sums = node.add("tenon.add", std::vector{sums, at.by_channel(node.cast(node.input(8), f64), false)});
-  const auto factor = node.add("tenon.mul", std::vector{node.input(1), at.by_channel(node.input(4), false)});
+  if (node.has(8))
+    sums = node.add("tenon.add",
+                    std::vector{sums, at.by_channel(node.cast(node.input(8), f64), false)});
+  const auto factor =
+      node.add("tenon.mul", std::vector{node.input(1), at.by_channel(node.input(4), false)});
   const auto step = node.add("tenon.div", std::vector{factor, node.input(6)});
-  const auto rounded = node.add("tenon.round", std::vector{node.add("tenon.mul", std::vector{sums, node.cast(step, f64)})});
-  node.output(node.cast(node.add("tenon.add", std::vector{rounded, node.cast(node.input(7), f64)}), node.dtype(node.input(7))));
+  const auto rounded = node.add(
+      "tenon.round", std::vector{node.add("tenon.mul", std::vector{sums, node.cast(step, f64)})});
+  node.output(node.cast(node.add("tenon.add", std::vector{rounded, node.cast(node.input(7), f64)}),
+                        node.dtype(node.input(7))));
 }
 
 // Computes scale and zero point for the range of x extended to include 0, then quantizes x.
 void dynamic_quantize_linear(NodeImport& node) {
   const auto x = node.input(0);
   const auto zero = node.scalar(0, x);
-  const auto high = node.add("tenon.maximum", std::vector{node.add("tenon.max", std::vector{x}), zero});
-  const auto low = node.add("tenon.minimum", std::vector{node.add("tenon.min", std::vector{x}), zero});
+  const auto high =
+      node.add("tenon.maximum", std::vector{node.add("tenon.max", std::vector{x}), zero});
+  const auto low =
+      node.add("tenon.minimum", std::vector{node.add("tenon.min", std::vector{x}), zero});
   const auto range = node.add("tenon.sub", std::vector{high, low});
   const auto empty = node.add("tenon.equal", std::vector{range, zero});
   const auto width = node.add("tenon.where", std::vector{empty, node.scalar(1, x), range});
   const auto scale = node.add("tenon.div", std::vector{width, node.scalar(255, x)});
-  const auto below = node.add("tenon.neg", std::vector{node.add("tenon.div", std::vector{low, scale})});
+  const auto below =
+      node.add("tenon.neg", std::vector{node.add("tenon.div", std::vector{low, scale})});
   const auto point = node.cast(node.add("tenon.round", std::vector{below}), u8);
   node.output(0, node.add("tenon.quantize", std::vector{x, scale, point}));
   if (node.wants(1)) node.output(1, scale);

@@ -10,7 +10,9 @@ Operand drawn(NodeImport& node, const char* op, Attributes attributes) {
   node.ignore("seed");
   const auto shape = node.shape(node.input(0));
   if (!shape.known())
-    node.refuse("the shape of its input is unknown, but random numbers need it when the model is imported", "give the inputs whole shapes");
+    node.refuse(
+        "the shape of its input is unknown, but random numbers need it when the model is imported",
+        "give the inputs whole shapes");
   attributes.set("shape", std::vector<std::int64_t>(shape.begin(), shape.end()));
   return node.add(op, std::vector<Operand>{}, attributes);
 }
@@ -18,28 +20,35 @@ Operand drawn(NodeImport& node, const char* op, Attributes attributes) {
 DType dtype_or(NodeImport& node, DType otherwise) {
   if (node.attribute("dtype") == nullptr) return otherwise;
   const auto* element = element_type(static_cast<std::int32_t>(node.integer("dtype", 0)));
-  node.require(element != nullptr && element->dtype != unknown_dtype, "its dtype is not supported by Tenon");
+  node.require(element != nullptr && element->dtype != unknown_dtype,
+               "its dtype is not supported by Tenon");
   return element->dtype;
 }
 
 void normal_like(NodeImport& node) {
-  const auto made = drawn(node, "tenon.normal", {{"mean", node.real("mean", 0)}, {"sd", node.real("scale", 1)}});
+  const auto made =
+      drawn(node, "tenon.normal", {{"mean", node.real("mean", 0)}, {"sd", node.real("scale", 1)}});
   node.output(node.cast(made, dtype_or(node, node.dtype(node.input(0)))));
 }
 
 void uniform_like(NodeImport& node) {
-  const auto made = drawn(node, "tenon.uniform", {{"low", node.real("low", 0)}, {"high", node.real("high", 1)}});
+  const auto made =
+      drawn(node, "tenon.uniform", {{"low", node.real("low", 0)}, {"high", node.real("high", 1)}});
   node.output(node.cast(made, dtype_or(node, node.dtype(node.input(0)))));
 }
 
 // 1 with the probability that the input gives.
 void bernoulli(NodeImport& node) {
   const auto likely = node.cast(node.input(0), node.dtype(node.input(0)) == f64 ? f64 : f32);
-  const auto made = node.cast(drawn(node, "tenon.uniform", {{"low", 0.0}, {"high", 1.0}}), node.dtype(likely));
-  node.output(node.cast(node.add("tenon.less", std::vector{made, likely}), dtype_or(node, node.dtype(node.input(0)))));
+  const auto made =
+      node.cast(drawn(node, "tenon.uniform", {{"low", 0.0}, {"high", 1.0}}), node.dtype(likely));
+  node.output(node.cast(node.add("tenon.less", std::vector{made, likely}),
+                        dtype_or(node, node.dtype(node.input(0)))));
 }
 
-const Composition random_read[] = {{"RandomNormalLike", normal_like}, {"RandomUniformLike", uniform_like}, {"Bernoulli", bernoulli, 15}};
+const Composition random_read[] = {{"RandomNormalLike", normal_like},
+                                   {"RandomUniformLike", uniform_like},
+                                   {"Bernoulli", bernoulli, 15}};
 
 }  // namespace
 }  // namespace tenon::onnx

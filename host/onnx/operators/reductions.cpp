@@ -13,7 +13,8 @@ struct Axes {
 
 Operand reduce(NodeImport& node, const char* op, const Operand& x, const Axes& axes) {
   auto attributes = axes.attributes;
-  if (std::string_view(op) == "tenon.max" || std::string_view(op) == "tenon.min") attributes.set("allow_empty", true);
+  if (std::string_view(op) == "tenon.max" || std::string_view(op) == "tenon.min")
+    attributes.set("allow_empty", true);
   if (axes.computed.empty()) return node.add(op, std::vector{x}, attributes);
   return node.add(op, Importer::Named{{"x", x}, {"axes", axes.computed}}, attributes);
 }
@@ -58,7 +59,9 @@ void reduced(NodeImport& node, std::int64_t since, Step before, const char* op, 
   const auto type = node.dtype(node.input(0));
   const bool whole = !allows(floating.mask, type);
   const auto axes = axes_of(node, since);
-  auto x = node.cast(node.input(0), type == f16 || type == bf16 ? f32 : whole && (after != same) ? f64 : type);
+  auto x = node.cast(node.input(0), type == f16 || type == bf16 ? f32
+                                    : whole && (after != same)  ? f64
+                                                                : type);
   x = before(node, x);
   if (!axes.identity) x = reduce(node, op, x, axes);
   node.output(node.cast(after(node, x), type));
@@ -99,23 +102,30 @@ void log_sum_exp(NodeImport& node) {
   const auto x = node.cast(node.input(0), type == f64 || !allows(floating.mask, type) ? f64 : f32);
   if (axes.identity) return node.output(node.input(0));
   Attributes kept;
-  for (const auto& [name, value] : axes.attributes) kept.set(name, name == "keepdims" ? AttributeValue(true) : value);
+  for (const auto& [name, value] : axes.attributes)
+    kept.set(name, name == "keepdims" ? AttributeValue(true) : value);
   const auto largest = reduce(node, "tenon.max", x, {kept, false, axes.computed});
-  const auto finite =
-      node.add("tenon.where",
-               std::vector{node.add("tenon.equal", std::vector{node.add("tenon.sub", std::vector{largest, largest}), node.scalar(0, x)}),
-                           largest, node.scalar(0, x)});
-  const auto total = reduce(node, "tenon.sum", node.add("tenon.exp", std::vector{node.add("tenon.sub", std::vector{x, finite})}), axes);
+  const auto finite = node.add(
+      "tenon.where",
+      std::vector{
+          node.add("tenon.equal", std::vector{node.add("tenon.sub", std::vector{largest, largest}),
+                                              node.scalar(0, x)}),
+          largest, node.scalar(0, x)});
+  const auto total = reduce(
+      node, "tenon.sum",
+      node.add("tenon.exp", std::vector{node.add("tenon.sub", std::vector{x, finite})}), axes);
   auto offset = finite;
   if (!node.integer("keepdims", 1)) offset = reduce(node, "tenon.sum", finite, axes);
-  node.output(node.cast(node.add("tenon.add", std::vector{node.add("tenon.log", std::vector{total}), offset}), type));
+  node.output(node.cast(
+      node.add("tenon.add", std::vector{node.add("tenon.log", std::vector{total}), offset}), type));
 }
 
-const Composition reductions_read[] = {{"ReduceSum", sum_of},      {"ReduceMean", mean_of},
-                                       {"ReduceMax", largest_of},  {"ReduceMin", smallest_of},
-                                       {"ReduceProd", product_of}, {"ReduceL1", l1},
-                                       {"ReduceL2", l2},           {"ReduceSumSquare", sum_square},
-                                       {"ReduceLogSum", log_sum},  {"ReduceLogSumExp", log_sum_exp}};
+const Composition reductions_read[] = {
+    {"ReduceSum", sum_of},      {"ReduceMean", mean_of},
+    {"ReduceMax", largest_of},  {"ReduceMin", smallest_of},
+    {"ReduceProd", product_of}, {"ReduceL1", l1},
+    {"ReduceL2", l2},           {"ReduceSumSquare", sum_square},
+    {"ReduceLogSum", log_sum},  {"ReduceLogSumExp", log_sum_exp}};
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -12,19 +12,27 @@ namespace {
 void reshape(NodeImport& node) {
   const auto data = node.input(0);
   const bool zeros = node.integer("allowzero", 0) != 0;
-  const auto sizes = node.version() < 5 ? node.constant(node.integers("shape").value_or(std::vector<std::int64_t>{})) : node.input(1);
+  const auto sizes =
+      node.version() < 5
+          ? node.constant(node.integers("shape").value_or(std::vector<std::int64_t>{}))
+          : node.input(1);
   if (!sizes.known())
-    return node.output(node.add("tenon.reshape", Importer::Named{{"x", data}, {"sizes", sizes}}, {{"copy_zeros", !zeros}}));
+    return node.output(node.add("tenon.reshape", Importer::Named{{"x", data}, {"sizes", sizes}},
+                                {{"copy_zeros", !zeros}}));
   auto shape = node.version() < 5 ? *node.integers("shape") : *node.known_integers(1);
-  node.require(shape.size() <= max_rank, fmt::format("its shape has {} dimensions; at most {} are supported", shape.size(), max_rank));
+  node.require(
+      shape.size() <= max_rank,
+      fmt::format("its shape has {} dimensions; at most {} are supported", shape.size(), max_rank));
   const auto from = node.shape(data);
   const auto given = std::count(shape.begin(), shape.end(), -1);
   std::int64_t open = -1;  // a copied size that is unknown
   for (std::size_t i = 0; !zeros && i < shape.size(); ++i) {
     if (shape[i] != 0) continue;
-    const auto size = from.has_rank() && static_cast<int>(i) < from.rank() ? from[static_cast<int>(i)] : unknown;
+    const auto size =
+        from.has_rank() && static_cast<int>(i) < from.rank() ? from[static_cast<int>(i)] : unknown;
     if (size == unknown && (open >= 0 || given > 0))
-      return node.output(node.add("tenon.reshape", Importer::Named{{"x", data}, {"sizes", sizes}}, {{"copy_zeros", true}}));
+      return node.output(node.add("tenon.reshape", Importer::Named{{"x", data}, {"sizes", sizes}},
+                                  {{"copy_zeros", true}}));
     if (size == unknown) open = static_cast<std::int64_t>(i);
     shape[i] = size;
   }
@@ -36,8 +44,10 @@ void flattened(NodeImport& node, const char* op) {
   const auto data = node.input(0);
   const auto axis = node.integer("axis", 1);
   const auto shape = node.shape(data);
-  if (axis == -1 || (shape.has_rank() && axis == shape.rank() - 1)) return node.output(node.add(op, std::vector{data}, {{"axis", axis}}));
-  node.output(reshaped(node, node.add(op, std::vector{as_matrix(node, data, axis)}, {{"axis", -1}}), node.shape_of(data)));
+  if (axis == -1 || (shape.has_rank() && axis == shape.rank() - 1))
+    return node.output(node.add(op, std::vector{data}, {{"axis", axis}}));
+  node.output(reshaped(node, node.add(op, std::vector{as_matrix(node, data, axis)}, {{"axis", -1}}),
+                       node.shape_of(data)));
 }
 void softmax(NodeImport& node) {
   flattened(node, "tenon.softmax");
@@ -62,14 +72,16 @@ void depth_to_space(NodeImport& node) {
   const auto data = node.input(0);
   const auto block = node.integer("blocksize", 0), depth = channels_of(node, data, s);
   const auto mode = node.text("mode", "DCR");
-  node.require(block > 0 && depth % (block * block) == 0, "its blocksize does not divide the channels");
+  node.require(block > 0 && depth % (block * block) == 0,
+               "its blocksize does not divide the channels");
   node.require(mode == "DCR" || mode == "CRD", fmt::format("its mode '{}' is unknown", mode));
   const auto rest = depth / (block * block);
   const bool dcr = mode == "DCR";
-  const auto split =
-      dcr ? shaped(node, data, {s[0], block, block, rest, s[2], s[3]}) : shaped(node, data, {s[0], rest, block, block, s[2], s[3]});
+  const auto split = dcr ? shaped(node, data, {s[0], block, block, rest, s[2], s[3]})
+                         : shaped(node, data, {s[0], rest, block, block, s[2], s[3]});
   const auto turned = node.add("tenon.transpose", std::vector{split},
-                               {{"axes", dcr ? std::vector<std::int64_t>{0, 3, 4, 1, 5, 2} : std::vector<std::int64_t>{0, 1, 4, 2, 5, 3}}});
+                               {{"axes", dcr ? std::vector<std::int64_t>{0, 3, 4, 1, 5, 2}
+                                             : std::vector<std::int64_t>{0, 1, 4, 2, 5, 3}}});
   node.output(shaped(node, turned, {s[0], rest, s[2] * block, s[3] * block}));
 }
 
@@ -77,9 +89,11 @@ void space_to_depth(NodeImport& node) {
   Shape s;
   const auto data = node.input(0);
   const auto block = node.integer("blocksize", 0), depth = channels_of(node, data, s);
-  node.require(block > 0 && s[2] % block == 0 && s[3] % block == 0, "its blocksize does not divide the spatial sizes");
+  node.require(block > 0 && s[2] % block == 0 && s[3] % block == 0,
+               "its blocksize does not divide the spatial sizes");
   const auto split = shaped(node, data, {s[0], depth, s[2] / block, block, s[3] / block, block});
-  const auto turned = node.add("tenon.transpose", std::vector{split}, {{"axes", std::vector<std::int64_t>{0, 3, 5, 1, 2, 4}}});
+  const auto turned = node.add("tenon.transpose", std::vector{split},
+                               {{"axes", std::vector<std::int64_t>{0, 3, 5, 1, 2, 4}}});
   node.output(shaped(node, turned, {s[0], depth * block * block, s[2] / block, s[3] / block}));
 }
 

@@ -13,25 +13,41 @@ constexpr const char* training = "ai.onnx.preview.training";
 /// parameter.
 class Steps {
  public:
-  Steps(NodeImport& at, std::size_t groups) : node(at), rate(at.input(0)), count((at.inputs() - 2) / groups) {
-    node.require(node.inputs() >= 2 + groups && (node.inputs() - 2) % groups == 0, fmt::format("it needs {} inputs per parameter", groups));
+  Steps(NodeImport& at, std::size_t groups)
+      : node(at), rate(at.input(0)), count((at.inputs() - 2) / groups) {
+    node.require(node.inputs() >= 2 + groups && (node.inputs() - 2) % groups == 0,
+                 fmt::format("it needs {} inputs per parameter", groups));
     step = node.cast(node.input(1), node.dtype(rate));
   }
-  Operand add(const Operand& left, const Operand& right) { return node.add("tenon.add", std::vector{left, right}); }
-  Operand sub(const Operand& left, const Operand& right) { return node.add("tenon.sub", std::vector{left, right}); }
-  Operand mul(const Operand& left, const Operand& right) { return node.add("tenon.mul", std::vector{left, right}); }
-  Operand div(const Operand& left, const Operand& right) { return node.add("tenon.div", std::vector{left, right}); }
+  Operand add(const Operand& left, const Operand& right) {
+    return node.add("tenon.add", std::vector{left, right});
+  }
+  Operand sub(const Operand& left, const Operand& right) {
+    return node.add("tenon.sub", std::vector{left, right});
+  }
+  Operand mul(const Operand& left, const Operand& right) {
+    return node.add("tenon.mul", std::vector{left, right});
+  }
+  Operand div(const Operand& left, const Operand& right) {
+    return node.add("tenon.div", std::vector{left, right});
+  }
   Operand sqrt(const Operand& x) { return node.add("tenon.sqrt", std::vector{x}); }
   Operand times(const Operand& x, double factor) { return mul(x, node.scalar(factor, x)); }
   Operand plus(const Operand& x, double term) { return add(x, node.scalar(term, x)); }
   /// Selects `yes` after the first step, else `no`.
   Operand later(const Operand& yes, const Operand& no) {
-    return node.add("tenon.where", std::vector{node.add("tenon.greater", std::vector{step, node.scalar(0, step)}), yes, no});
+    return node.add(
+        "tenon.where",
+        std::vector{node.add("tenon.greater", std::vector{step, node.scalar(0, step)}), yes, no});
   }
   Operand input(std::size_t group, std::size_t i) { return node.input(2 + group * count + i); }
-  void output(std::size_t group, std::size_t i, const Operand& x) { node.output(group * count + i, x); }
+  void output(std::size_t group, std::size_t i, const Operand& x) {
+    node.output(group * count + i, x);
+  }
   /// The gradient including the regularization term.
-  Operand gradient(std::size_t i) { return add(times(input(0, i), node.real("norm_coefficient", 0)), input(1, i)); }
+  Operand gradient(std::size_t i) {
+    return add(times(input(0, i), node.real("norm_coefficient", 0)), input(1, i));
+  }
 
   NodeImport& node;
   Operand rate, step{};
@@ -56,7 +72,8 @@ void adam(NodeImport& node) {
     const auto power = node.add("tenon.pow", std::vector{node.scalar(base, at.step), at.step});
     return at.sub(node.scalar(1, at.step), power);
   };
-  const auto rate = at.later(at.div(at.mul(at.rate, at.sqrt(one_less(beta))), one_less(alpha)), at.rate);
+  const auto rate =
+      at.later(at.div(at.mul(at.rate, at.sqrt(one_less(beta))), one_less(alpha)), at.rate);
   for (std::size_t i = 0; i < at.count; ++i) {
     const auto g = at.gradient(i);
     const auto first = at.add(at.times(at.input(2, i), alpha), at.times(g, 1 - alpha));
@@ -73,7 +90,8 @@ void momentum(NodeImport& node) {
   Steps at(node, 3);
   const auto alpha = node.real("alpha", 0), beta = node.real("beta", 0);
   const auto mode = node.text("mode", "standard");
-  node.require(mode == "standard" || mode == "nesterov", fmt::format("its mode '{}' is unknown", mode));
+  node.require(mode == "standard" || mode == "nesterov",
+               fmt::format("its mode '{}' is unknown", mode));
   for (std::size_t i = 0; i < at.count; ++i) {
     const auto g = at.gradient(i);
     const auto share = at.later(node.scalar(beta, g), node.scalar(1, g));
@@ -87,7 +105,9 @@ void momentum(NodeImport& node) {
 void binarizer(NodeImport& node) {
   const auto x = node.input(0);
   const auto wide = node.cast(x, f64);
-  node.output(node.cast(node.add("tenon.greater", std::vector{wide, node.scalar(node.real("threshold", 0), wide)}), node.dtype(x)));
+  node.output(node.cast(
+      node.add("tenon.greater", std::vector{wide, node.scalar(node.real("threshold", 0), wide)}),
+      node.dtype(x)));
 }
 
 // Selects columns by index; a vector counts as one row.

@@ -6,9 +6,11 @@
 
 namespace tenon::onnx {
 
-inline std::vector<std::int64_t> numbers_of(NodeImport& node, const char* name, std::size_t count, std::int64_t otherwise) {
+inline std::vector<std::int64_t> numbers_of(NodeImport& node, const char* name, std::size_t count,
+                                            std::int64_t otherwise) {
   auto found = node.integers(name).value_or(std::vector<std::int64_t>(count, otherwise));
-  node.require(found.size() == count, fmt::format("its attribute '{}' has {} numbers, but needs {}", name, found.size(), count));
+  node.require(found.size() == count, fmt::format("its attribute '{}' has {} numbers, but needs {}",
+                                                  name, found.size(), count));
   return found;
 }
 
@@ -16,8 +18,9 @@ inline std::vector<std::int64_t> numbers_of(NodeImport& node, const char* name, 
 inline Attributes window_of(NodeImport& node, const std::vector<std::int64_t>& kernel) {
   using Numbers = std::vector<std::int64_t>;
   const auto axes = kernel.size();
-  Attributes window{
-      {"kernel", kernel}, {"stride", numbers_of(node, "strides", axes, 1)}, {"dilate", numbers_of(node, "dilations", axes, 1)}};
+  Attributes window{{"kernel", kernel},
+                    {"stride", numbers_of(node, "strides", axes, 1)},
+                    {"dilate", numbers_of(node, "dilations", axes, 1)}};
   const auto automatic = node.text("auto_pad", "NOTSET");
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
     node.ignore("pads");

@@ -52,7 +52,9 @@ void output_integers(NodeExport& node, std::string x, DType from, DType to) {
   // The largest 64-bit integer is not a float64. For uint64 it is all ones, made from int64 -1,
   // because few runtimes support Where on uint64.
   const auto beyond = node.add("GreaterOrEqual", {x, limit(range.end)});
-  if (to == i64) return node.output("Where", {beyond, node.integer_constant(INT64_MAX), node.cast(limited, i64)});
+  if (to == i64)
+    return node.output("Where",
+                       {beyond, node.integer_constant(INT64_MAX), node.cast(limited, i64)});
   const auto bits = node.cast(node.cast(limited, u64), i64);
   node.output("Cast", {node.add("Where", {beyond, node.integer_constant(-1), bits})}, as_to);
 }
@@ -90,19 +92,23 @@ class Scaled {
   /// ONNX's own operator.
   bool fits() const {
     const auto& scale = node_.type(1);
-    return node_.integer("block_size") == 0 && scale.rank >= 0 && (scale.rank == 0 || scale.dims[0] == 1 || node_.rank() > 0);
+    return node_.integer("block_size") == 0 && scale.rank >= 0 &&
+           (scale.rank == 0 || scale.dims[0] == 1 || node_.rank() > 0);
   }
   /// Scale or zero point converted to `dtype`.
   std::string spread(std::size_t i, DType dtype) const {
     auto x = node_.dtype(i) == dtype ? node_.input(i) : node_.cast(node_.input(i), dtype);
-    const auto axis = node_.integer("axis") < 0 ? node_.integer("axis") + node_.rank() : node_.integer("axis");
+    const auto axis =
+        node_.integer("axis") < 0 ? node_.integer("axis") + node_.rank() : node_.integer("axis");
     const auto behind = node_.rank() - 1 - axis;
     if (node_.type(i).rank == 0 || node_.type(i).dims[0] == 1 || behind <= 0) return x;
     std::vector<std::int64_t> shape(static_cast<std::size_t>(behind) + 1, 1);
     shape[0] = -1;
     return node_.reshaped(x, shape);
   }
-  std::string as(std::size_t i, DType dtype) const { return node_.dtype(i) == dtype ? node_.input(i) : node_.cast(node_.input(i), dtype); }
+  std::string as(std::size_t i, DType dtype) const {
+    return node_.dtype(i) == dtype ? node_.input(i) : node_.cast(node_.input(i), dtype);
+  }
   bool has_zero() const { return !node_.input(2).empty(); }
 
  private:
@@ -114,8 +120,8 @@ bool quantize(NodeExport& node) {
   const auto x_dtype = node.dtype(0), scale_dtype = node.dtype(1), to = node.output_dtype();
   const bool precise = node.flag("precise") && scale_dtype != f32;
   const bool says_dtype = !scaled.has_zero() && to != u8;
-  const bool direct =
-      takes_scales(node.opset(), x_dtype, to, scale_dtype) && (!precise || node.opset() >= 23) && (!says_dtype || node.opset() >= 21);
+  const bool direct = takes_scales(node.opset(), x_dtype, to, scale_dtype) &&
+                      (!precise || node.opset() >= 23) && (!says_dtype || node.opset() >= 21);
   if (direct || !scaled.fits()) return false;
   auto quotient = node.add("Div", {scaled.as(0, f32), scaled.spread(1, f32)});
   if (!precise && scale_dtype != f32) quotient = node.cast(node.cast(quotient, scale_dtype), f32);
@@ -128,7 +134,9 @@ bool quantize(NodeExport& node) {
 bool dequantize(NodeExport& node) {
   const Scaled scaled(node);
   const auto x_dtype = node.dtype(0), scale_dtype = node.dtype(1), to = node.output_dtype();
-  if ((takes_scales(node.opset(), unknown_dtype, x_dtype, scale_dtype) && (to == scale_dtype || node.opset() >= 23)) || !scaled.fits())
+  if ((takes_scales(node.opset(), unknown_dtype, x_dtype, scale_dtype) &&
+       (to == scale_dtype || node.opset() >= 23)) ||
+      !scaled.fits())
     return false;
   const auto wide = x_dtype == i32 ? f64 : f32;  // wide enough for every difference
   auto number = scaled.as(0, wide);
@@ -139,7 +147,10 @@ bool dequantize(NodeExport& node) {
   return true;
 }
 
-const Parts conversions[] = {{"tenon.cast", cast}, {"tenon.clip", clip}, {"tenon.quantize", quantize}, {"tenon.dequantize", dequantize}};
+const Parts conversions[] = {{"tenon.cast", cast},
+                             {"tenon.clip", clip},
+                             {"tenon.quantize", quantize},
+                             {"tenon.dequantize", dequantize}};
 
 }  // namespace
 }  // namespace tenon::onnx

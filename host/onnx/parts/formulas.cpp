@@ -45,7 +45,8 @@ bool test_add(NodeExport& node) {
 // The quotient of integers is float64.
 bool div(NodeExport& node) {
   if (node.output_dtype() == node.dtype()) return false;
-  node.output("Div", {node.cast(node.input(0), node.output_dtype()), node.cast(node.input(1), node.output_dtype())});
+  node.output("Div", {node.cast(node.input(0), node.output_dtype()),
+                      node.cast(node.input(1), node.output_dtype())});
   return true;
 }
 
@@ -66,7 +67,8 @@ bool swish(NodeExport& node) {
   if (node.opset() >= 24) return false;
   const Wide wide(node);
   const auto x = wide.input(0);
-  const auto scaled = node.real("alpha") == 1 ? x : node.add("Mul", {wide.scalar(node.real("alpha")), x});
+  const auto scaled =
+      node.real("alpha") == 1 ? x : node.add("Mul", {wide.scalar(node.real("alpha")), x});
   wide.output("Mul", {x, node.add("Sigmoid", {scaled})});
   return true;
 }
@@ -109,7 +111,8 @@ bool fill_like(NodeExport& node) {
   if (node.dtype() != f32 && node.dtype() != f64) return false;
   const auto number = as_scalar(node.real("value"), node.dtype());
   if (!number) return false;
-  node.output("ConstantOfShape", {node.add("Shape", {node.input(0)})}, {{"value", number->reshape({1})}});
+  node.output("ConstantOfShape", {node.add("Shape", {node.input(0)})},
+              {{"value", number->reshape({1})}});
   return true;
 }
 
@@ -138,14 +141,16 @@ bool sum_like(NodeExport& node) {
     if (other >= 0 && (size < 0 || wanted < 0)) return false;
     if (other < 0 || size != wanted) axes.push_back(axis);
   }
-  const auto sum = axes.empty() ? node.input(0) : node.reduce("ReduceSum", node.input(0), axes, true);
+  const auto sum =
+      axes.empty() ? node.input(0) : node.reduce("ReduceSum", node.input(0), axes, true);
   node.output("Reshape", {sum, node.add("Shape", {node.input(1)})});
   return true;
 }
 
 bool broadcast_to(NodeExport& node) {
   const auto sizes = node.input("sizes");
-  node.output("Expand", {node.input(0), sizes.empty() ? node.integers_constant(node.integers("shape")) : sizes});
+  node.output("Expand", {node.input(0),
+                         sizes.empty() ? node.integers_constant(node.integers("shape")) : sizes});
   return true;
 }
 

@@ -21,7 +21,9 @@ struct Window {
   Window(NodeExport& node, const Numbers& size, const Numbers& step)
       : kernel(size),
         stride(spread(node.integers("stride"), size.size(), step)),
-        dilate(node.has_parameter("dilate") ? spread(node.integers("dilate"), size.size(), Numbers(size.size(), 1)) : Numbers()),
+        dilate(node.has_parameter("dilate")
+                   ? spread(node.integers("dilate"), size.size(), Numbers(size.size(), 1))
+                   : Numbers()),
         pad(spread(node.integers("pad"), size.size(), Numbers(size.size(), 0))),
         pad_end(spread(node.integers("pad_end"), size.size(), pad)),
         pad_mode(node.has_parameter("pad_mode") ? node.text("pad_mode") : "given") {}
@@ -51,7 +53,8 @@ struct Window {
 };
 
 // Adds the last node of a layer as its output, or an intermediate one.
-std::string finish(NodeExport& node, bool last, const char* type, written::Texts inputs, NodeExport::Attributes attributes = {}) {
+std::string finish(NodeExport& node, bool last, const char* type, written::Texts inputs,
+                   NodeExport::Attributes attributes = {}) {
   if (!last) return node.add(type, std::move(inputs), std::move(attributes));
   node.output(type, std::move(inputs), std::move(attributes));
   return {};
@@ -59,31 +62,36 @@ std::string finish(NodeExport& node, bool last, const char* type, written::Texts
 
 // Whether a fused operator has no activation and no addend.
 bool is_plain(const NodeExport& node) {
-  return !node.has_parameter("activation") || (node.text("activation") == "none" && node.input("addend").empty());
+  return !node.has_parameter("activation") ||
+         (node.text("activation") == "none" && node.input("addend").empty());
 }
 
 void write_gelu(NodeExport& node, std::string x, bool narrow, DType dtype) {
   if (node.opset() >= 20) return node.output("Gelu", {x});
   const auto wide = narrow ? f32 : dtype;
   if (narrow) x = node.cast(x, f32);
-  const auto erf = node.add("Erf", {node.add("Mul", {x, node.scalar(0.70710678118654752440, wide)})});
+  const auto erf =
+      node.add("Erf", {node.add("Mul", {x, node.scalar(0.70710678118654752440, wide)})});
   const auto half = node.add("Mul", {x, node.scalar(0.5, wide)});
   const auto factor = node.add("Add", {erf, node.scalar(1, wide)});
   if (!narrow) return node.output("Mul", {half, factor});
-  node.output("Cast", {node.add("Mul", {half, factor})}, {{"to", std::int64_t{written::number_of(dtype)}}});
+  node.output("Cast", {node.add("Mul", {half, factor})},
+              {{"to", std::int64_t{written::number_of(dtype)}}});
 }
 
 void activate(NodeExport& node, std::string sum) {
   if (is_plain(node)) return;
   const auto& activation = node.text("activation");
-  if (!node.input("addend").empty()) sum = finish(node, activation == "none", "Add", {sum, node.input("addend")});
+  if (!node.input("addend").empty())
+    sum = finish(node, activation == "none", "Add", {sum, node.input("addend")});
   if (activation == "relu") node.output("Relu", {sum});
   if (activation == "sigmoid") node.output("Sigmoid", {sum});
   if (activation == "tanh") node.output("Tanh", {sum});
   if (activation == "leaky_relu") node.output("LeakyRelu", {sum}, {{"alpha", node.real("slope")}});
   if (activation == "gelu") write_gelu(node, sum, false, node.dtype());
   if (activation == "clip")
-    node.output("Clip", {sum, node.scalar(node.real("low"), node.dtype()), node.scalar(node.real("high"), node.dtype())});
+    node.output("Clip", {sum, node.scalar(node.real("low"), node.dtype()),
+                         node.scalar(node.real("high"), node.dtype())});
 }
 
 // Replaces auto_pad by equivalent pads, because runtimes compute it differently with dilations,
@@ -96,13 +104,18 @@ void set_same_pads(NodeExport& node, Window& window) {
   Numbers totals;
   for (std::size_t a = 0; a < window.axes(); ++a) {
     const auto axis = static_cast<int>(a) + 2;
-    const auto stride = window.stride[a], size = stride == 1 ? 1 : axis < data.rank ? data.dims[axis] : unknown;
+    const auto stride = window.stride[a], size = stride == 1        ? 1
+                                                 : axis < data.rank ? data.dims[axis]
+                                                                    : unknown;
     open = open || size == unknown;
     unclear = unclear || window.dilate[a] != 1 || window.reach(a) < stride;
-    totals.push_back(std::max<std::int64_t>((size - 1) / stride * stride + window.reach(a) - size, 0));
+    totals.push_back(
+        std::max<std::int64_t>((size - 1) / stride * stride + window.reach(a) - size, 0));
   }
   if (open && unclear)
-    node.note("has an auto_pad that some programs reject or compute differently, because the sizes of its data are unknown");
+    node.note(
+        "has an auto_pad that some programs reject or compute differently, because the sizes of "
+        "its data are unknown");
   if (open) return;
   for (std::size_t a = 0; a < window.axes(); ++a) window.set_total(a, totals[a]);
   window.pad_mode = "given";
@@ -166,13 +179,15 @@ bool fully_connected(NodeExport& node) {
 bool plain_pads(NodeExport& node, Window& window, bool ceil_mode) {
   if (window.pad_mode != "given") return set_same_pads(node, window), false;
   const auto &data = node.type(0), &output = node.node().output_types[0];
-  if (data.rank != static_cast<int>(window.axes()) + 2 || output.rank != data.rank) return ceil_mode;
+  if (data.rank != static_cast<int>(window.axes()) + 2 || output.rank != data.rank)
+    return ceil_mode;
   if (!ceil_mode || node.opset() >= 22) return ceil_mode;
   Numbers needed;  // elements by which the windows of an axis extend past the data
   for (int axis = 2; axis < data.rank; ++axis) {
     const auto a = static_cast<std::size_t>(axis - 2);
     if (data.dims[axis] < 0 || output.dims[axis] < 1) return ceil_mode;
-    needed.push_back((output.dims[axis] - 1) * window.stride[a] + window.reach(a) - data.dims[axis]);
+    needed.push_back((output.dims[axis] - 1) * window.stride[a] + window.reach(a) -
+                     data.dims[axis]);
   }
   // the last window extends past the padding, or ends within the data
   bool beyond = false, within = false;
@@ -182,7 +197,8 @@ bool plain_pads(NodeExport& node, Window& window, bool ceil_mode) {
   }
   if (beyond && within) return ceil_mode;
   for (std::size_t a = 0; a < needed.size(); ++a)
-    if (needed[a] - window.pad[a] < window.pad_end[a]) window.pad_end[a] = std::max<std::int64_t>(needed[a] - window.pad[a], 0);
+    if (needed[a] - window.pad[a] < window.pad_end[a])
+      window.pad_end[a] = std::max<std::int64_t>(needed[a] - window.pad[a], 0);
   return beyond;
 }
 
@@ -219,7 +235,9 @@ bool max_unpool(NodeExport& node) {
 }
 
 bool deform_conv(NodeExport& node) {
-  if (node.opset() < 19 || node.type(1).rank != 4 || node.type(1).dims[2] < 0 || node.type(1).dims[3] < 0) return false;
+  if (node.opset() < 19 || node.type(1).rank != 4 || node.type(1).dims[2] < 0 ||
+      node.type(1).dims[3] < 0)
+    return false;
   auto attributes = Window(node, {node.type(1).dims[2], node.type(1).dims[3]}, {1, 1}).attributes();
   attributes.push_back({"group", node.integer("groups")});
   attributes.push_back({"offset_group", node.integer("offset_groups")});
@@ -252,19 +270,24 @@ bool batch_norm(NodeExport& node) {
   if (rank < 0) return false;
   const auto axis = node.integer("axis") < 0 ? node.integer("axis") + rank : node.integer("axis");
   if (rank < 2 || axis < 1) return false;
-  const NodeExport::Attributes attributes{{"epsilon", node.real("epsilon")}, {"momentum", node.real("momentum")}};
+  const NodeExport::Attributes attributes{{"epsilon", node.real("epsilon")},
+                                          {"momentum", node.real("momentum")}};
   const bool widened = node.opset() < 14 && Wide(node).narrow;
-  const auto input = [&](std::size_t i) { return widened && node.dtype(i) != f32 ? node.cast(node.input(i), f32) : node.input(i); };
+  const auto input = [&](std::size_t i) {
+    return widened && node.dtype(i) != f32 ? node.cast(node.input(i), f32) : node.input(i);
+  };
   written::Texts inputs{input(0), input(1), input(2), input(3), input(4)};
   Numbers there{0, axis}, back(static_cast<std::size_t>(rank));
   for (std::int64_t a = 1; a < rank; ++a)
     if (a != axis) there.push_back(a);
-  for (std::size_t a = 0; a < there.size(); ++a) back[static_cast<std::size_t>(there[a])] = static_cast<std::int64_t>(a);
+  for (std::size_t a = 0; a < there.size(); ++a)
+    back[static_cast<std::size_t>(there[a])] = static_cast<std::int64_t>(a);
   if (axis != 1) inputs[0] = node.add("Transpose", {inputs[0]}, {{"perm", there}});
   const bool last = axis == 1 && !widened;
   auto result = finish(node, last, "BatchNormalization", std::move(inputs), attributes);
   if (axis != 1) result = finish(node, !widened, "Transpose", {result}, {{"perm", back}});
-  if (widened) node.output("Cast", {result}, {{"to", std::int64_t{written::number_of(node.dtype())}}});
+  if (widened)
+    node.output("Cast", {result}, {{"to", std::int64_t{written::number_of(node.dtype())}}});
   return true;
 }
 
@@ -283,7 +306,9 @@ bool reshape(NodeExport& node) {
     if (node.opset() < 14) return false;  // a size of 0 copies the input's there
     attributes.push_back({"allowzero", 1});
   }
-  node.output("Reshape", {node.input(0), given ? node.input("sizes") : node.integers_constant(shape)}, std::move(attributes));
+  node.output("Reshape",
+              {node.input(0), given ? node.input("sizes") : node.integers_constant(shape)},
+              std::move(attributes));
   return true;
 }
 
@@ -310,10 +335,11 @@ bool product(NodeExport& node) {
   return true;
 }
 
-const Parts with_window[] = {{"tenon.convolution", convolution},       {"tenon.fused_convolution", convolution},
-                             {"tenon.conv_transpose", conv_transpose}, {"tenon.max_pool", max_pool},
-                             {"tenon.max_unpool", max_unpool},         {"tenon.avg_pool", avg_pool},
-                             {"tenon.deform_conv", deform_conv}};
+const Parts with_window[] = {
+    {"tenon.convolution", convolution},       {"tenon.fused_convolution", convolution},
+    {"tenon.conv_transpose", conv_transpose}, {"tenon.max_pool", max_pool},
+    {"tenon.max_unpool", max_unpool},         {"tenon.avg_pool", avg_pool},
+    {"tenon.deform_conv", deform_conv}};
 const Parts dense[] = {{"tenon.fully_connected", fully_connected},
                        {"tenon.fused_fully_connected", fully_connected},
                        {"tenon.batch_norm", batch_norm},

@@ -49,7 +49,8 @@ bool one_hot(NodeExport& node) {
     depth = node.add("Reshape", {depth, node.integers_constant({})});
   if (!node.flag("negative")) {
     const auto beyond = index_dtype == i64 ? depth : node.cast(depth, i32);
-    index = node.add("Where", {node.add("Less", {index, node.scalar(0, index_dtype)}), beyond, index});
+    index =
+        node.add("Where", {node.add("Less", {index, node.scalar(0, index_dtype)}), beyond, index});
   }
   auto values = node.input("values");
   const auto given = node.integer("axis");
@@ -60,7 +61,8 @@ bool one_hot(NodeExport& node) {
   };
   if (dtype == bf16) {  // which ONNX's OneHot does not support
     if (!values.empty()) return false;
-    node.output("Cast", {hot(node.constant(Tensor::from({0.0F, 1.0F}, {2})))}, {{"to", std::int64_t{written::number_of(dtype)}}});
+    node.output("Cast", {hot(node.constant(Tensor::from({0.0F, 1.0F}, {2})))},
+                {{"to", std::int64_t{written::number_of(dtype)}}});
     return true;
   }
   if (values.empty()) values = node.cast(node.constant(Tensor::from({0.0F, 1.0F}, {2})), dtype);
@@ -79,7 +81,8 @@ std::int64_t end_of(std::int64_t count, std::int64_t size, std::int64_t sections
 
 // The segment sizes, computed at run time for an unknown size.
 std::string uneven_sizes(NodeExport& node, std::int64_t axis, std::int64_t sections) {
-  const auto size = node.add("Gather", {node.add("Shape", {node.input(0)}), node.integers_constant({axis})});
+  const auto size =
+      node.add("Gather", {node.add("Shape", {node.input(0)}), node.integers_constant({axis})});
   const auto padded = node.add("Add", {size, node.integers_constant({sections - 1})});
   const auto most = node.add("Div", {padded, node.integers_constant({sections})});
   const auto ends_from = [&](std::int64_t first) {
@@ -101,7 +104,8 @@ bool split(NodeExport& node) {
     sizes = node.integers_constant(fixed);
   } else if (sizes.empty() && node.flag("uneven") && size >= 0 && size % sections != 0) {
     std::vector<std::int64_t> parts;
-    for (std::int64_t i = 0; i < sections; ++i) parts.push_back(end_of(i + 1, size, sections) - end_of(i, size, sections));
+    for (std::int64_t i = 0; i < sections; ++i)
+      parts.push_back(end_of(i + 1, size, sections) - end_of(i, size, sections));
     sizes = node.integers_constant(parts);
   } else if (sizes.empty() && node.flag("uneven") && size < 0 && node.opset() < 18) {
     sizes = uneven_sizes(node, axis, sections);
@@ -109,7 +113,8 @@ bool split(NodeExport& node) {
   NodeExport::Attributes attributes{{"axis", axis}};
   if (sizes.empty() && node.opset() >= 18) attributes.push_back({"num_outputs", sections});
   node.add_node({.type = "Split",
-                 .inputs = sizes.empty() ? written::Texts{node.input(0)} : written::Texts{node.input(0), sizes},
+                 .inputs = sizes.empty() ? written::Texts{node.input(0)}
+                                         : written::Texts{node.input(0), sizes},
                  .outputs = node.node().outputs,
                  .attributes = std::move(attributes),
                  .name = node.node().name},
@@ -118,19 +123,25 @@ bool split(NodeExport& node) {
 }
 
 bool non_max_suppression(NodeExport& node) {
-  written::Texts inputs{node.input("boxes"), node.input("scores"), node.input("limit"), node.input("iou"), node.input("least_score")};
-  const auto number = [&](const char* name) { return node.constant(Tensor::from({static_cast<float>(node.real(name))}, {1})); };
+  written::Texts inputs{node.input("boxes"), node.input("scores"), node.input("limit"),
+                        node.input("iou"), node.input("least_score")};
+  const auto number = [&](const char* name) {
+    return node.constant(Tensor::from({static_cast<float>(node.real(name))}, {1}));
+  };
   if (inputs[2].empty()) inputs[2] = node.integers_constant({node.integer("most")});
   if (inputs[3].empty()) inputs[3] = number("iou_threshold");
   if (inputs[4].empty()) inputs[4] = number("score_threshold");
-  node.output("NonMaxSuppression", std::move(inputs), {{"center_point_box", node.flag("center_point_box")}});
+  node.output("NonMaxSuppression", std::move(inputs),
+              {{"center_point_box", node.flag("center_point_box")}});
   return true;
 }
 
 bool cast_storage(NodeExport& node) {
   const auto& storage = node.text("storage");
   if (storage != "dense")
-    throw Failure(FailureKind::failed, "it makes a " + storage + " tensor, but ONNX operators produce only dense tensors");
+    throw Failure(
+        FailureKind::failed,
+        "it makes a " + storage + " tensor, but ONNX operators produce only dense tensors");
   node.is_output(node.input(0));
   return true;
 }

@@ -11,7 +11,8 @@ using Axes = std::vector<std::int64_t>;
 // The mean of no elements is 0 in Tenon and nan in ONNX.
 bool may_be_empty(const NodeExport& node) {
   const auto& type = node.type(0);
-  return std::find(type.dims, type.dims + std::max(type.rank, 0), 0) != type.dims + std::max(type.rank, 0);
+  return std::find(type.dims, type.dims + std::max(type.rank, 0), 0) !=
+         type.dims + std::max(type.rank, 0);
 }
 
 bool mean_squared_error(NodeExport& node) {
@@ -24,14 +25,16 @@ bool mean_squared_error(NodeExport& node) {
     return true;
   }
   const auto squares = node.add("Mul", {difference, difference});
-  wide.output("Identity", {node.reduce(reduction == "mean" ? "ReduceMean" : "ReduceSum", squares, {}, false)});
+  wide.output("Identity",
+              {node.reduce(reduction == "mean" ? "ReduceMean" : "ReduceSum", squares, {}, false)});
   return true;
 }
 
 bool softmax_cross_entropy(NodeExport& node) {
   if (node.is_read(1) || (node.text("reduction") == "mean" && may_be_empty(node))) return false;
   const bool wide = node.dtype(1) == i32 || node.dtype(1) == i64;
-  node.output("SoftmaxCrossEntropyLoss", {node.input(0), wide ? node.input(1) : node.cast(node.input(1), i64)},
+  node.output("SoftmaxCrossEntropyLoss",
+              {node.input(0), wide ? node.input(1) : node.cast(node.input(1), i64)},
               {{"reduction", node.text("reduction")}});
   return true;
 }
@@ -54,12 +57,15 @@ bool take_rows(NodeExport& node) {
 bool layer_norm(NodeExport& node) {
   if (node.opset() >= 17 || node.rank() < 0 || node.is_read(1) || node.is_read(2)) return false;
   const Wide wide(node);
-  const auto axis = node.integer("axis") < 0 ? node.integer("axis") : node.integer("axis") - node.rank();
+  const auto axis =
+      node.integer("axis") < 0 ? node.integer("axis") : node.integer("axis") - node.rank();
   Axes axes;
   for (auto a = axis; a < 0; ++a) axes.push_back(a);
-  const auto x = wide.input(0), centred = node.add("Sub", {x, node.reduce("ReduceMean", x, axes, true)});
+  const auto x = wide.input(0),
+             centred = node.add("Sub", {x, node.reduce("ReduceMean", x, axes, true)});
   const auto variance = node.reduce("ReduceMean", node.add("Mul", {centred, centred}), axes, true);
-  const auto deviation = node.add("Sqrt", {node.add("Add", {variance, node.scalar(node.real("epsilon"), wide.dtype)})});
+  const auto deviation = node.add(
+      "Sqrt", {node.add("Add", {variance, node.scalar(node.real("epsilon"), wide.dtype)})});
   const auto scaled = node.add("Mul", {node.add("Div", {centred, deviation}), wide.input(1)});
   wide.output("Add", {scaled, wide.input(2)});
   return true;
@@ -68,12 +74,14 @@ bool layer_norm(NodeExport& node) {
 bool rms_norm(NodeExport& node) {
   if (node.opset() >= 23 || node.rank() < 0) return false;
   const Wide wide(node);
-  const auto axis = node.integer("axis") < 0 ? node.integer("axis") : node.integer("axis") - node.rank();
+  const auto axis =
+      node.integer("axis") < 0 ? node.integer("axis") : node.integer("axis") - node.rank();
   Axes axes;
   for (auto a = axis; a < 0; ++a) axes.push_back(a);
   const auto x = wide.input(0);
   const auto squares = node.reduce("ReduceMean", node.add("Mul", {x, x}), axes, true);
-  const auto root = node.add("Sqrt", {node.add("Add", {squares, node.scalar(node.real("epsilon"), wide.dtype)})});
+  const auto root =
+      node.add("Sqrt", {node.add("Add", {squares, node.scalar(node.real("epsilon"), wide.dtype)})});
   wide.output("Mul", {node.add("Div", {x, root}), wide.input(1)});
   return true;
 }
@@ -93,7 +101,8 @@ bool group_norm(NodeExport& node) {
       ones.data<float>()[i] = 1;
   const auto grouped = node.add("Reshape", {x, node.integers_constant({0, groups, -1})});
   const auto even =
-      node.add("InstanceNormalization", {grouped, node.constant(ones), node.constant(zeros)}, {{"epsilon", node.real("epsilon")}});
+      node.add("InstanceNormalization", {grouped, node.constant(ones), node.constant(zeros)},
+               {{"epsilon", node.real("epsilon")}});
   const auto back = node.add("Reshape", {even, node.add("Shape", {x})});
   Axes each_channel(static_cast<std::size_t>(node.rank()) - 1, 1);
   each_channel[0] = -1;
@@ -106,7 +115,8 @@ bool group_norm(NodeExport& node) {
 // Sums of short integers are int64 in Tenon.
 bool reduction(NodeExport& node, const char* type) {
   const bool axes_are_given = !node.input("axes").empty();
-  if (node.dtype() == node.output_dtype() || node.flag("noop_with_empty_axes") || axes_are_given) return false;
+  if (node.dtype() == node.output_dtype() || node.flag("noop_with_empty_axes") || axes_are_given)
+    return false;
   auto x = node.cast(node.input(0), node.output_dtype());
   node.is_output(node.reduce(type, x, node.integers("axis"), node.flag("keepdims")));
   return true;
@@ -126,7 +136,8 @@ bool prod(NodeExport& node) {
 // allow it.
 bool extremum(NodeExport& node, const char* type) {
   const auto axes = node.input("axes");
-  if (node.flag("noop_with_empty_axes") || (!axes.empty() && node.opset() < 18) || (node.dtype() == boolean && node.opset() < 20))
+  if (node.flag("noop_with_empty_axes") || (!axes.empty() && node.opset() < 18) ||
+      (node.dtype() == boolean && node.opset() < 20))
     return false;
   if (axes.empty())
     node.is_output(node.reduce(type, node.input(0), node.integers("axis"), node.flag("keepdims")));
@@ -144,9 +155,11 @@ bool min(NodeExport& node) {
 
 // Reduces over all axes at once.
 bool arg(NodeExport& node, const char* type) {
-  if (!node.integers("axis").empty() || node.flag("keepdims") || node.dtype() == boolean) return false;
+  if (!node.integers("axis").empty() || node.flag("keepdims") || node.dtype() == boolean)
+    return false;
   const auto flat = node.add("Reshape", {node.input(0), node.integers_constant({-1})});
-  node.output(type, {flat}, {{"axis", 0}, {"keepdims", 0}, {"select_last_index", node.flag("last")}});
+  node.output(type, {flat},
+              {{"axis", 0}, {"keepdims", 0}, {"select_last_index", node.flag("last")}});
   return true;
 }
 
@@ -164,8 +177,9 @@ const Parts of_layers[] = {{"tenon.mean_squared_error", mean_squared_error},
                            {"tenon.layer_norm", layer_norm},
                            {"tenon.rms_norm", rms_norm},
                            {"tenon.group_norm", group_norm}};
-const Parts of_axes[] = {{"tenon.max", max},   {"tenon.min", min},       {"tenon.sum", sum},      {"tenon.mean", mean},
-                         {"tenon.prod", prod}, {"tenon.argmax", argmax}, {"tenon.argmin", argmin}};
+const Parts of_axes[] = {{"tenon.max", max},      {"tenon.min", min},   {"tenon.sum", sum},
+                         {"tenon.mean", mean},    {"tenon.prod", prod}, {"tenon.argmax", argmax},
+                         {"tenon.argmin", argmin}};
 
 }  // namespace
 }  // namespace tenon::onnx

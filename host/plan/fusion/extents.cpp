@@ -26,9 +26,12 @@ std::span<const std::int64_t> without_leading_ones(const tenon_type& type) {
 std::optional<GroupTensor::Extent> extent_in(const tenon_type& type, const tenon_type& whole) {
   if (element_count(type) == 1) return GroupTensor::Extent::single;
   const auto own = without_leading_ones(type), all = without_leading_ones(whole);
-  if (type.layout != whole.layout || own.size() > all.size() || !std::equal(own.rbegin(), own.rend(), all.rbegin())) return std::nullopt;
+  if (type.layout != whole.layout || own.size() > all.size() ||
+      !std::equal(own.rbegin(), own.rend(), all.rbegin()))
+    return std::nullopt;
   if (own.size() == all.size()) return GroupTensor::Extent::whole;
-  return whole.layout == TENON_LAYOUT_PLAIN ? std::optional(GroupTensor::Extent::row) : std::nullopt;
+  return whole.layout == TENON_LAYOUT_PLAIN ? std::optional(GroupTensor::Extent::row)
+                                            : std::nullopt;
 }
 
 std::optional<GroupBlocks> blocks_of(std::int64_t elements, std::int64_t row) {
@@ -40,7 +43,8 @@ std::optional<GroupBlocks> blocks_of(std::int64_t elements, std::int64_t row) {
     return GroupBlocks{elements, row, (row / parts + border - 1) / border * border};
   }
   if (row > largest_block || row * together > largest_block) return std::nullopt;
-  return GroupBlocks{elements, row, std::max<std::int64_t>(usual_block / (row * together), 1) * row * together};
+  return GroupBlocks{elements, row,
+                     std::max<std::int64_t>(usual_block / (row * together), 1) * row * together};
 }
 
 }  // namespace tenon

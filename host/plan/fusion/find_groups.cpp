@@ -15,8 +15,14 @@ constexpr std::size_t most_nodes = 32;
 
 class GroupFinder {
  public:
-  GroupFinder(const LoweredGraph& graph, const Kernels& kernels, std::span<const tenon_type> types, const Readers& readers)
-      : graph_(graph), model_(graph.model()), kernels_(kernels), types_(types), readers_(readers), left_(readers.all) {}
+  GroupFinder(const LoweredGraph& graph, const Kernels& kernels, std::span<const tenon_type> types,
+              const Readers& readers)
+      : graph_(graph),
+        model_(graph.model()),
+        kernels_(kernels),
+        types_(types),
+        readers_(readers),
+        left_(readers.all) {}
 
   std::vector<FoundGroup> run(std::span<const NodeId> order) {
     for (const auto& sum : fuse_sums(graph_, types_, order, readers_.all)) {
@@ -26,7 +32,8 @@ class GroupFinder {
     group_of_.assign(model_.nodes.size(), none);
     for (const auto id : order) visit(id);
     std::erase_if(groups_, [](const Group& group) { return group.nodes.size() < 2; });
-    std::sort(groups_.begin(), groups_.end(), [](const Group& one, const Group& other) { return one.last < other.last; });
+    std::sort(groups_.begin(), groups_.end(),
+              [](const Group& one, const Group& other) { return one.last < other.last; });
     std::vector<FoundGroup> found;
     for (auto& group : groups_) {
       std::sort(group.nodes.begin(), group.nodes.end());
@@ -53,7 +60,9 @@ class GroupFinder {
   std::optional<std::int64_t> row_of(NodeId id, const tenon_type& whole) const;
   const tenon_type* whole_of(NodeId id) const;
   bool may_be_called_for_parts(NodeId id) const;
-  bool is_on_cpu(ValueId value) const { return types_[value].storage == TENON_DENSE && graph_.places[value]->is_cpu(); }
+  bool is_on_cpu(ValueId value) const {
+    return types_[value].storage == TENON_DENSE && graph_.places[value]->is_cpu();
+  }
   bool may_wait(const Group& group) const;
   std::uint32_t merged(std::uint32_t one, std::uint32_t other);
   std::uint32_t group_of(ValueId value) const {
@@ -85,7 +94,8 @@ void GroupFinder::each_read(NodeId id, Visit visit) const {
     if (const auto value = model_.edges[node.first_edge + i]; value != none) visit(value);
   if (left_sides_.empty()) return;
   for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
-    if (const auto found = left_sides_.find(value); found != left_sides_.end()) visit(found->second);
+    if (const auto found = left_sides_.find(value); found != left_sides_.end())
+      visit(found->second);
 }
 
 void GroupFinder::visit(NodeId id) {
@@ -125,7 +135,8 @@ void GroupFinder::join(NodeId id, const tenon_type& whole, std::int64_t row) {
     const auto& group = groups_[read];
     const auto rows = std::max(row, group.found.blocks.row);
     const auto nodes = group.nodes.size() + (own == none ? 0 : groups_[own].nodes.size());
-    if (nodes < most_nodes && (row == 0 || group.found.blocks.row == 0 || row == group.found.blocks.row) &&
+    if (nodes < most_nodes &&
+        (row == 0 || group.found.blocks.row == 0 || row == group.found.blocks.row) &&
         extent_in(group.found.whole, whole) == Extent::whole && may_wait(group)) {
       row = rows;
       own = own == none ? read : merged(own, read);
@@ -160,7 +171,9 @@ std::uint32_t GroupFinder::merged(std::uint32_t one, std::uint32_t other) {
 // instead of its values.
 bool GroupFinder::may_wait(const Group& group) const {
   if (group.last + 1 == place_) return true;
-  const auto in_arena = [&](ValueId value) { return model_.values[value].role == Role::output && readers_.output_names[value] == 0; };
+  const auto in_arena = [&](ValueId value) {
+    return model_.values[value].role == Role::output && readers_.output_names[value] == 0;
+  };
   std::int64_t bytes = 0;  // memory added by delaying
   std::vector<ValueId> counted;
   for (const auto& [place, id] : group.nodes) {
@@ -185,7 +198,8 @@ const tenon_type* GroupFinder::whole_of(NodeId id) const {
   for (auto value = node.first_output; value < node.first_output + node.output_count; ++value) {
     if (node.pass == Pass::backward && readers_.all[value] == 0) continue;
     const auto& type = types_[value];
-    if (!is_known(type) || element_count(type) < min_fused_elements || !is_on_cpu(value)) return nullptr;
+    if (!is_known(type) || element_count(type) < min_fused_elements || !is_on_cpu(value))
+      return nullptr;
     if (whole != nullptr && extent_in(type, *whole) != Extent::whole) return nullptr;
     if (whole == nullptr) whole = &type;
   }
@@ -194,10 +208,15 @@ const tenon_type* GroupFinder::whole_of(NodeId id) const {
 
 bool GroupFinder::may_be_called_for_parts(NodeId id) const {
   const auto& node = model_.nodes[id];
-  if (graph_.copies_at(id) || graph_.sparse[id] || !graph_.devices[id]->is_cpu() || graph_.worker_of(id) != nullptr) return false;
-  if (forward_of(model_, node).state_count > 0 || graph_.binding().nodes[id].info->random) return false;
+  if (graph_.copies_at(id) || graph_.sparse[id] || !graph_.devices[id]->is_cpu() ||
+      graph_.worker_of(id) != nullptr)
+    return false;
+  if (forward_of(model_, node).state_count > 0 || graph_.binding().nodes[id].info->random)
+    return false;
   const auto* table = graph_.kernel_of(id, kernels_).table();
-  if (table == nullptr || (table->traits & TENON_TRAIT_BLOCKWISE) == 0 || table->workspace != nullptr) return false;
+  if (table == nullptr || (table->traits & TENON_TRAIT_BLOCKWISE) == 0 ||
+      table->workspace != nullptr)
+    return false;
   return function_of(*table, dispatch_of(node.pass == Pass::backward, false)) != nullptr;
 }
 
@@ -205,15 +224,18 @@ bool GroupFinder::may_be_called_for_parts(NodeId id) const {
 // cannot be split into blocks.
 std::optional<std::int64_t> GroupFinder::row_of(NodeId id, const tenon_type& whole) const {
   const auto& node = model_.nodes[id];
-  const auto needed = node.pass == Pass::backward ? forward_of(model_, node).output_count : node.input_count;
+  const auto needed =
+      node.pass == Pass::backward ? forward_of(model_, node).output_count : node.input_count;
   std::int64_t row = 0;
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     const auto value = model_.edges[node.first_edge + i];
     if (value == none && i < needed) return std::nullopt;
     if (value == none) continue;
-    if (!is_known(types_[value]) || !is_on_cpu(value) || model_.values[value].role == Role::state) return std::nullopt;
+    if (!is_known(types_[value]) || !is_on_cpu(value) || model_.values[value].role == Role::state)
+      return std::nullopt;
     const auto extent = extent_in(types_[value], whole);
-    if (!extent || (i < needed && node.pass == Pass::backward && *extent != Extent::whole)) return std::nullopt;
+    if (!extent || (i < needed && node.pass == Pass::backward && *extent != Extent::whole))
+      return std::nullopt;
     if (*extent != Extent::row) continue;
     const auto length = element_count(types_[value]);
     if (row != 0 && row != length) return std::nullopt;
@@ -224,7 +246,8 @@ std::optional<std::int64_t> GroupFinder::row_of(NodeId id, const tenon_type& who
 
 }  // namespace
 
-std::vector<FoundGroup> find_groups(const LoweredGraph& graph, const Kernels& kernels, std::span<const tenon_type> types,
+std::vector<FoundGroup> find_groups(const LoweredGraph& graph, const Kernels& kernels,
+                                    std::span<const tenon_type> types,
                                     std::span<const NodeId> order, const Readers& readers) {
   return GroupFinder(graph, kernels, types, readers).run(order);
 }

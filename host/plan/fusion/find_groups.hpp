@@ -14,7 +14,8 @@ namespace tenon {
 inline constexpr std::int64_t min_fused_elements = 131072;
 
 struct FoundGroup {
-  std::vector<NodeId> nodes;  ///< at least two, in execution order; the group runs at the position of the last
+  std::vector<NodeId>
+      nodes;  ///< at least two, in execution order; the group runs at the position of the last
   /// sums of two values of the group: the right side is accumulated into the left one
   std::vector<FusedSum> sums;
   tenon_type whole{};  ///< common type of the outputs, except for the dtype
@@ -25,7 +26,8 @@ struct FoundGroup {
 /// blocks, and whose values are too large for the cache. Nodes that run between two of a group do
 /// not need its values, and delaying the group to its last node keeps no more memory alive. Groups
 /// are disjoint and sorted by their last nodes. Takes O(n).
-std::vector<FoundGroup> find_groups(const LoweredGraph& graph, const Kernels& kernels, std::span<const tenon_type> types,
+std::vector<FoundGroup> find_groups(const LoweredGraph& graph, const Kernels& kernels,
+                                    std::span<const tenon_type> types,
                                     std::span<const NodeId> order, const Readers& readers);
 
 }  // namespace tenon

@@ -29,7 +29,8 @@ const LoadedOperator& fused_operator() {
 /// other nodes read get new numbers and keep their labels.
 class ElementwiseFusion {
  public:
-  ElementwiseFusion(PlanDraft& draft, std::span<const std::uint32_t> readers) : draft_(draft), graph_(draft.graph()), readers_(readers) {
+  ElementwiseFusion(PlanDraft& draft, std::span<const std::uint32_t> readers)
+      : draft_(draft), graph_(draft.graph()), readers_(readers) {
     graph_.first_group = static_cast<NodeId>(draft.model().nodes.size());
     replaced_.assign(draft.model().values.size(), none);
   }
@@ -66,31 +67,38 @@ class ElementwiseFusion {
 
 std::string ElementwiseFusion::operators_of(const FoundGroup& group) const {
   std::vector<std::string> operators;
-  for (const auto id : group.nodes) operators.push_back(work_label(draft_.model(), draft_.model().nodes[id]));
+  for (const auto id : group.nodes)
+    operators.push_back(work_label(draft_.model(), draft_.model().nodes[id]));
   return fmt::format("{}", fmt::join(operators, "+"));
 }
 
 void ElementwiseFusion::add(const FoundGroup& group, const std::string& label) {
   const auto& model = draft_.edit().model;
   auto values = group_layout(model, graph_.binding(), draft_.types(), readers_, group);
-  values.group.threads = static_cast<int>(std::min<std::int64_t>(draft_.request.threads, group.blocks.count()));
+  values.group.threads =
+      static_cast<int>(std::min<std::int64_t>(draft_.request.threads, group.blocks.count()));
   std::vector<std::string_view> nodes;
   for (const auto id : group.nodes) nodes.push_back(model.strings[model.nodes[id].name]);
   auto info = std::make_shared<OperatorInfo>(*fused_operator().info);
   info->name = label;
-  for (const auto value : values.inputs) info->inputs.emplace_back().name = value_label(model, value);
-  for (const auto value : values.outputs) info->outputs.emplace_back().name = value_label(model, value);
+  for (const auto value : values.inputs)
+    info->inputs.emplace_back().name = value_label(model, value);
+  for (const auto value : values.outputs)
+    info->outputs.emplace_back().name = value_label(model, value);
   info->inplace = std::move(values.inplace);
   const auto use = use_of(label, info);
-  const auto id = draft_.add_node(fmt::format("{}", fmt::join(nodes, "+")), use, values.inputs, cpu_device());
+  const auto id =
+      draft_.add_node(fmt::format("{}", fmt::join(nodes, "+")), use, values.inputs, cpu_device());
   draft_.edit().binding.nodes[id].info = std::move(info);
-  for (const auto value : values.outputs) replaced_[value] = draft_.add_output(id, draft_.types()[value], value_label(model, value));
+  for (const auto value : values.outputs)
+    replaced_[value] = draft_.add_output(id, draft_.types()[value], value_label(model, value));
   graph_.groups.push_back(std::move(values.group));
 }
 
 // Groups with the same operators share an entry; each node has its own description of inputs and
 // outputs.
-std::uint32_t ElementwiseFusion::use_of(const std::string& label, std::shared_ptr<const OperatorInfo> info) {
+std::uint32_t ElementwiseFusion::use_of(const std::string& label,
+                                        std::shared_ptr<const OperatorInfo> info) {
   const auto [found, added] = uses_.try_emplace(label);
   if (added) found->second = draft_.add_operator(fused_operator(), std::move(info));
   return found->second;
@@ -121,7 +129,9 @@ void ElementwiseFusion::put_in_order(const std::vector<FoundGroup>& groups) {
 void fuse_elementwise(PlanDraft& draft) {
   const auto& request = draft.request;
   if (!request.fuse_elementwise || request.optimize == Optimize::none) return;
-  const auto is_large = [](const tenon_type& type) { return is_known(type) && element_count(type) >= min_fused_elements; };
+  const auto is_large = [](const tenon_type& type) {
+    return is_known(type) && element_count(type) >= min_fused_elements;
+  };
   if (std::none_of(draft.types().begin(), draft.types().end(), is_large)) return;
   const auto order = running_order(draft.graph(), request.training);
   const auto readers = count_readers(draft.model(), order, request.training);

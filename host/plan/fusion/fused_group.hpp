@@ -31,7 +31,9 @@ struct GroupBlocks {
   /// elements of a block; blocks divide rows if smaller than a row, else hold whole rows
   std::int64_t size = 0;
   std::int64_t per_row() const { return row > size ? (row + size - 1) / size : 1; }
-  std::int64_t count() const { return row > size ? elements / row * per_row() : (elements + size - 1) / size; }
+  std::int64_t count() const {
+    return row > size ? elements / row * per_row() : (elements + size - 1) / size;
+  }
 };
 
 /// Plain data. The fused node has an input for each value from outside and an output for each value
@@ -39,16 +41,19 @@ struct GroupBlocks {
 struct FusedGroup {
   std::vector<NodeId> nodes;  ///< nodes of the graph, in execution order
   std::vector<GroupTensor> places;
-  std::vector<std::uint32_t> operands;  ///< for each node: indices in `places` of its inputs, then of its outputs; or none
-  std::vector<std::uint8_t> writes;     ///< enum tenon_write of each output of each node
-  std::vector<bool> adds;               ///< for each output of the group: whether it can be accumulated
+  std::vector<std::uint32_t>
+      operands;  ///< for each node: indices in `places` of its inputs, then of its outputs; or none
+  std::vector<std::uint8_t> writes;  ///< enum tenon_write of each output of each node
+  std::vector<bool> adds;  ///< for each output of the group: whether it can be accumulated
   GroupBlocks blocks;
   std::uint32_t scratch_slots = 0;
   std::uint64_t slot_bytes = 0;
   int threads = 1;  ///< number of threads with scratch memory
 
   std::uint64_t bytes_of_thread() const { return scratch_slots * slot_bytes; }
-  std::uint64_t scratch_bytes() const { return static_cast<std::uint64_t>(threads) * bytes_of_thread(); }
+  std::uint64_t scratch_bytes() const {
+    return static_cast<std::uint64_t>(threads) * bytes_of_thread();
+  }
 };
 
 }  // namespace tenon

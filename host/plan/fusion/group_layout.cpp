@@ -11,8 +11,9 @@ namespace {
 
 class GroupLayoutFinder {
  public:
-  GroupLayoutFinder(const GraphModel& model, const Binding& binding, std::span<const tenon_type> types,
-                    std::span<const std::uint32_t> readers, const FoundGroup& found)
+  GroupLayoutFinder(const GraphModel& model, const Binding& binding,
+                    std::span<const tenon_type> types, std::span<const std::uint32_t> readers,
+                    const FoundGroup& found)
       : model_(model), binding_(binding), types_(types), readers_(readers), found_(found) {
     values_.group.nodes = found.nodes;
     values_.group.blocks = found.blocks;
@@ -40,10 +41,13 @@ class GroupLayoutFinder {
 
   const NodeRecord& node(std::uint32_t i) const { return model_.nodes[found_.nodes[i]]; }
   ValueId root(ValueId value) const {
-    for (auto found = sums_.find(value); found != sums_.end(); found = sums_.find(value)) value = found->second;
+    for (auto found = sums_.find(value); found != sums_.end(); found = sums_.find(value))
+      value = found->second;
     return value;
   }
-  bool is_computed(const NodeRecord& node, ValueId value) const { return node.pass != Pass::backward || readers_[value] > 0; }
+  bool is_computed(const NodeRecord& node, ValueId value) const {
+    return node.pass != Pass::backward || readers_[value] > 0;
+  }
   bool escapes(ValueId value, const Use& use) const { return readers_[value] > use.readers; }
   std::span<const std::pair<int, int>> pairs_of(std::uint32_t i) const {
     const auto& info = *binding_.nodes[found_.nodes[i]].info;
@@ -115,10 +119,13 @@ void GroupLayoutFinder::place_values_of(std::uint32_t i) {
   // slots no longer used; a slot that was reused is not among them
   std::vector<std::uint32_t> done;
   for (auto at = group.operands.begin() + first; at != group.operands.end(); ++at)
-    if (*at != none && group.places[*at].where == Where::scratch) done.push_back(group.places[*at].index);
+    if (*at != none && group.places[*at].where == Where::scratch)
+      done.push_back(group.places[*at].index);
   for (const auto& [value, use] : uses_)
     if (use.place != none && use.last > i)
-      std::erase(done, group.places[use.place].where == Where::scratch ? group.places[use.place].index : none);
+      std::erase(done, group.places[use.place].where == Where::scratch
+                           ? group.places[use.place].index
+                           : none);
   std::sort(done.begin(), done.end());
   done.erase(std::unique(done.begin(), done.end()), done.end());
   free_slots_.insert(free_slots_.end(), done.begin(), done.end());
@@ -130,14 +137,16 @@ std::uint32_t GroupLayoutFinder::add_place(ValueId value, Where where, std::uint
   group.places.push_back({where, extent, types_[value].dtype, index});
   if (where == Where::scratch) {
     group.scratch_slots = std::max(group.scratch_slots, index + 1);
-    const auto bytes = group.blocks.size * static_cast<std::int64_t>(size_of(static_cast<DType>(types_[value].dtype)));
+    const auto bytes = group.blocks.size *
+                       static_cast<std::int64_t>(size_of(static_cast<DType>(types_[value].dtype)));
     group.slot_bytes = std::max(group.slot_bytes, align_up(static_cast<std::uint64_t>(bytes)));
   }
   return static_cast<std::uint32_t>(group.places.size() - 1);
 }
 
 // Returns where an output goes: it may reuse the scratch slot of an input that has no later reader.
-std::uint32_t GroupLayoutFinder::place_output(std::uint32_t i, std::uint32_t output, std::uint8_t& write) {
+std::uint32_t GroupLayoutFinder::place_output(std::uint32_t i, std::uint32_t output,
+                                              std::uint8_t& write) {
   auto& group = values_.group;
   const auto& each = node(i);
   const auto value = each.first_output + output;
@@ -145,7 +154,8 @@ std::uint32_t GroupLayoutFinder::place_output(std::uint32_t i, std::uint32_t out
   write = added_.contains(value) ? TENON_WRITE_ADD : TENON_WRITE_TO;
   if (use.place != none) return use.place;  // the left side of the sum is already there
   if (escapes(root(value), use)) {
-    use.place = add_place(root(value), Where::output, static_cast<std::uint32_t>(values_.outputs.size()));
+    use.place =
+        add_place(root(value), Where::output, static_cast<std::uint32_t>(values_.outputs.size()));
     values_.outputs.push_back(root(value));
     const auto& info = *binding_.nodes[found_.nodes[i]].info;
     group.adds.push_back(info.accumulates && use.readers == 0);
@@ -157,7 +167,8 @@ std::uint32_t GroupLayoutFinder::place_output(std::uint32_t i, std::uint32_t out
     const auto source = model_.edges[each.first_edge + k];
     if (source == none || !takes_over(i, output, root(source))) continue;
     write = TENON_WRITE_IN_PLACE;
-    return use.place = add_place(root(value), Where::scratch, group.places[uses_.at(root(source)).place].index);
+    return use.place = add_place(root(value), Where::scratch,
+                                 group.places[uses_.at(root(source)).place].index);
   }
   auto slot = group.scratch_slots;
   if (!free_slots_.empty()) {
@@ -170,12 +181,16 @@ std::uint32_t GroupLayoutFinder::place_output(std::uint32_t i, std::uint32_t out
 bool GroupLayoutFinder::takes_over(std::uint32_t i, std::uint32_t output, ValueId source) const {
   const auto& group = values_.group;
   const auto& use = uses_.at(source);
-  if (use.place == none || group.places[use.place].where != Where::scratch || use.last != i || use.edges_of_last != 1) return false;
+  if (use.place == none || group.places[use.place].where != Where::scratch || use.last != i ||
+      use.edges_of_last != 1)
+    return false;
   if (types_[source].dtype != types_[node(i).first_output + output].dtype) return false;
   const auto slot = group.places[use.place].index;
-  return std::none_of(group.operands.end() - output, group.operands.end(), [&](std::uint32_t earlier) {
-    return earlier != none && group.places[earlier].where == Where::scratch && group.places[earlier].index == slot;
-  });
+  return std::none_of(group.operands.end() - output, group.operands.end(),
+                      [&](std::uint32_t earlier) {
+                        return earlier != none && group.places[earlier].where == Where::scratch &&
+                               group.places[earlier].index == slot;
+                      });
 }
 
 // An output may reuse the memory of an input from outside if no node of the group reads the input
@@ -185,14 +200,18 @@ void GroupLayoutFinder::find_inplace() {
     const auto writer = uses_.at(values_.outputs[out]).first_writer;
     for (std::uint32_t in = 0; in < values_.inputs.size(); ++in) {
       const auto& use = uses_.at(values_.inputs[in]);
-      if (values_.group.places[use.place].extent != GroupTensor::Extent::whole || use.last_reader > writer) continue;
+      if (values_.group.places[use.place].extent != GroupTensor::Extent::whole ||
+          use.last_reader > writer)
+        continue;
       const auto& each = node(writer);
       const auto* edges = model_.edges.data() + each.first_edge;
-      const bool declared = std::any_of(pairs_of(writer).begin(), pairs_of(writer).end(), [&](const auto& pair) {
-        const auto k = static_cast<std::uint32_t>(pair.first);
-        return k < each.input_count && edges[k] == values_.inputs[in] &&
-               root(each.first_output + static_cast<std::uint32_t>(pair.second)) == values_.outputs[out];
-      });
+      const bool declared =
+          std::any_of(pairs_of(writer).begin(), pairs_of(writer).end(), [&](const auto& pair) {
+            const auto k = static_cast<std::uint32_t>(pair.first);
+            return k < each.input_count && edges[k] == values_.inputs[in] &&
+                   root(each.first_output + static_cast<std::uint32_t>(pair.second)) ==
+                       values_.outputs[out];
+          });
       if (use.last_reader < writer || (declared && use.edges_of_last == 1))
         values_.inplace.emplace_back(static_cast<int>(in), static_cast<int>(out));
     }
@@ -201,8 +220,9 @@ void GroupLayoutFinder::find_inplace() {
 
 }  // namespace
 
-GroupLayout group_layout(const GraphModel& model, const Binding& binding, std::span<const tenon_type> types,
-                         std::span<const std::uint32_t> readers, const FoundGroup& found) {
+GroupLayout group_layout(const GraphModel& model, const Binding& binding,
+                         std::span<const tenon_type> types, std::span<const std::uint32_t> readers,
+                         const FoundGroup& found) {
   return GroupLayoutFinder(model, binding, types, readers, found).run();
 }
 

@@ -16,7 +16,8 @@ struct GroupLayout {
 };
 
 /// `readers`: see Readers::all.
-GroupLayout group_layout(const GraphModel& model, const Binding& binding, std::span<const tenon_type> types,
-                         std::span<const std::uint32_t> readers, const FoundGroup& found);
+GroupLayout group_layout(const GraphModel& model, const Binding& binding,
+                         std::span<const tenon_type> types, std::span<const std::uint32_t> readers,
+                         const FoundGroup& found);
 
 }  // namespace tenon

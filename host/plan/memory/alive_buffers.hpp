@@ -31,7 +31,8 @@ class AliveBuffers {
 
  private:
   template <class Found>
-  void descend(std::size_t place, std::size_t begin, std::size_t width, std::size_t end, std::uint32_t first, Found& found) const {
+  void descend(std::size_t place, std::size_t begin, std::size_t width, std::size_t end,
+               std::uint32_t first, Found& found) const {
     if (begin >= end || ends_[place] <= first) return;
     if (width == 1) return found(by_first_[begin]);
     descend(2 * place, begin, width / 2, end, first, found);
@@ -43,7 +44,7 @@ class AliveBuffers {
   std::size_t leaves_;
   std::vector<std::uint32_t> by_first_, leaf_of_;  // buffer of each leaf; leaf of each buffer
   std::vector<std::uint32_t> firsts_;              // of each leaf
-  std::vector<std::uint32_t> ends_;                // last step plus 1; 0: no buffer of the set below this node
+  std::vector<std::uint32_t> ends_;  // last step plus 1; 0: no buffer of the set below this node
 };
 
 }  // namespace tenon

@@ -11,25 +11,32 @@ namespace {
 
 std::vector<bool> find_sums(const GraphModel& model) {
   std::vector<bool> sums;
-  for (const auto& use : model.operators) sums.push_back(use.info->space == bundled_space && use.info->name == "sum_gradients");
+  for (const auto& use : model.operators)
+    sums.push_back(use.info->space == bundled_space && use.info->name == "sum_gradients");
   return sums;
 }
 
 }  // namespace
 
-std::vector<FusedSum> fuse_sums(const LoweredGraph& graph, std::span<const tenon_type> types, std::span<const NodeId> order,
+std::vector<FusedSum> fuse_sums(const LoweredGraph& graph, std::span<const tenon_type> types,
+                                std::span<const NodeId> order,
                                 std::span<const std::uint32_t> readers) {
   const auto& model = graph.model();
   std::vector<FusedSum> sums;
   const auto adds = find_sums(model);
-  const auto is_sum = [&](const NodeRecord& node) { return node.pass != Pass::backward && adds[node.op]; };
+  const auto is_sum = [&](const NodeRecord& node) {
+    return node.pass != Pass::backward && adds[node.op];
+  };
   for (const auto id : order) {
     const auto& node = model.nodes[id];
     if (!is_sum(node)) continue;
-    const FusedSum sum{id, model.edges[node.first_edge], model.edges[node.first_edge + 1], node.first_output};
+    const FusedSum sum{id, model.edges[node.first_edge], model.edges[node.first_edge + 1],
+                       node.first_output};
     const auto left = model.values[sum.left].producer, right = model.values[sum.right].producer;
     if (left == none || right == none || graph.last_of(left) >= graph.last_of(right)) continue;
-    if (readers[sum.left] != 1 || readers[sum.right] != 1 || !graph.accumulates(right, model.values[sum.right].index)) continue;
+    if (readers[sum.left] != 1 || readers[sum.right] != 1 ||
+        !graph.accumulates(right, model.values[sum.right].index))
+      continue;
     if (types[sum.left].storage != TENON_DENSE || types[sum.right].storage != TENON_DENSE) continue;
     if (is_sum(model.nodes[right])) continue;  // it may itself be folded
     sums.push_back(sum);
@@ -53,7 +60,8 @@ void fold_sums(PlanDraft& draft) {
     memory.root[left] = memory.root[right] = memory.root[sum];
     draft.adds[right] = true;
     if (draft.output_names[memory.root[sum]] > 0)
-      for (const auto member : {left, right, sum}) memory.members[memory.root[sum]].push_back(member);
+      for (const auto member : {left, right, sum})
+        memory.members[memory.root[sum]].push_back(member);
   }
   memory.fused_sums = std::move(sums);
   std::erase_if(memory.order, [&](NodeId id) { return skipped[id]; });

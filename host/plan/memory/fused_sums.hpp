@@ -18,7 +18,8 @@ struct FusedSum {
 /// Returns the sums in `order` whose values are dense, whose sides have no other readers, and whose
 /// right side's kernel accumulates and runs after the left side is available. `readers`: for each
 /// value, the number of reading steps and graph outputs.
-std::vector<FusedSum> fuse_sums(const LoweredGraph& graph, std::span<const tenon_type> types, std::span<const NodeId> order,
+std::vector<FusedSum> fuse_sums(const LoweredGraph& graph, std::span<const tenon_type> types,
+                                std::span<const NodeId> order,
                                 std::span<const std::uint32_t> readers);
 
 }  // namespace tenon

@@ -4,7 +4,8 @@
 
 namespace tenon {
 
-std::size_t GreedyPlacer::place(std::span<const std::uint32_t> order, std::int64_t limit, std::int64_t& work) {
+std::size_t GreedyPlacer::place(std::span<const std::uint32_t> order, std::int64_t limit,
+                                std::int64_t& work) {
   placed_.clear();
   bytes_ = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -12,7 +13,9 @@ std::size_t GreedyPlacer::place(std::span<const std::uint32_t> order, std::int64
     offsets_[order[i]] = 0;
     if (buffer.bytes == 0) continue;
     taken_.clear();
-    placed_.find(buffer.first, buffer.last, [&](std::uint32_t id) { taken_.push_back({offsets_[id], offsets_[id] + buffers_[id].bytes}); });
+    placed_.find(buffer.first, buffer.last, [&](std::uint32_t id) {
+      taken_.push_back({offsets_[id], offsets_[id] + buffers_[id].bytes});
+    });
     work -= static_cast<std::int64_t>(taken_.size()) + 1;
     const auto offset = best_gap(buffer.bytes);
     if (offset + buffer.bytes > limit || work < 0) return i;
@@ -24,7 +27,8 @@ std::size_t GreedyPlacer::place(std::span<const std::uint32_t> order, std::int64
 }
 
 std::int64_t GreedyPlacer::best_gap(std::int64_t bytes) {
-  std::sort(taken_.begin(), taken_.end(), [](const Interval& left, const Interval& right) { return left.begin < right.begin; });
+  std::sort(taken_.begin(), taken_.end(),
+            [](const Interval& left, const Interval& right) { return left.begin < right.begin; });
   std::int64_t best = -1, smallest = INT64_MAX, top = 0;
   for (const auto& [begin, end] : taken_) {
     if (const auto gap = begin - top; gap >= bytes && gap < smallest) {

@@ -13,7 +13,8 @@ namespace tenon {
 /// Buffer sizes must be multiples of buffer_alignment.
 class GreedyPlacer {
  public:
-  explicit GreedyPlacer(std::span<const Buffer> buffers) : buffers_(buffers), placed_(buffers), offsets_(buffers.size()) {}
+  explicit GreedyPlacer(std::span<const Buffer> buffers)
+      : buffers_(buffers), placed_(buffers), offsets_(buffers.size()) {}
 
   /// Places the buffers in this order, each into the smallest gap that is free during its lifetime,
   /// the lowest of equal ones. Stops at the first buffer that does not fit below `limit` or when

@@ -35,10 +35,12 @@ struct MemoryPlan {
   std::vector<std::uint32_t> readers;  // of each value: reading steps, graph outputs and updates
   // of each value: the value whose memory it uses, usually itself
   std::vector<ValueId> root;
-  std::unordered_map<ValueId, std::vector<ValueId>> members;  // roots that are graph outputs -> values in their memory
-  std::vector<FusedSum> fused_sums;                           // they have no steps
-  std::unordered_map<ValueId, ValueId> updated;               // value -> variable whose memory it is written to
-  std::vector<std::pair<ValueId, ValueId>> copies;            // (variable, value) to copy after a run: updates not made in place
+  std::unordered_map<ValueId, std::vector<ValueId>>
+      members;                       // roots that are graph outputs -> values in their memory
+  std::vector<FusedSum> fused_sums;  // they have no steps
+  std::unordered_map<ValueId, ValueId> updated;  // value -> variable whose memory it is written to
+  std::vector<std::pair<ValueId, ValueId>>
+      copies;  // (variable, value) to copy after a run: updates not made in place
   std::unordered_map<ValueId, OutputWrite> output_writes;
   std::vector<std::uint32_t> buffer_of;         // of each value; none: not in an arena
   std::vector<std::uint32_t> workspace_buffer;  // of each step; none: no workspace
@@ -49,7 +51,7 @@ struct MemoryPlan {
   std::vector<DeviceArena> arenas;         // the CPU's first, then in order of first use
   std::vector<std::uint8_t> writes;        // enum tenon_write of each output of each step, in order
   std::vector<std::uint32_t> first_write;  // of each step, in writes
-  bool isolates = false;                   // some steps run in worker processes, which read the CPU's arena
+  bool isolates = false;  // some steps run in worker processes, which read the CPU's arena
 
   /// Adds a buffer to the arena of this device and writer, creating the arena if necessary. Returns
   /// the buffer's index.

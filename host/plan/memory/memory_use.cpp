@@ -11,12 +11,17 @@ namespace {
 class Uses {
  public:
   Uses(const GraphModel& model, const MemoryPlan& plan)
-      : model_(model), plan_(plan), first_(model.values.size(), none), last_(model.values.size(), none), over_(model.values.size(), none) {}
+      : model_(model),
+        plan_(plan),
+        first_(model.values.size(), none),
+        last_(model.values.size(), none),
+        over_(model.values.size(), none) {}
 
   std::vector<MemoryUse> run() {
     find_lives();
     find_sums();
-    for (const auto& [variable, value] : plan_.copies) last_[value] = static_cast<std::uint32_t>(plan_.order.size() - 1);
+    for (const auto& [variable, value] : plan_.copies)
+      last_[value] = static_cast<std::uint32_t>(plan_.order.size() - 1);
     for (ValueId value = 0; value < first_.size(); ++value)
       if (first_[value] != none && plan_.offset_of(value) >= 0) add(value);
     for (std::uint32_t step = 0; step < plan_.order.size(); ++step)
@@ -47,7 +52,8 @@ void Uses::find_lives() {
     const auto& node = model_.nodes[plan_.order[step]];
     for (std::uint32_t i = 0; i < node.input_count; ++i)
       if (const auto value = model_.edges[node.first_edge + i]; value != none) last_[value] = step;
-    for (auto value = node.first_output; value < node.first_output + node.output_count; ++value, ++write) {
+    for (auto value = node.first_output; value < node.first_output + node.output_count;
+         ++value, ++write) {
       if (plan_.writes[write] == TENON_WRITE_NONE) continue;
       first_[value] = last_[value] = step;
       if (plan_.writes[write] == TENON_WRITE_IN_PLACE) over_[value] = taken_over(node, value);
@@ -58,7 +64,8 @@ void Uses::find_lives() {
 // No step produces a fused sum: the step of its right side does, in the memory of the left side.
 void Uses::find_sums() {
   auto sums = plan_.fused_sums;
-  std::sort(sums.begin(), sums.end(), [](const FusedSum& one, const FusedSum& other) { return one.node < other.node; });
+  std::sort(sums.begin(), sums.end(),
+            [](const FusedSum& one, const FusedSum& other) { return one.node < other.node; });
   for (const auto& sum : sums) {
     first_[sum.sum] = last_[sum.left] = first_[sum.right];
     if (last_[sum.sum] == none) last_[sum.sum] = first_[sum.sum];
@@ -70,7 +77,8 @@ void Uses::find_sums() {
 ValueId Uses::taken_over(const NodeRecord& node, ValueId value) const {
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     const auto input = model_.edges[node.first_edge + i];
-    if (input != none && plan_.offset_of(input) >= 0 && plan_.buffer_of[plan_.root[input]] == plan_.buffer_of[plan_.root[value]])
+    if (input != none && plan_.offset_of(input) >= 0 &&
+        plan_.buffer_of[plan_.root[input]] == plan_.buffer_of[plan_.root[value]])
       return input;
   }
   return none;
@@ -109,7 +117,8 @@ void check_arenas(const PlanInfo& plan) {
   for (const auto& use : plan.memory)
     if (use.arena >= plan.arenas.size())
       throw Failure(FailureKind::usage,
-                    fmt::format("the memory of '{}' is in arena {}, but the plan has {}", use.name, use.arena, plan.arenas.size()));
+                    fmt::format("the memory of '{}' is in arena {}, but the plan has {}", use.name,
+                                use.arena, plan.arenas.size()));
 }
 
 }  // namespace tenon

@@ -23,9 +23,11 @@ std::vector<std::int64_t> breadths(std::span<const Buffer> buffers) {
   std::int64_t alive = 0;
   std::size_t started = 0, ended = 0;
   for (const auto id : starts) {
-    for (; started < starts.size() && buffers[starts[started]].first == buffers[id].first; ++started)
+    for (; started < starts.size() && buffers[starts[started]].first == buffers[id].first;
+         ++started)
       alive += buffers[starts[started]].bytes;
-    for (; buffers[ends[ended]].last < buffers[id].first; ++ended) alive -= buffers[ends[ended]].bytes;
+    for (; buffers[ends[ended]].last < buffers[id].first; ++ended)
+      alive -= buffers[ends[ended]].bytes;
     breadths[id] = alive;
   }
   return breadths;
@@ -34,14 +36,16 @@ std::vector<std::int64_t> breadths(std::span<const Buffer> buffers) {
 }  // namespace
 
 std::vector<std::uint32_t> order_by(std::uint32_t Buffer::*step, std::span<const Buffer> buffers) {
-  return sorted(buffers.size(), [&](auto left, auto right) { return buffers[left].*step < buffers[right].*step; });
+  return sorted(buffers.size(),
+                [&](auto left, auto right) { return buffers[left].*step < buffers[right].*step; });
 }
 
 // Of equal sizes, longest lifetime first: short-lived buffers fit into what is left.
 std::vector<std::uint32_t> order_by_size(std::span<const Buffer> buffers) {
   return sorted(buffers.size(), [&](auto left, auto right) {
     const auto &one = buffers[left], &other = buffers[right];
-    return one.bytes != other.bytes ? one.bytes > other.bytes : one.last - one.first > other.last - other.first;
+    return one.bytes != other.bytes ? one.bytes > other.bytes
+                                    : one.last - one.first > other.last - other.first;
   });
 }
 
@@ -54,10 +58,13 @@ std::vector<std::uint32_t> order_by_breadth(std::span<const Buffer> buffers) {
   for (std::uint32_t id = 0; id < buffers.size(); ++id) left.insert(id);
   std::vector<std::uint32_t> order;
   order.reserve(buffers.size());
-  for (const auto id : sorted(buffers.size(), [&](auto one, auto other) { return breadth[one] > breadth[other]; })) {
+  for (const auto id : sorted(
+           buffers.size(), [&](auto one, auto other) { return breadth[one] > breadth[other]; })) {
     const auto begin = static_cast<std::ptrdiff_t>(order.size());
-    left.find(buffers[id].first, buffers[id].first, [&](std::uint32_t found) { order.push_back(found); });
-    std::sort(order.begin() + begin, order.end(), [&](auto one, auto other) { return rank[one] < rank[other]; });
+    left.find(buffers[id].first, buffers[id].first,
+              [&](std::uint32_t found) { order.push_back(found); });
+    std::sort(order.begin() + begin, order.end(),
+              [&](auto one, auto other) { return rank[one] < rank[other]; });
     std::for_each(order.begin() + begin, order.end(), [&](auto found) { left.erase(found); });
   }
   return order;

@@ -8,7 +8,8 @@ void require_sum(const std::vector<Buffer>& buffers) {
   std::int64_t sum = 0;
   for (const auto& buffer : buffers)
     if (buffer.bytes < 0 || __builtin_add_overflow(sum, buffer.bytes, &sum) || sum > INT64_MAX / 2)
-      throw Failure(FailureKind::failed, "the values and workspaces of the graph need more than memory can hold");
+      throw Failure(FailureKind::failed,
+                    "the values and workspaces of the graph need more than memory can hold");
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ constexpr int most_orders = 1000;
 
 std::vector<Buffer> rounded(std::span<const Buffer> buffers) {
   std::vector<Buffer> rounded(buffers.begin(), buffers.end());
-  for (auto& buffer : rounded) buffer.bytes = (buffer.bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+  for (auto& buffer : rounded)
+    buffer.bytes = (buffer.bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
   return rounded;
 }
 
@@ -76,14 +77,16 @@ void Search::reorder(std::vector<std::uint32_t> order) {
     if (stuck == std::ssize(order))
       take(Strategy::reordered);
     else
-      std::rotate(order.begin() + (i % 2 == 0 ? stuck / 2 : 0), order.begin() + stuck, order.begin() + stuck + 1);
+      std::rotate(order.begin() + (i % 2 == 0 ? stuck / 2 : 0), order.begin() + stuck,
+                  order.begin() + stuck + 1);
   }
 }
 
 }  // namespace
 
 std::string_view name_of(Strategy strategy) {
-  static constexpr std::string_view names[] = {"execution order", "greedy by size", "greedy by breadth", "greedy, reordered"};
+  static constexpr std::string_view names[] = {"execution order", "greedy by size",
+                                               "greedy by breadth", "greedy, reordered"};
   return names[static_cast<std::size_t>(strategy)];
 }
 
@@ -108,7 +111,8 @@ MemoryPlacement place_by(Strategy strategy, std::span<const Buffer> given) {
   if (strategy == Strategy::execution_order) return placement;
   GreedyPlacer placer(buffers);
   std::int64_t work = INT64_MAX;
-  placer.place(strategy == Strategy::by_size ? order_by_size(buffers) : order_by_breadth(buffers), INT64_MAX, work);
+  placer.place(strategy == Strategy::by_size ? order_by_size(buffers) : order_by_breadth(buffers),
+               INT64_MAX, work);
   placement.strategy = strategy;
   placement.bytes = placer.bytes();
   placement.offsets = placer.offsets();

@@ -15,7 +15,9 @@ std::uint64_t scratch_bytes_of(PlanDraft& draft, NodeId id, CallTypes& types) {
   const auto dispatch = dispatch_of(node.pass == Pass::backward, graph.sparse[id]);
   // libraries' workspace sizes depend on the current device
   const CurrentDevice current(*graph.devices[id]);
-  return at_node(draft.model(), id, [&] { return workspace_bytes(*graph.binding().nodes[id].info, kernel, dispatch, types); });
+  return at_node(draft.model(), id, [&] {
+    return workspace_bytes(*graph.binding().nodes[id].info, kernel, dispatch, types);
+  });
 }
 
 }  // namespace
@@ -29,8 +31,8 @@ void add_workspaces(PlanDraft& draft) {
     const auto id = memory.order[step];
     const auto bytes = memory.workspace_bytes[step] = scratch_bytes_of(draft, id, types);
     if (bytes > 0)
-      memory.workspace_buffer[step] =
-          memory.add_buffer(*draft.graph().devices[id], nullptr, {static_cast<std::int64_t>(bytes), step, step});
+      memory.workspace_buffer[step] = memory.add_buffer(
+          *draft.graph().devices[id], nullptr, {static_cast<std::int64_t>(bytes), step, step});
   }
 }
 

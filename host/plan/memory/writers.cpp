@@ -15,7 +15,8 @@ bool is_large_number(const tenon_type& type) {
 /// Copies between devices count like elementwise operators. Other worker processes are responsible
 /// for their own reads.
 bool reads_once(const LoweredGraph& graph, NodeId id) {
-  return graph.worker_of(id) != nullptr || graph.copies_at(id) || (graph.binding().nodes[id].info->elementwise && !graph.sparse[id]);
+  return graph.worker_of(id) != nullptr || graph.copies_at(id) ||
+         (graph.binding().nodes[id].info->elementwise && !graph.sparse[id]);
 }
 
 }  // namespace
@@ -28,7 +29,8 @@ void find_writers(PlanDraft& draft) {
   auto& memory = draft.memory();
   const auto& graph = draft.graph();
   const auto& model = graph.model();
-  memory.isolates = std::any_of(memory.order.begin(), memory.order.end(), [&](NodeId id) { return graph.worker_of(id) != nullptr; });
+  memory.isolates = std::any_of(memory.order.begin(), memory.order.end(),
+                                [&](NodeId id) { return graph.worker_of(id) != nullptr; });
   auto& writers = draft.writers;
   writers.assign(model.values.size(), nullptr);
   if (!memory.isolates) return;
@@ -38,12 +40,15 @@ void find_writers(PlanDraft& draft) {
     const auto& node = model.nodes[id];
     for (auto value = node.first_output; value < node.first_output + node.output_count; ++value) {
       const auto root = memory.root[value];
-      if (writer == nullptr || !is_large_number(memory.types[value]) || (writers[root] != nullptr && writers[root] != writer))
+      if (writer == nullptr || !is_large_number(memory.types[value]) ||
+          (writers[root] != nullptr && writers[root] != writer))
         excluded[root] = true;
       writers[root] = writer;
     }
     for (std::uint32_t i = 0; i < node.input_count; ++i)
-      if (const auto value = model.edges[node.first_edge + i]; value != none && !reads_once(graph, id)) excluded[memory.root[value]] = true;
+      if (const auto value = model.edges[node.first_edge + i];
+          value != none && !reads_once(graph, id))
+        excluded[memory.root[value]] = true;
   }
   for (ValueId value = 0; value < writers.size(); ++value)
     if (excluded[value]) writers[value] = nullptr;

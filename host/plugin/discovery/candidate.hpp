@@ -20,6 +20,7 @@ struct Candidate {
 
 /// Never throws because of the file's content, which becomes its status. `admit` is called once the
 /// file is found to be valid, and refuses it by throwing a PluginError.
-Candidate read_candidate(const std::filesystem::path& path, const std::function<void(const InputFile&)>& admit);
+Candidate read_candidate(const std::filesystem::path& path,
+                         const std::function<void(const InputFile&)>& admit);
 
 }  // namespace tenon

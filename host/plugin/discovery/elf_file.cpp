@@ -24,7 +24,8 @@ constexpr std::size_t export_limit = 8192;
 
 /// Returns the section's data after checking that it lies in the file, whatever size it claims.
 Elf_Data* section_data(Elf_Scn* section, const GElf_Shdr& header, std::uint64_t file_size) {
-  if (header.sh_size > table_limit) refuse_object("its symbol table has " + std::to_string(header.sh_size) + " bytes");
+  if (header.sh_size > table_limit)
+    refuse_object("its symbol table has " + std::to_string(header.sh_size) + " bytes");
   if (header.sh_offset > file_size || header.sh_size > file_size - header.sh_offset) {
     refuse_object("its symbol table extends past the end of the file");
   }
@@ -35,8 +36,10 @@ Elf_Data* section_data(Elf_Scn* section, const GElf_Shdr& header, std::uint64_t 
 }
 
 bool is_visible(const GElf_Sym& symbol) {
-  const auto binding = GELF_ST_BIND(symbol.st_info), visibility = GELF_ST_VISIBILITY(symbol.st_other);
-  return symbol.st_shndx != SHN_UNDEF && (binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE) &&
+  const auto binding = GELF_ST_BIND(symbol.st_info),
+             visibility = GELF_ST_VISIBILITY(symbol.st_other);
+  return symbol.st_shndx != SHN_UNDEF &&
+         (binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE) &&
          (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
 }
 
@@ -57,18 +60,24 @@ ElfFile::ElfFile(const InputFile& file) : file_(file) {
 
 void ElfFile::read_segments() {
   std::size_t count = 0;
-  if (elf_getphdrnum(elf_.get(), &count) != 0 || count == 0 || count >= PN_XNUM) refuse_object("it has no segments to load");
+  if (elf_getphdrnum(elf_.get(), &count) != 0 || count == 0 || count >= PN_XNUM)
+    refuse_object("it has no segments to load");
   for (std::size_t i = 0; i < count; ++i) {
     GElf_Phdr header;
-    if (!gelf_getphdr(elf_.get(), static_cast<int>(i), &header)) refuse_object("its table of segments cannot be read");
-    if (header.p_type == PT_DYNAMIC && header.p_offset <= file_.size() && header.p_filesz <= file_.size() - header.p_offset)
+    if (!gelf_getphdr(elf_.get(), static_cast<int>(i), &header))
+      refuse_object("its table of segments cannot be read");
+    if (header.p_type == PT_DYNAMIC && header.p_offset <= file_.size() &&
+        header.p_filesz <= file_.size() - header.p_offset)
       dynamic_ = {header.p_offset, header.p_filesz};
     if (header.p_type != PT_LOAD) continue;
     if (header.p_offset > file_.size() || header.p_filesz > file_.size() - header.p_offset) {
-      refuse_object("a segment extends past the end of the file, at byte " + std::to_string(file_.size()));
+      refuse_object("a segment extends past the end of the file, at byte " +
+                    std::to_string(file_.size()));
     }
-    if (header.p_vaddr + header.p_filesz < header.p_vaddr) refuse_object("a segment extends past the end of the address space");
-    segments_.push_back({header.p_vaddr, header.p_offset, header.p_filesz, (header.p_flags & PF_X) != 0});
+    if (header.p_vaddr + header.p_filesz < header.p_vaddr)
+      refuse_object("a segment extends past the end of the address space");
+    segments_.push_back(
+        {header.p_vaddr, header.p_offset, header.p_filesz, (header.p_flags & PF_X) != 0});
   }
 }
 
@@ -102,12 +111,15 @@ std::vector<ElfSymbol> ElfFile::exports(std::string_view prefix) const {
   std::vector<ElfSymbol> found;
   for (std::uint64_t i = 1; i < symbol_count_; ++i) {
     GElf_Sym symbol;
-    if (!gelf_getsym(symbols_, static_cast<int>(i), &symbol)) refuse_object("its symbol table cannot be read");
+    if (!gelf_getsym(symbols_, static_cast<int>(i), &symbol))
+      refuse_object("its symbol table cannot be read");
     if (!is_visible(symbol)) continue;
     const std::string_view name = name_at(symbol.st_name);
     if (!name.starts_with(prefix)) continue;
-    if (found.size() == export_limit) refuse_object("it exports more than " + std::to_string(export_limit) + " Tenon symbols");
-    found.push_back({std::string(name), symbol.st_value, symbol.st_size, GELF_ST_TYPE(symbol.st_info) == STT_FUNC});
+    if (found.size() == export_limit)
+      refuse_object("it exports more than " + std::to_string(export_limit) + " Tenon symbols");
+    found.push_back({std::string(name), symbol.st_value, symbol.st_size,
+                     GELF_ST_TYPE(symbol.st_info) == STT_FUNC});
   }
   return found;
 }
@@ -116,32 +128,42 @@ template <class Wanted>
 bool ElfFile::has_symbol(const Wanted& wanted) const {
   for (std::uint64_t i = 1; i < symbol_count_; ++i) {
     GElf_Sym symbol;
-    if (!gelf_getsym(symbols_, static_cast<int>(i), &symbol)) refuse_object("its symbol table cannot be read");
+    if (!gelf_getsym(symbols_, static_cast<int>(i), &symbol))
+      refuse_object("its symbol table cannot be read");
     if (wanted(symbol, name_at(symbol.st_name))) return true;
   }
   return false;
 }
 
 bool ElfFile::imports(std::string_view prefix) const {
-  return has_symbol(
-      [&](const GElf_Sym& symbol, std::string_view name) { return symbol.st_shndx == SHN_UNDEF && name.starts_with(prefix); });
+  return has_symbol([&](const GElf_Sym& symbol, std::string_view name) {
+    return symbol.st_shndx == SHN_UNDEF && name.starts_with(prefix);
+  });
 }
 
 bool ElfFile::defines(std::string_view wanted) const {
-  return has_symbol([&](const GElf_Sym& symbol, std::string_view name) { return is_visible(symbol) && name == wanted; });
+  return has_symbol([&](const GElf_Sym& symbol, std::string_view name) {
+    return is_visible(symbol) && name == wanted;
+  });
 }
 
 bool ElfFile::defines_any(std::string_view prefix) const {
-  return has_symbol([&](const GElf_Sym& symbol, std::string_view name) { return is_visible(symbol) && name.starts_with(prefix); });
+  return has_symbol([&](const GElf_Sym& symbol, std::string_view name) {
+    return is_visible(symbol) && name.starts_with(prefix);
+  });
 }
 
 std::vector<std::byte> ElfFile::bytes(const ElfSymbol& symbol, std::uint64_t limit) const {
-  const auto refuse = [&](const std::string& what) { throw PluginError(PluginStatus::broken_manifest, "has a broken symbol: " + what); };
+  const auto refuse = [&](const std::string& what) {
+    throw PluginError(PluginStatus::broken_manifest, "has a broken symbol: " + what);
+  };
   if (symbol.size == 0 || symbol.size > limit) {
-    refuse(symbol.name + " has " + counted(symbol.size, "byte") + " but needs 1 to " + std::to_string(limit));
+    refuse(symbol.name + " has " + counted(symbol.size, "byte") + " but needs 1 to " +
+           std::to_string(limit));
   }
   for (const Segment& segment : segments_) {
-    if (symbol.address < segment.address || symbol.address - segment.address >= segment.size) continue;
+    if (symbol.address < segment.address || symbol.address - segment.address >= segment.size)
+      continue;
     const std::uint64_t before = symbol.address - segment.address;
     if (symbol.size > segment.size - before) break;
     std::vector<std::byte> bytes(static_cast<std::size_t>(symbol.size));
@@ -167,7 +189,9 @@ std::vector<ElfFile::UniqueSymbol> ElfFile::unique_symbols() const {
   has_symbol([&](const GElf_Sym& symbol, std::string_view name) {
     ++index;  // the first symbol is skipped
     if (is_visible(symbol) && GELF_ST_BIND(symbol.st_info) == STB_GNU_UNIQUE)
-      found.push_back({name, symbols_offset_ + index * sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_info), symbol.st_info});
+      found.push_back({name,
+                       symbols_offset_ + index * sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_info),
+                       symbol.st_info});
     return false;
   });
   return found;
@@ -175,7 +199,8 @@ std::vector<ElfFile::UniqueSymbol> ElfFile::unique_symbols() const {
 
 std::vector<Elf64_Dyn> ElfFile::dynamic_entries() const {
   constexpr std::size_t entry_limit = 4096;
-  std::vector<Elf64_Dyn> entries(std::min<std::size_t>(dynamic_.size / sizeof(Elf64_Dyn), entry_limit));
+  std::vector<Elf64_Dyn> entries(
+      std::min<std::size_t>(dynamic_.size / sizeof(Elf64_Dyn), entry_limit));
   file_.read_at(dynamic_.offset, std::as_writable_bytes(std::span(entries)));
   return entries;
 }
@@ -185,7 +210,8 @@ std::vector<std::string> ElfFile::dynamic_texts(std::int64_t tag) const {
   for (const auto& entry : dynamic_entries()) {
     if (entry.d_tag == DT_NULL) break;
     if (entry.d_tag != tag) continue;
-    if (const std::string_view text = text_at(entry.d_un.d_val); !text.empty()) texts.emplace_back(text);
+    if (const std::string_view text = text_at(entry.d_un.d_val); !text.empty())
+      texts.emplace_back(text);
   }
   return texts;
 }
@@ -193,7 +219,9 @@ std::vector<std::string> ElfFile::dynamic_texts(std::int64_t tag) const {
 bool ElfFile::is_code(const ElfSymbol& symbol) const {
   if (!symbol.is_function) return false;
   for (const Segment& segment : segments_) {
-    if (segment.executable && symbol.address >= segment.address && symbol.address - segment.address < segment.size) return true;
+    if (segment.executable && symbol.address >= segment.address &&
+        symbol.address - segment.address < segment.size)
+      return true;
   }
   return false;
 }

@@ -51,7 +51,8 @@ std::string machine_name(unsigned machine) {
 }
 
 [[noreturn]] void refuse_machine(const std::string& found) {
-  throw PluginError(PluginStatus::wrong_machine, "is built for " + found + "; this machine is " + machine_name(own_machine));
+  throw PluginError(PluginStatus::wrong_machine,
+                    "is built for " + found + "; this machine is " + machine_name(own_machine));
 }
 
 [[noreturn]] void refuse_header(const std::string& reason) {
@@ -59,8 +60,10 @@ std::string machine_name(unsigned machine) {
 }
 
 void check_identity(const Elf64_Ehdr& header) {
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) refuse_header("is not a shared object: it has no ELF header");
-  if (header.e_ident[EI_DATA] != (std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB)) {
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    refuse_header("is not a shared object: it has no ELF header");
+  if (header.e_ident[EI_DATA] !=
+      (std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB)) {
     refuse_machine("a machine of the other byte order");
   }
   if (header.e_ident[EI_CLASS] != ELFCLASS64) {
@@ -71,8 +74,10 @@ void check_identity(const Elf64_Ehdr& header) {
 }
 
 void check_kind(const Elf64_Ehdr& header) {
-  if (header.e_type == ET_REL) refuse_header("is an object file, not a shared object: link it with -shared");
-  if (header.e_type == ET_EXEC) refuse_header("is a program, not a shared object: link it with -shared");
+  if (header.e_type == ET_REL)
+    refuse_header("is an object file, not a shared object: link it with -shared");
+  if (header.e_type == ET_EXEC)
+    refuse_header("is a program, not a shared object: link it with -shared");
   if (header.e_type != ET_DYN) refuse_header("is an ELF file, but not a shared object");
 }
 
@@ -80,12 +85,15 @@ void check_kind(const Elf64_Ehdr& header) {
 /// sections, whose count is stored elsewhere: no plugin needs that many, and reading them would use
 /// as much memory as the file claims.
 void check_section_table(const Elf64_Ehdr& header, std::uint64_t size) {
-  if (header.e_shoff == 0) refuse_header("has no section table, so its symbols cannot be read: it was stripped too far");
-  if (header.e_shnum == 0 || header.e_shnum >= SHN_LORESERVE) refuse_header("has a broken section table");
+  if (header.e_shoff == 0)
+    refuse_header("has no section table, so its symbols cannot be read: it was stripped too far");
+  if (header.e_shnum == 0 || header.e_shnum >= SHN_LORESERVE)
+    refuse_header("has a broken section table");
   const std::uint64_t length = std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
   if (header.e_shoff > size || length > size - header.e_shoff) {
-    refuse_header("is truncated or broken: it has " + counted(size, "byte") + ", but its section table should be at byte " +
-                  std::to_string(header.e_shoff) + " with " + std::to_string(length) + " bytes");
+    refuse_header("is truncated or broken: it has " + counted(size, "byte") +
+                  ", but its section table should be at byte " + std::to_string(header.e_shoff) +
+                  " with " + std::to_string(length) + " bytes");
   }
 }
 
@@ -100,7 +108,8 @@ void check_elf_header(const InputFile& file) {
   std::memcpy(&header, bytes.data(), sizeof header);
   if (there < sizeof header) {
     if (there >= SELFMAG && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
-      refuse_header("is truncated: it has " + counted(there, "byte") + ", less than the header of an ELF file");
+      refuse_header("is truncated: it has " + counted(there, "byte") +
+                    ", less than the header of an ELF file");
     }
     refuse_header("is not a shared object: it has no ELF header");
   }

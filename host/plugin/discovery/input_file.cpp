@@ -33,9 +33,11 @@ const char* kind_of(mode_t mode) {
 
 }  // namespace
 
-InputFile::InputFile(const std::filesystem::path& path, const char* needed) : file_(OpenFile::anything(path)) {
+InputFile::InputFile(const std::filesystem::path& path, const char* needed)
+    : file_(OpenFile::anything(path)) {
   if (descriptor() < 0) refuse_file("cannot be read: " + reason_of(errno));
-  if (!S_ISREG(status().st_mode)) refuse_file(std::string("is ") + kind_of(status().st_mode) + ", not " + needed);
+  if (!S_ISREG(status().st_mode))
+    refuse_file(std::string("is ") + kind_of(status().st_mode) + ", not " + needed);
   // Only a few distant pages of each file are read; read-ahead would cause most of the work.
   posix_fadvise(descriptor(), 0, 0, POSIX_FADV_RANDOM);
 }
@@ -65,18 +67,22 @@ FileStamp FileStamp::of(const std::filesystem::path& path) {
   return stat(path.c_str(), &status) == 0 ? FileStamp(status) : FileStamp();
 }
 
-static void each_part(const InputFile& file, const std::function<void(std::span<const std::byte>)>& take) {
+static void each_part(const InputFile& file,
+                      const std::function<void(std::span<const std::byte>)>& take) {
   std::vector<std::byte> part(std::size_t{1} << 18);
   for (std::uint64_t offset = 0; offset < file.size();) {
-    const auto bytes = std::span(part).first(static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), file.size() - offset)));
+    const auto bytes = std::span(part).first(
+        static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), file.size() - offset)));
     file.read_at(offset, bytes);
     take(bytes);
     offset += bytes.size();
   }
 }
 
-std::uint64_t content_hash(const InputFile& file, const std::function<void(std::span<const std::byte>)>& also) {
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(), XXH3_freeState);
+std::uint64_t content_hash(const InputFile& file,
+                           const std::function<void(std::span<const std::byte>)>& also) {
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
+                                                                              XXH3_freeState);
   XXH3_64bits_reset(state.get());
   each_part(file, [&](std::span<const std::byte> bytes) {
     XXH3_64bits_update(state.get(), bytes.data(), bytes.size());

@@ -44,7 +44,8 @@ struct FileStamp {
 
 /// Returns the XXH3 (64 bits) of the file's content. `also` gets each chunk that is hashed, in
 /// order, so that a copy made there has exactly this hash even if the file changes meanwhile.
-std::uint64_t content_hash(const InputFile& file, const std::function<void(std::span<const std::byte>)>& also = {});
+std::uint64_t content_hash(const InputFile& file,
+                           const std::function<void(std::span<const std::byte>)>& also = {});
 
 /// Returns the SHA-256 of the file's content in hexadecimal.
 std::string sha256_of(const InputFile& file);

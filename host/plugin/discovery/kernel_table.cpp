@@ -32,7 +32,8 @@ std::map<std::string, Meant> by_symbol(const Winners& winners) {
   std::map<std::string, Meant> found;
   for (const auto& [full, op] : winners) found[op.info->name].push_back(&op);
   for (const auto& [full, op] : winners)
-    if (auto& meant = found[op.info->space + "__" + op.info->name]; meant.empty()) meant.push_back(&op);
+    if (auto& meant = found[op.info->space + "__" + op.info->name]; meant.empty())
+      meant.push_back(&op);
   return found;
 }
 
@@ -40,10 +41,14 @@ std::map<std::string, Meant> by_symbol(const Winners& winners) {
 /// the first added after it.
 Meant at_its_time(Meant meant, const PluginSource& file, const PluginSources& sources) {
   const auto since = [&](const Winner* op) {
-    return op->rank.layer == Rank::own_layer ? 0 : std::max(file.rank.layer, sources.first_layer.at(op->info->full_name()));
+    return op->rank.layer == Rank::own_layer
+               ? 0
+               : std::max(file.rank.layer, sources.first_layer.at(op->info->full_name()));
   };
-  const auto first = since(*std::min_element(meant.begin(), meant.end(), [&](auto a, auto b) { return since(a) < since(b); }));
-  std::erase_if(meant, [&](const Winner* op) { return since(op) > std::max(first, file.rank.layer); });
+  const auto first = since(*std::min_element(meant.begin(), meant.end(),
+                                             [&](auto a, auto b) { return since(a) < since(b); }));
+  std::erase_if(meant,
+                [&](const Winner* op) { return since(op) > std::max(first, file.rank.layer); });
   return meant;
 }
 
@@ -58,15 +63,20 @@ std::vector<std::string> KernelTable::settle(const PluginSources& sources, const
   collect(sources, winners, preferred, all, notes);
   for (const auto& [key, claims] : all) choices_[key] = decide(key, claims, sources, notes);
   for (auto& [key, variants] : variants_)
-    std::stable_sort(variants.begin(), variants.end(), [](const Claim& left, const Claim& right) { return left.rank.beats(right.rank); });
+    std::stable_sort(variants.begin(), variants.end(), [](const Claim& left, const Claim& right) {
+      return left.rank.beats(right.rank);
+    });
   return notes;
 }
 
-void KernelTable::collect(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred, Claims& claims,
+void KernelTable::collect(const PluginSources& sources, const Winners& winners,
+                          const std::vector<std::string>& preferred, Claims& claims,
                           std::vector<std::string>& notes) {
   for (const auto& [name, op] : winners) {
-    const bool no_kernel = op.info->kernels_elsewhere || (op.info->has("compose") && !op.info->has("forward"));
-    if (!no_kernel) claims[{name, "cpu"}].push_back({{KernelChoice::Source::own, op.file, ""}, op.rank});
+    const bool no_kernel =
+        op.info->kernels_elsewhere || (op.info->has("compose") && !op.info->has("forward"));
+    if (!no_kernel)
+      claims[{name, "cpu"}].push_back({{KernelChoice::Source::own, op.file, ""}, op.rank});
   }
   const auto operators = by_symbol(winners);
   for (std::size_t i = 0; i < sources.files.size(); ++i) {
@@ -78,31 +88,41 @@ void KernelTable::collect(const PluginSources& sources, const Winners& winners, 
       auto& list = kernel.variant.empty() ? claims : variants_;
       const auto found = operators.find(kernel.op);
       if (found == operators.end()) {  // the operator has not been added yet
-        if (!file.brings(kernel.op)) list[{kernel.op, kernel.device}].push_back({choice, file.rank});
+        if (!file.brings(kernel.op))
+          list[{kernel.op, kernel.device}].push_back({choice, file.rank});
         continue;
       }
-      const auto beside = std::find_if(found->second.begin(), found->second.end(), [&](const Winner* op) { return op->file == number; });
+      const auto beside = std::find_if(found->second.begin(), found->second.end(),
+                                       [&](const Winner* op) { return op->file == number; });
       const bool is_beside = beside != found->second.end();
       if (!is_beside && file.brings(kernel.op)) continue;
       const auto meant = is_beside ? Meant{*beside} : at_its_time(found->second, file, sources);
-      const auto chosen = sources.choose(meant, preferred, [](const Winner* op) { return std::pair(op->info.get(), op->file); });
+      const auto chosen = sources.choose(
+          meant, preferred, [](const Winner* op) { return std::pair(op->info.get(), op->file); });
       if (chosen == meant.end()) {
-        notes.push_back("the " + kernel.device + " kernel of operator '" + kernel.op + "' in " + file.path.string() +
-                        " is not used: it is ambiguous between " + meant[0]->info->full_name() + " and " + meant[1]->info->full_name() +
+        notes.push_back("the " + kernel.device + " kernel of operator '" + kernel.op + "' in " +
+                        file.path.string() + " is not used: it is ambiguous between " +
+                        meant[0]->info->full_name() + " and " + meant[1]->info->full_name() +
                         "; specify the namespace with TENON_KERNEL_IN");
         continue;
       }
       if (!is_beside && !serves(file, **chosen, sources)) continue;
       auto& rivals = list[{(*chosen)->info->full_name(), kernel.device}];
       // The author of both intends the operator's own functions as fallback.
-      if (is_beside) std::erase_if(rivals, [](const Claim& rival) { return rival.choice.source == KernelChoice::Source::own; });
+      if (is_beside)
+        std::erase_if(rivals, [](const Claim& rival) {
+          return rival.choice.source == KernelChoice::Source::own;
+        });
       rivals.push_back({choice, file.rank});
     }
   }
 }
 
-KernelChoice KernelTable::decide(const Key& key, std::vector<Claim> claims, const PluginSources& sources, std::vector<std::string>& notes) {
-  std::stable_sort(claims.begin(), claims.end(), [](const Claim& left, const Claim& right) { return left.rank.beats(right.rank); });
+KernelChoice KernelTable::decide(const Key& key, std::vector<Claim> claims,
+                                 const PluginSources& sources, std::vector<std::string>& notes) {
+  std::stable_sort(claims.begin(), claims.end(), [](const Claim& left, const Claim& right) {
+    return left.rank.beats(right.rank);
+  });
   const std::string what = "the " + key.second + " kernel of operator '" + key.first + "' is in ";
   KernelChoice chosen;
   for (std::size_t i = 0; i < claims.size(); ++i) {
@@ -112,8 +132,11 @@ KernelChoice KernelTable::decide(const Key& key, std::vector<Claim> claims, cons
       // candidates in the same folder
       for (; i + 1 < claims.size() && claims[i + 1].rank == rank; ++i) {
         const int other = claims[i + 1].choice.file;
-        const std::string both = what + sources.path_of(choice.file) + " and in " + sources.path_of(other);
-        const auto at = [&](int file) -> const PluginSource& { return sources.files[static_cast<std::size_t>(file)]; };
+        const std::string both =
+            what + sources.path_of(choice.file) + " and in " + sources.path_of(other);
+        const auto at = [&](int file) -> const PluginSource& {
+          return sources.files[static_cast<std::size_t>(file)];
+        };
         if (choice.file >= 0 && same_bytes(at(choice.file), at(other))) {
           notes.push_back(both + ", which are identical: the first is used");
         } else {
@@ -122,7 +145,8 @@ KernelChoice KernelTable::decide(const Key& key, std::vector<Claim> claims, cons
         }
       }
     } else {
-      notes.push_back(what + sources.path_of(chosen.file) + " and in " + sources.path_of(choice.file) + ": the first is used");
+      notes.push_back(what + sources.path_of(chosen.file) + " and in " +
+                      sources.path_of(choice.file) + ": the first is used");
     }
   }
   return chosen;
@@ -133,27 +157,35 @@ KernelChoice KernelTable::find(std::string_view op, std::string_view device) con
   return found == choices_.end() ? KernelChoice{} : found->second;
 }
 
-std::vector<KernelChoice> KernelTable::variants(std::string_view op, std::string_view device) const {
+std::vector<KernelChoice> KernelTable::variants(std::string_view op,
+                                                std::string_view device) const {
   std::vector<KernelChoice> found;
-  if (const auto claims = variants_.find({std::string(op), std::string(device)}); claims != variants_.end())
+  if (const auto claims = variants_.find({std::string(op), std::string(device)});
+      claims != variants_.end())
     for (const auto& claim : claims->second) found.push_back(claim.choice);
   return found;
 }
 
 std::vector<std::string> KernelTable::devices(const std::string& op) const {
   std::set<std::string> found;
-  for (auto choice = choices_.lower_bound({op, ""}); choice != choices_.end() && choice->first.first == op; ++choice)
+  for (auto choice = choices_.lower_bound({op, ""});
+       choice != choices_.end() && choice->first.first == op; ++choice)
     if (choice->second.source != KernelChoice::Source::none) found.insert(choice->first.second);
-  for (auto claims = variants_.lower_bound({op, ""}); claims != variants_.end() && claims->first.first == op; ++claims)
+  for (auto claims = variants_.lower_bound({op, ""});
+       claims != variants_.end() && claims->first.first == op; ++claims)
     found.insert(claims->first.second);
   return {found.begin(), found.end()};
 }
 
 bool KernelTable::uses(int file) const {
-  const auto is_its = [&](const KernelChoice& choice) { return choice.source == KernelChoice::Source::file && choice.file == file; };
-  return std::any_of(choices_.begin(), choices_.end(), [&](const auto& choice) { return is_its(choice.second); }) ||
+  const auto is_its = [&](const KernelChoice& choice) {
+    return choice.source == KernelChoice::Source::file && choice.file == file;
+  };
+  return std::any_of(choices_.begin(), choices_.end(),
+                     [&](const auto& choice) { return is_its(choice.second); }) ||
          std::any_of(variants_.begin(), variants_.end(), [&](const auto& claims) {
-           return std::any_of(claims.second.begin(), claims.second.end(), [&](const Claim& claim) { return is_its(claim.choice); });
+           return std::any_of(claims.second.begin(), claims.second.end(),
+                              [&](const Claim& claim) { return is_its(claim.choice); });
          });
 }
 

@@ -43,7 +43,8 @@ class KernelTable {
   /// A kernel names its operator as SPACE__NAME or just NAME. NAME refers to the operator of its
   /// own file, or else, among the operators that existed when it was added or were the first added
   /// after it, to the one that the name refers to; to none if that is ambiguous.
-  std::vector<std::string> settle(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred = {});
+  std::vector<std::string> settle(const PluginSources& sources, const Winners& winners,
+                                  const std::vector<std::string>& preferred = {});
 
   KernelChoice find(std::string_view op, std::string_view device) const;
   /// Returns the variants, latest call first; those of the same call by folder, then by file and
@@ -61,9 +62,11 @@ class KernelTable {
   using Key = std::pair<std::string, std::string>;  // operator, device
   using Claims = std::map<Key, std::vector<Claim>>;
 
-  void collect(const PluginSources& sources, const Winners& winners, const std::vector<std::string>& preferred, Claims& claims,
+  void collect(const PluginSources& sources, const Winners& winners,
+               const std::vector<std::string>& preferred, Claims& claims,
                std::vector<std::string>& notes);
-  static KernelChoice decide(const Key& key, std::vector<Claim> claims, const PluginSources& sources, std::vector<std::string>& notes);
+  static KernelChoice decide(const Key& key, std::vector<Claim> claims,
+                             const PluginSources& sources, std::vector<std::string>& notes);
 
   std::map<Key, KernelChoice> choices_;
   Claims variants_;  // sorted

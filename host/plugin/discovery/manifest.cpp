@@ -16,8 +16,10 @@ namespace {
 
 constexpr std::size_t manifest_limit = std::size_t{1} << 16;
 /// Features of SDK 0.2 and later that older hosts lack.
-constexpr std::array known_needs = {"allocate", "communicate", "compose", "dtypes", "parameters", "was"};
-constexpr std::array known_functions = {"forward", "forward_sparse", "backward", "backward_sparse", "gradient", "infer_storage", "compose"};
+constexpr std::array known_needs = {"allocate", "communicate", "compose",
+                                    "dtypes",   "parameters",  "was"};
+constexpr std::array known_functions = {"forward",  "forward_sparse", "backward", "backward_sparse",
+                                        "gradient", "infer_storage",  "compose"};
 
 template <class Read>
 auto read_list(const JsonField& list, Read read) {
@@ -29,7 +31,8 @@ auto read_list(const JsonField& list, Read read) {
 DTypeMask read_types(const JsonField& list) {
   if (list.size() == 0) list.refuse("is empty but needs at least one dtype");
   DTypeMask mask = 0;
-  for (const auto& item : list.list()) mask = static_cast<DTypeMask>(mask | 1U << static_cast<unsigned>(read_dtype(item)));
+  for (const auto& item : list.list())
+    mask = static_cast<DTypeMask>(mask | 1U << static_cast<unsigned>(read_dtype(item)));
   return mask;
 }
 
@@ -60,9 +63,12 @@ class FieldReader {
   }
   void operator()(const char* key, int& version) const { version = read_version(from_[key]); }
   void operator()(const char* key, bool& flag, const char* = "") const {
-    static constexpr std::string_view since_0_2[] = {"allocated", "derivative", "surrogate_gradient", "prefers_channels_last",
-                                                     "on_cpu",    "shape_only", "communicates"};
-    if (std::find(std::begin(since_0_2), std::end(since_0_2), key) != std::end(since_0_2) && !from_.find(key)) return;
+    static constexpr std::string_view since_0_2[] = {
+        "allocated", "derivative", "surrogate_gradient", "prefers_channels_last",
+        "on_cpu",    "shape_only", "communicates"};
+    if (std::find(std::begin(since_0_2), std::end(since_0_2), key) != std::end(since_0_2) &&
+        !from_.find(key))
+      return;
     flag = from_[key].boolean();
   }
   void operator()(const char* key, DTypeMask& types) const { types = read_types(from_[key]); }
@@ -74,7 +80,8 @@ class FieldReader {
     if (const auto field = from_.find(key)) number = finite_number(*field);
   }
   void operator()(const char* key, std::optional<double>& number) const {
-    if (const auto field = from_.find(key); field && !field->is_null()) number = finite_number(*field);
+    if (const auto field = from_.find(key); field && !field->is_null())
+      number = finite_number(*field);
   }
   // Optional because SDKs older than 0.2 do not mark weights.
   void operator()(const char* key, std::optional<bool>& flag) const {
@@ -82,9 +89,12 @@ class FieldReader {
   }
   void operator()(const char* key, std::vector<std::string>& names) const {
     if (std::string_view(key) == "channels_last" && !from_.find(key)) return;
-    names = read_list(from_[key], std::string_view(key) == "functions" ? read_function : identifier);
+    names =
+        read_list(from_[key], std::string_view(key) == "functions" ? read_function : identifier);
   }
-  void operator()(const char* key, std::vector<ParamInfo>& params) const { params = read_list(from_[key], read_param); }
+  void operator()(const char* key, std::vector<ParamInfo>& params) const {
+    params = read_list(from_[key], read_param);
+  }
   // These refer to parameters, so read_references() reads them.
   void operator()(const char*, std::vector<ConditionInfo>&) const {}
   void operator()(const char*, std::vector<RuleInfo>&) const {}
@@ -119,7 +129,9 @@ std::string plain_text(const JsonField& field) {
 std::string identifier(const JsonField& field) {
   auto found = plain_text(field);
   if (!is_identifier(found))
-    field.refuse("is {} but must be a name: letters, digits and underscores, no digit first, at most 128", in_quotes(found));
+    field.refuse(
+        "is {} but must be a name: letters, digits and underscores, no digit first, at most 128",
+        in_quotes(found));
   return found;
 }
 
@@ -130,7 +142,8 @@ DType read_dtype(const JsonField& field, std::string_view what) {
     if (name == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
     known += fmt::format("{}{}", i == 0 ? "" : ", ", name_of(static_cast<DType>(i)));
   }
-  field.refuse("{}is {} but must be one of {}", what.empty() ? "" : std::string(what) + ' ', in_quotes(printable(name)), known);
+  field.refuse("{}is {} but must be one of {}", what.empty() ? "" : std::string(what) + ' ',
+               in_quotes(printable(name)), known);
 }
 
 double not_nan(const JsonField& field) {
@@ -144,19 +157,23 @@ int read_version(const JsonField& field) {
 }
 
 void require_entries(const JsonField& list, std::size_t count) {
-  if (list.size() != count) list.refuse("has {} but needs {}", counted(list.size(), "entry", "entries"), count);
+  if (list.size() != count)
+    list.refuse("has {} but needs {}", counted(list.size(), "entry", "entries"), count);
 }
 
 OperatorInfo read_manifest(std::span<const std::byte> bytes) {
   if (bytes.size() > manifest_limit)
-    throw Failure(FailureKind::plugin, fmt::format("it has {}; at most {} are allowed", counted(bytes.size(), "byte"), manifest_limit));
+    throw Failure(FailureKind::plugin, fmt::format("it has {}; at most {} are allowed",
+                                                   counted(bytes.size(), "byte"), manifest_limit));
   const auto document = parse_cbor(bytes);
   const JsonField root(document);
   root["tenon"].integer({}, 1, 2);
   if (const auto needs = root.find("needs"))
     for (const auto& need : needs->list())
-      if (const auto name = plain_text(need); std::find(known_needs.begin(), known_needs.end(), name) == known_needs.end())
-        need.refuse("is {}, which this version of Tenon does not support: update Tenon", in_quotes(name));
+      if (const auto name = plain_text(need);
+          std::find(known_needs.begin(), known_needs.end(), name) == known_needs.end())
+        need.refuse("is {}, which this version of Tenon does not support: update Tenon",
+                    in_quotes(name));
   OperatorInfo info;
   OperatorInfo::each_field(info, FieldReader(root));
   info.own_space = !info.space.empty();

@@ -8,8 +8,10 @@
 namespace tenon {
 namespace {
 
-constexpr std::array<std::string_view, 5> condition_keys = {"backward_reads", "inplace", "backward_inplace", "hidden", "linear"};
-constexpr std::array<std::string_view, 6> relations = {"same_length", "less_than", "at_most", "greater_than", "at_least", "multiple_of"};
+constexpr std::array<std::string_view, 5> condition_keys = {"backward_reads", "inplace",
+                                                            "backward_inplace", "hidden", "linear"};
+constexpr std::array<std::string_view, 6> relations = {"same_length",  "less_than", "at_most",
+                                                       "greater_than", "at_least",  "multiple_of"};
 
 const ParamInfo& param_at(const JsonField& field, const OperatorInfo& info) {
   const std::string name = identifier(field);
@@ -27,7 +29,8 @@ std::string one_of(const JsonField& field, const std::array<std::string_view, N>
 }
 
 // Checks the condition's names according to the property that it is about.
-void check_condition_names(const JsonField& names, const ConditionInfo& condition, const OperatorInfo& info) {
+void check_condition_names(const JsonField& names, const ConditionInfo& condition,
+                           const OperatorInfo& info) {
   const bool pair = condition.of == "inplace" || condition.of == "backward_inplace";
   if (condition.of == "linear") return static_cast<void>(read_term(names, info));
   require_entries(names, pair ? 2 : 1);
@@ -51,7 +54,8 @@ ConditionInfo read_condition(const JsonField& entry, const OperatorInfo& info) {
   check_condition_names(names, condition, info);
   const ParamInfo& param = param_at(entry["param"], info);
   condition.param = param.name;
-  for (const auto& value : entry["values"].list()) condition.values.push_back(read_param_value(value, param));
+  for (const auto& value : entry["values"].list())
+    condition.values.push_back(read_param_value(value, param));
   if (condition.values.empty()) entry["values"].refuse("is empty");
   return condition;
 }
@@ -69,8 +73,11 @@ RuleInfo read_rule(const JsonField& entry, const OperatorInfo& info) {
   RuleInfo rule{"", one_of(entry.at(1), relations), ""};
   for (const std::size_t side : {std::size_t{0}, std::size_t{2}}) {
     const ParamInfo& param = param_at(entry.at(side), info);
-    const bool number = is_list(param.kind) || is_whole(param.kind) || param.kind == ParamKind::float32 || param.kind == ParamKind::float64;
-    const bool fits = rule.relation == "same_length" ? is_list(param.kind) : rule.relation == "multiple_of" ? is_whole(param.kind) : number;
+    const bool number = is_list(param.kind) || is_whole(param.kind) ||
+                        param.kind == ParamKind::float32 || param.kind == ParamKind::float64;
+    const bool fits = rule.relation == "same_length"   ? is_list(param.kind)
+                      : rule.relation == "multiple_of" ? is_whole(param.kind)
+                                                       : number;
     if (!fits) entry.at(side).refuse("is '{}', which {} cannot compare", param.name, rule.relation);
     (side == 0 ? rule.left : rule.right) = param.name;
   }
@@ -90,37 +97,44 @@ bool names_input(const OperatorInfo& info, std::string_view name) {
 ExampleInfo::Input read_example_input(const JsonField::Entry& entry, const OperatorInfo& info) {
   ExampleInfo::Input input;
   input.name = entry.key;
-  if (!names_input(info, input.name)) entry.value.refuse("is for '{}', which is not an input", input.name);
+  if (!names_input(info, input.name))
+    entry.value.refuse("is for '{}', which is not an input", input.name);
   const auto shape = entry.value["shape"];
-  if (shape.size() > TENON_MAX_RANK) shape.refuse("has {} dimensions; at most {} are allowed", shape.size(), TENON_MAX_RANK);
+  if (shape.size() > TENON_MAX_RANK)
+    shape.refuse("has {} dimensions; at most {} are allowed", shape.size(), TENON_MAX_RANK);
   std::int64_t size = 1;
   for (const auto& dim : shape.list()) {
     input.shape.push_back(dim.integer({}, 0, std::numeric_limits<std::int32_t>::max()));
     if (__builtin_mul_overflow(size, input.shape.back(), &size)) shape.refuse("is too large");
   }
-  if (const auto dtype = entry.value["dtype"]; !dtype.is_null()) input.dtype = name_of(read_dtype(dtype));
+  if (const auto dtype = entry.value["dtype"]; !dtype.is_null())
+    input.dtype = name_of(read_dtype(dtype));
   const auto values = entry.value["values"];
   if (values.is_null()) return input;
   for (const auto& value : values.list()) input.values.push_back(value.number());
   if (static_cast<std::int64_t>(input.values.size()) != size)
-    values.refuse("has {} values, but the shape of '{}' needs {}", input.values.size(), input.name, size);
+    values.refuse("has {} values, but the shape of '{}' needs {}", input.values.size(), input.name,
+                  size);
   return input;
 }
 
 ExampleInfo read_example(const JsonField& entry, const OperatorInfo& info) {
   ExampleInfo example;
-  for (const auto& input : entry["inputs"].object({})) example.inputs.push_back(read_example_input(input, info));
+  for (const auto& input : entry["inputs"].object({}))
+    example.inputs.push_back(read_example_input(input, info));
   for (const auto& param : entry["params"].object({})) {
     const int found = info.find_param(param.key);
     if (found < 0) param.value.refuse("is for '{}', which is not a parameter", param.key);
-    example.params.push_back({std::string(param.key), read_param_value(param.value, info.params[static_cast<std::size_t>(found)])});
+    example.params.push_back(
+        {std::string(param.key),
+         read_param_value(param.value, info.params[static_cast<std::size_t>(found)])});
   }
   return example;
 }
 
 template <class Entry>
-void read_all(const JsonField& root, const char* key, const OperatorInfo& info, std::vector<Entry>& entries,
-              Entry (*read)(const JsonField&, const OperatorInfo&)) {
+void read_all(const JsonField& root, const char* key, const OperatorInfo& info,
+              std::vector<Entry>& entries, Entry (*read)(const JsonField&, const OperatorInfo&)) {
   if (const auto list = root.find(key))
     for (const auto& entry : list->list()) entries.push_back(read(entry, info));
 }

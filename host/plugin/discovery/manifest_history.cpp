@@ -23,7 +23,8 @@ std::vector<OperatorInfo::Renamed> read_renamed(const JsonField& list) {
   std::vector<OperatorInfo::Renamed> renamed;
   for (const auto& entry : list.list()) {
     require_entries(entry, 3);
-    renamed.push_back({read_version(entry.at(0)), identifier(entry.at(1)), identifier(entry.at(2))});
+    renamed.push_back(
+        {read_version(entry.at(0)), identifier(entry.at(1)), identifier(entry.at(2))});
   }
   return renamed;
 }
@@ -60,12 +61,15 @@ std::vector<OperatorInfo::Removed> read_removed(const std::optional<JsonField>& 
 /// repeatedly) or removed.
 bool was_ever_known(const OperatorInfo& info, std::string_view name) {
   return info.find_param(name) >= 0 ||
-         std::any_of(info.renamed.begin(), info.renamed.end(), [&](const auto& entry) { return entry.from == name; }) ||
-         std::any_of(info.removed.begin(), info.removed.end(), [&](const auto& entry) { return entry.name == name; });
+         std::any_of(info.renamed.begin(), info.renamed.end(),
+                     [&](const auto& entry) { return entry.from == name; }) ||
+         std::any_of(info.removed.begin(), info.removed.end(),
+                     [&](const auto& entry) { return entry.name == name; });
 }
 
 void check_version(const JsonField& entry, int version, const OperatorInfo& info) {
-  if (version > info.version) entry.at(0).refuse("is {}, but the operator's version is {}", version, info.version);
+  if (version > info.version)
+    entry.at(0).refuse("is {}, but the operator's version is {}", version, info.version);
 }
 
 void check_parameters(const JsonField& root, const OperatorInfo& info) {
@@ -82,23 +86,27 @@ void check_parameters(const JsonField& root, const OperatorInfo& info) {
     check_version(entry, version, info);
     if (!was_ever_known(info, name)) entry.at(1).refuse("is '{}', which is not a parameter", name);
   }
-  for (std::size_t i = 0; i < info.removed.size(); ++i) check_version(root["removed"].at(i), info.removed[i].version, info);
+  for (std::size_t i = 0; i < info.removed.size(); ++i)
+    check_version(root["removed"].at(i), info.removed[i].version, info);
 }
 
 template <class Entries>
-void check_tensors(const JsonField& root, const char* key, const char* what, const Added& added, const Entries& entries,
-                   const OperatorInfo& info) {
+void check_tensors(const JsonField& root, const char* key, const char* what, const Added& added,
+                   const Entries& entries, const OperatorInfo& info) {
   for (std::size_t i = 0; i < added.size(); ++i) {
     const auto entry = root[key].at(i);
     check_version(entry, added[i].first, info);
-    if (std::none_of(entries.begin(), entries.end(), [&](const auto& tensor) { return tensor.name == added[i].second; }))
+    if (std::none_of(entries.begin(), entries.end(),
+                     [&](const auto& tensor) { return tensor.name == added[i].second; }))
       entry.at(1).refuse("is '{}', but there is no {} of that name", added[i].second, what);
   }
   int before = 1;
   for (const auto& tensor : entries) {
-    const auto since = std::find_if(added.begin(), added.end(), [&](const auto& entry) { return entry.second == tensor.name; });
+    const auto since = std::find_if(added.begin(), added.end(),
+                                    [&](const auto& entry) { return entry.second == tensor.name; });
     const int version = since == added.end() ? 1 : since->first;
-    if (version < before) root[key].refuse("has {} '{}' before one of an older version", what, tensor.name);
+    if (version < before)
+      root[key].refuse("has {} '{}' before one of an older version", what, tensor.name);
     before = version;
   }
 }
@@ -111,8 +119,10 @@ void read_former_values(const JsonField& root, OperatorInfo& info) {
     const auto name = identifier(entry.at(0));
     const auto today = todays_name(name, added_in(info, name), info).name;
     const int param = today ? info.find_param(*today) : -1;
-    if (param < 0 || added_in(info, name) == 1) entry.at(0).refuse("is '{}', which is not an added parameter", name);
-    info.was.emplace_back(name, read_param_value(entry.at(1), info.params[static_cast<std::size_t>(param)]));
+    if (param < 0 || added_in(info, name) == 1)
+      entry.at(0).refuse("is '{}', which is not an added parameter", name);
+    info.was.emplace_back(
+        name, read_param_value(entry.at(1), info.params[static_cast<std::size_t>(param)]));
   }
 }
 
@@ -130,7 +140,8 @@ void read_history(const JsonField& root, OperatorInfo& info) {
   check_tensors(root, "added_outputs", "output", info.added_outputs, info.outputs, info);
   check_tensors(root, "added_states", "state", info.added_states, info.states, info);
   for (std::size_t i = 0; i < info.added_inputs.size(); ++i)
-    if (const auto& input = info.inputs[static_cast<std::size_t>(info.find_input(info.added_inputs[i].second))];
+    if (const auto& input =
+            info.inputs[static_cast<std::size_t>(info.find_input(info.added_inputs[i].second))];
         !input.optional && !input.variadic)
       root["added_inputs"].at(i).refuse("lists input '{}', which is not optional", input.name);
   read_former_values(root, info);

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t most_forms = 64, most_entries = 256, longest_name = 128;
 constexpr std::int64_t most_inputs = 32;
-constexpr std::array<std::string_view, 15> known_keys = {"domain", "type",      "since",      "until",  "types",
-                                                         "inputs", "outputs",   "attributes", "values", "inputs_as",
-                                                         "halves", "constants", "without",    "only",   "ignored"};
+constexpr std::array<std::string_view, 15> known_keys = {
+    "domain", "type",      "since",  "until",     "types",   "inputs", "outputs", "attributes",
+    "values", "inputs_as", "halves", "constants", "without", "only",   "ignored"};
 
 /// Reads one mapping. Duplicate uses are refused at the second occurrence.
 class FormReader {
@@ -48,12 +48,14 @@ class FormReader {
   void each(const char* key, Read read) {
     const auto list = entry_.find(key);
     if (!list) return;
-    if (list->size() > most_entries) list->refuse("has {} entries; at most {} are allowed", list->size(), most_entries);
+    if (list->size() > most_entries)
+      list->refuse("has {} entries; at most {} are allowed", list->size(), most_entries);
     for (const auto& item : list->list()) read(item);
   }
   static std::string name(const JsonField& field) {
     auto text = plain_text(field);
-    if (text.size() > longest_name) field.refuse("has {} bytes; at most {} are allowed", text.size(), longest_name);
+    if (text.size() > longest_name)
+      field.refuse("has {} bytes; at most {} are allowed", text.size(), longest_name);
     return text;
   }
   static std::string full_name(const JsonField& field) {
@@ -73,21 +75,26 @@ class FormReader {
     form_.since = version(entry_["since"]);
     if (const auto until = entry_.find("until")) {
       form_.until = version(*until);
-      if (*form_.until < form_.since) until->refuse("is {}, which is less than since ({})", *form_.until, form_.since);
+      if (*form_.until < form_.since)
+        until->refuse("is {}, which is less than since ({})", *form_.until, form_.since);
     }
     if (const auto types = entry_.find("types")) {
       DTypeMask mask = 0;
-      for (const auto& item : types->list()) mask = static_cast<DTypeMask>(mask | 1U << static_cast<unsigned>(read_dtype(item)));
+      for (const auto& item : types->list())
+        mask = static_cast<DTypeMask>(mask | 1U << static_cast<unsigned>(read_dtype(item)));
       if ((mask & info_.types) == 0) types->refuse("has no dtype that the operator supports");
       form_.types = static_cast<DTypeMask>(mask & info_.types);
     }
   }
-  static int version(const JsonField& field) { return static_cast<int>(field.integer({}, 1, std::numeric_limits<std::int32_t>::max())); }
+  static int version(const JsonField& field) {
+    return static_cast<int>(field.integer({}, 1, std::numeric_limits<std::int32_t>::max()));
+  }
 
   /// Reads an attribute's name, which must be new to the mapping.
   std::string attribute(const JsonField& field) {
     auto text = full_name(field);
-    if (!attributes_.insert(text).second) field.refuse("is '{}', an attribute that the mapping already uses", text);
+    if (!attributes_.insert(text).second)
+      field.refuse("is '{}', an attribute that the mapping already uses", text);
     return text;
   }
   const ParamInfo& param_at(const JsonField& field) const {
@@ -98,28 +105,36 @@ class FormReader {
   }
   const ParamInfo& set_param(const JsonField& field) {
     const ParamInfo& found = param_at(field);
-    if (!set_.insert(found.name).second) field.refuse("is '{}', a parameter that the mapping already sets", found.name);
+    if (!set_.insert(found.name).second)
+      field.refuse("is '{}', a parameter that the mapping already sets", found.name);
     return found;
   }
   std::size_t place(const JsonField& field) {
     const auto index = field.integer({}, 0, most_inputs - 1);
-    if (!places_.insert(static_cast<std::size_t>(index)).second) field.refuse("is {}, an input position that is already used", index);
+    if (!places_.insert(static_cast<std::size_t>(index)).second)
+      field.refuse("is {}, an input position that is already used", index);
     return static_cast<std::size_t>(index);
   }
 
   void read_names(const char* key, std::vector<std::string>& names, std::set<std::string>& taken) {
     each(key, [&](const JsonField& item) {
-      if (names.size() == most_inputs) item.refuse("is one too many; at most {} are allowed", most_inputs);
+      if (names.size() == most_inputs)
+        item.refuse("is one too many; at most {} are allowed", most_inputs);
       auto text = plain_text(item);
       const bool output = std::string_view(key) == "outputs";
-      const bool known = output ? info_.find_output(text) >= 0 : info_.find_input(text) >= 0 || is_state(text);
-      if (!text.empty() && !known) item.refuse("is {}, which is not {}", in_quotes(text), output ? "an output" : "an input or a state");
-      if (!text.empty() && !taken.insert(text).second) item.refuse("is '{}', which the list already has", text);
+      const bool known =
+          output ? info_.find_output(text) >= 0 : info_.find_input(text) >= 0 || is_state(text);
+      if (!text.empty() && !known)
+        item.refuse("is {}, which is not {}", in_quotes(text),
+                    output ? "an output" : "an input or a state");
+      if (!text.empty() && !taken.insert(text).second)
+        item.refuse("is '{}', which the list already has", text);
       names.push_back(std::move(text));
     });
   }
   bool is_state(std::string_view text) const {
-    return std::any_of(info_.states.begin(), info_.states.end(), [&](const StateInfo& state) { return state.name == text; });
+    return std::any_of(info_.states.begin(), info_.states.end(),
+                       [&](const StateInfo& state) { return state.name == text; });
   }
 
   /// Reads an ONNX value: a number, a string, or a list of integers or strings, but not a bool,
@@ -132,12 +147,15 @@ class FormReader {
     const bool texts = field.size() > 0 && field.at(0).get<std::string>() != nullptr;
     std::vector<std::int64_t> numbers;
     std::vector<std::string> words;
-    for (const auto& item : field.list()) texts ? words.push_back(plain_text(item)) : numbers.push_back(item.integer());
+    for (const auto& item : field.list())
+      texts ? words.push_back(plain_text(item)) : numbers.push_back(item.integer());
     return texts ? AttributeValue(std::move(words)) : AttributeValue(std::move(numbers));
   }
   AttributeValue absent(const JsonField& field, const ParamInfo& of) const {
     auto value = theirs(field);
-    if (!form_.value_of(of, value)) field.refuse("is {}, which is not a valid value of parameter '{}'", to_string(value), of.name);
+    if (!form_.value_of(of, value))
+      field.refuse("is {}, which is not a valid value of parameter '{}'", to_string(value),
+                   of.name);
     return value;
   }
 
@@ -156,12 +174,14 @@ class FormReader {
     const bool given = entries(item, 2, 3) == 3;
     auto text = attribute(item.at(0));
     const ParamInfo& of = set_param(item.at(1));
-    form_.attributes.push_back({std::move(text), of.name, given ? std::optional(absent(item.at(2), of)) : std::nullopt});
+    form_.attributes.push_back(
+        {std::move(text), of.name, given ? std::optional(absent(item.at(2), of)) : std::nullopt});
   }
   void read_input_as(const JsonField& item) {
     const bool given = entries(item, 2, 3) == 3;
     const ParamInfo& of = set_param(item.at(0));
-    form_.inputs_as.push_back({place(item.at(1)), of.name, given ? std::optional(absent(item.at(2), of)) : std::nullopt});
+    form_.inputs_as.push_back(
+        {place(item.at(1)), of.name, given ? std::optional(absent(item.at(2), of)) : std::nullopt});
   }
   void read_halves(const JsonField& item) {
     require_entries(item, 3);
@@ -174,7 +194,8 @@ class FormReader {
     if (second.name != first.name) set_param(item.at(2));
     for (const auto* half : {&first, &second})
       if (half->kind != ParamKind::ints && half->kind != ParamKind::floats)
-        item.refuse("splits a list in two, but parameter '{}' is not a list of numbers", half->name);
+        item.refuse("splits a list in two, but parameter '{}' is not a list of numbers",
+                    half->name);
     halves.first = first.name, halves.second = second.name;
     form_.halves.push_back(std::move(halves));
   }
@@ -194,7 +215,8 @@ class FormReader {
     require_entries(item, 2);
     const auto text = full_name(item.at(0));
     auto value = theirs(item.at(1));
-    const auto known = std::find_if(form_.only.begin(), form_.only.end(), [&](const auto& only) { return only.name == text; });
+    const auto known = std::find_if(form_.only.begin(), form_.only.end(),
+                                    [&](const auto& only) { return only.name == text; });
     if (known != form_.only.end()) return known->values.push_back(std::move(value));
     form_.only.push_back({attribute(item.at(0)), {std::move(value)}});
   }
@@ -218,7 +240,8 @@ class FormReader {
       skip();
       form_.inputs.push_back(names[i]), ++next;
       if (!info_.variadic() || names[i] != info_.inputs.back().name) continue;
-      if (i + 1 < names.size()) list->refuse("has names after '{}', which takes all remaining inputs", names[i]);
+      if (i + 1 < names.size())
+        list->refuse("has names after '{}', which takes all remaining inputs", names[i]);
       if (!places_.empty() && *places_.rbegin() >= next)
         entry_.refuse("has an input after '{}', which takes all remaining inputs", names[i]);
       return;
@@ -233,9 +256,11 @@ class FormReader {
   void require_params() const {
     for (const auto& param : info_.params) {
       const bool counts =
-          std::any_of(info_.outputs.begin(), info_.outputs.end(), [&](const OutputInfo& output) { return output.count == param.name; });
+          std::any_of(info_.outputs.begin(), info_.outputs.end(),
+                      [&](const OutputInfo& output) { return output.count == param.name; });
       const bool conditional =
-          std::any_of(form_.without.begin(), form_.without.end(), [&](const auto& entry) { return entry.param == param.name; });
+          std::any_of(form_.without.begin(), form_.without.end(),
+                      [&](const auto& entry) { return entry.param == param.name; });
       if (param.required && !counts && (conditional || !set_.contains(param.name)))
         entry_.refuse("leaves out parameter '{}', which is required", param.name);
     }
@@ -257,7 +282,8 @@ bool is_known(const JsonField& form) {
 
 bool overlap(const OnnxForm& left, const OnnxForm& right) {
   const bool same = left.domain == right.domain && left.type == right.type;
-  return same && left.covers(std::max(left.since, right.since)) && right.covers(std::max(left.since, right.since));
+  return same && left.covers(std::max(left.since, right.since)) &&
+         right.covers(std::max(left.since, right.since));
 }
 
 }  // namespace
@@ -265,12 +291,14 @@ bool overlap(const OnnxForm& left, const OnnxForm& right) {
 void read_onnx(const JsonField& root, OperatorInfo& info) {
   const auto list = root.find("onnx");
   if (!list) return;
-  if (list->size() > most_forms) list->refuse("has {} mappings; at most {} are allowed", list->size(), most_forms);
+  if (list->size() > most_forms)
+    list->refuse("has {} mappings; at most {} are allowed", list->size(), most_forms);
   for (const auto& entry : list->list()) {
     if (!is_known(entry)) continue;  // of a newer SDK: this version cannot represent it
     auto form = FormReader(entry, info).read();
     for (const auto& before : info.onnx)
-      if (overlap(before, form)) entry.refuse("is '{}', whose versions overlap with those of an earlier mapping", form.type);
+      if (overlap(before, form))
+        entry.refuse("is '{}', whose versions overlap with those of an earlier mapping", form.type);
     info.onnx.push_back(std::move(form));
   }
 }

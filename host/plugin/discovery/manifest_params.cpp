@@ -10,13 +10,15 @@ namespace tenon {
 namespace {
 
 /// Indexed by ParamKind.
-constexpr std::array<std::string_view, 11> kinds = {"bool", "int32",  "int64", "float32", "float64", "text",
-                                                    "ints", "floats", "enum",  "texts",   "tensor"};
+constexpr std::array<std::string_view, 11> kinds = {"bool",    "int32", "int64", "float32",
+                                                    "float64", "text",  "ints",  "floats",
+                                                    "enum",    "texts", "tensor"};
 
 ParamKind read_kind(const JsonField& field) {
   const std::string name = plain_text(field);
   const auto* found = std::find(kinds.begin(), kinds.end(), name);
-  if (found == kinds.end()) field.refuse("is {}, which is not a kind of parameter", in_quotes(name));
+  if (found == kinds.end())
+    field.refuse("is {}, which is not a kind of parameter", in_quotes(name));
   return static_cast<ParamKind>(found - kinds.begin());
 }
 
@@ -42,7 +44,8 @@ std::vector<T> read_numbers(const JsonField& list) {
 
 double read_float32(const JsonField& field) {
   const double value = field.number();
-  if (std::isfinite(value) && std::abs(value) > std::numeric_limits<float>::max()) field.refuse("is too large for a float32");
+  if (std::isfinite(value) && std::abs(value) > std::numeric_limits<float>::max())
+    field.refuse("is too large for a float32");
   return value;
 }
 
@@ -56,7 +59,8 @@ std::string read_choice(const JsonField& field, const std::vector<std::string>& 
 std::vector<std::string> read_words(const JsonField& list, const ParamInfo& param) {
   const bool any = param.choices.empty() || param.required;
   std::vector<std::string> words;
-  for (const auto& item : list.list()) words.push_back(any ? plain_text(item) : read_choice(item, param.choices));
+  for (const auto& item : list.list())
+    words.push_back(any ? plain_text(item) : read_choice(item, param.choices));
   return words;
 }
 
@@ -65,9 +69,11 @@ Tensor read_table(const JsonField& list, DType dtype) {
     std::vector<T> values;
     for (const auto& item : list.list()) {
       if constexpr (std::is_integral_v<T>)
-        values.push_back(static_cast<T>(item.integer({}, std::numeric_limits<T>::min(), std::numeric_limits<T>::max())));
+        values.push_back(static_cast<T>(
+            item.integer({}, std::numeric_limits<T>::min(), std::numeric_limits<T>::max())));
       else
-        values.push_back(static_cast<T>(std::is_same_v<T, float> ? read_float32(item) : item.number()));
+        values.push_back(
+            static_cast<T>(std::is_same_v<T, float> ? read_float32(item) : item.number()));
     }
     return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
   });
@@ -87,7 +93,8 @@ AttributeValue read_default(const JsonField& field, const ParamInfo& param) {
     case ParamKind::float64:
       return field.number();
     case ParamKind::text:
-      return param.choices.empty() || param.required ? plain_text(field) : read_choice(field, param.choices);
+      return param.choices.empty() || param.required ? plain_text(field)
+                                                     : read_choice(field, param.choices);
     case ParamKind::ints:
       return read_numbers<std::int64_t>(field);
     case ParamKind::floats:
@@ -104,23 +111,28 @@ AttributeValue read_default(const JsonField& field, const ParamInfo& param) {
 
 DType read_table_dtype(const JsonField& field) {
   const auto dtype = read_dtype(field);
-  if (!table_types.has(dtype)) field.refuse("is {}, but a tensor parameter is int32, int64, float32 or float64", name_of(dtype));
+  if (!table_types.has(dtype))
+    field.refuse("is {}, but a tensor parameter is int32, int64, float32 or float64",
+                 name_of(dtype));
   return dtype;
 }
 
 std::optional<double> read_bound(const JsonField& field, ParamKind kind) {
-  if (!field.is_null() && !has_bounds(kind)) field.refuse("bounds a parameter that is neither a number nor a list of numbers");
+  if (!field.is_null() && !has_bounds(kind))
+    field.refuse("bounds a parameter that is neither a number nor a list of numbers");
   return field.is_null() ? std::nullopt : std::optional(not_nan(field));
 }
 
 std::vector<std::string> read_choices(const JsonField& list, ParamKind kind) {
   if (!has_choices(kind) && list.size() > 0) list.refuse("needs an enum or text parameter");
-  if (kind == ParamKind::choice && list.size() == 0) list.refuse("is empty; an enum needs at least one choice");
+  if (kind == ParamKind::choice && list.size() == 0)
+    list.refuse("is empty; an enum needs at least one choice");
   std::vector<std::string> choices;
   for (const auto& item : list.list()) {
     std::string name = plain_text(item);
     if (name.empty()) item.refuse("is empty");
-    if (std::find(choices.begin(), choices.end(), name) != choices.end()) item.refuse("is {}, which the list already has", in_quotes(name));
+    if (std::find(choices.begin(), choices.end(), name) != choices.end())
+      item.refuse("is {}, which the list already has", in_quotes(name));
     choices.push_back(std::move(name));
   }
   return choices;
@@ -128,8 +140,8 @@ std::vector<std::string> read_choices(const JsonField& list, ParamKind kind) {
 
 /// NaN satisfies no bound.
 bool meets_bounds(const ParamInfo& param, double value) {
-  return (!param.min || value >= *param.min) && (!param.max || value <= *param.max) && (!param.above || value > *param.above) &&
-         (!param.below || value < *param.below);
+  return (!param.min || value >= *param.min) && (!param.max || value <= *param.max) &&
+         (!param.above || value > *param.above) && (!param.below || value < *param.below);
 }
 
 bool default_meets_bounds(const ParamInfo& param) {
@@ -137,8 +149,10 @@ bool default_meets_bounds(const ParamInfo& param) {
   const auto& value = param.default_value.variant();
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return meets(*integer);
   if (const auto* number = std::get_if<double>(&value)) return meets(*number);
-  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) return std::all_of(list->begin(), list->end(), meets);
-  if (const auto* list = std::get_if<std::vector<double>>(&value)) return std::all_of(list->begin(), list->end(), meets);
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
+    return std::all_of(list->begin(), list->end(), meets);
+  if (const auto* list = std::get_if<std::vector<double>>(&value))
+    return std::all_of(list->begin(), list->end(), meets);
   if (const auto* table = std::get_if<Tensor>(&value))
     return visit<table_types>(table->dtype(), [&]<class T>() {
       const auto elements = table->values<T>();
@@ -151,10 +165,12 @@ void check_bounds(const JsonField& entry, const ParamInfo& param) {
   const double lowest = std::max(param.min.value_or(-HUGE_VAL), param.above.value_or(-HUGE_VAL));
   const double highest = std::min(param.max.value_or(HUGE_VAL), param.below.value_or(HUGE_VAL));
   const bool open = param.above == lowest || param.below == highest;
-  if (lowest > highest || (lowest == highest && open)) entry.refuse("has bounds that no value can satisfy");
+  if (lowest > highest || (lowest == highest && open))
+    entry.refuse("has bounds that no value can satisfy");
   // The default of a required parameter is never used: its member may start with any value, often
   // 0.
-  if (!param.required && !default_meets_bounds(param)) entry["default"].refuse("does not satisfy the parameter's own bounds");
+  if (!param.required && !default_meets_bounds(param))
+    entry["default"].refuse("does not satisfy the parameter's own bounds");
 }
 
 }  // namespace
@@ -167,7 +183,8 @@ AttributeValue read_param_value(const JsonField& field, const ParamInfo& param) 
   ParamInfo given = param;
   given.required = false;
   given.default_value = read_default(field, given);
-  if (!default_meets_bounds(given)) field.refuse("does not satisfy the bounds of parameter '{}'", param.name);
+  if (!default_meets_bounds(given))
+    field.refuse("does not satisfy the bounds of parameter '{}'", param.name);
   return given.default_value;
 }
 

@@ -10,9 +10,11 @@ namespace {
 
 /// Checks that the names of a list's entries are not in `taken`, and adds them.
 template <class Entries>
-void require_unique(const JsonField& root, const char* key, const Entries& entries, std::set<std::string_view>& taken) {
+void require_unique(const JsonField& root, const char* key, const Entries& entries,
+                    std::set<std::string_view>& taken) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!taken.insert(entries[i].name).second) root[key].at(i).refuse("is called '{}', which is already used", entries[i].name);
+    if (!taken.insert(entries[i].name).second)
+      root[key].at(i).refuse("is called '{}', which is already used", entries[i].name);
   }
 }
 
@@ -23,17 +25,20 @@ void check_names(const JsonField& root, const OperatorInfo& info) {
   require_unique(root, "outputs", info.outputs, tensors);
   require_unique(root, "states", info.states, states);
   require_unique(root, "params", info.params, params);
-  if (info.outputs.empty()) root["outputs"].refuse("is empty; an operator needs at least one output");
+  if (info.outputs.empty())
+    root["outputs"].refuse("is empty; an operator needs at least one output");
   std::set<std::string_view> names{info.name};
   for (std::size_t i = 0; i < info.aliases.size(); ++i) {
     if (!names.insert(info.aliases[i]).second)
-      root["aliases"].at(i).refuse("is '{}', a name that the operator already has", info.aliases[i]);
+      root["aliases"].at(i).refuse("is '{}', a name that the operator already has",
+                                   info.aliases[i]);
   }
 }
 
 void check_inputs(const JsonField& root, const OperatorInfo& info) {
   for (std::size_t i = 0; i + 1 < info.inputs.size(); ++i) {
-    if (info.inputs[i].variadic) root["inputs"].at(i).refuse("is variadic; only the last input may be");
+    if (info.inputs[i].variadic)
+      root["inputs"].at(i).refuse("is variadic; only the last input may be");
   }
 }
 
@@ -45,7 +50,8 @@ void check_counts(const JsonField& root, const OperatorInfo& info) {
     const auto field = root["outputs"].at(i)["count"];
     if (param < 0) field.refuse("is '{}', which is not a parameter", count);
     const ParamKind kind = info.params[static_cast<std::size_t>(param)].kind;
-    if (kind != ParamKind::int32 && kind != ParamKind::int64) field.refuse("is '{}', which is not an integer parameter", count);
+    if (kind != ParamKind::int32 && kind != ParamKind::int64)
+      field.refuse("is '{}', which is not an integer parameter", count);
   }
 }
 
@@ -68,18 +74,26 @@ int output_at(const JsonField& field, const OperatorInfo& info) {
 std::pair<int, int> read_term(const JsonField& names, const OperatorInfo& info) {
   const auto count = names.size();
   if (count != 1 && count != 2) names.refuse("lists {} inputs, but a term has one or two", count);
-  const int left = input_at(names.at(0), info), right = count == 2 ? input_at(names.at(1), info) : -1;
-  const auto stands_for_many = [&](int input) { return input >= 0 && info.inputs[static_cast<std::size_t>(input)].variadic; };
-  if (left == right) names.refuse("is a product of '{}' with itself", info.inputs[static_cast<std::size_t>(left)].name);
-  if (right >= 0 && (stands_for_many(left) || stands_for_many(right))) names.refuse("is a product with a variadic input");
-  if (info.outputs.size() != 1 || !info.outputs[0].count.empty()) names.refuse("is linear in inputs, but needs a single output");
+  const int left = input_at(names.at(0), info),
+            right = count == 2 ? input_at(names.at(1), info) : -1;
+  const auto stands_for_many = [&](int input) {
+    return input >= 0 && info.inputs[static_cast<std::size_t>(input)].variadic;
+  };
+  if (left == right)
+    names.refuse("is a product of '{}' with itself",
+                 info.inputs[static_cast<std::size_t>(left)].name);
+  if (right >= 0 && (stands_for_many(left) || stands_for_many(right)))
+    names.refuse("is a product with a variadic input");
+  if (info.outputs.size() != 1 || !info.outputs[0].count.empty())
+    names.refuse("is linear in inputs, but needs a single output");
   return {left, right};
 }
 
 namespace {
 
 template <class First, class Second>
-std::vector<std::pair<int, int>> read_pairs(const JsonField& list, const OperatorInfo& info, First first, Second second) {
+std::vector<std::pair<int, int>> read_pairs(const JsonField& list, const OperatorInfo& info,
+                                            First first, Second second) {
   std::vector<std::pair<int, int>> pairs;
   for (const auto& entry : list.list()) {
     require_entries(entry, 2);
@@ -110,13 +124,15 @@ void read_channels_last(const JsonField& root, OperatorInfo& info) {
     const auto item = root["channels_last"].at(i);
     const int input = info.find_input(name), output = info.find_output(name);
     if (input < 0 && output < 0) item.refuse("is '{}', which is neither input nor output", name);
-    if (output >= 0 && info.allocates(static_cast<std::size_t>(output))) item.refuse("is '{}', which the kernel allocates", name);
+    if (output >= 0 && info.allocates(static_cast<std::size_t>(output)))
+      item.refuse("is '{}', which the kernel allocates", name);
     auto taken = output >= 0 ? info.channels_last_output[static_cast<std::size_t>(output)]
                              : info.channels_last_input[static_cast<std::size_t>(input)];
     if (taken) item.refuse("is '{}', which the list already has", name);
     taken = true;
   }
-  if (info.prefers_channels_last && info.channels_last.empty()) root["prefers_channels_last"].refuse("is true, but channels_last is empty");
+  if (info.prefers_channels_last && info.channels_last.empty())
+    root["prefers_channels_last"].refuse("is true, but channels_last is empty");
 }
 
 }  // namespace
@@ -135,7 +151,8 @@ void read_references(const JsonField& root, OperatorInfo& info) {
       for (const auto& [left, right] : info.linear)
         for (const int input : {left, right})
           if (input >= 0 && (input == term.first || input == term.second))
-            names.refuse("has '{}', which an earlier term also has", info.inputs[static_cast<std::size_t>(input)].name);
+            names.refuse("has '{}', which an earlier term also has",
+                         info.inputs[static_cast<std::size_t>(input)].name);
       info.linear.push_back(term);
     }
   read_history(root, info);

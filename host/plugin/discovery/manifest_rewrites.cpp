@@ -14,8 +14,10 @@ namespace {
 constexpr std::size_t most_rewrites = 64;
 
 RewriteInfo read_rewrite(const JsonField& entry, std::set<std::string>& names) {
-  RewriteInfo rule{identifier(entry["name"]), plain_text(entry["pattern"]), plain_text(entry["replacement"]), entry["exact"].boolean()};
-  if (!names.insert(rule.name).second) entry["name"].refuse("is '{}', which an earlier rule also has", rule.name);
+  RewriteInfo rule{identifier(entry["name"]), plain_text(entry["pattern"]),
+                   plain_text(entry["replacement"]), entry["exact"].boolean()};
+  if (!names.insert(rule.name).second)
+    entry["name"].refuse("is '{}', which an earlier rule also has", rule.name);
   std::string fault;
   try {
     parse_rule(rule);
@@ -31,7 +33,8 @@ RewriteInfo read_rewrite(const JsonField& entry, std::set<std::string>& names) {
 void read_rewrites(const JsonField& root, OperatorInfo& info) {
   const auto list = root.find("rewrites");
   if (!list) return;
-  if (list->size() > most_rewrites) list->refuse("has {} rules; at most {} are allowed", list->size(), most_rewrites);
+  if (list->size() > most_rewrites)
+    list->refuse("has {} rules; at most {} are allowed", list->size(), most_rewrites);
   std::set<std::string> names;
   for (const auto& entry : list->list()) info.rewrites.push_back(read_rewrite(entry, names));
 }

@@ -14,7 +14,8 @@ std::vector<std::filesystem::path> list_plugin_files(const std::filesystem::path
 
 /// Calls read_candidate() for each file and returns the results in order. `admit` is called from
 /// several threads at once.
-std::vector<Candidate> read_candidates(const std::vector<std::filesystem::path>& files,
-                                       const std::function<void(const std::filesystem::path&, const InputFile&)>& admit);
+std::vector<Candidate> read_candidates(
+    const std::vector<std::filesystem::path>& files,
+    const std::function<void(const std::filesystem::path&, const InputFile&)>& admit);
 
 }  // namespace tenon

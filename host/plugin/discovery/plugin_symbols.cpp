@@ -24,7 +24,8 @@ std::optional<SymbolName> parse(std::string_view name) {
   if (version == std::string_view::npos) return std::nullopt;
   SymbolName parsed{name.substr(0, version), {}, 0};
   const std::string_view digits = name.substr(version + 2);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), parsed.major);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), parsed.major);
   if (error != std::errc() || parsed.major < 1) return std::nullopt;
   parsed.rest = digits.substr(static_cast<std::size_t>(end - digits.data()));
   if (parsed.rest.empty()) return parsed;
@@ -39,20 +40,23 @@ bool is_ours(std::string_view word) {
 
 using Operators = std::map<std::string, PluginSymbols::Operator>;
 
-void sort_in(const SymbolName& name, const ElfSymbol& symbol, Operators& operators, PluginSymbols& symbols) {
+void sort_in(const SymbolName& name, const ElfSymbol& symbol, Operators& operators,
+             PluginSymbols& symbols) {
   if (name.word == "plugin") {
     if (name.rest.empty()) symbols.record = symbol;
   } else if (name.word == "kernel" || name.word == "variant") {
     const auto between = name.rest.find("__");
     if (between == std::string_view::npos) return;
-    std::string_view device = name.rest.substr(0, between), op = name.rest.substr(between + 2), variant;
+    std::string_view device = name.rest.substr(0, between), op = name.rest.substr(between + 2),
+                     variant;
     if (name.word == "variant") {
       const auto last = op.rfind("__");
       if (last == std::string_view::npos || !is_identifier(op.substr(last + 2))) return;
       variant = op.substr(last + 2), op = op.substr(0, last);
     }
     if (is_identifier(device) && is_identifier(op))
-      symbols.kernels.push_back({std::string(op), std::string(device), std::string(variant), symbol});
+      symbols.kernels.push_back(
+          {std::string(op), std::string(device), std::string(variant), symbol});
   } else if (is_identifier(name.rest)) {
     PluginSymbols::Operator& op = operators[std::string(name.rest)];
     (name.word == "op" ? op.manifest : op.getter) = symbol;
@@ -63,7 +67,8 @@ void sort_in(const SymbolName& name, const ElfSymbol& symbol, Operators& operato
 
 std::string kernel_symbol(const KernelInfo& kernel) {
   const auto of = kernel.device + "__" + kernel.op;
-  return kernel.variant.empty() ? TENON_KERNEL_SYMBOL_PREFIX + of : TENON_VARIANT_SYMBOL_PREFIX + of + "__" + kernel.variant;
+  return kernel.variant.empty() ? TENON_KERNEL_SYMBOL_PREFIX + of
+                                : TENON_VARIANT_SYMBOL_PREFIX + of + "__" + kernel.variant;
 }
 
 PluginSymbols read_plugin_symbols(const ElfFile& elf) {
@@ -82,9 +87,11 @@ PluginSymbols read_plugin_symbols(const ElfFile& elf) {
     op.name = name;
     symbols.operators.push_back(std::move(op));
   }
-  std::sort(symbols.kernels.begin(), symbols.kernels.end(), [](const auto& left, const auto& right) {
-    return std::tie(left.op, left.device, left.variant) < std::tie(right.op, right.device, right.variant);
-  });
+  std::sort(symbols.kernels.begin(), symbols.kernels.end(),
+            [](const auto& left, const auto& right) {
+              return std::tie(left.op, left.device, left.variant) <
+                     std::tie(right.op, right.device, right.variant);
+            });
   return symbols;
 }
 

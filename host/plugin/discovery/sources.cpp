@@ -5,7 +5,8 @@
 namespace tenon {
 
 bool PluginSource::brings(std::string_view op) const {
-  return std::any_of(operators.begin(), operators.end(), [&](const auto& info) { return info->name == op; });
+  return std::any_of(operators.begin(), operators.end(),
+                     [&](const auto& info) { return info->name == op; });
 }
 
 void PluginSources::note_layer(const std::string& op, int layer) {

@@ -24,7 +24,9 @@ struct Rank {
   int layer = 0, folder = 0;
 
   bool operator==(const Rank&) const = default;
-  bool beats(const Rank& other) const { return layer != other.layer ? layer > other.layer : folder < other.folder; }
+  bool beats(const Rank& other) const {
+    return layer != other.layer ? layer > other.layer : folder < other.folder;
+  }
 };
 
 struct PluginSource {
@@ -48,18 +50,23 @@ struct PluginSources {
   // first layer that added an operator of that full name
   std::map<std::string, int, std::less<>> first_layer;
 
-  std::string path_of(int file) const { return file < 0 ? "the application" : files[static_cast<std::size_t>(file)].path.string(); }
+  std::string path_of(int file) const {
+    return file < 0 ? "the application" : files[static_cast<std::size_t>(file)].path.string();
+  }
   void note_layer(const std::string& op, int layer);
   /// Selects the operator that a short name refers to: that of the first preferred plugin or
   /// namespace that has one, else the bundled one; end() if ambiguous. as_source returns an entry's
   /// description and file.
   template <class Entries, class AsSource>
-  auto choose(const Entries& entries, const std::vector<std::string>& preferred, AsSource as_source) const {
+  auto choose(const Entries& entries, const std::vector<std::string>& preferred,
+              AsSource as_source) const {
     if (entries.size() == 1) return entries.begin();
     for (const auto& word : preferred)
       for (auto entry = entries.begin(); entry != entries.end(); ++entry)
         if (const auto [op, file] = as_source(*entry); is_preferred(*op, file, word)) return entry;
-    return std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return as_source(entry).first->space == bundled_space; });
+    return std::find_if(entries.begin(), entries.end(), [&](const auto& entry) {
+      return as_source(entry).first->space == bundled_space;
+    });
   }
   /// `word` is the operator's namespace, or its plugin as accepted by is_called().
   bool is_preferred(const OperatorInfo& op, int file, const std::string& word) const;

@@ -19,7 +19,8 @@ namespace tenon {
 namespace {
 
 bool brings_allocator(const ElfFile& elf) {
-  for (const char* name : {"malloc", "calloc", "realloc", "free", "aligned_alloc", "posix_memalign", "memalign"})
+  for (const char* name :
+       {"malloc", "calloc", "realloc", "free", "aligned_alloc", "posix_memalign", "memalign"})
     if (elf.defines(name)) return true;
   for (const char* prefix : {"_Znw", "_Zna", "_Zdl", "_Zda"})  // operator new and delete
     if (elf.defines_any(prefix)) return true;
@@ -27,7 +28,8 @@ bool brings_allocator(const ElfFile& elf) {
 }
 
 /// Returns the file's unique symbols that none of the libraries defines.
-std::vector<ElfFile::UniqueSymbol> own_unique(const ElfFile& elf, const std::vector<std::filesystem::path>& libraries) {
+std::vector<ElfFile::UniqueSymbol> own_unique(const ElfFile& elf,
+                                              const std::vector<std::filesystem::path>& libraries) {
   auto symbols = elf.unique_symbols();
   for (const auto& path : libraries) {
     if (symbols.empty()) break;
@@ -44,7 +46,8 @@ std::vector<ElfFile::UniqueSymbol> own_unique(const ElfFile& elf, const std::vec
   return symbols;
 }
 
-constexpr std::uint64_t most_alignment = std::uint64_t{1} << 30, most_address = std::uint64_t{1} << 46;
+constexpr std::uint64_t most_alignment = std::uint64_t{1} << 30,
+                        most_address = std::uint64_t{1} << 46;
 
 std::uint64_t round_up(std::uint64_t number, std::uint64_t step) {
   return (number + step - 1) / step * step;
@@ -77,7 +80,8 @@ class Change {
 
   void expand_run_paths(const std::string& folder) {
     change_texts([&](std::int64_t tag, const std::string& text) {
-      return tag == DT_RPATH || tag == DT_RUNPATH ? expand_tokens(text, {{"ORIGIN", folder}}) : text;
+      return tag == DT_RPATH || tag == DT_RUNPATH ? expand_tokens(text, {{"ORIGIN", folder}})
+                                                  : text;
     });
   }
 
@@ -107,7 +111,8 @@ class Change {
   /// The file has no room for longer strings, so they go into an additional segment at its end,
   /// together with the program header table that lists it.
   void append_texts() {
-    const auto texts = std::find_if(entries_.begin(), entries_.end(), [](const auto& entry) { return entry.d_tag == DT_STRTAB; });
+    const auto texts = std::find_if(entries_.begin(), entries_.end(),
+                                    [](const auto& entry) { return entry.d_tag == DT_STRTAB; });
     if (new_texts_.empty() || texts == entries_.end()) return;
     Elf64_Ehdr header;
     copy_.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
@@ -132,7 +137,9 @@ class Change {
     const auto size = table_size + text.size();
     segments.push_back({PT_LOAD, PF_R, offset, address, address, size, size, alignment});
     for (auto& segment : segments)
-      if (segment.p_type == PT_PHDR) segment = {PT_PHDR, PF_R, offset, address, address, table_size, table_size, segment.p_align};
+      if (segment.p_type == PT_PHDR)
+        segment = {PT_PHDR, PF_R,       offset,     address,
+                   address, table_size, table_size, segment.p_align};
     header.e_phoff = offset;
     header.e_phnum = static_cast<Elf64_Half>(segments.size());
     write_at(offset, std::as_bytes(std::span(segments)));
@@ -141,7 +148,8 @@ class Change {
   }
 
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
-    if (pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes.size()))
+    if (pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset)) !=
+        static_cast<ssize_t>(bytes.size()))
       throw PluginError(PluginStatus::not_loadable, "cannot be copied for loading: out of memory");
   }
 
@@ -160,7 +168,8 @@ void change(int descriptor, const InputFile& copy, const ElfFile& elf, const Cop
   change.write();
   if (!changes.own_unique) return;
   for (const auto& symbol : own_unique(elf, changes.shared_with)) {
-    const auto info = static_cast<unsigned char>(ELF64_ST_INFO(STB_GLOBAL, ELF64_ST_TYPE(symbol.info)));
+    const auto info =
+        static_cast<unsigned char>(ELF64_ST_INFO(STB_GLOBAL, ELF64_ST_TYPE(symbol.info)));
     if (pwrite(descriptor, &info, 1, static_cast<off_t>(symbol.info_offset)) != 1)
       throw PluginError(PluginStatus::not_loadable, "cannot be copied for loading: out of memory");
   }
@@ -184,7 +193,8 @@ std::vector<std::string> own_unique_symbols(const std::filesystem::path& plugin)
   const ElfFile elf(file);
   std::vector<std::filesystem::path> libraries;
   const auto found = find_needed_libraries(file, plugin.parent_path());
-  std::transform(found.begin() + 1, found.end(), std::back_inserter(libraries), [](const auto& library) { return library.path; });
+  std::transform(found.begin() + 1, found.end(), std::back_inserter(libraries),
+                 [](const auto& library) { return library.path; });
   std::vector<std::string> names;
   for (const auto& symbol : own_unique(elf, libraries)) names.emplace_back(symbol.name);
   return names;

@@ -21,9 +21,10 @@ namespace tenon {
 // symbols, each plugin has its own. A unique symbol that one of the plugin's libraries also defines
 // is left alone, because they must share it.
 struct CopyChanges {
-  bool own_symbols = false;                          ///< search the copy first
-  bool own_unique = false;                           ///< turn unique symbols into ordinary ones ...
-  std::vector<std::filesystem::path> shared_with{};  ///< ... unless one of these libraries defines them
+  bool own_symbols = false;  ///< search the copy first
+  bool own_unique = false;   ///< turn unique symbols into ordinary ones ...
+  std::vector<std::filesystem::path>
+      shared_with{};  ///< ... unless one of these libraries defines them
   /// value of $ORIGIN in its run paths; empty: leave them unchanged
   std::filesystem::path origin{};
   std::map<std::string, std::string> needed{};  ///< replacement paths by the name in DT_NEEDED

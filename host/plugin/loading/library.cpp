@@ -22,7 +22,9 @@ namespace {
 namespace dll = boost::dll;
 
 PluginError threw(const std::string& who, const char* what) {
-  return {PluginStatus::crashed, "is broken: " + who + " threw" + (what ? ": " + printable(what) : std::string(" an unknown exception"))};
+  return {PluginStatus::crashed,
+          "is broken: " + who + " threw" +
+              (what ? ": " + printable(what) : std::string(" an unknown exception"))};
 }
 
 /// Keeps a library loaded for good: destroying the object would unload it.
@@ -51,7 +53,8 @@ class ModesAround {
   FloatModes before_ = FloatModes::now();
 };
 
-const dll::shared_library* open_library(const std::filesystem::path& path, const CodeOwner* owner, std::string& left_modes) {
+const dll::shared_library* open_library(const std::filesystem::path& path, const CodeOwner* owner,
+                                        std::string& left_modes) {
   const ModesAround around(left_modes);
   const RunningCall running(owner, PluginFunction::load);
   dll::shared_library library;
@@ -69,7 +72,8 @@ const dll::shared_library* open_library(const std::filesystem::path& path, const
   throw explain_loader_message(reason ? reason : "the system's loader gave no reason");
 }
 
-const tenon_operator* call(tenon_get_function get, const std::string& symbol, const tenon_host& host, const CodeOwner* owner,
+const tenon_operator* call(tenon_get_function get, const std::string& symbol,
+                           const tenon_host& host, const CodeOwner* owner,
                            std::string& left_modes) {
   const ModesAround around(left_modes);
   const RunningCall running(owner, PluginFunction::get);
@@ -85,16 +89,23 @@ const tenon_operator* call(tenon_get_function get, const std::string& symbol, co
 }  // namespace
 
 Library::Library(const std::filesystem::path& path, const std::filesystem::path& file)
-    : owner_(code_owner("", file.empty() ? path.native() : file.native())), library_(open_library(path, owner_, left_modes_)) {
+    : owner_(code_owner("", file.empty() ? path.native() : file.native())),
+      library_(open_library(path, owner_, left_modes_)) {
   if (!file.empty()) name_loaded_file(library_->native(), file.c_str());
 }
 
-const tenon_operator* Library::table(const std::string& symbol, TableRole role, const tenon_host& host) {
-  if (!library_->has(symbol)) throw PluginError(PluginStatus::broken_manifest, "is broken: after loading, it lacks the function " + symbol);
-  const auto get = reinterpret_cast<tenon_get_function>(&library_->get<const tenon_operator*(const tenon_host*)>(symbol));
+const tenon_operator* Library::table(const std::string& symbol, TableRole role,
+                                     const tenon_host& host) {
+  if (!library_->has(symbol))
+    throw PluginError(PluginStatus::broken_manifest,
+                      "is broken: after loading, it lacks the function " + symbol);
+  const auto get = reinterpret_cast<tenon_get_function>(
+      &library_->get<const tenon_operator*(const tenon_host*)>(symbol));
   const tenon_operator* table = call(get, symbol, host, owner_, left_modes_);
   const char* fault = table_fault(table, role);
-  if (fault) throw PluginError(PluginStatus::broken_manifest, "is broken: the table returned by " + symbol + " " + fault);
+  if (fault)
+    throw PluginError(PluginStatus::broken_manifest,
+                      "is broken: the table returned by " + symbol + " " + fault);
   return table;
 }
 

@@ -39,14 +39,19 @@ bool write_whole(const fs::path& path, const std::string& text) {
 /// because a path may contain newlines.
 std::optional<QuarantineEntry> read_entry(const fs::path& path) {
   std::error_code error;
-  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > size_limit || error) return std::nullopt;
+  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > size_limit || error)
+    return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   std::string kind, hash;
   QuarantineEntry entry;
-  if (!std::getline(file, kind) || kind != first_line || !std::getline(file, hash) || !std::getline(file, entry.reason))
+  if (!std::getline(file, kind) || kind != first_line || !std::getline(file, hash) ||
+      !std::getline(file, entry.reason))
     return std::nullopt;
-  const auto [end, parse_error] = std::from_chars(hash.data(), hash.data() + hash.size(), entry.key, 16);
-  if (parse_error != std::errc() || end != hash.data() + hash.size() || !is_plain_text(entry.reason)) return std::nullopt;
+  const auto [end, parse_error] =
+      std::from_chars(hash.data(), hash.data() + hash.size(), entry.key, 16);
+  if (parse_error != std::errc() || end != hash.data() + hash.size() ||
+      !is_plain_text(entry.reason))
+    return std::nullopt;
   entry.plugin = std::string(std::istreambuf_iterator<char>(file), {});
   entry.record = path;
   if (entry.plugin.empty()) return std::nullopt;
@@ -58,14 +63,16 @@ std::optional<QuarantineEntry> read_entry(const fs::path& path) {
 LoadHistory::LoadHistory(fs::path folder) : folder_(std::move(folder)) {
   if (folder_.empty()) return;
   std::error_code error;
-  for (fs::directory_iterator files(folder_ / "quarantine", error), end; !error && files != end; files.increment(error)) {
+  for (fs::directory_iterator files(folder_ / "quarantine", error), end; !error && files != end;
+       files.increment(error)) {
     if (auto entry = read_entry(files->path())) quarantine_.push_back(std::move(*entry));
   }
 }
 
 fs::path LoadHistory::record(const char* kind, const fs::path& plugin, std::uint64_t key) const {
   const std::string path = absolute_path(plugin).string();
-  return folder_ / kind / fmt::format("{:016x}-{:016x}", XXH3_64bits(path.data(), path.size()), key);
+  return folder_ / kind /
+         fmt::format("{:016x}-{:016x}", XXH3_64bits(path.data(), path.size()), key);
 }
 
 bool LoadHistory::was_loaded(const fs::path& plugin, std::uint64_t key) const {
@@ -77,7 +84,8 @@ void LoadHistory::remember_loaded(const fs::path& plugin, std::uint64_t key) con
   if (!folder_.empty()) write_whole(record("loaded", plugin, key), "");
 }
 
-const QuarantineEntry* LoadHistory::find_quarantined(const fs::path& plugin, const std::function<std::uint64_t()>& key) const {
+const QuarantineEntry* LoadHistory::find_quarantined(
+    const fs::path& plugin, const std::function<std::uint64_t()>& key) const {
   if (quarantine_.empty()) return nullptr;
   const fs::path whole = absolute_path(plugin);
   for (const QuarantineEntry& entry : quarantine_) {
@@ -86,11 +94,13 @@ const QuarantineEntry* LoadHistory::find_quarantined(const fs::path& plugin, con
   return nullptr;
 }
 
-bool LoadHistory::add_to_quarantine(const fs::path& plugin, std::uint64_t key, const std::string& reason) {
+bool LoadHistory::add_to_quarantine(const fs::path& plugin, std::uint64_t key,
+                                    const std::string& reason) {
   const fs::path whole = absolute_path(plugin);
   const fs::path file = folder_.empty() ? fs::path() : record("quarantine", plugin, key);
   quarantine_.push_back({whole, key, reason, file});
-  return !folder_.empty() && write_whole(file, fmt::format("{}\n{:016x}\n{}\n{}", first_line, key, reason, whole.string()));
+  return !folder_.empty() && write_whole(file, fmt::format("{}\n{:016x}\n{}\n{}", first_line, key,
+                                                           reason, whole.string()));
 }
 
 int LoadHistory::forget(const fs::path& plugin) {

@@ -31,15 +31,18 @@ class LoadHistory {
   const std::vector<QuarantineEntry>& quarantine() const { return quarantine_; }
   /// Returns the entry for this path and key, or null. The key is computed only if the path has an
   /// entry.
-  const QuarantineEntry* find_quarantined(const std::filesystem::path& plugin, const std::function<std::uint64_t()>& key) const;
+  const QuarantineEntry* find_quarantined(const std::filesystem::path& plugin,
+                                          const std::function<std::uint64_t()>& key) const;
   /// Returns false if the entry could not be stored; it then holds only for this process.
-  bool add_to_quarantine(const std::filesystem::path& plugin, std::uint64_t key, const std::string& reason);
+  bool add_to_quarantine(const std::filesystem::path& plugin, std::uint64_t key,
+                         const std::string& reason);
   /// Releases a file so that it is tried again. Returns the number of entries removed; entries
   /// whose record cannot be removed stay.
   int forget(const std::filesystem::path& plugin);
 
  private:
-  std::filesystem::path record(const char* kind, const std::filesystem::path& plugin, std::uint64_t key) const;
+  std::filesystem::path record(const char* kind, const std::filesystem::path& plugin,
+                               std::uint64_t key) const;
 
   std::filesystem::path folder_;
   std::vector<QuarantineEntry> quarantine_;

@@ -12,7 +12,8 @@ namespace {
 
 /// In a plugin's copy, names with a slash are replaced by the full path.
 std::string name_for_loader(const std::string& name, const NeededLibrary& library) {
-  return name.find('/') == std::string::npos ? name : std::filesystem::absolute(library.path).string();
+  return name.find('/') == std::string::npos ? name
+                                             : std::filesystem::absolute(library.path).string();
 }
 
 /// The loader strips slashes at the end of a folder.
@@ -25,7 +26,8 @@ std::filesystem::path comparable(const std::filesystem::path& path) {
 std::filesystem::path loaded_as(const std::string& name) {
   void* const library = dlopen(name.c_str(), RTLD_NOLOAD | RTLD_LAZY);
   link_map* map = nullptr;
-  if (library == nullptr || dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0) return {};
+  if (library == nullptr || dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0)
+    return {};
   const std::filesystem::path path(map->l_name);
   dlclose(library);
   return path;
@@ -45,7 +47,8 @@ std::optional<Library> LoadedLibraries::find(const std::filesystem::path& path, 
   return found->second;
 }
 
-void LoadedLibraries::add(const std::filesystem::path& path, std::uint64_t key, const Library& library) {
+void LoadedLibraries::add(const std::filesystem::path& path, std::uint64_t key,
+                          const Library& library) {
   const std::lock_guard lock(mutex_);
   libraries_.emplace(std::pair(path, key), library);
 }
@@ -59,14 +62,16 @@ bool LoadedLibraries::clash(const std::vector<NeededLibrary>& libraries) {
       const auto path = loaded_as(name_for_loader(name, library));
       const auto brought = brought_.find(comparable(path));
       std::error_code error;
-      const bool is_copy = path.native().starts_with("/proc/"), other = !std::filesystem::equivalent(path, library.path, error);
+      const bool is_copy = path.native().starts_with("/proc/"),
+                 other = !std::filesystem::equivalent(path, library.path, error);
       const bool changed = brought != brought_.end() && !other && brought->second != library.stamp;
       if (library.found != NeededLibrary::Found::by_system)
         clash = clash || changed || (other && (is_copy || brought != brought_.end()));
       else if (changed)
         throw PluginError(PluginStatus::not_loadable,
                           "needs the library " + path.string() +
-                              ", which has changed since another plugin loaded it in this process: restart the program");
+                              ", which has changed since another plugin loaded it in this process: "
+                              "restart the program");
     }
   return clash;
 }

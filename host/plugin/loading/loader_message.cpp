@@ -31,19 +31,22 @@ std::string without_copy(std::string_view message) {
 }  // namespace
 
 PluginError explain_loader_message(std::string_view message) {
-  if (!is_plain_text(message)) return {PluginStatus::not_loadable, "cannot be loaded: the loader's message is not plain text"};
+  if (!is_plain_text(message))
+    return {PluginStatus::not_loadable, "cannot be loaded: the loader's message is not plain text"};
   if (const auto symbol = between(message, "undefined symbol: ", ", "); !symbol.empty()) {
     return {PluginStatus::unresolved_symbol,
-            "uses the symbol " + std::string(symbol) + ", which neither it nor its libraries define: link the library that defines it"};
+            "uses the symbol " + std::string(symbol) +
+                ", which neither it nor its libraries define: link the library that defines it"};
   }
   if (message.find("open shared object file: Too many open files") != std::string_view::npos)
     return {PluginStatus::not_loadable, too_many_files};
   constexpr std::string_view no_library = ": cannot open shared object file";
   if (const auto at = message.find(no_library); at != std::string_view::npos) {
     const std::string_view name = message.substr(0, at);
-    return {PluginStatus::not_loadable,
-            "needs the library " + std::string(name.substr(name.rfind(' ') + 1)) +
-                ", which was not found: install it, or put it next to the plugin and link with -Wl,-rpath,'$ORIGIN'"};
+    return {PluginStatus::not_loadable, "needs the library " +
+                                            std::string(name.substr(name.rfind(' ') + 1)) +
+                                            ", which was not found: install it, or put it next to "
+                                            "the plugin and link with -Wl,-rpath,'$ORIGIN'"};
   }
   return {PluginStatus::not_loadable, "cannot be loaded: " + without_copy(message)};
 }

@@ -8,7 +8,8 @@ namespace tenon {
 
 /// Reason for not loading a plugin when file descriptors run out; follows its path.
 inline constexpr const char* too_many_files =
-    "cannot be loaded: this process has too many open files (ulimit -n); each loaded plugin keeps one open";
+    "cannot be loaded: this process has too many open files (ulimit -n); each loaded plugin keeps "
+    "one open";
 
 /// `message` is dlerror()'s English text; unknown messages become part of a general sentence.
 PluginError explain_loader_message(std::string_view message);

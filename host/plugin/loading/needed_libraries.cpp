@@ -130,7 +130,8 @@ class Search {
       std::vector<SearchFolder> found;
       for (const auto& list : elf.dynamic_texts(tag))
         for (const auto& part : split(list, ":")) {
-          found.push_back({expand(part, folder), library.found == Found::bundled && has_origin(part)});
+          found.push_back(
+              {expand(part, folder), library.found == Found::bundled && has_origin(part)});
         }
       return found;
     };
@@ -154,17 +155,21 @@ class Search {
       const InputFile file(path);
       return add({path, found, FileStamp(file.status())}, ElfFile(file), needed_by);
     } catch (const PluginError& fault) {
-      if (found != Found::bundled || fault.status() == PluginStatus::wrong_machine) return std::nullopt;
-      throw PluginError(fault.status(), "needs the library " + path.string() + ", which " + fault.what());
+      if (found != Found::bundled || fault.status() == PluginStatus::wrong_machine)
+        return std::nullopt;
+      throw PluginError(fault.status(),
+                        "needs the library " + path.string() + ", which " + fault.what());
     }
   }
 
-  std::optional<std::size_t> find_in(const std::vector<SearchFolder>& folders, const std::string& name, std::size_t needed_by) {
+  std::optional<std::size_t> find_in(const std::vector<SearchFolder>& folders,
+                                     const std::string& name, std::size_t needed_by) {
     std::error_code error;
     for (const auto& place : folders) {
       if (!fs::is_directory(place.folder, error)) continue;
       for (const auto& below : LoaderRules::of_this_machine().subfolders)
-        if (auto library = open(fs::path(place.folder) / below / name, place.by_origin ? Found::bundled : Found::by_path, needed_by))
+        if (auto library = open(fs::path(place.folder) / below / name,
+                                place.by_origin ? Found::bundled : Found::by_path, needed_by))
           return library;
     }
     return std::nullopt;
@@ -180,7 +185,8 @@ class Search {
   std::optional<std::size_t> search(const std::string& name, std::size_t needed_by) {
     if (name.find('/') != std::string::npos) {
       const auto& library = libraries_[needed_by];
-      return open(expand(name, library.path.parent_path().string()), has_origin(name) ? library.found : Found::by_path, needed_by);
+      return open(expand(name, library.path.parent_path().string()),
+                  has_origin(name) ? library.found : Found::by_path, needed_by);
     }
     const auto runpath = objects_[needed_by].runpath;
     std::vector<std::vector<SearchFolder>> lists;
@@ -213,19 +219,23 @@ bool continues_name(char c) {
 std::size_t token_size(std::string_view text, const std::string& name) {
   if (text.starts_with("${" + name + "}")) return name.size() + 3;
   const auto end = name.size() + 1;
-  return text.starts_with("$" + name) && (text.size() == end || !continues_name(text[end])) ? end : 0;
+  return text.starts_with("$" + name) && (text.size() == end || !continues_name(text[end])) ? end
+                                                                                            : 0;
 }
 
 }  // namespace
 
-std::vector<NeededLibrary> find_needed_libraries(const InputFile& file, const fs::path& folder, SearchEnvironment environment) {
+std::vector<NeededLibrary> find_needed_libraries(const InputFile& file, const fs::path& folder,
+                                                 SearchEnvironment environment) {
   return Search(environment).run(file, folder);
 }
 
 std::string expand_tokens(std::string_view text, const std::map<std::string, std::string>& values) {
   std::string expanded;
   while (!text.empty()) {
-    const auto found = std::find_if(values.begin(), values.end(), [&](const auto& value) { return token_size(text, value.first) > 0; });
+    const auto found = std::find_if(values.begin(), values.end(), [&](const auto& value) {
+      return token_size(text, value.first) > 0;
+    });
     expanded += found != values.end() ? std::string_view(found->second) : text.substr(0, 1);
     text.remove_prefix(found != values.end() ? token_size(text, found->first) : 1);
   }
@@ -238,7 +248,8 @@ std::uint64_t load_key(std::uint64_t content_hash, const std::vector<NeededLibra
     const auto& stamp = libraries[i].stamp;
     text += '\n' + libraries[i].path.string() + '\0';
     for (const auto number : {stamp.number, stamp.size}) text += std::to_string(number) + ' ';
-    for (const auto time : {stamp.written_s, stamp.written_ns, stamp.changed_s, stamp.changed_ns}) text += std::to_string(time) + ' ';
+    for (const auto time : {stamp.written_s, stamp.written_ns, stamp.changed_s, stamp.changed_ns})
+      text += std::to_string(time) + ' ';
   }
   return XXH3_64bits(text.data(), text.size());
 }

@@ -36,8 +36,9 @@ enum class SearchEnvironment : bool { used, ignored };
 /// object needs under the same name or SONAME is the same one. Libraries that are not found are
 /// left out. Throws PluginError if the plugin or a bundled library is not valid; other invalid
 /// files are left to the loader.
-std::vector<NeededLibrary> find_needed_libraries(const InputFile& file, const std::filesystem::path& folder,
-                                                 SearchEnvironment environment = SearchEnvironment::used);
+std::vector<NeededLibrary> find_needed_libraries(
+    const InputFile& file, const std::filesystem::path& folder,
+    SearchEnvironment environment = SearchEnvironment::used);
 
 /// Replaces tokens in `text` by values: the value named ORIGIN replaces $ORIGIN and ${ORIGIN}.
 /// Unknown tokens stay.

@@ -63,11 +63,13 @@ class PluginLoader {
   /// otherwise confuse with other plugins' ones.
   enum class Where { here, apart, worker };
   /// Returns whether the library is loaded from a copy.
-  bool is_copied(const NeededLibrary& library, Where where, const std::filesystem::path& folder) const;
+  bool is_copied(const NeededLibrary& library, Where where,
+                 const std::filesystem::path& folder) const;
   /// Seals the copy, changed so that the loader finds the same libraries as for the file, and makes
   /// the required copies of libraries. Throws PluginError (unlisted).
   Sealed seal(const PluginFile& file, PrivateCopy& copy, const Libraries& libraries, Where where);
-  static CopyChanges changes_of(const Libraries& libraries, std::size_t object, const std::filesystem::path& folder,
+  static CopyChanges changes_of(const Libraries& libraries, std::size_t object,
+                                const std::filesystem::path& folder,
                                 const std::map<std::size_t, std::string>& copies, Where where);
   void try_in_child(const PluginFile& file, const PrivateCopy& copy, std::uint64_t key);
   void quarantine(const PluginFile& file, std::uint64_t key, const std::string& reason);

@@ -15,6 +15,7 @@ struct ProbeOptions {
 /// return tables. Returns if everything is fine. Throws PluginError: unresolved symbol, not
 /// loadable, broken manifest (a table is broken), crashed, hung; and Failure if the program cannot
 /// be started.
-void probe_library(int library, const std::vector<std::string>& symbols, const ProbeOptions& options);
+void probe_library(int library, const std::vector<std::string>& symbols,
+                   const ProbeOptions& options);
 
 }  // namespace tenon

@@ -16,7 +16,8 @@ namespace {
 QuarantinedPlugin quarantined(const QuarantineEntry& entry) {
   QuarantinedPlugin plugin{.path = entry.plugin, .reason = entry.reason};
   try {
-    if (load_key(entry.plugin, InputFile(entry.plugin)) != entry.key) plugin.file = QuarantinedPlugin::File::changed;
+    if (load_key(entry.plugin, InputFile(entry.plugin)) != entry.key)
+      plugin.file = QuarantinedPlugin::File::changed;
   } catch (const PluginError&) {
     plugin.file = QuarantinedPlugin::File::missing;
   }
@@ -36,7 +37,8 @@ std::vector<QuarantinedPlugin> quarantined_plugins(const std::filesystem::path& 
   return plugins;
 }
 
-std::vector<QuarantinedPlugin> release_plugins(const std::filesystem::path& file_or_folder, const std::filesystem::path& cache) {
+std::vector<QuarantinedPlugin> release_plugins(const std::filesystem::path& file_or_folder,
+                                               const std::filesystem::path& cache) {
   auto path = std::filesystem::absolute(file_or_folder).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();  // "dir/" means "dir"
   auto history = history_in(cache);
@@ -44,9 +46,12 @@ std::vector<QuarantinedPlugin> release_plugins(const std::filesystem::path& file
   std::vector<QuarantinedPlugin> released;
   for (const auto& entry : entries) {
     if (entry.plugin != path && entry.plugin.parent_path() != path) continue;
-    if (history.forget(entry.plugin) == 0 && history.find_quarantined(entry.plugin, [&] { return entry.key; }) != nullptr)
-      throw Failure(FailureKind::file, fmt::format("cannot release {} from quarantine: its record {} cannot be removed",
-                                                   entry.plugin.string(), entry.record.string()));
+    if (history.forget(entry.plugin) == 0 &&
+        history.find_quarantined(entry.plugin, [&] { return entry.key; }) != nullptr)
+      throw Failure(
+          FailureKind::file,
+          fmt::format("cannot release {} from quarantine: its record {} cannot be removed",
+                      entry.plugin.string(), entry.record.string()));
     released.push_back(quarantined(entry));
   }
   return released;

@@ -17,11 +17,12 @@ struct SignedFiles {
 
 constexpr const char *signers_in_child = "/proc/self/fd/3", *signature_in_child = "/proc/self/fd/4";
 
-std::pair<std::string, bool> ssh_keygen(std::vector<std::string> arguments, const SignedFiles& files) {
+std::pair<std::string, bool> ssh_keygen(std::vector<std::string> arguments,
+                                        const SignedFiles& files) {
   arguments.insert(arguments.begin(), {"ssh-keygen", "-Y"});
   arguments.insert(arguments.end(), {"-f", signers_in_child, "-s", signature_in_child});
-  const std::vector<int> descriptors{files.content.descriptor(), Child::report, Child::nothing, files.signers.descriptor(),
-                                     files.signature.descriptor()};
+  const std::vector<int> descriptors{files.content.descriptor(), Child::report, Child::nothing,
+                                     files.signers.descriptor(), files.signature.descriptor()};
   Child child(arguments, descriptors, {"cannot start ssh-keygen", ""});
   const auto [said, status] = child.read_all();
   return {said, status == 0};
@@ -29,7 +30,8 @@ std::pair<std::string, bool> ssh_keygen(std::vector<std::string> arguments, cons
 
 }  // namespace
 
-std::string signature_fault(const InputFile& content, const std::filesystem::path& signature, const std::filesystem::path& signers) {
+std::string signature_fault(const InputFile& content, const std::filesystem::path& signature,
+                            const std::filesystem::path& signers) {
   try {
     // reopened, because ssh-keygen reads from the beginning
     const auto bytes = OpenFile::anything("/proc/self/fd/" + std::to_string(content.descriptor()));

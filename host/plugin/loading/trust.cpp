@@ -27,7 +27,8 @@ gid_t find_private_group(uid_t user) {
   const gid_t id = found->pw_gid;
   group entry{};
   group* own = nullptr;
-  if (getgrgid_r(id, &entry, text.data(), text.size(), &own) != 0 || !own || name != own->gr_name) return no_group;
+  if (getgrgid_r(id, &entry, text.data(), text.size(), &own) != 0 || !own || name != own->gr_name)
+    return no_group;
   for (char** member = own->gr_mem; *member; ++member) {
     if (name != *member) return no_group;
   }
@@ -54,7 +55,8 @@ LibraryRights::LibraryRights(const std::filesystem::path& library) {
   if (stat(library.c_str(), &file) != 0 || stat(place.c_str(), &folder) != 0) return;
   if (file.st_uid != nobody) owner = file.st_uid;
   const auto add_group = [this](const struct stat& status, const std::filesystem::path& path) {
-    if ((status.st_mode & S_IWGRP) != 0 && status.st_gid != nobody && !has_access_list(path)) groups.push_back(status.st_gid);
+    if ((status.st_mode & S_IWGRP) != 0 && status.st_gid != nobody && !has_access_list(path))
+      groups.push_back(status.st_gid);
   };
   add_group(file, library);
   // with the sticky bit, only owners can replace files
@@ -62,16 +64,20 @@ LibraryRights::LibraryRights(const std::filesystem::path& library) {
 }
 
 Trust::Trust() : Trust(rights_to_own_library()) {}
-Trust::Trust(LibraryRights library) : user_(geteuid()), private_group_(find_private_group(user_)), library_(std::move(library)) {}
+Trust::Trust(LibraryRights library)
+    : user_(geteuid()), private_group_(find_private_group(user_)), library_(std::move(library)) {}
 
-std::string Trust::status_fault(const struct stat& status, const char* what, const std::filesystem::path& where) const {
+std::string Trust::status_fault(const struct stat& status, const char* what,
+                                const std::filesystem::path& where) const {
   const std::string place = what + (" " + where.string());
   if (status.st_uid != 0 && status.st_uid != user_ && status.st_uid != library_.owner) {
-    return "is not trusted: " + place + " belongs to user " + std::to_string(status.st_uid) + ", not to you or root";
+    return "is not trusted: " + place + " belongs to user " + std::to_string(status.st_uid) +
+           ", not to you or root";
   }
   if ((status.st_mode & S_IWOTH) != 0) return "is not trusted: everyone can write to " + place;
   const bool own_group = status.st_gid == 0 || status.st_gid == private_group_ ||
-                         std::find(library_.groups.begin(), library_.groups.end(), status.st_gid) != library_.groups.end();
+                         std::find(library_.groups.begin(), library_.groups.end(), status.st_gid) !=
+                             library_.groups.end();
   if ((status.st_mode & S_IWGRP) != 0 && (!own_group || has_access_list(where))) {
     return "is not trusted: group " + std::to_string(status.st_gid) + " can write to " + place;
   }
@@ -83,7 +89,8 @@ std::string Trust::folder_fault(const std::filesystem::path& folder) {
   if (!is_new) return entry->second;
   struct stat status {};
   const bool found = stat(folder.empty() ? "." : folder.c_str(), &status) == 0;
-  entry->second = found ? status_fault(status, "the folder", folder) : "is not trusted: its folder cannot be read";
+  entry->second = found ? status_fault(status, "the folder", folder)
+                        : "is not trusted: its folder cannot be read";
   return entry->second;
 }
 

@@ -33,7 +33,8 @@ class Trust {
   std::string fault(const std::filesystem::path& path, const InputFile& file);
 
  private:
-  std::string status_fault(const struct stat& status, const char* what, const std::filesystem::path& where) const;
+  std::string status_fault(const struct stat& status, const char* what,
+                           const std::filesystem::path& where) const;
   std::string folder_fault(const std::filesystem::path& folder);
 
   uid_t user_;

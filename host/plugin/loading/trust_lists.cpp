@@ -29,7 +29,9 @@ constexpr const char* signed_for = "namespaces=\"tenon-plugin\"";
 fs::path config_folder(const fs::path& config) {
   auto folder = config.empty() ? user_config_folder() : config;
   if (folder.empty())
-    throw Failure(FailureKind::usage, "there is no folder for the trust lists: neither XDG_CONFIG_HOME nor HOME is an absolute path",
+    throw Failure(FailureKind::usage,
+                  "there is no folder for the trust lists: neither XDG_CONFIG_HOME nor HOME is an "
+                  "absolute path",
                   "set HOME, or HostOptions::config");
   return folder;
 }
@@ -51,8 +53,10 @@ std::vector<std::string> lines_of(const fs::path& path) {
   try {
     const InputFile file(path, "a list");
     if (const auto fault = Trust().fault(path, file); !fault.empty())
-      throw file_failure("use the list", path, "it " + fault, "remove other users' write permission (chmod go-w)");
-    if (file.size() > list_size_limit) throw file_failure("use the list", path, "it is larger than 16 MiB");
+      throw file_failure("use the list", path, "it " + fault,
+                         "remove other users' write permission (chmod go-w)");
+    if (file.size() > list_size_limit)
+      throw file_failure("use the list", path, "it is larger than 16 MiB");
     text.resize(static_cast<std::size_t>(file.size()));
     file.read_at(0, std::as_writable_bytes(std::span(text)));
   } catch (const PluginError& fault) {
@@ -91,7 +95,9 @@ TrustedPlugin read_plugin(const std::string& line, const fs::path& list, std::si
   constexpr std::size_t digits = 64;
   if (line.size() > digits + 2 && is_sha256(line.substr(0, digits)) && line[digits] == ' ')
     return {line.substr(0, digits), line.substr(digits + 2)};
-  throw file_failure("use the list", list, fmt::format("line {} is not a SHA-256 and a path", number), "use the format of sha256sum");
+  throw file_failure("use the list", list,
+                     fmt::format("line {} is not a SHA-256 and a path", number),
+                     "use the format of sha256sum");
 }
 
 std::vector<TrustedPlugin> read_plugins(const fs::path& list) {
@@ -116,9 +122,13 @@ std::vector<std::string> words_of(const std::string& line) {
 bool is_key(const std::vector<std::string>& words, std::size_t at) {
   if (at + 1 >= words.size()) return false;
   const auto& type = words[at];
-  const bool known = type.starts_with("ssh-") || type.starts_with("ecdsa-") || type.starts_with("sk-");
-  const auto is_base64 = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/' || c == '='; };
-  return known && words[at + 1].size() > 16 && std::all_of(words[at + 1].begin(), words[at + 1].end(), is_base64);
+  const bool known =
+      type.starts_with("ssh-") || type.starts_with("ecdsa-") || type.starts_with("sk-");
+  const auto is_base64 = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/' || c == '=';
+  };
+  return known && words[at + 1].size() > 16 &&
+         std::all_of(words[at + 1].begin(), words[at + 1].end(), is_base64);
 }
 
 TrustedSigner read_signer(const std::string& line) {
@@ -132,7 +142,8 @@ TrustedSigner read_signer(const std::string& line) {
 /// commas, wildcards or quotes.
 bool is_signer_name(const std::string& name) {
   const auto is_plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("@._+-").find(c) != std::string_view::npos;
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("@._+-").find(c) != std::string_view::npos;
   };
   return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), is_plain);
 }
@@ -140,7 +151,9 @@ bool is_signer_name(const std::string& name) {
 }  // namespace
 
 TrustLists::TrustLists(const fs::path& config)
-    : plugins_file_(plugins_in(config)), signers_file_(signers_in(config)), installed_(find_beside_library("plugins")) {}
+    : plugins_file_(plugins_in(config)),
+      signers_file_(signers_in(config)),
+      installed_(find_beside_library("plugins")) {}
 
 void TrustLists::read() {
   if (const auto now = FileStamp::of(plugins_file_); now != plugins_stamp_) {
@@ -162,14 +175,17 @@ std::string TrustLists::fault(const fs::path& path, const InputFile& content) {
   if (is_installed(path)) return {};
   read();
   const auto sha256 = sha256_of(content);
-  if (std::any_of(plugins_.begin(), plugins_.end(), [&](const TrustedPlugin& plugin) { return plugin.sha256 == sha256; })) return {};
+  if (std::any_of(plugins_.begin(), plugins_.end(),
+                  [&](const TrustedPlugin& plugin) { return plugin.sha256 == sha256; }))
+    return {};
   const fs::path signature = path.native() + ".sig";
   std::error_code error;
   const std::string unlisted = "is not on your list of trusted plugins";
   if (!fs::exists(signature, error)) return unlisted + " and has no signature";
   if (!has_signers_) return unlisted + ", and your list of keys is empty";
   const auto fault = signature_fault(content, signature, signers_file_);
-  return fault.empty() ? fault : unlisted + ", and its signature " + signature.string() + " " + fault;
+  return fault.empty() ? fault
+                       : unlisted + ", and its signature " + signature.string() + " " + fault;
 }
 
 std::vector<TrustedPlugin> trusted_plugins(const fs::path& config) {
@@ -194,7 +210,8 @@ TrustedPlugin trust_plugin(const fs::path& file, const fs::path& config) {
   return plugin;
 }
 
-std::vector<TrustedPlugin> distrust_plugin(const std::string& path_or_sha256, const fs::path& config) {
+std::vector<TrustedPlugin> distrust_plugin(const std::string& path_or_sha256,
+                                           const fs::path& config) {
   const auto list = plugins_in(config);
   const auto path = printable(fs::absolute(path_or_sha256).lexically_normal().native());
   const auto lock = lock_lists(list);
@@ -216,11 +233,13 @@ std::vector<TrustedPlugin> distrust_plugin(const std::string& path_or_sha256, co
 std::vector<TrustedSigner> trusted_signers(const fs::path& config) {
   std::vector<TrustedSigner> signers;
   for (const auto& line : lines_of(signers_in(config)))
-    if (auto signer = is_comment(line) ? TrustedSigner() : read_signer(line); !signer.key.empty()) signers.push_back(std::move(signer));
+    if (auto signer = is_comment(line) ? TrustedSigner() : read_signer(line); !signer.key.empty())
+      signers.push_back(std::move(signer));
   return signers;
 }
 
-TrustedSigner trust_signer(const fs::path& public_key, const std::string& name, const fs::path& config) {
+TrustedSigner trust_signer(const fs::path& public_key, const std::string& name,
+                           const fs::path& config) {
   std::string text(std::size_t{1} << 14, '\0');
   try {
     const InputFile file(public_key, "a public key");
@@ -233,11 +252,16 @@ TrustedSigner trust_signer(const fs::path& public_key, const std::string& name, 
   if (!is_key(words, 0))
     throw Failure(FailureKind::file, public_key.string() + " is not an OpenSSH public key",
                   "create a key with ssh-keygen -t ed25519; the public key is the file NAME.pub");
-  TrustedSigner signer{!name.empty() ? name : words.size() > 2 ? words[2] : public_key.stem().string(), words[0] + ' ' + words[1]};
+  TrustedSigner signer{!name.empty()      ? name
+                       : words.size() > 2 ? words[2]
+                                          : public_key.stem().string(),
+                       words[0] + ' ' + words[1]};
   if (!is_signer_name(signer.name))
-    throw Failure(FailureKind::usage,
-                  fmt::format("'{}' cannot be a key's name: only letters, digits and @._+- are allowed", printable(signer.name)),
-                  "give it another name");
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("'{}' cannot be a key's name: only letters, digits and @._+- are allowed",
+                    printable(signer.name)),
+        "give it another name");
   const auto list = signers_in(config);
   make_user_folder(list.parent_path());
   const auto lock = lock_lists(list);

@@ -24,16 +24,19 @@ void run_in_place(const tenon_call*, std::int64_t n, std::int64_t, tenon_body bo
   body(context, 0, n);
 }
 
-std::int32_t refuse_to_allocate(const tenon_call*, std::uint32_t, std::int64_t, tenon_tensor**, tenon_error*) {
+std::int32_t refuse_to_allocate(const tenon_call*, std::uint32_t, std::int64_t, tenon_tensor**,
+                                tenon_error*) {
   return 1;
 }
 
-constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR, TENON_ABI_MINOR, run_in_place, refuse_to_allocate, nullptr};
+constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR,    TENON_ABI_MINOR,
+                          run_in_place,       refuse_to_allocate, nullptr};
 
 /// Restores default signal actions (a sanitizer may have installed handlers), disables core files,
 /// and ends with the host.
 void prepare(int descriptor) {
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS})
+    std::signal(signal, SIG_DFL);
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -45,12 +48,14 @@ void prepare(int descriptor) {
 [[noreturn]] void report(int descriptor, std::string line) {
   std::replace(line.begin(), line.end(), '\n', ' ');
   line += '\n';
-  const bool told = write(descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  const bool told =
+      write(descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size());
   _exit(told ? 0 : 1);
 }
 
 std::string words(const char* word, std::string_view text, std::string_view more = {}) {
-  return std::string(word) + " " + std::string(text) + (more.empty() ? "" : " ") + std::string(more);
+  return std::string(word) + " " + std::string(text) + (more.empty() ? "" : " ") +
+         std::string(more);
 }
 
 void* open_or_report(const char* path, int descriptor) {
@@ -65,7 +70,8 @@ void check_table(void* library, const char* symbol, int descriptor) {
   if (!address) report(descriptor, words(tenon::probe::no_symbol, symbol));
   const auto get = reinterpret_cast<tenon_get_function>(address);
   const bool is_operator = std::string_view(symbol).starts_with(TENON_GET_SYMBOL_PREFIX);
-  const char* fault = tenon::table_fault(get(&host), is_operator ? tenon::TableRole::op : tenon::TableRole::kernel);
+  const char* fault =
+      tenon::table_fault(get(&host), is_operator ? tenon::TableRole::op : tenon::TableRole::kernel);
   if (fault) report(descriptor, words(tenon::probe::bad_table, symbol, fault));
 }
 
@@ -73,10 +79,13 @@ void check_table(void* library, const char* symbol, int descriptor) {
 
 int main(int count, char** arguments) {
   int descriptor = -1;
-  if (count >= 3) std::from_chars(arguments[2], arguments[2] + std::strlen(arguments[2]), descriptor);
+  if (count >= 3)
+    std::from_chars(arguments[2], arguments[2] + std::strlen(arguments[2]), descriptor);
   if (descriptor < 0) {
-    std::fputs("usage: tenon-probe FILE DESCRIPTOR SYMBOL...\nLoads a plugin and reports to the descriptor. For internal use by Tenon.\n",
-               stderr);
+    std::fputs(
+        "usage: tenon-probe FILE DESCRIPTOR SYMBOL...\nLoads a plugin and reports to the "
+        "descriptor. For internal use by Tenon.\n",
+        stderr);
     return 2;
   }
   prepare(descriptor);

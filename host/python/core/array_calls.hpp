@@ -59,7 +59,8 @@ template <class Arrays>
 class ArrayCalls {
  public:
   using Arguments = ArrayArguments<Arrays>;
-  ArrayCalls(const HostVersion& version, std::string name, std::shared_ptr<const CatalogOperator> op, bool isolated, Arrays arrays)
+  ArrayCalls(const HostVersion& version, std::string name,
+             std::shared_ptr<const CatalogOperator> op, bool isolated, Arrays arrays)
       : version_(version), name_(std::move(name)), op_(std::move(op)), arrays_(std::move(arrays)) {
     const auto& info = op_->info;
     possible_ = info.states.empty() && !info.random && info.inputs.size() <= Arrays::max_inputs &&
@@ -77,7 +78,8 @@ class ArrayCalls {
   /// what the kernel throws.
   nb::object call(Host& host, const Arguments& given) {
     const auto hash = hash_of(given);
-    auto lease = cache_.take(version_, hash, [&](const Entry& entry) { return fits(entry, given); });
+    auto lease =
+        cache_.take(version_, hash, [&](const Entry& entry) { return fits(entry, given); });
     if (!lease) lease = prepare(host, given, hash);
     if (!lease) return {};
     auto result = lease->usable ? run(*lease, given) : nb::object();
@@ -104,7 +106,9 @@ class ArrayCalls {
 
   static std::size_t hash_of(const Arguments& given) {
     std::size_t hash = given.inputs;
-    const auto add = [&](std::int64_t value) { hash = (hash ^ static_cast<std::size_t>(value)) * 0x9e3779b97f4a7c15; };
+    const auto add = [&](std::int64_t value) {
+      hash = (hash ^ static_cast<std::size_t>(value)) * 0x9e3779b97f4a7c15;
+    };
     for (std::size_t i = 0; i < given.inputs; ++i) {
       const auto& input = given.input[i];
       if (input.object == nullptr || input.scalar) continue;
@@ -123,13 +127,15 @@ class ArrayCalls {
         if (input.object != nullptr || known.dtype != unknown_dtype) return false;
       } else if (input.scalar) {
         if (known.rank != 0) return false;
-      } else if (input.dtype != known.dtype || input.rank != known.rank || !std::equal(known.dims, known.dims + known.rank, input.dims)) {
+      } else if (input.dtype != known.dtype || input.rank != known.rank ||
+                 !std::equal(known.dims, known.dims + known.rank, input.dims)) {
         return false;
       }
     }
     for (std::size_t i = 0; i < given.params; ++i) {
       const auto& [key, value] = entry.params[i];
-      if (key.ptr() != given.key[i] && PyUnicode_Compare(key.ptr(), given.key[i]) != 0) return false;
+      if (key.ptr() != given.key[i] && PyUnicode_Compare(key.ptr(), given.key[i]) != 0)
+        return false;
       if (!same_value(value.ptr(), given.value[i])) return false;
     }
     return true;
@@ -150,11 +156,14 @@ class ArrayCalls {
 };
 
 template <class Arrays>
-typename ArrayCalls<Arrays>::Cache::Lease ArrayCalls<Arrays>::prepare(Host& host, const Arguments& given, std::size_t hash) const {
+typename ArrayCalls<Arrays>::Cache::Lease ArrayCalls<Arrays>::prepare(Host& host,
+                                                                      const Arguments& given,
+                                                                      std::size_t hash) const {
   std::vector<typename Entry::Input> inputs(given.inputs);
   std::vector<Argument> arguments(given.inputs);
   const auto* const first_array =
-      std::find_if(given.input, given.input + given.inputs, [](const auto& input) { return input.object != nullptr && !input.scalar; });
+      std::find_if(given.input, given.input + given.inputs,
+                   [](const auto& input) { return input.object != nullptr && !input.scalar; });
   for (std::size_t i = 0; i < given.inputs; ++i) {
     const auto& input = given.input[i];
     arguments[i].present = input.object != nullptr;
@@ -179,7 +188,8 @@ typename ArrayCalls<Arrays>::Cache::Lease ArrayCalls<Arrays>::prepare(Host& host
   typename Cache::Lease lease;
   try {
     const auto attributes = attributes_from(&op_->info, named);
-    lease = Cache::make(version_, hash, without_gil([&] { return host.prepare(name_, arguments, attributes); }));
+    lease = Cache::make(version_, hash,
+                        without_gil([&] { return host.prepare(name_, arguments, attributes); }));
   } catch (const Failure&) {
     return {};  // the general path reports the error
   }
@@ -193,9 +203,11 @@ typename ArrayCalls<Arrays>::Cache::Lease ArrayCalls<Arrays>::prepare(Host& host
     const auto& output = outputs[i];
     if (output.hidden) continue;
     entry.visible.push_back(i);
-    const bool known = output.storage == Storage::dense && output.shape.known() && Arrays::can_make(output.dtype);
+    const bool known =
+        output.storage == Storage::dense && output.shape.known() && Arrays::can_make(output.dtype);
     entry.usable = entry.usable && known;
-    if (known) entry.bytes += output.shape.size() * static_cast<std::int64_t>(size_of(output.dtype));
+    if (known)
+      entry.bytes += output.shape.size() * static_cast<std::int64_t>(size_of(output.dtype));
   }
   entry.usable = entry.usable && !entry.visible.empty();
   return lease;
@@ -224,7 +236,8 @@ nb::object ArrayCalls<Arrays>::run(Entry& entry, const Arguments& given) const {
     forward();
   else
     without_gil(forward);
-  if (entry.visible.size() == 1 && !arrays_.lists_results()) return arrays_.result_of(std::move(memory), made[first]);
+  if (entry.visible.size() == 1 && !arrays_.lists_results())
+    return arrays_.result_of(std::move(memory), made[first]);
   nb::list all;
   for (const auto i : entry.visible) all.append(arrays_.result_of({}, made[i]));
   return all;
@@ -283,10 +296,12 @@ class CallsByVersion final : CallsOfHosts {
     if (auto found = find(version)) return found;
     if (!op) return nullptr;
     std::shared_ptr<Calls> calls = make(version, name_, std::move(op));
-    if (!handle.host) return calls;                         // closed meanwhile
-    auto dropped = std::exchange(known_, {{host, calls}});  // their destructors may call the operator
+    if (!handle.host) return calls;  // closed meanwhile
+    auto dropped =
+        std::exchange(known_, {{host, calls}});  // their destructors may call the operator
     for (auto& each : dropped)
-      if (known_.size() < max_versions && !each.host.expired() && each.calls->version().host != version.host)
+      if (known_.size() < max_versions && !each.host.expired() &&
+          each.calls->version().host != version.host)
         known_.push_back(std::move(each));
     return calls;
   }
@@ -310,7 +325,9 @@ class CallsByVersion final : CallsOfHosts {
 
   std::shared_ptr<Calls> find(const HostVersion& version) {
     if (!known_.empty() && known_.front().calls->version() == version) return known_.front().calls;
-    const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& each) { return each.calls->version() == version; });
+    const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& each) {
+      return each.calls->version() == version;
+    });
     if (found == known_.end()) return nullptr;
     std::rotate(known_.begin(), found, found + 1);
     return known_.front().calls;

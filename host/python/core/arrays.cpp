@@ -20,10 +20,11 @@ const Numbers& numbers() {
     Numbers all;
     all.numpy.fill(-1);
     all.tenon.fill(unknown_dtype);
-    const std::pair<int, DType> own[] = {{NPY_BOOL, boolean},  {NPY_UINT8, u8},       {NPY_INT8, i8},     {NPY_INT16, i16},
-                                         {NPY_UINT16, u16},    {NPY_INT32, i32},      {NPY_UINT32, u32},  {NPY_INT64, i64},
-                                         {NPY_UINT64, u64},    {NPY_FLOAT16, f16},    {NPY_FLOAT32, f32}, {NPY_FLOAT64, f64},
-                                         {NPY_COMPLEX64, c64}, {NPY_COMPLEX128, c128}};
+    const std::pair<int, DType> own[] = {
+        {NPY_BOOL, boolean},  {NPY_UINT8, u8},       {NPY_INT8, i8},     {NPY_INT16, i16},
+        {NPY_UINT16, u16},    {NPY_INT32, i32},      {NPY_UINT32, u32},  {NPY_INT64, i64},
+        {NPY_UINT64, u64},    {NPY_FLOAT16, f16},    {NPY_FLOAT32, f32}, {NPY_FLOAT64, f64},
+        {NPY_COMPLEX64, c64}, {NPY_COMPLEX128, c128}};
     for (const auto& [number, dtype] : own) {
       all.numpy[static_cast<std::size_t>(dtype)] = number;
       all.tenon[static_cast<std::size_t>(number)] = dtype;
@@ -42,7 +43,8 @@ PyArrayObject* array_of(PyObject* object) {
 // bfloat16 belongs to another package, which gets its type number at run time.
 DType dtype_of_number(PyArray_Descr* descr) {
   const int number = descr->type_num;
-  if (number >= 0 && number < NPY_NTYPES_LEGACY) return numbers().tenon[static_cast<std::size_t>(number)];
+  if (number >= 0 && number < NPY_NTYPES_LEGACY)
+    return numbers().tenon[static_cast<std::size_t>(number)];
   if (number < NPY_USERDEF) return unknown_dtype;
   const auto name = nb::borrow(reinterpret_cast<PyObject*>(descr)).attr("name");
   return nb::cast<nb::str>(name).equal(nb::str("bfloat16")) ? bf16 : unknown_dtype;
@@ -54,20 +56,23 @@ std::string name_of_type(PyObject* array) {
 
 [[noreturn]] void refuse_dtype(const std::string& found) {
   throw Failure(FailureKind::usage, "an array is of dtype " + found + ", which Tenon does not have",
-                "its dtypes are bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64, complex64 and complex128");
+                "its dtypes are bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, "
+                "float64, complex64 and complex128");
 }
 
 std::vector<std::int64_t> strides_of(PyArrayObject* array) {
   std::vector<std::int64_t> strides;
   const auto size = PyArray_ITEMSIZE(array);
-  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) strides.push_back(PyArray_STRIDE(array, axis) / size);
+  for (int axis = 0; axis < PyArray_NDIM(array); ++axis)
+    strides.push_back(PyArray_STRIDE(array, axis) / size);
   return strides;
 }
 
 bool has_whole_strides(PyArrayObject* array) {
   const auto size = PyArray_ITEMSIZE(array);
   for (int axis = 0; axis < PyArray_NDIM(array); ++axis)
-    if (const auto stride = PyArray_STRIDE(array, axis); stride < 0 || stride % size != 0) return false;
+    if (const auto stride = PyArray_STRIDE(array, axis); stride < 0 || stride % size != 0)
+      return false;
   return true;
 }
 
@@ -76,14 +81,17 @@ Tensor borrow(PyArrayObject* array, DType dtype, std::shared_ptr<const void> own
   static char nothing alignas(16)[16];
   // numpy's empty arrays may have any address
   void* data = PyArray_SIZE(array) == 0 ? nothing : PyArray_DATA(array);
-  const auto strides = PyArray_IS_C_CONTIGUOUS(array) ? std::vector<std::int64_t>() : strides_of(array);
-  return PyArray_ISWRITEABLE(array) ? Tensor::borrow(data, dtype, shape, strides, std::move(owner))
-                                    : Tensor::borrow_read_only(data, dtype, shape, strides, std::move(owner));
+  const auto strides =
+      PyArray_IS_C_CONTIGUOUS(array) ? std::vector<std::int64_t>() : strides_of(array);
+  return PyArray_ISWRITEABLE(array)
+             ? Tensor::borrow(data, dtype, shape, strides, std::move(owner))
+             : Tensor::borrow_read_only(data, dtype, shape, strides, std::move(owner));
 }
 
 }  // namespace
 
-static_assert(sizeof(npy_intp) == sizeof(std::int64_t), "shapes of arrays and of tensors are the same memory");
+static_assert(sizeof(npy_intp) == sizeof(std::int64_t),
+              "shapes of arrays and of tensors are the same memory");
 
 void start_numpy() {
   if (_import_array() < 0) throw nb::python_error();
@@ -96,7 +104,8 @@ DType dtype_from(nb::handle object) {
       if (name == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
   }
   PyArray_Descr* descr = nullptr;
-  if (PyArray_DescrConverter(object.ptr(), &descr) == 0 || descr == nullptr) throw nb::python_error();
+  if (PyArray_DescrConverter(object.ptr(), &descr) == 0 || descr == nullptr)
+    throw nb::python_error();
   const auto held = nb::steal(reinterpret_cast<PyObject*>(descr));
   const auto dtype = dtype_of_number(descr);
   if (dtype == unknown_dtype) refuse_dtype(nb::str(held).c_str());
@@ -107,9 +116,11 @@ nb::object numpy_dtype(DType dtype) {
   const int number = numbers().numpy[static_cast<std::size_t>(dtype)];
   if (number >= 0) return nb::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(number)));
   try {
-    return nb::module_::import_("numpy").attr("dtype")(nb::module_::import_("ml_dtypes").attr("bfloat16"));
+    return nb::module_::import_("numpy").attr("dtype")(
+        nb::module_::import_("ml_dtypes").attr("bfloat16"));
   } catch (nb::python_error&) {
-    throw Failure(FailureKind::usage, "numpy has no bfloat16 of its own", "install the package ml_dtypes, or use tenon.Tensor");
+    throw Failure(FailureKind::usage, "numpy has no bfloat16 of its own",
+                  "install the package ml_dtypes, or use tenon.Tensor");
   }
 }
 
@@ -124,8 +135,10 @@ bool is_array_or_subclass(PyObject* object) {
 bool is_fast_array(PyObject* object) {
   if (!is_array(object)) return false;
   auto* array = array_of(object);
-  return PyArray_ISALIGNED(array) && PyArray_ISNOTSWAPPED(array) && PyArray_NDIM(array) <= max_rank &&
-         dtype_of_number(PyArray_DESCR(array)) != unknown_dtype && (PyArray_IS_C_CONTIGUOUS(array) || has_whole_strides(array));
+  return PyArray_ISALIGNED(array) && PyArray_ISNOTSWAPPED(array) &&
+         PyArray_NDIM(array) <= max_rank &&
+         dtype_of_number(PyArray_DESCR(array)) != unknown_dtype &&
+         (PyArray_IS_C_CONTIGUOUS(array) || has_whole_strides(array));
 }
 
 DType dtype_of_array(PyObject* array) {
@@ -153,11 +166,15 @@ Tensor tensor_from(nb::handle given) {
   if (!PyArray_Check(array.ptr())) array = nb::steal(PyArray_FROM_O(array.ptr()));
   if (!array.is_valid()) throw nb::python_error();
   auto* found = array_of(array.ptr());
-  if (const auto dtype = dtype_of_array(array.ptr()); dtype == unknown_dtype) refuse_dtype(name_of_type(array.ptr()));
+  if (const auto dtype = dtype_of_array(array.ptr()); dtype == unknown_dtype)
+    refuse_dtype(name_of_type(array.ptr()));
   if (PyArray_NDIM(found) > max_rank)
-    throw Failure(FailureKind::usage, "an array has " + std::to_string(PyArray_NDIM(found)) + " dimensions, but tensors have at most 8");
-  if (!PyArray_ISALIGNED(found) || !PyArray_ISNOTSWAPPED(found) || (!PyArray_IS_C_CONTIGUOUS(found) && !has_whole_strides(found))) {
-    array = nb::steal(PyArray_FROM_OF(array.ptr(), NPY_ARRAY_CARRAY | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSURECOPY));
+    throw Failure(FailureKind::usage, "an array has " + std::to_string(PyArray_NDIM(found)) +
+                                          " dimensions, but tensors have at most 8");
+  if (!PyArray_ISALIGNED(found) || !PyArray_ISNOTSWAPPED(found) ||
+      (!PyArray_IS_C_CONTIGUOUS(found) && !has_whole_strides(found))) {
+    array = nb::steal(PyArray_FROM_OF(
+        array.ptr(), NPY_ARRAY_CARRAY | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSURECOPY));
     if (!array.is_valid()) throw nb::python_error();
   }
   return borrow(array_of(array.ptr()), dtype_of_array(array.ptr()), owner_of(array));
@@ -170,7 +187,9 @@ Tensor writable_tensor_from(nb::handle given, const std::string& what) {
   if (!PyArray_Check(array.ptr())) array = nb::steal(PyMemoryView_FromObject(array.ptr()));
   if (!array.is_valid()) {
     PyErr_Clear();
-    throw nb::type_error((what + " is " + nb::type_name(given.type()).c_str() + ", but must be a writable array").c_str());
+    throw nb::type_error(
+        (what + " is " + nb::type_name(given.type()).c_str() + ", but must be a writable array")
+            .c_str());
   }
   if (!PyArray_Check(array.ptr())) array = nb::steal(PyArray_FROM_O(array.ptr()));
   if (!array.is_valid()) throw nb::python_error();
@@ -178,7 +197,8 @@ Tensor writable_tensor_from(nb::handle given, const std::string& what) {
   if (!PyArray_ISWRITEABLE(found)) throw Failure(FailureKind::usage, what + " is read-only");
   if (!PyArray_ISCARRAY(found))
     throw Failure(FailureKind::usage, what + " cannot be written by kernels",
-                  "pass an array that is contiguous, aligned and of native byte order, as from numpy.empty()");
+                  "pass an array that is contiguous, aligned and of native byte order, as from "
+                  "numpy.empty()");
   return tensor_from(array);
 }
 
@@ -186,31 +206,39 @@ nb::object new_array(DType dtype, const Shape& shape) {
   npy_intp dims[TENON_MAX_RANK] = {};
   std::copy(shape.begin(), shape.end(), dims);
   const int number = numbers().numpy[static_cast<std::size_t>(dtype)];
-  auto* made = number >= 0 ? PyArray_SimpleNew(shape.rank(), dims, number)
-                           : PyArray_Empty(shape.rank(), dims, reinterpret_cast<PyArray_Descr*>(numpy_dtype(dtype).release().ptr()), 0);
+  auto* made =
+      number >= 0
+          ? PyArray_SimpleNew(shape.rank(), dims, number)
+          : PyArray_Empty(shape.rank(), dims,
+                          reinterpret_cast<PyArray_Descr*>(numpy_dtype(dtype).release().ptr()), 0);
   if (made == nullptr) throw nb::python_error();
   return nb::steal(made);
 }
 
 nb::object array_from(const Tensor& tensor, bool writable) {
   if (tensor.storage() != Storage::dense)
-    throw Failure(FailureKind::usage, std::string("a tensor is ") + name_of(tensor.storage()) + ", not a single array",
+    throw Failure(FailureKind::usage,
+                  std::string("a tensor is ") + name_of(tensor.storage()) + ", not a single array",
                   ".to_scipy() returns a scipy csr matrix, .to_dense() a dense tensor");
   if (tensor.device() != "cpu")
-    throw Failure(FailureKind::usage, "a tensor is on " + tensor.device() + ", which numpy cannot read",
+    throw Failure(FailureKind::usage,
+                  "a tensor is on " + tensor.device() + ", which numpy cannot read",
                   ".to(\"cpu\") copies it to the CPU");
   const auto shape = tensor.shape();
   npy_intp dims[TENON_MAX_RANK] = {}, strides[TENON_MAX_RANK] = {};
   const auto apart = tensor.strides();
   for (int axis = 0; axis < shape.rank(); ++axis) {
     dims[axis] = shape[axis];
-    strides[axis] = apart[static_cast<std::size_t>(axis)] * static_cast<npy_intp>(size_of(tensor.dtype()));
+    strides[axis] =
+        apart[static_cast<std::size_t>(axis)] * static_cast<npy_intp>(size_of(tensor.dtype()));
   }
   auto* descr = reinterpret_cast<PyArray_Descr*>(numpy_dtype(tensor.dtype()).release().ptr());
-  auto array = nb::steal(PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank(), dims, strides, tensor.data(),
-                                              writable && !tensor.read_only() ? NPY_ARRAY_WRITEABLE : 0, nullptr));
+  auto array = nb::steal(
+      PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank(), dims, strides, tensor.data(),
+                           writable && !tensor.read_only() ? NPY_ARRAY_WRITEABLE : 0, nullptr));
   if (!array.is_valid()) throw nb::python_error();
-  if (PyArray_SetBaseObject(array_of(array.ptr()), nb::cast(tensor).release().ptr()) < 0) throw nb::python_error();
+  if (PyArray_SetBaseObject(array_of(array.ptr()), nb::cast(tensor).release().ptr()) < 0)
+    throw nb::python_error();
   PyArray_UpdateFlags(array_of(array.ptr()), NPY_ARRAY_UPDATE_ALL);
   return array;
 }
@@ -229,8 +257,9 @@ nb::tuple shape_to_python(const Shape& shape) {
 namespace {
 
 [[noreturn]] void refuse_shape(nb::handle object) {
-  throw nb::type_error(
-      ("a shape must be an integer, None, or a sequence of these, not " + std::string(nb::type_name(object.type()).c_str())).c_str());
+  throw nb::type_error(("a shape must be an integer, None, or a sequence of these, not " +
+                        std::string(nb::type_name(object.type()).c_str()))
+                           .c_str());
 }
 
 std::int64_t dim_from(nb::handle object) {
@@ -257,7 +286,8 @@ Shape shape_from(nb::handle object) {
   std::vector<std::int64_t> dims;
   for (const nb::handle dim : nb::borrow<nb::iterable>(object)) {
     dims.push_back(dim_from(dim));
-    if (dims.size() > max_rank) throw Failure(FailureKind::usage, "a shape has at most 8 dimensions");
+    if (dims.size() > max_rank)
+      throw Failure(FailureKind::usage, "a shape has at most 8 dimensions");
   }
   return {dims.data(), static_cast<int>(dims.size())};
 }

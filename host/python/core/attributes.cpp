@@ -10,24 +10,29 @@
 namespace tenon::python {
 namespace {
 
-constexpr std::array<std::string_view, 41> not_names = {"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
-                                                        "continue", "def", "del", "elif", "else", "except", "for", "from", "finally",
-                                                        "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass",
-                                                        "raise", "return", "try", "while", "with", "yield", "self", "cls",
-                                                        // arguments of every call
-                                                        "name", "device", "training", "out"};
+constexpr std::array<std::string_view, 41> not_names = {
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
+    "def", "del", "elif", "else", "except", "for", "from", "finally", "global", "if", "import",
+    "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
+    "with", "yield", "self", "cls",
+    // arguments of every call
+    "name", "device", "training", "out"};
 
 [[noreturn]] void refuse(nb::handle object, const ParamInfo* param, const std::string& name) {
-  std::string text = "parameter '" + name + "' is " + nb::type_name(object.type()).c_str() + ", but must be ";
-  text += param != nullptr ? std::string(name_of(param->kind)) : "a bool, a number, a str, a list of these, or an array";
+  std::string text =
+      "parameter '" + name + "' is " + nb::type_name(object.type()).c_str() + ", but must be ";
+  text += param != nullptr ? std::string(name_of(param->kind))
+                           : "a bool, a number, a str, a list of these, or an array";
   throw nb::type_error(text.c_str());
 }
 
 std::string text_from(nb::handle object, const std::string& what) {
   Py_ssize_t size = 0;
-  if (const char* text = PyUnicode_AsUTF8AndSize(object.ptr(), &size); text != nullptr) return {text, static_cast<std::size_t>(size)};
+  if (const char* text = PyUnicode_AsUTF8AndSize(object.ptr(), &size); text != nullptr)
+    return {text, static_cast<std::size_t>(size)};
   PyErr_Clear();
-  throw Failure(FailureKind::usage, what + " is not valid Unicode: " + nb::steal<nb::str>(PyObject_ASCII(object.ptr())).c_str());
+  throw Failure(FailureKind::usage, what + " is not valid Unicode: " +
+                                        nb::steal<nb::str>(PyObject_ASCII(object.ptr())).c_str());
 }
 
 std::int64_t integer_from(nb::handle object, const std::string& name) {
@@ -36,13 +41,15 @@ std::int64_t integer_from(nb::handle object, const std::string& name) {
   const auto number = PyLong_AsLongLong(whole.ptr());
   if (number == -1 && PyErr_Occurred() != nullptr) {
     PyErr_Clear();
-    throw Failure(FailureKind::usage, "parameter '" + name + "' is an integer that does not fit in 64 bits");
+    throw Failure(FailureKind::usage,
+                  "parameter '" + name + "' is an integer that does not fit in 64 bits");
   }
   return number;
 }
 
 bool is_real(nb::handle object) {
-  return PyFloat_Check(object.ptr()) != 0 || (PyNumber_Check(object.ptr()) != 0 && nb::hasattr(object, "__float__"));
+  return PyFloat_Check(object.ptr()) != 0 ||
+         (PyNumber_Check(object.ptr()) != 0 && nb::hasattr(object, "__float__"));
 }
 
 double real_from(nb::handle object) {
@@ -63,11 +70,13 @@ AttributeValue list_from(nb::handle object, const ParamInfo* param, const std::s
     }
     return texts;
   }
-  const bool whole = std::all_of(items.begin(), items.end(), [](nb::handle item) { return PyIndex_Check(item.ptr()) != 0; });
+  const bool whole = std::all_of(items.begin(), items.end(),
+                                 [](nb::handle item) { return PyIndex_Check(item.ptr()) != 0; });
   if (whole) {
     std::vector<std::int64_t> integers;
     for (const nb::handle item : items) integers.push_back(integer_from(item, name));
-    if (integers.empty() && param != nullptr && param->kind == ParamKind::texts) return std::vector<std::string>();
+    if (integers.empty() && param != nullptr && param->kind == ParamKind::texts)
+      return std::vector<std::string>();
     return integers;
   }
   std::vector<double> reals;
@@ -95,11 +104,14 @@ AttributeValue attribute_from(nb::handle object, const ParamInfo* param, const s
     return rank_of_array(object.ptr()) > 0 ? list_from(object.attr("tolist")(), param, name)
                                            : attribute_from(object.attr("item")(), param, name);
   }
-  if (nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object) || nb::isinstance<nb::iterator>(object))
+  if (nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object) ||
+      nb::isinstance<nb::iterator>(object))
     return list_from(object, param, name);
   if (PyIndex_Check(object.ptr()) != 0) return integer_from(object, name);
-  if (nb::hasattr(object, "_graph_text")) return nb::cast<std::string>(object.attr("_graph_text")());
-  if (PyType_Check(object.ptr()) != 0 || is_instance(object, "numpy", "dtype")) return std::string(name_of(dtype_from(object)));
+  if (nb::hasattr(object, "_graph_text"))
+    return nb::cast<std::string>(object.attr("_graph_text")());
+  if (PyType_Check(object.ptr()) != 0 || is_instance(object, "numpy", "dtype"))
+    return std::string(name_of(dtype_from(object)));
   if (is_instance(object, "numpy", "bool_")) return nb::cast<bool>(object.attr("item")());
   if (is_real(object)) return real_from(object);
   refuse(object, param, name);
@@ -126,7 +138,9 @@ std::string python_name(const std::string& name) {
 }
 
 std::string declared_name(const OperatorInfo& info, const std::string& keyword) {
-  const auto is_declared = [&](const std::string& name) { return info.find_input(name) >= 0 || info.find_param(name) >= 0; };
+  const auto is_declared = [&](const std::string& name) {
+    return info.find_input(name) >= 0 || info.find_param(name) >= 0;
+  };
   if (keyword.ends_with('_') && !is_declared(keyword))
     if (auto bare = keyword.substr(0, keyword.size() - 1); is_declared(bare)) return bare;
   return keyword;
@@ -134,11 +148,12 @@ std::string declared_name(const OperatorInfo& info, const std::string& keyword) 
 
 std::string name_from(nb::handle object) {
   if (!nb::isinstance<nb::str>(object))
-    throw nb::type_error((std::string("a name must be a str, not ") + nb::type_name(object.type()).c_str()).c_str());
+    throw nb::type_error(
+        (std::string("a name must be a str, not ") + nb::type_name(object.type()).c_str()).c_str());
   auto name = text_from(object, "a name");
   if (name.find('\0') != std::string::npos)
-    throw Failure(FailureKind::usage,
-                  std::string("a name contains a NUL character: ") + nb::steal<nb::str>(PyObject_ASCII(object.ptr())).c_str());
+    throw Failure(FailureKind::usage, std::string("a name contains a NUL character: ") +
+                                          nb::steal<nb::str>(PyObject_ASCII(object.ptr())).c_str());
   return name;
 }
 
@@ -148,14 +163,17 @@ Attributes attributes_from(const OperatorInfo* info, nb::dict given) {
     const auto keyword = name_from(key);
     const auto name = info != nullptr ? declared_name(*info, keyword) : keyword;
     const int at = info != nullptr ? info->find_param(name) : -1;
-    attributes.set(name, attribute_from(value, at >= 0 ? &info->params[static_cast<std::size_t>(at)] : nullptr, name));
+    attributes.set(
+        name, attribute_from(value, at >= 0 ? &info->params[static_cast<std::size_t>(at)] : nullptr,
+                             name));
   }
   return attributes;
 }
 
 nb::dict attributes_to_python(const Attributes& attributes) {
   nb::dict all;
-  for (const auto& [name, value] : attributes) all[nb::str(name.c_str())] = attribute_to_python(value);
+  for (const auto& [name, value] : attributes)
+    all[nb::str(name.c_str())] = attribute_to_python(value);
   return all;
 }
 

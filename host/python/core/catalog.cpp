@@ -55,7 +55,9 @@ nb::object to_python(const T& value) {
     return nb::cast(value);
   } else {
     nb::dict fields;
-    T::each_field(value, [&](const char* key, const auto& field, auto&&...) { fields[key] = to_python(field); });
+    T::each_field(value, [&](const char* key, const auto& field, auto&&...) {
+      fields[key] = to_python(field);
+    });
     return fields;
   }
 }
@@ -78,8 +80,11 @@ nb::dict describe_operator(Host& host, const std::string& name) {
   const auto* op = catalog.find(name);
   if (op == nullptr) {
     const auto why = catalog.why_missing(name);
-    throw Failure(FailureKind::plugin, why.empty() ? "there is no operator '" + name + "'" + catalog.not_searched_text() : why,
-                  why.empty() ? did_you_mean(catalog.near(name), "dir(tenon.ops) lists the operators") : catalog.next_step(name));
+    throw Failure(
+        FailureKind::plugin,
+        why.empty() ? "there is no operator '" + name + "'" + catalog.not_searched_text() : why,
+        why.empty() ? did_you_mean(catalog.near(name), "dir(tenon.ops) lists the operators")
+                    : catalog.next_step(name));
   }
   nb::dict all = nb::cast<nb::dict>(to_python(op->info));
   all["full_name"] = op->full_name();

@@ -24,10 +24,12 @@ const char* word_for(CheckVerdict verdict) {
 CheckCall call_from(nb::dict given) {
   CheckCall call;
   call.parameters = attributes_from(nullptr, nb::cast<nb::dict>(given["set"]));
-  for (const auto& [name, shape] : nb::cast<nb::dict>(given["shape"])) call.shapes[nb::cast<std::string>(name)] = shape_from(shape);
+  for (const auto& [name, shape] : nb::cast<nb::dict>(given["shape"]))
+    call.shapes[nb::cast<std::string>(name)] = shape_from(shape);
   for (const auto& [name, elements] : nb::cast<nb::dict>(given["input"]))
-    call.inputs[nb::cast<std::string>(name)] =
-        nb::isinstance<nb::str>(elements) ? load_array(nb::cast<std::string>(elements)) : nb::cast<const Tensor&>(elements);
+    call.inputs[nb::cast<std::string>(name)] = nb::isinstance<nb::str>(elements)
+                                                   ? load_array(nb::cast<std::string>(elements))
+                                                   : nb::cast<const Tensor&>(elements);
   return call;
 }
 
@@ -37,11 +39,14 @@ CheckOptions options_from(nb::dict given) {
   options.checks = nb::cast<std::vector<std::string>>(given["checks"]);
   options.device = nb::cast<std::string>(given["device"]);
   options.seed = nb::cast<std::uint64_t>(given["seed"]);
-  options.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(nb::cast<double>(given["time_limit"]) * 1000));
+  options.time_limit = std::chrono::milliseconds(
+      static_cast<std::int64_t>(nb::cast<double>(given["time_limit"]) * 1000));
   options.memory_limit = nb::cast<std::uint64_t>(given["memory_limit"]);
   options.trust_writable = nb::cast<bool>(given["trust_writable"]);
-  for (const auto& path : nb::cast<std::vector<std::string>>(given["plugins"])) options.plugins.emplace_back(path);
-  for (const auto& call : nb::cast<nb::list>(given["calls"])) options.calls.push_back(call_from(nb::cast<nb::dict>(call)));
+  for (const auto& path : nb::cast<std::vector<std::string>>(given["plugins"]))
+    options.plugins.emplace_back(path);
+  for (const auto& call : nb::cast<nb::list>(given["calls"]))
+    options.calls.push_back(call_from(nb::cast<nb::dict>(call)));
   return options;
 }
 
@@ -51,7 +56,8 @@ auto reported_to(nb::handle report) {
   return [report](const CheckResult& result) {
     const Acquired gil;
     nb::list calls;
-    for (std::size_t i = 0; i < std::min<std::size_t>(result.calls.size(), 1000); ++i) calls.append(result.calls[i]);
+    for (std::size_t i = 0; i < std::min<std::size_t>(result.calls.size(), 1000); ++i)
+      calls.append(result.calls[i]);
     report(result.op, result.check, word_for(result.verdict), result.sentence, calls);
   };
 }
@@ -74,12 +80,16 @@ void bind_check(nb::module_& module) {
       nb::arg("path"), nb::arg("options"), nb::arg("report"));
   module.def(
       "check_operator",
-      [](nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told, nb::dict options, nb::handle report) {
+      [](nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told, nb::dict options,
+         nb::handle report) {
         const auto given = options_from(std::move(options));
-        const auto own = own_operator(std::move(manifest), std::move(type), std::move(call_type), std::move(told));
-        without_gil([&] { check_operator(own.manifest, own.table, own.make, given, reported_to(report)); });
+        const auto own = own_operator(std::move(manifest), std::move(type), std::move(call_type),
+                                      std::move(told));
+        without_gil(
+            [&] { check_operator(own.manifest, own.table, own.make, given, reported_to(report)); });
       },
-      nb::arg("manifest"), nb::arg("type"), nb::arg("call_type"), nb::arg("told"), nb::arg("options"), nb::arg("report"));
+      nb::arg("manifest"), nb::arg("type"), nb::arg("call_type"), nb::arg("told"),
+      nb::arg("options"), nb::arg("report"));
 }
 
 }  // namespace tenon::python

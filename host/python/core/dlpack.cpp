@@ -45,7 +45,8 @@ nb::object capsule_of(Managed* managed) {
 
 template <class Managed>
 Tensor take(nb::handle capsule) {
-  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Protocol<Managed>::name));
+  auto* managed =
+      static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Protocol<Managed>::name));
   if (managed == nullptr) throw nb::python_error();
   auto tensor = Tensor::from_dlpack(managed);
   PyCapsule_SetName(capsule.ptr(), Protocol<Managed>::used);
@@ -78,21 +79,30 @@ Pair device_of(const Tensor& tensor) {
 
 Tensor on_device(const Tensor& tensor, const Pair& wanted, bool may_copy) {
   if (wanted == device_of(tensor)) return tensor;
-  if (!may_copy) refuse("this tensor is on " + tensor.device() + ", and another device needs a copy, but copy is False");
-  if (wanted.first != kDLCPU && wanted.first != kDLCUDA) refuse("tensors are on the CPU or on CUDA, DLPack device types 1 and 2");
-  const auto name = wanted.first == kDLCPU ? std::string("cpu") : "cuda:" + std::to_string(wanted.second);
+  if (!may_copy)
+    refuse("this tensor is on " + tensor.device() +
+           ", and another device needs a copy, but copy is False");
+  if (wanted.first != kDLCPU && wanted.first != kDLCUDA)
+    refuse("tensors are on the CPU or on CUDA, DLPack device types 1 and 2");
+  const auto name =
+      wanted.first == kDLCPU ? std::string("cpu") : "cuda:" + std::to_string(wanted.second);
   return without_gil([&] { return tensor.to(name); });
 }
 
 // `stream` needs no action: the host's results are complete.
-nb::object to_capsule(const Tensor& self, nb::handle, std::optional<Pair> most, std::optional<Pair> device, std::optional<bool> copy) {
+nb::object to_capsule(const Tensor& self, nb::handle, std::optional<Pair> most,
+                      std::optional<Pair> device, std::optional<bool> copy) {
   if (self.storage() != Storage::dense)
-    refuse(std::string("this tensor is ") + name_of(self.storage()) + ", but DLPack supports only dense tensors");
+    refuse(std::string("this tensor is ") + name_of(self.storage()) +
+           ", but DLPack supports only dense tensors");
   auto tensor = device ? on_device(self, *device, copy.value_or(true)) : self;
-  if (copy.value_or(false) && tensor.data() == self.data()) tensor = without_gil([&] { return self.clone(); });
+  if (copy.value_or(false) && tensor.data() == self.data())
+    tensor = without_gil([&] { return self.clone(); });
   if (!most || most->first < 1) {
     if (tensor.read_only())
-      refuse("this tensor is read-only, which DLPack before 1.0 cannot express; use max_version=(1, 0), or request a copy");
+      refuse(
+          "this tensor is read-only, which DLPack before 1.0 cannot express; use max_version=(1, "
+          "0), or request a copy");
     return capsule_of(tensor.to_dlpack());
   }
   auto* managed = tensor.to_dlpack_versioned();
@@ -115,12 +125,16 @@ const Tensor& tensor_of(void* object) {
   return *nb::cast<const Tensor*>(nb::handle(static_cast<PyObject*>(object)));
 }
 
-int make_like(DLTensor* like, DLManagedTensorVersioned** made, void* context, void (*set_error)(void*, const char*, const char*)) {
+int make_like(DLTensor* like, DLManagedTensorVersioned** made, void* context,
+              void (*set_error)(void*, const char*, const char*)) {
   try {
     const auto dtype = dtype_of(like->dtype);
     if (dtype == unknown_dtype) throw Failure(FailureKind::usage, "Tenon does not have this dtype");
-    const auto device = like->device.device_type == kDLCPU ? std::string("cpu") : "cuda:" + std::to_string(like->device.device_id);
-    *made = Tensor::empty(dtype, Shape::of_tensor(like->shape, like->ndim), device).to_dlpack_versioned();
+    const auto device = like->device.device_type == kDLCPU
+                            ? std::string("cpu")
+                            : "cuda:" + std::to_string(like->device.device_id);
+    *made = Tensor::empty(dtype, Shape::of_tensor(like->shape, like->ndim), device)
+                .to_dlpack_versioned();
     return 0;
   } catch (const std::exception& error) {
     set_error(context, "RuntimeError", error.what());
@@ -139,7 +153,8 @@ int give_object(DLManagedTensorVersioned* taken, void** object) {
 int give_view(void* object, DLTensor* view) {
   return as_python([&] {
     const auto& tensor = tensor_of(object);
-    if (tensor.storage() != Storage::dense) refuse("this tensor is sparse, but DLPack supports only dense tensors");
+    if (tensor.storage() != Storage::dense)
+      refuse("this tensor is sparse, but DLPack supports only dense tensors");
     if (tensor.read_only()) refuse("this tensor is read-only, which a view cannot express");
     const auto& from = tensor.abi().dense;
     *view = {};
@@ -160,7 +175,8 @@ int give_stream(DLDeviceType, std::int32_t, void** stream) {
 }  // namespace
 
 const ExchangeTable* tenon_exchange() {
-  static ExchangeTable table{{1, 3}, nullptr, make_like, give_managed, give_object, give_view, give_stream};
+  static ExchangeTable table{{1, 3},      nullptr,   make_like,  give_managed,
+                             give_object, give_view, give_stream};
   return &table;
 }
 
@@ -171,11 +187,14 @@ DType dtype_of(const DLDataType& type) {
     for (int i = 0; i < dtype_count; ++i) {
       const auto tensor = Tensor::empty(static_cast<DType>(i), Shape{0});
       const auto& dense = tensor.abi().dense;
-      all[static_cast<std::size_t>(dense.type_code) * 256 + dense.type_bits] = static_cast<DType>(i);
+      all[static_cast<std::size_t>(dense.type_code) * 256 + dense.type_bits] =
+          static_cast<DType>(i);
     }
     return all;
   }();
-  return type.lanes != 1 || type.code >= 8 ? unknown_dtype : known[static_cast<std::size_t>(type.code) * 256 + type.bits];
+  return type.lanes != 1 || type.code >= 8
+             ? unknown_dtype
+             : known[static_cast<std::size_t>(type.code) * 256 + type.bits];
 }
 
 const ExchangeTable* exchange_of(PyTypeObject* type) {
@@ -188,11 +207,15 @@ const ExchangeTable* exchange_of(PyTypeObject* type) {
   for (const auto& one : known)
     if (one.type == type) return one.table;
   const auto object = nb::borrow(reinterpret_cast<PyObject*>(type));
-  const auto own = [](nb::handle of) { return nb::bool_(of.attr("__dict__").attr("__contains__")("__dlpack_c_exchange_api__")); };
+  const auto own = [](nb::handle of) {
+    return nb::bool_(of.attr("__dict__").attr("__contains__")("__dlpack_c_exchange_api__"));
+  };
   const ExchangeTable* table = nullptr;
-  if (nb::hasattr(object, "__dlpack_c_exchange_api__") && (own(object) || nb::str(object.attr("__name__")).equal(nb::str("Parameter")))) {
+  if (nb::hasattr(object, "__dlpack_c_exchange_api__") &&
+      (own(object) || nb::str(object.attr("__name__")).equal(nb::str("Parameter")))) {
     const auto capsule = nb::object(object.attr("__dlpack_c_exchange_api__"));
-    table = static_cast<const ExchangeTable*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+    table = static_cast<const ExchangeTable*>(
+        PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
     if (table == nullptr) PyErr_Clear();
     while (table != nullptr && table->version.major != 1) table = table->of_older_version;
   }
@@ -230,21 +253,24 @@ bool has_dlpack(nb::handle object) {
 Tensor tensor_from_dlpack(nb::handle object) {
   const auto [type, number] = nb::cast<Pair>(object.attr("__dlpack_device__")());
   nb::dict words;
-  if (type == kDLCUDA) words["stream"] = 1;  // the legacy default stream waits for the library's pending work
+  if (type == kDLCUDA)
+    words["stream"] = 1;  // the legacy default stream waits for the library's pending work
   const auto capsule = ask_for_capsule(object, words);
-  auto tensor = PyCapsule_IsValid(capsule.ptr(), Protocol<DLManagedTensorVersioned>::name) != 0 ? take<DLManagedTensorVersioned>(capsule)
-                                                                                                : take<DLManagedTensor>(capsule);
+  auto tensor = PyCapsule_IsValid(capsule.ptr(), Protocol<DLManagedTensorVersioned>::name) != 0
+                    ? take<DLManagedTensorVersioned>(capsule)
+                    : take<DLManagedTensor>(capsule);
   if (type == kDLCUDA) without_gil([&] { wait_for_application(tensor.device()); });
   return tensor;
 }
 
 void bind_dlpack(nb::module_& module, nb::class_<Tensor>& tensor) {
   tensor
-      .def("__dlpack__", &to_capsule, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
-           nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
+      .def("__dlpack__", &to_capsule, nb::kw_only(), nb::arg("stream") = nb::none(),
+           nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
+           nb::arg("copy") = nb::none())
       .def("__dlpack_device__", [](const Tensor& self) { return device_of(self); });
-  tensor.attr("__dlpack_c_exchange_api__") =
-      nb::steal(PyCapsule_New(const_cast<ExchangeTable*>(tenon_exchange()), "dlpack_exchange_api", nullptr));
+  tensor.attr("__dlpack_c_exchange_api__") = nb::steal(
+      PyCapsule_New(const_cast<ExchangeTable*>(tenon_exchange()), "dlpack_exchange_api", nullptr));
   // For torch's kernels, whose tensors have no pending conjugation or negation. Returns None if the
   // type has no table or the memory is not on the CPU.
   module.def(

@@ -28,7 +28,8 @@ namespace tenon::python {
 struct ExchangeTable {
   DLPackVersion version;
   ExchangeTable* of_older_version;
-  int (*allocate)(DLTensor* like, DLManagedTensorVersioned** made, void* context, void (*set_error)(void*, const char*, const char*));
+  int (*allocate)(DLTensor* like, DLManagedTensorVersioned** made, void* context,
+                  void (*set_error)(void*, const char*, const char*));
   int (*managed_of)(void* object, DLManagedTensorVersioned** made);
   int (*object_of)(DLManagedTensorVersioned* taken, void** object);
   /// its pointers live as long as the object; null if the library does not support it

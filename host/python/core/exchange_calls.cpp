@@ -32,7 +32,9 @@ class ExchangeArrays {
   static bool can_make(DType) { return true; }
   bool lists_results() const { return counted_; }
   static nb::object memory_for(const Argument&, const Tensor&) { return {}; }
-  nb::object result_of(const nb::object&, const Tensor& tensor) const { return object_from(tensor, *table_); }
+  nb::object result_of(const nb::object&, const Tensor& tensor) const {
+    return object_from(tensor, *table_);
+  }
 
   static Tensor borrow(const ArrayInput<View>& input) {
     static char nothing alignas(16)[16];
@@ -40,7 +42,8 @@ class ExchangeArrays {
     auto* data = view.data == nullptr ? nothing : static_cast<char*>(view.data) + view.byte_offset;
     const auto shape = Shape::of_tensor(view.shape, view.ndim);
     if (is_contiguous(view)) return Tensor::borrow(data, input.dtype, shape);
-    return Tensor::borrow(data, input.dtype, shape, {view.strides, static_cast<std::size_t>(view.ndim)});
+    return Tensor::borrow(data, input.dtype, shape,
+                          {view.strides, static_cast<std::size_t>(view.ndim)});
   }
 
   /// Adds an argument. Returns false for another kind of object or memory.
@@ -62,7 +65,8 @@ class ExchangeArrays {
     std::int64_t size = view.dtype.bits / 8;
     for (int axis = 0; axis < view.ndim; ++axis) size *= view.shape[axis];
     found.bytes += size;
-    return view.device.device_type == kDLCPU && input.dtype != unknown_dtype && view.ndim <= max_rank;
+    return view.device.device_type == kDLCPU && input.dtype != unknown_dtype &&
+           view.ndim <= max_rank;
   }
 
  private:
@@ -70,7 +74,8 @@ class ExchangeArrays {
   bool counted_;  // a parameter sets the number of outputs
 };
 
-nb::object go(const nb::object& way, PyObject* const* given, std::size_t count, PyObject* keywords) {
+nb::object go(const nb::object& way, PyObject* const* given, std::size_t count,
+              PyObject* keywords) {
   const auto [positional, named] = arguments_of(given, count, keywords);
   return call_python(way, positional, named);
 }
@@ -79,10 +84,10 @@ nb::object go(const nb::object& way, PyObject* const* given, std::size_t count, 
 class ExchangeCalls {
  public:
   struct Ways {
-    nb::object other;                ///< takes the same arguments: for all memory, types and parameters
-    nb::object differentiable;       ///< takes the same arguments: for tensors that may need a gradient
-    nb::object grad_enabled;         ///< whether gradients are enabled at all
-    std::size_t tensors;             ///< the number of tensor arguments by position; parameters follow
+    nb::object other;           ///< takes the same arguments: for all memory, types and parameters
+    nb::object differentiable;  ///< takes the same arguments: for tensors that may need a gradient
+    nb::object grad_enabled;    ///< whether gradients are enabled at all
+    std::size_t tensors;        ///< the number of tensor arguments by position; parameters follow
     std::vector<nb::object> placed;  ///< the names of these parameters
     std::uint64_t plain_keys;        ///< the dispatch keys of a tensor that only autograd handles
   };
@@ -97,7 +102,8 @@ class ExchangeCalls {
  private:
   using Calls = ArrayCalls<ExchangeArrays>;
 
-  bool sort(const OperatorInfo& info, PyObject* const* given, std::size_t count, PyObject* keywords, Calls::Arguments& found) const;
+  bool sort(const OperatorInfo& info, PyObject* const* given, std::size_t count, PyObject* keywords,
+            Calls::Arguments& found) const;
 
   nb::object host_;  // a Host, or None: the default host at the time of the call
   ExchangeArrays arrays_;
@@ -105,11 +111,13 @@ class ExchangeCalls {
   CallsByVersion<Calls> calls_;
 };
 
-bool ExchangeCalls::sort(const OperatorInfo& info, PyObject* const* given, std::size_t count, PyObject* keywords,
-                         Calls::Arguments& found) const {
+bool ExchangeCalls::sort(const OperatorInfo& info, PyObject* const* given, std::size_t count,
+                         PyObject* keywords, Calls::Arguments& found) const {
   for (std::size_t i = 0; i < count; ++i) {
     if (i >= ways_.tensors) {
-      if (i - ways_.tensors >= ways_.placed.size() || !found.add_param(ways_.placed[i - ways_.tensors].ptr(), given[i])) return false;
+      if (i - ways_.tensors >= ways_.placed.size() ||
+          !found.add_param(ways_.placed[i - ways_.tensors].ptr(), given[i]))
+        return false;
       continue;
     }
     if (!PyList_CheckExact(given[i])) {
@@ -122,19 +130,22 @@ bool ExchangeCalls::sort(const OperatorInfo& info, PyObject* const* given, std::
   while (!info.variadic() && found.inputs < info.inputs.size())
     if (!arrays_.read(Py_None, found)) return false;
   for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i)
-    if (!found.add_param(PyTuple_GetItem(keywords, i), given[count + static_cast<std::size_t>(i)])) return false;
+    if (!found.add_param(PyTuple_GetItem(keywords, i), given[count + static_cast<std::size_t>(i)]))
+      return false;
   return true;
 }
 
 nb::object ExchangeCalls::call(PyObject* const* given, std::size_t count, PyObject* keywords) {
   // keeps the host open during the call
   const HostHandle host = host_.is_none() ? current_host() : nb::cast<const HostHandle&>(host_);
-  const auto calls = calls_.of(host, [&](const HostVersion& version, const std::string& name, std::shared_ptr<const CatalogOperator> op) {
+  const auto calls = calls_.of(host, [&](const HostVersion& version, const std::string& name,
+                                         std::shared_ptr<const CatalogOperator> op) {
     return std::make_shared<Calls>(version, name, std::move(op), host.isolated, arrays_);
   });
   Calls::Arguments found;
   nb::object result;
-  if (calls && calls->possible() && sort(calls->info(), given, count, keywords, found)) result = calls->call(*host.host, found);
+  if (calls && calls->possible() && sort(calls->info(), given, count, keywords, found))
+    result = calls->call(*host.host, found);
   return result.is_valid() ? result : go(ways_.other, given, count, keywords);
 }
 
@@ -151,16 +162,19 @@ bool requires_grad(PyObject* object) {
   return found.ptr() != Py_False;
 }
 
-nb::object ExchangeCalls::call_with_keys(PyObject* const* given, std::size_t count, PyObject* keywords) {
+nb::object ExchangeCalls::call_with_keys(PyObject* const* given, std::size_t count,
+                                         PyObject* keywords) {
   if (count == 0) throw nb::type_error("the set of dispatch keys is missing");
   static auto* name = PyUnicode_InternFromString("raw_repr");
   const auto keys = nb::steal(PyObject_CallMethodObjArgs(given[0], name, nullptr));
   if (!keys.is_valid()) throw nb::python_error();
-  if (PyLong_AsUnsignedLongLongMask(keys.ptr()) != ways_.plain_keys) return go(ways_.differentiable, given + 1, count - 1, keywords);
+  if (PyLong_AsUnsignedLongLongMask(keys.ptr()) != ways_.plain_keys)
+    return go(ways_.differentiable, given + 1, count - 1, keywords);
   const auto* const end = given + 1 + std::min(count - 1, ways_.tensors);
-  const bool wanted =
-      std::any_of(given + 1, end, requires_grad) && nb::steal(PyObject_CallNoArgs(ways_.grad_enabled.ptr())).ptr() != Py_False;
-  return wanted ? go(ways_.differentiable, given + 1, count - 1, keywords) : call(given + 1, count - 1, keywords);
+  const bool wanted = std::any_of(given + 1, end, requires_grad) &&
+                      nb::steal(PyObject_CallNoArgs(ways_.grad_enabled.ptr())).ptr() != Py_False;
+  return wanted ? go(ways_.differentiable, given + 1, count - 1, keywords)
+                : call(given + 1, count - 1, keywords);
 }
 
 constexpr const char* capsule_name = "tenon.ExchangeCalls";
@@ -178,18 +192,21 @@ PyObject* enter(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObje
 
 template <auto function>
 PyMethodDef method(const char* name) {
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL | METH_KEYWORDS, nullptr};
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
+          METH_FASTCALL | METH_KEYWORDS, nullptr};
 }
 
 // Two functions over one cache: one for tensors without gradients, and one that checks for them.
-nb::tuple exchange_calls(nb::object host, const std::string& op, nb::handle type, nb::object other, nb::object differentiable,
-                         nb::object grad_enabled, bool counted, std::size_t tensors, std::vector<nb::object> placed,
+nb::tuple exchange_calls(nb::object host, const std::string& op, nb::handle type, nb::object other,
+                         nb::object differentiable, nb::object grad_enabled, bool counted,
+                         std::size_t tensors, std::vector<nb::object> placed,
                          std::uint64_t plain_keys) {
   const auto* table = exchange_of(reinterpret_cast<PyTypeObject*>(type.ptr()));
   if (table == nullptr || table->view_of == nullptr) return nb::make_tuple(nb::none(), nb::none());
   auto calls = std::make_unique<ExchangeCalls>(
       std::move(host), op, ExchangeArrays(*table, counted),
-      ExchangeCalls::Ways{std::move(other), std::move(differentiable), std::move(grad_enabled), tensors, std::move(placed), plain_keys});
+      ExchangeCalls::Ways{std::move(other), std::move(differentiable), std::move(grad_enabled),
+                          tensors, std::move(placed), plain_keys});
   auto capsule = nb::steal(PyCapsule_New(calls.release(), capsule_name, [](PyObject* object) {
     delete static_cast<ExchangeCalls*>(PyCapsule_GetPointer(object, capsule_name));
   }));
@@ -202,12 +219,13 @@ nb::tuple exchange_calls(nb::object host, const std::string& op, nb::handle type
 }  // namespace
 
 void bind_exchange_calls(nb::module_& module) {
-  module.def("exchange_calls", &exchange_calls, nb::arg("host").none(), nb::arg("op"), nb::arg("type"), nb::arg("other"),
-             nb::arg("differentiable"), nb::arg("grad_enabled"), nb::arg("counted"), nb::arg("tensors"), nb::arg("placed"),
-             nb::arg("plain_keys"));
+  module.def("exchange_calls", &exchange_calls, nb::arg("host").none(), nb::arg("op"),
+             nb::arg("type"), nb::arg("other"), nb::arg("differentiable"), nb::arg("grad_enabled"),
+             nb::arg("counted"), nb::arg("tensors"), nb::arg("placed"), nb::arg("plain_keys"));
   module.def("exchange_counts", [](nb::handle function) {
     const nb::object capsule = function.attr("__self__");
-    const auto* calls = static_cast<const ExchangeCalls*>(PyCapsule_GetPointer(capsule.ptr(), capsule_name));
+    const auto* calls =
+        static_cast<const ExchangeCalls*>(PyCapsule_GetPointer(capsule.ptr(), capsule_name));
     return counts_to_python(calls->counts());
   });
 }

@@ -19,18 +19,25 @@ namespace tenon::python {
 namespace {
 
 Init init_from(const std::string& kind, double a, double b) {
-  constexpr std::pair<std::string_view, Init::Kind> kinds[] = {
-      {"automatic", Init::Kind::automatic}, {"zeros", Init::Kind::zeros},   {"ones", Init::Kind::ones}, {"uniform", Init::Kind::uniform},
-      {"normal", Init::Kind::normal},       {"xavier", Init::Kind::xavier}, {"he", Init::Kind::he},     {"value", Init::Kind::value}};
+  constexpr std::pair<std::string_view, Init::Kind> kinds[] = {{"automatic", Init::Kind::automatic},
+                                                               {"zeros", Init::Kind::zeros},
+                                                               {"ones", Init::Kind::ones},
+                                                               {"uniform", Init::Kind::uniform},
+                                                               {"normal", Init::Kind::normal},
+                                                               {"xavier", Init::Kind::xavier},
+                                                               {"he", Init::Kind::he},
+                                                               {"value", Init::Kind::value}};
   for (const auto& [name, one] : kinds)
     if (kind == name) return {one, a, b};
   throw Failure(FailureKind::usage, "there is no init '" + kind + "'",
-                "init is zeros, ones, xavier, he, a number, (\"uniform\", low, high) and (\"normal\", mean, deviation)");
+                "init is zeros, ones, xavier, he, a number, (\"uniform\", low, high) and "
+                "(\"normal\", mean, deviation)");
 }
 
 std::vector<Value> values_from(nb::list given) {
   std::vector<Value> values;
-  for (const nb::handle one : given) values.push_back(one.is_none() ? Value() : nb::cast<Value>(one));
+  for (const nb::handle one : given)
+    values.push_back(one.is_none() ? Value() : nb::cast<Value>(one));
   return values;
 }
 
@@ -73,10 +80,13 @@ nb::list list_of(const Items& items, Convert&& convert) {
 
 using List = std::vector<ValueInfo> (Graph::*)() const;
 auto lister(List list) {
-  return [list](GraphHandle& self) { return list_of(self.use([&](Graph& graph) { return (graph.*list)(); }), value_to_python); };
+  return [list](GraphHandle& self) {
+    return list_of(self.use([&](Graph& graph) { return (graph.*list)(); }), value_to_python);
+  };
 }
 
-Value add_node(GraphHandle& self, const std::string& op, nb::list inputs, nb::dict attributes, nb::str given_name) {
+Value add_node(GraphHandle& self, const std::string& op, nb::list inputs, nb::dict attributes,
+               nb::str given_name) {
   const auto name = name_from(given_name);
   const auto values = values_from(std::move(inputs));
   const auto found = self.use([&](Graph& graph) { return graph.host().catalog().find(op); });
@@ -84,8 +94,8 @@ Value add_node(GraphHandle& self, const std::string& op, nb::list inputs, nb::di
   return self.use([&](Graph& graph) { return graph.add(op, values, params, name); });
 }
 
-nb::list gradient(GraphHandle& self, const Value& loss, nb::list wrt, nb::list recompute, std::int64_t memory_budget, nb::dict shapes,
-                  nb::handle seed) {
+nb::list gradient(GraphHandle& self, const Value& loss, nb::list wrt, nb::list recompute,
+                  std::int64_t memory_budget, nb::dict shapes, nb::handle seed) {
   const auto by = values_from(std::move(wrt));
   GradientOptions options;
   if (!seed.is_none()) options.seed = nb::cast<Value>(seed);
@@ -93,28 +103,40 @@ nb::list gradient(GraphHandle& self, const Value& loss, nb::list wrt, nb::list r
   options.memory_budget = memory_budget;
   options.shapes = shapes_from(std::move(shapes));
   const auto found = self.use([&](Graph& graph) { return graph.gradient(loss, by, options); });
-  return list_of(found, [](const Value& value) { return value.empty() ? nb::none() : nb::cast(value); });
+  return list_of(found,
+                 [](const Value& value) { return value.empty() ? nb::none() : nb::cast(value); });
 }
 
-GraphHandle load(const HostHandle& host, const std::string& path, bool verify, std::uint64_t map_above) {
+GraphHandle load(const HostHandle& host, const std::string& path, bool verify,
+                 std::uint64_t map_above) {
   const auto of = host.use();
-  return without_gil([&] { return GraphHandle(Graph::load(*of, path, {.verify = verify, .map_above = map_above})); });
+  return without_gil([&] {
+    return GraphHandle(Graph::load(*of, path, {.verify = verify, .map_above = map_above}));
+  });
 }
 
-GraphHandle load_pack(const HostHandle& host, const std::string& path, const std::string& sha256, bool verify) {
+GraphHandle load_pack(const HostHandle& host, const std::string& path, const std::string& sha256,
+                      bool verify) {
   const auto of = host.use();
-  return without_gil([&] { return GraphHandle(tenon::load_pack(*of, path, {.sha256 = sha256}, {.verify = verify})); });
+  return without_gil([&] {
+    return GraphHandle(tenon::load_pack(*of, path, {.sha256 = sha256}, {.verify = verify}));
+  });
 }
 
 /// Returns the graph and the importer's notes.
-std::pair<GraphHandle, std::vector<std::string>> load_onnx(const HostHandle& host, const std::string& path, nb::dict shapes, nb::dict fixed,
-                                                           std::map<std::string, std::string> map, bool prefer_functions, bool keep_unknown,
+std::pair<GraphHandle, std::vector<std::string>> load_onnx(const HostHandle& host,
+                                                           const std::string& path, nb::dict shapes,
+                                                           nb::dict fixed,
+                                                           std::map<std::string, std::string> map,
+                                                           bool prefer_functions, bool keep_unknown,
                                                            bool trust_links) {
   onnx::ImportOptions options;
   options.shapes = shapes_from(std::move(shapes));
-  for (auto& [name, tensor] : named_tensors_from(std::move(fixed))) options.fixed.emplace(name, tensor.clone());
+  for (auto& [name, tensor] : named_tensors_from(std::move(fixed)))
+    options.fixed.emplace(name, tensor.clone());
   options.map = std::move(map);
-  options.prefer_functions = prefer_functions, options.keep_unknown = keep_unknown, options.trust_links = trust_links;
+  options.prefer_functions = prefer_functions, options.keep_unknown = keep_unknown,
+  options.trust_links = trust_links;
   std::vector<std::string> notes;
   options.note = [&](const std::string& text) { notes.push_back(text); };
   const auto of = host.use();
@@ -133,7 +155,8 @@ nb::bytes to_bytes(GraphHandle& self, std::uint64_t seed) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-std::vector<std::string> export_onnx(GraphHandle& self, const std::string& path, std::int64_t opset, std::uint64_t seed) {
+std::vector<std::string> export_onnx(GraphHandle& self, const std::string& path, std::int64_t opset,
+                                     std::uint64_t seed) {
   std::vector<std::string> notes;
   onnx::ExportOptions options{.opset = opset, .seed = seed};
   options.note = [&](const std::string& text) { notes.push_back(text); };
@@ -196,13 +219,15 @@ void bind_graph(nb::module_& module) {
           nb::arg("name"), nb::arg("value"))
       .def(
           "variable_of_type",
-          [](GraphHandle& self, const std::string& name, nb::handle dtype, nb::handle shape, const std::string& init, double a, double b) {
+          [](GraphHandle& self, const std::string& name, nb::handle dtype, nb::handle shape,
+             const std::string& init, double a, double b) {
             const auto type = dtype_from(dtype);
             const auto whole = shape_from(shape);
             const auto first = init_from(init, a, b);
             return self.use([&](Graph& graph) { return graph.variable(name, type, whole, first); });
           },
-          nb::arg("name"), nb::arg("dtype"), nb::arg("shape").none(), nb::arg("init"), nb::arg("a"), nb::arg("b"))
+          nb::arg("name"), nb::arg("dtype"), nb::arg("shape").none(), nb::arg("init"), nb::arg("a"),
+          nb::arg("b"))
       .def(
           "constant",
           [](GraphHandle& self, const std::string& name, nb::handle value) {
@@ -210,15 +235,16 @@ void bind_graph(nb::module_& module) {
             return self.use([&](Graph& graph) { return graph.constant(name, tensor.clone()); });
           },
           nb::arg("name"), nb::arg("value"))
-      .def("add", &add_node, nb::arg("op"), nb::arg("inputs"), nb::arg("attributes"), nb::arg("name") = nb::str(""))
+      .def("add", &add_node, nb::arg("op"), nb::arg("inputs"), nb::arg("attributes"),
+           nb::arg("name") = nb::str(""))
       .def(
           "output",
           [](GraphHandle& self, const std::string& name, const Value& value) {
             self.use([&](Graph& graph) { graph.output(name, value); });
           },
           nb::arg("name"), nb::arg("value"))
-      .def("gradient", &gradient, nb::arg("loss"), nb::arg("wrt"), nb::arg("recompute"), nb::arg("memory_budget"), nb::arg("shapes"),
-           nb::arg("seed") = nb::none())
+      .def("gradient", &gradient, nb::arg("loss"), nb::arg("wrt"), nb::arg("recompute"),
+           nb::arg("memory_budget"), nb::arg("shapes"), nb::arg("seed") = nb::none())
       .def(
           "stop_gradient",
           [](GraphHandle& self, const Value& value, const std::string& name) {
@@ -231,13 +257,21 @@ void bind_graph(nb::module_& module) {
             self.use([&](Graph& graph) { graph.update(variable, value); });
           },
           nb::arg("variable"), nb::arg("value"))
-      .def("clone", [](GraphHandle& self) { return self.use([](Graph& graph) { return GraphHandle(graph.clone()); }); })
+      .def("clone",
+           [](GraphHandle& self) {
+             return self.use([](Graph& graph) { return GraphHandle(graph.clone()); });
+           })
       .def(
-          "find", [](GraphHandle& self, const std::string& text) { return self.use([&](Graph& graph) { return graph.find(text); }); },
+          "find",
+          [](GraphHandle& self, const std::string& text) {
+            return self.use([&](Graph& graph) { return graph.find(text); });
+          },
           nb::arg("text"))
       .def(
           "info",
-          [](GraphHandle& self, const Value& value) { return value_to_python(self.use([&](Graph& graph) { return graph.info(value); })); },
+          [](GraphHandle& self, const Value& value) {
+            return value_to_python(self.use([&](Graph& graph) { return graph.info(value); }));
+          },
           nb::arg("value"))
       .def(
           "tensor",
@@ -251,34 +285,55 @@ void bind_graph(nb::module_& module) {
       .def("variables", lister(&Graph::variables))
       .def("states", lister(&Graph::states))
       .def("constants", lister(&Graph::constants))
-      .def("nodes", [](GraphHandle& self) { return list_of(self.use([](Graph& graph) { return graph.nodes(); }), node_to_python); })
+      .def("nodes",
+           [](GraphHandle& self) {
+             return list_of(self.use([](Graph& graph) { return graph.nodes(); }), node_to_python);
+           })
       .def("operators",
-           [](GraphHandle& self) { return list_of(self.use([](Graph& graph) { return graph.operators(); }), operator_to_python); })
-      .def("changed_names", [](GraphHandle& self) { return self.use([](Graph& graph) { return graph.changed_names(); }); })
+           [](GraphHandle& self) {
+             return list_of(self.use([](Graph& graph) { return graph.operators(); }),
+                            operator_to_python);
+           })
+      .def("changed_names",
+           [](GraphHandle& self) {
+             return self.use([](Graph& graph) { return graph.changed_names(); });
+           })
       .def(
           "needed_inputs",
           [](GraphHandle& self, const std::vector<std::string>& outputs, bool training) {
-            return list_of(self.use([&](Graph& graph) { return graph.needed_inputs(outputs, training); }), value_to_python);
+            return list_of(
+                self.use([&](Graph& graph) { return graph.needed_inputs(outputs, training); }),
+                value_to_python);
           },
           nb::arg("outputs"), nb::arg("training") = false)
       .def("training", &training_to_python)
       .def(
           "save",
-          [](GraphHandle& self, const std::string& path, std::uint64_t seed) { self.use([&](Graph& graph) { graph.save(path, seed); }); },
+          [](GraphHandle& self, const std::string& path, std::uint64_t seed) {
+            self.use([&](Graph& graph) { graph.save(path, seed); });
+          },
           nb::arg("path"), nb::arg("seed") = 0)
       .def("export_onnx", &export_onnx, nb::arg("path"), nb::arg("opset") = 17, nb::arg("seed") = 0)
       .def("to_bytes", &to_bytes, nb::arg("seed") = 0)
-      .def("to_json", [](GraphHandle& self) { return self.use([](Graph& graph) { return graph.to_json(); }); })
+      .def("to_json",
+           [](GraphHandle& self) { return self.use([](Graph& graph) { return graph.to_json(); }); })
       .def("bind", [](GraphHandle& self) { self.use([](Graph& graph) { graph.bind(); }); })
       .def(
-          "initialize", [](GraphHandle& self, std::uint64_t seed) { self.use([&](Graph& graph) { graph.initialize(seed); }); },
+          "initialize",
+          [](GraphHandle& self, std::uint64_t seed) {
+            self.use([&](Graph& graph) { graph.initialize(seed); });
+          },
           nb::arg("seed") = 0)
-      .def("dot", [](GraphHandle& self) { return self.use([](Graph& graph) { return draw_graph(graph); }); });
+      .def("dot", [](GraphHandle& self) {
+        return self.use([](Graph& graph) { return draw_graph(graph); });
+      });
   module.def("load_graph", &load, nb::arg("host"), nb::arg("path"), nb::arg("verify") = true,
              nb::arg("map_above") = std::uint64_t{64} << 20);
-  module.def("load_pack", &load_pack, nb::arg("host"), nb::arg("path"), nb::arg("sha256"), nb::arg("verify") = true);
+  module.def("load_pack", &load_pack, nb::arg("host"), nb::arg("path"), nb::arg("sha256"),
+             nb::arg("verify") = true);
   module.def(
-      "is_pack", [](const std::string& path) { return without_gil([&] { return is_pack(path); }); }, nb::arg("path"));
+      "is_pack", [](const std::string& path) { return without_gil([&] { return is_pack(path); }); },
+      nb::arg("path"));
   module.def(
       "trusted_pack",
       [](const std::string& path, const std::string& sha256) {
@@ -286,11 +341,16 @@ void bind_graph(nb::module_& module) {
       },
       nb::arg("path"), nb::arg("sha256"));
   module.def(
-      "is_onnx_model", [](const std::string& path) { return without_gil([&] { return onnx::is_model(path); }); }, nb::arg("path"));
-  module.def("load_onnx", &load_onnx, nb::arg("host"), nb::arg("path"), nb::arg("shape"), nb::arg("fix"), nb::arg("map"),
-             nb::arg("prefer_functions"), nb::arg("keep_unknown"), nb::arg("trust_links") = false);
-  module.def("own_name", &own_name, nb::arg("names"), nb::arg("given"), nb::arg("changed") = std::map<std::string, std::string>());
-  module.def("graph_from_bytes", &from_bytes, nb::arg("host"), nb::arg("data"), nb::arg("name") = "graph");
+      "is_onnx_model",
+      [](const std::string& path) { return without_gil([&] { return onnx::is_model(path); }); },
+      nb::arg("path"));
+  module.def("load_onnx", &load_onnx, nb::arg("host"), nb::arg("path"), nb::arg("shape"),
+             nb::arg("fix"), nb::arg("map"), nb::arg("prefer_functions"), nb::arg("keep_unknown"),
+             nb::arg("trust_links") = false);
+  module.def("own_name", &own_name, nb::arg("names"), nb::arg("given"),
+             nb::arg("changed") = std::map<std::string, std::string>());
+  module.def("graph_from_bytes", &from_bytes, nb::arg("host"), nb::arg("data"),
+             nb::arg("name") = "graph");
   module.def(
       "graph_from_json",
       [](const HostHandle& host, const std::string& text, const std::string& folder) {

@@ -27,8 +27,9 @@ nb::object default_host() {
   return chosen_host();
 }
 
-HostHandle make_host(int threads, std::uint64_t seed, bool trust_writable, bool search_defaults, bool strict_storage,
-                     std::uint64_t memory_limit, bool trusted_only, std::vector<std::string> prefer, nb::handle isolate, bool log) {
+HostHandle make_host(int threads, std::uint64_t seed, bool trust_writable, bool search_defaults,
+                     bool strict_storage, std::uint64_t memory_limit, bool trusted_only,
+                     std::vector<std::string> prefer, nb::handle isolate, bool log) {
   HostOptions options;
   options.threads = threads;
   options.seed = seed;
@@ -49,7 +50,9 @@ HostHandle make_host(int threads, std::uint64_t seed, bool trust_writable, bool 
   return {without_gil([&] { return std::make_shared<Host>(std::move(options)); }), isolated};
 }
 
-std::vector<Tensor> call_in_training(Host& host, const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+std::vector<Tensor> call_in_training(Host& host, const std::string& op,
+                                     const std::vector<Tensor>& inputs,
+                                     const Attributes& attributes) {
   std::vector<Argument> arguments;
   std::string device;
   for (const auto& tensor : inputs) {
@@ -65,12 +68,16 @@ std::vector<Tensor> call_in_training(Host& host, const std::string& op, const st
   return visible;
 }
 
-std::vector<Tensor> call_all(const HostHandle& self, const std::string& op, nb::list inputs, nb::dict attributes, bool training) {
+std::vector<Tensor> call_all(const HostHandle& self, const std::string& op, nb::list inputs,
+                             nb::dict attributes, bool training) {
   const auto host = self.use();
   const auto tensors = tensors_from(std::move(inputs));
   const auto found = without_gil([&] { return host->catalog().find(op); });
   const auto values = attributes_from(found ? &found->info : nullptr, std::move(attributes));
-  return without_gil([&] { return training ? call_in_training(*host, op, tensors, values) : host->call_all(op, tensors, values); });
+  return without_gil([&] {
+    return training ? call_in_training(*host, op, tensors, values)
+                    : host->call_all(op, tensors, values);
+  });
 }
 
 }  // namespace
@@ -98,14 +105,18 @@ void bind_host(nb::module_& module) {
   nb::class_<HostHandle>(module, "Host")
       .def(
           "__init__",
-          [](HostHandle* self, int threads, std::uint64_t seed, bool trust_writable, bool search_defaults, bool strict_storage,
-             std::uint64_t memory_limit, bool trusted_only, std::vector<std::string> prefer, nb::handle isolate, bool log) {
-            new (self) HostHandle(make_host(threads, seed, trust_writable, search_defaults, strict_storage, memory_limit, trusted_only,
-                                            std::move(prefer), isolate, log));
+          [](HostHandle* self, int threads, std::uint64_t seed, bool trust_writable,
+             bool search_defaults, bool strict_storage, std::uint64_t memory_limit,
+             bool trusted_only, std::vector<std::string> prefer, nb::handle isolate, bool log) {
+            new (self)
+                HostHandle(make_host(threads, seed, trust_writable, search_defaults, strict_storage,
+                                     memory_limit, trusted_only, std::move(prefer), isolate, log));
           },
-          nb::kw_only(), nb::arg("threads") = 0, nb::arg("seed") = 0, nb::arg("trust_writable") = false, nb::arg("search_defaults") = true,
-          nb::arg("strict_storage") = false, nb::arg("memory_limit") = 0, nb::arg("trusted_only") = false,
-          nb::arg("prefer") = std::vector<std::string>(), nb::arg("isolate") = false, nb::arg("log") = false)
+          nb::kw_only(), nb::arg("threads") = 0, nb::arg("seed") = 0,
+          nb::arg("trust_writable") = false, nb::arg("search_defaults") = true,
+          nb::arg("strict_storage") = false, nb::arg("memory_limit") = 0,
+          nb::arg("trusted_only") = false, nb::arg("prefer") = std::vector<std::string>(),
+          nb::arg("isolate") = false, nb::arg("log") = false)
       .def(
           "add_plugins",
           [](const HostHandle& self, const std::string& path) {
@@ -140,16 +151,22 @@ void bind_host(nb::module_& module) {
       .def_prop_ro("threads", [](const HostHandle& self) { return self.use()->threads(); })
       .def("names", [](const HostHandle& self) { return operator_names(*self.use()); })
       .def(
-          "describe", [](const HostHandle& self, const std::string& name) { return describe_operator(*self.use(), name); }, nb::arg("name"))
+          "describe",
+          [](const HostHandle& self, const std::string& name) {
+            return describe_operator(*self.use(), name);
+          },
+          nb::arg("name"))
       .def("files", [](const HostHandle& self) { return describe_files(*self.use()); })
       .def("notes",
            [](const HostHandle& self) {
              const auto host = self.use();
              return without_gil([&] { return host->catalog().notes(); });
            })
-      .def("call_all", &call_all, nb::arg("op"), nb::arg("inputs"), nb::arg("attributes"), nb::arg("training") = false);
+      .def("call_all", &call_all, nb::arg("op"), nb::arg("inputs"), nb::arg("attributes"),
+           nb::arg("training") = false);
   module.def(
-      "set_default_host", [](nb::handle host) { chosen_host() = host.is_none() ? nb::object() : nb::borrow(host); },
+      "set_default_host",
+      [](nb::handle host) { chosen_host() = host.is_none() ? nb::object() : nb::borrow(host); },
       nb::arg("host").none());
   module.def("has_default_host", [] { return chosen_host().is_valid(); });
   module.def("default_host", &default_host);

@@ -41,7 +41,8 @@ bool holds_gil() {
 bool is_finalizing() {
   static const auto check = [] {
     auto* found = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
-    return reinterpret_cast<int (*)()>(found != nullptr ? found : dlsym(RTLD_DEFAULT, "_Py_IsFinalizing"));
+    return reinterpret_cast<int (*)()>(found != nullptr ? found
+                                                        : dlsym(RTLD_DEFAULT, "_Py_IsFinalizing"));
   }();
   return check != nullptr && check() != 0;
 }
@@ -144,11 +145,13 @@ nb::object take_kept(const std::string& text) {
 void raise_failure(const char* kind, const std::string& text, const std::string& hint) {
   try {
     const nb::object cause = take_kept(text);
-    if (cause.is_valid() && PyErr_GivenExceptionMatches(cause.ptr(), PyExc_Exception) == 0) {  // KeyboardInterrupt, SystemExit
+    if (cause.is_valid() && PyErr_GivenExceptionMatches(cause.ptr(), PyExc_Exception) ==
+                                0) {  // KeyboardInterrupt, SystemExit
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause.ptr())), cause.ptr());
       return;
     }
-    const nb::object error = call_python("tenon._errors", "make_error", nb::make_tuple(error_class(kind), text, hint));
+    const nb::object error =
+        call_python("tenon._errors", "make_error", nb::make_tuple(error_class(kind), text, hint));
     if (cause.is_valid()) PyException_SetCause(error.ptr(), nb::object(cause).release().ptr());
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   } catch (nb::python_error& error) {
@@ -162,7 +165,8 @@ void Stays::if_python_has_ended() noexcept {
   while (is_finalizing() && pthread_equal(pthread_self(), ending) == 0) pause();
 }
 
-[[gnu::noinline]] nb::object call_python(nb::handle function, const nb::tuple& arguments, nb::handle named) {
+[[gnu::noinline]] nb::object call_python(nb::handle function, const nb::tuple& arguments,
+                                         nb::handle named) {
   auto result = nb::object();
   {
     const Stays stays;
@@ -185,13 +189,16 @@ nb::handle function_of(PyObject*& known, const char* module, const char* functio
   return known;
 }
 
-std::pair<nb::tuple, nb::dict> arguments_of(PyObject* const* given, std::size_t count, PyObject* keywords) {
+std::pair<nb::tuple, nb::dict> arguments_of(PyObject* const* given, std::size_t count,
+                                            PyObject* keywords) {
   auto positional = nb::steal<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(count)));
   for (std::size_t i = 0; i < count; ++i)
-    PyTuple_SetItem(positional.ptr(), static_cast<Py_ssize_t>(i), nb::borrow(given[i]).release().ptr());
+    PyTuple_SetItem(positional.ptr(), static_cast<Py_ssize_t>(i),
+                    nb::borrow(given[i]).release().ptr());
   nb::dict named;
   for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i)
-    named[nb::borrow(PyTuple_GetItem(keywords, i))] = nb::borrow(given[count + static_cast<std::size_t>(i)]);
+    named[nb::borrow(PyTuple_GetItem(keywords, i))] =
+        nb::borrow(given[count + static_cast<std::size_t>(i)]);
   return {std::move(positional), std::move(named)};
 }
 
@@ -224,7 +231,9 @@ void allow_fork() {
 
 void require_not_forked() {
   if (forked)
-    throw Failure(FailureKind::usage, "this process was forked after Tenon started its threads, which do not exist in a child process",
+    throw Failure(FailureKind::usage,
+                  "this process was forked after Tenon started its threads, which do not exist in "
+                  "a child process",
                   "use multiprocessing's start method spawn or forkserver");
 }
 
@@ -275,7 +284,9 @@ void say_later(std::string category, std::string text) {
 Failure keep_exception(const nb::python_error& error) {
   std::string text;
   try {
-    text = nb::cast<nb::str>(nb::module_::import_("tenon._errors").attr("sentence_of")(error.value())).c_str();
+    text =
+        nb::cast<nb::str>(nb::module_::import_("tenon._errors").attr("sentence_of")(error.value()))
+            .c_str();
   } catch (nb::python_error&) {
     text = "a Python exception that cannot be printed";
   }
@@ -299,7 +310,9 @@ void set_python_error() noexcept {
   } catch (nb::python_error& error) {
     error.restore();
   } catch (const nb::builtin_exception& error) {
-    PyErr_SetString(error.type() == nb::exception_type::type_error ? PyExc_TypeError : PyExc_ValueError, error.what());
+    PyErr_SetString(
+        error.type() == nb::exception_type::type_error ? PyExc_TypeError : PyExc_ValueError,
+        error.what());
   } catch (const MissingAttribute& failure) {
     raise_failure("MissingAttribute", failure.what(), failure.hint());
   } catch (const Failure& failure) {

@@ -54,7 +54,8 @@ nb::object call_python(const char* module, const char* function, const nb::tuple
 /// import lets other threads run during its initialization.
 nb::handle function_of(PyObject*& known, const char* module, const char* function);
 /// The arguments of a vectorcall as a tuple and a dict.
-std::pair<nb::tuple, nb::dict> arguments_of(PyObject* const* given, std::size_t count, PyObject* keywords);
+std::pair<nb::tuple, nb::dict> arguments_of(PyObject* const* given, std::size_t count,
+                                            PyObject* keywords);
 
 /// Holds the GIL for its lifetime, on any thread. Must not be used while another thread waits for
 /// this one and holds the GIL.

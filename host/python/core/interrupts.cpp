@@ -28,7 +28,9 @@ void watch() {
   struct sigaction now {};
   if (sigaction(SIGINT, nullptr, &now) != 0) return;
   const bool informed = (now.sa_flags & SA_SIGINFO) != 0;
-  if (informed ? now.sa_sigaction == note_interrupt : now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) return;
+  if (informed ? now.sa_sigaction == note_interrupt
+               : now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN)
+    return;
   python_action = now;
   now.sa_sigaction = note_interrupt;
   now.sa_flags |= SA_SIGINFO;
@@ -42,7 +44,9 @@ std::stop_token interrupt_token() {
   static std::int64_t looked = 0;
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  if (const auto tick = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec; tick != std::exchange(looked, tick)) watch();
+  if (const auto tick = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+      tick != std::exchange(looked, tick))
+    watch();
   auto* current = source.load();
   if (current->stop_requested()) {  // an interrupt between runs is only for Python
     current = new std::stop_source;

@@ -23,8 +23,11 @@ PyArrayObject_fields& fields_of(PyObject* object) {
 }
 
 char* address_of(const tenon_tensor& tensor) {
-  static char nothing alignas(64)[64];  // a tensor without elements may have no memory; numpy would allocate some
-  return tensor.dense.data == nullptr ? nothing : static_cast<char*>(tensor.dense.data) + tensor.dense.byte_offset;
+  static char nothing alignas(
+      64)[64];  // a tensor without elements may have no memory; numpy would allocate some
+  return tensor.dense.data == nullptr
+             ? nothing
+             : static_cast<char*>(tensor.dense.data) + tensor.dense.byte_offset;
 }
 
 }  // namespace
@@ -37,7 +40,9 @@ bool KernelArray::fits(const tenon_tensor& tensor, bool writable) const {
   if (array_ == nullptr || dtype_ != tensor.dtype) return false;
   auto* array = array_of(array_);
   const auto& dense = tensor.dense;
-  if (PyArray_DESCR(array) != described_ || PyArray_NDIM(array) != dense.ndim || PyArray_ISWRITEABLE(array) != writable) return false;
+  if (PyArray_DESCR(array) != described_ || PyArray_NDIM(array) != dense.ndim ||
+      PyArray_ISWRITEABLE(array) != writable)
+    return false;
   if (!std::equal(dense.shape, dense.shape + dense.ndim, PyArray_DIMS(array))) return false;
   if (dense.strides == nullptr) return PyArray_IS_C_CONTIGUOUS(array);
   for (int axis = 0; axis < dense.ndim; ++axis)
@@ -50,19 +55,23 @@ PyObject* KernelArray::show(const tenon_tensor& tensor, bool writable) {
     fields_of(array_).data = address_of(tensor);
     return array_;
   }
-  auto* descr = reinterpret_cast<PyArray_Descr*>(numpy_dtype(static_cast<DType>(tensor.dtype)).release().ptr());
+  auto* descr = reinterpret_cast<PyArray_Descr*>(
+      numpy_dtype(static_cast<DType>(tensor.dtype)).release().ptr());
   const auto& dense = tensor.dense;
   npy_intp dims[TENON_MAX_RANK] = {}, strides[TENON_MAX_RANK] = {};
   std::copy(dense.shape, dense.shape + dense.ndim, dims);
   for (int axis = 0; dense.strides != nullptr && axis < dense.ndim; ++axis)
-    strides[axis] = dense.strides[axis] * static_cast<npy_intp>(size_of(static_cast<DType>(tensor.dtype)));
-  auto* made = PyArray_NewFromDescr(&PyArray_Type, descr, dense.ndim, dims, dense.strides == nullptr ? nullptr : strides,
-                                    address_of(tensor), writable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
+    strides[axis] =
+        dense.strides[axis] * static_cast<npy_intp>(size_of(static_cast<DType>(tensor.dtype)));
+  auto* made = PyArray_NewFromDescr(
+      &PyArray_Type, descr, dense.ndim, dims, dense.strides == nullptr ? nullptr : strides,
+      address_of(tensor), writable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
   if (made == nullptr) throw nb::python_error();
   PyArray_UpdateFlags(array_of(made), NPY_ARRAY_UPDATE_ALL);
   // An owner that provides no writable memory; without it, numpy before 2.3 lets callers make the
   // array writable.
-  if (!writable && PyArray_SetBaseObject(array_of(made), nb::none().release().ptr()) < 0) throw nb::python_error();
+  if (!writable && PyArray_SetBaseObject(array_of(made), nb::none().release().ptr()) < 0)
+    throw nb::python_error();
   drop(array_);
   array_ = made;
   dtype_ = tensor.dtype;
@@ -72,13 +81,15 @@ PyObject* KernelArray::show(const tenon_tensor& tensor, bool writable) {
 
 bool KernelArray::is_kept(int owners) const {
   // Since Python 3.14 the upper half of the field contains flags.
-  return array_ != nullptr && static_cast<std::uint32_t>(Py_REFCNT(array_)) > static_cast<std::uint32_t>(owners);
+  return array_ != nullptr &&
+         static_cast<std::uint32_t>(Py_REFCNT(array_)) > static_cast<std::uint32_t>(owners);
 }
 
 void KernelArray::part_with(nb::list derived) {
   auto* array = array_of(array_);
   npy_intp bytes = PyArray_SIZE(array) == 0 ? 0 : PyArray_ITEMSIZE(array);
-  for (int axis = 0; bytes > 0 && axis < PyArray_NDIM(array); ++axis) bytes += (PyArray_DIM(array, axis) - 1) * PyArray_STRIDE(array, axis);
+  for (int axis = 0; bytes > 0 && axis < PyArray_NDIM(array); ++axis)
+    bytes += (PyArray_DIM(array, axis) - 1) * PyArray_STRIDE(array, axis);
   auto* before = static_cast<char*>(PyArray_DATA(array));
   auto* memory = PyByteArray_FromStringAndSize(before, bytes);
   if (memory == nullptr) throw nb::python_error();

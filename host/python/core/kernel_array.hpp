@@ -13,7 +13,8 @@ void start_kernel_arrays();  ///< Called once, before anything else here. Throws
 class KernelArray {
  public:
   KernelArray() = default;
-  KernelArray(KernelArray&& other) noexcept : array_(other.array_), dtype_(other.dtype_), described_(other.described_) {
+  KernelArray(KernelArray&& other) noexcept
+      : array_(other.array_), dtype_(other.dtype_), described_(other.described_) {
     other.array_ = nullptr;
   }
   KernelArray(const KernelArray&) = delete;
@@ -37,7 +38,8 @@ class KernelArray {
 
   PyObject* array_ = nullptr;
   int dtype_ = -1;
-  void* described_ = nullptr;  // numpy's dtype object at that time, since a user may assign another one
+  void* described_ =
+      nullptr;  // numpy's dtype object at that time, since a user may assign another one
 };
 
 }  // namespace tenon::python

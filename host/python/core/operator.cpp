@@ -22,8 +22,10 @@ struct NumpyArrays {
   struct View {};
 
   static bool can_call(const OperatorInfo& info) {
-    const auto visible = std::count_if(info.outputs.begin(), info.outputs.end(), [](const OutputInfo& output) { return !output.hidden; });
-    return visible == 1 && info.outputs[0].count.empty() && !info.inputs.empty() && info.conditions.empty();
+    const auto visible = std::count_if(info.outputs.begin(), info.outputs.end(),
+                                       [](const OutputInfo& output) { return !output.hidden; });
+    return visible == 1 && info.outputs[0].count.empty() && !info.inputs.empty() &&
+           info.conditions.empty();
   }
   static bool can_make(DType dtype) { return dtype != bf16; }
   static bool lists_results() { return false; }
@@ -39,9 +41,12 @@ struct NumpyArrays {
 /// Calls with numpy arrays and plain parameters, in one version of a host.
 class NumpyCalls : public ArrayCalls<NumpyArrays> {
  public:
-  NumpyCalls(const HostVersion& version, const std::string& name, std::shared_ptr<const CatalogOperator> op, bool isolated)
+  NumpyCalls(const HostVersion& version, const std::string& name,
+             std::shared_ptr<const CatalogOperator> op, bool isolated)
       : ArrayCalls(version, name, std::move(op), isolated, {}) {
-    const auto intern = [](const std::string& name) { return nb::steal(PyUnicode_InternFromString(python_name(name).c_str())); };
+    const auto intern = [](const std::string& name) {
+      return nb::steal(PyUnicode_InternFromString(python_name(name).c_str()));
+    };
     for (const auto& input : info().inputs) input_names_.push_back(intern(input.name));
     for (const auto& param : info().params) param_names_.push_back(intern(param.name));
   }
@@ -53,8 +58,10 @@ class NumpyCalls : public ArrayCalls<NumpyArrays> {
  private:
   using Names = std::vector<nb::object>;  // interned
   static std::size_t place_in(const Names& names, PyObject* name) {
-    return static_cast<std::size_t>(std::find_if(names.begin(), names.end(), [&](const auto& each) { return each.ptr() == name; }) -
-                                    names.begin());
+    return static_cast<std::size_t>(
+        std::find_if(names.begin(), names.end(),
+                     [&](const auto& each) { return each.ptr() == name; }) -
+        names.begin());
   }
   bool sort_keywords(PyObject* const* given, PyObject* keywords, Arguments& found) const;
 
@@ -69,13 +76,15 @@ bool NumpyCalls::sort_keywords(PyObject* const* given, PyObject* keywords, Argum
       continue;
     }
     const auto at = place_in(input_names_, name);
-    if (at == input_names_.size() || info().variadic() || found.input[at].object != nullptr) return false;
+    if (at == input_names_.size() || info().variadic() || found.input[at].object != nullptr)
+      return false;
     found.input[at].object = given[i];
   }
   return true;
 }
 
-bool NumpyCalls::sort(PyObject* const* given, std::size_t count, PyObject* keywords, Arguments& found) const {
+bool NumpyCalls::sort(PyObject* const* given, std::size_t count, PyObject* keywords,
+                      Arguments& found) const {
   if (count > (info().variadic() ? NumpyArrays::max_inputs : info().inputs.size())) return false;
   for (std::size_t i = 0; i < count; ++i) found.input[i].object = given[i];
   found.inputs = info().variadic() ? count : info().inputs.size();
@@ -115,23 +124,28 @@ HostHandle host_of(const OperatorObject& self) {
   return self.host != nullptr ? nb::cast<const HostHandle&>(nb::handle(self.host)) : current_host();
 }
 
-nb::object call_the_short_way(OperatorObject& self, PyObject* const* given, std::size_t count, PyObject* keywords) {
+nb::object call_the_short_way(OperatorObject& self, PyObject* const* given, std::size_t count,
+                              PyObject* keywords) {
   const auto handle = host_of(self);  // keeps the host open during the call
-  const auto calls = self.calls->of(handle, [&](const HostVersion& version, const std::string& name, auto op) {
-    return std::make_shared<NumpyCalls>(version, name, std::move(op), handle.isolated);
-  });
+  const auto calls =
+      self.calls->of(handle, [&](const HostVersion& version, const std::string& name, auto op) {
+        return std::make_shared<NumpyCalls>(version, name, std::move(op), handle.isolated);
+      });
   NumpyCalls::Arguments found;
   if (!calls || !calls->possible() || !calls->sort(given, count, keywords, found)) return {};
   return calls->call(*handle.host, found);
 }
 
-nb::object call_the_long_way(PyObject* self, PyObject* const* given, std::size_t count, PyObject* keywords) {
+nb::object call_the_long_way(PyObject* self, PyObject* const* given, std::size_t count,
+                             PyObject* keywords) {
   static PyObject* function = nullptr;
   const auto [positional, named] = arguments_of(given, count, keywords);
-  return call_python(function_of(function, "tenon._calls", "call"), nb::make_tuple(nb::borrow(self), positional, named));
+  return call_python(function_of(function, "tenon._calls", "call"),
+                     nb::make_tuple(nb::borrow(self), positional, named));
 }
 
-PyObject* call_operator(PyObject* object, PyObject* const* given, std::size_t count_and_flag, PyObject* keywords) {
+PyObject* call_operator(PyObject* object, PyObject* const* given, std::size_t count_and_flag,
+                        PyObject* keywords) {
   auto& self = *reinterpret_cast<OperatorObject*>(object);
   const auto count = static_cast<std::size_t>(NB_VECTORCALL_NARGS(count_and_flag));
   try {
@@ -147,9 +161,12 @@ PyObject* call_operator(PyObject* object, PyObject* const* given, std::size_t co
 PyObject* new_operator(PyTypeObject* type, PyObject* positional, PyObject* keywords) {
   static const char* names[] = {"name", "host", nullptr};
   PyObject *name = nullptr, *host = Py_None;
-  if (PyArg_ParseTupleAndKeywords(positional, keywords, "U|O", const_cast<char**>(names), &name, &host) == 0) return nullptr;
+  if (PyArg_ParseTupleAndKeywords(positional, keywords, "U|O", const_cast<char**>(names), &name,
+                                  &host) == 0)
+    return nullptr;
   if (host != Py_None && !nb::isinstance<HostHandle>(nb::handle(host))) {
-    PyErr_Format(PyExc_TypeError, "Operator(name, host=None): host is %R, but must be a tenon.Host", host);
+    PyErr_Format(PyExc_TypeError, "Operator(name, host=None): host is %R, but must be a tenon.Host",
+                 host);
     return nullptr;
   }
   const auto* text = PyUnicode_AsUTF8AndSize(name, nullptr);
@@ -194,7 +211,10 @@ void delete_operator(PyObject* object) {
 // requested.
 PyObject* page_of(PyObject* self, void* what) {
   try {
-    return nb::module_::import_("tenon._operators").attr(static_cast<const char*>(what))(nb::borrow(self)).release().ptr();
+    return nb::module_::import_("tenon._operators")
+        .attr(static_cast<const char*>(what))(nb::borrow(self))
+        .release()
+        .ptr();
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -219,30 +239,37 @@ PyObject* counts_of(PyObject* self, void*) {
 
 #define TENON_PAGE(name, function) \
   { name, page_of, nullptr, nullptr, const_cast<char*>(function) }
-PyGetSetDef properties[] = {TENON_PAGE("__doc__", "doc_of"),
-                            TENON_PAGE("__signature__", "signature_of"),
-                            TENON_PAGE("__qualname__", "python_name_of"),
-                            TENON_PAGE("__name__", "python_name_of"),
-                            TENON_PAGE("__module__", "module_of"),
-                            TENON_PAGE("info", "info_of"),
-                            {"_counts", counts_of, nullptr, nullptr, nullptr},
-                            {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-                            {}};
+PyGetSetDef properties[] = {
+    TENON_PAGE("__doc__", "doc_of"),
+    TENON_PAGE("__signature__", "signature_of"),
+    TENON_PAGE("__qualname__", "python_name_of"),
+    TENON_PAGE("__name__", "python_name_of"),
+    TENON_PAGE("__module__", "module_of"),
+    TENON_PAGE("info", "info_of"),
+    {"_counts", counts_of, nullptr, nullptr, nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {}};
 #undef TENON_PAGE
-PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorObject, call), READONLY, nullptr},
-                         {"__dictoffset__", T_PYSSIZET, offsetof(OperatorObject, dict), READONLY, nullptr},
-                         {"__weaklistoffset__", T_PYSSIZET, offsetof(OperatorObject, weak_references), READONLY, nullptr},
-                         {"_name", T_OBJECT_EX, offsetof(OperatorObject, name), READONLY, nullptr},
-                         {"_host", T_OBJECT, offsetof(OperatorObject, host), READONLY, nullptr},
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorObject, call), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(OperatorObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(OperatorObject, weak_references), READONLY,
+     nullptr},
+    {"_name", T_OBJECT_EX, offsetof(OperatorObject, name), READONLY, nullptr},
+    {"_host", T_OBJECT, offsetof(OperatorObject, host), READONLY, nullptr},
+    {}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                         {"_repr_html_", html_of, METH_NOARGS, nullptr},
                          {}};
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {"_repr_html_", html_of, METH_NOARGS, nullptr}, {}};
 
-constexpr unsigned has_vectorcall = 1U << 11;  // Py_TPFLAGS_HAVE_VECTORCALL, in the limited API only since 3.12
+constexpr unsigned has_vectorcall =
+    1U << 11;  // Py_TPFLAGS_HAVE_VECTORCALL, in the limited API only since 3.12
 
 // For calls by tuple and dict, since the limited API has no PyVectorcall_Call before 3.12.
 PyObject* call_by_tuple(PyObject* self, PyObject* positional, PyObject* named) {
   std::vector<PyObject*> given;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(positional); ++i) given.push_back(PyTuple_GetItem(positional, i));
+  for (Py_ssize_t i = 0; i < PyTuple_Size(positional); ++i)
+    given.push_back(PyTuple_GetItem(positional, i));
   const auto count = given.size();
   nb::list names;
   PyObject *name = nullptr, *value = nullptr;
@@ -267,8 +294,9 @@ void bind_operator(nb::module_& module) {
                          {Py_tp_members, members},
                          {Py_tp_methods, methods},
                          {0, nullptr}};
-  PyType_Spec spec = {"tenon.Operator", sizeof(OperatorObject), 0,
-                      static_cast<unsigned>(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC) | has_vectorcall, slots};
+  PyType_Spec spec = {
+      "tenon.Operator", sizeof(OperatorObject), 0,
+      static_cast<unsigned>(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC) | has_vectorcall, slots};
   auto type = nb::steal(PyType_FromSpec(&spec));
   if (!type.is_valid()) throw nb::python_error();
   module.attr("Operator") = type;

@@ -8,7 +8,8 @@ namespace tenon::python {
 namespace {
 
 bool is_single(PyObject* value) {
-  return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyUnicode_CheckExact(value) || PyBool_Check(value);
+  return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyUnicode_CheckExact(value) ||
+         PyBool_Check(value);
 }
 
 bool same_single(PyObject* left, PyObject* right) {
@@ -64,7 +65,8 @@ bool Scalar::set(PyObject* number, DType dtype) {
   const auto whole = PyLong_AsLongLongAndOverflow(number, &overflow);
   if (overflow != 0) return false;
   if (dtype == f32 || dtype == f64)
-    return std::abs(static_cast<double>(whole)) <= static_cast<double>(1LL << (dtype == f32 ? 24 : 53)) &&
+    return std::abs(static_cast<double>(whole)) <=
+               static_cast<double>(1LL << (dtype == f32 ? 24 : 53)) &&
            put(static_cast<double>(whole), dtype);
   if (dtype == i64) return std::memcpy(bytes_, &whole, sizeof whole), true;
   if (dtype != i32 || whole != static_cast<std::int32_t>(whole)) return false;
@@ -75,7 +77,8 @@ bool Scalar::set(PyObject* number, DType dtype) {
 bool Scalar::put(double value, DType dtype) {
   const auto single = static_cast<float>(value);
   if (dtype == f32 && std::isinf(single) && !std::isinf(value)) return false;
-  dtype == f32 ? std::memcpy(bytes_, &single, sizeof single) : std::memcpy(bytes_, &value, sizeof value);
+  dtype == f32 ? std::memcpy(bytes_, &single, sizeof single)
+               : std::memcpy(bytes_, &value, sizeof value);
   return true;
 }
 

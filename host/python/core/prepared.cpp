@@ -36,13 +36,16 @@ std::vector<Argument> arguments_from(nb::list types) {
   return arguments;
 }
 
-std::unique_ptr<PreparedHandle> prepare(const HostHandle& host, const std::string& op, nb::list types, nb::dict params,
-                                        const std::string& device, bool training) {
+std::unique_ptr<PreparedHandle> prepare(const HostHandle& host, const std::string& op,
+                                        nb::list types, nb::dict params, const std::string& device,
+                                        bool training) {
   const auto arguments = arguments_from(std::move(types));
   const auto of = host.use();
   const auto found = without_gil([&] { return of->catalog().find(op); });
   const auto attributes = attributes_from(found ? &found->info : nullptr, std::move(params));
-  auto call = without_gil([&] { return of->prepare(op, arguments, attributes, {.device = device, .training = training}); });
+  auto call = without_gil([&] {
+    return of->prepare(op, arguments, attributes, {.device = device, .training = training});
+  });
   return std::make_unique<PreparedHandle>(std::move(call));
 }
 
@@ -50,7 +53,8 @@ nb::list to_python(const std::vector<Argument>& arguments) {
   nb::list all;
   for (const auto& each : arguments) {
     const auto shape = each.shape.has_rank() ? nb::object(shape_to_python(each.shape)) : nb::none();
-    all.append(nb::make_tuple(each.name, std::string(name_of(each.dtype)), shape, std::string(name_of(each.storage)), each.hidden));
+    all.append(nb::make_tuple(each.name, std::string(name_of(each.dtype)), shape,
+                              std::string(name_of(each.storage)), each.hidden));
   }
   return all;
 }
@@ -69,26 +73,35 @@ nb::list forward(PreparedHandle& self, nb::list inputs, nb::list outputs, nb::li
   return to_python(made);
 }
 
-nb::list backward(PreparedHandle& self, nb::list output_grads, nb::list inputs, nb::list outputs, nb::list states,
-                  const std::vector<bool>& wanted) {
+nb::list backward(PreparedHandle& self, nb::list output_grads, nb::list inputs, nb::list outputs,
+                  nb::list states, const std::vector<bool>& wanted) {
   const auto grads = tensors_from(std::move(output_grads)), given = tensors_from(std::move(inputs));
   const auto made = tensors_from(std::move(outputs)), kept = tensors_from(std::move(states));
-  return to_python(self.alone("prepared call", [&] { return self.call.backward(grads, given, made, kept, wanted); }));
+  return to_python(self.alone(
+      "prepared call", [&] { return self.call.backward(grads, given, made, kept, wanted); }));
 }
 
 }  // namespace
 
 void bind_prepared(nb::module_& module) {
   nb::class_<PreparedHandle>(module, "PreparedCall")
-      .def_prop_ro("outputs", [](const PreparedHandle& self) { return to_python(self.call.outputs()); })
-      .def_prop_ro("states", [](const PreparedHandle& self) { return to_python(self.call.states()); })
-      .def_prop_ro("has_backward", [](const PreparedHandle& self) { return self.call.has_backward(); })
-      .def_prop_ro("depends_on_values", [](const PreparedHandle& self) { return self.call.depends_on_values(); })
-      .def("make_states", [](PreparedHandle& self) { return to_python(without_gil([&] { return self.call.make_states(); })); })
+      .def_prop_ro("outputs",
+                   [](const PreparedHandle& self) { return to_python(self.call.outputs()); })
+      .def_prop_ro("states",
+                   [](const PreparedHandle& self) { return to_python(self.call.states()); })
+      .def_prop_ro("has_backward",
+                   [](const PreparedHandle& self) { return self.call.has_backward(); })
+      .def_prop_ro("depends_on_values",
+                   [](const PreparedHandle& self) { return self.call.depends_on_values(); })
+      .def("make_states",
+           [](PreparedHandle& self) {
+             return to_python(without_gil([&] { return self.call.make_states(); }));
+           })
       .def("forward", &forward, nb::arg("inputs"), nb::arg("outputs"), nb::arg("states"))
-      .def("backward", &backward, nb::arg("output_grads"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("states"), nb::arg("wanted"));
-  module.def("prepare", &prepare, nb::arg("host"), nb::arg("op"), nb::arg("types"), nb::arg("params"), nb::arg("device") = "",
-             nb::arg("training") = false);
+      .def("backward", &backward, nb::arg("output_grads"), nb::arg("inputs"), nb::arg("outputs"),
+           nb::arg("states"), nb::arg("wanted"));
+  module.def("prepare", &prepare, nb::arg("host"), nb::arg("op"), nb::arg("types"),
+             nb::arg("params"), nb::arg("device") = "", nb::arg("training") = false);
 }
 
 }  // namespace tenon::python

@@ -37,7 +37,8 @@ PythonCall::PythonCall(const PythonOperator& op, bool backward) : op_(&op), back
   add(op.inputs, Source::input_grad, repeated, true);
 }
 
-void PythonCall::add(const std::vector<std::string>& names, Source source, int repeated, bool writable) {
+void PythonCall::add(const std::vector<std::string>& names, Source source, int repeated,
+                     bool writable) {
   const bool gradient = source == Source::output_grad || source == Source::input_grad;
   for (std::size_t i = 0; i < names.size(); ++i) {
     Slot slot;
@@ -65,12 +66,16 @@ static Tensors tensors_of(const tenon_call& call, int source) {
   }
 }
 
-nb::object PythonCall::array_of(Slot& slot, std::size_t place, const tenon_call& call, std::size_t tensor) {
+nb::object PythonCall::array_of(Slot& slot, std::size_t place, const tenon_call& call,
+                                std::size_t tensor) {
   const auto all = tensors_of(call, static_cast<int>(slot.source));
   const auto* found = tensor < all.count ? all.tensors[tensor] : nullptr;
-  if (found == nullptr || (slot.writable && slot.source != Source::state && call.writes[tensor] == TENON_WRITE_NONE)) return nb::none();
+  if (found == nullptr ||
+      (slot.writable && slot.source != Source::state && call.writes[tensor] == TENON_WRITE_NONE))
+    return nb::none();
   if (found->storage == TENON_STORAGE_UNKNOWN) return nb::object();
-  if (found->storage != TENON_DENSE) throw Error(ErrorKind::type, "operators in Python take only dense tensors");
+  if (found->storage != TENON_DENSE)
+    throw Error(ErrorKind::type, "operators in Python take only dense tensors");
   if (slot.arrays.size() <= place) slot.arrays.resize(place + 1);
   return nb::borrow(slot.arrays[place].show(*found, slot.writable));
 }
@@ -82,9 +87,10 @@ void PythonCall::set(Slot& slot, nb::handle value) {
 }
 
 void PythonCall::show(Slot& slot, const tenon_call& call) {
-  const auto& names = slot.source == Source::input || slot.source == Source::input_grad ? op_->names.inputs
-                      : slot.source == Source::state                                    ? op_->names.states
-                                                                                        : op_->names.outputs;
+  const auto& names = slot.source == Source::input || slot.source == Source::input_grad
+                          ? op_->names.inputs
+                      : slot.source == Source::state ? op_->names.states
+                                                     : op_->names.outputs;
   const auto total = tensors_of(call, static_cast<int>(slot.source)).count;
   const auto repeats = total + 1 - static_cast<std::size_t>(names.count);
   const bool behind = names.repeated >= 0 && slot.index > static_cast<std::size_t>(names.repeated);
@@ -121,9 +127,11 @@ void PythonCall::show(const tenon_call& call) {
 void PythonCall::invoke(nb::handle method) {
   const auto result = method(call_.get());
   if (!result.is_none())
-    throw Error(std::string(backward_ ? "backward" : "forward") + " returns " + nb::type_name(result.type()).c_str() +
+    throw Error(std::string(backward_ ? "backward" : "forward") + " returns " +
+                nb::type_name(result.type()).c_str() +
                 ", which is ignored: write results into the arrays of the call, such as call." +
-                (backward_ ? op_->inputs.front() + "_grad" : op_->outputs.front()) + "[...] = value");
+                (backward_ ? op_->inputs.front() + "_grad" : op_->outputs.front()) +
+                "[...] = value");
 }
 
 // Lists are created for each call; their arrays are reused.
@@ -148,11 +156,14 @@ void PythonCall::refuse_kept() {
   const bool still = static_cast<std::uint32_t>(Py_REFCNT(call_.get().ptr())) > 1;
   if (!still && slot == nullptr) return;
   const std::string function = backward_ ? "backward" : "forward";
-  const std::string name = slot != nullptr ? nb::cast<std::string>(nb::str(slot->name.get())) : std::string();
+  const std::string name =
+      slot != nullptr ? nb::cast<std::string>(nb::str(slot->name.get())) : std::string();
   part_with_all();
-  if (slot == nullptr) throw Error(function + " keeps a reference to its call, which ends when " + function + " returns");
-  throw Error(function + " keeps a reference to the array '" + name + "' beyond the call, when its memory is reused: keep call." + name +
-              ".copy()");
+  if (slot == nullptr)
+    throw Error(function + " keeps a reference to its call, which ends when " + function +
+                " returns");
+  throw Error(function + " keeps a reference to the array '" + name +
+              "' beyond the call, when its memory is reused: keep call." + name + ".copy()");
 }
 
 // Code that still references the arrays, such as a traceback, must not read the host's later

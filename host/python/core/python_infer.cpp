@@ -25,7 +25,9 @@ struct Borrowed {
   const detail::Names* names = nullptr;
   T& use(const char* function) const {
     if (object == nullptr)
-      throw Failure(FailureKind::usage, std::string(function) + " has returned, and its argument cannot be used afterwards");
+      throw Failure(
+          FailureKind::usage,
+          std::string(function) + " has returned, and its argument cannot be used afterwards");
     return *object;
   }
 };
@@ -70,7 +72,9 @@ int place_of(const detail::NameGroup& names, const char* what, const Place& plac
   if (const auto* at = std::get_if<int>(&place)) return *at;
   const auto& name = std::get<std::string>(place);
   const int found = names.find(name, count);
-  if (found < 0) throw Error(ErrorKind::failed, "there is no ", what, " '", name, "': describe() names ", names.list());
+  if (found < 0)
+    throw Error(ErrorKind::failed, "there is no ", what, " '", name, "': describe() names ",
+                names.list());
   return found;
 }
 
@@ -85,8 +89,11 @@ nb::object values_of(const PythonInfer& self, const Place& place) {
   const auto shape = Shape::of_tensor(tensor->dense.shape, tensor->dense.ndim);
   auto* data = static_cast<char*>(tensor->dense.data) + tensor->dense.byte_offset;
   std::vector<std::int64_t> strides;
-  if (tensor->dense.strides != nullptr) strides.assign(tensor->dense.strides, tensor->dense.strides + tensor->dense.ndim);
-  return array_from(Tensor::borrow(data, static_cast<DType>(tensor->dtype), shape, strides, nullptr).clone(), false);
+  if (tensor->dense.strides != nullptr)
+    strides.assign(tensor->dense.strides, tensor->dense.strides + tensor->dense.ndim);
+  return array_from(
+      Tensor::borrow(data, static_cast<DType>(tensor->dtype), shape, strides, nullptr).clone(),
+      false);
 }
 
 /// A parameter of a node that gradient() adds, in the form of the C ABI. Texts and lists are
@@ -122,18 +129,22 @@ struct GraphValue {
 };
 
 void check(const PythonGradient& self, std::int32_t failed) {
-  if (failed != 0) throw Error(static_cast<ErrorKind>(self.raw->error->kind), std::string(self.raw->error->text));
+  if (failed != 0)
+    throw Error(static_cast<ErrorKind>(self.raw->error->kind), std::string(self.raw->error->text));
 }
 
-GraphValue value_of(const PythonGradient& self, int source, const detail::NameGroup& names, const char* what, const Place& place,
-                    int count) {
+GraphValue value_of(const PythonGradient& self, int source, const detail::NameGroup& names,
+                    const char* what, const Place& place, int count) {
   self.use();
   GraphValue found{};
-  check(self, self.raw->value(self.raw, source, static_cast<std::uint32_t>(place_of(names, what, place, count)), &found.id));
+  check(self, self.raw->value(self.raw, source,
+                              static_cast<std::uint32_t>(place_of(names, what, place, count)),
+                              &found.id));
   return found;
 }
 
-GraphValue add_node(const PythonGradient& self, const std::string& op, nb::args inputs, nb::kwargs params) {
+GraphValue add_node(const PythonGradient& self, const std::string& op, nb::args inputs,
+                    nb::kwargs params) {
   self.use();
   std::vector<tenon_value> ids;
   for (const nb::handle input : inputs) ids.push_back(nb::cast<GraphValue>(input).id);
@@ -141,8 +152,9 @@ GraphValue add_node(const PythonGradient& self, const std::string& op, nb::args 
   std::vector<tenon_attribute> raw;
   for (const auto& [name, value] : attributes) raw.push_back(attribute_of(name, value));
   GraphValue made{};
-  check(self, self.raw->add(self.raw, op.c_str(), ids.data(), static_cast<std::uint32_t>(ids.size()), raw.data(),
-                            static_cast<std::uint32_t>(raw.size()), &made.id));
+  check(self,
+        self.raw->add(self.raw, op.c_str(), ids.data(), static_cast<std::uint32_t>(ids.size()),
+                      raw.data(), static_cast<std::uint32_t>(raw.size()), &made.id));
   return made;
 }
 
@@ -169,7 +181,11 @@ void gradient_in_python(nb::handle object, tenon_gradient& raw, const detail::Na
 void bind_python_infer(nb::module_& module) {
   nb::class_<PythonInfer>(module, "Infer")
       .def(
-          "shape", [](const PythonInfer& self, const Place& name) { return shape_or_none(type_of(self, name).shape); }, nb::arg("name"))
+          "shape",
+          [](const PythonInfer& self, const Place& name) {
+            return shape_or_none(type_of(self, name).shape);
+          },
+          nb::arg("name"))
       .def(
           "dtype",
           [](const PythonInfer& self, const Place& name) {
@@ -178,7 +194,10 @@ void bind_python_infer(nb::module_& module) {
           },
           nb::arg("name"))
       .def(
-          "has_input", [](const PythonInfer& self, const std::string& name) { return self.use().has_input(std::string_view(name)); },
+          "has_input",
+          [](const PythonInfer& self, const std::string& name) {
+            return self.use().has_input(std::string_view(name));
+          },
           nb::arg("name"))
       .def("values", &values_of, nb::arg("name"))
       .def_prop_ro("inputs", [](const PythonInfer& self) { return self.use().inputs(); })
@@ -187,20 +206,23 @@ void bind_python_infer(nb::module_& module) {
           "set_output",
           [](const PythonInfer& self, const Place& name, nb::handle shape, nb::handle dtype) {
             auto& io = self.use();
-            io.set_output(place_of(self.names->outputs, "output", name, io.outputs()), shape_from(shape), dtype_or_unknown(dtype));
+            io.set_output(place_of(self.names->outputs, "output", name, io.outputs()),
+                          shape_from(shape), dtype_or_unknown(dtype));
           },
           nb::arg("name"), nb::arg("shape").none(), nb::arg("dtype").none() = nb::none())
       .def(
           "set_input",
           [](const PythonInfer& self, const Place& name, nb::handle shape, nb::handle dtype) {
             auto& io = self.use();
-            io.set_input(place_of(self.names->inputs, "input", name, io.inputs()), shape_from(shape), dtype_or_unknown(dtype));
+            io.set_input(place_of(self.names->inputs, "input", name, io.inputs()),
+                         shape_from(shape), dtype_or_unknown(dtype));
           },
           nb::arg("name"), nb::arg("shape").none(), nb::arg("dtype").none() = nb::none())
       .def(
           "set_state",
           [](const PythonInfer& self, const std::string& name, nb::handle shape, nb::handle dtype) {
-            self.use().set_state(name, shape_from(shape), dtype.is_none() ? f32 : dtype_from(dtype));
+            self.use().set_state(name, shape_from(shape),
+                                 dtype.is_none() ? f32 : dtype_from(dtype));
           },
           nb::arg("name"), nb::arg("shape"), nb::arg("dtype").none() = nb::none())
       .def(
@@ -213,26 +235,33 @@ void bind_python_infer(nb::module_& module) {
           },
           nb::arg("condition"), nb::arg("reason"))
       .def(
-          "error", [](const PythonInfer&, const std::string& reason) { throw Error(ErrorKind::type, reason); }, nb::arg("reason"));
+          "error",
+          [](const PythonInfer&, const std::string& reason) {
+            throw Error(ErrorKind::type, reason);
+          },
+          nb::arg("reason"));
 
   nb::class_<GraphValue>(module, "GradientValue");
   nb::class_<PythonGradient>(module, "Gradient")
       .def(
           "input",
           [](const PythonGradient& self, const Place& name) {
-            return value_of(self, TENON_GRADIENT_INPUT, self.names->inputs, "input", name, self.use().inputs());
+            return value_of(self, TENON_GRADIENT_INPUT, self.names->inputs, "input", name,
+                            self.use().inputs());
           },
           nb::arg("name"))
       .def(
           "output",
           [](const PythonGradient& self, const Place& name) {
-            return value_of(self, TENON_GRADIENT_OUTPUT, self.names->outputs, "output", name, self.use().outputs());
+            return value_of(self, TENON_GRADIENT_OUTPUT, self.names->outputs, "output", name,
+                            self.use().outputs());
           },
           nb::arg("name"))
       .def(
           "output_grad",
           [](const PythonGradient& self, const Place& name) {
-            return value_of(self, TENON_GRADIENT_OUTPUT_GRAD, self.names->outputs, "output", name, self.use().outputs());
+            return value_of(self, TENON_GRADIENT_OUTPUT_GRAD, self.names->outputs, "output", name,
+                            self.use().outputs());
           },
           nb::arg("name"))
       .def("add", &add_node, nb::arg("op"), nb::arg("inputs"), nb::arg("params"))
@@ -240,7 +269,8 @@ void bind_python_infer(nb::module_& module) {
           "set_input_grad",
           [](const PythonGradient& self, const Place& name, const GraphValue& value) {
             const int i = place_of(self.names->inputs, "input", name, self.use().inputs());
-            check(self, self.raw->set_input_grad(self.raw, static_cast<std::uint32_t>(i), value.id));
+            check(self,
+                  self.raw->set_input_grad(self.raw, static_cast<std::uint32_t>(i), value.id));
           },
           nb::arg("name"), nb::arg("value"));
 }

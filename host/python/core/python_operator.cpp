@@ -32,7 +32,8 @@ const PythonKernel& kernel_of(const void* instance) {
 template <class Work>
 std::int32_t with_python(tenon_error* error, ErrorKind kind, Work&& work) {
   if (!python_is_alive()) {
-    write_error(error, ErrorKind::failed, "the Python interpreter has ended, and operators written in Python with it");
+    write_error(error, ErrorKind::failed,
+                "the Python interpreter has ended, and operators written in Python with it");
     return 1;
   }
   const Acquired gil;
@@ -40,7 +41,8 @@ std::int32_t with_python(tenon_error* error, ErrorKind kind, Work&& work) {
     work();
     return 0;
   } catch (const nb::python_error& raised) {
-    const bool own = nb::module_::import_("tenon._errors").attr("is_own")(raised.value()).ptr() == Py_True;
+    const bool own =
+        nb::module_::import_("tenon._errors").attr("is_own")(raised.value()).ptr() == Py_True;
     write_error(error, own ? kind : ErrorKind::failed, keep_exception(raised).what());
   } catch (const nb::builtin_exception& raised) {
     write_error(error, ErrorKind::failed, raised.what());
@@ -57,7 +59,8 @@ std::int32_t infer(const void* instance, tenon_infer* io) {
     if (kernel.op->infers)
       infer_in_python(kernel.object.get(), wrapped, kernel.op->names);
     else
-      for (int i = 0; i < wrapped.outputs() && wrapped.inputs() > 0; ++i) wrapped.set_output(i, wrapped.input(0).shape);
+      for (int i = 0; i < wrapped.outputs() && wrapped.inputs() > 0; ++i)
+        wrapped.set_output(i, wrapped.input(0).shape);
     wrapped.share_dtype(kernel.op->shared);
   });
 }
@@ -69,7 +72,8 @@ std::int32_t gradient(const void* instance, tenon_gradient* io) {
   });
 }
 
-std::int32_t run(std::optional<PythonCall>& prepared, const PythonOperator& op, bool backward, nb::handle method, const tenon_call* call) {
+std::int32_t run(std::optional<PythonCall>& prepared, const PythonOperator& op, bool backward,
+                 nb::handle method, const tenon_call* call) {
   return with_python(call->error, ErrorKind::failed, [&] {
     if (!prepared) prepared.emplace(op, backward);
     prepared->run(method, *call);
@@ -88,7 +92,8 @@ std::int32_t backward(void* instance, const tenon_call* call) {
 
 // Objects are created by the factory instead.
 std::int32_t create(const tenon_attribute*, std::uint64_t, void**, tenon_error* error) {
-  write_error(error, ErrorKind::failed, "an operator written in Python cannot be created without its class");
+  write_error(error, ErrorKind::failed,
+              "an operator written in Python cannot be created without its class");
   return 1;
 }
 
@@ -151,18 +156,19 @@ nb::object value_of(const tenon_attribute& attribute) {
     case TENON_ATTR_TEXTS:
       return texts_of(attribute);
     default:
-      throw Failure(FailureKind::usage,
-                    "parameter '" + std::string(attribute.name) + "' has a kind that operators in Python do not support");
+      throw Failure(FailureKind::usage, "parameter '" + std::string(attribute.name) +
+                                            "' has a kind that operators in Python do not support");
   }
 }
 
-std::unique_ptr<PythonKernel> make_kernel(const std::shared_ptr<const PythonOperator>& op, const tenon_attribute* attributes,
-                                          std::uint64_t count) {
+std::unique_ptr<PythonKernel> make_kernel(const std::shared_ptr<const PythonOperator>& op,
+                                          const tenon_attribute* attributes, std::uint64_t count) {
   auto kernel = std::make_unique<PythonKernel>();
   kernel->op = op;
   const nb::object object = op->type.get()();
   nb::dict given;
-  for (std::uint64_t i = 0; i < count; ++i) given[nb::str(attributes[i].name)] = value_of(attributes[i]);
+  for (std::uint64_t i = 0; i < count; ++i)
+    given[nb::str(attributes[i].name)] = value_of(attributes[i]);
   const auto checked = nb::cast<nb::dict>(op->check.get()(given));
   for (const auto [name, value] : checked) nb::setattr(object, name, value);
   if (nb::hasattr(object, "configure")) object.attr("configure")();
@@ -173,17 +179,21 @@ std::unique_ptr<PythonKernel> make_kernel(const std::shared_ptr<const PythonOper
 }
 
 // The Failure thrown here holds no reference to Python objects.
-void* make(const std::shared_ptr<const PythonOperator>& op, const tenon_attribute* attributes, std::uint64_t count) {
+void* make(const std::shared_ptr<const PythonOperator>& op, const tenon_attribute* attributes,
+           std::uint64_t count) {
   std::unique_ptr<PythonKernel> kernel;
   char text[2048] = "";
   tenon_error error{sizeof error, TENON_ERROR_FAILED, 0, text, sizeof text};
-  if (with_python(&error, ErrorKind::failed, [&] { kernel = make_kernel(op, attributes, count); }) != 0)
+  if (with_python(&error, ErrorKind::failed,
+                  [&] { kernel = make_kernel(op, attributes, count); }) != 0)
     throw Failure(FailureKind::usage, text);
   return kernel.release();
 }
 
-std::string add_operator(const HostHandle& host, nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told) {
-  const auto own = own_operator(std::move(manifest), std::move(type), std::move(call_type), std::move(told));
+std::string add_operator(const HostHandle& host, nb::bytes manifest, nb::object type,
+                         nb::object call_type, nb::dict told) {
+  const auto own =
+      own_operator(std::move(manifest), std::move(type), std::move(call_type), std::move(told));
   const auto target = host.use();
   return without_gil([&] { return target->add_operator(own.manifest, own.table, own.make); });
 }
@@ -205,7 +215,9 @@ OwnOperator own_operator(nb::bytes manifest, nb::object type, nb::object call_ty
   op->type = Held(std::move(type));
   op->call_type = Held(std::move(call_type));
   op->name_all();
-  return {{manifest.c_str(), manifest.size()}, &table, [op](const tenon_attribute* attributes, std::uint64_t count) {
+  return {{manifest.c_str(), manifest.size()},
+          &table,
+          [op](const tenon_attribute* attributes, std::uint64_t count) {
             return make(op, attributes, count);
           }};
 }
@@ -225,9 +237,11 @@ void PythonOperator::name_all() {
 void bind_python_operator(nb::module_& module) {
   start_kernel_arrays();
   bind_python_infer(module);
-  module.def("add_operator", &add_operator, nb::arg("host"), nb::arg("manifest"), nb::arg("type"), nb::arg("call_type"), nb::arg("told"));
+  module.def("add_operator", &add_operator, nb::arg("host"), nb::arg("manifest"), nb::arg("type"),
+             nb::arg("call_type"), nb::arg("told"));
   module.def(
-      "snake_case", [](const std::string& name) { return internal::snake_case(name); }, nb::arg("name"));
+      "snake_case", [](const std::string& name) { return internal::snake_case(name); },
+      nb::arg("name"));
 }
 
 }  // namespace tenon::python

@@ -47,7 +47,8 @@ struct PythonOperator {
   int counted = -1;       ///< the output whose number a parameter sets; -1: none
   int shared = 0;         ///< the first input of the shared dtype
   bool random = false;
-  Held check;  ///< checks an object's parameters, a dict: returns the attributes' values or raises an error
+  Held check;  ///< checks an object's parameters, a dict: returns the attributes' values or raises
+               ///< an error
   bool infers = false;
   std::vector<const char*> texts;
   detail::Names names;

@@ -46,18 +46,22 @@ bool is_like(PyObject* array, const ArrayType& type) {
 nb::object results_of(const Arrays& arrays, nb::object* made) {
   // Results takes no arguments, and a new dict needs no initialization, so __init__ is not called.
   static auto* const nothing = PyTuple_New(0);
-  const auto make = reinterpret_cast<newfunc>(PyType_GetSlot(reinterpret_cast<PyTypeObject*>(arrays.results.ptr()), Py_tp_new));
-  auto results = nb::steal(make(reinterpret_cast<PyTypeObject*>(arrays.results.ptr()), nothing, nullptr));
+  const auto make = reinterpret_cast<newfunc>(
+      PyType_GetSlot(reinterpret_cast<PyTypeObject*>(arrays.results.ptr()), Py_tp_new));
+  auto results =
+      nb::steal(make(reinterpret_cast<PyTypeObject*>(arrays.results.ptr()), nothing, nullptr));
   if (!results.is_valid()) throw nb::python_error();
   for (std::size_t i = 0; i < arrays.outputs.size(); ++i)
-    if (PyDict_SetItem(results.ptr(), arrays.outputs[i].ptr(), made[i].ptr()) != 0) throw nb::python_error();
+    if (PyDict_SetItem(results.ptr(), arrays.outputs[i].ptr(), made[i].ptr()) != 0)
+      throw nb::python_error();
   return results;
 }
 
 bool run_in_order(Arrays& arrays, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const auto stop = interrupt_token();
   try {
-    return arrays.session->use([&](Session& session) { return session.run_in_order(inputs, outputs, stop); });
+    return arrays.session->use(
+        [&](Session& session) { return session.run_in_order(inputs, outputs, stop); });
   } catch (const Failure&) {
     raise_interrupt();
     throw;
@@ -91,14 +95,16 @@ nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
   const bool repeats = run_in_order(arrays, {inputs, count}, results);
   std::vector<ArrayType> types;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const bool plain = outputs[i].storage() == Storage::dense && outputs[i].device() == "cpu" && outputs[i].dtype() != bf16;
+    const bool plain = outputs[i].storage() == Storage::dense && outputs[i].device() == "cpu" &&
+                       outputs[i].dtype() != bf16;
     made[i] = plain ? array_from(outputs[i], true) : nb::cast(outputs[i]);
     if (plain) types.push_back({outputs[i].dtype(), outputs[i].shape()});
   }
   arrays.given.clear();
   arrays.made.clear();
   if (repeats && types.size() == results.size()) {
-    for (std::size_t i = 0; i < count; ++i) arrays.given.push_back({inputs[i].dtype(), inputs[i].shape()});
+    for (std::size_t i = 0; i < count; ++i)
+      arrays.given.push_back({inputs[i].dtype(), inputs[i].shape()});
     arrays.made = std::move(types);
   }
   return results_of(arrays, made);
@@ -129,14 +135,16 @@ nb::object quick(PyObject* self, PyObject* const* positional, std::size_t count,
   if (arrays == nullptr || arrays->session == nullptr) return {};
   // a larger capacity costs time
   const bool few = arrays->inputs.size() <= 2 && arrays->outputs.size() <= 2;
-  return few ? quick<2>(arrays, positional, count, inputs) : quick<most>(arrays, positional, count, inputs);
+  return few ? quick<2>(arrays, positional, count, inputs)
+             : quick<most>(arrays, positional, count, inputs);
 }
 
 // run(inputs) on the fast path. Session._run handles everything else.
 PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
   try {
     nb::object results;
-    if (count == 1 && keywords == nullptr && PyDict_CheckExact(given[0])) results = quick(self, nullptr, 0, given[0]);
+    if (count == 1 && keywords == nullptr && PyDict_CheckExact(given[0]))
+      results = quick(self, nullptr, 0, given[0]);
     if (results.is_valid()) return results.release().ptr();
     nb::list positional;
     for (Py_ssize_t i = 0; i < count; ++i) positional.append(nb::borrow(given[i]));
@@ -156,7 +164,8 @@ PyObject* call(PyObject* self, PyObject* positional, PyObject* named) {
     nb::object results;
     PyObject* given[most] = {};
     const auto count = static_cast<std::size_t>(PyTuple_Size(positional));
-    for (std::size_t i = 0; i < std::min(count, most); ++i) given[i] = PyTuple_GetItem(positional, static_cast<Py_ssize_t>(i));
+    for (std::size_t i = 0; i < std::min(count, most); ++i)
+      given[i] = PyTuple_GetItem(positional, static_cast<Py_ssize_t>(i));
     if (count <= most) results = quick(self, given, count, named);
     if (results.is_valid()) return results.release().ptr();
     const auto function = nb::borrow(self).attr("_call");
@@ -171,7 +180,8 @@ PyObject* call(PyObject* self, PyObject* positional, PyObject* named) {
 PyObject* attach(PyObject* self, PyObject* arguments) {
   PyObject *core = nullptr, *inputs = nullptr, *outputs = nullptr, *results = nullptr;
   int possible = 0;
-  if (PyArg_ParseTuple(arguments, "OO!O!Op", &core, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs, &results, &possible) == 0)
+  if (PyArg_ParseTuple(arguments, "OO!O!Op", &core, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs,
+                       &results, &possible) == 0)
     return nullptr;
   try {
     auto made = std::make_unique<Arrays>();
@@ -188,7 +198,8 @@ PyObject* attach(PyObject* self, PyObject* arguments) {
     made->outputs = names(outputs);
     made->core = nb::borrow(core);
     made->results = nb::borrow(results);
-    const bool few = made->inputs.size() <= most && made->outputs.size() <= most && !made->outputs.empty();
+    const bool few =
+        made->inputs.size() <= most && made->outputs.size() <= most && !made->outputs.empty();
     if (possible != 0 && few) made->session = nb::cast<SessionHandle*>(nb::handle(core));
     delete std::exchange(reinterpret_cast<SessionObject*>(self)->arrays, made.release());
   } catch (...) {
@@ -213,14 +224,19 @@ void destroy(PyObject* self) {
 }
 
 PyMethodDef methods[] = {
-    {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run)), METH_FASTCALL | METH_KEYWORDS,
+    {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run)),
+     METH_FASTCALL | METH_KEYWORDS,
      "run($self, inputs=None, *, outputs=None, into=None, add=False, batch=0)\n--\n\n"
      "Runs the graph with arrays by name, and returns outputs by name.\n\n"
-     "outputs: those to compute, a name or several; all where none is named. into: arrays, by output, to write to, or with `add` to add "
+     "outputs: those to compute, a name or several; all where none is named. into: arrays, by "
+     "output, to write to, or with `add` to add "
      "to.\n"
-     "batch: rows of one run, for inputs that are longer than one run can take. The results are in the order of the graph's outputs.\n"
-     "Raises UsageError for inputs that are missing, unknown or of another dtype or shape than the graph's, before anything runs;\n"
-     "ExecutionError for what an operator refuses. A run that fails changes no state and no variable, and does not count in `step`."},
+     "batch: rows of one run, for inputs that are longer than one run can take. The results are in "
+     "the order of the graph's outputs.\n"
+     "Raises UsageError for inputs that are missing, unknown or of another dtype or shape than the "
+     "graph's, before anything runs;\n"
+     "ExecutionError for what an operator refuses. A run that fails changes no state and no "
+     "variable, and does not count in `step`."},
     {"_attach", attach, METH_VARARGS, nullptr},
     {}};
 
@@ -232,8 +248,9 @@ void bind_quick_session(nb::module_& module) {
                          {Py_tp_call, reinterpret_cast<void*>(call)},
                          {Py_tp_methods, methods},
                          {0, nullptr}};
-  PyType_Spec spec = {"tenon._core.SessionBase", sizeof(SessionObject), 0,
-                      static_cast<unsigned>(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE), slots};
+  PyType_Spec spec = {
+      "tenon._core.SessionBase", sizeof(SessionObject), 0,
+      static_cast<unsigned>(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE), slots};
   auto type = nb::steal(PyType_FromSpec(&spec));
   if (!type.is_valid()) throw nb::python_error();
   module.attr("SessionBase") = type;

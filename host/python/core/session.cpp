@@ -34,14 +34,17 @@ nb::dict to_python(NamedTensors tensors) {
 nb::dict to_arrays(const NamedTensors& tensors) {
   nb::dict all;
   for (const auto& [name, tensor] : tensors)
-    all[name.c_str()] = tensor.storage() == Storage::dense && tensor.device() == "cpu" && tensor.dtype() != bf16 ? array_from(tensor, true)
-                                                                                                                 : nb::cast(tensor);
+    all[name.c_str()] =
+        tensor.storage() == Storage::dense && tensor.device() == "cpu" && tensor.dtype() != bf16
+            ? array_from(tensor, true)
+            : nb::cast(tensor);
   return all;
 }
 
 Tensor destination_from(nb::handle value, const std::string& what) {
   const bool exchanged = !is_array_or_subclass(value.ptr()) && nb::hasattr(value, "__dlpack__");
-  return exchanged || nb::isinstance<Tensor>(value) ? any_tensor_from(value) : writable_tensor_from(value, what);
+  return exchanged || nb::isinstance<Tensor>(value) ? any_tensor_from(value)
+                                                    : writable_tensor_from(value, what);
 }
 
 Destinations destinations_from(nb::dict given, bool add) {
@@ -56,12 +59,16 @@ Destinations destinations_from(nb::dict given, bool add) {
 
 bool overlap(const Tensor& left, const Tensor& right) {
   if (!right || right.storage() != Storage::dense || left.device() != right.device()) return false;
-  const auto from = [](const Tensor& tensor) { return static_cast<const std::byte*>(tensor.data()); };
+  const auto from = [](const Tensor& tensor) {
+    return static_cast<const std::byte*>(tensor.data());
+  };
   const auto end = [&](const Tensor& tensor) {  // also correct for a strided tensor
     std::int64_t last = 0;
     for (int axis = 0; axis < tensor.shape().rank(); ++axis)
       last += (tensor.shape()[axis] - 1) * tensor.strides()[static_cast<std::size_t>(axis)];
-    return tensor.size() == 0 ? from(tensor) : from(tensor) + (last + 1) * static_cast<std::int64_t>(size_of(tensor.dtype()));
+    return tensor.size() == 0
+               ? from(tensor)
+               : from(tensor) + (last + 1) * static_cast<std::int64_t>(size_of(tensor.dtype()));
   };
   return from(left) < end(right) && from(right) < end(left);
 }
@@ -70,12 +77,15 @@ bool overlap(const Tensor& left, const Tensor& right) {
 void require_apart(const Destinations& destinations, const NamedTensors& inputs) {
   for (auto one = destinations.begin(); one != destinations.end(); ++one) {
     const auto refuse = [&](const std::string& what) {
-      throw Failure(FailureKind::usage, "the array for output '" + one->first + "' shares memory with " + what, "use separate arrays");
+      throw Failure(FailureKind::usage,
+                    "the array for output '" + one->first + "' shares memory with " + what,
+                    "use separate arrays");
     };
     for (const auto& [name, input] : inputs)
       if (overlap(one->second.tensor, input)) refuse("input '" + name + "'");
     for (auto other = std::next(one); other != destinations.end(); ++other)
-      if (overlap(one->second.tensor, other->second.tensor)) refuse("the array for output '" + other->first + "'");
+      if (overlap(one->second.tensor, other->second.tensor))
+        refuse("the array for output '" + other->first + "'");
   }
 }
 
@@ -91,12 +101,13 @@ bool is_one_of(const Tensor& output, const NamedTensors& inputs) {
     return tensor.storage() == Storage::dense ? tensor.data() : tensor.stored_values().data();
   };
   return output && std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) {
-           return input.second && input.second.storage() == output.storage() && memory(input.second) == memory(output);
+           return input.second && input.second.storage() == output.storage() &&
+                  memory(input.second) == memory(output);
          });
 }
 
-nb::dict run(SessionHandle& self, nb::dict inputs, std::vector<std::string> outputs, nb::dict destinations, bool add, std::int64_t batch,
-             bool arrays) {
+nb::dict run(SessionHandle& self, nb::dict inputs, std::vector<std::string> outputs,
+             nb::dict destinations, bool add, std::int64_t batch, bool arrays) {
   const auto tensors = named_tensors_from(std::move(inputs));
   RunOptions options;
   options.outputs = std::move(outputs);
@@ -105,7 +116,8 @@ nb::dict run(SessionHandle& self, nb::dict inputs, std::vector<std::string> outp
   options.stop = interrupt_token();
   try {
     auto made = self.use([&](Session& session) {
-      auto all = batch > 0 ? run_in_batches(session, tensors, batch, options) : session.run(tensors, options);
+      auto all = batch > 0 ? run_in_batches(session, tensors, batch, options)
+                           : session.run(tensors, options);
       for (auto& [name, output] : all)
         if (is_one_of(output, tensors)) output = output.clone();
       return all;
@@ -121,7 +133,8 @@ Optimize optimize_from(const std::string& word) {
   if (word == "full") return Optimize::full;
   if (word == "exact") return Optimize::exact;
   if (word == "none") return Optimize::none;
-  throw Failure(FailureKind::usage, "optimize is '" + word + "' but must be 'full', 'exact' or 'none'");
+  throw Failure(FailureKind::usage,
+                "optimize is '" + word + "' but must be 'full', 'exact' or 'none'");
 }
 
 }  // namespace
@@ -159,8 +172,9 @@ void bind_session(nb::module_& module) {
   nb::class_<SessionHandle>(module, "Session")
       .def(
           "__init__",
-          [](SessionHandle* self, GraphHandle& graph, std::uint64_t seed, bool training, const std::string& device,
-             const std::string& trace, bool profile, bool capture, int plans, std::uint64_t plan_memory, bool keep_on_device, bool debug,
+          [](SessionHandle* self, GraphHandle& graph, std::uint64_t seed, bool training,
+             const std::string& device, const std::string& trace, bool profile, bool capture,
+             int plans, std::uint64_t plan_memory, bool keep_on_device, bool debug,
              const std::string& optimize, nb::handle precision) {
             SessionOptions options{.seed = seed,
                                    .training = training,
@@ -182,12 +196,14 @@ void bind_session(nb::module_& module) {
               throw;
             }
           },
-          nb::arg("graph"), nb::kw_only(), nb::arg("seed") = 0, nb::arg("training") = false, nb::arg("device") = "", nb::arg("trace") = "",
-          nb::arg("profile") = false, nb::arg("capture") = true, nb::arg("plans") = 64,
-          nb::arg("plan_memory") = SessionOptions().plan_memory, nb::arg("keep_on_device") = false, nb::arg("debug") = false,
-          nb::arg("optimize") = "full", nb::arg("precision") = "float32")
-      .def("run", &run, nb::arg("inputs"), nb::arg("outputs") = std::vector<std::string>(), nb::arg("destinations") = nb::dict(),
-           nb::arg("add") = false, nb::arg("batch") = 0, nb::arg("arrays") = true)
+          nb::arg("graph"), nb::kw_only(), nb::arg("seed") = 0, nb::arg("training") = false,
+          nb::arg("device") = "", nb::arg("trace") = "", nb::arg("profile") = false,
+          nb::arg("capture") = true, nb::arg("plans") = 64,
+          nb::arg("plan_memory") = SessionOptions().plan_memory, nb::arg("keep_on_device") = false,
+          nb::arg("debug") = false, nb::arg("optimize") = "full", nb::arg("precision") = "float32")
+      .def("run", &run, nb::arg("inputs"), nb::arg("outputs") = std::vector<std::string>(),
+           nb::arg("destinations") = nb::dict(), nb::arg("add") = false, nb::arg("batch") = 0,
+           nb::arg("arrays") = true)
       .def(
           "plan",
           [](SessionHandle& self, nb::dict shapes) {
@@ -203,14 +219,22 @@ void bind_session(nb::module_& module) {
           },
           nb::arg("inputs"))
       .def_prop_rw(
-          "step", [](SessionHandle& self) { return self.use([](Session& session) { return session.step(); }); },
-          [](SessionHandle& self, std::uint64_t step) { self.use([&](Session& session) { session.set_step(step); }); })
-      .def("clear_times", [](SessionHandle& self) { self.use([](Session& session) { session.clear_times(); }); })
+          "step",
+          [](SessionHandle& self) {
+            return self.use([](Session& session) { return session.step(); });
+          },
+          [](SessionHandle& self, std::uint64_t step) {
+            self.use([&](Session& session) { session.set_step(step); });
+          })
+      .def("clear_times",
+           [](SessionHandle& self) { self.use([](Session& session) { session.clear_times(); }); })
       .def(
           "profile_page",
           [](SessionHandle& self, const HostHandle& host) {
             const auto used = host.use();
-            return self.use([&](Session& session) { return draw_profile(session.times(), measure_machine(*used)); });
+            return self.use([&](Session& session) {
+              return draw_profile(session.times(), measure_machine(*used));
+            });
           },
           nb::arg("host"))
       .def("times",
@@ -239,7 +263,10 @@ void bind_session(nb::module_& module) {
             return tensor ? nb::cast(read_only_view(tensor)) : nb::none();
           },
           nb::arg("name"))
-      .def("graph", [](SessionHandle& self) { return self.use([](Session& session) { return GraphHandle(session.graph()); }); })
+      .def("graph",
+           [](SessionHandle& self) {
+             return self.use([](Session& session) { return GraphHandle(session.graph()); });
+           })
       .def("close", [](SessionHandle& self) { self.close(); })
       .def_prop_ro("closed", [](const SessionHandle& self) { return !self.open; });
 }

@@ -22,14 +22,17 @@ namespace {
 Storage storage_from(const std::string& name) {
   for (const auto storage : {Storage::dense, Storage::row_sparse, Storage::csr})
     if (name == name_of(storage)) return storage;
-  throw Failure(FailureKind::usage, "there is no storage '" + name + "'", "storages are dense, csr and row_sparse");
+  throw Failure(FailureKind::usage, "there is no storage '" + name + "'",
+                "storages are dense, csr and row_sparse");
 }
 
 // As numpy 2 requires: a view if possible.
 nb::object as_array(const Tensor& self, nb::handle dtype, nb::handle copy) {
   auto array = array_from(self, true);
-  const bool same = dtype.is_none() || numpy_dtype(self.dtype()).equal(numpy_dtype(dtype_from(dtype)));
-  if (!same && copy.ptr() == Py_False) throw nb::value_error("a different dtype needs a copy, but copy is False");
+  const bool same =
+      dtype.is_none() || numpy_dtype(self.dtype()).equal(numpy_dtype(dtype_from(dtype)));
+  if (!same && copy.ptr() == Py_False)
+    throw nb::value_error("a different dtype needs a copy, but copy is False");
   if (!same) return array.attr("astype")(dtype);
   return copy.ptr() == Py_True ? nb::object(array.attr("copy")()) : array;
 }
@@ -51,7 +54,8 @@ nb::object in_python(const char* function, const Tensor& self) {
 Tensor any_tensor_from(nb::handle object) {
   if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor>(object);
   if (is_array(object.ptr())) return tensor_from(object);
-  if (const auto* table = exchange_of(Py_TYPE(object.ptr())); table != nullptr && table != tenon_exchange())
+  if (const auto* table = exchange_of(Py_TYPE(object.ptr()));
+      table != nullptr && table != tenon_exchange())
     if (auto tensor = tensor_through(*table, resolved(object))) return tensor;
   return has_dlpack(object) ? tensor_from_dlpack(object) : tensor_from(object);
 }
@@ -60,9 +64,11 @@ Tensor read_only_view(const Tensor& tensor) {
   if (!tensor || tensor.read_only()) return tensor;
   switch (tensor.storage()) {
     case Storage::csr:
-      return Tensor::csr(read_only_view(tensor.stored_values()), tensor.columns(), tensor.row_starts(), tensor.shape());
+      return Tensor::csr(read_only_view(tensor.stored_values()), tensor.columns(),
+                         tensor.row_starts(), tensor.shape());
     case Storage::row_sparse:
-      return Tensor::row_sparse(read_only_view(tensor.stored_values()), tensor.row_ids(), tensor.shape());
+      return Tensor::row_sparse(read_only_view(tensor.stored_values()), tensor.row_ids(),
+                                tensor.shape());
     default:
       break;
   }
@@ -72,7 +78,8 @@ Tensor read_only_view(const Tensor& tensor) {
 
 std::vector<Tensor> tensors_from(nb::list given) {
   std::vector<Tensor> tensors;
-  for (const nb::handle one : given) tensors.push_back(one.is_none() ? Tensor() : any_tensor_from(one));
+  for (const nb::handle one : given)
+    tensors.push_back(one.is_none() ? Tensor() : any_tensor_from(one));
   return tensors;
 }
 
@@ -101,9 +108,11 @@ auto of_storage(Get get) {
 void bind_tensor(nb::module_& module) {
   nb::class_<Tensor> type(module, "Tensor");
   type.def_prop_ro("dtype", [](const Tensor& self) { return numpy_dtype(self.dtype()); })
-      .def_prop_ro("dtype_name", [](const Tensor& self) { return std::string(name_of(self.dtype())); })
+      .def_prop_ro("dtype_name",
+                   [](const Tensor& self) { return std::string(name_of(self.dtype())); })
       .def_prop_ro("shape", [](const Tensor& self) { return shape_to_python(self.shape()); })
-      .def_prop_ro("storage", [](const Tensor& self) { return std::string(name_of(self.storage())); })
+      .def_prop_ro("storage",
+                   [](const Tensor& self) { return std::string(name_of(self.storage())); })
       .def_prop_ro("device", [](const Tensor& self) { return self.device(); })
       .def_prop_ro("size", &Tensor::size)
       .def_prop_ro("nbytes", &Tensor::bytes)
@@ -115,7 +124,10 @@ void bind_tensor(nb::module_& module) {
       .def_prop_ro("row_starts", of_storage(&Tensor::row_starts))
       .def_prop_ro("row_ids", of_storage(&Tensor::row_ids))
       .def(
-          "to", [](const Tensor& self, const std::string& device) { return without_gil([&] { return self.to(device); }); },
+          "to",
+          [](const Tensor& self, const std::string& device) {
+            return without_gil([&] { return self.to(device); });
+          },
           nb::arg("device"))
       .def(
           "to_storage",
@@ -135,25 +147,33 @@ void bind_tensor(nb::module_& module) {
                whole = nb::list(dims);
              return self.reshape(shape_from(whole));
            })
-      .def("to_dense", [](const Tensor& self) { return without_gil([&] { return cast_storage(self, Storage::dense); }); })
+      .def("to_dense",
+           [](const Tensor& self) {
+             return without_gil([&] { return cast_storage(self, Storage::dense); });
+           })
       .def("to_scipy", [](const Tensor& self) { return in_python("to_scipy", self); })
       .def("numpy", [](const Tensor& self) { return array_from(self, true); })
       .def("__array__", &as_array, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
       .def(
-          "same_bits", [](const Tensor& self, const Tensor& other) { return same_bits(self, other); }, nb::arg("other"))
+          "same_bits",
+          [](const Tensor& self, const Tensor& other) { return same_bits(self, other); },
+          nb::arg("other"))
       .def("__len__",
            [](const Tensor& self) {
-             if (self.shape().rank() == 0) throw nb::type_error("a tensor without dimensions has no length");
+             if (self.shape().rank() == 0)
+               throw nb::type_error("a tensor without dimensions has no length");
              return self.shape()[0];
            })
-      .def("__repr__", [](const Tensor& self) { return "tenon.Tensor(" + self.to_string(8) + ")"; });
+      .def("__repr__",
+           [](const Tensor& self) { return "tenon.Tensor(" + self.to_string(8) + ")"; });
   bind_dlpack(module, type);
 
   module.def("tensor_from", &any_tensor_from, nb::arg("array"));
   module.def(
       "csr",
       [](nb::handle values, nb::handle columns, nb::handle row_starts, nb::handle shape) {
-        const auto all = any_tensor_from(values), places = any_tensor_from(columns), starts = any_tensor_from(row_starts);
+        const auto all = any_tensor_from(values), places = any_tensor_from(columns),
+                   starts = any_tensor_from(row_starts);
         const auto whole = shape_from(shape);
         return without_gil([&] { return Tensor::csr(all, places, starts, whole); });
       },
@@ -175,19 +195,29 @@ void bind_tensor(nb::module_& module) {
       },
       nb::arg("dtype"), nb::arg("shape"), nb::arg("device") = "cpu");
   module.def(
-      "load_array", [](const std::string& source) { return without_gil([&] { return load_array(source); }); }, nb::arg("source"));
+      "load_array",
+      [](const std::string& source) { return without_gil([&] { return load_array(source); }); },
+      nb::arg("source"));
   module.def(
-      "save_array", [](const std::string& path, const Tensor& tensor) { without_gil([&] { save_array(path, tensor); }); }, nb::arg("path"),
-      nb::arg("tensor"));
+      "save_array",
+      [](const std::string& path, const Tensor& tensor) {
+        without_gil([&] { save_array(path, tensor); });
+      },
+      nb::arg("path"), nb::arg("tensor"));
   module.def(
-      "load_arrays", [](const std::string& path) { return without_gil([&] { return load_arrays(path); }); }, nb::arg("path"));
+      "load_arrays",
+      [](const std::string& path) { return without_gil([&] { return load_arrays(path); }); },
+      nb::arg("path"));
   module.def(
       "save_arrays",
-      [](const std::string& path, const std::map<std::string, Tensor>& all) { without_gil([&] { save_arrays(path, all); }); },
+      [](const std::string& path, const std::map<std::string, Tensor>& all) {
+        without_gil([&] { save_arrays(path, all); });
+      },
       nb::arg("path"), nb::arg("arrays"));
   module.def("read_only", &read_only_view, nb::arg("tensor"));
   module.def(
-      "dtype_name", [](nb::handle dtype) { return std::string(name_of(dtype_from(dtype))); }, nb::arg("dtype"));
+      "dtype_name", [](nb::handle dtype) { return std::string(name_of(dtype_from(dtype))); },
+      nb::arg("dtype"));
 }
 
 }  // namespace tenon::python

@@ -30,20 +30,26 @@ Schedule::Kind schedule_from(const std::string& name) {
   constexpr std::array<const char*, 3> kinds = {"constant", "step", "cosine"};
   for (std::size_t kind = 0; kind < kinds.size(); ++kind)
     if (name == kinds[kind]) return static_cast<Schedule::Kind>(kind);
-  throw Failure(FailureKind::usage, "there is no schedule '" + name + "'", "schedules are constant, step and cosine");
+  throw Failure(FailureKind::usage, "there is no schedule '" + name + "'",
+                "schedules are constant, step and cosine");
 }
 
 std::uint64_t count_from(std::int64_t number, const char* name) {
-  if (number < 0) throw Failure(FailureKind::usage, std::string(name) + " is " + std::to_string(number) + " but must be 0 or more");
+  if (number < 0)
+    throw Failure(FailureKind::usage,
+                  std::string(name) + " is " + std::to_string(number) + " but must be 0 or more");
   return static_cast<std::uint64_t>(number);
 }
 
-void make_trainer(TrainerHandle* self, GraphHandle& graph, nb::dict data, const std::string& loss, const std::string& optimizer,
-                  nb::dict parameters, const std::string& schedule, double learning_rate, std::int64_t warm_up, std::int64_t decay_every,
-                  double decay, double end_rate, std::int64_t total_steps, std::int64_t epochs, std::int64_t batch, std::int64_t accumulate,
-                  std::int64_t lanes, bool distributed, double comm_timeout, std::int64_t check_replicas, double clip_norm,
-                  std::int64_t memory_budget, bool shuffle, std::int64_t seed, const std::string& scores, const std::string& label,
-                  const std::string& device, bool capture, nb::handle precision) {
+void make_trainer(TrainerHandle* self, GraphHandle& graph, nb::dict data, const std::string& loss,
+                  const std::string& optimizer, nb::dict parameters, const std::string& schedule,
+                  double learning_rate, std::int64_t warm_up, std::int64_t decay_every,
+                  double decay, double end_rate, std::int64_t total_steps, std::int64_t epochs,
+                  std::int64_t batch, std::int64_t accumulate, std::int64_t lanes, bool distributed,
+                  double comm_timeout, std::int64_t check_replicas, double clip_norm,
+                  std::int64_t memory_budget, bool shuffle, std::int64_t seed,
+                  const std::string& scores, const std::string& label, const std::string& device,
+                  bool capture, nb::handle precision) {
   TrainerOptions options;
   options.loss = loss;
   options.optimizer = optimizer;
@@ -75,7 +81,8 @@ void make_trainer(TrainerHandle* self, GraphHandle& graph, nb::dict data, const 
   auto tensors = named_tensors_from(std::move(data));
   new (self) TrainerHandle();
   try {
-    self->open.emplace(graph.use([&](Graph& of) { return Trainer(of, std::move(tensors), std::move(options)); }));
+    self->open.emplace(
+        graph.use([&](Graph& of) { return Trainer(of, std::move(tensors), std::move(options)); }));
   } catch (...) {
     self->~TrainerHandle();
     throw;
@@ -84,7 +91,8 @@ void make_trainer(TrainerHandle* self, GraphHandle& graph, nb::dict data, const 
 
 /// step, epoch, loss, accuracy, examples, learning rate.
 nb::tuple report_to_python(const StepReport& report) {
-  return nb::make_tuple(report.step, report.epoch, report.metrics.loss, report.metrics.accuracy, report.examples, report.rate);
+  return nb::make_tuple(report.step, report.epoch, report.metrics.loss, report.metrics.accuracy,
+                        report.examples, report.rate);
 }
 
 nb::tuple metrics_to_python(const Metrics& metrics) {
@@ -97,7 +105,8 @@ auto step(TrainerHandle& self) {
 
 auto step_with(TrainerHandle& self, nb::dict batch) {
   auto tensors = named_tensors_from(std::move(batch));
-  return report_to_python(self.use([&](Trainer& trainer) { return trainer.step(std::move(tensors)); }));
+  return report_to_python(
+      self.use([&](Trainer& trainer) { return trainer.step(std::move(tensors)); }));
 }
 
 auto evaluate(TrainerHandle& self, nb::dict data) {
@@ -107,17 +116,21 @@ auto evaluate(TrainerHandle& self, nb::dict data) {
 
 template <class Number>
 auto getter(Number (Trainer::*number)() const) {
-  return [number](TrainerHandle& self) { return self.use([&](Trainer& trainer) { return (trainer.*number)(); }); };
+  return [number](TrainerHandle& self) {
+    return self.use([&](Trainer& trainer) { return (trainer.*number)(); });
+  };
 }
 
 void bind_trainer_class(nb::module_& module) {
   nb::class_<TrainerHandle>(module, "Trainer")
-      .def("__init__", &make_trainer, nb::arg("graph"), nb::arg("data"), nb::kw_only(), nb::arg("loss"), nb::arg("optimizer"),
-           nb::arg("parameters"), nb::arg("schedule"), nb::arg("learning_rate"), nb::arg("warm_up"), nb::arg("decay_every"),
-           nb::arg("decay"), nb::arg("end_rate"), nb::arg("total_steps"), nb::arg("epochs"), nb::arg("batch"), nb::arg("accumulate"),
-           nb::arg("lanes"), nb::arg("distributed"), nb::arg("comm_timeout"), nb::arg("check_replicas"), nb::arg("clip_norm"),
-           nb::arg("memory_budget"), nb::arg("shuffle"), nb::arg("seed"), nb::arg("scores"), nb::arg("label"), nb::arg("device"),
-           nb::arg("capture"), nb::arg("precision"))
+      .def("__init__", &make_trainer, nb::arg("graph"), nb::arg("data"), nb::kw_only(),
+           nb::arg("loss"), nb::arg("optimizer"), nb::arg("parameters"), nb::arg("schedule"),
+           nb::arg("learning_rate"), nb::arg("warm_up"), nb::arg("decay_every"), nb::arg("decay"),
+           nb::arg("end_rate"), nb::arg("total_steps"), nb::arg("epochs"), nb::arg("batch"),
+           nb::arg("accumulate"), nb::arg("lanes"), nb::arg("distributed"), nb::arg("comm_timeout"),
+           nb::arg("check_replicas"), nb::arg("clip_norm"), nb::arg("memory_budget"),
+           nb::arg("shuffle"), nb::arg("seed"), nb::arg("scores"), nb::arg("label"),
+           nb::arg("device"), nb::arg("capture"), nb::arg("precision"))
       .def("step", &step)
       .def("step_with", &step_with, nb::arg("batch"))
       .def("evaluate", &evaluate, nb::arg("data"))
@@ -129,13 +142,21 @@ void bind_trainer_class(nb::module_& module) {
       .def_prop_ro("examples", getter(&Trainer::examples))
       .def_prop_ro("steps_per_epoch", getter(&Trainer::steps_per_epoch))
       .def_prop_ro("can_be_saved", getter(&Trainer::can_be_saved))
-      .def("graph", [](TrainerHandle& self) { return self.use([](Trainer& trainer) { return GraphHandle(trainer.graph()); }); })
+      .def("graph",
+           [](TrainerHandle& self) {
+             return self.use([](Trainer& trainer) { return GraphHandle(trainer.graph()); });
+           })
       .def(
           "save_checkpoint",
-          [](TrainerHandle& self, const std::string& path) { self.use([&](Trainer& trainer) { trainer.save_checkpoint(path); }); },
+          [](TrainerHandle& self, const std::string& path) {
+            self.use([&](Trainer& trainer) { trainer.save_checkpoint(path); });
+          },
           nb::arg("path"))
       .def(
-          "resume", [](TrainerHandle& self, const std::string& path) { self.use([&](Trainer& trainer) { trainer.resume(path); }); },
+          "resume",
+          [](TrainerHandle& self, const std::string& path) {
+            self.use([&](Trainer& trainer) { trainer.resume(path); });
+          },
           nb::arg("path"))
       .def("close", [](TrainerHandle& self) { self.close(); })
       .def_prop_ro("closed", [](const TrainerHandle& self) { return !self.open; });
@@ -145,19 +166,23 @@ void bind_evaluator(nb::module_& module) {
   nb::class_<EvaluatorHandle>(module, "Evaluator")
       .def(
           "__init__",
-          [](EvaluatorHandle* self, GraphHandle& graph, const std::string& loss, const std::string& scores, const std::string& label,
-             std::int64_t batch, std::int64_t seed, const std::string& device) {
-            const EvaluatorOptions options{loss, scores, label, batch, count_from(seed, "seed"), device};
-            new (self) EvaluatorHandle{graph.use([&](Graph& of) { return Evaluator(of, options); }), {}};
+          [](EvaluatorHandle* self, GraphHandle& graph, const std::string& loss,
+             const std::string& scores, const std::string& label, std::int64_t batch,
+             std::int64_t seed, const std::string& device) {
+            const EvaluatorOptions options{loss,  scores, label, batch, count_from(seed, "seed"),
+                                           device};
+            new (self)
+                EvaluatorHandle{graph.use([&](Graph& of) { return Evaluator(of, options); }), {}};
           },
-          nb::arg("graph"), nb::kw_only(), nb::arg("loss"), nb::arg("scores"), nb::arg("label"), nb::arg("batch"), nb::arg("seed"),
-          nb::arg("device"))
+          nb::arg("graph"), nb::kw_only(), nb::arg("loss"), nb::arg("scores"), nb::arg("label"),
+          nb::arg("batch"), nb::arg("seed"), nb::arg("device"))
       .def_prop_ro("inputs", [](EvaluatorHandle& self) { return self.evaluator.inputs(); })
       .def(
           "evaluate",
           [](EvaluatorHandle& self, nb::dict data) {  // examples, loss, accuracy
             const auto tensors = named_tensors_from(std::move(data));
-            const auto found = self.alone("evaluator", [&] { return self.evaluator.evaluate(tensors); });
+            const auto found =
+                self.alone("evaluator", [&] { return self.evaluator.evaluate(tensors); });
             return nb::make_tuple(found.examples, found.loss, found.accuracy());
           },
           nb::arg("data"));
@@ -179,7 +204,8 @@ void bind_curves(nb::module_& module) {
       .def(nb::init<>())
       .def(
           "add_step",
-          [](LearningCurves& self, std::uint64_t epoch, double loss, std::optional<double> accuracy, std::int64_t examples) {
+          [](LearningCurves& self, std::uint64_t epoch, double loss, std::optional<double> accuracy,
+             std::int64_t examples) {
             StepReport report;
             report.metrics = {loss, accuracy};
             report.epoch = epoch;
@@ -189,7 +215,8 @@ void bind_curves(nb::module_& module) {
           nb::arg("epoch"), nb::arg("loss"), nb::arg("accuracy").none(), nb::arg("examples"))
       .def(
           "add_validation",
-          [](LearningCurves& self, std::uint64_t epoch, double loss, std::optional<double> accuracy) {
+          [](LearningCurves& self, std::uint64_t epoch, double loss,
+             std::optional<double> accuracy) {
             self.add_validation(epoch, {loss, accuracy});
           },
           nb::arg("epoch"), nb::arg("loss"), nb::arg("accuracy").none())
@@ -217,7 +244,9 @@ void bind_trainer(nb::module_& module) {
       nb::arg("scores"), nb::arg("labels"));
   module.def(
       "draw_confusion",
-      [](nb::handle counts, const std::vector<std::string>& names) { return draw_confusion(any_tensor_from(counts), names); },
+      [](nb::handle counts, const std::vector<std::string>& names) {
+        return draw_confusion(any_tensor_from(counts), names);
+      },
       nb::arg("counts"), nb::arg("names"));
 }
 

@@ -38,9 +38,13 @@ def jax_operator(op: str, **params: Any) -> Callable[..., jax.Array]:
 
     def backward(*given: Any) -> tuple[np.ndarray[Any, Any], ...]:
         *inputs, dy = map(np.asarray, given)
-        session = gradients_of(op, tuple((each.dtype.name, each.shape) for each in inputs), tuple(params.items()))
+        session = gradients_of(
+            op, tuple((each.dtype.name, each.shape) for each in inputs), tuple(params.items())
+        )
         made = session.run({**{f"x{place}": each for place, each in enumerate(inputs)}, "dy": dy})
-        return tuple(made.get(f"dx{place}", np.zeros_like(each)) for place, each in enumerate(inputs))
+        return tuple(
+            made.get(f"dx{place}", np.zeros_like(each)) for place, each in enumerate(inputs)
+        )
 
     def like(values: Any) -> Any:
         return jax.tree.map(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), values)
@@ -49,7 +53,9 @@ def jax_operator(op: str, **params: Any) -> Callable[..., jax.Array]:
 
     @jax.custom_vjp
     def function(*inputs: jax.Array) -> jax.Array:
-        arrays = [np.zeros(each.shape, each.dtype) for each in inputs]  # only shapes and dtypes matter
+        arrays = [
+            np.zeros(each.shape, each.dtype) for each in inputs
+        ]  # only shapes and dtypes matter
         return call(forward, like(forward(*arrays)), *inputs)
 
     def run(*inputs: jax.Array) -> tuple[jax.Array, tuple[jax.Array, ...]]:

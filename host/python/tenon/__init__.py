@@ -12,7 +12,15 @@ require_main()  # before the core is imported
 
 from . import _core, ops
 from ._core import Tensor
-from ._errors import CompileError, Error, ExecutionError, FileError, PluginError, UsageError, Warning
+from ._errors import (
+    CompileError,
+    Error,
+    ExecutionError,
+    FileError,
+    PluginError,
+    UsageError,
+    Warning,
+)
 from ._graph import Graph, Value, from_json, load
 from ._host import Host
 from ._session import Results, Session
@@ -41,7 +49,15 @@ _LATER = {
     "_gradients": ("grad", "value_and_grad"),
     "_places": ("cmake_dir", "include_dir"),
     "_scorer": ("Scorer",),
-    "_tensors": ("csr", "load_array", "load_arrays", "row_sparse", "save_array", "save_arrays", "tensor"),
+    "_tensors": (
+        "csr",
+        "load_array",
+        "load_arrays",
+        "row_sparse",
+        "save_array",
+        "save_arrays",
+        "tensor",
+    ),
     "_to_cpp": ("to_cpp",),
     "_train": ("Run", "train"),
     "_trainer": ("Metrics", "Report", "Trainer", "evaluate"),

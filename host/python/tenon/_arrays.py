@@ -23,7 +23,9 @@ class Kind(NamedTuple):
 
 
 def _from_numpy(tensor: _core.Tensor) -> Any:
-    return to_scipy(tensor) if tensor.storage == "csr" and "scipy" in sys.modules else _dense(tensor)
+    return (
+        to_scipy(tensor) if tensor.storage == "csr" and "scipy" in sys.modules else _dense(tensor)
+    )
 
 
 def _dense(tensor: _core.Tensor) -> Any:
@@ -39,16 +41,25 @@ def to_scipy(tensor: _core.Tensor, matrix: bool = False) -> Any:
 
     csr = tensor.to("cpu").to_storage("csr")
     made = (csr_matrix if matrix else csr_array)(csr.shape, dtype=csr.dtype)
-    made.data, made.indices, made.indptr = csr.values.numpy(), csr.columns.numpy().copy(), csr.row_starts.numpy().copy()
+    made.data, made.indices, made.indptr = (
+        csr.values.numpy(),
+        csr.columns.numpy().copy(),
+        csr.row_starts.numpy().copy(),
+    )
     return made
 
 
 def _from_scipy(matrix: Any) -> _core.Tensor:
     matrix = matrix.tocsr()
-    if np.uint64 in (matrix.indices.dtype, matrix.indptr.dtype):  # scipy's own functions reject them
+    if np.uint64 in (
+        matrix.indices.dtype,
+        matrix.indptr.dtype,
+    ):  # scipy's own functions reject them
         given, matrix = matrix, type(matrix)(matrix.shape, dtype=matrix.dtype)
         matrix.data = given.data
-        matrix.indices, matrix.indptr = (each.astype(np.int64) for each in (given.indices, given.indptr))
+        matrix.indices, matrix.indptr = (
+            each.astype(np.int64) for each in (given.indices, given.indptr)
+        )
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -107,7 +118,9 @@ def _from_torch(value: Any) -> _core.Tensor:
         values, columns, row_starts = (_core.tensor_from(part.detach()) for part in parts)
         return _core.csr(values, columns, row_starts, tuple(value.shape))
     if value.layout != torch.strided:
-        raise TypeError(f"a torch tensor has the layout {value.layout}, but must be strided or sparse_csr")
+        raise TypeError(
+            f"a torch tensor has the layout {value.layout}, but must be strided or sparse_csr"
+        )
     return _core.tensor_from(value.detach())
 
 
@@ -121,10 +134,18 @@ def _to_torch(tensor: _core.Tensor) -> Any:
     torch = sys.modules["torch"]
     if tensor.storage == "csr":
         return torch.sparse_csr_tensor(
-            *(torch.from_dlpack(part) for part in (tensor.row_starts, tensor.columns, tensor.values)), tensor.shape
+            *(
+                torch.from_dlpack(part)
+                for part in (tensor.row_starts, tensor.columns, tensor.values)
+            ),
+            tensor.shape,
         )
     # torch has no read-only tensors.
-    return tensor if tensor.storage != "dense" else torch.from_dlpack(tensor.clone() if tensor.read_only else tensor)
+    return (
+        tensor
+        if tensor.storage != "dense"
+        else torch.from_dlpack(tensor.clone() if tensor.read_only else tensor)
+    )
 
 
 def _from_jax(value: Any) -> _core.Tensor:
@@ -132,8 +153,12 @@ def _from_jax(value: Any) -> _core.Tensor:
 
 
 NUMBERS = (bool, int, float, complex, list, tuple)
-NUMPY = Kind("numpy", lambda value: isinstance(value, np.ndarray | np.generic), _unmasked, _from_numpy)
-TENON = Kind("tenon", lambda value: isinstance(value, _core.Tensor), lambda value: value, lambda value: value)
+NUMPY = Kind(
+    "numpy", lambda value: isinstance(value, np.ndarray | np.generic), _unmasked, _from_numpy
+)
+TENON = Kind(
+    "tenon", lambda value: isinstance(value, _core.Tensor), lambda value: value, lambda value: value
+)
 SCIPY_ARRAY, SCIPY_MATRIX = _scipy_kind(False), _scipy_kind(True)
 KINDS = (
     NUMPY,
@@ -148,7 +173,9 @@ KINDS = (
 def kind_of_one(value: Any) -> Kind | None:
     found = next((kind for kind in KINDS if kind.is_one(value)), None)
     return (
-        SCIPY_MATRIX if found is SCIPY_ARRAY and not isinstance(value, sys.modules["scipy.sparse"].sparray) else found
+        SCIPY_MATRIX
+        if found is SCIPY_ARRAY and not isinstance(value, sys.modules["scipy.sparse"].sparray)
+        else found
     )
 
 
@@ -201,12 +228,18 @@ def to_tensors(kind: Kind, info: OperatorInfo, values: Sequence[Any]) -> list[_c
             try:
                 tensors.append(to_tensor(value))
             except TypeError as error:
-                raise TypeError(f"{info.name}(): input '{info.input_at(place).name}': {error}") from None
+                raise TypeError(
+                    f"{info.name}(): input '{info.input_at(place).name}': {error}"
+                ) from None
     return tensors
 
 
 def _shared_dtype(info: OperatorInfo, values: Sequence[Any]) -> str | None:
-    sharing = [value for place, value in enumerate(values) if value is not None and info.input_at(place).types is None]
+    sharing = [
+        value
+        for place, value in enumerate(values)
+        if value is not None and info.input_at(place).types is None
+    ]
     for value in sharing:
         kind = kind_of_one(value)
         if kind is not None:

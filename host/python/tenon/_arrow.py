@@ -12,7 +12,9 @@ import numpy as np
 
 from ._errors import UsageError
 
-_NUMBERS = dict(zip("cCsSiIlLefg", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"]))
+_NUMBERS = dict(
+    zip("cCsSiIlLefg", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"])
+)
 
 
 class _Schema(ctypes.Structure):
@@ -67,7 +69,9 @@ def columns(batch: Any, names: Container[str] | None = None) -> dict[str, np.nda
     schema = _Schema.from_address(_pointer_of(capsules[0], b"arrow_schema"))
     array = _Array.from_address(_pointer_of(capsules[1], b"arrow_array"))
     if schema.format != b"+s":
-        raise UsageError(f"expected an Arrow record batch, not an array of the format '{schema.format.decode()}'")
+        raise UsageError(
+            f"expected an Arrow record batch, not an array of the format '{schema.format.decode()}'"
+        )
     _require_no_nulls("the record batch itself", array, array.offset, array.length, capsules)
     found = {}
     for i in range(schema.n_children):
@@ -78,7 +82,9 @@ def columns(batch: Any, names: Container[str] | None = None) -> dict[str, np.nda
     return found
 
 
-def _elements(name: str, schema: _Schema, array: _Array, first: int, count: int, owner: Any) -> np.ndarray[Any, Any]:
+def _elements(
+    name: str, schema: _Schema, array: _Array, first: int, count: int, owner: Any
+) -> np.ndarray[Any, Any]:
     kind = schema.format.decode()
     first += array.offset
     _require_no_nulls(f"column '{name}'", array, first, count, owner)
@@ -90,11 +96,15 @@ def _elements(name: str, schema: _Schema, array: _Array, first: int, count: int,
     if kind in ("+l", "+L"):
         if count == 0:
             return np.empty((0, 0), np.float32)
-        starts = _memory(array.buffers[1], 0, (first + count + 1) * (4 if kind == "+l" else 8), owner)
+        starts = _memory(
+            array.buffers[1], 0, (first + count + 1) * (4 if kind == "+l" else 8), owner
+        )
         starts = starts.view(np.int32 if kind == "+l" else np.int64)[first:]
         lengths = np.diff(starts)
         if (lengths != lengths[0]).any():
-            raise UsageError(f"column '{name}' has lists of different lengths, from {lengths.min()} to {lengths.max()}")
+            raise UsageError(
+                f"column '{name}' has lists of different lengths, from {lengths.min()} to {lengths.max()}"
+            )
         width = int(lengths[0])
         inner = schema.children[0].contents, array.children[0].contents
         rows = _elements(name, *inner, int(starts[0]), count * width, owner)
@@ -106,14 +116,18 @@ def _elements(name: str, schema: _Schema, array: _Array, first: int, count: int,
             f"column '{name}' has the Arrow format '{kind}', but needs numbers, booleans or lists of these"
         )
     dtype = np.dtype(_NUMBERS[kind])
-    return _memory(array.buffers[1], first * dtype.itemsize, count * dtype.itemsize, owner).view(dtype)
+    return _memory(array.buffers[1], first * dtype.itemsize, count * dtype.itemsize, owner).view(
+        dtype
+    )
 
 
 def _require_no_nulls(what: str, array: _Array, first: int, count: int, owner: Any) -> None:
     if array.null_count == 0 or array.n_buffers == 0 or not array.buffers[0]:
         return
     if not _bits(array.buffers[0], first, count, owner).all():
-        raise UsageError(f"{what} has nulls: fill them in or drop their rows before running the graph")
+        raise UsageError(
+            f"{what} has nulls: fill them in or drop their rows before running the graph"
+        )
 
 
 def _memory(address: int | None, offset: int, size: int, owner: Any) -> np.ndarray[Any, Any]:
@@ -128,5 +142,7 @@ def _memory(address: int | None, offset: int, size: int, owner: Any) -> np.ndarr
 
 def _bits(address: int | None, first: int, count: int, owner: Any) -> np.ndarray[Any, Any]:
     begin = first // 8
-    bits = np.unpackbits(_memory(address, begin, (first + count + 7) // 8 - begin, owner), bitorder="little")
+    bits = np.unpackbits(
+        _memory(address, begin, (first + count + 7) // 8 - begin, owner), bitorder="little"
+    )
     return bits[first - 8 * begin :][:count].astype(bool)

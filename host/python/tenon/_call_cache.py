@@ -28,7 +28,9 @@ class Lease(Generic[T]):
 
     __slots__ = ("_cache", "_entry", "_host", "_key")
 
-    def __init__(self, entry: T, cache: CallCache[T] | None = None, host: Any = None, key: Any = None) -> None:
+    def __init__(
+        self, entry: T, cache: CallCache[T] | None = None, host: Any = None, key: Any = None
+    ) -> None:
         self._entry, self._cache, self._host, self._key = entry, cache, host, key
 
     def __enter__(self) -> T:
@@ -77,7 +79,11 @@ class CallCache(Generic[T]):
         return sum(map(len, list(self._entries.values())))
 
     def lease(
-        self, host: _core.Host, key: Any, make: Callable[[], T], fits: Callable[[T], bool] | None = None
+        self,
+        host: _core.Host,
+        key: Any,
+        make: Callable[[], T],
+        fits: Callable[[T], bool] | None = None,
     ) -> Lease[T]:
         """An idle entry that fits, or a new one."""
         whole = host.version, key

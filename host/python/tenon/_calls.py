@@ -32,7 +32,9 @@ def call(op: _core.Operator, positional: tuple[Any, ...], named: dict[str, Any])
     return eager(op, info, arguments)
 
 
-def sort(op: _core.Operator, info: OperatorInfo, positional: tuple[Any, ...], named: dict[str, Any]) -> Arguments:
+def sort(
+    op: _core.Operator, info: OperatorInfo, positional: tuple[Any, ...], named: dict[str, Any]
+) -> Arguments:
     declared = info.inputs
     variadic = bool(declared) and declared[-1].variadic
     if not variadic and len(positional) > len(declared):
@@ -43,7 +45,11 @@ def sort(op: _core.Operator, info: OperatorInfo, positional: tuple[Any, ...], na
     inputs: list[Any] = list(positional)
     if len(inputs) < len(declared):
         inputs += [None] * (len(declared) - len(inputs) - (1 if variadic else 0))
-    places = {_core.python_name(each.name): place for place, each in enumerate(declared) if not each.variadic}
+    places = {
+        _core.python_name(each.name): place
+        for place, each in enumerate(declared)
+        if not each.variadic
+    }
     params: dict[str, Any] = {}
     reserved: dict[str, Any] = {}
     for keyword, value in named.items():
@@ -76,7 +82,9 @@ def eager(op: _core.Operator, info: OperatorInfo, arguments: Arguments) -> Any:
         tensors = [tensor if tensor is None else tensor.to(device) for tensor in tensors]
     while tensors and tensors[-1] is None:
         tensors.pop()
-    made = host.call_all(op._name, tensors, arguments.params, bool(arguments.reserved.get("training", False)))
+    made = host.call_all(
+        op._name, tensors, arguments.params, bool(arguments.reserved.get("training", False))
+    )
     out = arguments.reserved.get("out")
     if out is not None:
         return _write(info, made, out)
@@ -112,7 +120,11 @@ def pack(info: OperatorInfo, results: list[Any]) -> Any:
     """One result as it is; several as a named tuple; a number of results set by a parameter as a
     tuple, also of one if that parameter is required.
     """
-    if len(results) == 1 and not any(output.count and info.params[output.count].required for output in info.visible):
+    if len(results) == 1 and not any(
+        output.count and info.params[output.count].required for output in info.visible
+    ):
         return results[0]
     named = info.result_type
-    return tuple(results) if named is None or len(named._fields) != len(results) else named(*results)
+    return (
+        tuple(results) if named is None or len(named._fields) != len(results) else named(*results)
+    )

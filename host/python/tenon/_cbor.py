@@ -9,7 +9,9 @@ from typing import Any
 def _head(major: int, argument: int) -> bytes:
     if argument < 24:
         return bytes([major << 5 | argument])
-    for extra, (limit, form) in enumerate(((1 << 8, ">B"), (1 << 16, ">H"), (1 << 32, ">I"), (1 << 64, ">Q"))):
+    for extra, (limit, form) in enumerate(
+        ((1 << 8, ">B"), (1 << 16, ">H"), (1 << 32, ">I"), (1 << 64, ">Q"))
+    ):
         if argument < limit:
             return bytes([major << 5 | 24 + extra]) + struct.pack(form, argument)
     raise OverflowError(f"{argument} has more than 64 bits")
@@ -29,5 +31,7 @@ def dumps(value: Any) -> bytes:
         text = value.encode()
         return _head(3, len(text)) + text
     if isinstance(value, dict):
-        return _head(5, len(value)) + b"".join(dumps(key) + dumps(item) for key, item in value.items())
+        return _head(5, len(value)) + b"".join(
+            dumps(key) + dumps(item) for key, item in value.items()
+        )
     return _head(4, len(value)) + b"".join(map(dumps, value))

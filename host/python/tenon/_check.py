@@ -76,7 +76,8 @@ class CheckReport(Sequence[CheckResult]):
     @staticmethod
     def _counts(results: Iterable[CheckResult]) -> str:
         return ", ".join(
-            f"{count} {verdict}" for verdict, count in Counter(result.verdict for result in results).items()
+            f"{count} {verdict}"
+            for verdict, count in Counter(result.verdict for result in results).items()
         )
 
     def __repr__(self) -> str:
@@ -97,7 +98,9 @@ class CheckReport(Sequence[CheckResult]):
             for result in results:
                 verdict = f"<b>{result.verdict}</b>" if result.verdict in FAULTS else result.verdict
                 rows += f'<tr><td>{escape(result.check)}</td><td>{verdict}</td><td style="text-align:left">{escape(result.sentence)}</td></tr>'
-            tables.append(f"<table><caption>{escape(op)}: {self._counts(results)}</caption>{rows}</table>")
+            tables.append(
+                f"<table><caption>{escape(op)}: {self._counts(results)}</caption>{rows}</table>"
+            )
         return "".join(tables)
 
 
@@ -148,7 +151,9 @@ def check(
         found = decorated(what.info.full_name)
         if what.info.path is None and found is None:
             raise UsageError(f"{what.info.full_name} is part of Tenon itself and not of a plugin")
-        what, options["op"] = (found, "") if found is not None else (what.info.path, what.info.full_name)
+        what, options["op"] = (
+            (found, "") if found is not None else (what.info.path, what.info.full_name)
+        )
     if isinstance(what, Compiled):
         what = what.path
     if isinstance(what, type):
@@ -171,7 +176,8 @@ def _calls(shape: _Calls, values: _Calls, arrays: _Calls) -> list[dict[str, dict
             "shape": dict(shapes),
             "set": dict(parameters),
             "input": {
-                name: tensor(array) if not _is_path(array) else os.fspath(array) for name, array in elements.items()
+                name: tensor(array) if not _is_path(array) else os.fspath(array)
+                for name, array in elements.items()
             },
         }
         for shapes, parameters, elements in itertools.product(*several)
@@ -196,7 +202,9 @@ def _told(write: Callable[[bytes], Any], work: Callable[[Callable[..., None]], N
 
     def report(op: str, check: str, verdict: str, sentence: str, calls: list[str]) -> None:
         write(
-            json.dumps({"op": op, "check": check, "verdict": verdict, "sentence": sentence, "calls": calls}).encode()
+            json.dumps(
+                {"op": op, "check": check, "verdict": verdict, "sentence": sentence, "calls": calls}
+            ).encode()
             + b"\n"
         )
 
@@ -204,11 +212,16 @@ def _told(write: Callable[[bytes], Any], work: Callable[[Callable[..., None]], N
         work(report)
     except _errors.Error as error:
         write(
-            json.dumps({"kind": type(error).__name__, "text": str(error.args[0]), "hint": error.hint}).encode() + b"\n"
+            json.dumps(
+                {"kind": type(error).__name__, "text": str(error.args[0]), "hint": error.hint}
+            ).encode()
+            + b"\n"
         )
 
 
-def _of_class(cls: type, definition: Definition, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _of_class(
+    cls: type, definition: Definition, options: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
     before = _core.default_host()
     read, write = os.pipe()
     with warnings.catch_warnings():
@@ -222,7 +235,14 @@ def _of_class(cls: type, definition: Definition, options: Mapping[str, Any]) -> 
             _use_one_thread(before)
 
             def work(report: Callable[..., None]) -> None:
-                _core.check_operator(definition.data, cls, definition.call_type, definition.told, dict(options), report)
+                _core.check_operator(
+                    definition.data,
+                    cls,
+                    definition.call_type,
+                    definition.told,
+                    dict(options),
+                    report,
+                )
 
             _told(lambda line: _write_all(write, line), work)
             status = 0
@@ -237,7 +257,9 @@ def _of_class(cls: type, definition: Definition, options: Mapping[str, Any]) -> 
         _, state = os.waitpid(pid, 0)
         ended = True
         if state != 0:
-            raise ExecutionError(f"the check process ended with status {os.waitstatus_to_exitcode(state)}")
+            raise ExecutionError(
+                f"the check process ended with status {os.waitstatus_to_exitcode(state)}"
+            )
     finally:
         if not ended:
             os.kill(pid, signal.SIGKILL)
@@ -287,9 +309,15 @@ def _in_interpreter(path: str, options: Mapping[str, Any]) -> Iterator[dict[str,
     }
     command = [sys.executable, "-c", "from tenon._check import _main; _main()"]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
     ) as process:
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        assert (
+            process.stdin is not None and process.stdout is not None and process.stderr is not None
+        )
         try:
             with contextlib.suppress(BrokenPipeError):  # the process has ended; its stderr says why
                 process.stdin.write(pickle.dumps((path, options)))
@@ -301,9 +329,13 @@ def _in_interpreter(path: str, options: Mapping[str, Any]) -> Iterator[dict[str,
             process.kill()
             raise
     if process.returncode != 0:
-        raise ExecutionError(f"the check process ended with status {process.returncode}: {said.strip()[-2000:]}")
+        raise ExecutionError(
+            f"the check process ended with status {process.returncode}: {said.strip()[-2000:]}"
+        )
 
 
 def _main() -> None:
     path, options = pickle.load(sys.stdin.buffer)
-    _told(lambda line: _write_all(1, line), lambda report: _core.check_plugin(path, options, report))
+    _told(
+        lambda line: _write_all(1, line), lambda report: _core.check_plugin(path, options, report)
+    )

@@ -35,14 +35,18 @@ class Compiled:
 
     def __init__(self, name: str, path: str, operators: Sequence[str], host: _core.Host) -> None:
         self._name, self.path = name, path
-        self._functions = {full.rpartition(".")[2]: _core.Operator(full, host) for full in operators}
+        self._functions = {
+            full.rpartition(".")[2]: _core.Operator(full, host) for full in operators
+        }
 
     def __getattr__(self, name: str) -> _core.Operator:
         functions: dict[str, _core.Operator] = self.__dict__.get("_functions", {})
         bare = name[:-1] if name.endswith("_") and name not in functions else name
         if bare in functions:
             return functions[bare]
-        raise AttributeError(f"the compiled plugin has no operator '{name}'; it has {', '.join(functions)}")
+        raise AttributeError(
+            f"the compiled plugin has no operator '{name}'; it has {', '.join(functions)}"
+        )
 
     def __dir__(self) -> list[str]:
         return ["path", *map(_core.python_name, self._functions)]
@@ -53,7 +57,9 @@ class Compiled:
     def _repr_html_(self) -> str:
         from ._operators import doc_of
 
-        return "".join(f"<pre>{escape(doc_of(each) or '')}</pre>" for each in self._functions.values())
+        return "".join(
+            f"<pre>{escape(doc_of(each) or '')}</pre>" for each in self._functions.values()
+        )
 
 
 def compile(  # noqa: A001 - tenon.compile
@@ -91,7 +97,9 @@ def compile(  # noqa: A001 - tenon.compile
     """
     found = OPERATOR.search(source)
     if found is None:
-        raise UsageError("the source registers no operator", "end it with TENON_OPERATOR(name, Class)")
+        raise UsageError(
+            "the source registers no operator", "end it with TENON_OPERATOR(name, Class)"
+        )
     space = name or SPACE
     name = name or found[1]
     if not name.isidentifier():
@@ -115,11 +123,19 @@ def _added(name: str, space: str, path: Path, host: _core.Host) -> Compiled:
     host.add_plugins(str(path))
     file = next((each for each in reversed(host.files()) if each["path"] == str(path)), None)
     if file is None or not file["usable"]:
-        reason = file["reason"] if file is not None and file["reason"] else "the host did not find it"
-        raise CompileError(
-            f"the compiled plugin '{name}' cannot be used: {reason}", file["hint"] if file is not None else ""
+        reason = (
+            file["reason"] if file is not None and file["reason"] else "the host did not find it"
         )
-    return Compiled(name, str(path), [_full_name(host, space, each, str(path)) for each in file["operators"]], host)
+        raise CompileError(
+            f"the compiled plugin '{name}' cannot be used: {reason}",
+            file["hint"] if file is not None else "",
+        )
+    return Compiled(
+        name,
+        str(path),
+        [_full_name(host, space, each, str(path)) for each in file["operators"]],
+        host,
+    )
 
 
 def _full_name(host: _core.Host, space: str, operator: str, path: str) -> str:
@@ -130,7 +146,9 @@ def _full_name(host: _core.Host, space: str, operator: str, path: str) -> str:
                 described = host.describe(name)
                 if described["path"] == path and described["name"] == operator:
                     return str(described["full_name"])
-    raise CompileError(f"the compiled operator '{operator}' was not added to the host", "; ".join(host.notes()))
+    raise CompileError(
+        f"the compiled operator '{operator}' was not added to the host", "; ".join(host.notes())
+    )
 
 
 def _compiler(cuda: bool) -> str:
@@ -158,7 +176,9 @@ def _headers() -> Path:
     for folder in (Path(include_dir()), Path(__file__).resolve().parents[3] / "sdk" / "include"):
         if (folder / "tenon" / "operator.hpp").exists():
             return folder
-    raise UsageError(f"the headers <tenon/...> are not in {include_dir()}", "install the package again")
+    raise UsageError(
+        f"the headers <tenon/...> are not in {include_dir()}", "install the package again"
+    )
 
 
 def _command(compiler: str, cuda: bool, headers: Path, name: str, space: str) -> list[str]:
@@ -194,11 +214,20 @@ def _command(compiler: str, cuda: bool, headers: Path, name: str, space: str) ->
     ]
 
 
-def _key(source: str, space: str, cuda: bool, flags: Sequence[str], compiler: str, headers: Path) -> str:
+def _key(
+    source: str, space: str, cuda: bool, flags: Sequence[str], compiler: str, headers: Path
+) -> str:
     """A key of everything that may affect the compiler's output. Compiler and headers count by size
     and time, which needs no process.
     """
-    parts: list[Any] = [source, space, cuda, list(flags), compiler, *_stamp(os.path.realpath(compiler))]
+    parts: list[Any] = [
+        source,
+        space,
+        cuda,
+        list(flags),
+        compiler,
+        *_stamp(os.path.realpath(compiler)),
+    ]
     parts += [os.environ.get(name) for name in _INCLUDE_VARIABLES]
     if any(flag.startswith(("-I", "-i")) or not flag.startswith("-") for flag in flags):
         parts.append(os.getcwd())  # for relative paths
@@ -247,7 +276,8 @@ def _locked(folder: Path, timeout: float) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() > until:
                     raise FileError(
-                        f"another process has been compiling {folder} for {timeout:g} seconds", "increase timeout="
+                        f"another process has been compiling {folder} for {timeout:g} seconds",
+                        "increase timeout=",
                     ) from None
                 time.sleep(0.02)
         yield
@@ -256,7 +286,9 @@ def _locked(folder: Path, timeout: float) -> Iterator[None]:
 class _Build:
     """A plugin in a cache folder, which has a subfolder for each state of the compiler's inputs."""
 
-    def __init__(self, source: str, kept: Path, name: str, command: Sequence[str], flags: Sequence[str]) -> None:
+    def __init__(
+        self, source: str, kept: Path, name: str, command: Sequence[str], flags: Sequence[str]
+    ) -> None:
         self._source, self._kept, self._name = source, kept, name
         self._command, self._flags = list(command), list(flags)
         # Headers other than Tenon's and the system's: the set of included headers may change even
@@ -279,17 +311,42 @@ class _Build:
     def make(self) -> Path:
         """Builds the plugin. A failed build leaves nothing behind; the plugin appears atomically."""
         with tempfile.TemporaryDirectory(dir=self._kept) as folder:
-            written, made, rule = (Path(folder) / f"{self._name}{end}" for end in (".cpp", ".so", ".d"))
+            written, made, rule = (
+                Path(folder) / f"{self._name}{end}" for end in (".cpp", ".so", ".d")
+            )
             written.write_text(self._source)
             began = time.time_ns()
             before = self._read_now()
-            self._run([*self._command, "-MD", "-MF", str(rule), str(written), "-o", str(made), *self._flags], written)
+            self._run(
+                [
+                    *self._command,
+                    "-MD",
+                    "-MF",
+                    str(rule),
+                    str(written),
+                    "-o",
+                    str(made),
+                    *self._flags,
+                ],
+                written,
+            )
             included = _included(rule.read_text(errors="surrogateescape"), written)
             # A plugin is used only once if an input changed meanwhile or is not listed among the
             # headers.
-            once = any(os.stat(each).st_mtime_ns > began for each in included) or self._read_now() != before
-            once = once or ".incbin" in self._source or any(".incbin" in _text(each) for each in included)
-            path = self._kept / ("once-" + Path(folder).name if once else self._state(included, before)) / made.name
+            once = (
+                any(os.stat(each).st_mtime_ns > began for each in included)
+                or self._read_now() != before
+            )
+            once = (
+                once
+                or ".incbin" in self._source
+                or any(".incbin" in _text(each) for each in included)
+            )
+            path = (
+                self._kept
+                / ("once-" + Path(folder).name if once else self._state(included, before))
+                / made.name
+            )
             path.parent.mkdir(exist_ok=True, mode=0o700)
             listed = Path(folder) / "headers.json"
             listed.write_text(json.dumps(included))
@@ -322,9 +379,13 @@ class _Build:
         # Messages in English, since _compiler_errors parses them.
         environment = os.environ | {"LC_ALL": "C"}
         try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", env=environment
+            )
         except OSError as error:
-            raise UsageError(f"the compiler {command[0]} cannot be run: {error.strerror}") from error
+            raise UsageError(
+                f"the compiler {command[0]} cannot be run: {error.strerror}"
+            ) from error
         if done.returncode != 0:
             output = done.stderr + done.stdout
             told = _compiler_errors.told(output, str(written))
@@ -340,7 +401,9 @@ def _is_of_system(path: str) -> bool:
 
 def _content(path: str) -> Any:
     """System headers count by size and time, so that they need not be read."""
-    return path, _stamp(path) if _is_of_system(path) else hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return path, _stamp(path) if _is_of_system(path) else hashlib.sha256(
+        Path(path).read_bytes()
+    ).hexdigest()
 
 
 def _text(path: str) -> str:
@@ -353,7 +416,10 @@ def _files_of(flags: Sequence[str]) -> list[str]:
     libraries = [flag[2:] for flag in flags if flag.startswith("-l")]
     named = [flag.removeprefix("@") for flag in flags if not flag.startswith("-")]
     named += [
-        os.path.join(folder, f"lib{name}.{end}") for folder in folders for name in libraries for end in ("a", "so")
+        os.path.join(folder, f"lib{name}.{end}")
+        for folder in folders
+        for name in libraries
+        for end in ("a", "so")
     ]
     return [each for each in named if os.path.isfile(each)]
 

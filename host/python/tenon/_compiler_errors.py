@@ -7,7 +7,9 @@ import re
 PLACE = re.compile(
     r"^(?P<file>[^\s:][^:]*)[:(](?P<line>\d+)(?:[:,](?P<column>\d+))?\)?:? *(?P<kind>fatal error|error|note|warning)?:? ?(?P<text>.*)$"
 )
-LINKER = re.compile(r"(?:undefined reference|undefined symbol|multiple definition|cannot find -l).*")
+LINKER = re.compile(
+    r"(?:undefined reference|undefined symbol|multiple definition|cannot find -l).*"
+)
 MOST_FAULTS, MOST_REST = 5, 20
 
 
@@ -15,7 +17,8 @@ def _place(line: str) -> re.Match[str] | None:
     found = PLACE.match(line.replace("error: static assertion failed: ", "error: "))
     return (
         found
-        if found is not None and (found["kind"] or "required from" in line or "instantiated from" in line)
+        if found is not None
+        and (found["kind"] or "required from" in line or "instantiated from" in line)
         else None
     )
 
@@ -77,14 +80,22 @@ def told(output: str, source: str) -> str:
     shortened.
     """
     own = faults(output, source)
-    lines = [line.replace(source, source.rsplit("/", 1)[-1]) for line in output.splitlines() if line.strip()]
+    lines = [
+        line.replace(source, source.rsplit("/", 1)[-1])
+        for line in output.splitlines()
+        if line.strip()
+    ]
     linked = dict.fromkeys(found[0] for found in map(LINKER.search, lines) if found)
     text = [line for fault in own[:MOST_FAULTS] for line in fault] or list(linked)[:MOST_FAULTS]
     if len(own) > MOST_FAULTS:
         text.append(f"and {len(own) - MOST_FAULTS} more errors")
     shown = set(text)
     said = tuple("error: " + fault[0].split(": ", 1)[1] for fault in own)
-    rest = [line for line in lines if line not in shown and not line.endswith(said) and not LINKER.search(line)]
+    rest = [
+        line
+        for line in lines
+        if line not in shown and not line.endswith(said) and not LINKER.search(line)
+    ]
     if rest:
         text += (["compiler output:"] if text else []) + ["  " + line for line in rest[:MOST_REST]]
     if len(rest) > MOST_REST:

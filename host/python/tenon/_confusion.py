@@ -44,7 +44,11 @@ class Confusion:
         names = self.names or tuple(map(str, range(len(self.counts))))
         width = max(len(text) for text in (*names, str(self.counts.max(initial=0)))) + 2
         rows = [("", *names), *((name, *map(str, row)) for name, row in zip(names, self.counts))]
-        return "\n".join("".join(cell.rjust(width) for cell in row) for row in rows) + "\n" + self._summary()
+        return (
+            "\n".join("".join(cell.rjust(width) for cell in row) for row in rows)
+            + "\n"
+            + self._summary()
+        )
 
 
 def confusion(labels: Any, scores: Any, *, names: Sequence[str] = ()) -> Confusion:
@@ -73,5 +77,7 @@ def _scores_of(predicted: Any, labels: Any, classes: int) -> Any:
         raise UsageError(f"predicted class {int(places.min())} is not a class: classes start at 0")
     classes = classes or 1 + max(int(places.max(initial=0)), int(wanted.max(initial=0)))
     if places.size and int(places.max()) >= classes:
-        raise UsageError(f"predicted class {int(places.max())} is not a class: there are {classes} names")
+        raise UsageError(
+            f"predicted class {int(places.max())} is not a class: there are {classes} names"
+        )
     return to_tensor(np.eye(classes, dtype=np.float32)[places])

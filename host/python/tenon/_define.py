@@ -72,10 +72,14 @@ class Call:
         if not array.flags.writeable:
             raise ValueError(f"call.{name} is read-only")
         made = np.asarray(value)
-        if isinstance(value, np.ndarray | np.generic) and not np.can_cast(made.dtype, array.dtype, "same_kind"):
+        if isinstance(value, np.ndarray | np.generic) and not np.can_cast(
+            made.dtype, array.dtype, "same_kind"
+        ):
             raise TypeError(f"call.{name} is {array.dtype}, but the value is {made.dtype}")
         if made.ndim and made.shape != array.shape:
-            raise ValueError(f"call.{name} has the shape {list(array.shape)}, but the value {list(made.shape)}")
+            raise ValueError(
+                f"call.{name} has the shape {list(array.shape)}, but the value {list(made.shape)}"
+            )
         array[...] = made
 
 
@@ -91,16 +95,26 @@ class Definition(typing.NamedTuple):
 def _check_functions(cls: type) -> None:
     for wrong, right in MISSPELT.items():
         if hasattr(cls, wrong) and not hasattr(cls, right):
-            raise UsageError(f"{cls.__name__} defines {wrong}(), which is never called", f"rename it to {right}()")
+            raise UsageError(
+                f"{cls.__name__} defines {wrong}(), which is never called",
+                f"rename it to {right}()",
+            )
     for needed, form in (("describe", "def describe(op)"), ("forward", "def forward(self, call)")):
         if not callable(getattr(cls, needed, None)):
             raise UsageError(f"{cls.__name__} has no {needed}()", f"write `{form}:` in the class")
-    for name, count in (("describe", 1), ("forward", 2), ("backward", 2), ("infer", 2), ("gradient", 2)):
+    for name, count in (
+        ("describe", 1),
+        ("forward", 2),
+        ("backward", 2),
+        ("infer", 2),
+        ("gradient", 2),
+    ):
         function = cls.__dict__.get(name)
         if inspect.isfunction(function):
             kinds = [each.kind for each in inspect.signature(function).parameters.values()]
             positional = sum(
-                kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds
+                kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+                for kind in kinds
             )
             if positional != count and inspect.Parameter.VAR_POSITIONAL not in kinds:
                 form = (
@@ -108,7 +122,10 @@ def _check_functions(cls: type) -> None:
                     if name == "describe"
                     else f"{name}(self, {'io' if name == 'infer' else 'graph' if name == 'gradient' else 'call'})"
                 )
-                raise UsageError(f"{name}() of {cls.__name__} takes {positional} arguments", f"write `def {form}:`")
+                raise UsageError(
+                    f"{name}() of {cls.__name__} takes {positional} arguments",
+                    f"write `def {form}:`",
+                )
 
 
 def _annotations(cls: type, local: dict[str, Any]) -> dict[str, Any]:
@@ -129,9 +146,15 @@ def _annotations(cls: type, local: dict[str, Any]) -> dict[str, Any]:
 
 def _make_call_type(cls: type, manifest: dict[str, Any]) -> type[Call]:
     names = [entry["name"] for key in ("inputs", "outputs", "states") for entry in manifest[key]]
-    gradients = [entry["name"] + "_grad" for key in ("inputs", "outputs") for entry in manifest[key]]
+    gradients = [
+        entry["name"] + "_grad" for key in ("inputs", "outputs") for entry in manifest[key]
+    ]
     for name in names + gradients:
-        if name in ("training", "random") or name.startswith("_") or (names + gradients).count(name) > 1:
+        if (
+            name in ("training", "random")
+            or name.startswith("_")
+            or (names + gradients).count(name) > 1
+        ):
             raise UsageError(
                 f"describe() of {cls.__name__} names '{name}', but the call already has an attribute of that name",
                 "choose another name",
@@ -149,14 +172,20 @@ def define(cls: type, name: str | None = None, local: dict[str, Any] | None = No
     """Runs describe() of a class. Raises UsageError if the class or its description is invalid."""
     _check_functions(cls)
     fallback = (inspect.getdoc(cls) or "").partition("\n")[0] if "__doc__" in cls.__dict__ else ""
-    op = Describer(_annotations(cls, local or {}), lambda param: getattr(cls, param, MISSING), fallback)
+    op = Describer(
+        _annotations(cls, local or {}), lambda param: getattr(cls, param, MISSING), fallback
+    )
     try:
         cls.describe(op)  # type: ignore[attr-defined]
     except UsageError as error:
         raise UsageError(f"describe() of {cls.__name__}: {error.args[0]}", error.hint) from error
-    manifest = op.told(name or _core.snake_case(cls.__name__), [each for each in FUNCTIONS if hasattr(cls, each)])
+    manifest = op.told(
+        name or _core.snake_case(cls.__name__), [each for each in FUNCTIONS if hasattr(cls, each)]
+    )
     if not manifest["doc"]:
-        raise UsageError(f"describe() of {cls.__name__} has no doc", "add op.doc() with one sentence")
+        raise UsageError(
+            f"describe() of {cls.__name__} has no doc", "add op.doc() with one sentence"
+        )
     inputs, outputs = manifest["inputs"], manifest["outputs"]
     told = {
         "inputs": [entry["name"] for entry in inputs],
@@ -180,7 +209,9 @@ def decorated() -> list[type]: ...
 def decorated(full_name: str) -> type | None: ...
 def decorated(full_name: str | None = None) -> list[type] | type | None:
     """The newest class of each full name, or of the given one."""
-    alive = {name: found for name, reference in _decorated.items() if (found := reference()) is not None}
+    alive = {
+        name: found for name, reference in _decorated.items() if (found := reference()) is not None
+    }
     return list(alive.values()) if full_name is None else alive.get(full_name)
 
 

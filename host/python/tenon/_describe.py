@@ -65,7 +65,9 @@ def dtypes_of(types: tuple[Any, ...]) -> list[str]:
         else:
             names.add(_core.dtype_name(one))
     if not names:
-        raise UsageError("types() names no dtype", 'give dtypes, or "floating", "integral", "numeric" or "any"')
+        raise UsageError(
+            "types() names no dtype", 'give dtypes, or "floating", "integral", "numeric" or "any"'
+        )
     return [name for name in ORDER if name in names]
 
 
@@ -116,7 +118,9 @@ class Output:
 
     def hidden_when(self, param: str, *values: Any) -> Output:
         """The output is hidden while the parameter has one of these values."""
-        self._conditions.append({"of": "hidden", "names": [self.entry["name"]], "param": param, "values": list(values)})
+        self._conditions.append(
+            {"of": "hidden", "names": [self.entry["name"]], "param": param, "values": list(values)}
+        )
         return self
 
     def count(self, param: str) -> Output:
@@ -202,14 +206,18 @@ class Conditional:
                     "values": list(values),
                 }
             )
-            if self._of != "backward_reads":  # as in the SDK, conditional entries are not in the list
+            if (
+                self._of != "backward_reads"
+            ):  # as in the SDK, conditional entries are not in the list
                 self._op._pairs[self._of].remove(names)
 
 
 class Describer(Versions):
     """The `op` of describe(op). Its methods are the declarations of the C++ SDK."""
 
-    def __init__(self, types: Mapping[str, Any], default_of: Callable[[str], Any], fallback: str) -> None:
+    def __init__(
+        self, types: Mapping[str, Any], default_of: Callable[[str], Any], fallback: str
+    ) -> None:
         super().__init__()
         self._types_of_params, self._default_of, self._fallback = types, default_of, fallback
         self._doc = self._space = ""
@@ -271,11 +279,18 @@ class Describer(Versions):
         """A parameter: the class's attribute of that name. Its annotation is the kind, its value
         the default.
         """
-        kind, choices, convert = kind_of(name, self._types_of_params.get(name, MISSING), self._default_of(name))
+        kind, choices, convert = kind_of(
+            name, self._types_of_params.get(name, MISSING), self._default_of(name)
+        )
         default = self._default_of(name)
         if isinstance(default, enum.Enum):
             default = default.name
-        entry: dict[str, Any] = {"name": name, "doc": doc, "kind": kind, "default": plain(name, kind, default, choices)}
+        entry: dict[str, Any] = {
+            "name": name,
+            "doc": doc,
+            "kind": kind,
+            "default": plain(name, kind, default, choices),
+        }
         entry |= {
             "required": default is MISSING,
             "min": None,
@@ -323,7 +338,10 @@ class Describer(Versions):
     def require(self, param: str, relation: str, other: str) -> None:
         """A rule between two parameters: same_length, less_than, at_most, greater_than, at_least or multiple_of."""
         if relation not in RELATIONS:
-            raise UsageError(f"unknown relation '{relation}' in require()", "relations are " + ", ".join(RELATIONS))
+            raise UsageError(
+                f"unknown relation '{relation}' in require()",
+                "relations are " + ", ".join(RELATIONS),
+            )
         self._rules.append([param, relation, other])
 
     def example(self, inputs: Mapping[str, Any], params: Mapping[str, Any] | None = None) -> None:
@@ -337,7 +355,11 @@ class Describer(Versions):
                     "values": [float(v) for v in given.flat],
                 }
             else:
-                tensors[name] = {"shape": [int(dim) for dim in given], "dtype": None, "values": None}
+                tensors[name] = {
+                    "shape": [int(dim) for dim in given],
+                    "dtype": None,
+                    "values": None,
+                }
         self._examples.append({"inputs": tensors, "params": dict(params or {})})
 
     def told(self, name: str, functions: Sequence[str]) -> dict[str, Any]:
@@ -370,16 +392,23 @@ def manifest_bytes(told: dict[str, Any]) -> bytes:
     return _cbor.dumps(told)
 
 
-def kind_of(name: str, type_: Any, default: Any) -> tuple[str, list[str], Callable[[str], Any] | None]:
+def kind_of(
+    name: str, type_: Any, default: Any
+) -> tuple[str, list[str], Callable[[str], Any] | None]:
     """The kind of a parameter, its choices, and the function that converts a choice to the
     attribute's value: from the annotation, or else from the default.
     """
     if type_ is MISSING:
         if default is MISSING:
             raise UsageError(
-                f"parameter '{name}' is not an attribute of the class", f"write `{name}: float = 1.0` in the class"
+                f"parameter '{name}' is not an attribute of the class",
+                f"write `{name}: float = 1.0` in the class",
             )
-        type_ = type(default) if not isinstance(default, list | tuple) else list[type(default[0]) if default else float]  # type: ignore[misc]
+        type_ = (
+            type(default)
+            if not isinstance(default, list | tuple)
+            else list[type(default[0]) if default else float]
+        )  # type: ignore[misc]
     if isinstance(type_, type) and issubclass(type_, enum.Enum):
         return "enum", list(type_.__members__), type_.__getitem__
     origin, arguments = typing.get_origin(type_), typing.get_args(type_)
@@ -415,7 +444,11 @@ def plain(name: str, kind: str, default: Any, choices: list[str]) -> Any:
         return choices[0] if choices else ZEROS[kind]
     try:
         if kind in ("ints", "floats", "texts"):
-            made_of: dict[str, Callable[[Any], Any]] = {"ints": _whole, "floats": float, "texts": str}
+            made_of: dict[str, Callable[[Any], Any]] = {
+                "ints": _whole,
+                "floats": float,
+                "texts": str,
+            }
             return [made_of[kind](item) for item in default]
         if kind in ("int32", "int64"):
             return _whole(default)
@@ -428,7 +461,9 @@ def plain(name: str, kind: str, default: Any, choices: list[str]) -> Any:
             f"the default of parameter '{name}' is {default!r}, but its annotation makes it {kind}"
         ) from None
     if not isinstance(default, str):
-        raise UsageError(f"the default of parameter '{name}' is {default!r}, but its annotation makes it {kind}")
+        raise UsageError(
+            f"the default of parameter '{name}' is {default!r}, but its annotation makes it {kind}"
+        )
     return default
 
 

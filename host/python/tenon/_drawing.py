@@ -24,11 +24,15 @@ def svg_of_dot(dot: str) -> str:
             "install graphviz, or use Graph.dot()",
         )
     try:
-        done = subprocess.run([program, "-Tsvg"], input=dot.encode(), capture_output=True, timeout=60, check=False)
+        done = subprocess.run(
+            [program, "-Tsvg"], input=dot.encode(), capture_output=True, timeout=60, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"graphviz cannot draw the graph: {error}") from None
     if done.returncode != 0:
-        raise UsageError(f"graphviz cannot draw the graph: {done.stderr.decode(errors='replace').strip()}")
+        raise UsageError(
+            f"graphviz cannot draw the graph: {done.stderr.decode(errors='replace').strip()}"
+        )
     text = done.stdout.decode()
     return text[text.index("<svg") :]
 

@@ -90,7 +90,10 @@ def say(category: str, text: str) -> None:
         print(text, file=sys.stderr)
         return
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+    while (
+        frame.f_back is not None
+        and frame.f_globals.get("__name__", "").partition(".")[0] == __package__
+    ):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, Warning, stacklevel=level)
 
@@ -139,9 +142,13 @@ def plain_error(
     for text in (*given, *named.values()):
         if isinstance(text, str) and text.encode(errors="replace").decode() != text:
             return UsageError(f"{name}() got {text!a}, which is not valid Unicode")
-    wanted = str(signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
+    wanted = str(
+        signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+    )
     wanted = re.sub(r": '([^']*)'", r": \1", wanted)  # annotations are strings
-    found = [_shown(value) for value in given] + [f"{key}={_shown(value)}" for key, value in named.items()]
+    found = [_shown(value) for value in given] + [
+        f"{key}={_shown(value)}" for key, value in named.items()
+    ]
     return TypeError(f"{name}{wanted} got arguments that do not fit: ({', '.join(found)})")
 
 
@@ -153,7 +160,11 @@ def sentence_of(error: BaseException) -> str:
     """The exception and the line of user code that raised it, as part of a sentence."""
     if isinstance(error, Error) and error.args:
         return str(error.args[0])
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_PACKAGE)]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(_PACKAGE)
+    ]
     text = " ".join(traceback.format_exception_only(type(error), error)[-1].split())
     # the call that a kernel receives
     if isinstance(error, AttributeError) and hasattr(error.obj, "_why_missing"):

@@ -50,7 +50,9 @@ def value_and_grad(
 
     Raises UsageError for functions that cannot be differentiated. Threads: any number concurrently.
     """
-    return _Differentiated(function, argnums, has_aux, True, dict(training=training, seed=seed, device=device))
+    return _Differentiated(
+        function, argnums, has_aux, True, dict(training=training, seed=seed, device=device)
+    )
 
 
 def grad(
@@ -63,7 +65,9 @@ def grad(
     device: str = "",
 ) -> Callable[..., Any]:
     """As value_and_grad(), but returns only the gradient; with has_aux (gradient, more)."""
-    return _Differentiated(function, argnums, has_aux, False, dict(training=training, seed=seed, device=device))
+    return _Differentiated(
+        function, argnums, has_aux, False, dict(training=training, seed=seed, device=device)
+    )
 
 
 class _Leaf:
@@ -89,7 +93,9 @@ def flatten(tree: Any, leaves: list[Any], arrays: bool = False) -> Any:
     try:
         hash(tree)
     except TypeError:
-        raise TypeError(f"an argument is {type(tree).__name__}, which is neither an array nor hashable") from None
+        raise TypeError(
+            f"an argument is {type(tree).__name__}, which is neither an array nor hashable"
+        ) from None
     return None, type(tree), tree
 
 
@@ -108,7 +114,9 @@ def unflatten(form: Any, leaves: Iterator[Any]) -> Any:
 class _Call:
     """The arguments of a call as structures and leaves, with the leaves to differentiate by."""
 
-    def __init__(self, name: str, places: tuple[int, ...], arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def __init__(
+        self, name: str, places: tuple[int, ...], arguments: tuple[Any, ...], named: dict[str, Any]
+    ) -> None:
         self.leaves: list[Any] = []
         self.wrt: list[int] = []
         forms = []
@@ -133,7 +141,9 @@ class _Call:
         forms, names, named = self.form
         rest = iter(leaves)
         positional = [unflatten(form, rest) for form in forms]
-        return function(*positional, **{name: unflatten(form, rest) for name, form in zip(names, named)})
+        return function(
+            *positional, **{name: unflatten(form, rest) for name, form in zip(names, named)}
+        )
 
     def gradients(self, places: tuple[int, ...], made: Sequence[Any]) -> list[Any]:
         """The gradients in the structure of their arguments, in the order of argnums."""
@@ -182,10 +192,21 @@ class _Differentiated:
     ) -> None:
         self._single = not isinstance(argnums, Sequence)
         self._places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        self._function, self._has_aux, self._value, self._options = function, has_aux, value, options
+        self._function, self._has_aux, self._value, self._options = (
+            function,
+            has_aux,
+            value,
+            options,
+        )
         self._name = getattr(function, "__name__", "function")
-        if any(place < 0 for place in self._places) or len(set(self._places)) != len(self._places) or not self._places:
-            raise UsageError(f"argnums is {argnums}, but must be distinct argument positions, counted from 0")
+        if (
+            any(place < 0 for place in self._places)
+            or len(set(self._places)) != len(self._places)
+            or not self._places
+        ):
+            raise UsageError(
+                f"argnums is {argnums}, but must be distinct argument positions, counted from 0"
+            )
         self._traces: CallCache[_Trace | Literal["needs sizes"]] = CallCache()
         self._lock = threading.RLock()
         self._steps = itertools.count()
@@ -196,19 +217,27 @@ class _Differentiated:
         if any(isinstance(leaf, Value) for leaf in call.leaves):
             return self._on_values(call)
         kinds = [kind_of_one(leaf) for leaf in call.leaves]
-        tensors = [kind.to_tensor(leaf) for kind, leaf in zip(kinds, call.leaves) if kind is not None]
+        tensors = [
+            kind.to_tensor(leaf) for kind, leaf in zip(kinds, call.leaves) if kind is not None
+        ]
         trace = self._trace(call, tensors)
-        made = trace.run({f"argument_{place}": tensor for place, tensor in enumerate(tensors)}, next(self._steps))
+        made = trace.run(
+            {f"argument_{place}": tensor for place, tensor in enumerate(tensors)}, next(self._steps)
+        )
         return self._pack(call, trace, made, [kind for kind in kinds if kind is not None])
 
     def _pack(self, call: _Call, trace: _Trace, made: dict[str, Any], kinds: list[Kind]) -> Any:
-        gradients = [kinds[leaf].from_tensor(_as_dense(made[f"gradient_{leaf}"])) for leaf in call.wrt]
+        gradients = [
+            kinds[leaf].from_tensor(_as_dense(made[f"gradient_{leaf}"])) for leaf in call.wrt
+        ]
         first = kind_of(call.leaves)
         value = first.from_tensor(made["value"]) if self._value else None
         more = None
         if self._has_aux:
             form, count = trace.more
-            more = unflatten(form, iter([first.from_tensor(made[f"more_{place}"]) for place in range(count)]))
+            more = unflatten(
+                form, iter([first.from_tensor(made[f"more_{place}"]) for place in range(count)])
+            )
         return self._result(value, more, call.gradients(self._places, gradients))
 
     def _result(self, value: Any, more: Any, gradients: list[Any]) -> Any:
@@ -219,21 +248,32 @@ class _Differentiated:
 
     def _trace(self, call: _Call, tensors: list[Any]) -> _Trace:
         host = _core.default_host()
-        key = call.form, tuple((tensor.dtype_name, tensor.ndim, tensor.storage) for tensor in tensors)
+        key = (
+            call.form,
+            tuple((tensor.dtype_name, tensor.ndim, tensor.storage) for tensor in tensors),
+        )
         with self._lock:
             trace = self._traces.shared(host, key, lambda: self._without_sizes(host, call, tensors))
             if not isinstance(trace, _Trace):
                 shapes = tuple(tensor.shape for tensor in tensors)
-                trace = self._traces.shared(host, (*key, shapes), lambda: self._traced(host, call, tensors, shapes))
+                trace = self._traces.shared(
+                    host, (*key, shapes), lambda: self._traced(host, call, tensors, shapes)
+                )
             assert isinstance(trace, _Trace)
             return trace
 
-    def _without_sizes(self, host: _core.Host, call: _Call, tensors: list[Any]) -> _Trace | Literal["needs sizes"]:
+    def _without_sizes(
+        self, host: _core.Host, call: _Call, tensors: list[Any]
+    ) -> _Trace | Literal["needs sizes"]:
         with contextlib.suppress(Exception):  # anything that the function raises for a size of None
-            return self._traced(host, call, tensors, [(None,) * len(tensor.shape) for tensor in tensors])
+            return self._traced(
+                host, call, tensors, [(None,) * len(tensor.shape) for tensor in tensors]
+            )
         return "needs sizes"
 
-    def _traced(self, host: _core.Host, call: _Call, tensors: list[Any], shapes: Sequence[Any]) -> _Trace:
+    def _traced(
+        self, host: _core.Host, call: _Call, tensors: list[Any], shapes: Sequence[Any]
+    ) -> _Trace:
         graph = Graph(host)
         values = [
             graph.input(f"argument_{place}", tensor.dtype_name, shape)
@@ -275,7 +315,11 @@ class _Differentiated:
         wrt = [values[leaf] for leaf in call.wrt]
         found = graph.gradient(value, wrt)
         zero = graph.ops["tenon.fill_like"]
-        return value, more, [zero(of) if gradient is None else gradient for gradient, of in zip(found, wrt)]
+        return (
+            value,
+            more,
+            [zero(of) if gradient is None else gradient for gradient, of in zip(found, wrt)],
+        )
 
     def _split(self, returned: Any) -> tuple[Value, Any]:
         value, more = returned, None

@@ -26,7 +26,9 @@ class Graph:
     a UsageError.
     """
 
-    def __init__(self, host: _core.Host | None = None, *, _handle: _core.Graph | None = None) -> None:
+    def __init__(
+        self, host: _core.Host | None = None, *, _handle: _core.Graph | None = None
+    ) -> None:
         self.host = host or _core.default_host()
         self._core = _handle or _core.Graph(self.host)
         self._sessions: dict[Any, Session] = {}
@@ -39,7 +41,13 @@ class Graph:
         return self._new(self._core.input(name, dtype, shape))
 
     def variable(
-        self, name: str, value: Any = None, *, dtype: Any = None, shape: Shape = None, init: Init = "automatic"
+        self,
+        name: str,
+        value: Any = None,
+        *,
+        dtype: Any = None,
+        shape: Shape = None,
+        init: Init = "automatic",
     ) -> Value:
         """A trainable weight: from an array, which is copied, or with a dtype (default: float32)
         and a shape, initialized by `init`.
@@ -51,14 +59,20 @@ class Graph:
             return self._new(self._core.variable(name, _elements(name, value, dtype, shape, init)))
         kind, first, second = _init_of(name, init)
         return self._new(
-            self._core.variable_of_type(name, "float32" if dtype is None else dtype, shape, kind, first, second)
+            self._core.variable_of_type(
+                name, "float32" if dtype is None else dtype, shape, kind, first, second
+            )
         )
 
     def constant(self, value: Any, name: str | None = None) -> Value:
         """An array that is part of the graph."""
         from ._arrays import to_tensor
 
-        return self._new(self._core.constant(self._free_name("constant") if name is None else name, to_tensor(value)))
+        return self._new(
+            self._core.constant(
+                self._free_name("constant") if name is None else name, to_tensor(value)
+            )
+        )
 
     def output(self, name: str, value: Value) -> Value:
         """Makes runs return the value under this name."""
@@ -119,7 +133,11 @@ class Graph:
             return Value(self, self._core.find(name))
         except UsageError as error:
             outputs = {output["name"]: output["value"] for output in self._core.outputs()}
-            if own := name if name in outputs else own_name(outputs, name, self._core.changed_names()):
+            if (
+                own := name
+                if name in outputs
+                else own_name(outputs, name, self._core.changed_names())
+            ):
                 return Value(self, self._core.find(outputs[own]))
             raise KeyError(str(error)) from None
 
@@ -169,7 +187,9 @@ class Graph:
         """
         self._core.save(path_text(path), seed)
 
-    def export_onnx(self, path: str | os.PathLike[str], *, opset: int = 17, seed: int = 0) -> list[str]:
+    def export_onnx(
+        self, path: str | os.PathLike[str], *, opset: int = 17, seed: int = 0
+    ) -> list[str]:
         """Writes an ONNX model atomically; weights of more than 256 MiB go to PATH.data.
 
         Returns a sentence for each omission and for each node that is not a standard ONNX operator.
@@ -208,12 +228,16 @@ class Graph:
         """A session of the graph as it is now. Options: see tenon.Session."""
         return Session(self, **options)
 
-    def __call__(self, /, *positional: Any, outputs: Sequence[str] | str | None = None, **inputs: Any) -> Results:
+    def __call__(
+        self, /, *positional: Any, outputs: Sequence[str] | str | None = None, **inputs: Any
+    ) -> Results:
         """Runs the graph on arrays, by name or in the order of the inputs. The session is cached
         until the graph changes.
         """
         if positional:
-            inputs = by_name([each["name"] for each in self._core.inputs()], positional, inputs, "graph")
+            inputs = by_name(
+                [each["name"] for each in self._core.inputs()], positional, inputs, "graph"
+            )
         session = self._sessions.get(None)
         if session is None:
             self.bind()
@@ -229,7 +253,9 @@ class Graph:
         """The plan of a run with inputs of these shapes: its steps and memory layout. Nothing runs."""
         from ._drawing import Plan
 
-        return Plan(_core.Session(self._core).plan({name: _known(shape) for name, shape in shapes.items()}))
+        return Plan(
+            _core.Session(self._core).plan({name: _known(shape) for name, shape in shapes.items()})
+        )
 
     # ---- drawings ---------------------------------------------------------------------------------------------------
 
@@ -304,12 +330,20 @@ def _elements(name: str, value: Any, dtype: Any, shape: Shape, init: Any) -> _co
     else:
         tensor = to_tensor(value)
     if dtype is not None and tensor.dtype_name != _core.dtype_name(dtype):
-        raise UsageError(f"the array for '{name}' is {tensor.dtype_name}, but dtype= is {_core.dtype_name(dtype)}")
+        raise UsageError(
+            f"the array for '{name}' is {tensor.dtype_name}, but dtype= is {_core.dtype_name(dtype)}"
+        )
     wanted = tensor.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
-    if len(wanted) != tensor.ndim or any(dim not in (None, found) for dim, found in zip(wanted, tensor.shape)):
-        raise UsageError(f"the array for '{name}' is {list(tensor.shape)}, but shape= is {list(wanted)}")
+    if len(wanted) != tensor.ndim or any(
+        dim not in (None, found) for dim, found in zip(wanted, tensor.shape)
+    ):
+        raise UsageError(
+            f"the array for '{name}' is {list(tensor.shape)}, but shape= is {list(wanted)}"
+        )
     if init != "automatic":
-        raise UsageError(f"'{name}' has both an array and init=, but init= is for variables without an array")
+        raise UsageError(
+            f"'{name}' has both an array and init=, but init= is for variables without an array"
+        )
     return tensor
 
 
@@ -381,13 +415,17 @@ def load(
         of, text, dict(shape or {}), constants, dict(map or {}), body, keep_unknown, trust_links
     )
     for note in notes:
-        if " is called " in note or " found by its name" in note or " any more: " in note:  # the others were requested
+        if (
+            " is called " in note or " found by its name" in note or " any more: " in note
+        ):  # the others were requested
             say("warning", note)
     return Graph(of, _handle=made)
 
 
 @plainly
-def from_json(text: str, *, folder: str | os.PathLike[str] = "", host: _core.Host | None = None) -> Graph:
+def from_json(
+    text: str, *, folder: str | os.PathLike[str] = "", host: _core.Host | None = None
+) -> Graph:
     """A graph from the text of a graph.json file. `folder` contains its .npy files."""
     of = host or _core.default_host()
     return Graph(of, _handle=_core.graph_from_json(of, text, path_text(folder)))

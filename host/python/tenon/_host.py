@@ -23,7 +23,9 @@ def path_text(path: str | os.PathLike[str]) -> str:
 
 def _texts(given: str | Sequence[str], name: str) -> list[str]:
     texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, list | tuple | set | frozenset) or not all(isinstance(text, str) for text in texts):
+    if not isinstance(texts, list | tuple | set | frozenset) or not all(
+        isinstance(text, str) for text in texts
+    ):
         raise TypeError(f"Host(): {name}= must be a list of names, not {given!r}")
     return list(texts)
 
@@ -75,7 +77,10 @@ class Host(_core.Host):
                 found = point.load()
                 self.add_plugins(found() if callable(found) else found)
             except Exception as error:  # noqa: BLE001 - anything that a package may raise
-                say("warning", f"skipped the plugins of the package {point.value}: {type(error).__name__}: {error}")
+                say(
+                    "warning",
+                    f"skipped the plugins of the package {point.value}: {type(error).__name__}: {error}",
+                )
 
     def add_plugins(self, path: str | os.PathLike[str]) -> None:
         """Adds a folder of plugins, or one plugin file. Its operators replace those of the same
@@ -119,7 +124,10 @@ class Host(_core.Host):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         # The innermost block of this host on this thread. A generator closed by another thread has
         # entered its block elsewhere.

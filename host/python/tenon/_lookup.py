@@ -45,7 +45,10 @@ def find(name: str, host: _core.Host | None) -> _core.Operator:
     if not isinstance(name, str):
         raise TypeError(f"operator names are str, not {type(name).__name__}")
     if "\0" in name or not name.isascii():
-        raise PluginError(f"there is no operator {name!a}", "operator names consist of letters, digits, '_' and '.'")
+        raise PluginError(
+            f"there is no operator {name!a}",
+            "operator names consist of letters, digits, '_' and '.'",
+        )
     of = host or _core.default_host()
     if "." not in name and name.endswith("_") and name not in _names(of):
         bare = name[:-1]
@@ -68,7 +71,9 @@ def lookup(name: str, host: _core.Host | None) -> Any:
 
 
 def _with_hint(error: ImportError) -> str:
-    return "\nhint: ".join(part for part in (str(error.args[0]), getattr(error, "hint", "")) if part)
+    return "\nhint: ".join(
+        part for part in (str(error.args[0]), getattr(error, "hint", "")) if part
+    )
 
 
 class Operators:

@@ -46,7 +46,9 @@ class GraphOperators:
         return add
 
 
-def add_node(op: _core.Operator, info: OperatorInfo, arguments: Arguments, graph: Graph | None = None) -> Any:
+def add_node(
+    op: _core.Operator, info: OperatorInfo, arguments: Arguments, graph: Graph | None = None
+) -> Any:
     """Adds a node and returns its output, or a named tuple of several. Arrays and numbers become
     constants.
     """
@@ -73,7 +75,9 @@ def add_node(op: _core.Operator, info: OperatorInfo, arguments: Arguments, graph
     handles = [
         None
         if value is None
-        else graph._own(value if isinstance(value, Value) else _constant(graph, info, place, value, dtype))
+        else graph._own(
+            value if isinstance(value, Value) else _constant(graph, info, place, value, dtype)
+        )
         for place, value in enumerate(arguments.inputs)
     ]
     while handles and handles[-1] is None:
@@ -97,7 +101,8 @@ def _constant(graph: Graph, info: OperatorInfo, place: int, value: Any, dtype: s
 
 def is_hidden(info: OperatorInfo, output: str, params: Mapping[str, Any]) -> bool:
     return any(
-        params.get(condition["param"], info.params[condition["param"]].default) in condition["values"]
+        params.get(condition["param"], info.params[condition["param"]].default)
+        in condition["values"]
         for condition in info.raw["conditions"]
         if condition["of"] == "hidden" and output in condition["names"]
     )

@@ -97,7 +97,9 @@ class OperatorInfo:
         """
         if len(self.visible) < 2 or any(output.count for output in self.visible):
             return None
-        return namedtuple(f"{self.name}_results", [_core.python_name(output.name) for output in self.visible])
+        return namedtuple(
+            f"{self.name}_results", [_core.python_name(output.name) for output in self.visible]
+        )
 
     @property
     def gradient(self) -> str:
@@ -113,13 +115,17 @@ def _info_from(raw: dict[str, Any]) -> OperatorInfo:
         names = kind.__dataclass_fields__
         return kind(
             **{
-                key: tuple(value) if isinstance(value, list) and key in ("types", "choices") else value
+                key: tuple(value)
+                if isinstance(value, list) and key in ("types", "choices")
+                else value
                 for key, value in values.items()
                 if key in names
             }
         )
 
-    inputs = tuple(picked(InputInfo, {**value, "weight": bool(value["weight"])}) for value in raw["inputs"])
+    inputs = tuple(
+        picked(InputInfo, {**value, "weight": bool(value["weight"])}) for value in raw["inputs"]
+    )
     params = {value["name"]: picked(ParamInfo, value) for value in raw["params"]}
     return OperatorInfo(
         name=raw["name"],
@@ -183,17 +189,26 @@ def signature_of(op: _core.Operator) -> inspect.Signature:
             parameters.append(kinds(name, kinds.VAR_POSITIONAL))
         else:
             left_out = each.optional or each.weight
-            parameters.append(kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None if left_out else kinds.empty))
+            parameters.append(
+                kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None if left_out else kinds.empty)
+            )
     optional_seen = False
     for place, parameter in enumerate(parameters):  # a required input may follow an optional one
         optional_seen = optional_seen or parameter.default is None
-        if optional_seen and parameter.default is kinds.empty and parameter.kind is not kinds.VAR_POSITIONAL:
+        if (
+            optional_seen
+            and parameter.default is kinds.empty
+            and parameter.kind is not kinds.VAR_POSITIONAL
+        ):
             parameters[place] = parameter.replace(default=None)
     for param in info.params.values():
         default = kinds.empty if param.required else param.default
         parameters.append(
             kinds(
-                _core.python_name(param.name), kinds.KEYWORD_ONLY, default=default, annotation=ANNOTATIONS[param.kind]
+                _core.python_name(param.name),
+                kinds.KEYWORD_ONLY,
+                default=default,
+                annotation=ANNOTATIONS[param.kind],
             )
         )
     for reserved, value in (("name", None), ("device", None), ("training", False), ("out", None)):
@@ -210,7 +225,13 @@ def doc_of(op: _core.Operator) -> str | None:
         lines.append("Inputs:")
         for each in info.inputs:
             dtypes = ", ".join(each.types if each.types is not None else info.types)
-            extra = "; any number" if each.variadic else "; optional" if each.optional or each.weight else ""
+            extra = (
+                "; any number"
+                if each.variadic
+                else "; optional"
+                if each.optional or each.weight
+                else ""
+            )
             lines.append(f"    {_core.python_name(each.name)}: {each.doc} [{dtypes}{extra}]")
     if info.params:
         lines.append("Parameters:")

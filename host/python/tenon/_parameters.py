@@ -28,13 +28,17 @@ RELATIONS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 
 
 def checked(
-    manifest: Mapping[str, Any], conversions: Mapping[str, Callable[[str], Any]], given: Mapping[str, Any]
+    manifest: Mapping[str, Any],
+    conversions: Mapping[str, Callable[[str], Any]],
+    given: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The values for the object's attributes. Raises UsageError for the first invalid parameter."""
     params = {param["name"]: param for param in manifest["params"]}
     for name in given:
         if name not in params:
-            raise UsageError(f"unknown parameter '{name}'; the parameters are: {', '.join(params) or 'none'}")
+            raise UsageError(
+                f"unknown parameter '{name}'; the parameters are: {', '.join(params) or 'none'}"
+            )
     values = {}
     for name, param in params.items():
         if name in given:
@@ -45,7 +49,10 @@ def checked(
             values[name] = param["default"]
     for left, relation, right in manifest.get("rules", ()):
         _keep(left, relation, right, values)
-    return {name: conversions[name](values[name]) if name in conversions else values[name] for name in given}
+    return {
+        name: conversions[name](values[name]) if name in conversions else values[name]
+        for name in given
+    }
 
 
 def _value(param: Mapping[str, Any], value: Any) -> Any:
@@ -62,16 +69,21 @@ def _value(param: Mapping[str, Any], value: Any) -> Any:
     for item in value if many else [value]:
         for key, (words, holds) in BOUNDS.items():
             if param[key] is not None and not holds(item, param[key]):
-                raise UsageError(f"parameter '{name}' is {_shown(value)} but must be {words} {_shown(param[key])}")
+                raise UsageError(
+                    f"parameter '{name}' is {_shown(value)} but must be {words} {_shown(param[key])}"
+                )
         if param["choices"] and item not in param["choices"]:
-            raise UsageError(f"parameter '{name}' is {_shown(value)} but must be one of {', '.join(param['choices'])}")
+            raise UsageError(
+                f"parameter '{name}' is {_shown(value)} but must be one of {', '.join(param['choices'])}"
+            )
     return value
 
 
 def _is_of(kind: str, value: Any) -> bool:
     if kind in ("ints", "floats", "texts"):
         return isinstance(value, list) and all(
-            _is_of({"ints": "int64", "floats": "float64", "texts": "text"}[kind], item) for item in value
+            _is_of({"ints": "int64", "floats": "float64", "texts": "text"}[kind], item)
+            for item in value
         )
     if kind == "bool" or isinstance(value, bool):
         return kind == "bool" and isinstance(value, bool)
@@ -95,7 +107,9 @@ def _keep(left: str, relation: str, right: str, values: Mapping[str, Any]) -> No
     count = max(len(one), len(other))
     one, other = (items if len(items) == count else items * count for items in (one, other))
     if not all(map(holds, one, other)):
-        raise UsageError(f"parameter '{left}' is {_shown(first)} but must {words} '{right}', which is {_shown(second)}")
+        raise UsageError(
+            f"parameter '{left}' is {_shown(first)} but must {words} '{right}', which is {_shown(second)}"
+        )
 
 
 def _shown(value: Any) -> str:

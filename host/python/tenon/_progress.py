@@ -43,7 +43,9 @@ class Line:
             return
         self._shown = now
         self._open = True
-        print(f"\r\033[Kstep {self._done}/{self._total}  {text}", end="", file=sys.stderr, flush=True)
+        print(
+            f"\r\033[Kstep {self._done}/{self._total}  {text}", end="", file=sys.stderr, flush=True
+        )
 
     def epoch(self, text: str) -> None:
         print(("\r\033[K" if self._open else "") + text, file=sys.stderr, flush=True)
@@ -79,7 +81,11 @@ def make_progress(wanted: bool | None, total: int, done: int) -> Progress:
     bar = _bar(total, done, None if wanted is None else False)
     if bar is not None:
         return Bar(bar)
-    return Line(total, done) if wanted or (sys.stderr is not None and sys.stderr.isatty()) else Silent()
+    return (
+        Line(total, done)
+        if wanted or (sys.stderr is not None and sys.stderr.isatty())
+        else Silent()
+    )
 
 
 def _bar(total: int, done: int, disable: bool | None) -> Any:

@@ -42,7 +42,9 @@ class _Loaded:
     outputs need, with their shapes.
     """
 
-    def __init__(self, graph: Graph, outputs: Sequence[str], make: Callable[[Graph], Session]) -> None:
+    def __init__(
+        self, graph: Graph, outputs: Sequence[str], make: Callable[[Graph], Session]
+    ) -> None:
         self._graph, self._make, self._own = graph, make, threading.local()
         needed = graph._core.needed_inputs(list(outputs))
         self.inputs: ByName[Any] = ByName((each["name"], each["shape"]) for each in needed)
@@ -100,7 +102,9 @@ class Scorer:
         elif trust is not None:
             raise UsageError(f"trust= is for packs only, and {paths[0]} is not a pack")
         self._files = tuple((path, _digest(path)) for path in paths)
-        self._outputs = (outputs,) if isinstance(outputs, str) else None if outputs is None else tuple(outputs)
+        self._outputs = (
+            (outputs,) if isinstance(outputs, str) else None if outputs is None else tuple(outputs)
+        )
         self._keep = (keep,) if isinstance(keep, str) else tuple(keep)
         self._threads = threads
         self._options = options
@@ -142,7 +146,9 @@ class Scorer:
         """
         inputs = self._loaded().inputs
         if len(columns) != len(inputs):
-            raise UsageError(f"the graph has the inputs {', '.join(inputs)}, but got {len(columns)} columns")
+            raise UsageError(
+                f"the graph has the inputs {', '.join(inputs)}, but got {len(columns)} columns"
+            )
         if not columns or not _arrow.is_arrow(columns[0]):
             return self._only(dict(zip(inputs, columns)))
         import pyarrow as pa
@@ -159,16 +165,26 @@ class Scorer:
         for batch in batches:
             scored = self._score(batch)
             kept = [batch.column(name) for name in self._keep]
-            yield pa.record_batch([*kept, *map(_to_arrow, scored.values())], names=[*self._keep, *scored])
+            yield pa.record_batch(
+                [*kept, *map(_to_arrow, scored.values())], names=[*self._keep, *scored]
+            )
 
     def _only(self, batch: Any) -> Any:
         scored = self._score(batch)
         if len(scored) != 1:
-            raise UsageError(f"the graph has the outputs {', '.join(scored)}; select one with Scorer(..., outputs=)")
+            raise UsageError(
+                f"the graph has the outputs {', '.join(scored)}; select one with Scorer(..., outputs=)"
+            )
         return next(iter(scored.values()))
 
     def _loaded(self) -> _Loaded:
-        key = os.getpid(), self._files, self._outputs, self._threads, tuple(sorted(self._options.items()))
+        key = (
+            os.getpid(),
+            self._files,
+            self._outputs,
+            self._threads,
+            tuple(sorted(self._options.items())),
+        )
         found = _loaded.get(key)
         if found is None:
             with _lock:
@@ -178,7 +194,9 @@ class Scorer:
     def _load(self) -> _Loaded:
         for path, digest in self._files:
             if _digest(path) != digest:
-                raise FileError(f"'{path}' is not the file that the scorer was created with: its content differs here")
+                raise FileError(
+                    f"'{path}' is not the file that the scorer was created with: its content differs here"
+                )
         host = Host(threads=_threads() if self._threads is None else self._threads)
         host.add_installed()
         for path, _ in self._files[1:]:
@@ -188,7 +206,9 @@ class Scorer:
         return _Loaded(graph, self._outputs or (), lambda graph: Session(graph, **self._options))
 
 
-def _as_input(array: np.ndarray[Any, Any], shape: Sequence[int | None] | None) -> np.ndarray[Any, Any]:
+def _as_input(
+    array: np.ndarray[Any, Any], shape: Sequence[int | None] | None
+) -> np.ndarray[Any, Any]:
     """Restores the length of lists in a column without rows, which Arrow does not record."""
     if len(array) or not shape or array.ndim != len(shape) or None in shape[1:]:
         return array
@@ -197,7 +217,9 @@ def _as_input(array: np.ndarray[Any, Any], shape: Sequence[int | None] | None) -
 
 def _column(batch: Mapping[str, Any], name: str) -> Any:
     if name not in batch:
-        raise UsageError(f"the batch has no column '{name}'; it has {', '.join(map(str, batch)) or 'none'}")
+        raise UsageError(
+            f"the batch has no column '{name}'; it has {', '.join(map(str, batch)) or 'none'}"
+        )
     return batch[name]
 
 

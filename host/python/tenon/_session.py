@@ -44,7 +44,9 @@ def own_name(names: Iterable[str], name: Any, changed: Mapping[str, str]) -> str
     return _core.own_name(list(names), name, dict(changed)) if has_colon else ""
 
 
-def by_own_names(names: Iterable[str], given: Mapping[str, T], changed: Mapping[str, str]) -> dict[str, T]:
+def by_own_names(
+    names: Iterable[str], given: Mapping[str, T], changed: Mapping[str, str]
+) -> dict[str, T]:
     """`given` by the graph's names. A value given under both names is left unchanged."""
     known = set(names)
     renamed = {}
@@ -80,7 +82,9 @@ class Results(ByName[Any]):
         try:
             return self[name]
         except KeyError:
-            raise AttributeError(f"there is no output '{name}'; the outputs are {', '.join(self)}") from None
+            raise AttributeError(
+                f"there is no output '{name}'; the outputs are {', '.join(self)}"
+            ) from None
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
@@ -139,7 +143,9 @@ class Session(_core.SessionBase):
         )
         self._host = graph.host
         self._changed = graph._core.changed_names()
-        self._inputs: dict[str, str | None] = {each["name"]: each["dtype"] for each in graph._core.inputs()}
+        self._inputs: dict[str, str | None] = {
+            each["name"]: each["dtype"] for each in graph._core.inputs()
+        }
         self._core = _core.Session(graph._core, **self._options)
         outputs = graph._core.outputs()
         self._outputs = tuple(output["name"] for output in outputs)
@@ -161,7 +167,9 @@ class Session(_core.SessionBase):
             raise TypeError("Session.run(): inputs and into must be dicts of arrays by name")
         if batch < 0 or batch and into:
             raise UsageError(
-                f"batch is {batch}" if batch < 0 else "into= cannot be used with batch=, which allocates its outputs"
+                f"batch is {batch}"
+                if batch < 0
+                else "into= cannot be used with batch=, which allocates its outputs"
             )
         names = [outputs] if isinstance(outputs, str) else list(outputs or ())
         given = by_own_names(self._inputs, inputs or {}, self._changed)
@@ -177,12 +185,17 @@ class Session(_core.SessionBase):
             made = self._core.run(given, names, dict(into or {}), add, batch, False)
         except TypeError as error:
             wrong = plain_error(
-                error, Session._run, (self, inputs), {"outputs": names, "into": into, "add": add, "batch": batch}
+                error,
+                Session._run,
+                (self, inputs),
+                {"outputs": names, "into": into, "add": add, "batch": batch},
             )
             if wrong is None:
                 raise
             raise wrong from None
-        return Results({name: kind.from_tensor(tensor) for name, tensor in self._in_order(made).items()})
+        return Results(
+            {name: kind.from_tensor(tensor) for name, tensor in self._in_order(made).items()}
+        )
 
     def _in_order(self, made: dict[str, Any]) -> dict[str, Any]:
         """The results in the order of the graph's outputs, then those under other names that the
@@ -193,7 +206,11 @@ class Session(_core.SessionBase):
     def _tensor(self, name: str, value: Any) -> _core.Tensor:
         """Converts an input. Numbers and lists take the input's dtype."""
         dtype = self._inputs.get(name)
-        if dtype is not None and isinstance(value, _arrays.NUMBERS) and _arrays.kind_of_one(value) is None:
+        if (
+            dtype is not None
+            and isinstance(value, _arrays.NUMBERS)
+            and _arrays.kind_of_one(value) is None
+        ):
             return _arrays.weak(value, dtype, f"input '{name}'")
         try:
             return _arrays.to_tensor(value)
@@ -263,7 +280,10 @@ class Session(_core.SessionBase):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -278,7 +298,9 @@ class Session(_core.SessionBase):
         )
 
 
-def by_name(names: Sequence[str], positional: Sequence[Any], named: dict[str, Any], what: str) -> dict[str, Any]:
+def by_name(
+    names: Sequence[str], positional: Sequence[Any], named: dict[str, Any], what: str
+) -> dict[str, Any]:
     """All inputs by name, including those passed by position."""
     if len(positional) > len(names):
         raise TypeError(

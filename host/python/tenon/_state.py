@@ -36,7 +36,9 @@ class Block:
         self.open = True
 
 
-_blocks: ContextVar[tuple[Block, ...]] = ContextVar("tenon_blocks", default=())  # the innermost one last
+_blocks: ContextVar[tuple[Block, ...]] = ContextVar(
+    "tenon_blocks", default=()
+)  # the innermost one last
 
 
 def host_of_block() -> _core.Host | None:

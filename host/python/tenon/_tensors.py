@@ -32,7 +32,9 @@ def _converted(tensor: _core.Tensor, name: str) -> _core.Tensor:
     return _core.tensor_from(tensor.numpy().astype(_core.empty(name, (0,)).dtype))
 
 
-def csr(values: Any, columns: Any = None, row_starts: Any = None, shape: Sequence[int] | None = None) -> _core.Tensor:
+def csr(
+    values: Any, columns: Any = None, row_starts: Any = None, shape: Sequence[int] | None = None
+) -> _core.Tensor:
     """A csr tensor from a scipy matrix, a dense array, or its components, which scipy calls data,
     indices, indptr and shape.
 
@@ -49,7 +51,9 @@ def csr(values: Any, columns: Any = None, row_starts: Any = None, shape: Sequenc
 def _widened(indices: Any) -> _core.Tensor:
     made = to_tensor(indices)
     return (
-        _core.tensor_from(made.numpy().astype("int64")) if made.dtype_name == "int32" and made.device == "cpu" else made
+        _core.tensor_from(made.numpy().astype("int64"))
+        if made.dtype_name == "int32" and made.device == "cpu"
+        else made
     )
 
 

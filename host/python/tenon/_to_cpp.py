@@ -67,7 +67,9 @@ def _members(params: list[dict[str, Any]]) -> list[str]:
         if param["kind"] == "enum":
             values = ", ".join(map(name_in_cpp, param["choices"]))
             kind = _enum(param["name"])
-            lines.append(f"enum class {kind} {{ {values} }} {name} = {kind}::{name_in_cpp(default)};")
+            lines.append(
+                f"enum class {kind} {{ {values} }} {name} = {kind}::{name_in_cpp(default)};"
+            )
         else:
             value = literal(default) if default != [] else ""
             lines.append(f"{MEMBERS[param['kind']]} {name}{' = ' + value if value else ''};")
@@ -87,7 +89,8 @@ def _param(cls: str, param: dict[str, Any]) -> str:
             text += f".{word}({literal(param[key])})"
     if param["kind"] == "enum":
         pairs = ", ".join(
-            f"{{{literal(choice)}, {_enum(param['name'])}::{name_in_cpp(choice)}}}" for choice in param["choices"]
+            f"{{{literal(choice)}, {_enum(param['name'])}::{name_in_cpp(choice)}}}"
+            for choice in param["choices"]
         )
         return f"{text}.one_of({{{pairs}}})"
     return text + (f".one_of({literal(param['choices'])})" if param["choices"] else "")
@@ -119,7 +122,9 @@ def _example(example: dict[str, Any]) -> str:
         if tensor["dtype"]:
             parts += ["tenon::" + DTYPES[tensor["dtype"]], literal(tensor["values"])]
         inputs.append("{" + ", ".join(parts) + "}")
-    params = ", ".join(f"{{{literal(name)}, {literal(value)}}}" for name, value in example["params"].items())
+    params = ", ".join(
+        f"{{{literal(name)}, {literal(value)}}}" for name, value in example["params"].items()
+    )
     return f"op.example({{{', '.join(inputs)}}}" + (f", {{{params}}})" if params else ")")
 
 
@@ -128,7 +133,12 @@ def _said_of_pairs(manifest: dict[str, Any]) -> list[str]:
     conditions = manifest.get("conditions", [])
     for of in ("inplace", "backward_inplace", "linear"):
         lines += [_call(of, *names) for names in manifest.get(of, [])]
-    sometimes = {name for condition in conditions if condition["of"] == "backward_reads" for name in condition["names"]}
+    sometimes = {
+        name
+        for condition in conditions
+        if condition["of"] == "backward_reads"
+        for name in condition["names"]
+    }
     reads = manifest["backward_reads"]
     if reads is not None:
         always = [name for name in reads if name not in sometimes]
@@ -152,7 +162,11 @@ def _describe(cls: str, manifest: dict[str, Any]) -> list[str]:
     lines += [_call("space", manifest["space"])] if manifest.get("space") else []
     lines += [_call("version", manifest["version"])] if manifest["version"] != 1 else []
     lines += [_call("alias", alias) for alias in manifest["aliases"]]
-    lines += [f"op.types({_types(manifest['types'])})"] if tuple(manifest["types"]) != FLOATING_IN_CPP else []
+    lines += (
+        [f"op.types({_types(manifest['types'])})"]
+        if tuple(manifest["types"]) != FLOATING_IN_CPP
+        else []
+    )
     lines += [_input(entry) for entry in manifest["inputs"]]
     lines += [_output(cls, entry, manifest.get("conditions", [])) for entry in manifest["outputs"]]
     for state in manifest["states"]:
@@ -174,7 +188,10 @@ def _describe(cls: str, manifest: dict[str, Any]) -> list[str]:
     lines += [_changed("removed", entry[:2], *entry[2:]) for entry in manifest.get("removed", [])]
     for kind in ("input", "output", "state"):
         lines += [_call(f"added_{kind}", *entry) for entry in manifest.get(f"added_{kind}s", [])]
-    return [line + ";" for line in lines + [_example(example) for example in manifest.get("examples", [])]]
+    return [
+        line + ";"
+        for line in lines + [_example(example) for example in manifest.get("examples", [])]
+    ]
 
 
 def _function(cls: type, name: str, parameter: str) -> list[str]:

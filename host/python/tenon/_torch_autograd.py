@@ -21,7 +21,9 @@ class Differentiable(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, op: RegisteredOperator, call: Call, *inputs: Tensor | None) -> tuple[Tensor, ...]:
+    def forward(
+        ctx: Any, op: RegisteredOperator, call: Call, *inputs: Tensor | None
+    ) -> tuple[Tensor, ...]:
         with torch._C._AutoDispatchBelowAutograd():
             made = op.overload_with_hidden(*op.unsort(call), **op.named(call))
             everything = list(made) if isinstance(made, list | tuple) else [made]
@@ -33,7 +35,10 @@ class Differentiable(torch.autograd.Function):
                 keep(tensor, every_input or name in op.read_by_backward)
                 for name, tensor in zip(op.input_names(len(inputs)), inputs)
             ]
-            kept_outputs = [tensor if name in op.read_by_backward else None for name, tensor in zip(names, outputs)]
+            kept_outputs = [
+                tensor if name in op.read_by_backward else None
+                for name, tensor in zip(names, outputs)
+            ]
         visible = [tensor for tensor, is_hidden in zip(outputs, hidden) if not is_hidden]
         ctx.save_for_backward(*kept_inputs, *states, *kept_outputs)
         ctx.set_materialize_grads(False)
@@ -41,7 +46,12 @@ class Differentiable(torch.autograd.Function):
             *states,
             *(tensor for tensor in visible if not has_gradient(tensor)),
         )
-        ctx.op, ctx.call, ctx.hidden, ctx.counts = op, op.named(call), hidden, (len(inputs), len(states))
+        ctx.op, ctx.call, ctx.hidden, ctx.counts = (
+            op,
+            op.named(call),
+            hidden,
+            (len(inputs), len(states)),
+        )
         ctx.host = op.host
         return (*visible, *states)
 
@@ -65,7 +75,9 @@ class Differentiable(torch.autograd.Function):
         same = ctx.host.closed or ctx.host is op.host
         with nullcontext() if same else using(ctx.host):
             made = iter(
-                op.overload_of_backward(every_grad, list(inputs), list(states), list(outputs), wanted, **ctx.call)
+                op.overload_of_backward(
+                    every_grad, list(inputs), list(states), list(outputs), wanted, **ctx.call
+                )
             )
         return (None, None, *(next(made) if each else None for each in wanted))
 
@@ -107,7 +119,11 @@ def keep(tensor: Tensor | None, read: bool) -> Tensor | None:
     """The tensor if it is read, otherwise a tensor of its type without memory."""
     if tensor is None or read:
         return tensor
-    key = (tensor.dtype, tensor.device, tensor.shape) if type(tensor) in (Tensor, torch.nn.Parameter) else None
+    key = (
+        (tensor.dtype, tensor.device, tensor.shape)
+        if type(tensor) in (Tensor, torch.nn.Parameter)
+        else None
+    )
     found = None if key is None else _stand_ins.get(key)
     if found is None:
         found = tensor.new_empty(()).expand(tensor.shape)

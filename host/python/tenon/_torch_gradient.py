@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from ._torch_operator import Call
 
 
-def add_gradients(graph: Graph, outputs: Mapping[str, Value], wrt: Mapping[str, Value]) -> dict[str, Value]:
+def add_gradients(
+    graph: Graph, outputs: Mapping[str, Value], wrt: Mapping[str, Value]
+) -> dict[str, Value]:
     """Adds an input, named by the keys of `outputs`, for the gradient of each output, and returns
     the gradients of `wrt` that are not zero.
     """
@@ -58,10 +60,15 @@ class GraphGradients:
                 f"[{self._info.name}] draws random numbers or has states, which its gradient, a graph of its own, cannot reproduce",
                 "add it to a graph and use tenon.torch.module(graph)",
             )
-        types = tuple(None if tensor is None else (tensor.dtype, tuple(tensor.shape)) for tensor in call.inputs)
+        types = tuple(
+            None if tensor is None else (tensor.dtype, tuple(tensor.shape))
+            for tensor in call.inputs
+        )
         present = tuple(grad is not None for grad in grads)
         elements = {
-            place: tensor for place, tensor in enumerate(call.inputs) if tensor is not None and place in constants
+            place: tensor
+            for place, tensor in enumerate(call.inputs)
+            if tensor is not None and place in constants
         }
         known = tuple((place, repr(tensor.tolist())) for place, tensor in elements.items())
         key = (types, repr(call.params), call.training, present, tuple(wanted), call.device, known)
@@ -70,8 +77,12 @@ class GraphGradients:
             for place, tensor in enumerate(call.inputs)
             if tensor is not None and place not in elements
         }
-        given |= {f"dy{place}": to_tenon(grad) for place, grad in enumerate(grads) if grad is not None}
-        with self._sessions.lease(host, key, lambda: self._make(host, call, present, wanted, elements)) as session:
+        given |= {
+            f"dy{place}": to_tenon(grad) for place, grad in enumerate(grads) if grad is not None
+        }
+        with self._sessions.lease(
+            host, key, lambda: self._make(host, call, present, wanted, elements)
+        ) as session:
             made = session._core.run(given, arrays=False)
         return [made.get(f"dx{place}") for place in range(len(call.inputs))]
 
@@ -96,10 +107,20 @@ class GraphGradients:
         ]
         made = graph.ops[self._info.full_name](*inputs, **call.params)
         outputs: list[Value] = list(made) if isinstance(made, tuple) else [made]
-        wrt = {f"dx{place}": value for place, value in enumerate(inputs) if value is not None and wanted[place]}
+        wrt = {
+            f"dx{place}": value
+            for place, value in enumerate(inputs)
+            if value is not None and wanted[place]
+        }
         graph.outputs(
             **add_gradients(
-                graph, {f"dy{place}": output for place, output in enumerate(outputs) if present[place]}, wrt
+                graph,
+                {f"dy{place}": output for place, output in enumerate(outputs) if present[place]},
+                wrt,
             )
         )
-        return Session(graph, training=call.training, device="" if call.device.type == "cpu" else str(call.device))
+        return Session(
+            graph,
+            training=call.training,
+            device="" if call.device.type == "cpu" else str(call.device),
+        )

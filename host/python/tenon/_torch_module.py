@@ -65,7 +65,9 @@ class GraphModule(torch.nn.Module):
         self._state_names = self._attributes(whole.states)
         for name, attribute in self._parameter_names.items():
             tensor = elements_of(whole, name)
-            self.register_parameter(attribute, torch.nn.Parameter(tensor, requires_grad=has_gradient(tensor)))
+            self.register_parameter(
+                attribute, torch.nn.Parameter(tensor, requires_grad=has_gradient(tensor))
+            )
             self._text["variables"][name].pop("values", None)
         for name, attribute in self._state_names.items():
             self.register_buffer(attribute, elements_of(whole, name))
@@ -73,7 +75,9 @@ class GraphModule(torch.nn.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without the host and the sessions, which are created again when needed."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_host", "_runs")}
+        return {
+            name: value for name, value in self.__dict__.items() if name not in ("_host", "_runs")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -104,13 +108,21 @@ class GraphModule(torch.nn.Module):
         given = dict(zip(self._inputs, positional)) | named
         missing = [name for name in self._inputs if name not in given]
         unknown = [name for name in given if name not in self._inputs]
-        if missing or unknown or len(positional) > len(self._inputs) or len(positional) + len(named) != len(given):
+        if (
+            missing
+            or unknown
+            or len(positional) > len(self._inputs)
+            or len(positional) + len(named) != len(given)
+        ):
             raise TypeError(
                 f"the graph's inputs are {', '.join(self._inputs)}, but got {len(positional)} by position and {', '.join(named) or 'none'} by name"
             )
         tensors = [torch.as_tensor(given[name]) for name in self._inputs]
         made = GraphCall.apply(
-            self, self.training, *tensors, *(getattr(self, attribute) for attribute in self._parameter_names.values())
+            self,
+            self.training,
+            *tensors,
+            *(getattr(self, attribute) for attribute in self._parameter_names.values()),
         )
         return made[0] if len(made) == 1 else Results(zip(self._outputs, made))
 
@@ -120,9 +132,16 @@ class GraphModule(torch.nn.Module):
             text = self._with_states(self._states())
             for place, (name, attribute) in enumerate(self._parameter_names.items()):
                 path = Path(folder) / f"{place}.npy"
-                _core.save_array(str(path), _core.tensor_from(getattr(self, attribute).detach().cpu()))
-                text["variables"] = {**text["variables"], name: {**text["variables"][name], "npy": path.name}}
-            made: Graph = _from_bytes(from_json(json.dumps(text), folder=folder, host=self._host).to_bytes())
+                _core.save_array(
+                    str(path), _core.tensor_from(getattr(self, attribute).detach().cpu())
+                )
+                text["variables"] = {
+                    **text["variables"],
+                    name: {**text["variables"][name], "npy": path.name},
+                }
+            made: Graph = _from_bytes(
+                from_json(json.dumps(text), folder=folder, host=self._host).to_bytes()
+            )
             return made
 
     # ---- sessions -----------------------------------------------------------------------------------------------------
@@ -133,7 +152,9 @@ class GraphModule(torch.nn.Module):
     def _with_states(self, states: dict[str, Tensor]) -> dict[str, Any]:
         text = dict(self._text)
         if states:
-            text["states"] = {name: {**text["states"][name], "values": states[name].tolist()} for name in states}
+            text["states"] = {
+                name: {**text["states"][name], "values": states[name].tolist()} for name in states
+            }
         return text
 
     def _graph_of_inputs(self, states: dict[str, Tensor]) -> Graph:
@@ -146,7 +167,12 @@ class GraphModule(torch.nn.Module):
         return from_json(json.dumps(text), host=self._host)
 
     def _session(
-        self, key: Any, make: Callable[[Graph], None], states: dict[str, Tensor], training: bool, device: torch.device
+        self,
+        key: Any,
+        make: Callable[[Graph], None],
+        states: dict[str, Tensor],
+        training: bool,
+        device: torch.device,
     ) -> Lease[StatefulSession]:
         """Leases the session of a key with these states."""
 
@@ -155,29 +181,42 @@ class GraphModule(torch.nn.Module):
             make(graph)
             return StatefulSession(graph, training, device, self._seed, states)
 
-        return self._runs.lease(self._host, (key, training, device), new, lambda found: found.has(states))
+        return self._runs.lease(
+            self._host, (key, training, device), new, lambda found: found.has(states)
+        )
 
 
 class StatefulSession:
     """A session with its states."""
 
     def __init__(
-        self, graph: Graph, training: bool, device: torch.device, seed: int, states: dict[str, Tensor]
+        self,
+        graph: Graph,
+        training: bool,
+        device: torch.device,
+        seed: int,
+        states: dict[str, Tensor],
     ) -> None:
         where = "" if device.type == "cpu" else str(device)
-        self._session = Session(graph, training=training, device=where, seed=seed, keep_on_device=bool(where))
+        self._session = Session(
+            graph, training=training, device=where, seed=seed, keep_on_device=bool(where)
+        )
         self._names = list(states)
         self.outputs = set(graph.outputs())
 
     def has(self, states: dict[str, Tensor]) -> bool:
-        return all(torch.equal(to_torch(self.state(name)), states[name].cpu()) for name in self._names)
+        return all(
+            torch.equal(to_torch(self.state(name)), states[name].cpu()) for name in self._names
+        )
 
     def state(self, name: str) -> _core.Tensor:
         found = self._session.tensor(name)
         assert found is not None
         return found.clone()
 
-    def run(self, inputs: dict[str, Tensor], outputs: Sequence[str], step: int) -> dict[str, _core.Tensor]:
+    def run(
+        self, inputs: dict[str, Tensor], outputs: Sequence[str], step: int
+    ) -> dict[str, _core.Tensor]:
         self._session.step = step
         needed = self._session._inputs
         made: dict[str, _core.Tensor] = self._session._core.run(
@@ -197,7 +236,9 @@ class GraphCall(torch.autograd.Function):
         ctx.of, ctx.training, ctx.names, ctx.step = of, training, names, of._step
         ctx.states = {name: state.detach().clone() for name, state in of._states().items()}
         ctx.device = next((tensor.device for tensor in tensors), torch.device("cpu"))
-        with of._session("forward", lambda graph: None, ctx.states, training, ctx.device) as session:
+        with of._session(
+            "forward", lambda graph: None, ctx.states, training, ctx.device
+        ) as session:
             made = session.run(dict(zip(names, tensors)), of._outputs, of._step)
             if training:
                 of._step += 1
@@ -223,14 +264,20 @@ class GraphCall(torch.autograd.Function):
         def differentiate(graph: Graph) -> None:
             outputs = graph.outputs()
             made = add_gradients(
-                graph, {seeds[name]: outputs[name] for name in given}, {words[name]: graph[name] for name in wanted}
+                graph,
+                {seeds[name]: outputs[name] for name in given},
+                {words[name]: graph[name] for name in wanted},
             )
             graph.outputs(**made)
 
         key = ("backward", tuple(wanted), tuple(given))
-        inputs = dict(zip(ctx.names, ctx.saved_tensors)) | {seeds[name]: grad for name, grad in given.items()}
+        inputs = dict(zip(ctx.names, ctx.saved_tensors)) | {
+            seeds[name]: grad for name, grad in given.items()
+        }
         with of._session(key, differentiate, ctx.states, ctx.training, ctx.device) as session:
             reached = [words[name] for name in wanted if words[name] in session.outputs]
             made = session.run(inputs, reached, ctx.step) if reached else {}
-        grads_by_name = {name: to_torch(made[words[name]]) for name in wanted if words[name] in made}
+        grads_by_name = {
+            name: to_torch(made[words[name]]) for name in wanted if words[name] in made
+        }
         return (None, None, *(grads_by_name.get(name) for name in ctx.names))

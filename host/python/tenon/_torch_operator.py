@@ -16,7 +16,14 @@ from ._errors import ExecutionError, UsageError
 from ._operators import OperatorInfo
 from ._torch_autograd import Differentiable, Once
 from ._torch_gradient import GraphGradients
-from ._torch_schema import backward_schema_of, has_training, placed_params, schema_of, variants_of, with_fixed
+from ._torch_schema import (
+    backward_schema_of,
+    has_training,
+    placed_params,
+    schema_of,
+    variants_of,
+    with_fixed,
+)
 from ._torch_shapes import Dims, infer, types_in_graph
 
 
@@ -30,7 +37,9 @@ class Call(NamedTuple):
 
     @property
     def device(self) -> torch.device:
-        return next((tensor.device for tensor in self.inputs if tensor is not None), torch.device("cpu"))
+        return next(
+            (tensor.device for tensor in self.inputs if tensor is not None), torch.device("cpu")
+        )
 
 
 def dtype_name(tensor: Tensor) -> str:
@@ -67,7 +76,10 @@ class RegisteredOperator:
     """The kernels of one operator. Threads: any; each call leases its own prepared call."""
 
     def __init__(
-        self, host: _core.Host | None, declared: OperatorInfo, fixed: Mapping[str, Any] = MappingProxyType({})
+        self,
+        host: _core.Host | None,
+        declared: OperatorInfo,
+        fixed: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """fixed: values of parameters that its schema omits."""
         info = self.info = with_fixed(declared, fixed)
@@ -78,7 +90,9 @@ class RegisteredOperator:
         self._gradients = GraphGradients(info)
         self.has_hidden = any(output.hidden for output in info.outputs)
         self.read_by_backward = frozenset(info.raw["read_by_backward"])
-        self.conditional = [each["param"] for each in info.raw["conditions"] if each["of"] == "hidden"]
+        self.conditional = [
+            each["param"] for each in info.raw["conditions"] if each["of"] == "hidden"
+        ]
         self._on_cpu = [bool(each["on_cpu"]) for each in info.raw["inputs"]]
         self._sees_elements = any(self._on_cpu) and not (self.has_hidden or has_training(info))
         self.has_kernel_of_backward = "backward" in info.functions
@@ -102,7 +116,9 @@ class RegisteredOperator:
         if count and self.info.inputs[-1].variadic:
             inputs[-1:] = list(inputs[-1] or ())
         params = {
-            name: value for name, value in self.by_name(given[count + states :], named).items() if value is not None
+            name: value
+            for name, value in self.by_name(given[count + states :], named).items()
+            if value is not None
         }
         training = bool(params.pop("training", False)) if has_training(self.info) else False
         return Call(tuple(inputs), tuple(tensors[count:]), {**params, **self.fixed}, training)
@@ -123,9 +139,12 @@ class RegisteredOperator:
 
     # ---- preparing ------------------------------------------------------------------------------------------------
 
-    def prepare(self, host: _core.Host, shapes: Sequence[Dims | None], call: Call, device: str) -> _core.PreparedCall:
+    def prepare(
+        self, host: _core.Host, shapes: Sequence[Dims | None], call: Call, device: str
+    ) -> _core.PreparedCall:
         types: list[tuple[Any, _core.Shape] | None] = [
-            None if tensor is None else (dtype_name(tensor), shape) for tensor, shape in zip(call.inputs, shapes)
+            None if tensor is None else (dtype_name(tensor), shape)
+            for tensor, shape in zip(call.inputs, shapes)
         ]
         return _core.prepare(host, self.name, types, self.attributes(call), device, call.training)
 
@@ -141,7 +160,10 @@ class RegisteredOperator:
         follow from elements of inputs.
         """
         shapes = [None if tensor is None else tuple(tensor.shape) for tensor in call.inputs]
-        types = tuple(None if tensor is None else (tensor.dtype, shape) for tensor, shape in zip(call.inputs, shapes))
+        types = tuple(
+            None if tensor is None else (tensor.dtype, shape)
+            for tensor, shape in zip(call.inputs, shapes)
+        )
 
         def make() -> _core.PreparedCall | None:
             try:
@@ -170,14 +192,17 @@ class RegisteredOperator:
             hidden[:] = [each[4] for each in prepared.outputs] + [False] * len(prepared.states)
             return [(each[1], each[2]) for each in (*prepared.outputs, *prepared.states)]
 
-        found = infer(numbers, [None if tensor is None else tuple(tensor.shape) for tensor in call.inputs])
+        found = infer(
+            numbers, [None if tensor is None else tuple(tensor.shape) for tensor in call.inputs]
+        )
         return [(dtype, shape, each) for (dtype, shape), each in zip(found, hidden)]
 
     def may_see_elements(self, call: Call) -> bool:
         """Whether the call has an input on the CPU from whose elements shapes may follow."""
         last = len(self._on_cpu) - 1
         return self._sees_elements and any(
-            tensor is not None and self._on_cpu[min(place, last)] for place, tensor in enumerate(call.inputs)
+            tensor is not None and self._on_cpu[min(place, last)]
+            for place, tensor in enumerate(call.inputs)
         )
 
     def places_of_elements(self, call: Call, wanted: Sequence[bool]) -> tuple[int, ...]:
@@ -198,10 +223,16 @@ class RegisteredOperator:
         hidden = [each[4] for each in prepared.outputs]
         if hidden != self.layout(len(hidden))[1]:
             params = ", ".join(sorted({f"'{each}'" for each in self.conditional}))
-            others = [self.info.name + suffix for suffix in variants_of(self.info)] if not self.fixed else []
+            others = (
+                [self.info.name + suffix for suffix in variants_of(self.info)]
+                if not self.fixed
+                else []
+            )
             raise UsageError(
                 f"[{self.info.name}] has other outputs with this value of {params} than its torch schema declares",
-                f"call {' or '.join(others)}" if others else "add it to a graph and use tenon.torch.module(graph)",
+                f"call {' or '.join(others)}"
+                if others
+                else "add it to a graph and use tenon.torch.module(graph)",
             )
 
     # ---- called by torch --------------------------------------------------------------------------------------------
@@ -236,7 +267,9 @@ class RegisteredOperator:
             self.require_results(prepared)
             outputs = [self._empty(each, call.device) for each in prepared.outputs]
             states = self._states(call, prepared)
-            made = prepared.forward(inputs, [to_tenon(each) for each in outputs], [to_tenon(each) for each in states])
+            made = prepared.forward(
+                inputs, [to_tenon(each) for each in outputs], [to_tenon(each) for each in states]
+            )
             results = [
                 to_torch(tensor) if own is None else own
                 for tensor, own, each in zip(made, outputs, prepared.outputs)
@@ -245,7 +278,9 @@ class RegisteredOperator:
         return results + states
 
     @staticmethod
-    def _empty(output: tuple[str, str, Dims | None, str, bool], device: torch.device) -> Tensor | None:
+    def _empty(
+        output: tuple[str, str, Dims | None, str, bool], device: torch.device
+    ) -> Tensor | None:
         """An output in torch's memory, if its shape is known before the call."""
         _, dtype, shape, storage, _ = output
         if storage != "dense" or shape is None or None in shape:
@@ -254,8 +289,15 @@ class RegisteredOperator:
 
     @staticmethod
     def _states(call: Call, prepared: _core.PreparedCall) -> list[Tensor]:
-        first = prepared.make_states() if any(state is None for state in call.states) else [None] * len(call.states)
-        return [to_torch(made) if state is None else state.detach().clone() for state, made in zip(call.states, first)]
+        first = (
+            prepared.make_states()
+            if any(state is None for state in call.states)
+            else [None] * len(call.states)
+        )
+        return [
+            to_torch(made) if state is None else state.detach().clone()
+            for state, made in zip(call.states, first)
+        ]
 
     def fake(self, *given: Any, **named: Any) -> Any:
         return self._fake(self.sort(given, named), hidden=False)
@@ -299,7 +341,8 @@ class RegisteredOperator:
             if prepared is not None and prepared.has_backward:
                 names = self.input_names(len(inputs))
                 given = [
-                    to_tenon(tensor) if name in self.read_by_backward else None for name, tensor in zip(names, inputs)
+                    to_tenon(tensor) if name in self.read_by_backward else None
+                    for name, tensor in zip(names, inputs)
                 ]
                 tenon_outputs = [to_tenon(tensor) for tensor in outputs]
                 made = prepared.backward(
@@ -310,7 +353,9 @@ class RegisteredOperator:
                     list(wanted),
                 )
             else:
-                made = self._gradients.run(host, call, grads, wanted, self.places_of_elements(call, wanted))
+                made = self._gradients.run(
+                    host, call, grads, wanted, self.places_of_elements(call, wanted)
+                )
         return [
             torch.zeros_like(tensor) if grad is None else to_torch(grad)
             for grad, tensor, each in zip(made, inputs, wanted)
@@ -353,8 +398,15 @@ class RegisteredOperator:
         found = self._layouts.get(count)
         if found is None:
             counted = count - sum(1 for output in self.info.outputs if not output.count)
-            each = [output for output in self.info.outputs for _ in range(counted if output.count else 1)]
-            found = self._layouts[count] = [output.name for output in each], [output.hidden for output in each]
+            each = [
+                output
+                for output in self.info.outputs
+                for _ in range(counted if output.count else 1)
+            ]
+            found = self._layouts[count] = (
+                [output.name for output in each],
+                [output.hidden for output in each],
+            )
         return found
 
     def refuse_second_gradient(self, *given: Any, **named: Any) -> list[Tensor]:
@@ -363,11 +415,21 @@ class RegisteredOperator:
         """
         lists = given[:4]
         tensors = [tensor for each in lists for tensor in each]
-        if not torch.is_grad_enabled() or not any(tensor is not None and tensor.requires_grad for tensor in tensors):
+        if not torch.is_grad_enabled() or not any(
+            tensor is not None and tensor.requires_grad for tensor in tensors
+        ):
             with torch._C._AutoDispatchBelowAutograd():
                 made: list[Tensor] = self.overload_of_backward(*given, **named)
             return made
-        return list(Once.apply(self, [len(each) for each in lists], given[4], self.by_name(given[5:], named), *tensors))
+        return list(
+            Once.apply(
+                self,
+                [len(each) for each in lists],
+                given[4],
+                self.by_name(given[5:], named),
+                *tensors,
+            )
+        )
 
     def schemas(self, name: str) -> dict[str, str]:
         """Schemas by names of torch operators: the operator, its variant with hidden outputs, and

@@ -34,7 +34,10 @@ def with_fixed(info: OperatorInfo, fixed: Mapping[str, Any]) -> OperatorInfo:
     No other parameter determines which outputs a schema has: an output is hidden if the fixed
     values or the defaults hide it.
     """
-    outputs = (replace(each, hidden=each.hidden or is_hidden(info, each.name, fixed)) for each in info.outputs)
+    outputs = (
+        replace(each, hidden=each.hidden or is_hidden(info, each.name, fixed))
+        for each in info.outputs
+    )
     params = {name: param for name, param in info.params.items() if name not in fixed}
     return replace(info, outputs=tuple(outputs), params=params)
 
@@ -46,7 +49,9 @@ def variants_of(info: OperatorInfo) -> dict[str, dict[str, Any]]:
     return {
         f"_with_{condition['names'][0]}": {condition["param"]: True}
         for condition in info.raw["conditions"]
-        if condition["of"] == "hidden" and condition["values"] == [False] and is_hidden(info, condition["names"][0], {})
+        if condition["of"] == "hidden"
+        and condition["values"] == [False]
+        and is_hidden(info, condition["names"][0], {})
     }
 
 
@@ -68,7 +73,9 @@ def tensors_of(info: OperatorInfo) -> str:
         elif required_later[place]:
             words.append(f"Tensor {name}")
         else:
-            words.append(f"Tensor? {name}" if any(required_later[place:]) else f"Tensor? {name}=None")
+            words.append(
+                f"Tensor? {name}" if any(required_later[place:]) else f"Tensor? {name}=None"
+            )
     taken = {*info.params, *(each.name for each in info.inputs)}
     for state in info.states:
         name = state["name"] + "_state" if state["name"] in taken else state["name"]
@@ -109,7 +116,9 @@ def _param(param: ParamInfo, with_default: bool = False) -> str:
     if not param.required:
         return f"{word}={_default(param)}"
     empty = {"bool": "False", "int": "0", "float": "0.0", "str": '""'}
-    return f"{word}={empty.get(kind, '[]')}" if with_default else word  # the host rejects a call without it
+    return (
+        f"{word}={empty.get(kind, '[]')}" if with_default else word
+    )  # the host rejects a call without it
 
 
 def _default(param: ParamInfo) -> str:
@@ -122,7 +131,11 @@ def _default(param: ParamInfo) -> str:
             "declare another default",
         )
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(json.dumps(item) if isinstance(item, str) else repr(item) for item in value) + "]"
+        return (
+            "["
+            + ", ".join(json.dumps(item) if isinstance(item, str) else repr(item) for item in value)
+            + "]"
+        )
     return repr(value)
 
 
@@ -145,5 +158,7 @@ def schema_of(info: OperatorInfo, name: str, hidden: bool = False) -> str:
 
 def backward_schema_of(info: OperatorInfo, name: str) -> str:
     """The schema of the operator that computes the gradients of the inputs selected by `wanted`."""
-    tensors = "Tensor?[] grads, Tensor?[] inputs, Tensor?[] states, Tensor?[] outputs, bool[] wanted"
+    tensors = (
+        "Tensor?[] grads, Tensor?[] inputs, Tensor?[] states, Tensor?[] outputs, bool[] wanted"
+    )
     return f"{name}({_joined(tensors, params_of(info))}) -> Tensor[]"

@@ -64,18 +64,26 @@ def types_in_graph(
 
     graph = Graph(host)
     inputs = [
-        None if tensor is None or shape is None else graph.input(f"x{place}", dtype_name(tensor), shape)
+        None
+        if tensor is None or shape is None
+        else graph.input(f"x{place}", dtype_name(tensor), shape)
         for place, (tensor, shape) in enumerate(zip(call.inputs, shapes))
     ]
     made = graph.ops[info.full_name](*inputs, **call.params)
-    return [(str(each.dtype), each.shape) for each in (made if isinstance(made, tuple) else (made,))]
+    return [
+        (str(each.dtype), each.shape) for each in (made if isinstance(made, tuple) else (made,))
+    ]
 
 
 def _symbols(shapes: Sequence[Dims | None]) -> list[Any]:
     found: list[Any] = []
     for dim in (dim for shape in shapes if shape is not None for dim in shape):
         if isinstance(dim, torch.SymInt):
-            found += [symbol for symbol in sorted(dim.node.expr.free_symbols, key=str) if symbol not in found]
+            found += [
+                symbol
+                for symbol in sorted(dim.node.expr.free_symbols, key=str)
+                if symbol not in found
+            ]
     return found
 
 
@@ -88,12 +96,16 @@ def _hint(symbol: Any, shapes: Sequence[Dims | None]) -> int:
 
 
 def _larger(hints: list[int]) -> list[list[int]]:
-    return [[hint + first + place * step for place, hint in enumerate(hints)] for first, step in PROBES]
+    return [
+        [hint + first + place * step for place, hint in enumerate(hints)] for first, step in PROBES
+    ]
 
 
 def _numbers(shape: Dims, symbols: list[Any], numbers: list[int]) -> Dims:
     values = dict(zip(symbols, numbers))
-    return tuple(int(dim.node.expr.subs(values)) if isinstance(dim, torch.SymInt) else dim for dim in shape)
+    return tuple(
+        int(dim.node.expr.subs(values)) if isinstance(dim, torch.SymInt) else dim for dim in shape
+    )
 
 
 def _fixed(shapes: Sequence[Dims | None]) -> list[Dims | None]:
@@ -101,7 +113,9 @@ def _fixed(shapes: Sequence[Dims | None]) -> list[Dims | None]:
 
 
 def _with_symbols(
-    shapes: Sequence[Dims | None], inputs: list[list[Dims | None]], outputs: list[list[tuple[str, Dims | None]]]
+    shapes: Sequence[Dims | None],
+    inputs: list[list[Dims | None]],
+    outputs: list[list[tuple[str, Dims | None]]],
 ) -> list[tuple[str, Dims | None]] | None:
     candidates = _candidates(shapes, inputs)
     made: list[tuple[str, Dims | None]] = []
@@ -123,7 +137,9 @@ def _with_symbols(
     return made
 
 
-def _candidates(shapes: Sequence[Dims | None], inputs: list[list[Dims | None]]) -> list[tuple[tuple[int, ...], Any]]:
+def _candidates(
+    shapes: Sequence[Dims | None], inputs: list[list[Dims | None]]
+) -> list[tuple[tuple[int, ...], Any]]:
     """Values over all assignments, with the symbol: single dimensions, then the size of an input,
     then sums along an axis.
     """
@@ -165,8 +181,14 @@ def _dim(values: tuple[int, ...], candidates: list[tuple[tuple[int, ...], Any]])
     for known, symbol in candidates:  # a * symbol + b
         if len(set(known)) < 3:
             continue
-        a, rest = divmod(values[1] - values[0], known[1] - known[0]) if known[1] != known[0] else (0, 1)
+        a, rest = (
+            divmod(values[1] - values[0], known[1] - known[0]) if known[1] != known[0] else (0, 1)
+        )
         b = values[0] - a * known[0]
-        if rest == 0 and a != 0 and all(value == a * each + b for value, each in zip(values, known)):
+        if (
+            rest == 0
+            and a != 0
+            and all(value == a * each + b for value, each in zip(values, known))
+        ):
             return a * symbol + b
     return None

@@ -54,7 +54,8 @@ class Run:
         """The confusion matrix of the validation data. Needs validate= and accuracy=."""
         if self._validation is None or not self._scores:
             raise UsageError(
-                "a confusion matrix needs validation data, scores and labels", "train with validate= and accuracy="
+                "a confusion matrix needs validation data, scores and labels",
+                "train with validate= and accuracy=",
             )
         graph = self.graph.clone()
         name = graph._free_name("scores of the table")
@@ -72,7 +73,9 @@ class Run:
             return f"<tenon.Run: no epoch ended; stopped: {self.stopped}>"
         last = self.history[-1]
         measured = ("loss", "accuracy", "validation_loss", "validation_accuracy")
-        numbers = "".join(f", {name.replace('_', ' ')} {last[name]:.4g}" for name in measured if name in last)
+        numbers = "".join(
+            f", {name.replace('_', ' ')} {last[name]:.4g}" for name in measured if name in last
+        )
         return f"<tenon.Run: {last['epoch'] + 1} epochs, {last['step']} steps{numbers}; stopped: {self.stopped}>"
 
 
@@ -131,25 +134,37 @@ def train(
 
 
 def _check(
-    checkpoint: Path | None, every: int, resume: bool | Path, patience: int | None, validate: Examples | None
+    checkpoint: Path | None,
+    every: int,
+    resume: bool | Path,
+    patience: int | None,
+    validate: Examples | None,
 ) -> None:
     if every < 0:
         raise UsageError(f"checkpoint_every is {every} but must be 0 or more")
     if checkpoint is None and every > 0:
-        raise UsageError("checkpoint_every needs a path to write to", 'for example checkpoint="net.checkpoint.tenon"')
+        raise UsageError(
+            "checkpoint_every needs a path to write to",
+            'for example checkpoint="net.checkpoint.tenon"',
+        )
     if checkpoint is None and resume is True:
         raise UsageError(
-            "resume=True needs the checkpoint to continue from", 'for example checkpoint="net.checkpoint.tenon"'
+            "resume=True needs the checkpoint to continue from",
+            'for example checkpoint="net.checkpoint.tenon"',
         )
     if patience is not None and patience < 1:
-        raise UsageError(f"early_stopping is {patience} but must be at least 1 epoch without a lower validation loss")
+        raise UsageError(
+            f"early_stopping is {patience} but must be at least 1 epoch without a lower validation loss"
+        )
     if patience is not None and validate is None:
         raise UsageError("early_stopping needs validate=: examples that are not trained on")
 
 
 def _resumed_from(checkpoint: Path | None, resume: bool | Path) -> Path | None:
     if isinstance(resume, bool):
-        return checkpoint if resume and checkpoint is not None and os.path.exists(checkpoint) else None
+        return (
+            checkpoint if resume and checkpoint is not None and os.path.exists(checkpoint) else None
+        )
     if not os.path.exists(resume):
         raise FileError(f"{os.fspath(resume)}: there is no such checkpoint to resume from")
     return resume
@@ -161,7 +176,9 @@ def _validation(graph: Graph, validate: Examples) -> dict[str, Any]:
     tensors = named_tensors(tuple(inputs), validate, graph._core.changed_names())
     for name, tensor in tensors.items():
         if name not in inputs:
-            raise UsageError(f"validate: the graph has no input '{name}'; its inputs are {', '.join(inputs)}")
+            raise UsageError(
+                f"validate: the graph has no input '{name}'; its inputs are {', '.join(inputs)}"
+            )
         if inputs[name].dtype not in (None, tensor.dtype_name):
             raise UsageError(
                 f"validate: input '{name}' is {tensor.dtype_name} but the graph needs {inputs[name].dtype}"
@@ -176,7 +193,12 @@ def _validation(graph: Graph, validate: Examples) -> dict[str, Any]:
 
 
 def _take_steps(
-    run: Run, trainer: Trainer, every: int, patience: int | None, callbacks: tuple[Callback, ...], progress: bool | None
+    run: Run,
+    trainer: Trainer,
+    every: int,
+    patience: int | None,
+    callbacks: tuple[Callback, ...],
+    progress: bool | None,
 ) -> None:
     bar = make_progress(progress, trainer.epochs * trainer.steps_per_epoch, trainer.steps)
     epoch = _Epoch()
@@ -185,7 +207,9 @@ def _take_steps(
         for report in trainer:
             run._curves.add_step(report.epoch, report.loss, report.accuracy, report.examples)
             epoch.add(report)
-            bar.step(f"epoch {report.epoch + 1}/{trainer.epochs}  {_text(report.loss, report.accuracy)}")
+            bar.step(
+                f"epoch {report.epoch + 1}/{trainer.epochs}  {_text(report.loss, report.accuracy)}"
+            )
             if trainer.epoch != report.epoch:
                 entry = epoch.end(run, trainer, report)
                 bar.epoch(_line(entry, trainer.epochs))
@@ -226,7 +250,11 @@ class _Epoch:
             for curves in (self._curves, run._curves):
                 curves.add_validation(report.epoch, measured.loss, measured.accuracy)
         entry: dict[str, Any] = self._curves.epochs()[0]
-        entry.update(step=report.step, learning_rate=report.learning_rate, seconds=time.perf_counter() - self._began)
+        entry.update(
+            step=report.step,
+            learning_rate=report.learning_rate,
+            seconds=time.perf_counter() - self._began,
+        )
         run.history.append(entry)
         return entry
 
@@ -246,7 +274,9 @@ def _signature() -> inspect.Signature:
     """The signature with Trainer's options, for completion in notebooks."""
     own = inspect.signature(train)
     theirs = [
-        each for each in list(inspect.signature(Trainer).parameters.values())[2:] if each.name not in own.parameters
+        each
+        for each in list(inspect.signature(Trainer).parameters.values())[2:]
+        if each.name not in own.parameters
     ]
     named = [*list(own.parameters.values())[:-1], *theirs]
     return own.replace(parameters=named)

@@ -244,7 +244,10 @@ class Trainer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         try:
             if kind is not None and self.checkpoint is not None and not self._core.closed:
@@ -297,17 +300,25 @@ def evaluate(
         seed=whole("seed", seed),
         device=device,
     )
-    _, mean, share = made.evaluate(named_tensors(tuple(graph.inputs), data, graph._core.changed_names()))
+    _, mean, share = made.evaluate(
+        named_tensors(tuple(graph.inputs), data, graph._core.changed_names())
+    )
     return Metrics(mean, share)
 
 
-def named_tensors(inputs: Sequence[str], data: Examples, changed: Mapping[str, str]) -> dict[str, _core.Tensor]:
+def named_tensors(
+    inputs: Sequence[str], data: Examples, changed: Mapping[str, str]
+) -> dict[str, _core.Tensor]:
     """The examples by name, from a mapping or in the order of the inputs."""
     if not isinstance(data, Mapping):
         if not isinstance(data, list | tuple):
-            raise TypeError(f"examples must be a dict or a tuple of arrays, one per input, not {type(data).__name__}")
+            raise TypeError(
+                f"examples must be a dict or a tuple of arrays, one per input, not {type(data).__name__}"
+            )
         if len(data) != len(inputs):
-            raise UsageError(f"the graph has {len(inputs)} inputs ({', '.join(inputs)}), but got {len(data)} arrays")
+            raise UsageError(
+                f"the graph has {len(inputs)} inputs ({', '.join(inputs)}), but got {len(data)} arrays"
+            )
         data = dict(zip(inputs, data))
     tensors = {}
     for name, array in by_own_names(inputs, data, changed).items():
@@ -324,7 +335,9 @@ def find_loss(graph: Graph) -> str:
     if "loss" in outputs:
         return "loss"
     floating = ("float16", "bfloat16", "float32", "float64")
-    found = [name for name, value in outputs.items() if value.shape == () and value.dtype in floating]
+    found = [
+        name for name, value in outputs.items() if value.shape == () and value.dtype in floating
+    ]
     return found[0] if len(found) == 1 else ""
 
 
@@ -351,7 +364,9 @@ def name_of(what: str, given: str | Value) -> str:
     if isinstance(given, Value):
         return given.name
     if not isinstance(given, str):
-        raise TypeError(f"{what} must be a value of the graph or its name, not {type(given).__name__}")
+        raise TypeError(
+            f"{what} must be a value of the graph or its name, not {type(given).__name__}"
+        )
     return given
 
 

@@ -83,7 +83,10 @@ class Value:
 
     def reshape(self, *shape: Any) -> Value:
         return self._call(
-            "reshape", shape=list(shape[0]) if len(shape) == 1 and not hasattr(shape[0], "__index__") else list(shape)
+            "reshape",
+            shape=list(shape[0])
+            if len(shape) == 1 and not hasattr(shape[0], "__index__")
+            else list(shape),
         )
 
     @property
@@ -103,7 +106,11 @@ class Value:
 
     def _or_equal(self, op: str, other: Any) -> Value:
         first = self._binary(op, other)
-        return first if first is NotImplemented else first._call("where", first, self._binary("equal", other))
+        return (
+            first
+            if first is NotImplemented
+            else first._call("where", first, self._binary("equal", other))
+        )
 
     def __add__(self, other: Any) -> Value:
         return self._binary("add", other)
@@ -163,7 +170,9 @@ class Value:
         return _sliced(self, key if isinstance(key, tuple) else (key,))
 
     def __iter__(self) -> Iterator[Value]:
-        raise TypeError("a value of a graph cannot be iterated over: it has no elements before a run")
+        raise TypeError(
+            "a value of a graph cannot be iterated over: it has no elements before a run"
+        )
 
     def __len__(self) -> int:
         shape = self.shape
@@ -177,7 +186,9 @@ class Value:
         )
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        raise TypeError("a value of a graph is not an array: it has no elements before a run; call the graph instead")
+        raise TypeError(
+            "a value of a graph is not an array: it has no elements before a run; call the graph instead"
+        )
 
     def __repr__(self) -> str:
         info = self.graph._core.info(self._handle)
@@ -221,7 +232,9 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
         key = key[:at] + (slice(None),) * (rank - len(parts) + 1) + key[at + 1 :]
         parts = [part for part in key if part is not None]
     if rank is not None and len(parts) > rank:
-        raise IndexError(f"value '{value.name}' has {rank} dimensions, but got {len(parts)} indices")
+        raise IndexError(
+            f"value '{value.name}' has {rank} dimensions, but got {len(parts)} indices"
+        )
     axes: list[int] = []
     begin: list[int] = []
     end: list[int] = []
@@ -234,12 +247,18 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
                 continue
             stride = 1 if part.step is None else operator.index(part.step)
             if stride < 1:
-                raise UsageError(f"value '{value.name}' is sliced with step {stride}, but steps must be at least 1")
+                raise UsageError(
+                    f"value '{value.name}' is sliced with step {stride}, but steps must be at least 1"
+                )
             axes.append(axis)
             begin.append(0 if part.start is None else _near(part.start))
             end.append(far if part.stop is None else _near(part.stop))
             step.append(stride)
-        elif hasattr(part, "__index__") and not isinstance(part, bool) and getattr(part, "ndim", 0) == 0:
+        elif (
+            hasattr(part, "__index__")
+            and not isinstance(part, bool)
+            and getattr(part, "ndim", 0) == 0
+        ):
             place = operator.index(part)
             size = None if value.shape is None else value.shape[axis]
             if not -far <= place < far or size is not None and not -size <= place < size:
@@ -262,7 +281,9 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
         made = made._call("squeeze", axis=dropped)
     new = [
         place
-        for place, part in enumerate(part for part in key if part is None or isinstance(part, slice))
+        for place, part in enumerate(
+            part for part in key if part is None or isinstance(part, slice)
+        )
         if part is None
     ]
     return made._call("expand_dims", axis=new) if new else made

@@ -29,7 +29,11 @@ class Versions:
         self._added: list[list[Any]] = []
         self._removed: list[list[Any]] = []
         self._was: list[list[Any]] = []
-        self._added_tensors: dict[str, list[list[Any]]] = {"added_inputs": [], "added_outputs": [], "added_states": []}
+        self._added_tensors: dict[str, list[list[Any]]] = {
+            "added_inputs": [],
+            "added_outputs": [],
+            "added_states": [],
+        }
 
     def renamed(self, version: int, before: str, now: str) -> None:
         """The parameter `before` is called `now` since this version."""

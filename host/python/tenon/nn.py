@@ -85,10 +85,16 @@ def conv(
     graph, name = _begin("conv", x, name)
     sizes = _sizes(kernel, x, "kernel")
     params = dict(
-        kernel=sizes, stride=_list(stride), pad=_padding(pad, sizes, dilate), dilate=_list(dilate), groups=groups
+        kernel=sizes,
+        stride=_list(stride),
+        pad=_padding(pad, sizes, dilate),
+        dilate=_list(dilate),
+        groups=groups,
     )
     weights = _weight(graph, f"{name}_weight", weight, init, x.dtype), _bias(graph, name, bias)
-    made = graph.ops["tenon.convolution"](x, *weights, num_filter=filters, no_bias=bias is False, name=name, **params)
+    made = graph.ops["tenon.convolution"](
+        x, *weights, num_filter=filters, no_bias=bias is False, name=name, **params
+    )
     return _activated(made, activation)
 
 
@@ -111,7 +117,9 @@ def batch_norm(
     """
     graph, name = _begin("batch_norm", x, name)
     weights = _weight(graph, f"{name}_gamma", gamma), _weight(graph, f"{name}_beta", beta)
-    made = graph.ops["tenon.batch_norm"](x, *weights, axis=axis, momentum=momentum, epsilon=epsilon, name=name)
+    made = graph.ops["tenon.batch_norm"](
+        x, *weights, axis=axis, momentum=momentum, epsilon=epsilon, name=name
+    )
     return _activated(made, activation)
 
 
@@ -171,7 +179,9 @@ def embedding(
     return made
 
 
-def max_pool(x: Value, kernel: Sizes, *, stride: Sizes | None = None, pad: Sizes = 0, name: str | None = None) -> Value:
+def max_pool(
+    x: Value, kernel: Sizes, *, stride: Sizes | None = None, pad: Sizes = 0, name: str | None = None
+) -> Value:
     """The largest element of each window, over 1 to 3 spatial axes.
 
     x: [batch, channels, spatial ...]. stride: by default the kernel. Returns
@@ -180,7 +190,11 @@ def max_pool(x: Value, kernel: Sizes, *, stride: Sizes | None = None, pad: Sizes
     graph, name = _begin("max_pool", x, name)
     sizes = _sizes(kernel, x, "kernel")
     made: Value = graph.ops["tenon.max_pool"](
-        x, kernel=sizes, stride=sizes if stride is None else _list(stride), pad=_list(pad), name=name
+        x,
+        kernel=sizes,
+        stride=sizes if stride is None else _list(stride),
+        pad=_list(pad),
+        name=name,
     )
     return made
 
@@ -255,7 +269,14 @@ def rnn(
     return _recurrent("rnn", x, units, 1, 1, cell, sequences, init, name)
 
 
-def gru(x: Value, units: int, *, sequences: bool = False, init: Init = "automatic", name: str | None = None) -> Value:
+def gru(
+    x: Value,
+    units: int,
+    *,
+    sequences: bool = False,
+    init: Init = "automatic",
+    name: str | None = None,
+) -> Value:
     """A gated recurrent unit (Cho et al., 2014; the reset gate acts after the product, as cuDNN has it, here without a
     second bias).
 
@@ -276,7 +297,14 @@ def gru(x: Value, units: int, *, sequences: bool = False, init: Init = "automati
     return _recurrent("gru", x, units, 3, 1, cell, sequences, init, name)
 
 
-def lstm(x: Value, units: int, *, sequences: bool = False, init: Init = "automatic", name: str | None = None) -> Value:
+def lstm(
+    x: Value,
+    units: int,
+    *,
+    sequences: bool = False,
+    init: Init = "automatic",
+    name: str | None = None,
+) -> Value:
     """Long short-term memory (Hochreiter and Schmidhuber, 1997; with the forget gate of Gers, Schmidhuber and Cummins,
     2000).
 
@@ -298,12 +326,24 @@ Cell = Callable[..., tuple[Value, ...]]
 
 
 def _recurrent(
-    kind: str, x: Value, units: int, gates: int, carries: int, cell: Cell, sequences: bool, init: Init, name: str | None
+    kind: str,
+    x: Value,
+    units: int,
+    gates: int,
+    carries: int,
+    cell: Cell,
+    sequences: bool,
+    init: Init,
+    name: str | None,
 ) -> Value:
     """Computes what does not depend on h for all steps at once; `scan` runs the cell for each step."""
     graph, name = _begin(kind, x, name)
-    rows = graph.ops["tenon.transpose"](dense(x, gates * units, init=init, name=name), axes=[1, 0, 2])
-    recurrent = graph.variable(f"{name}_recurrent", dtype=x.dtype, shape=(units, gates * units), init=init)
+    rows = graph.ops["tenon.transpose"](
+        dense(x, gates * units, init=init, name=name), axes=[1, 0, 2]
+    )
+    recurrent = graph.variable(
+        f"{name}_recurrent", dtype=x.dtype, shape=(units, gates * units), init=init
+    )
     body = Graph(graph.host)
     state = [body.input(f"state_{place}", x.dtype, (None, units)) for place in range(carries)]
     row = body.input("row", x.dtype, (None, gates * units))
@@ -311,18 +351,26 @@ def _recurrent(
     for place, value in enumerate((*after, after[0])):
         body.output(f"output_{place}", value)
     first = graph.ops["tenon.fill_like"](rows[0, :, :units])
-    made = graph.ops["tenon.scan"](*[first] * carries, rows, recurrent, body=body, carries=carries, outputs=carries + 1)
-    last: Value = graph.ops["tenon.transpose"](made[carries], axes=[1, 0, 2]) if sequences else made[0]
+    made = graph.ops["tenon.scan"](
+        *[first] * carries, rows, recurrent, body=body, carries=carries, outputs=carries + 1
+    )
+    last: Value = (
+        graph.ops["tenon.transpose"](made[carries], axes=[1, 0, 2]) if sequences else made[0]
+    )
     return last
 
 
 def _begin(kind: str, x: Any, name: str | None) -> tuple[Graph, str]:
     if not isinstance(x, Value):
-        raise TypeError(f"nn.{kind}() takes a value of a graph, not {type(x).__name__}; tenon.ops computes on arrays")
+        raise TypeError(
+            f"nn.{kind}() takes a value of a graph, not {type(x).__name__}; tenon.ops computes on arrays"
+        )
     return x.graph, name or x.graph._free_name(kind)
 
 
-def _weight(graph: Graph, name: str, given: Weight | None, init: Init = "automatic", dtype: Any = None) -> Value | None:
+def _weight(
+    graph: Graph, name: str, given: Weight | None, init: Init = "automatic", dtype: Any = None
+) -> Value | None:
     """None if the operator's own inference creates the variable."""
     if given is None:
         return None if init == "automatic" else graph.variable(name, dtype=dtype, init=init)
@@ -340,7 +388,9 @@ def _activated(x: Value, activation: Activation) -> Value:
     elif activation is not None:
         made = activation(x)
     if not isinstance(made, Value):
-        raise TypeError(f"a layer must return a value of the graph, but {activation!r} returned {type(made).__name__}")
+        raise TypeError(
+            f"a layer must return a value of the graph, but {activation!r} returned {type(made).__name__}"
+        )
     return made
 
 

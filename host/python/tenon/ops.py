@@ -28,7 +28,9 @@ class _Module(ModuleType):
         return find(name, None)
 
     def __dir__(self) -> list[str]:
-        return sorted(_core.python_name(name) for name in _core.default_host().names() if "." not in name)
+        return sorted(
+            _core.python_name(name) for name in _core.default_host().names() if "." not in name
+        )
 
 
 sys.modules[__name__].__class__ = _Module

@@ -43,10 +43,16 @@ def register(what: Any, *, namespace: str = "tenon", host: _core.Host | None = N
     their outputs. Works in torch.compile; second derivatives are rejected. Raises UsageError if
     another operator of that name is registered, PluginError if the operator does not exist.
     """
-    if isinstance(what, os.PathLike) or isinstance(what, str) and (os.sep in what or what.endswith(".so")):
+    if (
+        isinstance(what, os.PathLike)
+        or isinstance(what, str)
+        and (os.sep in what or what.endswith(".so"))
+    ):
         return _register_plugins(Path(what), namespace, host)
     if isinstance(what, Compiled):
-        return {name: _register(op, namespace, op._host or host) for name, op in what._functions.items()}
+        return {
+            name: _register(op, namespace, op._host or host) for name, op in what._functions.items()
+        }
     if isinstance(what, type):
         what = _name_of_class(what)
     if not isinstance(what, str | _core.Operator):
@@ -72,7 +78,8 @@ def _register_plugins(path: Path, namespace: str, host: _core.Host | None) -> di
     found = [
         each["shortest_name"]
         for each in described
-        if each["path"] and whole in (Path(each["path"]).resolve(), Path(each["path"]).resolve().parent)
+        if each["path"]
+        and whole in (Path(each["path"]).resolve(), Path(each["path"]).resolve().parent)
     ]
     if not found:
         raise PluginError(f"'{path}' has no operators", "host.files() lists each plugin's error")
@@ -87,7 +94,9 @@ def _register(op: _core.Operator, namespace: str, host: _core.Host | None) -> An
     return _register_as(name, RegisteredOperator(host, info), namespace, host)
 
 
-def _register_as(name: str, made: RegisteredOperator, namespace: str, host: _core.Host | None) -> Any:
+def _register_as(
+    name: str, made: RegisteredOperator, namespace: str, host: _core.Host | None
+) -> Any:
     schemas = made.schemas(name)
     known = _registered.get((namespace, name))
     if known is None:
@@ -103,15 +112,23 @@ def _register_as(name: str, made: RegisteredOperator, namespace: str, host: _cor
 
 def _define(op: RegisteredOperator, name: str, namespace: str, schemas: dict[str, str]) -> None:
     library = _libraries.setdefault(namespace, torch.library.Library(namespace, "FRAGMENT"))
-    tags = [torch.Tag.pt2_compliant_tag] + ([torch.Tag.nondeterministic_seeded] if op.info.raw["random"] else [])
+    tags = [torch.Tag.pt2_compliant_tag] + (
+        [torch.Tag.nondeterministic_seeded] if op.info.raw["random"] else []
+    )
     for schema in schemas.values():
         library.define(schema, tags=tags)
     space = getattr(torch.ops, namespace)
     op.overload = getattr(space, name).default
-    op.overload_with_hidden = getattr(space, name + "_forward").default if name + "_forward" in schemas else op.overload
+    op.overload_with_hidden = (
+        getattr(space, name + "_forward").default if name + "_forward" in schemas else op.overload
+    )
     op.overload_of_backward = getattr(space, name + "_backward").default
 
-    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU).add(torch._C.DispatchKey.AutogradCPU).raw_repr()
+    keys = (
+        torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+        .add(torch._C.DispatchKey.AutogradCPU)
+        .raw_repr()
+    )
     counted = any(output.count for output in op.info.outputs)
     plain, keyed = _core.exchange_calls(
         op._host,

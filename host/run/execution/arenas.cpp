@@ -22,16 +22,20 @@ std::int64_t Arenas::bytes(const DeviceArena& arena) const {
 bool Arenas::hold(const Plan& plan) const {
   const auto& arenas = plan.memory.arenas;
   return (!plan.memory.isolates || shares_) && staging_bytes() >= plan.gpus.staging_bytes &&
-         std::all_of(arenas.begin(), arenas.end(), [&](const DeviceArena& arena) { return bytes(arena) >= arena.placement.bytes; });
+         std::all_of(arenas.begin(), arenas.end(), [&](const DeviceArena& arena) {
+           return bytes(arena) >= arena.placement.bytes;
+         });
 }
 
 // The old memory is released first, so that both are never allocated at once.
 void Arenas::make(const DeviceArena& arena, Streams& streams, bool spare) {
   const bool grows = spare && this->bytes(arena) > 0;
-  const auto bytes = static_cast<std::uint64_t>(arena.placement.bytes + (grows ? arena.placement.bytes / spare_part : 0));
+  const auto bytes = static_cast<std::uint64_t>(arena.placement.bytes +
+                                                (grows ? arena.placement.bytes / spare_part : 0));
   if (is_shared(arena)) {
     shared_.erase(arena.writer);
-    const auto access = arena.writer == nullptr ? SharedBlock::Access::read : SharedBlock::Access::write;
+    const auto access =
+        arena.writer == nullptr ? SharedBlock::Access::read : SharedBlock::Access::write;
     shared_.emplace(arena.writer, shared_memory::make(bytes, access, "the values of the plan"));
   } else if (arena.device->is_cpu()) {
     pages_.reset();
@@ -51,7 +55,10 @@ void Arenas::grow(const Plan& plan, Streams& streams, bool spare) {
     if (bytes(arena) < arena.placement.bytes) make(arena, streams, spare);
   if (const auto wanted = plan.gpus.staging_bytes; wanted > staging_bytes()) {
     staging_.reset();
-    staging_.emplace(Staging{PinnedBlock(*plan.gpus.devices.front(), static_cast<std::uint64_t>(wanted), "what the plan copies"), wanted});
+    staging_.emplace(
+        Staging{PinnedBlock(*plan.gpus.devices.front(), static_cast<std::uint64_t>(wanted),
+                            "what the plan copies"),
+                wanted});
   }
 }
 

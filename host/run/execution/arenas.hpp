@@ -39,9 +39,9 @@ class Arenas {
   bool is_shared(const DeviceArena& arena) const { return shares_ && arena.device->is_cpu(); }
   void make(const DeviceArena& arena, Streams& streams, bool spare);
 
-  std::optional<Pages> pages_;                                            // the CPU's arena, unless shared with workers
-  std::map<const Device*, Block> blocks_;                                 // of GPUs
-  bool shares_ = false;                                                   // shared with workers; set by the first plan with isolated steps
+  std::optional<Pages> pages_;             // the CPU's arena, unless shared with workers
+  std::map<const Device*, Block> blocks_;  // of GPUs
+  bool shares_ = false;  // shared with workers; set by the first plan with isolated steps
   std::map<const IsolatedPlugin*, std::shared_ptr<SharedBlock>> shared_;  // by writer
   std::optional<Staging> staging_;
 };

@@ -10,7 +10,8 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_variants = 4;  // enough for memory that alternates, e.g. of two batches; more would rarely be reused
+constexpr std::size_t most_variants =
+    4;  // enough for memory that alternates, e.g. of two batches; more would rarely be reused
 constexpr int most_failures = 3;
 constexpr std::size_t most_thread_ids = 256;  // remembered ids
 
@@ -25,8 +26,9 @@ void put(const Step& step) {
 
 const std::vector<Step>& Captures::steps_for(std::span<const std::uint64_t> key) {
   if (!failure_.empty()) return steps_;
-  const auto found = std::find_if(variants_.begin(), variants_.end(),
-                                  [&](const Variant& variant) { return std::equal(key.begin(), key.end(), variant.key.begin()); });
+  const auto found = std::find_if(variants_.begin(), variants_.end(), [&](const Variant& variant) {
+    return std::equal(key.begin(), key.end(), variant.key.begin());
+  });
   if (found == variants_.end()) {
     if (variants_.size() == most_variants) variants_.pop_front();
     variants_.push_back({{key.begin(), key.end()}, {}, {}});
@@ -53,7 +55,8 @@ void Captures::capture(Variant& variant) {
       steps.insert(steps.end(), steps_.begin() + next, steps_.begin() + segment.begin);
       const auto& stream = segment.sync->stream;
       stream.device().make_current();
-      Captured captured(stream, [&] { std::for_each(segment.kernels.begin(), segment.kernels.end(), put); });
+      Captured captured(
+          stream, [&] { std::for_each(segment.kernels.begin(), segment.kernels.end(), put); });
       variant.launches.push_back({std::move(captured), *segment.sync});
       const auto& first = segment.kernels.front();
       steps.push_back({launch, &variant.launches.back(), first.call, first.running});

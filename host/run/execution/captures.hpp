@@ -27,7 +27,8 @@ struct CaptureSegment {
 /// later run captures. Threads: one at a time.
 class Captures {
  public:
-  Captures(std::vector<CaptureSegment> segments, const std::vector<Step>& steps) : segments_(std::move(segments)), steps_(steps) {}
+  Captures(std::vector<CaptureSegment> segments, const std::vector<Step>& steps)
+      : segments_(std::move(segments)), steps_(steps) {}
 
   /// The steps to call in a run with this key; each captured segment is replaced by one launch.
   const std::vector<Step>& steps_for(std::span<const std::uint64_t> key);

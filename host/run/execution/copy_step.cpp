@@ -31,7 +31,8 @@ void CopyStep::copy_all() {
     copy_dense(to_.dense.data, from_.dense.data, bytes());
   else
     copy_sparse();
-  if (waits() && is_empty()) stream_.synchronize();  // the plan relies on the wait, although nothing was copied
+  if (waits() && is_empty())
+    stream_.synchronize();  // the plan relies on the wait, although nothing was copied
 }
 
 // A csr tensor always has row starts to copy.
@@ -42,7 +43,8 @@ bool CopyStep::is_empty() const {
 
 void CopyStep::copy_dense(void* to, const void* from, std::int64_t bytes) const {
   auto* source = static_cast<std::byte*>(const_cast<void*>(from));  // a Place is not const
-  copy({to_device_, static_cast<std::byte*>(to)}, {from_device_, source}, static_cast<std::uint64_t>(bytes), stream_);
+  copy({to_device_, static_cast<std::byte*>(to)}, {from_device_, source},
+       static_cast<std::uint64_t>(bytes), stream_);
 }
 
 void CopyStep::copy_staged() const {
@@ -57,12 +59,16 @@ void CopyStep::copy_sparse() {
   sparse_.allocate(to_, from_.stored);
   const bool csr = to_.storage == TENON_CSR;
   const auto element = static_cast<std::int64_t>(size_of(static_cast<DType>(to_.dtype)));
-  copy_dense(to_.dense.data, from_.dense.data, from_.stored * (csr ? 1 : elements(to_.dense, 1)) * element);
+  copy_dense(to_.dense.data, from_.dense.data,
+             from_.stored * (csr ? 1 : elements(to_.dense, 1)) * element);
   copy_dense(const_cast<void*>(to_.indices), from_.indices, from_.stored * index);
-  if (csr) copy_dense(const_cast<void*>(to_.row_starts), from_.row_starts, (to_.dense.shape[0] + 1) * index);
+  if (csr)
+    copy_dense(const_cast<void*>(to_.row_starts), from_.row_starts,
+               (to_.dense.shape[0] + 1) * index);
   if (!to_device_.is_cpu()) return;
   if (const auto fault = sparse_fault(to_); !fault.empty())
-    throw Failure(FailureKind::failed, join("the copied tensor violates a rule of sparse tensors: ", fault));
+    throw Failure(FailureKind::failed,
+                  join("the copied tensor violates a rule of sparse tensors: ", fault));
 }
 
 void CopyStep::deliver() const {

@@ -9,8 +9,14 @@ namespace tenon {
 class CopyStep {
  public:
   /// `stream` belongs to one of the two devices, as copy() requires.
-  CopyStep(Device& from_device, const tenon_tensor& from, Device& to_device, tenon_tensor& to, const Stream& stream, SparseMemory& sparse)
-      : from_device_(from_device), to_device_(to_device), from_(from), to_(to), stream_(stream), sparse_(sparse) {}
+  CopyStep(Device& from_device, const tenon_tensor& from, Device& to_device, tenon_tensor& to,
+           const Stream& stream, SparseMemory& sparse)
+      : from_device_(from_device),
+        to_device_(to_device),
+        from_(from),
+        to_(to),
+        stream_(stream),
+        sparse_(sparse) {}
 
   /// A step's function; `self` is a CopyStep. Data for the CPU has arrived when it returns, unless
   /// it is staged; data for a GPU arrives in stream order. A failure's reason is stored in the

@@ -13,12 +13,14 @@
 namespace tenon {
 namespace {
 
-std::deque<CopyStep> make_copies(const Plan& plan, PlanTensors& tensors, Streams& streams, SparseMemory& sparse) {
+std::deque<CopyStep> make_copies(const Plan& plan, PlanTensors& tensors, Streams& streams,
+                                 SparseMemory& sparse) {
   std::deque<CopyStep> copies;
   for (const auto& copy : plan.graph.copies) {
     const auto source = plan.graph.source_of(copy);
-    copies.emplace_back(*plan.graph.places[source], tensors[source], *plan.graph.places[copy.copy], tensors[copy.copy],
-                        streams.of(stream_of(plan.graph, plan.types(), copy)), sparse);
+    copies.emplace_back(*plan.graph.places[source], tensors[source], *plan.graph.places[copy.copy],
+                        tensors[copy.copy], streams.of(stream_of(plan.graph, plan.types(), copy)),
+                        sparse);
   }
   return copies;
 }
@@ -32,21 +34,25 @@ std::vector<ValueId> changed_by(const Plan& plan, std::size_t step) {
   const auto* states = plan.model().edges.data() + forward.first_edge + forward.input_count;
   changed.assign(states, states + forward.state_count);
   for (ValueId value = node.first_output; value < node.first_output + node.output_count; ++value)
-    if (const auto found = plan.memory.updated.find(value); found != plan.memory.updated.end()) changed.push_back(found->second);
+    if (const auto found = plan.memory.updated.find(value); found != plan.memory.updated.end())
+      changed.push_back(found->second);
   return changed;
 }
 
 // Bundled optimizers refuse invalid arguments before they write; so does scaling by the gradients'
 // norm.
 bool cannot_fail(const Plan& plan, std::size_t step, bool changes) {
-  if (plan.copy_of(step) != none || plan.group_of(step) != none || plan.graph.worker_of(plan.node_of(step)) != nullptr) return false;
+  if (plan.copy_of(step) != none || plan.group_of(step) != none ||
+      plan.graph.worker_of(plan.node_of(step)) != nullptr)
+    return false;
   const auto& info = *plan.operator_of(plan.node_of(step)).info;
   return info.space == bundled_space && (changes || info.name == "scale_by");
 }
 
 }  // namespace
 
-Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, const TensorTable& tensors, const ExecutionContext& context)
+Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels,
+                     const TensorTable& tensors, const ExecutionContext& context)
     : plan_(std::move(plan)),
       call_context_(context.call),
       tensors_(*plan_, tensors, *context.arenas),
@@ -54,14 +60,16 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, c
       calls_(*plan_, kernels, tensors_, copies_, call_context_) {
   call_context_.memory = &sparse_memory_;
   if (!plan_->packed.empty()) {
-    kept_.emplace(*plan_, kernels, tensors, context.call.threads.count(), context.constant_weights, context.session);
+    kept_.emplace(*plan_, kernels, tensors, context.call.threads.count(), context.constant_weights,
+                  context.session);
     for (const auto& part : plan_->packed) {
       const auto kept = kept_->of(part.step);
       calls_[part.step].kept = kept.data();
       calls_[part.step].kept_count = static_cast<std::uint32_t>(kept.size());
     }
   }
-  if (!plan_->gpus.devices.empty()) gpu_.emplace(*plan_, calls_, tensors_, copies_, *context.streams, *context.arenas);
+  if (!plan_->gpus.devices.empty())
+    gpu_.emplace(*plan_, calls_, tensors_, copies_, *context.streams, *context.arenas);
   find_changes();
 }
 
@@ -72,13 +80,15 @@ void Execution::find_changes() {
   for (std::size_t step = 0; step < plan_->step_count(); ++step) {
     const auto changed = changed_by(*plan_, step);
     changes_.insert(changes_.end(), changed.begin(), changed.end());
-    if (!changes_.empty()) changes_last_ = changes_last_ && cannot_fail(*plan_, step, !changed.empty());
+    if (!changes_.empty())
+      changes_last_ = changes_last_ && cannot_fail(*plan_, step, !changed.empty());
   }
   for (const auto& [variable, value] : plan_->memory.copies) changes_.push_back(variable);
 }
 
 void stop_where_asked(const std::stop_token& stop) {
-  if (stop.stop_requested()) throw Failure(FailureKind::failed, "the run was stopped", "states and variables are unchanged");
+  if (stop.stop_requested())
+    throw Failure(FailureKind::failed, "the run was stopped", "states and variables are unchanged");
 }
 
 void Execution::run_steps(const std::stop_token& stop) {
@@ -104,8 +114,8 @@ void Execution::update_variables() {
     const auto bytes = byte_count(plan_->types()[variable]);
     if (bytes <= 0 || to.data == nullptr) continue;
     if (const auto* stream = gpu_ ? gpu_->stream_of(device) : nullptr; stream != nullptr)
-      copy({device, static_cast<std::byte*>(to.data)}, {device, static_cast<std::byte*>(from.data)}, static_cast<std::uint64_t>(bytes),
-           *stream);
+      copy({device, static_cast<std::byte*>(to.data)}, {device, static_cast<std::byte*>(from.data)},
+           static_cast<std::uint64_t>(bytes), *stream);
     else
       std::memcpy(to.data, from.data, static_cast<std::size_t>(bytes));
   }
@@ -114,8 +124,9 @@ void Execution::update_variables() {
 // On the CPU, sparse outputs were checked right after their step.
 Tensor Execution::take_sparse(ValueId output) {
   auto& tensor = tensors_[output];
-  return tensor.dense.device_type == TENON_CPU && tensor.storage != TENON_DENSE ? sparse_memory_.release_checked(tensor)
-                                                                                : sparse_memory_.release(tensor);
+  return tensor.dense.device_type == TENON_CPU && tensor.storage != TENON_DENSE
+             ? sparse_memory_.release_checked(tensor)
+             : sparse_memory_.release(tensor);
 }
 
 bool Execution::can_add(ValueId output) const {
@@ -124,7 +135,8 @@ bool Execution::can_add(ValueId output) const {
 }
 
 void Execution::set_add(ValueId output, bool add) {
-  calls_.write(plan_->memory.output_writes.at(output).write) = add ? TENON_WRITE_ADD : TENON_WRITE_TO;
+  calls_.write(plan_->memory.output_writes.at(output).write) =
+      add ? TENON_WRITE_ADD : TENON_WRITE_TO;
 }
 
 void Execution::put_modes_back(const FloatModes& modes, const FloatModes& left, const Step& step) {
@@ -140,7 +152,8 @@ Failure Execution::failure_of(const Step& failed) const {
   auto reason = call_context_.error->reason();
   auto& device = plan_->device_of(step);
   const auto* const from = plan_->copied_from(step);
-  const auto loss = from == nullptr ? device.loss() : std::string();  // a failed copy already reports it
+  const auto loss =
+      from == nullptr ? device.loss() : std::string();  // a failed copy already reports it
   if (!loss.empty()) reason += "; " + loss;
   if (from != nullptr || !loss.empty()) {
     const auto& gpu = from == nullptr || from->is_cpu() ? device : *from;

@@ -33,7 +33,8 @@ struct ExecutionContext {
 /// instead.
 class Execution {
  public:
-  Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, const TensorTable& tensors, const ExecutionContext& context);
+  Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels, const TensorTable& tensors,
+            const ExecutionContext& context);
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
@@ -92,8 +93,10 @@ class Execution {
   /// Returns a sparse output of the finished run; the caller owns it. Throws Failure if a GPU's
   /// kernel violated a rule of its storage.
   Tensor take_sparse(ValueId output);
-  std::int64_t sparse_bytes() const { return sparse_memory_.bytes(); }  ///< of internal sparse values, held until the next run
-  void free_sparse() { sparse_memory_.clear(); }                        ///< between runs
+  std::int64_t sparse_bytes() const {
+    return sparse_memory_.bytes();
+  }  ///< of internal sparse values, held until the next run
+  void free_sparse() { sparse_memory_.clear(); }  ///< between runs
   /// Whether the output's kernels can add to existing contents; set_add() then selects it.
   bool can_add(ValueId output) const;
   void set_add(ValueId output, bool add);
@@ -105,7 +108,8 @@ class Execution {
  private:
   void update_variables();
   void find_changes();
-  [[gnu::cold]] void put_modes_back(const FloatModes& modes, const FloatModes& left, const Step& step);
+  [[gnu::cold]] void put_modes_back(const FloatModes& modes, const FloatModes& left,
+                                    const Step& step);
 
   std::shared_ptr<const Plan> plan_;
   SparseMemory sparse_memory_;

@@ -16,11 +16,15 @@ class Faults {
 
   std::span<const std::uint32_t> steps() const { return steps_; }
   /// tenon_call::fault of the i-th step.
-  tenon_fault* word(std::size_t i) const { return reinterpret_cast<tenon_fault*>(words_.data()) + i; }
+  tenon_fault* word(std::size_t i) const {
+    return reinterpret_cast<tenon_fault*>(words_.data()) + i;
+  }
 
   /// Starts a copy of the words to the CPU; found() is valid once the stream has finished.
   void fetch();
-  const tenon_fault& found(std::size_t i) const { return reinterpret_cast<const tenon_fault*>(found_.data())[i]; }
+  const tenon_fault& found(std::size_t i) const {
+    return reinterpret_cast<const tenon_fault*>(found_.data())[i];
+  }
   /// Sets all words to zero, after a fault was found.
   void clear();
 

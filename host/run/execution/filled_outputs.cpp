@@ -16,7 +16,9 @@ template <>
 struct Bits<1> {
   using Type = std::uint8_t;
   static constexpr std::int64_t run = 8;
-  static Type at(std::int64_t i) { return static_cast<Type>(static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15 >> 56); }
+  static Type at(std::int64_t i) {
+    return static_cast<Type>(static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15 >> 56);
+  }
 };
 template <>
 struct Bits<2> {  // a NaN of float16 and of bfloat16
@@ -49,13 +51,16 @@ void each_output(const tenon_call& call, const Visit& visit_output) {
   auto* const* outputs = backward ? call.input_grads : call.outputs;
   const auto count = backward ? call.input_count : call.output_count;
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (outputs[i] == nullptr || call.writes[i] != TENON_WRITE_TO || outputs[i]->storage != TENON_DENSE) continue;
+    if (outputs[i] == nullptr || call.writes[i] != TENON_WRITE_TO ||
+        outputs[i]->storage != TENON_DENSE)
+      continue;
     const auto& tensor = outputs[i]->dense;
     if (tensor.device_type != TENON_CPU || tensor.data == nullptr) continue;
     std::int64_t elements = 1;
     for (std::int32_t axis = 0; axis < tensor.ndim; ++axis) elements *= tensor.shape[axis];
     const auto visit_as = [&]<int bytes>() {
-      return visit_output(i, static_cast<typename Bits<bytes>::Type*>(tensor.data), elements, Bits<bytes>());
+      return visit_output(i, static_cast<typename Bits<bytes>::Type*>(tensor.data), elements,
+                          Bits<bytes>());
     };
     const auto bytes = size_of(static_cast<DType>(outputs[i]->dtype));
     if (bytes == 16) elements *= 2;  // real and imaginary parts
@@ -72,7 +77,8 @@ void each_output(const tenon_call& call, const Visit& visit_output) {
 void forget_allocated(const Plan& plan, std::size_t step, const tenon_call& call) {
   const auto& node = plan.node(step);
   for (std::uint32_t i = 0; node.pass != Pass::backward && i < node.output_count; ++i)
-    if (plan.types()[node.first_output + i].storage == TENON_STORAGE_UNKNOWN) call.outputs[i]->dense.data = nullptr;
+    if (plan.types()[node.first_output + i].storage == TENON_STORAGE_UNKNOWN)
+      call.outputs[i]->dense.data = nullptr;
 }
 
 void fill_outputs(const tenon_call& call) {
@@ -91,7 +97,8 @@ std::optional<UnwrittenElement> find_unwritten(const tenon_call& call) {
     for (std::int64_t i = 0; i < count && !found; ++i) {
       same = elements[i] == bits.at(i) ? same + 1 : 0;
       const auto parts = size_of(static_cast<DType>(call_output(call, output).dtype)) == 16 ? 2 : 1;
-      if (same == bits.run) found = {output, row_major_place(call_output(call, output).dense, (i + 1 - same) / parts)};
+      if (same == bits.run)
+        found = {output, row_major_place(call_output(call, output).dense, (i + 1 - same) / parts)};
     }
     return found.has_value();
   });

@@ -19,7 +19,8 @@ namespace tenon {
 /// kernels and `context` outlive it. Threads: one at a time.
 class FusedStep {
  public:
-  FusedStep(const Plan& plan, const FusedGroup& group, const Kernels& kernels, CallContext& context);
+  FusedStep(const Plan& plan, const FusedGroup& group, const Kernels& kernels,
+            CallContext& context);
   FusedStep(const FusedStep&) = delete;
   FusedStep& operator=(const FusedStep&) = delete;
 
@@ -51,7 +52,8 @@ class FusedStep {
   void make_kernels(const Plan& plan, const Kernels& kernels);
   void make_lane(const Plan& plan, CallContext& context);
   tenon_tensor tensor_for(Lane& lane, std::uint8_t dtype, GroupTensor::Extent extent) const;
-  void add_call(const Plan& plan, NodeId id, const std::uint32_t* operands, const std::uint8_t* writes, Lane& lane, CallContext& context);
+  void add_call(const Plan& plan, NodeId id, const std::uint32_t* operands,
+                const std::uint8_t* writes, Lane& lane, CallContext& context);
   void find_writers(const Plan& plan);
   std::int32_t run(const tenon_call& call);
   void bind(const tenon_call& call);

@@ -9,8 +9,8 @@
 
 namespace tenon {
 
-GpuExecution::GpuExecution(const Plan& plan, StepCalls& calls, const PlanTensors& tensors, std::deque<CopyStep>& copies, Streams& streams,
-                           const Arenas& arenas)
+GpuExecution::GpuExecution(const Plan& plan, StepCalls& calls, const PlanTensors& tensors,
+                           std::deque<CopyStep>& copies, Streams& streams, const Arenas& arenas)
     : plan_(plan), calls_(calls), tensors_(tensors), copies_(copies), steps_(calls.steps()) {
   for (const auto& stream : plan.gpus.streams) streams_.push_back(streams.of(stream));
   for (auto* device : plan.gpus.devices) add_device(*device, streams);
@@ -47,14 +47,18 @@ void GpuExecution::add_syncs() {
     if (each.recorded) sync.after.emplace(sync.stream.device());
     for (const auto earlier : each.after) sync.before.push_back(&*syncs_[earlier].after);
   }
-  for (std::size_t i = 0; i < gpus_.size(); ++i) gpus_[i].end = &syncs_[work.size() - gpus_.size() + i];
+  for (std::size_t i = 0; i < gpus_.size(); ++i)
+    gpus_[i].end = &syncs_[work.size() - gpus_.size() + i];
 }
 
 std::vector<CaptureSegment> GpuExecution::find_segments() const {
   std::vector<CaptureSegment> segments;
   for (std::size_t i = 0; i < plan_.gpus.work.size(); ++i)
     if (const auto& work = plan_.gpus.work[i]; work.is_segment())
-      segments.push_back({work.begin, work.end, {steps_.begin() + work.begin, steps_.begin() + work.end}, &syncs_[i]});
+      segments.push_back({work.begin,
+                          work.end,
+                          {steps_.begin() + work.begin, steps_.begin() + work.end},
+                          &syncs_[i]});
   return segments;
 }
 
@@ -69,8 +73,9 @@ void GpuExecution::wrap_steps() {
     const auto* begin = step == work.begin && !sync.is_free() ? &sync : nullptr;
     const auto* end = step + 1 == work.end && !sync.is_free() ? &sync : nullptr;
     if (device == nullptr && begin == nullptr && end == nullptr) continue;
-    steps_[step] = {GpuStep::run, &gpu_steps_.emplace_back(GpuStep{steps_[step], device, begin, end}), steps_[step].call,
-                    steps_[step].running};
+    steps_[step] = {GpuStep::run,
+                    &gpu_steps_.emplace_back(GpuStep{steps_[step], device, begin, end}),
+                    steps_[step].call, steps_[step].running};
   }
 }
 
@@ -79,14 +84,16 @@ const std::vector<Step>& GpuExecution::start(bool captured) {
   key_.clear();
   for (const auto value : plan_.gpus.rebound) {
     key_.push_back(reinterpret_cast<std::uint64_t>(tensors_[value].dense.data));
-    if (const auto written = plan_.memory.output_writes.find(value); written != plan_.memory.output_writes.end())
+    if (const auto written = plan_.memory.output_writes.find(value);
+        written != plan_.memory.output_writes.end())
       key_.push_back(calls_.write(written->second.write));
   }
   return captures_->steps_for(key_);
 }
 
 const Stream* GpuExecution::stream_of(const Device& device) const {
-  const auto gpu = std::find_if(gpus_.begin(), gpus_.end(), [&](const Gpu& each) { return &each.stream.device() == &device; });
+  const auto gpu = std::find_if(gpus_.begin(), gpus_.end(),
+                                [&](const Gpu& each) { return &each.stream.device() == &device; });
   return gpu == gpus_.end() ? nullptr : &gpu->stream;
 }
 
@@ -98,7 +105,9 @@ void GpuExecution::for_each_gpu(Work work) {
       work(gpu);
     } catch (const Failure& failure) {
       const auto nodes = nodes_before(plan_, plan_.step_count(), gpu.stream.device());
-      throw Failure(failure.kind(), fmt::format("{}{}{}", nodes, nodes.empty() ? "" : ": ", failure.what()), failure.hint());
+      throw Failure(failure.kind(),
+                    fmt::format("{}{}{}", nodes, nodes.empty() ? "" : ": ", failure.what()),
+                    failure.hint());
     }
   }
 }

@@ -14,8 +14,8 @@ namespace tenon {
 /// All constructor arguments outlive it. Threads: one at a time.
 class GpuExecution {
  public:
-  GpuExecution(const Plan& plan, StepCalls& calls, const PlanTensors& tensors, std::deque<CopyStep>& copies, Streams& streams,
-               const Arenas& arenas);
+  GpuExecution(const Plan& plan, StepCalls& calls, const PlanTensors& tensors,
+               std::deque<CopyStep>& copies, Streams& streams, const Arenas& arenas);
   GpuExecution(const GpuExecution&) = delete;
   GpuExecution& operator=(const GpuExecution&) = delete;
 
@@ -62,7 +62,8 @@ class GpuExecution {
   std::deque<StreamSync> syncs_;  // as plan_.gpus.work
   std::deque<GpuStep> gpu_steps_;
   std::vector<Step> steps_;
-  std::vector<std::uint64_t> key_;  // key of captures: addresses and write modes of plan_.gpus.rebound
+  std::vector<std::uint64_t>
+      key_;  // key of captures: addresses and write modes of plan_.gpus.rebound
   std::optional<Captures> captures_;
 };
 

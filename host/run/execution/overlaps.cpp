@@ -9,24 +9,30 @@ Overlaps::Overlaps(const Execution& execution) : execution_(execution) {
   const auto& plan = execution.plan();
   const auto& values = plan.model().values;
   for (ValueId value = 0; value < plan.types().size(); ++value)
-    if (value < values.size() && values[value].role != Role::output && values[value].role != Role::input) add_range(kept_, value, false);
-  std::sort(kept_.begin(), kept_.end(), [](const Range& one, const Range& other) { return one.begin < other.begin; });
+    if (value < values.size() && values[value].role != Role::output &&
+        values[value].role != Role::input)
+      add_range(kept_, value, false);
+  std::sort(kept_.begin(), kept_.end(),
+            [](const Range& one, const Range& other) { return one.begin < other.begin; });
 }
 
 void Overlaps::add_range(std::vector<Range>& ranges, ValueId value, bool written) const {
   const auto& tensor = execution_.tensor(value);
   const auto* begin = static_cast<const std::byte*>(tensor.dense.data);
   const auto& type = execution_.plan().types()[value];
-  if (begin != nullptr && type.storage == TENON_DENSE) add_range(ranges, begin + tensor.dense.byte_offset, byte_count(type), written);
+  if (begin != nullptr && type.storage == TENON_DENSE)
+    add_range(ranges, begin + tensor.dense.byte_offset, byte_count(type), written);
 }
 
-void Overlaps::add_range(std::vector<Range>& ranges, const void* data, std::int64_t bytes, bool written) {
+void Overlaps::add_range(std::vector<Range>& ranges, const void* data, std::int64_t bytes,
+                         bool written) {
   const auto* begin = static_cast<const std::byte*>(data);
   if (bytes > 0) ranges.push_back({begin, begin + bytes, written});
 }
 
 bool Overlaps::any() {
-  std::sort(bound_.begin(), bound_.end(), [](const Range& one, const Range& other) { return one.begin < other.begin; });
+  std::sort(bound_.begin(), bound_.end(),
+            [](const Range& one, const Range& other) { return one.begin < other.begin; });
   const std::byte* written_to = nullptr;
   const std::byte* used_to = nullptr;
   for (const auto& range : bound_) {
@@ -34,7 +40,9 @@ bool Overlaps::any() {
     used_to = std::max(used_to, range.end);
     if (!range.written) continue;
     written_to = std::max(written_to, range.end);
-    const auto next = std::lower_bound(kept_.begin(), kept_.end(), range.end, [](const Range& kept, auto end) { return kept.begin < end; });
+    const auto next =
+        std::lower_bound(kept_.begin(), kept_.end(), range.end,
+                         [](const Range& kept, auto end) { return kept.begin < end; });
     if (next != kept_.begin() && std::prev(next)->end > range.begin) return true;
   }
   return false;

@@ -19,7 +19,9 @@ class Overlaps {
   /// Adds the memory that the execution uses for this value.
   void add(ValueId value, bool written) { add_range(bound_, value, written); }
   /// Adds the memory of a dense tensor.
-  void add(const Tensor& tensor, bool written) { add_range(bound_, tensor.data(), tensor.bytes(), written); }
+  void add(const Tensor& tensor, bool written) {
+    add_range(bound_, tensor.data(), tensor.bytes(), written);
+  }
   bool any();
 
  private:
@@ -28,7 +30,8 @@ class Overlaps {
     bool written = false;
   };
   void add_range(std::vector<Range>& ranges, ValueId value, bool written) const;
-  static void add_range(std::vector<Range>& ranges, const void* data, std::int64_t bytes, bool written);
+  static void add_range(std::vector<Range>& ranges, const void* data, std::int64_t bytes,
+                        bool written);
 
   const Execution& execution_;
   std::vector<Range> kept_;   // memory of variables, states and constants, sorted

@@ -23,7 +23,8 @@ PackedTable& kept_table() {
 }
 
 auto order_of(const PackedKey& key) {
-  return std::make_tuple(key.kernel, key.data, key.version, key.session, key.type.dtype, key.type.rank);
+  return std::make_tuple(key.kernel, key.data, key.version, key.session, key.type.dtype,
+                         key.type.rank);
 }
 
 }  // namespace
@@ -32,24 +33,27 @@ bool operator<(const PackedKey& left, const PackedKey& right) {
   const auto one = order_of(left), other = order_of(right);
   if (one != other) return one < other;
   if (!std::equal(std::begin(left.type.dims), std::end(left.type.dims), right.type.dims))
-    return std::lexicographical_compare(std::begin(left.type.dims), std::end(left.type.dims), std::begin(right.type.dims),
-                                        std::end(right.type.dims));
+    return std::lexicographical_compare(std::begin(left.type.dims), std::end(left.type.dims),
+                                        std::begin(right.type.dims), std::end(right.type.dims));
   return left.text < right.text;
 }
 
-std::shared_ptr<PackedBlock> PackedBlock::find(const PackedKey& key, const Tensor& constant, std::uint64_t bytes) {
+std::shared_ptr<PackedBlock> PackedBlock::find(const PackedKey& key, const Tensor& constant,
+                                               std::uint64_t bytes) {
   auto& table = kept_table();
   std::shared_ptr<PackedBlock> block;
   {
     const std::lock_guard lock(table.mutex);
     auto& entry = table.blocks[key];
     block = entry.lock();
-    if (block == nullptr) entry = block = std::shared_ptr<PackedBlock>(new PackedBlock(key, constant, bytes));
+    if (block == nullptr)
+      entry = block = std::shared_ptr<PackedBlock>(new PackedBlock(key, constant, bytes));
   }
   if (block->bytes_ != bytes)
     throw Failure(FailureKind::plugin,
-                  fmt::format("its prepare() needs {1} bytes for '{0}' but needed {2} before: the key must include the size", key.text,
-                              bytes, block->bytes_));
+                  fmt::format("its prepare() needs {1} bytes for '{0}' but needed {2} before: the "
+                              "key must include the size",
+                              key.text, bytes, block->bytes_));
   return block;
 }
 

@@ -33,7 +33,8 @@ class PackedBlock {
 
   /// Returns the existing block if it is still held, or a new one. Throws Failure if memory runs
   /// out, or if the key was used with another size.
-  static std::shared_ptr<PackedBlock> find(const PackedKey& key, const Tensor& constant, std::uint64_t bytes);
+  static std::shared_ptr<PackedBlock> find(const PackedKey& key, const Tensor& constant,
+                                           std::uint64_t bytes);
   /// Whether any execution holds the block.
   static bool exists(const PackedKey& key);
 

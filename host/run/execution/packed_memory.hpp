@@ -17,7 +17,8 @@ namespace tenon {
 class PackedMemory {
  public:
   /// `promised`: the application guarantees for this `session` that it does not change constants.
-  PackedMemory(const Plan& plan, const Kernels& kernels, const TensorTable& tensors, int threads, bool promised, const void* session);
+  PackedMemory(const Plan& plan, const Kernels& kernels, const TensorTable& tensors, int threads,
+               bool promised, const void* session);
   PackedMemory(const PackedMemory&) = delete;
   PackedMemory& operator=(const PackedMemory&) = delete;
 
@@ -47,7 +48,9 @@ class PackedMemory {
     bool filled = false;
   };
   void add(const PackedConstant& part);
-  bool may_change(const Tensor& tensor) const { return !promised_ && HeldTensor::is_held_outside(tensor); }
+  bool may_change(const Tensor& tensor) const {
+    return !promised_ && HeldTensor::is_held_outside(tensor);
+  }
   PackedKey key_of(const PackedConstant& part) const;
   void fill();
   void fill(PackedStep& kept);
@@ -61,7 +64,8 @@ class PackedMemory {
   const void* session_;
   std::vector<PackedStep> steps_;
   std::uint64_t versions_ = 0;
-  bool waiting_ = true;  // initially, and while the application has a handle that it could write through
+  bool waiting_ =
+      true;  // initially, and while the application has a handle that it could write through
 };
 
 }  // namespace tenon

@@ -20,7 +20,8 @@ PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, const Arena
     }
     const auto updated = memory.updated.find(value);
     const auto stored = updated == memory.updated.end() ? value : updated->second;
-    if (const auto buffer = memory.buffer_of[memory.root[value]]; buffer != none && plan.model().values[value].role == Role::output)
+    if (const auto buffer = memory.buffer_of[memory.root[value]];
+        buffer != none && plan.model().values[value].role == Role::output)
       tensor.dense.data = memory_at(buffer);
     else if (stored < given.size() && given[stored])
       set(value, given[stored].abi());
@@ -29,7 +30,8 @@ PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, const Arena
 
 std::span<std::byte> PlanTensors::workspace(std::size_t step) const {
   const auto buffer = plan_.memory.workspace_buffer[step];
-  return buffer == none ? std::span<std::byte>() : std::span(memory_at(buffer), plan_.memory.workspace_bytes[step]);
+  return buffer == none ? std::span<std::byte>()
+                        : std::span(memory_at(buffer), plan_.memory.workspace_bytes[step]);
 }
 
 void PlanTensors::set_data(ValueId value, void* data) {

@@ -30,10 +30,13 @@ class PlanTensors {
   void set(ValueId value, const tenon_tensor& tensor);
 
  private:
-  std::byte* memory_at(std::uint32_t buffer) const { return arenas_[plan_.memory.arena_of[buffer]] + plan_.memory.offsets[buffer]; }
+  std::byte* memory_at(std::uint32_t buffer) const {
+    return arenas_[plan_.memory.arena_of[buffer]] + plan_.memory.offsets[buffer];
+  }
 
   const Plan& plan_;
-  std::vector<tenon_type> types_;   // back the tensors' shapes; a copy, so that a kernel that writes to one cannot damage the plan
+  std::vector<tenon_type> types_;  // back the tensors' shapes; a copy, so that a kernel that writes
+                                   // to one cannot damage the plan
   std::vector<std::byte*> arenas_;  // as plan_.memory.arenas
   std::vector<tenon_tensor> tensors_;
   std::deque<std::array<std::int64_t, TENON_MAX_RANK>> strides_;  // of channels-last values

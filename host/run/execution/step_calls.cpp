@@ -10,7 +10,8 @@ namespace {
 
 std::int32_t refuse_sparse(tenon_error& error, std::uint32_t output, const char* what) {
   error.kind = TENON_ERROR_FAILED;
-  std::snprintf(error.text, error.capacity, "its kernel violated a rule of sparse tensors in output %u: %s", output, what);
+  std::snprintf(error.text, error.capacity,
+                "its kernel violated a rule of sparse tensors in output %u: %s", output, what);
   return 1;
 }
 
@@ -26,14 +27,20 @@ std::string_view name_of_node(const Plan& plan, std::size_t step) {
 
 std::size_t name_bytes(const Plan& plan) {
   std::size_t bytes = 0;
-  for (std::size_t step = 0; step < plan.step_count(); ++step) bytes += name_of_node(plan, step).size() + 1;
+  for (std::size_t step = 0; step < plan.step_count(); ++step)
+    bytes += name_of_node(plan, step).size() + 1;
   return bytes;
 }
 
 }  // namespace
 
-StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tensors, std::deque<CopyStep>& copies, CallContext& context)
-    : plan_(plan), tensors_(tensors), copies_(copies), writes_(plan.memory.writes), records_(plan.step_count(), name_bytes(plan)) {
+StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tensors,
+                     std::deque<CopyStep>& copies, CallContext& context)
+    : plan_(plan),
+      tensors_(tensors),
+      copies_(copies),
+      writes_(plan.memory.writes),
+      records_(plan.step_count(), name_bytes(plan)) {
   const auto& model = plan.model();
   std::size_t pointer_count = 0, unread_count = 0;
   for (std::size_t step = 0; step < plan.step_count(); ++step) {
@@ -46,15 +53,18 @@ StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tens
   unread_.reserve(unread_count);
   calls_.reserve(plan.step_count());
   steps_.reserve(plan.step_count());
-  for (const auto& group : plan.graph.groups) fused_steps_.emplace_back(plan, group, kernels, context);
+  for (const auto& group : plan.graph.groups)
+    fused_steps_.emplace_back(plan, group, kernels, context);
   for (std::size_t step = 0; step < plan.step_count(); ++step) {
     const auto& node = plan.node(step);
     const bool backward = node.pass == Pass::backward;
-    auto& call = calls_.emplace_back(make_call(context, dispatch_of(backward, plan.runs_sparse(step))));
+    auto& call =
+        calls_.emplace_back(make_call(context, dispatch_of(backward, plan.runs_sparse(step))));
     backward ? set_backward_tensors(node, call) : set_forward_tensors(node, call);
     call.writes = writes_.data() + plan.memory.first_write[step];
     set_workspace(call, tensors_.workspace(step));
-    call.node = random_stream_of(model.strings[node.origin == none ? node.name : model.nodes[node.origin].name]);
+    call.node = random_stream_of(
+        model.strings[node.origin == none ? node.name : model.nodes[node.origin].name]);
     if (plan.operator_of(plan.node_of(step)).info->random) random_calls_.push_back(&call);
     steps_.push_back(make_step(step, kernels));
     steps_.back().running = running(step, kernels);
@@ -63,21 +73,26 @@ StepCalls::StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tens
 
 Step StepCalls::make_step(std::size_t step, const Kernels& kernels) {
   auto& call = calls_[step];
-  if (const auto group = plan_.group_of(step); group != none) return {FusedStep::run, &fused_steps_[group], &call};
-  if (const auto copy = plan_.copy_of(step); copy != none) return {CopyStep::run, &copies_[copy], &call};
+  if (const auto group = plan_.group_of(step); group != none)
+    return {FusedStep::run, &fused_steps_[group], &call};
+  if (const auto copy = plan_.copy_of(step); copy != none)
+    return {CopyStep::run, &copies_[copy], &call};
   const auto& node = plan_.node(step);
   const auto& kernel = plan_.graph.kernel_of(plan_.node_of(step), kernels);
   const auto function = function_of(*kernel.table(), call.dispatch);
   const auto first = plan_.types().begin() + node.first_output;
   const auto is_dense = [](const tenon_type& type) { return type.storage == TENON_DENSE; };
-  if (std::all_of(first, first + node.output_count, is_dense)) return {function, kernel.get(), &call};
-  return {run_sparse, &sparse_steps_.emplace_back(SparseStep{function, kernel.get(), &*first}), &call};
+  if (std::all_of(first, first + node.output_count, is_dense))
+    return {function, kernel.get(), &call};
+  return {run_sparse, &sparse_steps_.emplace_back(SparseStep{function, kernel.get(), &*first}),
+          &call};
 }
 
 const Running* StepCalls::running(std::size_t step, const Kernels& kernels) {
-  const auto* owner = plan_.group_of(step) != none  ? code_owner("chain", "")
-                      : plan_.copy_of(step) != none ? code_owner("copy", "")
-                                                    : plan_.graph.kernel_of(plan_.node_of(step), kernels).owner();
+  const auto* owner = plan_.group_of(step) != none ? code_owner("chain", "")
+                      : plan_.copy_of(step) != none
+                          ? code_owner("copy", "")
+                          : plan_.graph.kernel_of(plan_.node_of(step), kernels).owner();
   return records_.add(owner, name_of_node(plan_, step), called_by(calls_[step].dispatch));
 }
 
@@ -118,9 +133,15 @@ std::span<tenon_tensor* const> StepCalls::add_pointers(std::uint32_t count, Make
 
 void StepCalls::set_forward_tensors(const NodeRecord& node, tenon_call& call) {
   const auto* edges = plan_.model().edges.data() + node.first_edge;
-  set_inputs(call, add_pointers(node.input_count, [&](std::uint32_t i) { return edges[i] == none ? nullptr : &tensors_[edges[i]]; }));
-  set_states(call, add_pointers(node.state_count, [&](std::uint32_t i) { return &tensors_[edges[node.input_count + i]]; }));
-  set_outputs(call, add_pointers(node.output_count, [&](std::uint32_t i) { return &tensors_[node.first_output + i]; }));
+  set_inputs(call, add_pointers(node.input_count, [&](std::uint32_t i) {
+               return edges[i] == none ? nullptr : &tensors_[edges[i]];
+             }));
+  set_states(call, add_pointers(node.state_count, [&](std::uint32_t i) {
+               return &tensors_[edges[node.input_count + i]];
+             }));
+  set_outputs(call, add_pointers(node.output_count, [&](std::uint32_t i) {
+                return &tensors_[node.first_output + i];
+              }));
 }
 
 // Inputs and outputs that backward did not declare carry types without elements; reading them is an
@@ -128,19 +149,26 @@ void StepCalls::set_forward_tensors(const NodeRecord& node, tenon_call& call) {
 void StepCalls::set_backward_tensors(const NodeRecord& node, tenon_call& call) {
   const auto& model = plan_.model();
   const auto& forward = model.nodes[node.origin];
-  const auto* edges = model.edges.data() + node.first_edge;  // output gradients, forward's inputs, forward's outputs
+  const auto* edges = model.edges.data() +
+                      node.first_edge;  // output gradients, forward's inputs, forward's outputs
   const auto* inputs = model.edges.data() + forward.first_edge;
   const auto read = [&](ValueId edge, ValueId original) {
     if (edge != none || original == none) return edge == none ? nullptr : &tensors_[edge];
     return &unread_.emplace_back(tensor_of(tensors_.type(original), TENON_STORAGE_UNKNOWN));
   };
-  call.output_grads =
-      add_pointers(forward.output_count, [&](std::uint32_t i) { return edges[i] == none ? nullptr : &tensors_[edges[i]]; }).data();
+  call.output_grads = add_pointers(forward.output_count, [&](std::uint32_t i) {
+                        return edges[i] == none ? nullptr : &tensors_[edges[i]];
+                      }).data();
   edges += forward.output_count;
-  set_inputs(call, add_pointers(forward.input_count, [&](std::uint32_t i) { return read(edges[i], inputs[i]); }));
+  set_inputs(call, add_pointers(forward.input_count,
+                                [&](std::uint32_t i) { return read(edges[i], inputs[i]); }));
   edges += forward.input_count;
-  set_outputs(call, add_pointers(forward.output_count, [&](std::uint32_t i) { return read(edges[i], forward.first_output + i); }));
-  set_states(call, add_pointers(forward.state_count, [&](std::uint32_t i) { return &tensors_[inputs[forward.input_count + i]]; }));
+  set_outputs(call, add_pointers(forward.output_count, [&](std::uint32_t i) {
+                return read(edges[i], forward.first_output + i);
+              }));
+  set_states(call, add_pointers(forward.state_count, [&](std::uint32_t i) {
+               return &tensors_[inputs[forward.input_count + i]];
+             }));
   call.input_grads = add_pointers(node.output_count, [&](std::uint32_t i) {
                        const auto value = node.first_output + i;
                        return plan_.memory.readers[value] == 0 ? nullptr : &tensors_[value];

@@ -13,13 +13,16 @@ namespace tenon {
 /// One call per step. All constructor arguments outlive it; addresses of its calls are stable.
 class StepCalls {
  public:
-  StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tensors, std::deque<CopyStep>& copies, CallContext& context);
+  StepCalls(const Plan& plan, const Kernels& kernels, PlanTensors& tensors,
+            std::deque<CopyStep>& copies, CallContext& context);
   StepCalls(const StepCalls&) = delete;
   StepCalls& operator=(const StepCalls&) = delete;
 
   const std::vector<Step>& steps() const { return steps_; }
   tenon_call& operator[](std::size_t step) { return calls_[step]; }
-  std::size_t step_of(const Step& step) const { return static_cast<std::size_t>(step.call - calls_.data()); }
+  std::size_t step_of(const Step& step) const {
+    return static_cast<std::size_t>(step.call - calls_.data());
+  }
   std::uint8_t& write(std::size_t entry) { return writes_[entry]; }  ///< as in MemoryPlan::writes
   void set_step(std::uint64_t step);                                 ///< of the random numbers
   void set_seed(std::uint64_t seed);

@@ -33,14 +33,17 @@ void infer_outputs(const Plan& plan, NodeId id, CallTypes& types) {
 /// ones.
 std::string why_planned(const Plan& plan, NodeId failed, const std::string& reason) {
   const auto& model = plan.model();
-  if (model.nodes[failed].pass == Pass::backward || reason.find(other_shape) == std::string::npos) return {};
+  if (model.nodes[failed].pass == Pass::backward || reason.find(other_shape) == std::string::npos)
+    return {};
   auto known = plan.types();
   std::vector<bool> wider(known.size());
   for (NodeId id = failed; id < model.nodes.size(); ++id) {
     const auto& node = model.nodes[id];
     const auto* edges = model.edges.data() + node.first_edge;
     const auto is_wider = [&](ValueId value) { return value != none && wider[value]; };
-    if (id != failed && (node.pass == Pass::backward || std::none_of(edges, edges + node.input_count, is_wider))) continue;
+    if (id != failed &&
+        (node.pass == Pass::backward || std::none_of(edges, edges + node.input_count, is_wider)))
+      continue;
     CallTypes types;
     gather_types(model, node, TypeTable(known), types);
     bool fits = true;
@@ -49,7 +52,8 @@ std::string why_planned(const Plan& plan, NodeId failed, const std::string& reas
     } catch (const Failure&) {
       fits = false;
     }
-    for (std::uint32_t i = 0; i < node.input_count; ++i) fits = fits && (edges[i] == none || is_same(types.inputs[i], known[edges[i]]));
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      fits = fits && (edges[i] == none || is_same(types.inputs[i], known[edges[i]]));
     if (!fits && id != failed)
       return fmt::format(", because {} needs {}", node_label(model, id),
                          to_string(shape_of(plan.types()[model.nodes[failed].first_output])));
@@ -64,18 +68,21 @@ std::string why_planned(const Plan& plan, NodeId failed, const std::string& reas
 
 }  // namespace
 
-Failure failure_at(const Plan& plan, std::size_t step, const std::string& reason, const std::string& hint) {
+Failure failure_at(const Plan& plan, std::size_t step, const std::string& reason,
+                   const std::string& hint) {
   return failure_at_node(plan, plan.node_of(step), reason, hint);
 }
 
-Failure failure_at_node(const Plan& plan, NodeId id, const std::string& reason, const std::string& hint) {
+Failure failure_at_node(const Plan& plan, NodeId id, const std::string& reason,
+                        const std::string& hint) {
   const auto& model = plan.model();
   CallTypes types;
   auto known = plan.types();
   gather_types(model, forward_of(model, model.nodes[id]), TypeTable(known), types);
   const auto& info = *model.operators[model.nodes[id].op].info;
   return {FailureKind::failed,
-          fmt::format("{}: {}{}{}", node_label(model, id), reason, why_planned(plan, id, reason), describe_inputs(info, types.inputs)),
+          fmt::format("{}: {}{}{}", node_label(model, id), reason, why_planned(plan, id, reason),
+                      describe_inputs(info, types.inputs)),
           hint};
 }
 
@@ -87,15 +94,18 @@ std::string nodes_before(const Plan& plan, std::size_t step, const Device& devic
   const auto& model = plan.model();
   std::size_t first = step;
   std::vector<NodeId> done;  // the submitting thread waited for copies of their outputs
-  for (auto at = step; at-- > 0 && std::find(done.begin(), done.end(), plan.node_of(at)) == done.end();) {
-    if (const auto copy = plan.copy_of(at); plan.copied_from(at) == &device && plan.gpus.waits_for(plan.graph, copy))
+  for (auto at = step;
+       at-- > 0 && std::find(done.begin(), done.end(), plan.node_of(at)) == done.end();) {
+    if (const auto copy = plan.copy_of(at);
+        plan.copied_from(at) == &device && plan.gpus.waits_for(plan.graph, copy))
       done.push_back(model.values[plan.graph.source_of(plan.graph.copies[copy])].producer);
     if (runs_kernel(plan, at, device)) first = at;
   }
   while (step > first && !runs_kernel(plan, step - 1, device)) --step;
   if (first == step) return {};
   const auto name = [&](std::size_t at) { return model.strings[plan.node(at).name]; };
-  return first + 1 == step ? fmt::format("node '{}'", name(first)) : fmt::format("nodes '{}' to '{}'", name(first), name(step - 1));
+  return first + 1 == step ? fmt::format("node '{}'", name(first))
+                           : fmt::format("nodes '{}' to '{}'", name(first), name(step - 1));
 }
 
 }  // namespace tenon

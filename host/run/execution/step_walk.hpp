@@ -31,7 +31,9 @@ class StepWalk {
   }
 
  private:
-  [[noreturn, gnu::cold, gnu::noinline]] void fail(const Step& step) const { throw execution_.failure_of(step); }
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(const Step& step) const {
+    throw execution_.failure_of(step);
+  }
 
   Execution& execution_;
   const CurrentDevice current_;  // with several GPUs, each step sets its own

@@ -25,7 +25,8 @@ Shape with_rows(Shape shape, std::int64_t rows) {
 
 /// Separates the inputs that are split by rows from the others.
 struct Rows {
-  Rows(const Session::Impl& session, const NamedTensors& inputs, const RunOptions& options) : whole(inputs) {
+  Rows(const Session::Impl& session, const NamedTensors& inputs, const RunOptions& options)
+      : whole(inputs) {
     const auto& model = session.model();
     for (const auto id : needed_inputs(model, options.outputs, session.options.training)) {
       const std::string name(model.strings[model.values[id].name]);
@@ -34,25 +35,34 @@ struct Rows {
       files.add(given->second);
       const auto& type = model.values[id].type;
       auto& own = types[id] = type_of(given->second);
-      if (type.dtype != TENON_DTYPE_UNKNOWN && widens(given->second.dtype(), static_cast<DType>(type.dtype))) own.dtype = type.dtype;
-      if (type.rank == 0 || (type.rank > 0 && type.dims[0] != unknown) || given->second.shape().rank() == 0) {
+      if (type.dtype != TENON_DTYPE_UNKNOWN &&
+          widens(given->second.dtype(), static_cast<DType>(type.dtype)))
+        own.dtype = type.dtype;
+      if (type.rank == 0 || (type.rank > 0 && type.dims[0] != unknown) ||
+          given->second.shape().rank() == 0) {
         whole[name] = widened(given->second, static_cast<DType>(own.dtype));
         continue;
       }
       add(id, name, given->second);
     }
     if (sliced.empty())
-      refuse("the graph cannot be run in batches: none of its needed inputs has an unknown first dimension",
-             "inputs whose first dimension is -1 are split into batches");
+      refuse(
+          "the graph cannot be run in batches: none of its needed inputs has an unknown first "
+          "dimension",
+          "inputs whose first dimension is -1 are split into batches");
   }
 
   void add(ValueId id, const std::string& name, const Tensor& tensor) {
     if (tensor.storage() == Storage::row_sparse)
-      refuse(fmt::format("input '{}' is row_sparse, but only dense and csr inputs can be split into batches", name),
-             "cast_storage(tensor, Storage::dense) converts it");
+      refuse(
+          fmt::format(
+              "input '{}' is row_sparse, but only dense and csr inputs can be split into batches",
+              name),
+          "cast_storage(tensor, Storage::dense) converts it");
     const auto count = tensor.shape()[0];
     if (!sliced.empty() && count != rows)
-      refuse(fmt::format("input '{}' has {} but '{}' has {}", sliced.begin()->first, counted(rows, "row"), name, count),
+      refuse(fmt::format("input '{}' has {} but '{}' has {}", sliced.begin()->first,
+                         counted(rows, "row"), name, count),
              "all inputs whose first dimension is -1 need the same number of rows");
     rows = count;
     sliced[name] = tensor.to("cpu").make_contiguous();
@@ -62,7 +72,8 @@ struct Rows {
 
   NamedTensors between(std::int64_t begin, std::int64_t end) const {
     auto part = whole;
-    for (const auto& [name, tensor] : sliced) part[name] = widened(row_range(tensor, begin, end), dtypes.at(name));
+    for (const auto& [name, tensor] : sliced)
+      part[name] = widened(row_range(tensor, begin, end), dtypes.at(name));
     files.require_unchanged();
     return part;
   }
@@ -70,10 +81,14 @@ struct Rows {
   /// Keeps the rows of the shard, and returns the number of batches before them.
   std::int64_t restrict_to(const Shard& shard, std::int64_t batch) {
     if (shard.count < 1 || shard.index < 0 || shard.index >= shard.count)
-      refuse(fmt::format("there is no shard {} of {}: shards are numbered from 0", shard.index, shard.count));
-    const auto batches = rows == 0 ? 0 : (rows - 1) / batch + 1, each = batches / shard.count, more = batches % shard.count;
-    const auto first = shard.index * each + std::min(shard.index, more), end = first + each + (shard.index < more ? 1 : 0);
-    const auto begin_row = std::min(first * batch, rows), end_row = end == batches ? rows : end * batch;
+      refuse(fmt::format("there is no shard {} of {}: shards are numbered from 0", shard.index,
+                         shard.count));
+    const auto batches = rows == 0 ? 0 : (rows - 1) / batch + 1, each = batches / shard.count,
+               more = batches % shard.count;
+    const auto first = shard.index * each + std::min(shard.index, more),
+               end = first + each + (shard.index < more ? 1 : 0);
+    const auto begin_row = std::min(first * batch, rows),
+               end_row = end == batches ? rows : end * batch;
     for (auto& [name, tensor] : sliced) tensor = row_range(tensor, begin_row, end_row);
     rows = end_row - begin_row;
     return first;
@@ -88,7 +103,8 @@ struct Rows {
   NamedTensors outputs;  // of a shard without rows
 };
 
-std::vector<tenon_type> types_with(const Session::Impl& session, const Rows& inputs, std::int64_t rows, const WantedOutputs* wanted) {
+std::vector<tenon_type> types_with(const Session::Impl& session, const Rows& inputs,
+                                   std::int64_t rows, const WantedOutputs* wanted) {
   auto types = inputs.types;
   for (const auto id : inputs.ids) types[id].dims[0] = rows;
   auto tensors = session.graphs.last().tensors;  // the original graph's values come first
@@ -96,7 +112,8 @@ std::vector<tenon_type> types_with(const Session::Impl& session, const Rows& inp
   try {
     return infer_with(session.model(), session.binding(), tensors, types, wanted).types;
   } catch (const Failure& failure) {
-    refuse(fmt::format("the graph cannot be run in batches of {}: {}", rows, failure.what()), failure.hint());
+    refuse(fmt::format("the graph cannot be run in batches of {}: {}", rows, failure.what()),
+           failure.hint());
   }
 }
 
@@ -106,25 +123,33 @@ bool has_rows(const tenon_type& type, std::int64_t rows) {
 
 /// An output has the batch axis if its shapes for two numbers of rows begin with these numbers and
 /// are equal otherwise. Returns the outputs for zero rows; empty if any is not dense.
-NamedTensors check_outputs(const Session::Impl& session, const Rows& inputs, std::pair<std::int64_t, std::int64_t> rows,
-                           const RunOptions& options) {
+NamedTensors check_outputs(const Session::Impl& session, const Rows& inputs,
+                           std::pair<std::int64_t, std::int64_t> rows, const RunOptions& options) {
   const auto& model = session.model();
   const auto wanted =
-      options.outputs.empty() ? std::nullopt : std::make_optional<WantedOutputs>(model, options.outputs, session.options.training);
+      options.outputs.empty()
+          ? std::nullopt
+          : std::make_optional<WantedOutputs>(model, options.outputs, session.options.training);
   const auto some = types_with(session, inputs, rows.first, wanted ? &*wanted : nullptr);
   const auto others = types_with(session, inputs, rows.second, wanted ? &*wanted : nullptr);
   NamedTensors without_rows;
   bool dense = true;
   for (const auto& [name, value] : wanted ? wanted->outputs : model.outputs) {
     const auto &one = some[value], &other = others[value];
-    if (has_rows(one, rows.first) && has_rows(other, rows.second) && with_rows(shape_of(one), 0) == with_rows(shape_of(other), 0)) {
+    if (has_rows(one, rows.first) && has_rows(other, rows.second) &&
+        with_rows(shape_of(one), 0) == with_rows(shape_of(other), 0)) {
       dense = dense && one.storage == TENON_DENSE;
-      if (dense) without_rows[std::string(model.strings[name])] = Tensor::empty(static_cast<DType>(one.dtype), with_rows(shape_of(one), 0));
+      if (dense)
+        without_rows[std::string(model.strings[name])] =
+            Tensor::empty(static_cast<DType>(one.dtype), with_rows(shape_of(one), 0));
       continue;
     }
-    refuse(fmt::format("output '{}' cannot be joined from batches: it is {} for {} of input and {} for {}", model.strings[name],
-                       to_string(one), counted(rows.first, "row"), to_string(other), rows.second),
-           "only outputs with one row per input row can be joined; name the other outputs to omit this one");
+    refuse(fmt::format(
+               "output '{}' cannot be joined from batches: it is {} for {} of input and {} for {}",
+               model.strings[name], to_string(one), counted(rows.first, "row"), to_string(other),
+               rows.second),
+           "only outputs with one row per input row can be joined; name the other outputs to omit "
+           "this one");
   }
   return dense ? without_rows : NamedTensors();
 }
@@ -140,13 +165,15 @@ class Joined {
       }
       auto& whole = outputs_[name] = Tensor::empty(tensor.dtype(), with_rows(tensor.shape(), rows));
       const Tensor here = tensor.to("cpu").make_contiguous();
-      std::copy_n(static_cast<const std::byte*>(here.data()), here.bytes(), static_cast<std::byte*>(whole.data()));
+      std::copy_n(static_cast<const std::byte*>(here.data()), here.bytes(),
+                  static_cast<std::byte*>(whole.data()));
     }
   }
 
   Destinations between(std::int64_t begin, std::int64_t end) const {
     Destinations places;
-    for (const auto& [name, tensor] : outputs_) places[name] = {row_range(tensor, begin, end), Write::to};
+    for (const auto& [name, tensor] : outputs_)
+      places[name] = {row_range(tensor, begin, end), Write::to};
     return places;
   }
 
@@ -161,26 +188,31 @@ class Joined {
 
  private:
   NamedTensors outputs_;
-  std::map<std::string, std::vector<Tensor>> pieces_;  // sparse outputs, whose sizes are known only after each run
+  std::map<std::string, std::vector<Tensor>>
+      pieces_;  // sparse outputs, whose sizes are known only after each run
 };
 
 /// Returns the input rows of the shard; refuses graphs that cannot be run in batches. Sets the
 /// session to the step of the shard's first batch.
-Rows begin(Session::Impl& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options, const Shard& shard) {
+Rows begin(Session::Impl& session, const NamedTensors& inputs, std::int64_t batch,
+           const RunOptions& options, const Shard& shard) {
   if (batch < 1) refuse(fmt::format("batch is {} but must be at least 1", batch));
   if (!options.destinations.empty()) refuse("runs in batches do not accept destinations");
   Rows rows(session, inputs, options);
   session.step += static_cast<std::uint64_t>(rows.restrict_to(shard, batch));
-  const auto first = std::max<std::int64_t>(1, std::min(batch, rows.rows)), last = rows.rows % first;
+  const auto first = std::max<std::int64_t>(1, std::min(batch, rows.rows)),
+             last = rows.rows % first;
   auto outputs = check_outputs(session, rows, {first, last == 0 ? 2 * first : last}, options);
-  if (rows.rows == 0 && shard.count > 1) rows.outputs = std::move(outputs);  // the graph may not accept zero rows
+  if (rows.rows == 0 && shard.count > 1)
+    rows.outputs = std::move(outputs);  // the graph may not accept zero rows
   return rows;
 }
 
 /// Groups runs of the session: if done() is not called, all changes are rolled back.
 class RunsTogether {
  public:
-  explicit RunsTogether(Session::Impl& session) : session_(session), backup_(session.streams), step_(session.step) {
+  explicit RunsTogether(Session::Impl& session)
+      : session_(session), backup_(session.streams), step_(session.step) {
     session_.batches = &backup_;
   }
   ~RunsTogether() {
@@ -209,7 +241,8 @@ NamedTensors on_cpu(NamedTensors outputs) {
   return outputs;
 }
 
-NamedTensors run_all(Session::Impl& session, const Rows& rows, std::int64_t batch, const RunOptions& options) {
+NamedTensors run_all(Session::Impl& session, const Rows& rows, std::int64_t batch,
+                     const RunOptions& options) {
   if (rows.rows <= batch) return on_cpu(session.run(rows.between(0, rows.rows), options));
   auto request = options;
   Joined joined(session.run(rows.between(0, batch), request), rows.rows);
@@ -221,8 +254,8 @@ NamedTensors run_all(Session::Impl& session, const Rows& rows, std::int64_t batc
   return joined.take();
 }
 
-NamedTensors run_in_batches(Session::Impl& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options,
-                            const Shard& shard) {
+NamedTensors run_in_batches(Session::Impl& session, const NamedTensors& inputs, std::int64_t batch,
+                            const RunOptions& options, const Shard& shard) {
   RunsTogether runs(session);
   const Rows rows = begin(session, inputs, batch, options, shard);
   auto outputs = rows.outputs.empty() ? run_all(session, rows, batch, options) : rows.outputs;
@@ -232,8 +265,8 @@ NamedTensors run_in_batches(Session::Impl& session, const NamedTensors& inputs, 
 
 using Take = std::function<void(const NamedTensors& outputs, std::int64_t rows)>;
 
-void run_each_batch(Session::Impl& session, const NamedTensors& inputs, std::int64_t batch, const Take& take, const RunOptions& options,
-                    const Shard& shard) {
+void run_each_batch(Session::Impl& session, const NamedTensors& inputs, std::int64_t batch,
+                    const Take& take, const RunOptions& options, const Shard& shard) {
   RunsTogether runs(session);
   const Rows rows = begin(session, inputs, batch, options, shard);
   std::int64_t taken = 0;
@@ -250,8 +283,8 @@ void run_each_batch(Session::Impl& session, const NamedTensors& inputs, std::int
 
 }  // namespace
 
-NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options,
-                            const Shard& shard) {
+NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch,
+                            const RunOptions& options, const Shard& shard) {
   const Session::Impl::Use use(session);
   auto& impl = impl_of(session);
   const auto given = GivenRun::of(impl.model(), inputs, options);
@@ -261,8 +294,8 @@ NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::i
   return made;
 }
 
-void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t batch, const Take& take, const RunOptions& options,
-                    const Shard& shard) {
+void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t batch,
+                    const Take& take, const RunOptions& options, const Shard& shard) {
   const Session::Impl::Use use(session);
   auto& impl = impl_of(session);
   const auto given = GivenRun::of(impl.model(), inputs, options);

@@ -7,20 +7,26 @@
 
 namespace tenon {
 
-std::optional<GivenRun> GivenRun::of(const GraphModel& model, const NamedTensors& inputs, const RunOptions& request) {
+std::optional<GivenRun> GivenRun::of(const GraphModel& model, const NamedTensors& inputs,
+                                     const RunOptions& request) {
   const auto colon = [](const std::string& name) { return name.find(':') != std::string::npos; };
   const auto any = [&](const auto& named) {
-    return std::any_of(named.begin(), named.end(), [&](const auto& entry) { return colon(entry.first); });
+    return std::any_of(named.begin(), named.end(),
+                       [&](const auto& entry) { return colon(entry.first); });
   };
-  if (!any(inputs) && !any(request.destinations) && std::none_of(request.outputs.begin(), request.outputs.end(), colon)) return {};
+  if (!any(inputs) && !any(request.destinations) &&
+      std::none_of(request.outputs.begin(), request.outputs.end(), colon))
+    return {};
   GivenRun run{inputs, request};
   const auto outputs = output_names_of(model);
-  const auto own_inputs = own_names(model, input_names_of(model), inputs), destinations = own_names(model, outputs, request.destinations);
+  const auto own_inputs = own_names(model, input_names_of(model), inputs),
+             destinations = own_names(model, outputs, request.destinations);
   rename_keys(run.inputs, own_inputs);
   rename_keys(run.request.destinations, destinations);
   for (const auto& [given, own] : destinations) run.requested.emplace(own, given);
   for (auto& name : run.request.outputs)
-    if (auto own = own_output_name(model, name); own != name) run.requested.emplace(own, std::exchange(name, own));
+    if (auto own = own_output_name(model, name); own != name)
+      run.requested.emplace(own, std::exchange(name, own));
   if (own_inputs.empty() && run.requested.empty()) return {};
   return run;
 }

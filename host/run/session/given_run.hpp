@@ -13,13 +13,15 @@ namespace tenon {
 /// were requested.
 struct GivenRun {
   /// Returns nullopt if every name is a name of the graph, or unknown.
-  static std::optional<GivenRun> of(const GraphModel& model, const NamedTensors& inputs, const RunOptions& request);
+  static std::optional<GivenRun> of(const GraphModel& model, const NamedTensors& inputs,
+                                    const RunOptions& request);
 
   void name(NamedTensors& outputs) const;
 
   NamedTensors inputs;
   RunOptions request;
-  std::map<std::string, std::string> requested{};  ///< the graph's own name -> the name by which the output was requested
+  std::map<std::string, std::string>
+      requested{};  ///< the graph's own name -> the name by which the output was requested
 };
 
 }  // namespace tenon

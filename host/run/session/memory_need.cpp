@@ -23,11 +23,14 @@ struct Need {
 };
 
 bool lies_on_cpu(const Plan& plan, ValueId value) {
-  return is_known(plan.types()[value]) && plan.types()[value].storage == TENON_DENSE && plan.graph.places[value]->is_cpu();
+  return is_known(plan.types()[value]) && plan.types()[value].storage == TENON_DENSE &&
+         plan.graph.places[value]->is_cpu();
 }
 
 void consider(Need& need, const Plan& plan, ValueId value) {
-  if (need.largest == none || byte_count(plan.types()[value]) > byte_count(plan.types()[need.largest])) need.largest = value;
+  if (need.largest == none ||
+      byte_count(plan.types()[value]) > byte_count(plan.types()[need.largest]))
+    need.largest = value;
 }
 
 Need need_of(const Plan& plan, const Arenas& present, const Destinations& destinations) {
@@ -36,13 +39,16 @@ Need need_of(const Plan& plan, const Arenas& present, const Destinations& destin
   for (const auto& arena : plan.memory.arenas) {
     if (!arena.device->is_cpu()) continue;
     need.arena += static_cast<std::uint64_t>(arena.placement.bytes);
-    need.present += static_cast<std::uint64_t>(std::clamp<std::int64_t>(present.bytes(arena), 0, arena.placement.bytes));
+    need.present += static_cast<std::uint64_t>(
+        std::clamp<std::int64_t>(present.bytes(arena), 0, arena.placement.bytes));
   }
   std::set<ValueId> made;
   for (const auto& [name, value] : model.outputs) {
     if (model.values[value].role != Role::output || !lies_on_cpu(plan, value)) continue;
-    if (destinations.contains(std::string(model.strings[name])) || !made.insert(value).second) continue;
-    need.outputs += static_cast<std::uint64_t>(std::max<std::int64_t>(0, byte_count(plan.types()[value])));
+    if (destinations.contains(std::string(model.strings[name])) || !made.insert(value).second)
+      continue;
+    need.outputs +=
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, byte_count(plan.types()[value])));
     consider(need, plan, value);
   }
   for (ValueId value = 0; value < plan.types().size(); ++value)
@@ -52,19 +58,22 @@ Need need_of(const Plan& plan, const Arenas& present, const Destinations& destin
 
 std::string largest_of(const Plan& plan, ValueId value) {
   if (value == none) return {};
-  return fmt::format("; the largest tensor is '{}', {}, of {}", value_label(plan.model(), value), to_string(plan.types()[value]),
+  return fmt::format("; the largest tensor is '{}', {}, of {}", value_label(plan.model(), value),
+                     to_string(plan.types()[value]),
                      readable_bytes(static_cast<std::uint64_t>(byte_count(plan.types()[value]))));
 }
 
 }  // namespace
 
-bool has_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t kept, std::uint64_t limit) {
+bool has_memory(const Plan& plan, const Arenas& present, const Destinations& destinations,
+                std::uint64_t kept, std::uint64_t limit) {
   auto need = need_of(plan, present, destinations);
   need.kept = kept;
   return (limit == 0 && need.bytes() < small) || need.bytes() <= available_memory(limit).bytes;
 }
 
-void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations, std::uint64_t kept, std::uint64_t limit) {
+void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations,
+                    std::uint64_t kept, std::uint64_t limit) {
   if (has_memory(plan, present, destinations, kept, limit)) return;
   free_kept_blocks();
   if (has_memory(plan, present, destinations, kept, limit)) return;
@@ -72,9 +81,12 @@ void require_memory(const Plan& plan, const Arenas& present, const Destinations&
   const auto available = available_memory(limit);
   throw Failure(
       FailureKind::failed,
-      fmt::format("the run needs {} for values inside the graph and {} for its outputs{}, but {} leaves {}{}", readable_bytes(need.arena),
-                  readable_bytes(need.outputs), kept == 0 ? "" : " and " + readable_bytes(kept) + " for the kernels' packed constants",
-                  available.limit, readable_bytes(available.bytes), largest_of(plan, need.largest)),
+      fmt::format(
+          "the run needs {} for values inside the graph and {} for its outputs{}, but {} leaves "
+          "{}{}",
+          readable_bytes(need.arena), readable_bytes(need.outputs),
+          kept == 0 ? "" : " and " + readable_bytes(kept) + " for the kernels' packed constants",
+          available.limit, readable_bytes(available.bytes), largest_of(plan, need.largest)),
       "use a smaller batch; the graph's plan says what it needs");
 }
 

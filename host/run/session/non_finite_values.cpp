@@ -14,7 +14,8 @@ namespace {
 
 std::int64_t stored_elements(const tenon_tensor& tensor) {
   std::int64_t count = tensor.storage == TENON_DENSE ? 1 : tensor.stored;
-  for (int axis = tensor.storage == TENON_DENSE ? 0 : 1; tensor.storage != TENON_CSR && axis < tensor.dense.ndim; ++axis)
+  for (int axis = tensor.storage == TENON_DENSE ? 0 : 1;
+       tensor.storage != TENON_CSR && axis < tensor.dense.ndim; ++axis)
     count *= tensor.dense.shape[axis];
   return count;
 }
@@ -47,7 +48,9 @@ std::string non_finite(const Execution& execution, ValueId id) {
       return fmt::format("element {} is {}{:+}j", shown, value.re, value.im);
     } else {
       const auto number = static_cast<double>(value);
-      return fmt::format("element {} is {}", shown, std::isnan(number) ? std::abs(number) : number);  // the sign of NaN is irrelevant
+      return fmt::format(
+          "element {} is {}", shown,
+          std::isnan(number) ? std::abs(number) : number);  // the sign of NaN is irrelevant
     }
   });
 }
@@ -58,14 +61,16 @@ NonFiniteValues::NonFiniteValues(const Execution& execution) : execution_(execut
   const auto& model = execution.plan().model();
   for (ValueId id = 0; id < model.values.size() && found_.empty(); ++id)
     if (model.values[id].role != Role::output)
-      if (const auto found = non_finite(execution, id); !found.empty()) found_ = fmt::format("'{}': {}", value_label(model, id), found);
+      if (const auto found = non_finite(execution, id); !found.empty())
+        found_ = fmt::format("'{}': {}", value_label(model, id), found);
 }
 
 bool NonFiniteValues::after(std::size_t step) {
   const auto& plan = execution_.plan();
   if (plan.copied_from(step) != nullptr) return true;  // its source was checked
   const auto& node = plan.node(step);
-  for (ValueId id = node.first_output; id < node.first_output + node.output_count && found_.empty(); ++id)
+  for (ValueId id = node.first_output; id < node.first_output + node.output_count && found_.empty();
+       ++id)
     if (const auto found = non_finite(execution_, id); !found.empty())
       found_ = fmt::format("{}: {}", node_label(plan.model(), plan.node_of(step)), found);
   return found_.empty();

@@ -15,15 +15,19 @@ namespace {
 // Evaluates the constant subgraph once, in a session of its own, so that it uses the same kernels
 // and has the same bits as every run. A subgraph that fails stays in the graph, whose runs report
 // the error.
-std::vector<Tensor> computed(Host::Impl& host, const Rewriting& rewriting, const Rewriting::ConstantPart& part,
-                             const SessionOptions& options, const TensorTable& tensors) {
+std::vector<Tensor> computed(Host::Impl& host, const Rewriting& rewriting,
+                             const Rewriting::ConstantPart& part, const SessionOptions& options,
+                             const TensorTable& tensors) {
   std::vector<Tensor> results(part.results.size());
   if (results.empty()) return results;
   std::vector<std::pair<std::string, ValueId>> outputs;
-  for (std::size_t i = 0; i < results.size(); ++i) outputs.emplace_back(fmt::format("{}", i), part.results[i]);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    outputs.emplace_back(fmt::format("{}", i), part.results[i]);
   try {
-    const auto graph = graph_of(host, graph_part(rewriting.model(), rewriting.binding(), part.nodes, outputs, tensors));
-    Session session(graph, {.seed = options.seed, .device = options.device, .optimize = Optimize::none});
+    const auto graph = graph_of(
+        host, graph_part(rewriting.model(), rewriting.binding(), part.nodes, outputs, tensors));
+    Session session(graph,
+                    {.seed = options.seed, .device = options.device, .optimize = Optimize::none});
     for (auto& [name, tensor] : session.run({}))
       if (tensor.storage() == Storage::dense) results[std::stoul(name)] = std::move(tensor);
   } catch (const Failure&) {
@@ -36,7 +40,8 @@ std::vector<Tensor> computed(Host::Impl& host, const Rewriting& rewriting, const
 void warn_of_faults(Host::Impl& host, const RuleSet& rules, const Binding& binding) {
   for (const auto& fault : rules.faults()) {
     if (fault.lacks_operator && fault.bundled) continue;
-    if (std::any_of(binding.operators.begin(), binding.operators.end(), [&](const auto* op) { return op->file == fault.file; }))
+    if (std::any_of(binding.operators.begin(), binding.operators.end(),
+                    [&](const auto* op) { return op->file == fault.file; }))
       host.warnings.once("rule " + fault.sentence, fault.sentence);
   }
 }
@@ -60,18 +65,21 @@ std::shared_ptr<const RuleSet> RuleCache::of(PluginSet& plugins) {
   return rules_;
 }
 
-std::shared_ptr<const GraphSnapshot> optimized_graph(Host::Impl& host, std::shared_ptr<const GraphSnapshot> graph,
-                                                     const SessionOptions& options, const TensorTable& tensors,
+std::shared_ptr<const GraphSnapshot> optimized_graph(Host::Impl& host,
+                                                     std::shared_ptr<const GraphSnapshot> graph,
+                                                     const SessionOptions& options,
+                                                     const TensorTable& tensors,
                                                      const std::vector<bool>& stay) {
   if (options.optimize == Optimize::none || options.training || options.debug) return graph;
   const auto rules = host.rules->of(host.plugins());
   warn_of_faults(host, *rules, graph->binding);
-  Rewriting rewriting(graph, {.optimize = options.optimize,
-                              .device = &find_device(options.device.empty() ? "cpu" : options.device),
-                              .tensors = &tensors,
-                              .stay = &stay,
-                              .rules = rules.get(),
-                              .plugins = &host.plugins()});
+  Rewriting rewriting(graph,
+                      {.optimize = options.optimize,
+                       .device = &find_device(options.device.empty() ? "cpu" : options.device),
+                       .tensors = &tensors,
+                       .stay = &stay,
+                       .rules = rules.get(),
+                       .plugins = &host.plugins()});
   if (!rewriting.begin()) return graph;
   rewriting.apply_rules();
   rewriting.join_repeated();

@@ -27,8 +27,10 @@ Graph graph_of(Host::Impl& host, GraphSnapshot snapshot);
 /// Returns the optimized graph; the graph itself if there is nothing to optimize, in sessions that
 /// train, and in debugging sessions. `tensors` has the elements of variables, states and constants;
 /// `stay` marks those that cannot change. Warns about invalid rules.
-std::shared_ptr<const GraphSnapshot> optimized_graph(Host::Impl& host, std::shared_ptr<const GraphSnapshot> graph,
-                                                     const SessionOptions& options, const TensorTable& tensors,
+std::shared_ptr<const GraphSnapshot> optimized_graph(Host::Impl& host,
+                                                     std::shared_ptr<const GraphSnapshot> graph,
+                                                     const SessionOptions& options,
+                                                     const TensorTable& tensors,
                                                      const std::vector<bool>& stay);
 
 }  // namespace tenon

@@ -8,22 +8,27 @@
 namespace tenon {
 
 static void append_elements(PlanStore::Key& key, const tenon_tensor& tensor) {
-  const auto bytes = byte_count(type_of(static_cast<DType>(tensor.dtype), Shape(tensor.dense.shape, tensor.dense.ndim)));
+  const auto bytes = byte_count(
+      type_of(static_cast<DType>(tensor.dtype), Shape(tensor.dense.shape, tensor.dense.ndim)));
   const auto first = key.size();
   key.resize(first + static_cast<std::size_t>(bytes + 7) / 8);
   if (bytes > 0)
-    std::memcpy(key.data() + first, static_cast<const std::byte*>(tensor.dense.data) + tensor.dense.byte_offset,
+    std::memcpy(key.data() + first,
+                static_cast<const std::byte*>(tensor.dense.data) + tensor.dense.byte_offset,
                 static_cast<std::size_t>(bytes));
 }
 
-PlanStore::Key PlanStore::key_of(const Stage& stage, bool fused, const std::map<ValueId, tenon_type>& inputs,
-                                 const std::map<ValueId, Device*>& devices, const Inference::Elements& elements) {
+PlanStore::Key PlanStore::key_of(const Stage& stage, bool fused,
+                                 const std::map<ValueId, tenon_type>& inputs,
+                                 const std::map<ValueId, Device*>& devices,
+                                 const Inference::Elements& elements) {
   Key key{static_cast<std::int64_t>(stage.id), fused};
   for (const auto& [value, type] : inputs) {
     key.push_back(type.dtype << 16 | type.storage << 8 | type.rank);
     key.insert(key.end(), type.dims, type.dims + type.rank);
   }
-  for (const auto& [value, device] : devices) key.insert(key.end(), {value, device->type(), device->id()});
+  for (const auto& [value, device] : devices)
+    key.insert(key.end(), {value, device->type(), device->id()});
   for (const auto& [value, tensor] : elements) append_elements(key, *tensor);
   return key;
 }
@@ -43,12 +48,15 @@ std::uint64_t bytes_of(const PlanStore::Key& key) {
 
 // An estimate, within a third of what malloc() allocates for a plan and its execution.
 std::uint64_t bytes_of(const Planned& planned) {
-  constexpr std::uint64_t of_value = sizeof(ValueRecord) + 2 * sizeof(tenon_type) + sizeof(tenon_tensor) + 64;
+  constexpr std::uint64_t of_value =
+      sizeof(ValueRecord) + 2 * sizeof(tenon_type) + sizeof(tenon_tensor) + 64;
   constexpr std::uint64_t of_node = sizeof(NodeRecord) + sizeof(Binding::Node) + 64;
   constexpr std::uint64_t of_step = sizeof(tenon_call) + sizeof(Step) + 64;
   const auto& plan = *planned.plan;
-  std::uint64_t bytes = plan.model().values.size() * of_value + plan.model().nodes.size() * of_node + plan.step_count() * of_step;
-  for (const auto& [value, tensor] : planned.evaluated) bytes += static_cast<std::uint64_t>(tensor.bytes());
+  std::uint64_t bytes = plan.model().values.size() * of_value +
+                        plan.model().nodes.size() * of_node + plan.step_count() * of_step;
+  for (const auto& [value, tensor] : planned.evaluated)
+    bytes += static_cast<std::uint64_t>(tensor.bytes());
   return bytes;
 }
 
@@ -57,8 +65,9 @@ std::uint64_t bytes_of(const Planned& planned) {
 Planned& PlanStore::keep(Key key, Planned planned) {
   planned.bytes = bytes_of(key) + bytes_of(planned);
   while (!plans_.empty() && (plans_.size() >= capacity_ || bytes_ + planned.bytes > max_bytes_))
-    drop(std::min_element(plans_.begin(), plans_.end(),
-                          [](const auto& one, const auto& other) { return one.second.used < other.second.used; }));
+    drop(std::min_element(plans_.begin(), plans_.end(), [](const auto& one, const auto& other) {
+      return one.second.used < other.second.used;
+    }));
   ++made_;
   planned.used = ++uses_;
   bytes_ += planned.bytes;
@@ -74,7 +83,8 @@ void PlanStore::drop(std::map<Key, Planned>::iterator plan) {
 void PlanStore::refuse(Key key, std::shared_ptr<const Stage> instead) {
   if (const auto plan = plans_.find(key); plan != plans_.end()) drop(plan);
   const auto bytes = bytes_of(key);
-  if (refused_.size() >= 16 * capacity_ || refused_bytes_ + bytes > max_bytes_ / 4) {  // a dropped entry costs one attempt at planning
+  if (refused_.size() >= 16 * capacity_ ||
+      refused_bytes_ + bytes > max_bytes_ / 4) {  // a dropped entry costs one attempt at planning
     refused_.clear();
     refused_bytes_ = 0;
   }
@@ -94,30 +104,36 @@ void PlanStore::drop(const SessionGraph& graph) {
 void PlanStore::drop_readers(std::span<const ValueId> values) {
   const auto reads_any = [&](const Plan& plan) {
     const auto& readers = plan.memory.readers;
-    return std::any_of(values.begin(), values.end(), [&](ValueId value) { return value < readers.size() && readers[value] != 0; });
+    return std::any_of(values.begin(), values.end(), [&](ValueId value) {
+      return value < readers.size() && readers[value] != 0;
+    });
   };
   for (auto plan = plans_.begin(); plan != plans_.end();)
     if (const auto each = plan++; reads_any(*each->second.plan)) drop(each);
 }
 
-void PlanStore::make_execution(Planned& planned, ExecutionContext context, const Destinations& destinations, std::uint64_t memory_limit) {
+void PlanStore::make_execution(Planned& planned, ExecutionContext context,
+                               const Destinations& destinations, std::uint64_t memory_limit) {
   const auto& plan = *planned.plan;
   const auto& graph = *planned.graph;
   const auto packed = plan.packed.empty() ? 0
-                                          : PackedMemory(plan, graph.kernels, graph.tensors, context.call.threads.count(),
+                                          : PackedMemory(plan, graph.kernels, graph.tensors,
+                                                         context.call.threads.count(),
                                                          context.constant_weights, context.session)
                                                 .missing_bytes();
   require_memory(plan, arenas_, destinations, packed, memory_limit);
   if (!arenas_.hold(plan)) {
     const auto spare = static_cast<std::uint64_t>(plan.memory.bytes() / Arenas::spare_part);
-    make_room(plan, *context.streams, has_memory(plan, arenas_, destinations, packed + spare, memory_limit));
+    make_room(plan, *context.streams,
+              has_memory(plan, arenas_, destinations, packed + spare, memory_limit));
   }
   context.arenas = &arenas_;
-  planned.execution = std::make_unique<Execution>(planned.plan, graph.kernels, graph.tensors, context);
+  planned.execution =
+      std::make_unique<Execution>(planned.plan, graph.kernels, graph.tensors, context);
 }
 
-Execution& PlanStore::execution_of(Planned& planned, const ExecutionContext& context, const Destinations& destinations,
-                                   std::uint64_t memory_limit) {
+Execution& PlanStore::execution_of(Planned& planned, const ExecutionContext& context,
+                                   const Destinations& destinations, std::uint64_t memory_limit) {
   if (!planned.execution) make_execution(planned, context, destinations, memory_limit);
   if (last_ != nullptr && last_ != &planned) last_->execution->free_sparse();
   last_ = &planned;

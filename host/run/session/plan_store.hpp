@@ -14,10 +14,11 @@ namespace tenon {
 struct Planned {
   SessionGraph* graph = nullptr;
   std::shared_ptr<const Plan> plan{};
-  std::shared_ptr<const Stage> later{};   ///< the stage to plan after this run; null: last stage
-  std::map<ValueId, Tensor> evaluated{};  ///< values computed at planning time, which the plan omits
-  std::uint64_t used = 0;                 ///< time stamp of the last use
-  std::uint64_t bytes = 0;                ///< estimated size
+  std::shared_ptr<const Stage> later{};  ///< the stage to plan after this run; null: last stage
+  std::map<ValueId, Tensor>
+      evaluated{};          ///< values computed at planning time, which the plan omits
+  std::uint64_t used = 0;   ///< time stamp of the last use
+  std::uint64_t bytes = 0;  ///< estimated size
   std::unique_ptr<Execution> execution{};
 };
 
@@ -27,12 +28,13 @@ class PlanStore {
  public:
   using Key = std::vector<std::int64_t>;
 
-  PlanStore(int capacity, std::uint64_t max_bytes) : capacity_(static_cast<std::size_t>(capacity)), max_bytes_(max_bytes) {}
+  PlanStore(int capacity, std::uint64_t max_bytes)
+      : capacity_(static_cast<std::size_t>(capacity)), max_bytes_(max_bytes) {}
 
   /// The key: the stage, whether elementwise nodes are fused, and the types, devices and elements
   /// that the plan depends on.
-  static Key key_of(const Stage& stage, bool fused, const std::map<ValueId, tenon_type>& inputs, const std::map<ValueId, Device*>& devices,
-                    const Inference::Elements& elements);
+  static Key key_of(const Stage& stage, bool fused, const std::map<ValueId, tenon_type>& inputs,
+                    const std::map<ValueId, Device*>& devices, const Inference::Elements& elements);
 
   /// Returns null if there is none.
   Planned* find(const Key& key);
@@ -48,10 +50,12 @@ class PlanStore {
   void drop_readers(std::span<const ValueId> values);
   /// Gives the plan an execution, with room in the arena. Throws Failure (failed) if memory is
   /// short, and changes nothing then.
-  void make_execution(Planned& planned, ExecutionContext context, const Destinations& destinations, std::uint64_t memory_limit);
+  void make_execution(Planned& planned, ExecutionContext context, const Destinations& destinations,
+                      std::uint64_t memory_limit);
   /// The plan's execution, with the arena grown as needed; it may use the arena until another
   /// execution is requested. Throws Failure (failed) if memory is short.
-  Execution& execution_of(Planned& planned, const ExecutionContext& context, const Destinations& destinations, std::uint64_t memory_limit);
+  Execution& execution_of(Planned& planned, const ExecutionContext& context,
+                          const Destinations& destinations, std::uint64_t memory_limit);
 
   const std::map<Key, Planned>& all() const { return plans_; }
   std::uint64_t made() const { return made_; }    ///< plans made so far, for tests

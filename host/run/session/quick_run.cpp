@@ -8,26 +8,35 @@ namespace {
 
 bool is_like(const Tensor& tensor, const tenon_type& type) {
   const auto& abi = tensor.abi();
-  return abi.dtype == type.dtype && abi.storage == TENON_DENSE && abi.dense.device_type == TENON_CPU && abi.dense.strides == nullptr &&
-         abi.dense.ndim == type.rank && std::equal(abi.dense.shape, abi.dense.shape + type.rank, type.dims);
+  return abi.dtype == type.dtype && abi.storage == TENON_DENSE &&
+         abi.dense.device_type == TENON_CPU && abi.dense.strides == nullptr &&
+         abi.dense.ndim == type.rank &&
+         std::equal(abi.dense.shape, abi.dense.shape + type.rank, type.dims);
 }
 
 }  // namespace
 
-std::unique_ptr<QuickRun> QuickRun::of(const Stage& stage, const SessionGraph& graph, Planned& planned) {
+std::unique_ptr<QuickRun> QuickRun::of(const Stage& stage, const SessionGraph& graph,
+                                       Planned& planned) {
   const auto& plan = *planned.plan;
   const auto& model = plan.model();
-  if (planned.later || stage.part || !stage.seen.empty() || !plan.gpus.devices.empty()) return nullptr;
+  if (planned.later || stage.part || !stage.seen.empty() || !plan.gpus.devices.empty())
+    return nullptr;
   auto made = std::make_unique<QuickRun>();
   made->graph_ = &graph;
   made->planned_ = &planned;
   made->execution_ = planned.execution.get();
-  for (const auto id : model.inputs) made->inputs_.push_back({std::string(model.strings[model.values[id].name]), id, plan.types()[id]});
+  for (const auto id : model.inputs)
+    made->inputs_.push_back(
+        {std::string(model.strings[model.values[id].name]), id, plan.types()[id]});
   std::set<ValueId> values;
   for (const auto& [name, id] : model.outputs) {
     const auto& type = plan.types()[id];
-    if (model.values[id].role != Role::output || type.storage != TENON_DENSE || !values.insert(id).second) return nullptr;
-    made->outputs_.push_back({std::string(model.strings[name]), id, type, made->execution_->can_add(id)});
+    if (model.values[id].role != Role::output || type.storage != TENON_DENSE ||
+        !values.insert(id).second)
+      return nullptr;
+    made->outputs_.push_back(
+        {std::string(model.strings[name]), id, type, made->execution_->can_add(id)});
   }
   if (!plan.graph.groups.empty()) made->overlaps_.emplace(*made->execution_);
   const auto dense = [](const Place& place) { return place.type.storage == TENON_DENSE; };
@@ -36,10 +45,13 @@ std::unique_ptr<QuickRun> QuickRun::of(const Stage& stage, const SessionGraph& g
 
 bool QuickRun::fits(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
   return std::equal(inputs.begin(), inputs.end(), inputs_.begin(), inputs_.end(),
-                    [](const Tensor& tensor, const Place& place) { return tensor && is_like(tensor, place.type); }) &&
-         std::equal(outputs.begin(), outputs.end(), outputs_.begin(), outputs_.end(), [](const Tensor& tensor, const Place& place) {
-           return !tensor || (is_like(tensor, place.type) && !tensor.read_only());
-         });
+                    [](const Tensor& tensor, const Place& place) {
+                      return tensor && is_like(tensor, place.type);
+                    }) &&
+         std::equal(outputs.begin(), outputs.end(), outputs_.begin(), outputs_.end(),
+                    [](const Tensor& tensor, const Place& place) {
+                      return !tensor || (is_like(tensor, place.type) && !tensor.read_only());
+                    });
 }
 
 bool QuickRun::apart(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
@@ -52,10 +64,12 @@ bool QuickRun::apart(std::span<const Tensor> inputs, std::span<const Tensor> out
 }
 
 Execution& QuickRun::bind(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) execution_->set_tensor(inputs_[i].value, inputs[i].abi());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    execution_->set_tensor(inputs_[i].value, inputs[i].abi());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& place = outputs_[i];
-    if (!outputs[i]) outputs[i] = Tensor::empty(static_cast<DType>(place.type.dtype), shape_of(place.type));
+    if (!outputs[i])
+      outputs[i] = Tensor::empty(static_cast<DType>(place.type.dtype), shape_of(place.type));
     execution_->set_data(place.value, outputs[i].data());
     if (place.adds) execution_->set_add(place.value, false);
   }

@@ -18,7 +18,8 @@ class QuickRun {
  public:
   /// Returns null unless a run of all outputs only calls steps on the CPU and writes dense outputs.
   /// `graph`: the graph that was up to date.
-  static std::unique_ptr<QuickRun> of(const Stage& stage, const SessionGraph& graph, Planned& planned);
+  static std::unique_ptr<QuickRun> of(const Stage& stage, const SessionGraph& graph,
+                                      Planned& planned);
 
   struct Place {
     std::string name;

@@ -13,12 +13,17 @@ namespace tenon {
 namespace {
 
 SessionOptions checked(SessionOptions options) {
-  const auto refuse = [](const std::string& what, const std::string& hint = {}) { throw Failure(FailureKind::usage, what, hint); };
-  if (options.plans < 1) refuse(fmt::format("SessionOptions::plans is {} but must be at least 1", options.plans));
+  const auto refuse = [](const std::string& what, const std::string& hint = {}) {
+    throw Failure(FailureKind::usage, what, hint);
+  };
+  if (options.plans < 1)
+    refuse(fmt::format("SessionOptions::plans is {} but must be at least 1", options.plans));
   if (options.precision != f32 && options.precision != bf16)
-    refuse(fmt::format("SessionOptions::precision is {} but must be float32 or bfloat16", name_of(options.precision)));
+    refuse(fmt::format("SessionOptions::precision is {} but must be float32 or bfloat16",
+                       name_of(options.precision)));
   if (options.debug && (options.profile || !options.trace.empty()))
-    refuse(fmt::format("a session cannot {} and debug its runs at the same time", options.profile ? "profile" : "trace"),
+    refuse(fmt::format("a session cannot {} and debug its runs at the same time",
+                       options.profile ? "profile" : "trace"),
            "set only one of the two options");
   return options;
 }
@@ -28,7 +33,10 @@ SessionOptions checked(SessionOptions options) {
 Session::Impl::Impl(const Graph& given, SessionOptions given_options)
     : graph(impl_of(given).completed()),
       options(checked(std::move(given_options))),
-      graphs(host(), expanded(impl_of(graph).current, find_device(options.device.empty() ? "cpu" : options.device)), options,
+      graphs(host(),
+             expanded(impl_of(graph).current,
+                      find_device(options.device.empty() ? "cpu" : options.device)),
+             options,
              [this](const SessionGraph& dropped) {
                quick.reset();
                plans.drop(dropped);
@@ -48,18 +56,21 @@ Session::Impl::Impl(const Graph& given, SessionOptions given_options)
 }
 
 Session::Impl::Use::Use(const Session& session)
-    : OneThread::Use(impl_of(session).used, "the session",
-                     "use one session per thread: sessions of one graph share what they do not change") {}
+    : OneThread::Use(
+          impl_of(session).used, "the session",
+          "use one session per thread: sessions of one graph share what they do not change") {}
 
 const Tensor& Session::Impl::tensor(ValueId value) const {
   static const Tensor empty;
   if (value == none) throw Failure(FailureKind::usage, "an empty value has no elements");
   const auto role = model().values[value].role;
   if (role == Role::output || role == Role::input)
-    throw Failure(FailureKind::usage,
-                  fmt::format("'{}' is {}, but a session stores only variables, states and constants", value_label(model(), value),
-                              role == Role::input ? "an input" : "computed by a node"),
-                  "make the value an output of the graph; run() returns it");
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("'{}' is {}, but a session stores only variables, states and constants",
+                    value_label(model(), value),
+                    role == Role::input ? "an input" : "computed by a node"),
+        "make the value an output of the graph; run() returns it");
   return graphs.last().tensors[value];
 }
 
@@ -67,10 +78,12 @@ Tensor Session::Impl::copy_of(ValueId value) const {
   const auto& own = tensor(value);
   if (!own) return own;
   const Tensor here = own.to("cpu");
-  return here.stored_values().data() == own.stored_values().data() && changes(value) ? here.clone() : here;
+  return here.stored_values().data() == own.stored_values().data() && changes(value) ? here.clone()
+                                                                                     : here;
 }
 
-Session::Session(const Graph& graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
+Session::Session(const Graph& graph, SessionOptions options)
+    : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
 Session::Session(Graph&& graph, SessionOptions options) {
   const Graph taken = std::move(graph);
   if (!has_owners(taken.impl_, 2)) taken.impl_->bind();  // binds it in place
@@ -85,7 +98,8 @@ NamedTensors Session::run(const NamedTensors& inputs, const RunOptions& request)
   return impl_->run(inputs, request);
 }
 
-bool Session::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
+bool Session::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                           const std::stop_token& stop) {
   const Impl::Use use(*this);
   impl_->run_in_order(inputs, outputs, stop);
   return impl_->quick != nullptr;  // for this run, whose outputs the plan determines
@@ -132,7 +146,9 @@ std::vector<NodeTime> Session::times() const {
   const Impl::Use use(*this);
   std::vector<NodeTime> times;
   for (const auto& [node, time] : impl_->times) times.push_back(time);
-  std::stable_sort(times.begin(), times.end(), [](const auto& left, const auto& right) { return left.seconds > right.seconds; });
+  std::stable_sort(times.begin(), times.end(), [](const auto& left, const auto& right) {
+    return left.seconds > right.seconds;
+  });
   return times;
 }
 
@@ -153,7 +169,8 @@ Tensor Session::tensor(std::string_view name) const {
 Graph Session::optimized() const {
   const Impl::Use use(*this);
   const auto& graph = impl_->graphs.up_to_date();
-  return graph_of(impl_of(impl_->graph.host()), whole_graph(graph.model(), graph.binding(), graph.tensors));
+  return graph_of(impl_of(impl_->graph.host()),
+                  whole_graph(graph.model(), graph.binding(), graph.tensors));
 }
 
 Graph Session::graph() const {

@@ -17,7 +17,8 @@ Device& device_for(const SessionOptions& options) {
 // Wraps the tensors, so that handles of the application can be told apart from the session's.
 void hold_constants(const GraphModel& model, const SessionOptions& options, TensorTable& tensors) {
   for (ValueId id = 0; id < tensors.size(); ++id)
-    if (tensors[id] && !run_changes(model, options, id)) tensors[id] = HeldTensor::hold(tensors[id]);
+    if (tensors[id] && !run_changes(model, options, id))
+      tensors[id] = HeldTensor::hold(tensors[id]);
 }
 
 // Runs change these tensors, so they cannot share memory with a file or the application.
@@ -49,10 +50,12 @@ bool run_changes(const GraphModel& model, const SessionOptions& options, ValueId
   return record.role == Role::state || (options.training && record.updated);
 }
 
-SessionGraph::SessionGraph(Host::Impl& host, std::shared_ptr<const GraphSnapshot> of, TensorTable with, const SessionOptions& options)
+SessionGraph::SessionGraph(Host::Impl& host, std::shared_ptr<const GraphSnapshot> of,
+                           TensorTable with, const SessionOptions& options)
     : snapshot(std::move(of)),
       tensors(tensors_for(model(), std::move(with))),
-      kernels(model(), binding(), host.plugins().load("tenon.cast_storage"), device_for(options), options.precision),
+      kernels(model(), binding(), host.plugins().load("tenon.cast_storage"), device_for(options),
+              options.precision),
       options_(options) {
   place();
 }
@@ -63,7 +66,8 @@ void SessionGraph::place() {
   hold_constants(model(), options_, tensors);
 }
 
-const std::shared_ptr<const Stage>& SessionGraph::stage_for(std::vector<std::string> outputs, std::uint64_t& next_id) {
+const std::shared_ptr<const Stage>& SessionGraph::stage_for(std::vector<std::string> outputs,
+                                                            std::uint64_t& next_id) {
   std::sort(outputs.begin(), outputs.end());
   outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
   if (const auto found = stages_.find(outputs); found != stages_.end()) return found->second;
@@ -76,7 +80,8 @@ const std::shared_ptr<const Stage>& SessionGraph::stage_for(std::vector<std::str
   return stages_.emplace(std::move(outputs), std::move(stage)).first->second;
 }
 
-void SessionGraph::initialize_missing(const std::vector<tenon_type>& types, std::vector<ValueId>& initialized,
+void SessionGraph::initialize_missing(const std::vector<tenon_type>& types,
+                                      std::vector<ValueId>& initialized,
                                       std::vector<ValueId>& random) {
   if (!lacks_values(model(), types, tensors)) return;
   for (ValueId id = 0; id < tensors.size(); ++id)
@@ -109,7 +114,8 @@ std::vector<bool> SessionGraph::constants() const {
   const bool updated_elsewhere = options_.training && model().updates.empty();
   for (ValueId id = 0; id < tensors.size(); ++id) {
     const auto& tensor = tensors[id];
-    if (!tensor || run_changes(model(), options_, id) || (updated_elsewhere && model().values[id].role == Role::variable) ||
+    if (!tensor || run_changes(model(), options_, id) ||
+        (updated_elsewhere && model().values[id].role == Role::variable) ||
         tensor.storage() != Storage::dense || !tensor.contiguous() || tensor.device() != "cpu")
       continue;
     constant[id] = options_.constant_weights || HeldTensor::constancy(tensor) != Constancy::changes;
@@ -117,7 +123,8 @@ std::vector<bool> SessionGraph::constants() const {
   return constant;
 }
 
-SessionGraphs::SessionGraphs(Host::Impl& host, std::shared_ptr<const GraphSnapshot> original, const SessionOptions& options,
+SessionGraphs::SessionGraphs(Host::Impl& host, std::shared_ptr<const GraphSnapshot> original,
+                             const SessionOptions& options,
                              std::function<void(const SessionGraph&)> drop)
     : host_(host),
       options_(options),
@@ -125,14 +132,16 @@ SessionGraphs::SessionGraphs(Host::Impl& host, std::shared_ptr<const GraphSnapsh
       snapshot_(std::move(original)),
       first_tensors_(snapshot_->tensors.of(model())) {
   copy_changing(model(), options_, first_tensors_);
-  if (lacks_values(model())) random_variables = initialize(model(), options_.seed, declared_types(model()), first_tensors_);
+  if (lacks_values(model()))
+    random_variables = initialize(model(), options_.seed, declared_types(model()), first_tensors_);
   hold_constants(model(), options_, first_tensors_);
   optimize();
 }
 
 SessionGraph& SessionGraphs::original() {
   if (original_ == nullptr)
-    original_ = std::make_unique<SessionGraph>(host_, snapshot_, last_ != nullptr ? last_->tensors : std::move(first_tensors_), options_);
+    original_ = std::make_unique<SessionGraph>(
+        host_, snapshot_, last_ != nullptr ? last_->tensors : std::move(first_tensors_), options_);
   if (last_ == nullptr) last_ = original_.get();
   return *original_;
 }
@@ -154,22 +163,26 @@ void SessionGraphs::optimize() {
   std::vector<bool> stay(model().values.size());
   sources_.clear();
   held_ = false;
-  // Versions are read ahead of handles: a handle that is taken meanwhile is noticed by the next run.
+  // Versions are read ahead of handles: a handle that is taken meanwhile is noticed by the next
+  // run.
   versions_ = HeldTensor::all_versions();
   for (ValueId id = 0; id < stay.size(); ++id) {
     const auto& tensor = now[id];
-    if (!tensor || model().values[id].role == Role::output || run_changes(model(), options_, id) || tensor.storage() != Storage::dense)
+    if (!tensor || model().values[id].role == Role::output || run_changes(model(), options_, id) ||
+        tensor.storage() != Storage::dense)
       continue;
     const auto constancy = HeldTensor::constancy(tensor);
     const auto version = HeldTensor::version(tensor);
     stay[id] = options_.constant_weights || constancy == Constancy::always ||
                (constancy == Constancy::unless_held && !HeldTensor::is_held_outside(tensor));
-    if (stay[id] && constancy == Constancy::unless_held && !options_.constant_weights) sources_.emplace_back(id, version);
+    if (stay[id] && constancy == Constancy::unless_held && !options_.constant_weights)
+      sources_.emplace_back(id, version);
   }
   auto tensors = tensors_for(model(), now);
   auto snapshot = optimized_graph(host_, snapshot_, options_, tensors, stay);
   std::unique_ptr<SessionGraph> made;
-  if (snapshot != snapshot_) made = std::make_unique<SessionGraph>(host_, std::move(snapshot), std::move(tensors), options_);
+  if (snapshot != snapshot_)
+    made = std::make_unique<SessionGraph>(host_, std::move(snapshot), std::move(tensors), options_);
   auto& next = made != nullptr ? *made : original();
   if (made == nullptr) sources_.clear();
   if (last_ == nullptr) last_ = &next;

@@ -19,7 +19,8 @@ class SessionGraph {
  public:
   /// `tensors`: of the session's other graph, or of the snapshot. Throws Failure if an operator has
   /// no kernel.
-  SessionGraph(Host::Impl& host, std::shared_ptr<const GraphSnapshot> snapshot, TensorTable tensors, const SessionOptions& options);
+  SessionGraph(Host::Impl& host, std::shared_ptr<const GraphSnapshot> snapshot, TensorTable tensors,
+               const SessionOptions& options);
   SessionGraph(const SessionGraph&) = delete;
   SessionGraph& operator=(const SessionGraph&) = delete;
 
@@ -28,10 +29,12 @@ class SessionGraph {
 
   /// The first stage of a run of these outputs; all outputs if the list is empty. `next_id` numbers
   /// new stages.
-  const std::shared_ptr<const Stage>& stage_for(std::vector<std::string> outputs, std::uint64_t& next_id);
+  const std::shared_ptr<const Stage>& stage_for(std::vector<std::string> outputs,
+                                                std::uint64_t& next_id);
   /// Initializes variables and states whose shapes are in `types`. Appends them to `initialized`,
   /// and those with random values to `random`.
-  void initialize_missing(const std::vector<tenon_type>& types, std::vector<ValueId>& initialized, std::vector<ValueId>& random);
+  void initialize_missing(const std::vector<tenon_type>& types, std::vector<ValueId>& initialized,
+                          std::vector<ValueId>& random);
   /// Takes over what runs of the session's other graph changed or initialized. Returns whether
   /// memory that executions use was replaced.
   bool adopt(const SessionGraph& other);
@@ -46,7 +49,8 @@ class SessionGraph {
   void place();
 
   const SessionOptions& options_;
-  std::map<std::vector<std::string>, std::shared_ptr<const Stage>> stages_;  // by the requested outputs, sorted
+  std::map<std::vector<std::string>, std::shared_ptr<const Stage>>
+      stages_;  // by the requested outputs, sorted
 };
 
 /// Whether runs change the value's elements.
@@ -58,8 +62,8 @@ class SessionGraphs {
   /// `options` outlives this. `drop` is called for a graph that is dropped, and for one whose
   /// tensors move: its plans and executions become invalid. Throws Failure if variables cannot be
   /// initialized.
-  SessionGraphs(Host::Impl& host, std::shared_ptr<const GraphSnapshot> original, const SessionOptions& options,
-                std::function<void(const SessionGraph&)> drop);
+  SessionGraphs(Host::Impl& host, std::shared_ptr<const GraphSnapshot> original,
+                const SessionOptions& options, std::function<void(const SessionGraph&)> drop);
 
   /// The graph to run now: the optimized one, unless the application may have changed constants
   /// that went into it.
@@ -97,11 +101,13 @@ class SessionGraphs {
   const std::function<void(const SessionGraph&)> drop_;
   const std::shared_ptr<const GraphSnapshot> snapshot_;  // with composed operators expanded
   TensorTable first_tensors_;                            // until the first graph takes them
-  std::unique_ptr<SessionGraph> original_, optimized_;   // optimized_: null if there is nothing to optimize
+  std::unique_ptr<SessionGraph> original_,
+      optimized_;  // optimized_: null if there is nothing to optimize
   SessionGraph* last_ = nullptr;
-  std::vector<std::pair<ValueId, std::uint64_t>> sources_;  // constants that optimized_ may depend on, and their versions
-  std::uint64_t versions_ = 0;                              // HeldTensor::all_versions() at the last check
-  bool held_ = false;                                       // the application has handles of sources and may write to them
+  std::vector<std::pair<ValueId, std::uint64_t>>
+      sources_;                 // constants that optimized_ may depend on, and their versions
+  std::uint64_t versions_ = 0;  // HeldTensor::all_versions() at the last check
+  bool held_ = false;           // the application has handles of sources and may write to them
 };
 
 }  // namespace tenon

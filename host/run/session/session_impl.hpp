@@ -49,7 +49,8 @@ struct Session::Impl {
   /// all shapes were known, or the inputs are wrong.
   struct CannotPlan {
     PlanStore::Key key;
-    std::shared_ptr<const Stage> instead{};  ///< an already planned stage of the original graph; null: none
+    std::shared_ptr<const Stage>
+        instead{};  ///< an already planned stage of the original graph; null: none
   };
   /// Thrown if the original graph cannot continue where the optimized one stopped. `node`: one that
   /// has run and must not run twice in one run; empty: none.
@@ -60,27 +61,33 @@ struct Session::Impl {
   NextStage first_stage(const std::vector<std::string>& outputs);
   NextStage original_stage(const std::vector<std::string>& outputs);
   /// The plan of a stage. If the optimized graph cannot be planned, plans the rest of the original
-  /// one and sets `next` to it. Throws Failure if the graph refuses the inputs, if a destination does
-  /// not fit, or if memory does not suffice, and CannotResume; none of them changes existing plans.
+  /// one and sets `next` to it. Throws Failure if the graph refuses the inputs, if a destination
+  /// does not fit, or if memory does not suffice, and CannotResume; none of them changes existing
+  /// plans.
   Planned& plan(NextStage& next, const std::function<Request(const NextStage&)>& request_of);
   Planned& plan(const std::map<std::string, Shape>& shapes);
   /// A plan whose execution has the run's inputs bound.
-  Planned& prepare(NextStage& next, const NamedTensors& inputs, const Destinations& destinations, std::vector<Tensor>& kept);
+  Planned& prepare(NextStage& next, const NamedTensors& inputs, const Destinations& destinations,
+                   std::vector<Tensor>& kept);
   /// Like prepare(), but without elementwise fusion if a destination overlaps memory that the run
   /// reads, or another destination.
-  Planned& prepare_apart(NextStage& next, const NamedTensors& inputs, const Destinations& destinations, std::vector<Tensor>& kept);
+  Planned& prepare_apart(NextStage& next, const NamedTensors& inputs,
+                         const Destinations& destinations, std::vector<Tensor>& kept);
   bool fuses() const { return !options.debug && !step_by_step; }
 
   // session_run.cpp
 
-  using Visit = std::function<NamedTensors(Planned& planned, const NamedTensors& inputs, const Destinations& destinations, bool more)>;
+  using Visit = std::function<NamedTensors(Planned& planned, const NamedTensors& inputs,
+                                           const Destinations& destinations, bool more)>;
   /// Runs all stages in order: `visit` runs one and returns its outputs. `more`: further stages
   /// follow.
-  NamedTensors each_stage(NextStage next, const NamedTensors& inputs, const RunOptions& request, const Visit& visit);
+  NamedTensors each_stage(NextStage next, const NamedTensors& inputs, const RunOptions& request,
+                          const Visit& visit);
   /// A run by names. It changes states, variables and accumulating destinations once or, if it
   /// fails, not at all.
   NamedTensors run(const NamedTensors& inputs, const RunOptions& request);
-  void run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
+  void run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                    const std::stop_token& stop);
   std::string first_non_finite(const NamedTensors& inputs);
   /// Rolls back what the current run has changed so far.
   void undo();
@@ -114,7 +121,8 @@ struct Session::Impl {
   std::unique_ptr<QuickRun> quick;  // for the last used plan
   StateBackup backup{streams};
   StateBackup* batches = nullptr;  // of a batched run, which succeeds or fails as a whole
-  bool puts_back_sums = true;      // back up accumulating destinations; false: the caller drops them on failure
+  bool puts_back_sums =
+      true;  // back up accumulating destinations; false: the caller drops them on failure
   Trace trace{options.trace};
   bool trace_complete = true;
   NodeTimes times;
@@ -137,25 +145,32 @@ struct Session::Impl {
 
   // session_run.cpp
   class WholeRun;
-  NamedTensors run(const NextStage& first, const NamedTensors& inputs, const RunOptions& request, int& stages);
+  NamedTensors run(const NextStage& first, const NamedTensors& inputs, const RunOptions& request,
+                   int& stages);
   /// Takes back the run so far and returns the original graph's first stage; later runs of such
   /// inputs begin with it. Throws Failure if that would run a node twice that must not be.
-  NextStage begin_again(const NextStage& first, const NamedTensors& inputs, const CannotResume& refused);
-  NamedTensors run_stages(const NextStage& first, const NamedTensors& inputs, const RunOptions& request, int& stages);
-  NamedTensors run(Planned& planned, const NamedTensors& inputs, const Destinations& destinations, const RunOptions& request, bool more);
-  void call_steps(Planned& planned, const Destinations& destinations, const NamedTensors& outputs, const RunOptions& request);
+  NextStage begin_again(const NextStage& first, const NamedTensors& inputs,
+                        const CannotResume& refused);
+  NamedTensors run_stages(const NextStage& first, const NamedTensors& inputs,
+                          const RunOptions& request, int& stages);
+  NamedTensors run(Planned& planned, const NamedTensors& inputs, const Destinations& destinations,
+                   const RunOptions& request, bool more);
+  void call_steps(Planned& planned, const Destinations& destinations, const NamedTensors& outputs,
+                  const RunOptions& request);
   void end_trace();
   /// Backs up what a run of this plan changes, unless nothing can fail after its first change.
   /// `fails_late`: what follows the plan's steps may fail.
   void back_up(Planned& planned, bool fails_late, const std::stop_token& stop);
   void back_up(const Tensor& changed);
   void require_unchanged_files(const NamedTensors& inputs) const;
-  bool repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop);
+  bool repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+              const std::stop_token& stop);
   std::optional<NamedTensors> repeat(const NamedTensors& inputs, const std::stop_token& stop);
   void remember(const NextStage& first, int stages);
 
   // session_outputs.cpp
-  NamedTensors bind_outputs(Planned& planned, const NamedTensors& inputs, const Destinations& destinations);
+  NamedTensors bind_outputs(Planned& planned, const NamedTensors& inputs,
+                            const Destinations& destinations);
   void take_sparse_outputs(Execution& execution, NamedTensors& outputs);
 
   // session_warnings.cpp

@@ -18,24 +18,30 @@ void check_destinations(const Plan& plan, const Destinations& destinations) {
     const auto found = values.find(name);
     if (found == values.end()) continue;  // another stage makes it
     const auto refuse = [&, &wanted = name](const std::string& what) {
-      throw Failure(FailureKind::usage, fmt::format("the destination of output '{}' {}", wanted, what));
+      throw Failure(FailureKind::usage,
+                    fmt::format("the destination of output '{}' {}", wanted, what));
     };
-    if (destination.write != Write::to && destination.write != Write::add) refuse("supports only the write modes `to` and `add`");
+    if (destination.write != Write::to && destination.write != Write::add)
+      refuse("supports only the write modes `to` and `add`");
     const auto& type = plan.types()[found->second];
-    if (type.storage == TENON_STORAGE_UNKNOWN) refuse("is not used: the kernel allocates the output, and run() returns it");
+    if (type.storage == TENON_STORAGE_UNKNOWN)
+      refuse("is not used: the kernel allocates the output, and run() returns it");
     if (type.storage != TENON_DENSE)
-      refuse(fmt::format("is not used: the output is {}, and run() returns it", name_of(static_cast<Storage>(type.storage))));
+      refuse(fmt::format("is not used: the output is {}, and run() returns it",
+                         name_of(static_cast<Storage>(type.storage))));
     const auto& tensor = destination.tensor;
     if (tensor && tensor.storage() != Storage::dense) refuse("must be dense");
     if (!tensor || !tensor.contiguous()) refuse("must be a contiguous tensor");
     if (tensor.read_only()) refuse("is read-only: use writable memory, such as a copy");
     if (tensor.dtype() != static_cast<DType>(type.dtype) || tensor.shape() != shape_of(type))
-      refuse(fmt::format("is {} but the output is {}", to_string(type_of(tensor.dtype(), tensor.shape())), to_string(type)));
+      refuse(fmt::format("is {} but the output is {}",
+                         to_string(type_of(tensor.dtype(), tensor.shape())), to_string(type)));
   }
 }
 
 // Each run creates new outputs, which belong to the caller, except those with a destination.
-NamedTensors Session::Impl::bind_outputs(Planned& planned, const NamedTensors& inputs, const Destinations& destinations) {
+NamedTensors Session::Impl::bind_outputs(Planned& planned, const NamedTensors& inputs,
+                                         const Destinations& destinations) {
   auto& execution = *planned.execution;
   const auto& plan = execution.plan();
   const auto& model = plan.model();
@@ -49,19 +55,24 @@ NamedTensors Session::Impl::bind_outputs(Planned& planned, const NamedTensors& i
     const auto wanted = destinations.find(std::string(model.strings[name]));
     if (puts_back_sums && wanted != destinations.end() && wanted->second.write == Write::add)
       backup.save_destination(wanted->second.tensor);
-    if (record.role == Role::output && plan.types()[value].storage != TENON_DENSE) continue;  // returned by the run
+    if (record.role == Role::output && plan.types()[value].storage != TENON_DENSE)
+      continue;  // returned by the run
     if (!tensor && record.role == Role::output) {
       // a sum that a kernel accumulated is not the value that a second name must return
       const bool adds = execution.can_add(value) && names[value] == 1;
       auto& place = *plan.graph.places[value];
-      const bool direct =
-          wanted != destinations.end() && (wanted->second.write == Write::to || adds) && &device_of(wanted->second.tensor) == &place;
+      const bool direct = wanted != destinations.end() &&
+                          (wanted->second.write == Write::to || adds) &&
+                          &device_of(wanted->second.tensor) == &place;
       const auto& type = plan.types()[value];
-      tensor = direct ? wanted->second.tensor : Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), place.name());
+      tensor = direct ? wanted->second.tensor
+                      : Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), place.name());
       execution.set_data(value, tensor.data());
-      if (execution.can_add(value)) execution.set_add(value, direct && wanted->second.write == Write::add);
+      if (execution.can_add(value))
+        execution.set_add(value, direct && wanted->second.write == Write::add);
     } else if (!tensor) {
-      tensor = record.role == Role::input ? inputs.at(std::string(model.strings[record.name])) : planned.graph->tensors.at(value).clone();
+      tensor = record.role == Role::input ? inputs.at(std::string(model.strings[record.name]))
+                                          : planned.graph->tensors.at(value).clone();
       if (!options.keep_on_device) tensor = tensor.to("cpu");
     }
     outputs.emplace(model.strings[name], tensor);
@@ -74,10 +85,12 @@ void Session::Impl::take_sparse_outputs(Execution& execution, NamedTensors& outp
   const auto& model = plan.model();
   std::map<ValueId, Tensor> taken;
   for (const auto& [name, value] : model.outputs) {
-    if (model.values[value].role != Role::output || plan.types()[value].storage == TENON_DENSE) continue;
+    if (model.values[value].role != Role::output || plan.types()[value].storage == TENON_DENSE)
+      continue;
     auto& tensor = taken[value];
     if (!tensor) tensor = execution.take_sparse(value);
-    if (!options.keep_on_device && !model.strings[name].starts_with(for_later)) tensor = tensor.to("cpu");
+    if (!options.keep_on_device && !model.strings[name].starts_with(for_later))
+      tensor = tensor.to("cpu");
     outputs.emplace(model.strings[name], tensor);
   }
 }
@@ -86,7 +99,8 @@ void deliver(const Destinations& destinations, NamedTensors& outputs) {
   for (const auto& [name, destination] : destinations) {
     auto& made = outputs.at(name);
     if (made.data() == destination.tensor.data()) continue;
-    destination.write == Write::add ? add_elements(made, destination.tensor) : copy_elements(made, destination.tensor);
+    destination.write == Write::add ? add_elements(made, destination.tensor)
+                                    : copy_elements(made, destination.tensor);
     made = destination.tensor;
   }
 }

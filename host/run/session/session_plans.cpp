@@ -17,7 +17,8 @@ namespace {
 [[noreturn]] void refuse_unknown_input(const GraphModel& model, const std::string& name) {
   std::vector<std::string> names;
   for (const auto id : model.inputs) names.emplace_back(model.strings[model.values[id].name]);
-  throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name), fmt::format("its inputs are {}", listed(names)));
+  throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
+                fmt::format("its inputs are {}", listed(names)));
 }
 
 // Inputs that no requested output needs are accepted and ignored.
@@ -37,8 +38,9 @@ std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const Sta
   for (const auto& [name, tensor] : inputs)
     if (find_input(model, name) == none) refuse_unknown_input(model, name);
   if (!missing.empty())
-    throw Failure(FailureKind::usage, fmt::format("no value passed for input {}", listed(missing)),
-                  stage.part ? "" : "if only some outputs are requested, only their inputs are needed");
+    throw Failure(
+        FailureKind::usage, fmt::format("no value passed for input {}", listed(missing)),
+        stage.part ? "" : "if only some outputs are requested, only their inputs are needed");
   return types;
 }
 
@@ -61,7 +63,8 @@ Session::Impl::NextStage Session::Impl::original_stage(const std::vector<std::st
 Planned& Session::Impl::find_or_make(const NextStage& next, const Request& request) {
   quick.reset();
   graphs.run(*next.graph);
-  auto key = PlanStore::key_of(*next.stage, fuses(), request.types, request.devices, request.elements);
+  auto key =
+      PlanStore::key_of(*next.stage, fuses(), request.types, request.devices, request.elements);
   if (auto* const found = plans.find(key); found != nullptr) {
     if (request.destinations != nullptr) check_destinations(*found->plan, *request.destinations);
     return *found;
@@ -87,29 +90,35 @@ Planned& Session::Impl::find_or_make(const NextStage& next, const Request& reque
 Planned Session::Impl::make(const NextStage& next, const Request& request) {
   const auto& [graph, stage, requested] = next;
   const auto evaluate = evaluation(stage->graph, context.call.threads);
-  auto inferred = infer_with(stage->model(), stage->graph->binding, graph->tensors, request.types, stage->wanted(),
-                             {stage->types.empty() ? nullptr : &stage->types, &request.elements, stage->graph->settled.now, &evaluate});
+  auto inferred = infer_with(stage->model(), stage->graph->binding, graph->tensors, request.types,
+                             stage->wanted(),
+                             {stage->types.empty() ? nullptr : &stage->types, &request.elements,
+                              stage->graph->settled.now, &evaluate});
   graph->initialize_missing(inferred.types, initialized, graphs.random_variables);
   auto [now, later] = cut(stage, inferred, options.training);
   if (later) later->id = stage_count++;
   const auto& outputs = now->part ? now->part->outputs : now->model().outputs;
-  for (const auto& [name, value] : outputs) inferred.evaluated.erase(value);  // written to the caller's memory
+  for (const auto& [name, value] : outputs)
+    inferred.evaluated.erase(value);  // written to the caller's memory
   now = without(std::move(now), inferred.evaluated);
-  auto plan = make_plan(now->graph, graph->kernels, graph->tensors, std::move(inferred.types),
-                        {options.training, options.keep_on_device, options.capture, request.devices, now->wanted(), options.optimize,
-                         graph->constants(), fuses(), context.call.threads.count()});
+  auto plan = make_plan(
+      now->graph, graph->kernels, graph->tensors, std::move(inferred.types),
+      {options.training, options.keep_on_device, options.capture, request.devices, now->wanted(),
+       options.optimize, graph->constants(), fuses(), context.call.threads.count()});
   return {graph, std::move(plan), std::move(later), std::move(inferred.evaluated)};
 }
 
 namespace {
 
-/// Returns the label of a node outside of `rest` that has effects which no backup undoes; empty: none.
+/// Returns the label of a node outside of `rest` that has effects which no backup undoes; empty:
+/// none.
 std::string node_with_effect(const Stage& rest) {
   const auto& model = rest.model();
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     const auto& bound = rest.graph->binding.nodes[id];
     if (!rest.part->nodes[id] && bound.op != nullptr &&
-        (bound.op->info->communicates || is_application_own(*bound.op) || model.objects.contains(id)))
+        (bound.op->info->communicates || is_application_own(*bound.op) ||
+         model.objects.contains(id)))
       return node_label(model, id);
   }
   return {};
@@ -118,14 +127,16 @@ std::string node_with_effect(const Stage& rest) {
 }  // namespace
 
 std::shared_ptr<const Stage> Session::Impl::rest_of_original(const NextStage& optimized) {
-  if (optimized.stage->types.empty()) return original_stage(optimized.outputs).stage;  // nothing has run yet
+  if (optimized.stage->types.empty())
+    return original_stage(optimized.outputs).stage;  // nothing has run yet
   auto rest = resumed(graphs.snapshot(), *optimized.stage);
   if (!rest) throw CannotResume{node_with_effect(*optimized.stage)};
   rest->id = stage_count++;
   return rest;
 }
 
-Planned& Session::Impl::plan(NextStage& next, const std::function<Request(const NextStage&)>& request_of) {
+Planned& Session::Impl::plan(NextStage& next,
+                             const std::function<Request(const NextStage&)>& request_of) {
   try {
     return find_or_make(next, request_of(next));
   } catch (const CannotPlan& refused) {
@@ -140,7 +151,9 @@ Planned& Session::Impl::plan(NextStage& next, const std::function<Request(const 
 Planned& Session::Impl::plan(const std::map<std::string, Shape>& shapes) {
   auto next = first_stage({});
   try {
-    auto& planned = plan(next, [&](const NextStage& stage) { return Request{input_types(stage.graph->model(), shapes)}; });
+    auto& planned = plan(next, [&](const NextStage& stage) {
+      return Request{input_types(stage.graph->model(), shapes)};
+    });
     initialized.clear();
     return planned;
   } catch (...) {
@@ -149,30 +162,35 @@ Planned& Session::Impl::plan(const std::map<std::string, Shape>& shapes) {
   }
 }
 
-Session::Impl::Request Session::Impl::request_of(const NextStage& next, const NamedTensors& inputs) const {
+Session::Impl::Request Session::Impl::request_of(const NextStage& next,
+                                                 const NamedTensors& inputs) const {
   const auto& [graph, stage, requested] = next;
   const auto& model = stage->model();
   Request request{check_inputs(inputs, *stage)};
   for (const auto& [value, type] : request.types) {
-    request.kept.push_back(with_wide_indices(inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous()));
-    if (request.kept.back().abi().dense.device_type != TENON_CPU) request.devices.emplace(value, &device_of(request.kept.back()));
+    request.kept.push_back(with_wide_indices(
+        inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous()));
+    if (request.kept.back().abi().dense.device_type != TENON_CPU)
+      request.devices.emplace(value, &device_of(request.kept.back()));
   }
   for (const auto value : stage->seen) {
     const auto given = inputs.find(value_label(model, value));
-    request.kept.push_back((given == inputs.end() ? graph->tensors[value] : given->second).to("cpu").make_contiguous());
+    request.kept.push_back((given == inputs.end() ? graph->tensors[value] : given->second)
+                               .to("cpu")
+                               .make_contiguous());
     const auto& tensor = request.kept.back();
     if (!may_infer_see(tensor.abi()))
-      throw Failure(
-          FailureKind::failed,
-          fmt::format(
-              "a shape depends on the elements of '{}', which is {}, but only dense tensors of at most 65536 bytes can determine shapes",
-              value_label(model, value), to_string(type_of(tensor))));
+      throw Failure(FailureKind::failed,
+                    fmt::format("a shape depends on the elements of '{}', which is {}, but only "
+                                "dense tensors of at most 65536 bytes can determine shapes",
+                                value_label(model, value), to_string(type_of(tensor))));
     request.elements.emplace(value, &tensor.abi());
   }
   return request;
 }
 
-Planned& Session::Impl::prepare(NextStage& next, const NamedTensors& inputs, const Destinations& destinations, std::vector<Tensor>& kept) {
+Planned& Session::Impl::prepare(NextStage& next, const NamedTensors& inputs,
+                                const Destinations& destinations, std::vector<Tensor>& kept) {
   std::map<ValueId, tenon_type> types;
   auto& planned = plan(next, [&](const NextStage& stage) {
     auto request = request_of(stage, inputs);
@@ -190,8 +208,8 @@ Planned& Session::Impl::prepare(NextStage& next, const NamedTensors& inputs, con
 }
 
 // In a fused group, each block is written before the next one is read.
-Planned& Session::Impl::prepare_apart(NextStage& next, const NamedTensors& inputs, const Destinations& destinations,
-                                      std::vector<Tensor>& kept) {
+Planned& Session::Impl::prepare_apart(NextStage& next, const NamedTensors& inputs,
+                                      const Destinations& destinations, std::vector<Tensor>& kept) {
   auto& planned = prepare(next, inputs, destinations, kept);
   overlapped = false;
   if (destinations.empty() || planned.plan->graph.groups.empty()) return planned;

@@ -17,22 +17,28 @@ namespace {
 void check_names(const Stage& stage, const Destinations& destinations) {
   const auto& outputs = stage.part ? stage.part->outputs : stage.model().outputs;
   for (const auto& [name, destination] : destinations)
-    if (std::none_of(outputs.begin(), outputs.end(),
-                     [&, &wanted = name](const auto& output) { return stage.model().strings[output.first] == wanted; }))
-      throw Failure(FailureKind::usage, fmt::format("the destination of output '{}' is not used: the graph has no such output", name));
+    if (std::none_of(outputs.begin(), outputs.end(), [&, &wanted = name](const auto& output) {
+          return stage.model().strings[output.first] == wanted;
+        }))
+      throw Failure(
+          FailureKind::usage,
+          fmt::format("the destination of output '{}' is not used: the graph has no such output",
+                      name));
 }
 
 Destinations destinations_in(const GraphModel& model, const Destinations& all) {
   Destinations found;
   for (const auto& [name, value] : model.outputs)
-    if (const auto given = all.find(std::string(model.strings[name])); given != all.end()) found.insert(*given);
+    if (const auto given = all.find(std::string(model.strings[name])); given != all.end())
+      found.insert(*given);
   return found;
 }
 
 }  // namespace
 
 // Most graphs have one stage. Values for later stages are among a stage's outputs.
-NamedTensors Session::Impl::each_stage(NextStage next, const NamedTensors& inputs, const RunOptions& request, const Visit& visit) {
+NamedTensors Session::Impl::each_stage(NextStage next, const NamedTensors& inputs,
+                                       const RunOptions& request, const Visit& visit) {
   NamedTensors given, outputs;
   stop_where_asked(request.stop);
   check_names(*next.stage, request.destinations);
@@ -71,17 +77,20 @@ void Session::Impl::back_up(Planned& planned, bool fails_late, const std::stop_t
   const auto& execution = *planned.execution;
   if (execution.changes().empty()) [[likely]]
     return;
-  if (fails_late || batches != nullptr || !files.empty() || stop.stop_possible() || !execution.changes_last())
+  if (fails_late || batches != nullptr || !files.empty() || stop.stop_possible() ||
+      !execution.changes_last())
     for (const auto value : execution.changes()) back_up(planned.graph->tensors[value]);
 }
 
-void Session::Impl::call_steps(Planned& planned, const Destinations& destinations, const NamedTensors& outputs, const RunOptions& request) {
+void Session::Impl::call_steps(Planned& planned, const Destinations& destinations,
+                               const NamedTensors& outputs, const RunOptions& request) {
   auto& execution = *planned.execution;
   if (options.debug) {
     UnwrittenElements observer(execution);
     run_observed(execution, observer, request.stop);
   } else if (!is_plain()) {
-    StepTimer observer(execution, planned.graph->kernels, options.trace.empty() ? nullptr : &trace, options.profile ? &times : nullptr);
+    StepTimer observer(execution, planned.graph->kernels, options.trace.empty() ? nullptr : &trace,
+                       options.profile ? &times : nullptr);
     run_observed(execution, observer, request.stop);
     end_trace();
   } else if (request.finished && execution.gpu() == nullptr) {
@@ -101,7 +110,8 @@ void Session::Impl::end_trace() {
   }
 }
 
-NamedTensors Session::Impl::run(Planned& planned, const NamedTensors& inputs, const Destinations& destinations, const RunOptions& request,
+NamedTensors Session::Impl::run(Planned& planned, const NamedTensors& inputs,
+                                const Destinations& destinations, const RunOptions& request,
                                 bool more) {
   auto& execution = *planned.execution;
   auto outputs = bind_outputs(planned, inputs, destinations);
@@ -117,7 +127,8 @@ NamedTensors Session::Impl::run(Planned& planned, const NamedTensors& inputs, co
     warn_of_capture(execution);
   } catch (...) {
     execution.abandon();
-    require_unchanged_files(inputs);  // report a changed file first, because it may cause the kernel's error
+    require_unchanged_files(
+        inputs);  // report a changed file first, because it may cause the kernel's error
     throw;
   }
   require_unchanged_files(inputs);
@@ -176,7 +187,8 @@ NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& re
   return made;
 }
 
-NamedTensors Session::Impl::run(const NextStage& first, const NamedTensors& inputs, const RunOptions& request, int& stages) {
+NamedTensors Session::Impl::run(const NextStage& first, const NamedTensors& inputs,
+                                const RunOptions& request, int& stages) {
   WholeRun whole(*this);
   NamedTensors made;
   try {
@@ -188,40 +200,53 @@ NamedTensors Session::Impl::run(const NextStage& first, const NamedTensors& inpu
   return made;
 }
 
-Session::Impl::NextStage Session::Impl::begin_again(const NextStage& first, const NamedTensors& inputs, const CannotResume& refused) {
+Session::Impl::NextStage Session::Impl::begin_again(const NextStage& first,
+                                                    const NamedTensors& inputs,
+                                                    const CannotResume& refused) {
   undo();
   auto original = original_stage(first.outputs);
   const auto request = request_of(first, inputs);
-  plans.refuse(PlanStore::key_of(*first.stage, fuses(), request.types, request.devices, request.elements), original.stage);
+  plans.refuse(
+      PlanStore::key_of(*first.stage, fuses(), request.types, request.devices, request.elements),
+      original.stage);
   if (!refused.node.empty())
-    throw Failure(
-        FailureKind::failed,
-        fmt::format("the optimized graph does not accept the sizes that this run computed, and {} must not run twice", refused.node),
-        "run again: runs with inputs of these types begin with the original graph now");
+    throw Failure(FailureKind::failed,
+                  fmt::format("the optimized graph does not accept the sizes that this run "
+                              "computed, and {} must not run twice",
+                              refused.node),
+                  "run again: runs with inputs of these types begin with the original graph now");
   return original;
 }
 
 // Finished outputs are reported only once all stages have plans, because the run may restart until
 // then.
-NamedTensors Session::Impl::run_stages(const NextStage& first, const NamedTensors& inputs, const RunOptions& request, int& stages) {
+NamedTensors Session::Impl::run_stages(const NextStage& first, const NamedTensors& inputs,
+                                       const RunOptions& request, int& stages) {
   stages = 0;
   std::vector<std::string> finished;
   RunOptions early;
-  return each_stage(first, inputs, request, [&](Planned& planned, const NamedTensors& given, const Destinations& destinations, bool more) {
-    ++stages;
-    if (more && stages == 1) {
-      early.stop = request.stop;
-      if (request.finished) early.finished = [&](const std::string& name) { finished.push_back(name); };
-    }
-    if (!more)
-      for (const auto& name : std::exchange(finished, {})) request.finished(name);
-    return run(planned, given, destinations, more ? early : request, more);
-  });
+  return each_stage(first, inputs, request,
+                    [&](Planned& planned, const NamedTensors& given,
+                        const Destinations& destinations, bool more) {
+                      ++stages;
+                      if (more && stages == 1) {
+                        early.stop = request.stop;
+                        if (request.finished)
+                          early.finished = [&](const std::string& name) {
+                            finished.push_back(name);
+                          };
+                      }
+                      if (!more)
+                        for (const auto& name : std::exchange(finished, {})) request.finished(name);
+                      return run(planned, given, destinations, more ? early : request, more);
+                    });
 }
 
-bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
+bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                           const std::stop_token& stop) {
   const auto& now = graphs.up_to_date();  // may drop the cached run
-  if (!quick || FileMemory::any_mapped() || !quick->is_of(now) || !quick->fits(inputs, outputs) || !quick->apart(inputs, outputs))
+  if (!quick || FileMemory::any_mapped() || !quick->is_of(now) || !quick->fits(inputs, outputs) ||
+      !quick->apart(inputs, outputs))
     return false;
   auto& execution = quick->bind(inputs, outputs);
   WholeRun whole(*this);
@@ -240,28 +265,35 @@ bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> out
   return true;
 }
 
-std::optional<NamedTensors> Session::Impl::repeat(const NamedTensors& inputs, const std::stop_token& stop) {
+std::optional<NamedTensors> Session::Impl::repeat(const NamedTensors& inputs,
+                                                  const std::stop_token& stop) {
   if (!quick || inputs.size() != quick->inputs().size()) return std::nullopt;
   std::vector<Tensor> given, made(quick->outputs().size());
   given.reserve(inputs.size());
   for (const auto& place : quick->inputs())
-    if (const auto found = inputs.find(place.name); found != inputs.end()) given.push_back(found->second);
+    if (const auto found = inputs.find(place.name); found != inputs.end())
+      given.push_back(found->second);
   if (!repeat(given, made, stop)) return std::nullopt;
   std::optional<NamedTensors> named(std::in_place);
-  for (std::size_t i = 0; i < made.size(); ++i) named->emplace(quick->outputs()[i].name, std::move(made[i]));
+  for (std::size_t i = 0; i < made.size(); ++i)
+    named->emplace(quick->outputs()[i].name, std::move(made[i]));
   return named;
 }
 
 // `first`: what the run began with. The application may have changed constants since, and another
 // graph may be up to date now.
 void Session::Impl::remember(const NextStage& first, int stages) {
-  if (is_plain() && stages == 1 && !overlapped && plans.last() != nullptr) quick = QuickRun::of(*first.stage, *first.graph, *plans.last());
+  if (is_plain() && stages == 1 && !overlapped && plans.last() != nullptr)
+    quick = QuickRun::of(*first.stage, *first.graph, *plans.last());
 }
 
-void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop) {
+void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                                 const std::stop_token& stop) {
   const auto& names = model();
   const auto count = [](const char* what, std::size_t given, std::size_t needed) {
-    if (given != needed) throw Failure(FailureKind::usage, fmt::format("got {} {} but the graph has {}", given, what, needed));
+    if (given != needed)
+      throw Failure(FailureKind::usage,
+                    fmt::format("got {} {} but the graph has {}", given, what, needed));
   };
   count("inputs", inputs.size(), names.inputs.size());
   count("outputs", outputs.size(), names.outputs.size());
@@ -271,11 +303,13 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i]) given.emplace(names.strings[names.values[names.inputs[i]].name], inputs[i]);
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i]) request.destinations.emplace(names.strings[names.outputs[i].first], Destination{outputs[i]});
+    if (outputs[i])
+      request.destinations.emplace(names.strings[names.outputs[i].first], Destination{outputs[i]});
   int stages = 0;
   const auto first = first_stage({});
   auto made = run(first, given, request, stages);
-  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
   remember(first, stages);
 }
 
@@ -300,7 +334,8 @@ std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
       throw;
     }
     execution.abandon();
-    if (!found.empty()) throw Found();  // later stages would depend on values that were not computed
+    if (!found.empty())
+      throw Found();  // later stages would depend on values that were not computed
     take_sparse_outputs(execution, outputs);
     return outputs;
   };

@@ -12,12 +12,14 @@ namespace {
 
 bool reads(const GraphModel& model, NodeId id, ValueId value) {
   const auto* edges = model.edges.data() + model.nodes[id].first_edge;
-  return std::find(edges, edges + model.nodes[id].input_count, value) != edges + model.nodes[id].input_count;
+  return std::find(edges, edges + model.nodes[id].input_count, value) !=
+         edges + model.nodes[id].input_count;
 }
 
 NodeId first_reader(const Plan& plan, ValueId value) {
   const auto& order = plan.memory.order;
-  const auto found = std::find_if(order.begin(), order.end(), [&](NodeId id) { return reads(plan.model(), id, value); });
+  const auto found = std::find_if(order.begin(), order.end(),
+                                  [&](NodeId id) { return reads(plan.model(), id, value); });
   return found == order.end() ? none : *found;
 }
 
@@ -31,8 +33,10 @@ std::string copies_for(const Plan& plan, NodeId id) {
     const bool in = reads(model, id, copy), out = model.values[value].producer == id;
     if (!in && !out) continue;
     const auto& type = plan.types()[value];
-    const auto size = type.storage == TENON_DENSE ? counted(byte_count(type), "byte") : "its stored elements";
-    text += fmt::format("{}'{}' ({}) {} {}", text.empty() ? "" : ", ", value_label(model, value), size, in ? "from" : "to",
+    const auto size =
+        type.storage == TENON_DENSE ? counted(byte_count(type), "byte") : "its stored elements";
+    text += fmt::format("{}'{}' ({}) {} {}", text.empty() ? "" : ", ", value_label(model, value),
+                        size, in ? "from" : "to",
                         in ? plan.graph.places[value]->name() : plan.graph.places[copy]->name());
   }
   return text;
@@ -46,20 +50,28 @@ void Session::Impl::warn_of_conversions(const SessionGraph& graph, const Plan& p
   for (const auto& conversion : plan.graph.conversions) {
     if (plan.memory.readers[conversion.dense] == 0) continue;
     const auto storage = name_of(static_cast<Storage>(conversion.storage));
-    const auto what = fmt::format("'{}' is converted from {} to dense, {}, because", value_label(model, conversion.value), storage,
+    const auto what = fmt::format("'{}' is converted from {} to dense, {}, because",
+                                  value_label(model, conversion.value), storage,
                                   counted(conversion.bytes, "byte"));
     auto& warnings = host().warnings;
     const auto reader = first_reader(plan, conversion.dense);
-    if (graphs.is_optimized(graph) && model.stands_for.contains(reader))  // the nodes it replaced may have sparse kernels
-      throw Failure(FailureKind::failed, fmt::format("{} has no kernel for these storages", node_label(model, reader)));
+    if (graphs.is_optimized(graph) &&
+        model.stands_for.contains(reader))  // the nodes it replaced may have sparse kernels
+      throw Failure(FailureKind::failed,
+                    fmt::format("{} has no kernel for these storages", node_label(model, reader)));
     if (reader != none) {
       const auto& node = model.nodes[reader];
       const auto work = work_label(model, node);
       const auto& fault = plan.operator_of(reader).sparse_gradient_fault;
-      const auto why = node.pass == Pass::backward && !fault.empty() ? fault : fmt::format("{} has no kernel for these storages", work);
-      warnings.densified(fmt::format("{} {}", work, storage), fmt::format("{}: {} {}", node_label(model, reader), what, why));
+      const auto why = node.pass == Pass::backward && !fault.empty()
+                           ? fault
+                           : fmt::format("{} has no kernel for these storages", work);
+      warnings.densified(fmt::format("{} {}", work, storage),
+                         fmt::format("{}: {} {}", node_label(model, reader), what, why));
     } else {
-      warnings.densified(fmt::format("update {}", storage), fmt::format("{} a variable is updated with it, and variables are dense", what));
+      warnings.densified(
+          fmt::format("update {}", storage),
+          fmt::format("{} a variable is updated with it, and variables are dense", what));
     }
   }
 }
@@ -81,7 +93,8 @@ void Session::Impl::warn_of_fallbacks(const SessionGraph& graph, const Plan& pla
     const auto work = work_label(model, model.nodes[id]);
     const auto copies = copies_for(plan, id);
     host().warnings.once(fmt::format("{} on {}", work, kernels.device().name()),
-                         fmt::format("{}: runs on the CPU, not on {}: {}{}{}", node_label(model, id), kernels.device().name(), why,
+                         fmt::format("{}: runs on the CPU, not on {}: {}{}{}",
+                                     node_label(model, id), kernels.device().name(), why,
                                      copies.empty() ? "" : "; copied for it: ", copies));
   }
 }
@@ -94,15 +107,20 @@ void Session::Impl::warn_of_random_values() {
   const auto others = variables.size() - 1;
   host().warnings.once(
       fmt::format("random {} {}", first, others),
-      fmt::format(
-          "'{}'{} no values, so the session initializes them randomly with seed {}: train the graph, load a saved one, or initialize it",
-          first, others == 0 ? " has" : fmt::format(" and {} more variable{} have", others, others == 1 ? "" : "s"), options.seed));
+      fmt::format("'{}'{} no values, so the session initializes them randomly with seed {}: train "
+                  "the graph, load a saved one, or initialize it",
+                  first,
+                  others == 0
+                      ? " has"
+                      : fmt::format(" and {} more variable{} have", others, others == 1 ? "" : "s"),
+                  options.seed));
 }
 
 // The kernel does not fulfil its declaration; the run succeeded without captures.
 void Session::Impl::warn_of_capture(const Execution& execution) {
   if (const auto failure = execution.capture_failure(); !failure.empty())
-    host().warnings.once("capture " + failure, "kernels cannot be captured and run one by one: " + failure);
+    host().warnings.once("capture " + failure,
+                         "kernels cannot be captured and run one by one: " + failure);
 }
 
 }  // namespace tenon

@@ -12,14 +12,16 @@ void StateBackup::copy(const Tensor& from, const Tensor& to) {
   if (device.is_cpu())
     std::memcpy(to.data(), from.data(), static_cast<std::size_t>(from.bytes()));
   else
-    tenon::copy(place_of(to.abi().dense), place_of(from.abi().dense), static_cast<std::uint64_t>(from.bytes()), streams_.of(device));
+    tenon::copy(place_of(to.abi().dense), place_of(from.abi().dense),
+                static_cast<std::uint64_t>(from.bytes()), streams_.of(device));
 }
 
 void StateBackup::save(const Tensor& state) {
   if (state.bytes() == 0) return;
   auto& copied = states_[state.data()];
   if (copied.saved) return;
-  if (!copied.before || copied.before.bytes() < state.bytes() || copied.before.device() != state.device())
+  if (!copied.before || copied.before.bytes() < state.bytes() ||
+      copied.before.device() != state.device())
     copied.before = Tensor::empty(state.dtype(), state.shape(), state.device());
   copied.now = state;
   copy(state, copied.before);
@@ -39,7 +41,8 @@ void StateBackup::put_back() noexcept {
       if (auto& device = device_of(state->now); !device.is_cpu()) streams_.of(device).synchronize();
     // the latest copy first: stages may have saved the same memory one after another
     for (auto each = destinations_.rbegin(); each != destinations_.rend(); ++each)
-      copy_bytes(each->before.abi().dense, each->now.abi().dense, static_cast<std::uint64_t>(each->now.bytes()));
+      copy_bytes(each->before.abi().dense, each->now.abi().dense,
+                 static_cast<std::uint64_t>(each->now.bytes()));
   } catch (const Failure&) {
     // the run's own failure is already being reported
   }
@@ -48,7 +51,8 @@ void StateBackup::put_back() noexcept {
 
 // Memory for copies of other states is freed once it is more than this run needs.
 void StateBackup::clear() {
-  if (states_.size() > 2 * saved_.size()) std::erase_if(states_, [](const auto& state) { return !state.second.saved; });
+  if (states_.size() > 2 * saved_.size())
+    std::erase_if(states_, [](const auto& state) { return !state.second.saved; });
   for (auto* state : saved_) {
     state->saved = false;
     state->now = Tensor();

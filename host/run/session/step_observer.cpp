@@ -29,7 +29,8 @@ template <class Visit>
 void for_each_write(const Plan& plan, std::size_t step, const Visit& visit) {
   const auto& node = plan.node(step);
   const auto& forward = forward_of(plan.model(), node);
-  for (std::uint32_t i = 0; i < forward.state_count; ++i) visit(plan.model().edges[forward.first_edge + forward.input_count + i]);
+  for (std::uint32_t i = 0; i < forward.state_count; ++i)
+    visit(plan.model().edges[forward.first_edge + forward.input_count + i]);
   for (std::uint32_t i = 0; i < node.output_count; ++i)
     if (plan.write(step, i) != TENON_WRITE_NONE) visit(node.first_output + i);
 }
@@ -48,7 +49,8 @@ void run_observed(Execution& execution, StepObserver& observer, const std::stop_
   }
 }
 
-StepTimer::StepTimer(const Execution& execution, const Kernels& kernels, Trace* trace, NodeTimes* times)
+StepTimer::StepTimer(const Execution& execution, const Kernels& kernels, Trace* trace,
+                     NodeTimes* times)
     : plan_(execution.plan()),
       trace_(trace),
       times_(times),
@@ -67,9 +69,14 @@ bool StepTimer::after(std::size_t step) {
   const auto work = work_label(plan_.model(), plan_.node(step));
   const auto* stream = plan_.stream_of(step);
   if (trace_ != nullptr)
-    trace_->add(name, work, stream == nullptr ? PlannedStream{&plan_.device_of(step), StreamRole::kernels} : *stream, begin_, end);
+    trace_->add(
+        name, work,
+        stream == nullptr ? PlannedStream{&plan_.device_of(step), StreamRole::kernels} : *stream,
+        begin_, end);
   if (times_ != nullptr) {
-    auto& time = times_->try_emplace({name, work}, NodeTime{name, work, plan_.device_of(step).name()}).first->second;
+    auto& time =
+        times_->try_emplace({name, work}, NodeTime{name, work, plan_.device_of(step).name()})
+            .first->second;
     add_call(time, seconds_of(begin_ - run_begin_), seconds_of(end - begin_), costs_[step]);
   }
   return true;
@@ -85,14 +92,16 @@ void UnwrittenElements::before(std::size_t step) {
 bool UnwrittenElements::after(std::size_t step) {
   if (!checks(step)) return true;
   if (const auto hole = find_unwritten(*execution_.steps()[step].call))
-    throw failure_at(plan_, step,
-                     fmt::format("its kernel does not write element {} of '{}'", hole->element,
-                                 value_label(plan_.model(), plan_.node(step).first_output + hole->output)),
-                     "elements count from 0; tenon check diagnoses the operator");
+    throw failure_at(
+        plan_, step,
+        fmt::format("its kernel does not write element {} of '{}'", hole->element,
+                    value_label(plan_.model(), plan_.node(step).first_output + hole->output)),
+        "elements count from 0; tenon check diagnoses the operator");
   return true;
 }
 
-FinishedOutputs::FinishedOutputs(const Execution& execution, const Destinations& destinations, const NamedTensors& outputs,
+FinishedOutputs::FinishedOutputs(const Execution& execution, const Destinations& destinations,
+                                 const NamedTensors& outputs,
                                  const std::function<void(const std::string&)>& finished)
     : finished_(finished), completed_(execution.plan().step_count()) {
   const auto& plan = execution.plan();
@@ -103,7 +112,9 @@ FinishedOutputs::FinishedOutputs(const Execution& execution, const Destinations&
   for (const auto& [name, value] : model.outputs) {
     const std::string output(model.strings[name]);
     const auto destination = destinations.find(output);
-    if (destination == destinations.end() || outputs.at(output).data() != destination->second.tensor.data()) continue;
+    if (destination == destinations.end() ||
+        outputs.at(output).data() != destination->second.tensor.data())
+      continue;
     const auto last = last_writes.find(plan.memory.root[value]);
     if (last != last_writes.end()) completed_[last->second].push_back(output);
   }

@@ -49,12 +49,15 @@ class StepTimer : public StepObserver {
 /// checked.
 class UnwrittenElements : public StepObserver {
  public:
-  explicit UnwrittenElements(const Execution& execution) : execution_(execution), plan_(execution.plan()) {}
+  explicit UnwrittenElements(const Execution& execution)
+      : execution_(execution), plan_(execution.plan()) {}
   void before(std::size_t step) override;
   bool after(std::size_t step) override;
 
  private:
-  bool checks(std::size_t step) const { return plan_.copy_of(step) == none && plan_.device_of(step).is_cpu(); }
+  bool checks(std::size_t step) const {
+    return plan_.copy_of(step) == none && plan_.device_of(step).is_cpu();
+  }
   const Execution& execution_;
   const Plan& plan_;
 };
@@ -65,7 +68,9 @@ class NonFiniteValues : public StepObserver {
   /// Checks the inputs, variables and states first.
   explicit NonFiniteValues(const Execution& execution);
   bool after(std::size_t step) override;
-  const std::string& found() const { return found_; }  ///< value, element and number; empty if all are finite
+  const std::string& found() const {
+    return found_;
+  }  ///< value, element and number; empty if all are finite
 
  private:
   const Execution& execution_;
@@ -76,7 +81,8 @@ class NonFiniteValues : public StepObserver {
 /// it.
 class FinishedOutputs : public StepObserver {
  public:
-  FinishedOutputs(const Execution& execution, const Destinations& destinations, const NamedTensors& outputs,
+  FinishedOutputs(const Execution& execution, const Destinations& destinations,
+                  const NamedTensors& outputs,
                   const std::function<void(const std::string&)>& finished);
   bool after(std::size_t step) override;
 

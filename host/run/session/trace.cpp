@@ -41,27 +41,34 @@ void Trace::begin_run() {
 
 // Writes names of devices and streams when they first appear.
 int Trace::process_of(const PlannedStream& stream) {
-  const auto [process, new_process] = processes_.try_emplace(stream.device->name(), static_cast<int>(processes_.size()) + 1);
+  const auto [process, new_process] =
+      processes_.try_emplace(stream.device->name(), static_cast<int>(processes_.size()) + 1);
   const int pid = process->second, tid = static_cast<int>(stream.role) + 1;
   const auto describe = [&](const char* what, const std::string& name) {
-    events_ +=
-        fmt::format(",\n{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what, pid, tid, quoted(name));
+    events_ += fmt::format(
+        ",\n{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what,
+        pid, tid, quoted(name));
   };
   if (new_process) describe("process_name", stream.device->name());
-  if (threads_.try_emplace({pid, stream.role}, true).second) describe("thread_name", name_of(stream.role));
+  if (threads_.try_emplace({pid, stream.role}, true).second)
+    describe("thread_name", name_of(stream.role));
   return pid;
 }
 
-void Trace::add(const std::string& name, const std::string& category, const PlannedStream& stream, Clock::time_point begin,
-                Clock::time_point end) {
+void Trace::add(const std::string& name, const std::string& category, const PlannedStream& stream,
+                Clock::time_point begin, Clock::time_point end) {
   const int pid = process_of(stream);
-  events_ += fmt::format(",\n{{\"name\":{},\"cat\":{},\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}}}", quoted(name),
-                         quoted(category), pid, static_cast<int>(stream.role) + 1, microseconds(begin - start_), microseconds(end - begin));
+  events_ += fmt::format(
+      ",\n{{\"name\":{},\"cat\":{},\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}}"
+      "}",
+      quoted(name), quoted(category), pid, static_cast<int>(stream.role) + 1,
+      microseconds(begin - start_), microseconds(end - begin));
 }
 
 void Trace::end_run() {
   if (events_.empty()) return;
-  const auto events = std::string_view(events_).substr(empty_ ? 1 : 0);  // no comma before the first event
+  const auto events =
+      std::string_view(events_).substr(empty_ ? 1 : 0);  // no comma before the first event
   try {
     write_at(end_, std::string(events).append(tail));
   } catch (...) {  // restores the file to its state before this run
@@ -76,7 +83,8 @@ void Trace::end_run() {
 
 void Trace::write_at(std::uint64_t offset, std::string_view text) const {
   while (!text.empty()) {
-    const auto written = pwrite(file_.descriptor(), text.data(), text.size(), static_cast<off_t>(offset));
+    const auto written =
+        pwrite(file_.descriptor(), text.data(), text.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw write_failure(path_, errno);
     text.remove_prefix(static_cast<std::size_t>(written));

@@ -23,8 +23,8 @@ class Trace {
 
   /// The first call replaces the existing file with an empty trace. Throws Failure (file).
   void begin_run();
-  void add(const std::string& name, const std::string& category, const PlannedStream& stream, Clock::time_point begin,
-           Clock::time_point end);
+  void add(const std::string& name, const std::string& category, const PlannedStream& stream,
+           Clock::time_point begin, Clock::time_point end);
   /// Writes the added events, including those of failed runs since the last call. Throws Failure;
   /// the events are then dropped.
   void end_run();

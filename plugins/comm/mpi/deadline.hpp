@@ -19,7 +19,9 @@ class Deadline {
       : thread_([this, seconds, status, what = std::move(what)] {
           std::unique_lock lock(changing_);
           constexpr double longest = 1e9;  // clocks count 64-bit nanoseconds
-          if (changed_.wait_for(lock, std::chrono::duration<double>(std::min(seconds, longest)), [this] { return done_; })) return;
+          if (changed_.wait_for(lock, std::chrono::duration<double>(std::min(seconds, longest)),
+                                [this] { return done_; }))
+            return;
           if (!what.empty()) std::fprintf(stderr, "tenon: %s\n", what.c_str());
           std::fflush(nullptr);
           _exit(status);

@@ -35,14 +35,16 @@ struct Job {
 Job start(const Patience& patience) {
   const auto launcher = tenon::launcher();
   const Deadline deadline(patience.seconds, 1,
-                          tenon::join("rank ", launcher.rank, " has waited ", patience.seconds, " s for the other processes to start"));
+                          tenon::join("rank ", launcher.rank, " has waited ", patience.seconds,
+                                      " s for the other processes to start"));
   const auto& mpi = MpiLibrary::get();
   Job job;
   int there = 0;
   mpi.Initialized(&there);
   if (there == 0) {
     int level = 0;
-    if (mpi.Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS || level < MPI_THREAD_SERIALIZED)
+    if (mpi.Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS ||
+        level < MPI_THREAD_SERIALIZED)
       throw tenon::Error("MPI failed to initialize with MPI_THREAD_SERIALIZED");
     job.started = true;
   }
@@ -50,8 +52,9 @@ Job start(const Patience& patience) {
   mpi.Comm_set_errhandler(mpi.world, mpi.errors_return);
   mpi.Comm_size(mpi.world, &size);
   if (size != launcher.size)
-    throw tenon::Error(launcher.name(), " started ", launcher.size, " processes, but ", name_of(mpi), ", which this plugin uses, sees ",
-                       size, "; use that MPI's mpirun");
+    throw tenon::Error(launcher.name(), " started ", launcher.size, " processes, but ",
+                       name_of(mpi), ", which this plugin uses, sees ", size,
+                       "; use that MPI's mpirun");
   if (mpi.Comm_dup(mpi.world, &job.comm) != MPI_SUCCESS) throw tenon::Error("MPI_Comm_dup failed");
   job.peers.emplace(mpi, job.comm);
   return job;
@@ -78,8 +81,9 @@ static bool meet(MpiPeers& peers) {
     comm::gather(plan, peers.rank(), 1, [&](std::span<const comm::Message> messages) {
       std::vector<Transfer> transfers;
       for (const auto& message : messages)
-        transfers.push_back({message.peer, here.data() + message.send, static_cast<std::size_t>(message.send_count),
-                             here.data() + message.receive, static_cast<std::size_t>(message.receive_count)});
+        transfers.push_back(
+            {message.peer, here.data() + message.send, static_cast<std::size_t>(message.send_count),
+             here.data() + message.receive, static_cast<std::size_t>(message.receive_count)});
       if (!transfers.empty()) peers.exchange(transfers, tag, patience);
     });
     return true;
@@ -93,7 +97,9 @@ static bool meet(MpiPeers& peers) {
 /// hangs, in any program.
 static void end_mpi(const MpiLibrary& mpi) {
   constexpr double seconds_to_end = 10;
-  const Deadline deadline(seconds_to_end, 0, "all processes are done, but MPI_Finalize hangs; the process ends without it");
+  const Deadline deadline(
+      seconds_to_end, 0,
+      "all processes are done, but MPI_Finalize hangs; the process ends without it");
   mpi.Comm_free(&joined->comm);
   mpi.Finalize();
   MpiLibrary::close();
@@ -106,7 +112,9 @@ static void abort_mpi(const MpiLibrary& mpi, int status) {
   // communication failed wait longer, so that all can report which rank they wait for and rank 0
   // can save its state.
   const auto& peers = *joined->peers;
-  std::this_thread::sleep_for(std::chrono::milliseconds(!peers.failed() ? 300 : peers.rank() == 0 ? 1000 : 5000));
+  std::this_thread::sleep_for(std::chrono::milliseconds(!peers.failed()     ? 300
+                                                        : peers.rank() == 0 ? 1000
+                                                                            : 5000));
   mpi.Abort(mpi.world, status);
 }
 
@@ -117,7 +125,8 @@ void leave_mpi_job(int status) {
   mpi.Finalized(&ended);
   auto& peers = *joined->peers;
   const bool done = status == 0 && !peers.failed();
-  if (ended != 0 || (done && !joined->started)) return MpiLibrary::close();  // another plugin finalizes MPI and has the library open, too
+  if (ended != 0 || (done && !joined->started))
+    return MpiLibrary::close();  // another plugin finalizes MPI and has the library open, too
   try {
     if (done && meet(peers)) return end_mpi(mpi);
     abort_mpi(mpi, status == 0 ? 1 : status);

@@ -12,7 +12,8 @@ constexpr auto library_names = {"libmpi_abi.so.1"};
 #elif defined(OMPI_MAJOR_VERSION)
 constexpr auto library_names = {"libmpi.so.40"};  // Open MPI 4 and 5
 #elif defined(MPICH_VERSION)
-constexpr auto library_names = {"libmpich.so.12", "libmpi.so.12"};  // Debian's name, and the usual one
+constexpr auto library_names = {"libmpich.so.12",
+                                "libmpi.so.12"};  // Debian's name, and the usual one
 #else
 #error "unknown MPI: add its library name here"
 #endif
@@ -39,7 +40,8 @@ Found find(const char* name) {
 }
 
 MpiLibrary look_up() {
-  if (!MpiLibrary::is_here()) throw tenon::Error("the dynamic linker does not find ", *library_names.begin());
+  if (!MpiLibrary::is_here())
+    throw tenon::Error("the dynamic linker does not find ", *library_names.begin());
   MpiLibrary library{};
 #define TENON_MPI_FUNCTION(name) library.name = find<decltype(library.name)>("MPI_" #name);
   TENON_MPI_FUNCTIONS(TENON_MPI_FUNCTION)

@@ -7,10 +7,11 @@
 #include <mpi.h>
 #endif
 
-#define TENON_MPI_FUNCTIONS(use)                                                                                                      \
-  use(Abort) use(Comm_dup) use(Comm_free) use(Comm_rank) use(Comm_set_errhandler) use(Comm_size) use(Error_string) use(Finalize)      \
-      use(Finalized) use(Get_count) use(Get_library_version) use(Iallreduce) use(Init_thread) use(Initialized) use(Iprobe) use(Irecv) \
-          use(Isend) use(Test)
+#define TENON_MPI_FUNCTIONS(use)                                                                 \
+  use(Abort) use(Comm_dup) use(Comm_free) use(Comm_rank) use(Comm_set_errhandler) use(Comm_size) \
+      use(Error_string) use(Finalize) use(Finalized) use(Get_count) use(Get_library_version)     \
+          use(Iallreduce) use(Init_thread) use(Initialized) use(Iprobe) use(Irecv) use(Isend)    \
+              use(Test)
 
 /// Functions are named as in MPI, without the prefix MPI_.
 struct MpiLibrary {

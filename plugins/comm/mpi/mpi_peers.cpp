@@ -46,7 +46,9 @@ MpiPeers::MpiPeers(const MpiLibrary& mpi, MPI_Comm comm) : mpi_(mpi), comm_(comm
 std::string MpiPeers::text_of(int result) const {
   char text[MPI_MAX_ERROR_STRING + 1] = {};
   int size = 0;
-  return mpi_.Error_string(result, text, &size) == MPI_SUCCESS ? std::string(text, static_cast<std::size_t>(size)) : "no reason reported";
+  return mpi_.Error_string(result, text, &size) == MPI_SUCCESS
+             ? std::string(text, static_cast<std::size_t>(size))
+             : "no reason reported";
 }
 
 void MpiPeers::fail(const std::string& what) {
@@ -55,16 +57,19 @@ void MpiPeers::fail(const std::string& what) {
 }
 
 void MpiPeers::check(int result, const char* what) {
-  if (result != MPI_SUCCESS) fail(tenon::join("rank ", rank_, ": ", what, " failed: ", text_of(result)));
+  if (result != MPI_SUCCESS)
+    fail(tenon::join("rank ", rank_, ": ", what, " failed: ", text_of(result)));
 }
 
 void MpiPeers::require_whole() const {
-  if (!failure_.empty()) throw tenon::Error("communication is disabled after an earlier failure: ", failure_);
+  if (!failure_.empty())
+    throw tenon::Error("communication is disabled after an earlier failure: ", failure_);
 }
 
 // Yields between polls: there may be more processes than cores.
 template <class Done, class Waits, class Look>
-void MpiPeers::wait(const Done& done, const Patience& patience, const Waits& waits, const Look& look) {
+void MpiPeers::wait(const Done& done, const Patience& patience, const Waits& waits,
+                    const Look& look) {
   constexpr int tries = 200;
   for (int i = 0; i < tries; ++i)
     if (done()) return;
@@ -73,7 +78,8 @@ void MpiPeers::wait(const Done& done, const Patience& patience, const Waits& wai
   double next_look = look_every;
   while (!done()) {
     const auto waited = seconds_since(begin);
-    if (waited > patience.seconds) fail(tenon::join("rank ", rank_, " has waited ", patience.seconds, " s for ", waits()));
+    if (waited > patience.seconds)
+      fail(tenon::join("rank ", rank_, " has waited ", patience.seconds, " s for ", waits()));
     if (patience.cancelled()) fail("the run was cancelled while other processes wait for it");
     if (waited > next_look) {
       look();
@@ -102,9 +108,12 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
       parts.push_back({transfer.peer, receives, count});
       auto& request = requests.emplace_back();
       if (receives)
-        check(mpi_.Irecv(static_cast<std::byte*>(transfer.in) + at, count, mpi_.byte, transfer.peer, tag, comm_, &request), "MPI_Irecv");
+        check(mpi_.Irecv(static_cast<std::byte*>(transfer.in) + at, count, mpi_.byte, transfer.peer,
+                         tag, comm_, &request),
+              "MPI_Irecv");
       else
-        check(mpi_.Isend(static_cast<const std::byte*>(transfer.out) + at, count, mpi_.byte, transfer.peer, tag, comm_, &request),
+        check(mpi_.Isend(static_cast<const std::byte*>(transfer.out) + at, count, mpi_.byte,
+                         transfer.peer, tag, comm_, &request),
               "MPI_Isend");
     }
   };
@@ -119,12 +128,14 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
       const int result = mpi_.Test(&requests[next], &finished, &status);
       const auto& part = parts[next];
       if (result != MPI_SUCCESS)
-        fail(tenon::join("rank ", rank_, " and rank ", part.peer, " failed to exchange ", part.bytes, " bytes: ", text_of(result)));
+        fail(tenon::join("rank ", rank_, " and rank ", part.peer, " failed to exchange ",
+                         part.bytes, " bytes: ", text_of(result)));
       if (finished == 0) return false;
       int bytes = part.bytes;
       if (part.receives) mpi_.Get_count(&status, mpi_.byte, &bytes);
       if (bytes != part.bytes)
-        fail(tenon::join("rank ", part.peer, " sent ", bytes, " bytes, but rank ", rank_, " needs ", part.bytes,
+        fail(tenon::join("rank ", part.peer, " sent ", bytes, " bytes, but rank ", rank_, " needs ",
+                         part.bytes,
                          ": they run different graphs, or tensors of different shapes"));
     }
     return true;
@@ -135,7 +146,9 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
   const auto look = [&] {
     int other = 0;
     MPI_Status status;
-    if (mpi_.Iprobe(parts[next].peer, MPI_ANY_TAG, comm_, &other, &status) != MPI_SUCCESS || other == 0 || status.MPI_TAG == tag) return;
+    if (mpi_.Iprobe(parts[next].peer, MPI_ANY_TAG, comm_, &other, &status) != MPI_SUCCESS ||
+        other == 0 || status.MPI_TAG == tag)
+      return;
     if (std::exchange(suspect, next) == next)  // seen twice: the expected message is not in flight
       fail(tenon::join("rank ", parts[next].peer, " is in a different call than rank ", rank_,
                        ": they run different graphs, or tensors of different types or shapes"));
@@ -144,17 +157,21 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
       done, patience, [&] { return tenon::join("rank ", parts[next].peer); }, look);
 }
 
-bool MpiPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction, const Patience& patience) {
+bool MpiPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction,
+                      const Patience& patience) {
   require_whole();
   const auto* const type = type_of(mpi_, dtype);
   if (type == nullptr || reduction == Reduction::mean) return false;
-  const auto operation = reduction == Reduction::sum ? mpi_.sum : reduction == Reduction::max ? mpi_.max : mpi_.min;
+  const auto operation = reduction == Reduction::sum   ? mpi_.sum
+                         : reduction == Reduction::max ? mpi_.max
+                                                       : mpi_.min;
   const auto size = tenon::size_of(dtype);
   for (std::int64_t at = 0; at < count; at += longest_message / 8) {
     const int some = static_cast<int>(std::min<std::int64_t>(longest_message / 8, count - at));
     MPI_Request request{};
-    check(mpi_.Iallreduce(MPI_IN_PLACE, static_cast<std::byte*>(elements) + static_cast<std::size_t>(at) * size, some, *type, operation,
-                          comm_, &request),
+    check(mpi_.Iallreduce(MPI_IN_PLACE,
+                          static_cast<std::byte*>(elements) + static_cast<std::size_t>(at) * size,
+                          some, *type, operation, comm_, &request),
           "MPI_Iallreduce");
     const auto done = [&] {
       int finished = 0;

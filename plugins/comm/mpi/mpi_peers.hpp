@@ -14,7 +14,8 @@ class MpiPeers : public Peers {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   void exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) override;
-  bool reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction, const Patience& patience) override;
+  bool reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction,
+              const Patience& patience) override;
 
   /// Whether a call failed. Its requests may still be pending, so no further calls are made.
   bool failed() const { return !failure_.empty(); }

@@ -10,7 +10,8 @@
 
 namespace over_mpi {
 
-inline std::mutex calling;  // serializes calls: other processes expect one call of a plugin at a time
+inline std::mutex
+    calling;  // serializes calls: other processes expect one call of a plugin at a time
 
 #ifdef TENON_MPI_ABI
 inline constexpr int priority = 5;  // below a plugin for the launcher's own MPI, if there is one
@@ -32,7 +33,9 @@ inline bool is_here() {
 
 inline MpiPeers& join(const tenon::Call& call, const Patience& patience) {
   const auto at_end = tenon::detail::host_function<tenon_at_end>(call.raw(), "at_end/1");
-  if (at_end == nullptr) throw tenon::Error("operators that communicate cannot run in a worker process; do not isolate their plugin");
+  if (at_end == nullptr)
+    throw tenon::Error(
+        "operators that communicate cannot run in a worker process; do not isolate their plugin");
   auto& peers = join_mpi_job(patience);
   static const bool registered = (at_end(leave_mpi_job), true);
   static_cast<void>(registered);
@@ -45,9 +48,12 @@ inline MpiPeers& join(const tenon::Call& call, const Patience& patience) {
 /// launcher (unset for the standard ABI). OVER_MPI(all_reduce, cpu, Over, AllReduce) registers
 /// Over<AllReduce> under a class name with the MPI's suffix, because several plugins have such
 /// variants.
-#define OVER_MPI(name, device, Over, Class) OVER_MPI_NAMED(name, device, Over, Class, TENON_MPI_NAME)
-#define OVER_MPI_NAMED(name, device, Over, Class, Mpi) OVER_MPI_JOINED(name, device, Over, Class, Mpi)
-#define OVER_MPI_JOINED(name, device, Over, Class, Mpi) OVER_MPI_AS(name, device, Over, Class, Class##Over##Mpi)
+#define OVER_MPI(name, device, Over, Class) \
+  OVER_MPI_NAMED(name, device, Over, Class, TENON_MPI_NAME)
+#define OVER_MPI_NAMED(name, device, Over, Class, Mpi) \
+  OVER_MPI_JOINED(name, device, Over, Class, Mpi)
+#define OVER_MPI_JOINED(name, device, Over, Class, Mpi) \
+  OVER_MPI_AS(name, device, Over, Class, Class##Over##Mpi)
 #define OVER_MPI_AS(name, device, Over, Class, Variant) \
   using Variant = Over<Class>;                          \
   TENON_KERNEL_VARIANT(name, device, Variant)

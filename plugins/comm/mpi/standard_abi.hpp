@@ -53,12 +53,14 @@ int MPI_Finalize();
 int MPI_Finalized(int* flag);
 int MPI_Get_count(const MPI_Status*, MPI_Datatype, int* count);
 int MPI_Get_library_version(char* text, int* size);
-int MPI_Iallreduce(const void* from, void* into, int count, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*);
+int MPI_Iallreduce(const void* from, void* into, int count, MPI_Datatype, MPI_Op, MPI_Comm,
+                   MPI_Request*);
 int MPI_Init_thread(int* argc, char*** argv, int wanted, int* given);
 int MPI_Initialized(int* flag);
 int MPI_Iprobe(int source, int tag, MPI_Comm, int* flag, MPI_Status*);
 int MPI_Irecv(void* into, int count, MPI_Datatype, int source, int tag, MPI_Comm, MPI_Request*);
-int MPI_Isend(const void* from, int count, MPI_Datatype, int destination, int tag, MPI_Comm, MPI_Request*);
+int MPI_Isend(const void* from, int count, MPI_Datatype, int destination, int tag, MPI_Comm,
+              MPI_Request*);
 int MPI_Test(MPI_Request*, int* flag, MPI_Status*);
 }
 // NOLINTEND(readability-identifier-naming, performance-no-int-to-ptr)

@@ -17,7 +17,8 @@ NcclPeers& join(const tenon::Call& call, const Patience& patience) {
   tenon::gpu::require(cudaGetDevice(&device));
   static const int first = device;
   if (device != first)
-    throw tenon::Error("this process already communicates on cuda:", first, " and cannot also do so on cuda:", device,
+    throw tenon::Error("this process already communicates on cuda:", first,
+                       " and cannot also do so on cuda:", device,
                        "; a process can use only one GPU");
   static NcclPeers peers(*NcclLibrary::find(), over_mpi::join(call, patience), patience);
   peers.use(call.stream());
@@ -30,7 +31,9 @@ template <class Op>
 struct OverNccl : Op {
   static constexpr int priority = over_mpi::priority;
 
-  bool supports(const tenon::Infer&) const { return NcclLibrary::find() != nullptr && over_mpi::is_here(); }
+  bool supports(const tenon::Infer&) const {
+    return NcclLibrary::find() != nullptr && over_mpi::is_here();
+  }
 
   void forward(const tenon::Call& call) const {
     const std::lock_guard lock(over_mpi::calling);

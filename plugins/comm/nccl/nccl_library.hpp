@@ -25,9 +25,11 @@ struct NcclLibrary {
   int (*CommGetAsyncError)(ncclComm_t comm, int* error);
   int (*GroupStart)();
   int (*GroupEnd)();
-  int (*Send)(const void* from, std::size_t count, int type, int peer, ncclComm_t comm, void* stream);
+  int (*Send)(const void* from, std::size_t count, int type, int peer, ncclComm_t comm,
+              void* stream);
   int (*Recv)(void* into, std::size_t count, int type, int peer, ncclComm_t comm, void* stream);
-  int (*AllReduce)(const void* from, void* into, std::size_t count, int type, int reduction, ncclComm_t comm, void* stream);
+  int (*AllReduce)(const void* from, void* into, std::size_t count, int type, int reduction,
+                   ncclComm_t comm, void* stream);
   const char* (*GetErrorString)(int result);
 
   /// Returns null if the dynamic linker finds no libnccl.so.2, or if it lacks a function. Never

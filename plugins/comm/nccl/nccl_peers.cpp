@@ -11,7 +11,8 @@
 namespace {
 
 constexpr int id_tag = 0x7ffd, call_tag = 0x7ffe;
-constexpr int announcement = 0x4000;  // tag bit that tells announcements from the messages of a process without NCCL
+constexpr int announcement =
+    0x4000;  // tag bit that tells announcements from the messages of a process without NCCL
 
 std::optional<nccl::Type> type_of(tenon::DType dtype) {
   switch (dtype) {
@@ -43,7 +44,8 @@ struct Announced {
 
 }  // namespace
 
-NcclPeers::NcclPeers(const NcclLibrary& nccl, Peers& control, const Patience& patience) : nccl_(nccl), control_(control) {
+NcclPeers::NcclPeers(const NcclLibrary& nccl, Peers& control, const Patience& patience)
+    : nccl_(nccl), control_(control) {
   start(patience);
 }
 
@@ -57,19 +59,21 @@ void NcclPeers::start(const Patience& patience) {
   const auto from_first = [&](auto& what) {  // sends from rank 0 to all
     transfers.clear();
     if (rank() > 0) transfers.push_back({0, nullptr, 0, &what, sizeof what});
-    for (int other = 1; other < size() && rank() == 0; ++other) transfers.push_back({other, &what, sizeof what, nullptr, 0});
+    for (int other = 1; other < size() && rank() == 0; ++other)
+      transfers.push_back({other, &what, sizeof what, nullptr, 0});
     control_.exchange(transfers, id_tag, patience);
   };
   if (rank() == 0) first.result = nccl_.GetUniqueId(&first.id);
   from_first(first);
   if (first.result != nccl::success)
-    throw tenon::Error("rank ", rank(), ": NCCL failed to start on rank 0: ncclGetUniqueId: ", nccl_.GetErrorString(first.result));
+    throw tenon::Error("rank ", rank(), ": NCCL failed to start on rank 0: ncclGetUniqueId: ",
+                       nccl_.GetErrorString(first.result));
 
   int own = nccl::success;
   {
-    const Deadline deadline(
-        patience.seconds, 1,
-        tenon::join("rank ", rank(), " has waited ", patience.seconds, " s for NCCL to start; set NCCL_DEBUG=INFO for details"));
+    const Deadline deadline(patience.seconds, 1,
+                            tenon::join("rank ", rank(), " has waited ", patience.seconds,
+                                        " s for NCCL to start; set NCCL_DEBUG=INFO for details"));
     own = nccl_.CommInitRank(&comm_, size(), first.id, rank());
   }
   std::vector<int> results(static_cast<std::size_t>(size()), own);
@@ -85,9 +89,10 @@ void NcclPeers::start(const Patience& patience) {
     failed = {each, results[static_cast<std::size_t>(each)]};
   from_first(failed);
   if (failed.result != nccl::success)
-    throw tenon::Error("rank ", rank(), ": NCCL failed to start on rank ", failed.rank,
-                       ": ncclCommInitRank: ", nccl_.GetErrorString(failed.result),
-                       ". Each process needs its own GPU: set CUDA_VISIBLE_DEVICES to the process's local rank");
+    throw tenon::Error(
+        "rank ", rank(), ": NCCL failed to start on rank ", failed.rank,
+        ": ncclCommInitRank: ", nccl_.GetErrorString(failed.result),
+        ". Each process needs its own GPU: set CUDA_VISIBLE_DEVICES to the process's local rank");
 }
 
 void NcclPeers::check(int result, const char* what) const {
@@ -113,26 +118,34 @@ void NcclPeers::exchange(std::span<const Transfer> transfers, int tag, const Pat
   control_.exchange(announced, tag ^ announcement, patience);
   for (std::size_t i = 0; i < transfers.size(); ++i)
     if (theirs[i].out != own[i].in || theirs[i].in != own[i].out)
-      throw tenon::Error("rank ", transfers[i].peer, " sends ", theirs[i].out, " bytes and needs ", theirs[i].in, ", but rank ", rank(),
-                         " needs ", own[i].in, " and sends ", own[i].out, ": they run different graphs, or tensors of different shapes");
+      throw tenon::Error("rank ", transfers[i].peer, " sends ", theirs[i].out, " bytes and needs ",
+                         theirs[i].in, ", but rank ", rank(), " needs ", own[i].in, " and sends ",
+                         own[i].out, ": they run different graphs, or tensors of different shapes");
   check(nccl_.GroupStart(), "ncclGroupStart");
   constexpr int bytes = static_cast<int>(nccl::Type::u8);
   for (const auto& transfer : transfers) {
-    if (transfer.out_bytes > 0) check(nccl_.Send(transfer.out, transfer.out_bytes, bytes, transfer.peer, comm_, stream_), "ncclSend");
-    if (transfer.in_bytes > 0) check(nccl_.Recv(transfer.in, transfer.in_bytes, bytes, transfer.peer, comm_, stream_), "ncclRecv");
+    if (transfer.out_bytes > 0)
+      check(nccl_.Send(transfer.out, transfer.out_bytes, bytes, transfer.peer, comm_, stream_),
+            "ncclSend");
+    if (transfer.in_bytes > 0)
+      check(nccl_.Recv(transfer.in, transfer.in_bytes, bytes, transfer.peer, comm_, stream_),
+            "ncclRecv");
   }
   check(nccl_.GroupEnd(), "ncclGroupEnd");
 }
 
-bool NcclPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction, const Patience& patience) {
+bool NcclPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction,
+                       const Patience& patience) {
   const auto type = type_of(dtype);
   if (!type || reduction == Reduction::mean) return false;
   require_sound();
   // Each rank informs the next one; none begins before the previous rank has arrived.
-  const std::int64_t own[] = {count, static_cast<std::int64_t>(dtype), static_cast<std::int64_t>(reduction)};
+  const std::int64_t own[] = {count, static_cast<std::int64_t>(dtype),
+                              static_cast<std::int64_t>(reduction)};
   std::int64_t theirs[] = {0, 0, 0};
   const int next = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
-  const Transfer transfers[] = {{before, nullptr, 0, theirs, sizeof theirs}, {next, own, sizeof own, nullptr, 0}};
+  const Transfer transfers[] = {{before, nullptr, 0, theirs, sizeof theirs},
+                                {next, own, sizeof own, nullptr, 0}};
   control_.exchange(transfers, call_tag, patience);
   if (!std::equal(std::begin(own), std::end(own), std::begin(theirs)))
     throw tenon::Error("rank ", before, " is in a different call than rank ", rank(),
@@ -140,8 +153,8 @@ bool NcclPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, R
   const auto how = reduction == Reduction::sum   ? nccl::Reduction::sum
                    : reduction == Reduction::max ? nccl::Reduction::max
                                                  : nccl::Reduction::min;
-  check(
-      nccl_.AllReduce(elements, elements, static_cast<std::size_t>(count), static_cast<int>(*type), static_cast<int>(how), comm_, stream_),
-      "ncclAllReduce");
+  check(nccl_.AllReduce(elements, elements, static_cast<std::size_t>(count),
+                        static_cast<int>(*type), static_cast<int>(how), comm_, stream_),
+        "ncclAllReduce");
   return true;
 }

@@ -21,7 +21,8 @@ class NcclPeers : public Peers {
   /// are enqueued on it.
   void use(void* stream) { stream_ = stream; }
   void exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) override;
-  bool reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction, const Patience& patience) override;
+  bool reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction,
+              const Patience& patience) override;
 
  private:
   void start(const Patience& patience);

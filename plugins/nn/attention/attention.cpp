@@ -20,7 +20,8 @@ struct Mask : MaskPlaces {
   std::vector<W> values;
 
   /// Adds the mask of the visible keys. Returns whether no key remains visible.
-  bool add(std::int64_t sample, std::int64_t head, std::int64_t query, const Sight::Keys& seen, W* row) const {
+  bool add(std::int64_t sample, std::int64_t head, std::int64_t query, const Sight::Keys& seen,
+           W* row) const {
     if (!given) return seen.first == seen.last;
     const W* const added = values.data() + at(sample, head, query, 0);
     const auto end = one ? seen.last : std::clamp(keys, seen.first, seen.last);
@@ -56,26 +57,32 @@ Mask<W> mask_of(const tenon::Call& call, std::int64_t all) {
 
 /// The rows of one head: past, then new ones.
 template <class T, class W>
-void gather(const T* past, std::int64_t past_rows, const T* data, const Heads& heads, std::int64_t sample, std::int64_t head, W* to) {
+void gather(const T* past, std::int64_t past_rows, const T* data, const Heads& heads,
+            std::int64_t sample, std::int64_t head, W* to) {
   const auto all = past_rows + heads.rows;
   for (std::int64_t row = 0; row < all; ++row) {
-    const T* const from = row < past_rows ? past + ((sample * heads.heads + head) * past_rows + row) * heads.size
-                                          : data + heads.at(sample, head, row - past_rows);
-    for (std::int64_t k = 0; k < heads.size; ++k) to[row * heads.size + k] = static_cast<W>(from[k]);
+    const T* const from =
+        row < past_rows ? past + ((sample * heads.heads + head) * past_rows + row) * heads.size
+                        : data + heads.at(sample, head, row - past_rows);
+    for (std::int64_t k = 0; k < heads.size; ++k)
+      to[row * heads.size + k] = static_cast<W>(from[k]);
   }
 }
 
 template <class T>
-void copy_present(const tenon::Call& call, int output, const char* past_name, const T* data, const Heads& heads, std::int64_t batch,
-                  std::int64_t past_rows) {
+void copy_present(const tenon::Call& call, int output, const char* past_name, const T* data,
+                  const Heads& heads, std::int64_t batch, std::int64_t past_rows) {
   if (call.write(output) == tenon::Write::none) return;
   T* const to = call.output<T>(output).data();
   const T* const past = past_rows > 0 ? call.input<T>(past_name).data() : nullptr;
   const auto all = past_rows + heads.rows;
   for (std::int64_t i = 0; i < batch * heads.heads; ++i) {
-    if (past) std::copy_n(past + i * past_rows * heads.size, past_rows * heads.size, to + i * all * heads.size);
+    if (past)
+      std::copy_n(past + i * past_rows * heads.size, past_rows * heads.size,
+                  to + i * all * heads.size);
     for (std::int64_t row = 0; row < heads.rows; ++row)
-      std::copy_n(data + heads.at(i / heads.heads, i % heads.heads, row), heads.size, to + (i * all + past_rows + row) * heads.size);
+      std::copy_n(data + heads.at(i / heads.heads, i % heads.heads, row), heads.size,
+                  to + (i * all + past_rows + row) * heads.size);
   }
 }
 
@@ -89,7 +96,8 @@ class RowOfScores {
         sight_(op.sight()),
         sizes_(sizes),
         mask_(mask_of<W>(call, sizes.all())),
-        lengths_(call.has_input("lengths") ? call.input<std::int64_t>("lengths").data() : nullptr) {}
+        lengths_(call.has_input("lengths") ? call.input<std::int64_t>("lengths").data() : nullptr) {
+  }
 
   const W scale, cap;
 
@@ -101,7 +109,8 @@ class RowOfScores {
   /// Turns row[n] from scaled products into the softmax. Entries of keys outside of the window may
   /// be anything. All are 0 if no key is visible. Calls `show` with the row at each stage.
   template <class Show>
-  void finish(std::int64_t sample, std::int64_t head, std::int64_t at, W* row, const Show& show) const {
+  void finish(std::int64_t sample, std::int64_t head, std::int64_t at, W* row,
+              const Show& show) const {
     const auto all = sizes_.all();
     const auto fill_unseen = [&, seen = seen(sample, at)](W value) {
       std::fill(row, row + seen.first, value);
@@ -110,7 +119,9 @@ class RowOfScores {
     };
     show(Scores::scaled);
     if (cap > 0)
-      tenon::elementwise::for_each(all, [=, cap = cap](std::int64_t n) { row[n] = cap * tenon::elementwise::tanh(row[n] / cap); });
+      tenon::elementwise::for_each(all, [=, cap = cap](std::int64_t n) {
+        row[n] = cap * tenon::elementwise::tanh(row[n] / cap);
+      });
     show(Scores::capped);
     const auto seen = fill_unseen(never<W>);
     const bool nothing = mask_.add(sample, head, at, seen, row);
@@ -170,7 +181,8 @@ class Pass {
 
   Pass(const Attention& op, const tenon::Call& call, const Attention::Sizes& sizes)
       : of(call, sizes), rows(op, call, sizes), op_(op), sizes_(sizes) {
-    parts_ = parts_of(call, sizes.batch * sizes.kv_heads, sizes.group() * sizes.queries, sizes.all());
+    parts_ =
+        parts_of(call, sizes.batch * sizes.kv_heads, sizes.group() * sizes.queries, sizes.all());
   }
 
   const Given<T> of;
@@ -180,14 +192,16 @@ class Pass {
   std::int64_t parts() const { return parts_; }
   Part part(std::int64_t i) const {
     const auto all = sizes_.group() * sizes_.queries, head = i / parts_;
-    return {head / sizes_.kv_heads, head % sizes_.kv_heads, all * (i % parts_) / parts_, all * (i % parts_ + 1) / parts_};
+    return {head / sizes_.kv_heads, head % sizes_.kv_heads, all * (i % parts_) / parts_,
+            all * (i % parts_ + 1) / parts_};
   }
 
   /// Calls body(row in the block, head, query), and the row among all heads' queries.
   template <class Body>
   void for_each_row(const Part& part, const Body& body) const {
     for (auto row = part.first; row < part.end; ++row) {
-      const auto head = part.kv_head * sizes_.group() + row / sizes_.queries, at = row % sizes_.queries;
+      const auto head = part.kv_head * sizes_.group() + row / sizes_.queries,
+                 at = row % sizes_.queries;
       body(row - part.first, head, at, (part.sample * sizes_.q_heads + head) * sizes_.queries + at);
     }
   }
@@ -197,12 +211,15 @@ class Pass {
     Sight::Keys seen{sizes_.all(), 0};
     for_each_row(part, [&](std::int64_t, std::int64_t, std::int64_t at, std::int64_t) {
       const auto own = rows.seen(part.sample, at);
-      if (own.first < own.last) seen = {std::min(seen.first, own.first), std::max(seen.last, own.last)};
+      if (own.first < own.last)
+        seen = {std::min(seen.first, own.first), std::max(seen.last, own.last)};
     });
     return seen.first < seen.last ? seen : Sight::Keys{0, 0};
   }
 
-  void gather_keys(const Part& part, W* to) const { gather(of.past_key, sizes_.past, of.key, of.keys, part.sample, part.kv_head, to); }
+  void gather_keys(const Part& part, W* to) const {
+    gather(of.past_key, sizes_.past, of.key, of.keys, part.sample, part.kv_head, to);
+  }
   void gather_values(const Part& part, W* to) const {
     gather(of.past_value, sizes_.past, of.value, of.values, part.sample, part.kv_head, to);
   }
@@ -211,17 +228,19 @@ class Pass {
   void gather_queries(const Part& part, W* to) const {
     for_each_row(part, [&](std::int64_t i, std::int64_t head, std::int64_t at, std::int64_t) {
       const T* const from = of.query + of.queries.at(part.sample, head, at);
-      for (std::int64_t k = 0; k < sizes_.size; ++k) to[i * sizes_.size + k] = static_cast<W>(from[k]) * rows.scale;
+      for (std::int64_t k = 0; k < sizes_.size; ++k)
+        to[i * sizes_.size + k] = static_cast<W>(from[k]) * rows.scale;
     });
   }
 
   /// Computes the softmax from queries and keys; only keys in `shown` are multiplied. Calls
   /// show(stage, row, index in the block, index among all rows).
   template <class Show>
-  void make_shares(const Part& part, const W* queries, const W* keys, const Sight::Keys& shown, W* shares, const Show& show) const {
+  void make_shares(const Part& part, const W* queries, const W* keys, const Sight::Keys& shown,
+                   W* shares, const Show& show) const {
     const auto all = sizes_.all(), size = sizes_.size;
-    multiply<W>({queries, size, false}, {keys + shown.first * size, size, true}, {part.count(), shown.last - shown.first, size},
-                {shares + shown.first, all});
+    multiply<W>({queries, size, false}, {keys + shown.first * size, size, true},
+                {part.count(), shown.last - shown.first, size}, {shares + shown.first, all});
     for_each_row(part, [&](std::int64_t i, std::int64_t head, std::int64_t at, std::int64_t place) {
       W* const row = shares + i * all;
       rows.finish(part.sample, head, at, row, [&](Scores what) { show(what, row, i, place); });
@@ -229,20 +248,24 @@ class Pass {
   }
 
   void forward(const Part& part, T* output, T* scores) const {
-    const auto all = sizes_.all(), count = part.count(), size = sizes_.size, width = sizes_.value_size;
-    const auto [shares, keys, values, queries, results] = memory_of<W>({count * all, all * size, all * width, count * size, count * width});
+    const auto all = sizes_.all(), count = part.count(), size = sizes_.size,
+               width = sizes_.value_size;
+    const auto [shares, keys, values, queries, results] =
+        memory_of<W>({count * all, all * size, all * width, count * size, count * width});
     const auto seen = this->seen(part);
     gather_keys(part, keys);
     gather_queries(part, queries);
     make_shares(part, queries, keys, scores ? Sight::Keys{0, all} : seen, shares,
                 [&](Scores what, const W* row, std::int64_t, std::int64_t place) {
-                  for (std::int64_t n = 0; scores && op_.scores_are == what && n < all; ++n) scores[place * all + n] = T(row[n]);
+                  for (std::int64_t n = 0; scores && op_.scores_are == what && n < all; ++n)
+                    scores[place * all + n] = T(row[n]);
                 });
     if (!output) return;
     gather_values(part, values);
-    multiply<W>({shares + seen.first, all, false}, {values + seen.first * width, width, false}, {count, width, seen.last - seen.first},
-                {results, width});
-    for_each_row(part, [&, results = results](std::int64_t i, std::int64_t head, std::int64_t at, std::int64_t) {
+    multiply<W>({shares + seen.first, all, false}, {values + seen.first * width, width, false},
+                {count, width, seen.last - seen.first}, {results, width});
+    for_each_row(part, [&, results = results](std::int64_t i, std::int64_t head, std::int64_t at,
+                                              std::int64_t) {
       T* const to = output + of.outputs.at(part.sample, head, at);
       for (std::int64_t k = 0; k < width; ++k) to[k] = T(results[i * width + k]);
     });
@@ -262,9 +285,10 @@ void forward(const Attention& op, const tenon::Call& call, const Attention::Size
   T* const output = call.write(0) != tenon::Write::none ? call.output<T>(0).data() : nullptr;
   T* const scores = call.write(3) != tenon::Write::none ? call.output<T>(3).data() : nullptr;
   if (!output && !scores) return;
-  call.parallel_for(sizes.batch * sizes.kv_heads * pass.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = begin; i < end; ++i) pass.forward(pass.part(i), output, scores);
-  });
+  call.parallel_for(sizes.batch * sizes.kv_heads * pass.parts(), 1,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (auto i = begin; i < end; ++i) pass.forward(pass.part(i), output, scores);
+                    });
 }
 
 /// Writes the gradient of an input if it is requested; value(i) is its element i.
@@ -278,18 +302,22 @@ void put(const tenon::Call& call, const char* name, int input, const Value& valu
 /// The gradient of the mask: each element sums the gradients of all scores it was added to, in
 /// order.
 template <class W>
-void put_mask(const tenon::Call& call, const std::vector<W>& scores, const Attention::Sizes& sizes) {
+void put_mask(const tenon::Call& call, const std::vector<W>& scores,
+              const Attention::Sizes& sizes) {
   const auto type = call.input_type(3);
   const auto mask = mask_of<W>(call, sizes.all());
   std::vector<W> sums(mask.values.size());
   for (std::int64_t row = 0; row < sizes.batch * sizes.q_heads * sizes.queries; ++row) {
-    const auto sample = row / sizes.queries / sizes.q_heads, head = row / sizes.queries % sizes.q_heads, at = row % sizes.queries;
+    const auto sample = row / sizes.queries / sizes.q_heads,
+               head = row / sizes.queries % sizes.q_heads, at = row % sizes.queries;
     const auto first = sample * mask.strides[0] + head * mask.strides[1] + at * mask.strides[2];
     for (std::int64_t n = 0; n < (mask.one ? sizes.all() : mask.keys); ++n)
-      sums[static_cast<std::size_t>(first + (mask.one ? 0 : n))] += scores[static_cast<std::size_t>(row * sizes.all() + n)];
+      sums[static_cast<std::size_t>(first + (mask.one ? 0 : n))] +=
+          scores[static_cast<std::size_t>(row * sizes.all() + n)];
   }
-  tenon::visit<tenon::floating>(
-      type.dtype, [&]<class M>() { put<M>(call, "mask", 3, [&](std::int64_t i) { return sums[static_cast<std::size_t>(i)]; }); });
+  tenon::visit<tenon::floating>(type.dtype, [&]<class M>() {
+    put<M>(call, "mask", 3, [&](std::int64_t i) { return sums[static_cast<std::size_t>(i)]; });
+  });
 }
 
 template <class T>
@@ -297,45 +325,60 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
   using W = Wide<T>;
   const Pass<T> pass(op, call, sizes);
   const auto& of = pass.of;
-  const auto given = [&](int output) { return call.has_output_grad(output) ? call.output_grad<T>(output).data() : nullptr; };
-  const T *const d_output = given(0), *const d_present_key = given(1), *const d_present_value = given(2), *const d_scores = given(3);
+  const auto given = [&](int output) {
+    return call.has_output_grad(output) ? call.output_grad<T>(output).data() : nullptr;
+  };
+  const T *const d_output = given(0), *const d_present_key = given(1),
+                 *const d_present_value = given(2), *const d_scores = given(3);
   const auto all = sizes.all(), size = sizes.size, value_size = sizes.value_size;
   const bool wants_mask = call.has_input("mask") && call.write(3) != tenon::Write::none;
-  const auto zeros = [](std::int64_t count) { return std::vector<W>(static_cast<std::size_t>(count), W(0)); };
+  const auto zeros = [](std::int64_t count) {
+    return std::vector<W>(static_cast<std::size_t>(count), W(0));
+  };
   auto d_masked = zeros(wants_mask ? sizes.batch * sizes.q_heads * sizes.queries * all : 0);
   auto d_query = zeros(sizes.batch * sizes.q_heads * sizes.queries * size);
   // gradients of keys and values including past ones, [batch, kv_heads, all, size]
-  auto d_key = zeros(sizes.batch * sizes.kv_heads * all * size), d_value = zeros(sizes.batch * sizes.kv_heads * all * value_size);
+  auto d_key = zeros(sizes.batch * sizes.kv_heads * all * size),
+       d_value = zeros(sizes.batch * sizes.kv_heads * all * value_size);
 
   const auto run = [&](const Part& part) {
     const auto count = part.count(), i = part.sample * sizes.kv_heads + part.kv_head;
     W *const dk = d_key.data() + i * all * size, *const dv = d_value.data() + i * all * value_size;
     const auto [shares, slopes, d, keys, values, queries, dy, dq] =
-        memory_of<W>({count * all, pass.rows.cap > 0 ? count * all : 0, count * all, all * size, all * value_size, count * size,
-                      count * value_size, count * size});
+        memory_of<W>({count * all, pass.rows.cap > 0 ? count * all : 0, count * all, all * size,
+                      all * value_size, count * size, count * value_size, count * size});
     pass.gather_keys(part, keys);
     pass.gather_values(part, values);
     pass.gather_queries(part, queries);
     pass.make_shares(part, queries, keys, {0, all}, shares,
-                     [&, cap = pass.rows.cap, slopes = slopes](Scores what, const W* row, std::int64_t k, std::int64_t) {
-                       if (what != Scores::capped) return;  // slope of the softcap, while the row holds its result
-                       for (std::int64_t n = 0; cap > 0 && n < all; ++n) slopes[k * all + n] = 1 - row[n] / cap * (row[n] / cap);
+                     [&, cap = pass.rows.cap, slopes = slopes](Scores what, const W* row,
+                                                               std::int64_t k, std::int64_t) {
+                       if (what != Scores::capped)
+                         return;  // slope of the softcap, while the row holds its result
+                       for (std::int64_t n = 0; cap > 0 && n < all; ++n)
+                         slopes[k * all + n] = 1 - row[n] / cap * (row[n] / cap);
                      });
     if (d_output) {
-      pass.for_each_row(part, [&, dy = dy](std::int64_t k, std::int64_t head, std::int64_t at, std::int64_t) {
-        const T* const from = d_output + of.outputs.at(part.sample, head, at);
-        for (std::int64_t s = 0; s < value_size; ++s) dy[k * value_size + s] = static_cast<W>(from[s]);
-      });
-      multiply<W>({dy, value_size, false}, {values, value_size, true}, {count, all, value_size}, {d, all});
-      multiply<W>({shares, all, true}, {dy, value_size, false}, {all, value_size, count}, {dv, value_size}, true);
+      pass.for_each_row(
+          part, [&, dy = dy](std::int64_t k, std::int64_t head, std::int64_t at, std::int64_t) {
+            const T* const from = d_output + of.outputs.at(part.sample, head, at);
+            for (std::int64_t s = 0; s < value_size; ++s)
+              dy[k * value_size + s] = static_cast<W>(from[s]);
+          });
+      multiply<W>({dy, value_size, false}, {values, value_size, true}, {count, all, value_size},
+                  {d, all});
+      multiply<W>({shares, all, true}, {dy, value_size, false}, {all, value_size, count},
+                  {dv, value_size}, true);
     } else {
       std::fill_n(d, count * all, W(0));
     }
-    pass.for_each_row(part, [&, shares = shares, slopes = slopes, d = d](std::int64_t k, std::int64_t, std::int64_t, std::int64_t place) {
+    pass.for_each_row(part, [&, shares = shares, slopes = slopes, d = d](
+                                std::int64_t k, std::int64_t, std::int64_t, std::int64_t place) {
       const W* const row = shares + k * all;
       W* const own = d + k * all;
       const auto add_shown = [&](Scores what) {
-        for (std::int64_t n = 0; d_scores && op.scores_are == what && n < all; ++n) own[n] += static_cast<W>(d_scores[place * all + n]);
+        for (std::int64_t n = 0; d_scores && op.scores_are == what && n < all; ++n)
+          own[n] += static_cast<W>(d_scores[place * all + n]);
       };
       add_shown(Scores::softmax);
       W sum = 0;
@@ -349,18 +392,22 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
     });
     multiply<W>({d, all, false}, {keys, size, false}, {count, size, all}, {dq, size});
     multiply<W>({d, all, true}, {queries, size, false}, {all, size, count}, {dk, size}, true);
-    pass.for_each_row(part, [&, dq = dq](std::int64_t k, std::int64_t head, std::int64_t at, std::int64_t) {
-      W* const to = d_query.data() + of.queries.at(part.sample, head, at);
-      for (std::int64_t s = 0; s < size; ++s) to[s] = dq[k * size + s] * pass.rows.scale;
-    });
+    pass.for_each_row(
+        part, [&, dq = dq](std::int64_t k, std::int64_t head, std::int64_t at, std::int64_t) {
+          W* const to = d_query.data() + of.queries.at(part.sample, head, at);
+          for (std::int64_t s = 0; s < size; ++s) to[s] = dq[k * size + s] * pass.rows.scale;
+        });
   };
   call.parallel_for(sizes.batch * sizes.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = begin; i < end; ++i) {
       for (std::int64_t k = 0; d_present_key && k < all * size; ++k)
-        d_key[static_cast<std::size_t>(i * all * size + k)] = static_cast<W>(d_present_key[i * all * size + k]);
+        d_key[static_cast<std::size_t>(i * all * size + k)] =
+            static_cast<W>(d_present_key[i * all * size + k]);
       for (std::int64_t k = 0; d_present_value && k < all * value_size; ++k)
-        d_value[static_cast<std::size_t>(i * all * value_size + k)] = static_cast<W>(d_present_value[i * all * value_size + k]);
-      for (std::int64_t part = 0; part < pass.parts(); ++part) run(pass.part(i * pass.parts() + part));
+        d_value[static_cast<std::size_t>(i * all * value_size + k)] =
+            static_cast<W>(d_present_value[i * all * value_size + k]);
+      for (std::int64_t part = 0; part < pass.parts(); ++part)
+        run(pass.part(i * pass.parts() + part));
     }
   });
 
@@ -377,12 +424,15 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
     const auto row = heads.flat ? rest / heads.heads % heads.rows : rest % heads.rows;
     return get(rest / heads.heads / heads.rows * heads.heads + head, past + row, s);
   };
-  const auto before = [&](const Heads& heads) { return Heads{heads.heads, sizes.past, heads.size, false}; };
+  const auto before = [&](const Heads& heads) {
+    return Heads{heads.heads, sizes.past, heads.size, false};
+  };
   put<T>(call, "query", 0, [&](std::int64_t i) { return d_query[static_cast<std::size_t>(i)]; });
   put<T>(call, "key", 1, [&](std::int64_t i) { return at(key_at, of.keys, sizes.past, i); });
   put<T>(call, "value", 2, [&](std::int64_t i) { return at(value_at, of.values, sizes.past, i); });
   put<T>(call, "past_key", 4, [&](std::int64_t i) { return at(key_at, before(of.keys), 0, i); });
-  put<T>(call, "past_value", 5, [&](std::int64_t i) { return at(value_at, before(of.values), 0, i); });
+  put<T>(call, "past_value", 5,
+         [&](std::int64_t i) { return at(value_at, before(of.values), 0, i); });
   if (wants_mask) put_mask<W>(call, d_masked, sizes);
 }
 
@@ -391,9 +441,12 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
 void Attention::forward(const tenon::Call& call) const {
   const auto sizes = sizes_of(call);
   if (sizes.batch == 0) return;
-  tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { attention::forward<T>(*this, call, sizes); });
+  tenon::visit<tenon::floating>(call.input_type(0).dtype,
+                                [&]<class T>() { attention::forward<T>(*this, call, sizes); });
 }
 
 void Attention::backward(const tenon::Call& call) const {
-  tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { attention::backward<T>(*this, call, sizes_of(call)); });
+  tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+    attention::backward<T>(*this, call, sizes_of(call));
+  });
 }

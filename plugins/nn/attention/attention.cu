@@ -27,17 +27,23 @@ template <class T, class To>
 struct GatherHeads {
   RowsOf<T> from;
   std::int64_t first;
-  const std::int64_t* lengths;  ///< null, or: rows from these lengths on become 0, since no query attends to them
+  const std::int64_t*
+      lengths;  ///< null, or: rows from these lengths on become 0, since no query attends to them
   To* to;
   To scale = To(1.0f);
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto k = i % from.heads.size, row = i / from.heads.size % from.all(), plane = i / from.heads.size / from.all();
+    const auto k = i % from.heads.size, row = i / from.heads.size % from.all(),
+               plane = i / from.heads.size / from.all();
     const auto sample = first + plane / from.heads.heads;
     if constexpr (std::is_same_v<T, To>)
       if (scale == To(1.0f))
-        return void(to[i] = lengths && row >= lengths[sample] ? To(0.0f) : from.at(sample, plane % from.heads.heads, row, k));
-    to[i] = lengths && row >= lengths[sample] ? To(0.0f) : To(static_cast<To>(from.at(sample, plane % from.heads.heads, row, k)) * scale);
+        return void(to[i] = lengths && row >= lengths[sample]
+                                ? To(0.0f)
+                                : from.at(sample, plane % from.heads.heads, row, k));
+    to[i] = lengths && row >= lengths[sample]
+                ? To(0.0f)
+                : To(static_cast<To>(from.at(sample, plane % from.heads.heads, row, k)) * scale);
   }
 };
 
@@ -54,7 +60,8 @@ struct PutHeads {
   Wide<T> scale = 1;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto k = i % heads.size, row = i / heads.size % heads.rows, plane = i / heads.size / heads.rows;
+    const auto k = i % heads.size, row = i / heads.size % heads.rows,
+               plane = i / heads.size / heads.rows;
     const auto place = (plane * all + before + row) * heads.size + k;
     Wide<T> value = from[place] * scale;
     if (added) value += static_cast<Wide<T>>(added[first * heads.heads * all * heads.size + place]);
@@ -67,7 +74,8 @@ template <class W>
 struct MaskOnDevice : MaskPlaces {
   AnyElements<W, bool, tenon::half, tenon::bfloat16, float, double> values{};
 
-  TENON_FN W operator()(std::int64_t sample, std::int64_t head, std::int64_t query, std::int64_t key) const {
+  TENON_FN W operator()(std::int64_t sample, std::int64_t head, std::int64_t query,
+                        std::int64_t key) const {
     if (!given) return 0;
     if (ends_before(key)) return never<W>;
     const W value = values[at(sample, head, query, key)];
@@ -85,11 +93,15 @@ struct ScoreRows {
   Attention::Sizes sizes;
   std::int64_t first;  ///< first sample of the group
 
-  TENON_FN std::int64_t sample(std::int64_t row) const { return first + row / sizes.queries / sizes.q_heads; }
+  TENON_FN std::int64_t sample(std::int64_t row) const {
+    return first + row / sizes.queries / sizes.q_heads;
+  }
   TENON_FN std::int64_t head(std::int64_t row) const { return row / sizes.queries % sizes.q_heads; }
   TENON_FN std::int64_t query(std::int64_t row) const { return row % sizes.queries; }
   /// Offset of the row in a tensor of all samples.
-  TENON_FN std::int64_t in_all(std::int64_t row) const { return (first * sizes.q_heads * sizes.queries + row) * sizes.all(); }
+  TENON_FN std::int64_t in_all(std::int64_t row) const {
+    return (first * sizes.q_heads * sizes.queries + row) * sizes.all();
+  }
 };
 
 /// Turns scaled products into their softmax, in place.
@@ -108,8 +120,11 @@ struct SoftmaxOfScores {
 
   template <class Team>
   TENON_DEVICE void operator()(const Team& team, std::int64_t row) const {
-    const auto all = rows.sizes.all(), sample = rows.sample(row), head = rows.head(row), query = rows.query(row);
-    const auto given = lengths ? lengths[sample] : 0, length = !lengths ? -1 : given > 0 ? given : 0;
+    const auto all = rows.sizes.all(), sample = rows.sample(row), head = rows.head(row),
+               query = rows.query(row);
+    const auto given = lengths ? lengths[sample] : 0, length = !lengths    ? -1
+                                                               : given > 0 ? given
+                                                                           : 0;
     const auto own = query + rows.sizes.first_query(length);
     W* const at = scores + row * all;
     T* const to = shown ? shown + rows.in_all(row) : nullptr;
@@ -130,7 +145,8 @@ struct SoftmaxOfScores {
     }
     most = team.reduce(most, LargerOrNan<W>());
     const bool nothing = team.max(seen) == 0 || most == never<W>;
-    for (std::int64_t n = team.thread(); n < all; n += team_size<Team>) sum += at[n] = nothing ? W(0) : std::exp(at[n] - most);
+    for (std::int64_t n = team.thread(); n < all; n += team_size<Team>)
+      sum += at[n] = nothing ? W(0) : std::exp(at[n] - most);
     sum = team.sum(sum);
     for (std::int64_t n = team.thread(); n < all; n += team_size<Team>) {
       if (!nothing) at[n] /= sum;
@@ -183,13 +199,15 @@ struct SumForMask {
 
   TENON_FN void operator()(std::int64_t i) const {
     const auto& of = rows.sizes;
-    const auto query = i / mask.keys % sizes[2], head = i / mask.keys / sizes[2] % sizes[1], sample = i / mask.keys / sizes[2] / sizes[1];
+    const auto query = i / mask.keys % sizes[2], head = i / mask.keys / sizes[2] % sizes[1],
+               sample = i / mask.keys / sizes[2] / sizes[1];
     W sum = sums[i];
     for (std::int64_t row = 0; row < samples * of.q_heads * of.queries; ++row) {
       if (mask.strides[0] != 0 && rows.sample(row) != sample) continue;
       if (mask.strides[1] != 0 && rows.head(row) != head) continue;
       if (mask.strides[2] != 0 && rows.query(row) != query) continue;
-      for (std::int64_t n = mask.one ? 0 : i % mask.keys; n < (mask.one ? of.all() : i % mask.keys + 1); ++n)
+      for (std::int64_t n = mask.one ? 0 : i % mask.keys;
+           n < (mask.one ? of.all() : i % mask.keys + 1); ++n)
         sum += d_masked[row * of.all() + n];
     }
     sums[i] = sum;
@@ -222,7 +240,9 @@ struct Parts {
   std::int64_t forward() const { return q + k + v + scores + o; }
   /// Each intermediate with its gradient; scores also with slopes of the softcap and gradients for
   /// the mask.
-  std::int64_t backward(bool cap) const { return 2 * (q + k + v) + (2 + cap + (mask > 0)) * scores + o + mask; }
+  std::int64_t backward(bool cap) const {
+    return 2 * (q + k + v) + (2 + cap + (mask > 0)) * scores + o + mask;
+  }
 };
 
 }  // namespace attention
@@ -236,10 +256,13 @@ struct AttentionCuda : Attention {
   void forward(const tenon::Call& call) const {
     const auto sizes = sizes_of(call);
     if (sizes.batch == 0) return;
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { OnDevice<T>(*this, call, sizes).forward(); });
+    tenon::visit<tenon::floating>(call.input_type(0).dtype,
+                                  [&]<class T>() { OnDevice<T>(*this, call, sizes).forward(); });
   }
   void backward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { OnDevice<T>(*this, call, sizes_of(call)).backward(); });
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      OnDevice<T>(*this, call, sizes_of(call)).backward();
+    });
   }
 
  private:
@@ -250,10 +273,12 @@ struct AttentionCuda : Attention {
   std::size_t bytes(const tenon::Infer& io, bool back) const {
     const auto query = io.input(0).shape, key = io.input(1).shape, value = io.input(2).shape;
     const auto past = io.has_input("past_key") ? io.input(4).shape : tenon::Shape{0, 0, 0, 0};
-    if (!query.known() || !key.known() || !value.known() || !past.known()) return device_gemm::workspace_bytes;
+    if (!query.known() || !key.known() || !value.known() || !past.known())
+      return device_gemm::workspace_bytes;
     const attention::Parts parts(sizes_of(query, key, value, past[2]), mask_elements(io));
     const std::size_t each = io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float);
-    return device_gemm::workspace_bytes + each * static_cast<std::size_t>(back ? parts.backward(softcap > 0) : parts.forward());
+    return device_gemm::workspace_bytes +
+           each * static_cast<std::size_t>(back ? parts.backward(softcap > 0) : parts.forward());
   }
 
   template <class T>
@@ -262,13 +287,26 @@ struct AttentionCuda : Attention {
     using W = Wide<T>;
 
     OnDevice(const Attention& op, const tenon::Call& call, const Sizes& sizes)
-        : op_(op), call_(call), sizes_(sizes), parts_(sizes, call.has_input("mask") ? call.input_type(3).shape.size() : 0) {
+        : op_(op),
+          call_(call),
+          sizes_(sizes),
+          parts_(sizes, call.has_input("mask") ? call.input_type(3).shape.size() : 0) {
       mask_.given = call.has_input("mask");
-      if (mask_.given) mask_ = {attention::MaskPlaces::of(call, sizes.all()), mask_.values.of(call, 3)};
+      if (mask_.given)
+        mask_ = {attention::MaskPlaces::of(call, sizes.all()), mask_.values.of(call, 3)};
       if (call.has_input("lengths")) lengths_ = call.input<std::int64_t>("lengths").data();
-      query_ = {{sizes.q_heads, sizes.queries, sizes.size, sizes.flat}, 0, nullptr, call.input<T>(0).data()};
-      key_ = {{sizes.kv_heads, sizes.keys, sizes.size, sizes.flat}, sizes.past, nullptr, call.input<T>(1).data()};
-      value_ = {{sizes.kv_heads, sizes.keys, sizes.value_size, sizes.flat}, sizes.past, nullptr, call.input<T>(2).data()};
+      query_ = {{sizes.q_heads, sizes.queries, sizes.size, sizes.flat},
+                0,
+                nullptr,
+                call.input<T>(0).data()};
+      key_ = {{sizes.kv_heads, sizes.keys, sizes.size, sizes.flat},
+              sizes.past,
+              nullptr,
+              call.input<T>(1).data()};
+      value_ = {{sizes.kv_heads, sizes.keys, sizes.value_size, sizes.flat},
+                sizes.past,
+                nullptr,
+                call.input<T>(2).data()};
       if (call.has_input("past_key")) key_.past_data = call.input<T>("past_key").data();
       if (call.has_input("past_value")) value_.past_data = call.input<T>("past_value").data();
     }
@@ -277,8 +315,9 @@ struct AttentionCuda : Attention {
       for (int i = 1; i < 3; ++i) {
         if (call_.write(i) == tenon::Write::none) continue;
         const auto& rows = i == 1 ? key_ : value_;
-        tenon::gpu::for_each(call_, sizes_.batch * rows.heads.heads * rows.all() * rows.heads.size,
-                             attention::GatherHeads<T, T>{rows, 0, nullptr, call_.output<T>(i).data()});
+        tenon::gpu::for_each(
+            call_, sizes_.batch * rows.heads.heads * rows.all() * rows.heads.size,
+            attention::GatherHeads<T, T>{rows, 0, nullptr, call_.output<T>(i).data()});
       }
       T* const output = call_.write(0) != tenon::Write::none ? call_.output<T>(0).data() : nullptr;
       T* const shown = call_.write(3) != tenon::Write::none ? call_.output<T>(3).data() : nullptr;
@@ -287,31 +326,38 @@ struct AttentionCuda : Attention {
       each_part([&] {
         make_softmax(shown);
         if (!output) return;
-        multiply({scores_, sizes_.all(), false}, {v_, sizes_.value_size, false}, o_, query_rows(), sizes_.value_size, sizes_.all());
+        multiply({scores_, sizes_.all(), false}, {v_, sizes_.value_size, false}, o_, query_rows(),
+                 sizes_.value_size, sizes_.all());
         put(outputs(), 0, sizes_.queries, o_, output);
       });
     }
 
     void backward() {
-      const auto given = [&](int output) { return call_.has_output_grad(output) ? call_.output_grad<T>(output).data() : nullptr; };
-      const T *const dy = given(0), *const d_key = given(1), *const d_value = given(2), *const d_shown = given(3);
+      const auto given = [&](int output) {
+        return call_.has_output_grad(output) ? call_.output_grad<T>(output).data() : nullptr;
+      };
+      const T *const dy = given(0), *const d_key = given(1), *const d_value = given(2),
+                     *const d_shown = given(3);
       const bool wants_mask = wanted("mask", 3);
       take_scratch(true);
-      if (wants_mask) tenon::gpu::clear(call_, mask_sums_, static_cast<std::size_t>(parts_.mask) * sizeof(W));
+      if (wants_mask)
+        tenon::gpu::clear(call_, mask_sums_, static_cast<std::size_t>(parts_.mask) * sizeof(W));
       each_part([&] {
         make_softmax(nullptr);
         const auto all = sizes_.all(), size = sizes_.size, value_size = sizes_.value_size;
         if (dy) {
           gather({outputs(), 0, nullptr, dy}, o_);
-          multiply({o_, value_size, false}, {v_, value_size, true}, d_scores_, query_rows(), all, value_size);
-          multiply({scores_, all, true}, {o_, value_size, false}, d_v_, all, value_size, query_rows());
+          multiply({o_, value_size, false}, {v_, value_size, true}, d_scores_, query_rows(), all,
+                   value_size);
+          multiply({scores_, all, true}, {o_, value_size, false}, d_v_, all, value_size,
+                   query_rows());
         } else {
           tenon::gpu::clear(call_, d_scores_, static_cast<std::size_t>(parts_.scores) * sizeof(W));
           tenon::gpu::clear(call_, d_v_, static_cast<std::size_t>(parts_.v) * sizeof(W));
         }
-        for_each_team(
-            call_, score_rows(), all, false,
-            attention::SoftmaxBack<T>{rows(), scores_, slopes_, d_shown, op_.scores_are, d_scores_, wants_mask ? d_masked_ : nullptr});
+        for_each_team(call_, score_rows(), all, false,
+                      attention::SoftmaxBack<T>{rows(), scores_, slopes_, d_shown, op_.scores_are,
+                                                d_scores_, wants_mask ? d_masked_ : nullptr});
         multiply({d_scores_, all, false}, {k_, size, false}, d_q_, query_rows(), size, all);
         multiply({d_scores_, all, true}, {q_, size, false}, d_k_, all, size, query_rows());
         put_gradient("query", 0, query_.heads, 0, sizes_.queries, d_q_, nullptr, scale());
@@ -323,15 +369,23 @@ struct AttentionCuda : Attention {
       });
       if (!wants_mask) return;
       tenon::visit<tenon::floating>(call_.input_type(3).dtype, [&]<class M>() {
-        tenon::gpu::for_each(call_, parts_.mask, attention::PutMask<M, W>{mask_sums_, call_.write(3), call_.input_grad<M>("mask").data()});
+        tenon::gpu::for_each(call_, parts_.mask,
+                             attention::PutMask<M, W>{mask_sums_, call_.write(3),
+                                                      call_.input_grad<M>("mask").data()});
       });
     }
 
    private:
     W scale() const { return static_cast<W>(op_.scale_for(sizes_.size)); }
-    bool wanted(const char* name, int input) const { return call_.has_input(name) && call_.write(input) != tenon::Write::none; }
-    attention::Heads outputs() const { return {sizes_.q_heads, sizes_.queries, sizes_.value_size, sizes_.flat}; }
-    attention::Heads before(const attention::Heads& heads) const { return {heads.heads, sizes_.past, heads.size, false}; }
+    bool wanted(const char* name, int input) const {
+      return call_.has_input(name) && call_.write(input) != tenon::Write::none;
+    }
+    attention::Heads outputs() const {
+      return {sizes_.q_heads, sizes_.queries, sizes_.value_size, sizes_.flat};
+    }
+    attention::Heads before(const attention::Heads& heads) const {
+      return {heads.heads, sizes_.past, heads.size, false};
+    }
     attention::ScoreRows rows() const { return {sizes_, first_}; }
     std::int64_t score_rows() const { return samples_ * sizes_.q_heads * sizes_.queries; }
     /// Query heads that share a key head are contiguous, so that their queries are the rows of one
@@ -340,12 +394,17 @@ struct AttentionCuda : Attention {
 
     void take_scratch(bool back) {
       const auto bytes =
-          device_gemm::workspace_bytes + sizeof(W) * static_cast<std::size_t>(back ? parts_.backward(op_.softcap > 0) : parts_.forward());
-      W* next = reinterpret_cast<W*>(call_.workspace<std::byte>(bytes) + device_gemm::workspace_bytes);
+          device_gemm::workspace_bytes +
+          sizeof(W) *
+              static_cast<std::size_t>(back ? parts_.backward(op_.softcap > 0) : parts_.forward());
+      W* next =
+          reinterpret_cast<W*>(call_.workspace<std::byte>(bytes) + device_gemm::workspace_bytes);
       const auto take = [&](std::int64_t count) { return std::exchange(next, next + count); };
-      q_ = take(parts_.q), k_ = take(parts_.k), v_ = take(parts_.v), scores_ = take(parts_.scores), o_ = take(parts_.o);
+      q_ = take(parts_.q), k_ = take(parts_.k), v_ = take(parts_.v), scores_ = take(parts_.scores),
+      o_ = take(parts_.o);
       if (!back) return;
-      d_q_ = take(parts_.q), d_k_ = take(parts_.k), d_v_ = take(parts_.v), d_scores_ = take(parts_.scores);
+      d_q_ = take(parts_.q), d_k_ = take(parts_.k), d_v_ = take(parts_.v),
+      d_scores_ = take(parts_.scores);
       if (op_.softcap > 0) slopes_ = take(parts_.scores);
       if (parts_.mask > 0) d_masked_ = take(parts_.scores), mask_sums_ = take(parts_.mask);
     }
@@ -359,7 +418,8 @@ struct AttentionCuda : Attention {
       }
     }
 
-    void gather(const attention::RowsOf<T>& from, W* to, W factor = 1, const std::int64_t* lengths = nullptr) {
+    void gather(const attention::RowsOf<T>& from, W* to, W factor = 1,
+                const std::int64_t* lengths = nullptr) {
       tenon::gpu::for_each(call_, samples_ * from.heads.heads * from.all() * from.heads.size,
                            attention::GatherHeads<T, W>{from, first_, lengths, to, factor});
     }
@@ -368,9 +428,11 @@ struct AttentionCuda : Attention {
       gather(query_, q_, scale());
       gather(key_, k_);
       gather(value_, v_, 1, lengths_);
-      multiply({q_, sizes_.size, false}, {k_, sizes_.size, true}, scores_, query_rows(), sizes_.all(), sizes_.size);
+      multiply({q_, sizes_.size, false}, {k_, sizes_.size, true}, scores_, query_rows(),
+               sizes_.all(), sizes_.size);
       for_each_team(call_, score_rows(), sizes_.all(), false,
-                    attention::SoftmaxOfScores<T>{rows(), op_.sight(), mask_, lengths_, static_cast<W>(op_.softcap), scores_, slopes_,
+                    attention::SoftmaxOfScores<T>{rows(), op_.sight(), mask_, lengths_,
+                                                  static_cast<W>(op_.softcap), scores_, slopes_,
                                                   shown, op_.scores_are});
     }
 
@@ -380,32 +442,39 @@ struct AttentionCuda : Attention {
       bool transposed;
     };
     /// One product for each sample and key head.
-    void multiply(const Factor& left, const Factor& right, W* result, std::int64_t rows, std::int64_t columns, std::int64_t depth) {
-      device_gemm::multiply<W>(call_, {{left.data, left.row_size, rows * depth, left.transposed},
-                                       {right.data, right.row_size, depth * columns, right.transposed},
-                                       result,
-                                       rows * columns,
-                                       samples_ * sizes_.kv_heads,
-                                       rows,
-                                       columns,
-                                       depth,
-                                       false});
+    void multiply(const Factor& left, const Factor& right, W* result, std::int64_t rows,
+                  std::int64_t columns, std::int64_t depth) {
+      device_gemm::multiply<W>(call_,
+                               {{left.data, left.row_size, rows * depth, left.transposed},
+                                {right.data, right.row_size, depth * columns, right.transposed},
+                                result,
+                                rows * columns,
+                                samples_ * sizes_.kv_heads,
+                                rows,
+                                columns,
+                                depth,
+                                false});
     }
 
-    void put(const attention::Heads& heads, std::int64_t before, std::int64_t all, const W* from, T* to, const T* added = nullptr,
-             tenon::Write write = tenon::Write::to, W factor = 1) {
-      tenon::gpu::for_each(call_, samples_ * heads.heads * heads.rows * heads.size,
-                           attention::PutHeads<T>{heads, before, all, first_, from, added, to, write, factor});
+    void put(const attention::Heads& heads, std::int64_t before, std::int64_t all, const W* from,
+             T* to, const T* added = nullptr, tenon::Write write = tenon::Write::to, W factor = 1) {
+      tenon::gpu::for_each(
+          call_, samples_ * heads.heads * heads.rows * heads.size,
+          attention::PutHeads<T>{heads, before, all, first_, from, added, to, write, factor});
     }
-    void put_gradient(const char* name, int input, const attention::Heads& heads, std::int64_t before, std::int64_t all, const W* from,
-                      const T* added, W factor = 1) {
-      if (wanted(name, input)) put(heads, before, all, from, call_.input_grad<T>(name).data(), added, call_.write(input), factor);
+    void put_gradient(const char* name, int input, const attention::Heads& heads,
+                      std::int64_t before, std::int64_t all, const W* from, const T* added,
+                      W factor = 1) {
+      if (wanted(name, input))
+        put(heads, before, all, from, call_.input_grad<T>(name).data(), added, call_.write(input),
+            factor);
     }
 
     void sum_for_mask() {
       const auto shape = call_.input_type(3).shape;
       attention::SumForMask<W> body{rows(), mask_, samples_, {1, 1, 1}, d_masked_, mask_sums_};
-      for (int axis = shape.rank() - 2, to = 2; axis >= 0; --axis, --to) body.sizes[to] = shape[axis];
+      for (int axis = shape.rank() - 2, to = 2; axis >= 0; --axis, --to)
+        body.sizes[to] = shape[axis];
       tenon::gpu::for_each(call_, parts_.mask, body);
     }
 
@@ -417,8 +486,8 @@ struct AttentionCuda : Attention {
     attention::RowsOf<T> query_, key_, value_;
     const std::int64_t* lengths_ = nullptr;
     W *q_ = nullptr, *k_ = nullptr, *v_ = nullptr, *scores_ = nullptr, *o_ = nullptr;
-    W *d_q_ = nullptr, *d_k_ = nullptr, *d_v_ = nullptr, *d_scores_ = nullptr, *slopes_ = nullptr, *d_masked_ = nullptr,
-      *mask_sums_ = nullptr;
+    W *d_q_ = nullptr, *d_k_ = nullptr, *d_v_ = nullptr, *d_scores_ = nullptr, *slopes_ = nullptr,
+      *d_masked_ = nullptr, *mask_sums_ = nullptr;
     std::int64_t first_ = 0, samples_ = 0;
   };
 };

@@ -16,7 +16,8 @@ struct Heads {
   bool flat;
 
   TENON_FN std::int64_t at(std::int64_t sample, std::int64_t head, std::int64_t row) const {
-    return (flat ? (sample * rows + row) * heads + head : (sample * heads + head) * rows + row) * size;
+    return (flat ? (sample * rows + row) * heads + head : (sample * heads + head) * rows + row) *
+           size;
   }
 };
 
@@ -41,7 +42,8 @@ struct MaskPlaces {
     return mask;
   }
   TENON_FN bool ends_before(std::int64_t key) const { return !one && key >= keys; }
-  TENON_FN std::int64_t at(std::int64_t sample, std::int64_t head, std::int64_t query, std::int64_t key) const {
+  TENON_FN std::int64_t at(std::int64_t sample, std::int64_t head, std::int64_t query,
+                           std::int64_t key) const {
     return sample * strides[0] + head * strides[1] + query * strides[2] + (one ? 0 : key);
   }
 };

@@ -12,9 +12,12 @@ namespace attention {
 
 /// Number of blocks of queries per head: scores of a block fit into the cache, and all threads have
 /// work. Sums do not depend on it.
-inline std::int64_t parts_of(const tenon::Call& call, std::int64_t heads, std::int64_t queries, std::int64_t keys) {
+inline std::int64_t parts_of(const tenon::Call& call, std::int64_t heads, std::int64_t queries,
+                             std::int64_t keys) {
   constexpr std::int64_t most_scores = 1 << 18, least_rows = 24;
-  const auto up = [](std::int64_t size, std::int64_t divisor) { return (size + divisor - 1) / std::max<std::int64_t>(divisor, 1); };
+  const auto up = [](std::int64_t size, std::int64_t divisor) {
+    return (size + divisor - 1) / std::max<std::int64_t>(divisor, 1);
+  };
   const auto wanted = call.threads() == 1 ? 1 : up(2 * std::int64_t{call.threads()}, heads);
   const auto rows = std::min(most_scores / std::max<std::int64_t>(keys, 1), up(queries, wanted));
   return up(queries, std::clamp(rows, least_rows, product::most_tall));
@@ -29,21 +32,25 @@ struct Result {
 
 /// to[rows, columns] = (or with `add`: +=) left[rows, depth] * right[depth, columns].
 template <class Arithmetic>
-void multiply_in(const Arithmetic& arithmetic, const gemm::Operand<float>& left, const typename Arithmetic::Right& right,
-                 const product::Size& size, const Result<float>& to, bool add = false) {
+void multiply_in(const Arithmetic& arithmetic, const gemm::Operand<float>& left,
+                 const typename Arithmetic::Right& right, const product::Size& size,
+                 const Result<float>& to, bool add = false) {
   const auto wide = arithmetic.cut_for(left, right).wide;
   for (std::int64_t row = 0; row < size.rows; row += product::most_tall)
     for (std::int64_t column = 0; column < size.columns; column += wide) {
       const product::Target corner{to.data + row * to.row_size + column, to.row_size};
-      arithmetic.multiply_tile(left, right, corner, add ? product::Start{corner.data, corner.row_size} : product::Start{},
-                               {row, std::min(product::most_tall, size.rows - row), column, std::min(wide, size.columns - column)});
+      arithmetic.multiply_tile(
+          left, right, corner,
+          add ? product::Start{corner.data, corner.row_size} : product::Start{},
+          {row, std::min(product::most_tall, size.rows - row), column,
+           std::min(wide, size.columns - column)});
     }
 }
 
 /// Product in the precision of W: by FMA for float, otherwise by loops.
 template <class W>
-void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right, const product::Size& size, const Result<W>& to,
-              bool add = false) {
+void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right,
+              const product::Size& size, const Result<W>& to, bool add = false) {
   if constexpr (std::is_same_v<W, float>) {
     multiply_in(product::FmaArithmetic(size), left, {right}, size, to, add);
   } else {
@@ -51,7 +58,8 @@ void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right, const
       W* const row = to.data + i * to.row_size;
       if (!add) std::fill_n(row, size.columns, W(0));
       for (std::int64_t k = 0; k < size.depth; ++k) {
-        const W factor = left.transposed ? left.data[k * left.row_size + i] : left.data[i * left.row_size + k];
+        const W factor =
+            left.transposed ? left.data[k * left.row_size + i] : left.data[i * left.row_size + k];
         const W* const from = right.transposed ? right.data + k : right.data + k * right.row_size;
         const auto step = right.transposed ? right.row_size : 1;
         for (std::int64_t j = 0; j < size.columns; ++j) row[j] += factor * from[j * step];
@@ -64,7 +72,8 @@ void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right, const
 template <class W, std::size_t count>
 std::array<W*, count> memory_of(const std::int64_t (&numbers)[count]) {
   std::size_t bytes = 0;
-  for (const auto each : numbers) bytes += onednn::aligned(static_cast<std::size_t>(each) * sizeof(W));
+  for (const auto each : numbers)
+    bytes += onednn::aligned(static_cast<std::size_t>(each) * sizeof(W));
   auto* next = onednn::scratch(bytes);
   std::array<W*, count> arrays;
   for (std::size_t i = 0; i < count; ++i) {

@@ -29,11 +29,13 @@ struct TurnPair {
   bool back;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto k = i % of.pairs, head = i / of.pairs % of.heads, row = i / of.pairs / of.heads, angle = of.angle(row, k);
+    const auto k = i % of.pairs, head = i / of.pairs % of.heads, row = i / of.pairs / of.heads,
+               angle = of.angle(row, k);
     if (angle < 0) return;
     using W = Wide<T>;
     const auto a = of.a(row, head, k), b = of.b(a);
-    const W x = static_cast<W>(data[a]), y = static_cast<W>(data[b]), c = static_cast<W>(cos[angle]), s = static_cast<W>(sin[angle]);
+    const W x = static_cast<W>(data[a]), y = static_cast<W>(data[b]),
+            c = static_cast<W>(cos[angle]), s = static_cast<W>(sin[angle]);
     output[a] = T(back ? c * x + s * y : c * x - s * y);
     output[b] = T(back ? c * y - s * x : s * x + c * y);
   }
@@ -50,11 +52,13 @@ struct SumAngle {
     using W = Wide<T>;
     const auto k = angle % of.pairs, position = angle / of.pairs;
     W cos = 0, sin = 0;
-    for (auto row = of.positions ? 0 : position; row < (of.positions ? of.batch * of.steps : position + 1); ++row) {
+    for (auto row = of.positions ? 0 : position;
+         row < (of.positions ? of.batch * of.steps : position + 1); ++row) {
       if (of.angle(row, k) != angle) continue;
       for (std::int64_t head = 0; head < of.heads; ++head) {
         const auto a = of.a(row, head, k), b = of.b(a);
-        const W x = static_cast<W>(data[a]), y = static_cast<W>(data[b]), p = static_cast<W>(dy[a]), q = static_cast<W>(dy[b]);
+        const W x = static_cast<W>(data[a]), y = static_cast<W>(data[b]), p = static_cast<W>(dy[a]),
+                q = static_cast<W>(dy[b]);
         cos += p * x + q * y;
         sin += q * x - p * y;
       }
@@ -70,25 +74,31 @@ struct RotaryEmbeddingCuda : RotaryEmbedding {
   static constexpr bool capturable = true;
 
   void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype,
-                                  [&]<class T>() { turn(call, call.input<T>(0).data(), call.output<T>(0).data(), false); });
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      turn(call, call.input<T>(0).data(), call.output<T>(0).data(), false);
+    });
   }
 
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T* const dy = call.output_grad<T>(0).data();
-      const auto gradient = [&](int i) { return call.write(i) != tenon::Write::none ? call.input_grad<T>(i).data() : nullptr; };
+      const auto gradient = [&](int i) {
+        return call.write(i) != tenon::Write::none ? call.input_grad<T>(i).data() : nullptr;
+      };
       T *const dcos = gradient(1), *const dsin = gradient(2);
-      if (dcos || dsin)  // computed before data's gradient, which may share memory with the output's
-        tenon::gpu::for_each(call, call.input_type(1).shape.size(),
-                             SumAngle<T>{pairs_on_device(call), call.input<T>(0).data(), dy, dcos, dsin});
+      if (dcos ||
+          dsin)  // computed before data's gradient, which may share memory with the output's
+        tenon::gpu::for_each(
+            call, call.input_type(1).shape.size(),
+            SumAngle<T>{pairs_on_device(call), call.input<T>(0).data(), dy, dcos, dsin});
       if (T* const dx = gradient(0)) turn(call, dy, dx, true);
     });
   }
 
  private:
   PairsOnDevice pairs_on_device(const tenon::Call& call) const {
-    const std::int64_t* const positions = call.has_input("positions") ? call.input<std::int64_t>("positions").data() : nullptr;
+    const std::int64_t* const positions =
+        call.has_input("positions") ? call.input<std::int64_t>("positions").data() : nullptr;
     return {pairs_of(call), positions, call.input_type(1).shape[0], tenon::gpu::Fault(call)};
   }
 
@@ -96,7 +106,9 @@ struct RotaryEmbeddingCuda : RotaryEmbedding {
   void turn(const tenon::Call& call, const T* from, T* to, bool back) const {
     const auto of = pairs_on_device(call);
     if (2 * of.pairs < of.size) tenon::gpu::copy(call, to, from, call.input_bytes(0));
-    tenon::gpu::for_each(call, of.count(), TurnPair<T>{of, from, call.input<T>(1).data(), call.input<T>(2).data(), to, back});
+    tenon::gpu::for_each(
+        call, of.count(),
+        TurnPair<T>{of, from, call.input<T>(1).data(), call.input<T>(2).data(), to, back});
   }
 };
 TENON_KERNEL(rotary_embedding, cuda, RotaryEmbeddingCuda)

@@ -9,11 +9,13 @@
 
 /// Memory layout of the pairs.
 struct RotaryPairs {
-  std::int64_t batch, heads, steps, size, pairs;  ///< size of a head, of which 2 * pairs features are rotated
+  std::int64_t batch, heads, steps, size,
+      pairs;  ///< size of a head, of which 2 * pairs features are rotated
   bool flat, interleaved;
 
   TENON_FN std::int64_t a(std::int64_t row, std::int64_t head, std::int64_t k) const {
-    const auto start = flat ? row * heads + head : (row / steps * heads + head) * steps + row % steps;
+    const auto start =
+        flat ? row * heads + head : (row / steps * heads + head) * steps + row % steps;
     return start * size + (interleaved ? 2 * k : k);
   }
   TENON_FN std::int64_t b(std::int64_t a) const { return a + (interleaved ? 1 : pairs); }
@@ -24,19 +26,31 @@ struct RotaryEmbedding : tenon::Operator {
   bool interleaved = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("rotary position embedding: pairs (a, b) of each head's first features become (cos a - sin b, sin a + cos b)");
+    op.doc(
+        "rotary position embedding: pairs (a, b) of each head's first features become (cos a - sin "
+        "b, sin a + cos b)");
     op.input("data", "[batch, heads, steps, size] or [batch, steps, heads * size]");
     op.input("cos", "[positions, pairs] if positions is set, otherwise [batch, steps, pairs]");
     op.input("sin", "same shape as cos");
-    op.input("positions", "[batch, steps]; row indices into cos and sin").optional().types({tenon::i64});
+    op.input("positions", "[batch, steps]; row indices into cos and sin")
+        .optional()
+        .types({tenon::i64});
     op.output("output", "same shape as data");
-    op.param("heads", &RotaryEmbedding::heads, "number of heads; required if data has three dimensions").at_least(0);
-    op.param("rotary_size", &RotaryEmbedding::rotary_size, "number of rotated features of each head, even; 0: all").at_least(0);
+    op.param("heads", &RotaryEmbedding::heads,
+             "number of heads; required if data has three dimensions")
+        .at_least(0);
+    op.param("rotary_size", &RotaryEmbedding::rotary_size,
+             "number of rotated features of each head, even; 0: all")
+        .at_least(0);
     op.param("interleaved", &RotaryEmbedding::interleaved,
-             "pairs are adjacent features; false: b follows a at a distance of half the rotated features");
+             "pairs are adjacent features; false: b follows a at a distance of half the rotated "
+             "features");
     op.backward_reads("data", "cos", "sin", "positions");
     op.example({{"data", {2, 3, 4, 6}}, {"cos", {2, 4, 3}}, {"sin", {2, 4, 3}}});
-    op.example({{"data", {1, 2, 8}}, {"cos", {5, 1}}, {"sin", {5, 1}}, {"positions", {1, 2}, tenon::i64, {4, 2}}},
+    op.example({{"data", {1, 2, 8}},
+                {"cos", {5, 1}},
+                {"sin", {5, 1}},
+                {"positions", {1, 2}, tenon::i64, {4, 2}}},
                {{"heads", 2}, {"rotary_size", 2}, {"interleaved", true}});
     op.onnx("", "RotaryEmbedding")
         .since(23)
@@ -51,13 +65,17 @@ struct RotaryEmbedding : tenon::Operator {
     io.set_output(0, data);
     io.require_same_shape("cos", "sin");
     if (!data.has_rank()) return;
-    io.require(data.rank() == 3 || data.rank() == 4, "data is ", data, " but needs three or four dimensions");
-    if (data.rank() == 3 && heads < 1) io.param_error("heads", "is required if data has three dimensions");
+    io.require(data.rank() == 3 || data.rank() == 4, "data is ", data,
+               " but needs three or four dimensions");
+    if (data.rank() == 3 && heads < 1)
+      io.param_error("heads", "is required if data has three dimensions");
     const auto any = tenon::unknown;
-    io.require(data.rank() == 4 || data[2] == any || data[2] % heads == 0, "data ", data, " cannot be split into ", heads, " heads");
+    io.require(data.rank() == 4 || data[2] == any || data[2] % heads == 0, "data ", data,
+               " cannot be split into ", heads, " heads");
     const auto size = data.rank() == 4 || data[2] == any ? data[-1] : data[2] / heads;
     const auto turned = rotary_size > 0 ? rotary_size : size;
-    io.require(turned == any || (turned % 2 == 0 && (size == any || turned <= size)), "cannot rotate ", turned, " of the ", size,
+    io.require(turned == any || (turned % 2 == 0 && (size == any || turned <= size)),
+               "cannot rotate ", turned, " of the ", size,
                " features of a head: needs an even number, at most all of them");
     const auto pairs = turned == any ? any : turned / 2;
     const auto cos = io.input("cos").shape;
@@ -76,11 +94,13 @@ struct RotaryEmbedding : tenon::Operator {
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       using W = Wide<T>;
-      const T *const data = call.input<T>(0).data(), *const cos = call.input<T>(1).data(), *const sin = call.input<T>(2).data();
+      const T *const data = call.input<T>(0).data(), *const cos = call.input<T>(1).data(),
+                     *const sin = call.input<T>(2).data();
       T* const output = call.output<T>(0).data();
       std::copy_n(data, call.input_type(0).shape.size(), output);
       each_pair(call, [&](std::int64_t a, std::int64_t b, std::int64_t angle) {
-        const W x = static_cast<W>(data[a]), y = static_cast<W>(data[b]), c = static_cast<W>(cos[angle]), s = static_cast<W>(sin[angle]);
+        const W x = static_cast<W>(data[a]), y = static_cast<W>(data[b]),
+                c = static_cast<W>(cos[angle]), s = static_cast<W>(sin[angle]);
         output[a] = T(c * x - s * y);
         output[b] = T(s * x + c * y);
       });
@@ -90,7 +110,8 @@ struct RotaryEmbedding : tenon::Operator {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       using W = Wide<T>;
-      const T *const data = call.input<T>(0).data(), *const cos = call.input<T>(1).data(), *const sin = call.input<T>(2).data();
+      const T *const data = call.input<T>(0).data(), *const cos = call.input<T>(1).data(),
+                     *const sin = call.input<T>(2).data();
       const T* const dy = call.output_grad<T>(0).data();
       const auto wanted = [&](int i) { return call.write(i) != tenon::Write::none; };
       T* const dx = wanted(0) ? call.input_grad<T>(0).data() : nullptr;
@@ -98,7 +119,8 @@ struct RotaryEmbedding : tenon::Operator {
       const auto angles = call.input_type(1).shape.size();
       std::vector<W> sums(wanted(1) || wanted(2) ? static_cast<std::size_t>(2 * angles) : 0);
       each_pair(call, [&](std::int64_t a, std::int64_t b, std::int64_t angle) {
-        const W p = static_cast<W>(dy[a]), q = static_cast<W>(dy[b]), c = static_cast<W>(cos[angle]), s = static_cast<W>(sin[angle]);
+        const W p = static_cast<W>(dy[a]), q = static_cast<W>(dy[b]),
+                c = static_cast<W>(cos[angle]), s = static_cast<W>(sin[angle]);
         if (dx) dx[a] = T(c * p + s * q), dx[b] = T(c * q - s * p);
         if (sums.empty()) return;
         const W x = static_cast<W>(data[a]), y = static_cast<W>(data[b]);
@@ -116,7 +138,12 @@ struct RotaryEmbedding : tenon::Operator {
     const auto shape = call.input_type(0).shape;
     const bool flat = shape.rank() == 3;
     const auto size = flat ? shape[2] / heads : shape[3];
-    return {shape[0],   flat ? heads : shape[1], flat ? shape[1] : shape[2], size, (rotary_size > 0 ? rotary_size : size) / 2, flat,
+    return {shape[0],
+            flat ? heads : shape[1],
+            flat ? shape[1] : shape[2],
+            size,
+            (rotary_size > 0 ? rotary_size : size) / 2,
+            flat,
             interleaved};
   }
 
@@ -125,7 +152,8 @@ struct RotaryEmbedding : tenon::Operator {
   template <class Body>
   void each_pair(const tenon::Call& call, const Body& body) const {
     const auto of = pairs_of(call);
-    const std::int64_t* const positions = call.has_input("positions") ? call.input<std::int64_t>("positions").data() : nullptr;
+    const std::int64_t* const positions =
+        call.has_input("positions") ? call.input<std::int64_t>("positions").data() : nullptr;
     const auto rows = call.input_type(1).shape[0];
     for (std::int64_t row = 0; row < of.batch * of.steps; ++row) {
       const auto position = positions ? positions[row] : row;

@@ -7,30 +7,38 @@
 TENON_OPERATOR(conv_transpose, ConvTranspose)
 
 struct ConvTransposeCpu : ConvTranspose {
-  std::string algorithm(const tenon::Infer& io) const { return kernel_for(io).data_gradient_algorithm(); }
+  std::string algorithm(const tenon::Infer& io) const {
+    return kernel_for(io).data_gradient_algorithm();
+  }
   std::string backward_algorithm(const tenon::Infer& io) const {
     auto kernel = kernel_for(io);
-    return "for data " + kernel.forward_algorithm() + "; for weight " + kernel.weight_gradient_algorithm();
+    return "for data " + kernel.forward_algorithm() + "; for weight " +
+           kernel.weight_gradient_algorithm();
   }
 
   void forward(const tenon::Call& call) {
     const auto data = call.input<float>("data");
     const auto output = call.output<float>(0);
-    kernel_for(data.shape(), output.shape()).backward_data(call, data.data(), call.input<float>("weight").data(), output.data());
+    kernel_for(data.shape(), output.shape())
+        .backward_data(call, data.data(), call.input<float>("weight").data(), output.data());
     if (call.has_input("bias")) add_bias(call, call.input<float>("bias").data(), output);
   }
 
   void backward(const tenon::Call& call) {
-    const auto data = call.input<float>("data"), weight = call.input<float>("weight"), dy = call.output_grad<float>(0);
+    const auto data = call.input<float>("data"), weight = call.input<float>("weight"),
+               dy = call.output_grad<float>(0);
     auto& kernel = kernel_for(data.shape(), dy.shape());
     if (call.write(0) != tenon::Write::none) {
       const auto kept = [](std::size_t) -> const void* { return nullptr; };
       const auto nothing = [](auto...) {};
-      kernel.forward(call, dy.data(), weight.data(), nullptr, call.input_grad<float>("data").data(), kept, nothing);
+      kernel.forward(call, dy.data(), weight.data(), nullptr, call.input_grad<float>("data").data(),
+                     kept, nothing);
     }
     if (call.write(1) != tenon::Write::none)
-      kernel.backward_weights(call, dy.data(), data.data(), call.input_grad<float>("weight").data(), nullptr);
-    if (call.has_input("bias") && call.write(2) != tenon::Write::none) sum_bias(call, dy, call.input_grad<float>("bias").data());
+      kernel.backward_weights(call, dy.data(), data.data(), call.input_grad<float>("weight").data(),
+                              nullptr);
+    if (call.has_input("bias") && call.write(2) != tenon::Write::none)
+      sum_bias(call, dy, call.input_grad<float>("bias").data());
   }
 
  private:
@@ -43,9 +51,11 @@ struct ConvTransposeCpu : ConvTranspose {
     return kernels_.of(shape, [&] { return ConvolutionKernel(window(data), shape, groups); });
   }
 
-  static void add_bias(const tenon::Call& call, const float* bias, const tenon::View<float>& output) {
+  static void add_bias(const tenon::Call& call, const float* bias,
+                       const tenon::View<float>& output) {
     if (output.size() == 0) return;
-    const auto filters = output.dim(1), planes = output.dim(0) * filters, size = output.size() / planes;
+    const auto filters = output.dim(1), planes = output.dim(0) * filters,
+               size = output.size() / planes;
     call.parallel_for(planes, 1 + 16384 / size, [&](std::int64_t begin, std::int64_t end) {
       for (auto plane = begin; plane < end; ++plane) {
         float* const to = output.data() + plane * size;
@@ -56,7 +66,8 @@ struct ConvTransposeCpu : ConvTranspose {
   }
 
   static void sum_bias(const tenon::Call& call, const tenon::View<const float>& dy, float* to) {
-    const auto filters = dy.dim(1), size = dy.size() / std::max<std::int64_t>(dy.dim(0) * filters, 1);
+    const auto filters = dy.dim(1),
+               size = dy.size() / std::max<std::int64_t>(dy.dim(0) * filters, 1);
     call.parallel_for(filters, 1, [&](std::int64_t begin, std::int64_t end) {
       for (auto filter = begin; filter < end; ++filter) {
         double sum = 0;

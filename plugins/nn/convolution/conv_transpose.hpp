@@ -15,53 +15,74 @@ struct ConvTranspose : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "transposed convolution of data with num_filter filters over 1 to 3 spatial axes: the gradient of a convolution with respect to "
+        "transposed convolution of data with num_filter filters over 1 to 3 spatial axes: the "
+        "gradient of a convolution with respect to "
         "its data");
     op.types({tenon::f32});
-    op.input("data", "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
+    op.input("data",
+             "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
     op.input("weight", "[channels, num_filter / groups, kernel ...]").weight();
     op.input("bias", "[num_filter]; absent if `no_bias` is set").optional().weight();
     op.output("output",
-              "[batch, num_filter, stride * (axis - 1) + dilate * (kernel - 1) + 1 + output_padding - pad - pad_end for each spatial "
+              "[batch, num_filter, stride * (axis - 1) + dilate * (kernel - 1) + 1 + "
+              "output_padding - pad - pad_end for each spatial "
               "axis]");
-    op.param("num_filter", &ConvTranspose::num_filter, "number of output channels, a multiple of `groups`").required().at_least(1);
+    op.param("num_filter", &ConvTranspose::num_filter,
+             "number of output channels, a multiple of `groups`")
+        .required()
+        .at_least(1);
     op.param("kernel", &ConvTranspose::kernel, "filter size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
         .at_most(Window::largest);
     op.param("stride", &ConvTranspose::stride,
-             "distance in output between adjacent elements of data; one value applies to all axes; default: 1")
+             "distance in output between adjacent elements of data; one value applies to all axes; "
+             "default: 1")
         .at_least(1)
         .at_most(Window::largest);
-    op.param("pad", &ConvTranspose::pad, "elements cropped at both ends of each spatial axis; one value applies to all axes; default: 0")
+    op.param("pad", &ConvTranspose::pad,
+             "elements cropped at both ends of each spatial axis; one value applies to all axes; "
+             "default: 0")
         .at_least(0)
         .at_most(Window::largest);
-    op.param("pad_end", &ConvTranspose::pad_end, "elements cropped after each spatial axis; default: same as `pad`")
+    op.param("pad_end", &ConvTranspose::pad_end,
+             "elements cropped after each spatial axis; default: same as `pad`")
         .at_least(0)
         .at_most(Window::largest);
     op.param("pad_mode", &ConvTranspose::pad_mode,
-             "given: crop by `pad` and `pad_end`; same: crop output to axis * stride elements, with the larger half cropped at the end "
+             "given: crop by `pad` and `pad_end`; same: crop output to axis * stride elements, "
+             "with the larger half cropped at the end "
              "(same_upper) or at the start (same_lower)")
-        .one_of({{"given", Padding::given}, {"same_upper", Padding::same_upper}, {"same_lower", Padding::same_lower}});
-    op.param("dilate", &ConvTranspose::dilate, "distance between taps of the kernel; one value applies to all axes; default: 1")
+        .one_of({{"given", Padding::given},
+                 {"same_upper", Padding::same_upper},
+                 {"same_lower", Padding::same_lower}});
+    op.param("dilate", &ConvTranspose::dilate,
+             "distance between taps of the kernel; one value applies to all axes; default: 1")
         .at_least(1)
         .at_most(Window::largest);
     op.param("output_padding", &ConvTranspose::output_padding,
-             "additional elements at the end of each spatial axis of output, fewer than `stride`; one value applies to all axes; default: "
+             "additional elements at the end of each spatial axis of output, fewer than `stride`; "
+             "one value applies to all axes; default: "
              "0")
         .at_least(0)
         .at_most(Window::largest);
     op.param("groups", &ConvTranspose::groups,
-             "number of channel groups; output channels of a group depend only on data channels of the same group")
+             "number of channel groups; output channels of a group depend only on data channels of "
+             "the same group")
         .at_least(1);
     op.param("no_bias", &ConvTranspose::no_bias, "omit bias");
     op.kernels_elsewhere();
     op.linear("data", "weight");
     op.linear("bias");
     op.backward_reads("data", "weight");
-    op.example({{"data", {1, 2, 3, 3}}, {"weight", {2, 3, 3, 3}}, {"bias", {3}}}, {{"num_filter", 3}, {"kernel", {3, 3}}});
+    op.example({{"data", {1, 2, 3, 3}}, {"weight", {2, 3, 3, 3}}, {"bias", {3}}},
+               {{"num_filter", 3}, {"kernel", {3, 3}}});
     op.example({{"data", {1, 2, 3, 3}}, {"weight", {2, 1, 3, 2}}, {"bias", {2}}},
-               {{"num_filter", 2}, {"kernel", {3, 2}}, {"stride", {2, 3}}, {"output_padding", {1, 2}}, {"groups", 2}});
+               {{"num_filter", 2},
+                {"kernel", {3, 2}},
+                {"stride", {2, 3}},
+                {"output_padding", {1, 2}},
+                {"groups", 2}});
   }
 
   void infer(tenon::Infer& io) const {
@@ -84,7 +105,8 @@ struct ConvTranspose : tenon::Operator {
       needed.set(axis + 2, moved.kernel[static_cast<std::size_t>(axis)]);
       if (data[axis + 2] == tenon::unknown) continue;
       const auto size = length(moved, axis, data[axis + 2]);
-      io.require(size > 0, "data ", data, " gives axis ", axis + 2, " of output ", size, " elements: pad crops too many");
+      io.require(size > 0, "data ", data, " gives axis ", axis + 2, " of output ", size,
+                 " elements: pad crops too many");
       output.set(axis + 2, size);
     }
     io.require(fits(weight, needed), "weight is ", weight, " but data ", data, " needs ", needed);
@@ -106,14 +128,18 @@ struct ConvTranspose : tenon::Operator {
   /// The window of the convolution from output to data.
   Window window(const tenon::Shape& data) const {
     const int axes = static_cast<int>(kernel.size());
-    Window moved{
-        axes, Window::numbers(kernel, axes, {}), Window::numbers(stride, axes, {1, 1, 1}), {}, Window::numbers(dilate, axes, {1, 1, 1})};
+    Window moved{axes,
+                 Window::numbers(kernel, axes, {}),
+                 Window::numbers(stride, axes, {1, 1, 1}),
+                 {},
+                 Window::numbers(dilate, axes, {1, 1, 1})};
     moved.pad = Window::numbers(pad, axes, {0, 0, 0});
     moved.pad_end = Window::numbers(pad_end, axes, moved.pad);
     for (int i = 0; i < axes && pad_mode != Padding::given; ++i) {
       const auto axis = static_cast<std::size_t>(i);
       if (data[i + 2] == tenon::unknown) continue;
-      const auto cut = std::max<std::int64_t>(length(moved, i, data[i + 2]) - data[i + 2] * moved.stride[axis], 0);
+      const auto cut = std::max<std::int64_t>(
+          length(moved, i, data[i + 2]) - data[i + 2] * moved.stride[axis], 0);
       moved.pad[axis] = pad_mode == Padding::same_upper ? cut / 2 : cut - cut / 2;
       moved.pad_end[axis] = cut - moved.pad[axis];
     }
@@ -124,7 +150,8 @@ struct ConvTranspose : tenon::Operator {
   std::int64_t length(const Window& moved, int i, std::int64_t size) const {
     const auto axis = static_cast<std::size_t>(i);
     const auto further = Window::numbers(output_padding, moved.axes, {0, 0, 0})[axis];
-    const auto whole = moved.stride[axis] * (size - 1) + moved.reach(i) + further - moved.pad[axis] - moved.pad_end[axis];
+    const auto whole = moved.stride[axis] * (size - 1) + moved.reach(i) + further -
+                       moved.pad[axis] - moved.pad_end[axis];
     return pad_mode == Padding::given ? whole : std::max(whole, size * moved.stride[axis]);
   }
 
@@ -135,10 +162,14 @@ struct ConvTranspose : tenon::Operator {
     require_numbers(io, "dilate", dilate, kernel.size());
     require_numbers(io, "output_padding", output_padding, kernel.size());
     const int axes = static_cast<int>(kernel.size());
-    const auto steps = Window::numbers(stride, axes, {1, 1, 1}), further = Window::numbers(output_padding, axes, {0, 0, 0});
+    const auto steps = Window::numbers(stride, axes, {1, 1, 1}),
+               further = Window::numbers(output_padding, axes, {0, 0, 0});
     for (std::size_t axis = 0; axis < kernel.size(); ++axis)
       if (further[axis] >= steps[axis])
-        io.param_error("output_padding", "is ", further[axis], " but stride is ", steps[axis], ": needs a smaller value");
-    if (num_filter % groups != 0) io.param_error("num_filter", "is ", num_filter, ", which is not a multiple of groups, ", groups);
+        io.param_error("output_padding", "is ", further[axis], " but stride is ", steps[axis],
+                       ": needs a smaller value");
+    if (num_filter % groups != 0)
+      io.param_error("num_filter", "is ", num_filter, ", which is not a multiple of groups, ",
+                     groups);
   }
 };

@@ -10,34 +10,41 @@ template <onednn::Type rounded>
 struct ConvolutionIn : Convolution {
   void prepare(tenon::Prepare& io) const {
     if (io.backward() || !io.is_constant("weight")) return;
-    keep_weights(io, ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups));
+    keep_weights(
+        io, ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups));
   }
 
   std::string algorithm(const tenon::Infer& io) const {
-    return ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups).forward_algorithm();
+    return ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups)
+        .forward_algorithm();
   }
   std::string backward_algorithm(const tenon::Infer& io) const {
-    const ConvolutionShape shape{io.input("data").shape, io.output(0).shape, io.has_input("bias"), {}, {}, rounded};
+    const ConvolutionShape shape{
+        io.input("data").shape, io.output(0).shape, io.has_input("bias"), {}, {}, rounded};
     const ConvolutionKernel kernel(window(shape.data), shape, groups);
-    return "for data " + kernel.data_gradient_algorithm() + "; for weight " + kernel.weight_gradient_algorithm();
+    return "for data " + kernel.data_gradient_algorithm() + "; for weight " +
+           kernel.weight_gradient_algorithm();
   }
 
   void forward(const tenon::Call& call) {
     const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
     kernel_for(forward_shape(call, rounded))
-        .forward(call, call.input<float>("data").data(), call.input<float>("weight").data(), bias, call.output<float>(0).data(),
-                 kept_weights(call), [](auto...) {});
+        .forward(call, call.input<float>("data").data(), call.input<float>("weight").data(), bias,
+                 call.output<float>(0).data(), kept_weights(call), [](auto...) {});
   }
 
   void backward(const tenon::Call& call) {
     const auto data = call.input<float>("data"), weight = call.input<float>("weight");
     const auto dy = call.output_grad<float>(0);
-    const bool data_grad = call.write(0) != tenon::Write::none, weight_grad = call.write(1) != tenon::Write::none;
+    const bool data_grad = call.write(0) != tenon::Write::none,
+               weight_grad = call.write(1) != tenon::Write::none;
     const bool bias_grad = call.has_input("bias") && call.write(2) != tenon::Write::none;
     auto& kernel = kernel_for({data.shape(), dy.shape(), call.has_input("bias"), {}, {}, rounded});
-    if (data_grad) kernel.backward_data(call, dy.data(), weight.data(), call.input_grad<float>("data").data());
+    if (data_grad)
+      kernel.backward_data(call, dy.data(), weight.data(), call.input_grad<float>("data").data());
     if (weight_grad || bias_grad)
-      kernel.backward_weights(call, data.data(), dy.data(), weight_grad ? call.input_grad<float>("weight").data() : nullptr,
+      kernel.backward_weights(call, data.data(), dy.data(),
+                              weight_grad ? call.input_grad<float>("weight").data() : nullptr,
                               bias_grad ? call.input_grad<float>("bias").data() : nullptr);
   }
 

@@ -15,18 +15,22 @@ struct ConvolutionCuda : Convolution {
     const auto data = call.input<float>("data");
     const auto output = call.output<float>(0);
     const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
-    products_.forward(call, sizes_of(data.shape(), output.shape()), data.data(), call.input<float>("weight").data(), bias, output.data());
+    products_.forward(call, sizes_of(data.shape(), output.shape()), data.data(),
+                      call.input<float>("weight").data(), bias, output.data());
   }
 
   void backward(const tenon::Call& call) {
     const auto data = call.input<float>("data"), dy = call.output_grad<float>(0);
     const auto sizes = sizes_of(data.shape(), dy.shape());
     if (call.write(0) != tenon::Write::none)
-      products_.data_gradient(call, sizes, dy.data(), call.input<float>("weight").data(), call.input_grad<float>("data").data());
+      products_.data_gradient(call, sizes, dy.data(), call.input<float>("weight").data(),
+                              call.input_grad<float>("data").data());
     if (call.write(1) != tenon::Write::none)
-      products_.weight_gradient(call, sizes, data.data(), dy.data(), call.input_grad<float>("weight").data());
+      products_.weight_gradient(call, sizes, data.data(), dy.data(),
+                                call.input_grad<float>("weight").data());
     if (call.has_input("bias") && call.write(2) != tenon::Write::none)
-      products_.sum(call, sizes.bias_sums(), convolution::BiasTerm{sizes, dy.data()}, call.input_grad<float>("bias").data());
+      products_.sum(call, sizes.bias_sums(), convolution::BiasTerm{sizes, dy.data()},
+                    call.input_grad<float>("bias").data());
   }
 
  private:

@@ -17,28 +17,40 @@ struct ConvolutionLayer : Base {
 
   static constexpr void describe_tensors(auto& op) {
     op.types({tenon::f32});
-    op.input("data", "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
+    op.input("data",
+             "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
     op.input("weight", "[num_filter, channels / groups, kernel ...]").weight();
     op.input("bias", "[num_filter]; absent if `no_bias` is set").optional().weight();
     op.output("output",
-              "[batch, num_filter, floor((axis + pad + pad_end - dilate * (kernel - 1) - 1) / stride) + 1 for each spatial axis]");
+              "[batch, num_filter, floor((axis + pad + pad_end - dilate * (kernel - 1) - 1) / "
+              "stride) + 1 for each spatial axis]");
   }
 
   static constexpr void describe_parameters(auto& op) {
-    op.param("num_filter", &ConvolutionLayer::num_filter, "number of output channels, a multiple of `groups`").required().at_least(1);
-    op.param("kernel", &ConvolutionLayer::kernel, "filter size along each spatial axis, 1 to 3 values")
+    op.param("num_filter", &ConvolutionLayer::num_filter,
+             "number of output channels, a multiple of `groups`")
+        .required()
+        .at_least(1);
+    op.param("kernel", &ConvolutionLayer::kernel,
+             "filter size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
         .at_most(Window::largest);
-    op.param("stride", &ConvolutionLayer::stride, "step of the filters along each spatial axis; one value applies to all axes; default: 1")
+    op.param(
+          "stride", &ConvolutionLayer::stride,
+          "step of the filters along each spatial axis; one value applies to all axes; default: 1")
         .at_least(1)
         .at_most(Window::largest);
-    describe_padding<ConvolutionLayer>(op, "zero padding on both sides of each spatial axis; one value applies to all axes; default: 0");
-    op.param("dilate", &ConvolutionLayer::dilate, "distance between taps of the kernel; one value applies to all axes; default: 1")
+    describe_padding<ConvolutionLayer>(op,
+                                       "zero padding on both sides of each spatial axis; one value "
+                                       "applies to all axes; default: 0");
+    op.param("dilate", &ConvolutionLayer::dilate,
+             "distance between taps of the kernel; one value applies to all axes; default: 1")
         .at_least(1)
         .at_most(Window::largest);
     op.param("groups", &ConvolutionLayer::groups,
-             "number of channel groups; output channels of a group depend only on data channels of the same group")
+             "number of channel groups; output channels of a group depend only on data channels of "
+             "the same group")
         .at_least(1);
     op.param("no_bias", &ConvolutionLayer::no_bias, "omit bias");
     op.kernels_elsewhere();
@@ -51,7 +63,8 @@ struct ConvolutionLayer : Base {
     const auto moved = window(data);
     if (!data.has_rank()) data = tenon::Shape::of_rank(moved.axes + 2);
     require_spatial(io, data, moved.axes);
-    if (data[1] == tenon::unknown && weight.rank() > 1 && weight[1] != tenon::unknown) data.set(1, weight[1] * groups);
+    if (data[1] == tenon::unknown && weight.rank() > 1 && weight[1] != tenon::unknown)
+      data.set(1, weight[1] * groups);
     io.require(data[1] == tenon::unknown || data[1] % groups == 0, "data ", data, " has ", data[1],
                " channels, which is not a multiple of groups, ", groups);
 
@@ -61,7 +74,8 @@ struct ConvolutionLayer : Base {
     auto output = tenon::Shape::of_rank(moved.axes + 2);
     output.set(0, data[0]);
     output.set(1, num_filter);
-    for (int axis = 0; axis < moved.axes; ++axis) needed.set(axis + 2, kernel[static_cast<std::size_t>(axis)]);
+    for (int axis = 0; axis < moved.axes; ++axis)
+      needed.set(axis + 2, kernel[static_cast<std::size_t>(axis)]);
     set_places(io, moved, data, output);
 
     io.require(fits(weight, needed), "weight is ", weight, " but data ", data, " needs ", needed);
@@ -74,15 +88,19 @@ struct ConvolutionLayer : Base {
 
   double flops(const tenon::Infer& io) const {
     const auto weight = io.input("weight").shape;
-    return 2.0 * static_cast<double>(io.output(0).shape.size()) * static_cast<double>(weight.size() / std::max<std::int64_t>(weight[0], 1));
+    return 2.0 * static_cast<double>(io.output(0).shape.size()) *
+           static_cast<double>(weight.size() / std::max<std::int64_t>(weight[0], 1));
   }
   double backward_flops(const tenon::Infer& io) const { return 2 * flops(io); }
 
  protected:
   Window window(const tenon::Shape& data) const {
     const int axes = static_cast<int>(kernel.size());
-    const Window moved{
-        axes, Window::numbers(kernel, axes, {}), Window::numbers(stride, axes, {1, 1, 1}), {}, Window::numbers(dilate, axes, {1, 1, 1})};
+    const Window moved{axes,
+                       Window::numbers(kernel, axes, {}),
+                       Window::numbers(stride, axes, {1, 1, 1}),
+                       {},
+                       Window::numbers(dilate, axes, {1, 1, 1})};
     return moved.with_padding(pad_mode, pad, pad_end, data);
   }
 
@@ -92,7 +110,9 @@ struct ConvolutionLayer : Base {
     require_numbers(io, "stride", stride, kernel.size());
     require_padding(io, pad_mode, pad, pad_end, kernel.size());
     require_numbers(io, "dilate", dilate, kernel.size());
-    if (num_filter % groups != 0) io.param_error("num_filter", "is ", num_filter, ", which is not a multiple of groups, ", groups);
+    if (num_filter % groups != 0)
+      io.param_error("num_filter", "is ", num_filter, ", which is not a multiple of groups, ",
+                     groups);
   }
 };
 
@@ -105,6 +125,7 @@ struct Convolution : ConvolutionLayer<tenon::Operator> {
     describe_parameters(op);
     op.backward_reads("data", "weight");
     op.prefers_channels_last("data", "output");
-    op.example({{"data", {1, 2, 5, 5}}, {"weight", {3, 2, 3, 3}}, {"bias", {3}}}, {{"num_filter", 3}, {"kernel", {3, 3}}});
+    op.example({{"data", {1, 2, 5, 5}}, {"weight", {3, 2, 3, 3}}, {"bias", {3}}},
+               {{"num_filter", 3}, {"kernel", {3, 3}}});
   }
 };

@@ -18,9 +18,11 @@ class Described {
     set(output, numbers({sizes.batch, sizes.filters}, way.places, first));
     set(weight, numbers({sizes.filters, sizes.group_channels()}, way.kernel, first));
     cudnn::require(cudnn::functions().cudnnSetConvolutionNdDescriptor(
-        moved.get(), 3 - first, numbers({}, way.pad, first).data(), numbers({}, way.stride, first).data(),
-        numbers({}, way.dilate, first).data(), CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
-    cudnn::require(cudnn::functions().cudnnSetConvolutionGroupCount(moved.get(), static_cast<int>(sizes.groups)));
+        moved.get(), 3 - first, numbers({}, way.pad, first).data(),
+        numbers({}, way.stride, first).data(), numbers({}, way.dilate, first).data(),
+        CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
+    cudnn::require(cudnn::functions().cudnnSetConvolutionGroupCount(
+        moved.get(), static_cast<int>(sizes.groups)));
     cudnn::require(cudnn::functions().cudnnSetConvolutionMathType(moved.get(), CUDNN_FMA_MATH));
   }
 
@@ -29,7 +31,8 @@ class Described {
   cudnn::Convolution moved;
 
  private:
-  static cudnn::Numbers numbers(std::initializer_list<std::int64_t> begin, const Point& spatial, int first) {
+  static cudnn::Numbers numbers(std::initializer_list<std::int64_t> begin, const Point& spatial,
+                                int first) {
     cudnn::Numbers numbers;
     for (const auto number : begin) numbers.push_back(static_cast<int>(number));
     for (int axis = first; axis < 3; ++axis) numbers.push_back(static_cast<int>(spatial.at[axis]));
@@ -50,7 +53,8 @@ class Product {
  public:
   /// Returns false if cuDNN is missing or has no suitable algorithm: deterministic, within `bytes`
   /// of workspace.
-  bool run(const tenon::Call& call, const Sizes& sizes, const Tensors& tensors, void* workspace, std::size_t bytes) {
+  bool run(const tenon::Call& call, const Sizes& sizes, const Tensors& tensors, void* workspace,
+           std::size_t bytes) {
     if (!countable(sizes) || !aligned(tensors) || !cudnn::functions().library) return false;
     const auto handle = cudnn::handle(call);
     const Described described(sizes);
@@ -60,7 +64,8 @@ class Product {
     }
     if (!algorithm_) return false;
     const float one = 1, zero = 0;
-    const auto status = Pass::run(handle, described, *algorithm_, one, zero, tensors, workspace, bytes);
+    const auto status =
+        Pass::run(handle, described, *algorithm_, one, zero, tensors, workspace, bytes);
     if (cudnn::refused(status))
       algorithm_.reset();  // the cached algorithm does not support this call after all
     else
@@ -81,18 +86,27 @@ class Product {
   }
 
   static bool countable(const Sizes& sizes) {
-    const auto most = std::max({sizes.channels * sizes.elements(), sizes.filters * sizes.places(), sizes.group_channels() * sizes.taps()});
-    return sizes.batch > 0 && most <= std::numeric_limits<int>::max() / std::max(sizes.batch, sizes.filters);
+    const auto most = std::max({sizes.channels * sizes.elements(), sizes.filters * sizes.places(),
+                                sizes.group_channels() * sizes.taps()});
+    return sizes.batch > 0 &&
+           most <= std::numeric_limits<int>::max() / std::max(sizes.batch, sizes.filters);
   }
 
-  static std::optional<Algorithm> choose(cudnnHandle_t handle, const Described& described, std::size_t bytes) {
+  static std::optional<Algorithm> choose(cudnnHandle_t handle, const Described& described,
+                                         std::size_t bytes) {
     std::array<Found, 16> found;
     int count = 0;
-    if (Pass::find(handle, described, static_cast<int>(found.size()), &count, found.data()) != CUDNN_STATUS_SUCCESS) return {};
+    if (Pass::find(handle, described, static_cast<int>(found.size()), &count, found.data()) !=
+        CUDNN_STATUS_SUCCESS)
+      return {};
     for (const auto& each : std::span(found).first(static_cast<std::size_t>(count))) {
       std::size_t needed = 0;
-      if (each.status != CUDNN_STATUS_SUCCESS || each.determinism != CUDNN_DETERMINISTIC || Pass::mixes_windows(each.algo)) continue;
-      if (Pass::workspace(handle, described, each.algo, &needed) == CUDNN_STATUS_SUCCESS && needed <= bytes) return each.algo;
+      if (each.status != CUDNN_STATUS_SUCCESS || each.determinism != CUDNN_DETERMINISTIC ||
+          Pass::mixes_windows(each.algo))
+        continue;
+      if (Pass::workspace(handle, described, each.algo, &needed) == CUDNN_STATUS_SUCCESS &&
+          needed <= bytes)
+        return each.algo;
     }
     return {};
   }
@@ -105,21 +119,27 @@ template <>
 struct Pass<ForwardTensors> {
   using Found = cudnnConvolutionFwdAlgoPerf_t;
   static bool mixes_windows(cudnnConvolutionFwdAlgo_t algorithm) {
-    return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD || algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED ||
-           algorithm == CUDNN_CONVOLUTION_FWD_ALGO_FFT || algorithm == CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING;
+    return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD ||
+           algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED ||
+           algorithm == CUDNN_CONVOLUTION_FWD_ALGO_FFT ||
+           algorithm == CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING;
   }
-  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
-    return cudnn::functions().cudnnGetConvolutionForwardAlgorithm_v7(handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(),
-                                                                     most, count, found);
+  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count,
+                            Found* found) {
+    return cudnn::functions().cudnnGetConvolutionForwardAlgorithm_v7(
+        handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(), most, count, found);
   }
-  static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d, cudnnConvolutionFwdAlgo_t algorithm, std::size_t* bytes) {
-    return cudnn::functions().cudnnGetConvolutionForwardWorkspaceSize(handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(),
-                                                                      algorithm, bytes);
+  static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d,
+                                 cudnnConvolutionFwdAlgo_t algorithm, std::size_t* bytes) {
+    return cudnn::functions().cudnnGetConvolutionForwardWorkspaceSize(
+        handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(), algorithm, bytes);
   }
-  static cudnnStatus_t run(cudnnHandle_t handle, const Described& d, cudnnConvolutionFwdAlgo_t algorithm, const float& one,
-                           const float& zero, const ForwardTensors& t, void* workspace, std::size_t bytes) {
-    return cudnn::functions().cudnnConvolutionForward(handle, &one, d.data.get(), t.data, d.weight.get(), t.weight, d.moved.get(),
-                                                      algorithm, workspace, bytes, &zero, d.output.get(), t.output);
+  static cudnnStatus_t run(cudnnHandle_t handle, const Described& d,
+                           cudnnConvolutionFwdAlgo_t algorithm, const float& one, const float& zero,
+                           const ForwardTensors& t, void* workspace, std::size_t bytes) {
+    return cudnn::functions().cudnnConvolutionForward(
+        handle, &one, d.data.get(), t.data, d.weight.get(), t.weight, d.moved.get(), algorithm,
+        workspace, bytes, &zero, d.output.get(), t.output);
   }
 };
 
@@ -127,21 +147,28 @@ template <>
 struct Pass<DataGradientTensors> {
   using Found = cudnnConvolutionBwdDataAlgoPerf_t;
   static bool mixes_windows(cudnnConvolutionBwdDataAlgo_t algorithm) {
-    return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD || algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED ||
-           algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT || algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING;
+    return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD ||
+           algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED ||
+           algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT ||
+           algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING;
   }
-  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
-    return cudnn::functions().cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, d.weight.get(), d.output.get(), d.moved.get(),
-                                                                          d.data.get(), most, count, found);
+  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count,
+                            Found* found) {
+    return cudnn::functions().cudnnGetConvolutionBackwardDataAlgorithm_v7(
+        handle, d.weight.get(), d.output.get(), d.moved.get(), d.data.get(), most, count, found);
   }
-  static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdDataAlgo_t algorithm, std::size_t* bytes) {
-    return cudnn::functions().cudnnGetConvolutionBackwardDataWorkspaceSize(handle, d.weight.get(), d.output.get(), d.moved.get(),
-                                                                           d.data.get(), algorithm, bytes);
+  static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d,
+                                 cudnnConvolutionBwdDataAlgo_t algorithm, std::size_t* bytes) {
+    return cudnn::functions().cudnnGetConvolutionBackwardDataWorkspaceSize(
+        handle, d.weight.get(), d.output.get(), d.moved.get(), d.data.get(), algorithm, bytes);
   }
-  static cudnnStatus_t run(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdDataAlgo_t algorithm, const float& one,
-                           const float& zero, const DataGradientTensors& t, void* workspace, std::size_t bytes) {
-    return cudnn::functions().cudnnConvolutionBackwardData(handle, &one, d.weight.get(), t.weight, d.output.get(), t.dy, d.moved.get(),
-                                                           algorithm, workspace, bytes, &zero, d.data.get(), t.dx);
+  static cudnnStatus_t run(cudnnHandle_t handle, const Described& d,
+                           cudnnConvolutionBwdDataAlgo_t algorithm, const float& one,
+                           const float& zero, const DataGradientTensors& t, void* workspace,
+                           std::size_t bytes) {
+    return cudnn::functions().cudnnConvolutionBackwardData(
+        handle, &one, d.weight.get(), t.weight, d.output.get(), t.dy, d.moved.get(), algorithm,
+        workspace, bytes, &zero, d.data.get(), t.dx);
   }
 };
 
@@ -149,21 +176,28 @@ template <>
 struct Pass<WeightGradientTensors> {
   using Found = cudnnConvolutionBwdFilterAlgoPerf_t;
   static bool mixes_windows(cudnnConvolutionBwdFilterAlgo_t algorithm) {
-    return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD || algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED ||
-           algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT || algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING;
+    return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD ||
+           algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED ||
+           algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT ||
+           algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING;
   }
-  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count, Found* found) {
-    return cudnn::functions().cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, d.data.get(), d.output.get(), d.moved.get(),
-                                                                            d.weight.get(), most, count, found);
+  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count,
+                            Found* found) {
+    return cudnn::functions().cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+        handle, d.data.get(), d.output.get(), d.moved.get(), d.weight.get(), most, count, found);
   }
-  static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdFilterAlgo_t algorithm, std::size_t* bytes) {
-    return cudnn::functions().cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, d.data.get(), d.output.get(), d.moved.get(),
-                                                                             d.weight.get(), algorithm, bytes);
+  static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d,
+                                 cudnnConvolutionBwdFilterAlgo_t algorithm, std::size_t* bytes) {
+    return cudnn::functions().cudnnGetConvolutionBackwardFilterWorkspaceSize(
+        handle, d.data.get(), d.output.get(), d.moved.get(), d.weight.get(), algorithm, bytes);
   }
-  static cudnnStatus_t run(cudnnHandle_t handle, const Described& d, cudnnConvolutionBwdFilterAlgo_t algorithm, const float& one,
-                           const float& zero, const WeightGradientTensors& t, void* workspace, std::size_t bytes) {
-    return cudnn::functions().cudnnConvolutionBackwardFilter(handle, &one, d.data.get(), t.data, d.output.get(), t.dy, d.moved.get(),
-                                                             algorithm, workspace, bytes, &zero, d.weight.get(), t.dw);
+  static cudnnStatus_t run(cudnnHandle_t handle, const Described& d,
+                           cudnnConvolutionBwdFilterAlgo_t algorithm, const float& one,
+                           const float& zero, const WeightGradientTensors& t, void* workspace,
+                           std::size_t bytes) {
+    return cudnn::functions().cudnnConvolutionBackwardFilter(
+        handle, &one, d.data.get(), t.data, d.output.get(), t.dy, d.moved.get(), algorithm,
+        workspace, bytes, &zero, d.weight.get(), t.dw);
   }
 };
 

@@ -13,7 +13,8 @@
 #include "winograd_convolution.hpp"
 
 /// The properties that select its algorithms.
-inline ConvolutionCase case_of(const Window& window, const ConvolutionShape& shape, std::int64_t groups) {
+inline ConvolutionCase case_of(const Window& window, const ConvolutionShape& shape,
+                               std::int64_t groups) {
   return {window,
           shape.data,
           shape.output,
@@ -67,46 +68,65 @@ class ConvolutionKernel {
   ConvolutionPass* forward_pass() {
     if (shape_.data[0] == 0) return nullptr;
     if (!forward_)
-      forward_.emplace(cut_forward(), shape_.output[1], steps_.any_weights_of(cut_forward().front().filters),
-                       [&](const WindowPart& part, const onednn::Desc& weights) { return steps_.forward(part, weights); });
+      forward_.emplace(cut_forward(), shape_.output[1],
+                       steps_.any_weights_of(cut_forward().front().filters),
+                       [&](const WindowPart& part, const onednn::Desc& weights) {
+                         return steps_.forward(part, weights);
+                       });
     return &*forward_;
   }
 
   /// bias: may be null. kept(i): the packed weights in the forward pass's layout i, or null.
   /// after(first, count) is called after each chunk, for all runs of its output elements.
   template <class Kept, class After>
-  void forward(const tenon::Call& call, const float* data, const float* weight, const float* bias, float* output, Kept&& kept,
-               After&& after) {
-    if (with_own_forward([&](const auto& own) { own.forward(call, data, weight, kept(0), bias, output, after); })) return;
+  void forward(const tenon::Call& call, const float* data, const float* weight, const float* bias,
+               float* output, Kept&& kept, After&& after) {
+    if (with_own_forward([&](const auto& own) {
+          own.forward(call, data, weight, kept(0), bias, output, after);
+        }))
+      return;
     auto* const pass = forward_pass();
     if (!pass) return;
-    pass->for_each(call, weight, kept, [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {
-      const float* const part_bias = bias ? bias + part.filter : nullptr;
-      const void* const ports[] = {data + steps_.data_offset(part), laid_out, output + steps_.output_offset(part), part_bias};
-      step.run({ports, bias ? 4u : 3u});
-      steps_.for_each_run(part, after);
-    });
+    pass->for_each(call, weight, kept,
+                   [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {
+                     const float* const part_bias = bias ? bias + part.filter : nullptr;
+                     const void* const ports[] = {data + steps_.data_offset(part), laid_out,
+                                                  output + steps_.output_offset(part), part_bias};
+                     step.run({ports, bias ? 4u : 3u});
+                     steps_.for_each_run(part, after);
+                   });
   }
 
-  void backward_data(const tenon::Call& call, const float* output_grad, const float* weight, float* data_grad) {
+  void backward_data(const tenon::Call& call, const float* output_grad, const float* weight,
+                     float* data_grad) {
     if (data_gradient_choice_.algorithm == ConvolutionAlgorithm::im2col)
       return im2col_->backward_data(call, output_grad, weight, data_grad);
     if (shape_.data[0] == 0) return;
     if (!backward_data_)
-      backward_data_.emplace(parts_.of_samples(worthwhile()), shape_.output[1], steps_.any_weights_of(shape_.output[1]),
-                             [&](const WindowPart& part, const onednn::Desc& weights) { return steps_.backward_data(part, weights); });
+      backward_data_.emplace(parts_.of_samples(worthwhile()), shape_.output[1],
+                             steps_.any_weights_of(shape_.output[1]),
+                             [&](const WindowPart& part, const onednn::Desc& weights) {
+                               return steps_.backward_data(part, weights);
+                             });
     const auto kept = [](std::size_t) -> const void* { return nullptr; };
-    backward_data_->for_each(call, weight, kept, [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {
-      const void* const ports[] = {output_grad + steps_.output_offset(part), laid_out, data_grad + steps_.data_offset(part)};
-      step.run(ports);
-    });
+    backward_data_->for_each(
+        call, weight, kept,
+        [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {
+          const void* const ports[] = {output_grad + steps_.output_offset(part), laid_out,
+                                       data_grad + steps_.data_offset(part)};
+          step.run(ports);
+        });
   }
 
   /// Null pointers: not requested.
-  void backward_weights(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) {
+  void backward_weights(const tenon::Call& call, const float* data, const float* output_grad,
+                        float* weight_grad, float* bias_grad) {
     if (weight_gradient_choice_.algorithm == ConvolutionAlgorithm::im2col)
       return im2col_->backward_weights(call, data, output_grad, weight_grad, bias_grad);
-    if (!gradient_) gradient_.emplace(steps_, parts_, shape_, weight_gradient_choice_.algorithm == ConvolutionAlgorithm::direct_by_filters);
+    if (!gradient_)
+      gradient_.emplace(
+          steps_, parts_, shape_,
+          weight_gradient_choice_.algorithm == ConvolutionAlgorithm::direct_by_filters);
     gradient_->run(call, data, output_grad, weight_grad, bias_grad);
   }
 
@@ -120,7 +140,8 @@ class ConvolutionKernel {
         weight_gradient_choice_(choice::first_of<convolution_choice::weight_gradient>(of)),
         filters_of_part_(convolution_choice::filters_of_part(of)) {
     const auto any_is = [&](ConvolutionAlgorithm algorithm) {
-      return forward_choice_.algorithm == algorithm || data_gradient_choice_.algorithm == algorithm ||
+      return forward_choice_.algorithm == algorithm ||
+             data_gradient_choice_.algorithm == algorithm ||
              weight_gradient_choice_.algorithm == algorithm;
     };
     if (any_is(ConvolutionAlgorithm::im2col)) im2col_.emplace(window, shape);
@@ -130,8 +151,9 @@ class ConvolutionKernel {
 
   /// Splits by filters if the weights are large, so that not every chunk reads all of them.
   std::vector<WindowPart> cut_forward() const {
-    return forward_choice_.algorithm == ConvolutionAlgorithm::direct_by_filters ? parts_.of_filters(filters_of_part_)
-                                                                                : parts_.of_rows(worthwhile());
+    return forward_choice_.algorithm == ConvolutionAlgorithm::direct_by_filters
+               ? parts_.of_filters(filters_of_part_)
+               : parts_.of_rows(worthwhile());
   }
 
   std::int64_t worthwhile() const {

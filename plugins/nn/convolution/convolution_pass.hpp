@@ -16,8 +16,11 @@ class ConvolutionPass {
   /// the chunk's filters. make(part, weights) returns the primitive for a chunk, with weights in
   /// the described layout or, if that is `any`, in the one it prefers.
   template <class Make>
-  ConvolutionPass(std::vector<WindowPart> parts, std::int64_t filters, const onednn::Desc& weights, Make&& make)
-      : parts_(std::move(parts)), slices_(filters / parts_.front().filters), slice_(onednn::plain(weights.dims())) {
+  ConvolutionPass(std::vector<WindowPart> parts, std::int64_t filters, const onednn::Desc& weights,
+                  Make&& make)
+      : parts_(std::move(parts)),
+        slices_(filters / parts_.front().filters),
+        slice_(onednn::plain(weights.dims())) {
     onednn::use([&] {
       for (const auto& part : parts_) work_of_part_.push_back(find_or_make(part, weights, make));
     });
@@ -27,11 +30,16 @@ class ConvolutionPass {
   /// no memory.
   std::size_t layouts() const { return layouts_.size(); }
   bool needs_layout(std::size_t i) const { return layouts_[i].from_plain.needed(); }
-  std::size_t layout_bytes(std::size_t i) const { return static_cast<std::size_t>(slices_) * layouts_[i].desc.get_size(); }
-  std::string layout_text(std::size_t i) const { return std::to_string(slices_) + " of " + onednn::text_of(layouts_[i].desc); }
+  std::size_t layout_bytes(std::size_t i) const {
+    return static_cast<std::size_t>(slices_) * layouts_[i].desc.get_size();
+  }
+  std::string layout_text(std::size_t i) const {
+    return std::to_string(slices_) + " of " + onednn::text_of(layouts_[i].desc);
+  }
   void lay_out(std::size_t i, const float* plain, void* to) const {
     for (std::int64_t slice = 0; slice < slices_; ++slice)
-      layouts_[i].from_plain.copy(slice_at(plain, slice_, slice), const_cast<void*>(slice_at(to, layouts_[i].desc, slice)));
+      layouts_[i].from_plain.copy(slice_at(plain, slice_, slice),
+                                  const_cast<void*>(slice_at(to, layouts_[i].desc, slice)));
   }
 
   /// The implementation of the first chunk, for plans.
@@ -49,15 +57,19 @@ class ConvolutionPass {
   template <class Kept, class Body>
   void for_each(const tenon::Call& call, const float* plain, Kept&& kept, Body&& body) {
     std::vector<const void*> weights;
-    for (std::size_t i = 0; i < layouts_.size(); ++i) weights.push_back(weights_in(i, plain, kept(i)));
-    call.parallel_for(static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-      onednn::use([&] {
-        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-          const auto& work = works_[work_of_part_[i]];
-          body(parts_[i], work.step, slice_at(weights[work.layout], layouts_[work.layout].desc, parts_[i].filter / parts_[i].filters));
-        }
-      });
-    });
+    for (std::size_t i = 0; i < layouts_.size(); ++i)
+      weights.push_back(weights_in(i, plain, kept(i)));
+    call.parallel_for(
+        static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+          onednn::use([&] {
+            for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+              const auto& work = works_[work_of_part_[i]];
+              body(parts_[i], work.step,
+                   slice_at(weights[work.layout], layouts_[work.layout].desc,
+                            parts_[i].filter / parts_[i].filters));
+            }
+          });
+        });
   }
 
  private:

@@ -12,7 +12,8 @@ struct Sizes {
   std::int64_t batch, channels, filters, groups;
   friend bool operator==(const Sizes&, const Sizes&) = default;
 
-  static Sizes of(const Window& window, const tenon::Shape& data, const tenon::Shape& output, std::int64_t groups) {
+  static Sizes of(const Window& window, const tenon::Shape& data, const tenon::Shape& output,
+                  std::int64_t groups) {
     return {Sliding::of(window, data, output), data[0], data[1], output[1], groups};
   }
   TENON_FN std::int64_t elements() const { return Sliding::count(way.size); }
@@ -21,7 +22,9 @@ struct Sizes {
   TENON_FN std::int64_t group_channels() const { return channels / groups; }
   TENON_FN std::int64_t group_filters() const { return filters / groups; }
 
-  BlockSums weight_sums() const { return BlockSums::of(filters * group_channels() * taps(), batch * places()); }
+  BlockSums weight_sums() const {
+    return BlockSums::of(filters * group_channels() * taps(), batch * places());
+  }
   BlockSums bias_sums() const { return BlockSums::of(filters, batch * places()); }
 };
 

@@ -16,12 +16,14 @@ class ConvolutionStep {
   /// The descriptor of the weights.
   const onednn::Desc& weights() const {
     const auto* const step = std::get_if<onednn::Step>(&work_);
-    return step ? step->layout(DNNL_ARG_WEIGHTS) : std::get<SmallFilterConvolution>(work_).weights();
+    return step ? step->layout(DNNL_ARG_WEIGHTS)
+                : std::get<SmallFilterConvolution>(work_).weights();
   }
 
   std::string algorithm() const {
     const auto* const step = std::get_if<onednn::Step>(&work_);
-    return step ? "oneDNN " + std::string(step->implementation()) : convolution_choice::step[0].name;
+    return step ? "oneDNN " + std::string(step->implementation())
+                : convolution_choice::step[0].name;
   }
 
   bool slow() const {

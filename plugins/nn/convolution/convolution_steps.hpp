@@ -27,7 +27,10 @@ struct ConvolutionShape {
 class ConvolutionSteps {
  public:
   ConvolutionSteps(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
-      : shape_(shape), groups_(groups), data_(shape.data.begin(), shape.data.end()), output_(shape.output.begin(), shape.output.end()) {
+      : shape_(shape),
+        groups_(groups),
+        data_(shape.data.begin(), shape.data.end()),
+        output_(shape.output.begin(), shape.output.end()) {
     onednn::require_countable(shape.data, "data");
     onednn::require_countable(shape.output, "output");
     if (groups > 1) weights_ = {groups};
@@ -38,8 +41,10 @@ class ConvolutionSteps {
       stride_.push_back(window.stride[axis]);
       dilate_.push_back(window.dilate[axis] - 1);  // oneDNN counts the gaps between taps
       before_.push_back(window.pad[axis]);
-      const auto left = (output_[axis + 2] - 1) * window.stride[axis] + window.reach(i) - data_[axis + 2] - window.pad[axis];
-      after_.push_back(std::max<std::int64_t>(left, 0));  // the stride may leave a remainder of data
+      const auto left = (output_[axis + 2] - 1) * window.stride[axis] + window.reach(i) -
+                        data_[axis + 2] - window.pad[axis];
+      after_.push_back(
+          std::max<std::int64_t>(left, 0));  // the stride may leave a remainder of data
     }
   }
 
@@ -51,7 +56,9 @@ class ConvolutionSteps {
     return dims;
   }
   /// The descriptor of the weights as forward and backward_data read them, in any layout.
-  onednn::Desc any_weights_of(std::int64_t filters) const { return any_factor(weights_of(filters)); }
+  onednn::Desc any_weights_of(std::int64_t filters) const {
+    return any_factor(weights_of(filters));
+  }
 
   /// Offset of a chunk, in elements.
   std::int64_t data_offset(const WindowPart& part) const {
@@ -68,17 +75,21 @@ class ConvolutionSteps {
   void for_each_run(const WindowPart& part, Body&& body) const {
     const auto strides = onednn::strides_of(output_, shape_.output_layout);
     const auto first = output_offset(part);
-    const bool plain = shape_.output_layout == onednn::Layout::plain, all_filters = part.filters == output_[1];
-    const auto sample = part.rows * (plain ? strides[2] : strides[2] / output_[1]);  // of one filter
+    const bool plain = shape_.output_layout == onednn::Layout::plain,
+               all_filters = part.filters == output_[1];
+    const auto sample =
+        part.rows * (plain ? strides[2] : strides[2] / output_[1]);  // of one filter
     if (all_filters && part.rows == output_[2]) return body(first, part.samples * strides[0]);
     for (std::int64_t i = 0; i < part.samples; ++i) {
       const auto begin = first + i * strides[0];
       if (!plain && all_filters)
         body(begin, sample * output_[1]);
       else if (plain)
-        for (std::int64_t filter = 0; filter < part.filters; ++filter) body(begin + filter * strides[1], sample);
+        for (std::int64_t filter = 0; filter < part.filters; ++filter)
+          body(begin + filter * strides[1], sample);
       else
-        for (std::int64_t place = 0; place < sample; ++place) body(begin + place * output_[1], part.filters);
+        for (std::int64_t place = 0; place < sample; ++place)
+          body(begin + place * output_[1], part.filters);
     }
   }
 
@@ -86,7 +97,8 @@ class ConvolutionSteps {
   ConvolutionStep forward(const WindowPart& part, const onednn::Desc& weights) const {
     const bool data_last = shape_.data_layout == onednn::Layout::channels_last;
     const bool output_last = shape_.output_layout == onednn::Layout::channels_last;
-    StepCase of{static_cast<int>(stride_.size()), groups_, output_[1], output_.back(), data_last || data_[1] == 1, output_last, {}};
+    StepCase of{static_cast<int>(stride_.size()), groups_,     output_[1], output_.back(),
+                data_last || data_[1] == 1,       output_last, {}};
     std::optional<onednn::Step> step;
     if (convolution_choice::asks_for_channels_last(data_last, output_last, of.columns)) {
       step = forward_step(part, description(part, weights, onednn::Layout::channels_last));
@@ -106,30 +118,40 @@ class ConvolutionSteps {
   onednn::Step backward_data(const WindowPart& part, const onednn::Desc& weights) const {
     using Backward = dnnl::convolution_backward_data;
     const auto data = data_of(part), output = output_of(part);
-    const Backward::desc wanted(algorithm, onednn::any(data), weights, any_factor(output), stride_, dilate_, before_, after_);
-    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(), hint(data, weights_, output));
-    return {Backward(made),
-            made.scratchpad_desc(),
-            {{DNNL_ARG_DIFF_DST, given(output_, output, shape_.output_layout), made.diff_dst_desc()},
-             {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
-             {DNNL_ARG_DIFF_SRC, given(data_, data, shape_.data_layout), made.diff_src_desc(), true}}};
+    const Backward::desc wanted(algorithm, onednn::any(data), weights, any_factor(output), stride_,
+                                dilate_, before_, after_);
+    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(),
+                                        hint(data, weights_, output));
+    return {
+        Backward(made),
+        made.scratchpad_desc(),
+        {{DNNL_ARG_DIFF_DST, given(output_, output, shape_.output_layout), made.diff_dst_desc()},
+         {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
+         {DNNL_ARG_DIFF_SRC, given(data_, data, shape_.data_layout), made.diff_src_desc(), true}}};
   }
 
   /// Ports: data, output gradient, weight gradient (in the primitive's layout, or plain) and, with
   /// a bias, bias gradient.
-  onednn::Step backward_weights(const WindowPart& part, const onednn::Desc& weights, bool to_plain) const {
+  onednn::Step backward_weights(const WindowPart& part, const onednn::Desc& weights,
+                                bool to_plain) const {
     using Backward = dnnl::convolution_backward_weights;
     const auto data = data_of(part), output = output_of(part);
-    const auto any_data = any_factor(data), any_output = any_factor(output), bias = onednn::plain({part.filters});
-    const auto wanted = shape_.bias ? Backward::desc(algorithm, any_data, weights, bias, any_output, stride_, dilate_, before_, after_)
-                                    : Backward::desc(algorithm, any_data, weights, any_output, stride_, dilate_, before_, after_);
-    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(), hint(data, weights.dims(), output));
+    const auto any_data = any_factor(data), any_output = any_factor(output),
+               bias = onednn::plain({part.filters});
+    const auto wanted = shape_.bias ? Backward::desc(algorithm, any_data, weights, bias, any_output,
+                                                     stride_, dilate_, before_, after_)
+                                    : Backward::desc(algorithm, any_data, weights, any_output,
+                                                     stride_, dilate_, before_, after_);
+    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(),
+                                        hint(data, weights.dims(), output));
     const auto weight_layout = made.diff_weights_desc();
     std::vector<onednn::Port> ports{
         {DNNL_ARG_SRC, given(data_, data, shape_.data_layout), made.src_desc()},
         {DNNL_ARG_DIFF_DST, given(output_, output, shape_.output_layout), made.diff_dst_desc()},
-        {DNNL_ARG_DIFF_WEIGHTS, to_plain ? onednn::plain(weight_layout.dims()) : weight_layout, weight_layout, true}};
-    if (shape_.bias) ports.push_back({DNNL_ARG_DIFF_BIAS, made.diff_bias_desc(), made.diff_bias_desc(), true});
+        {DNNL_ARG_DIFF_WEIGHTS, to_plain ? onednn::plain(weight_layout.dims()) : weight_layout,
+         weight_layout, true}};
+    if (shape_.bias)
+      ports.push_back({DNNL_ARG_DIFF_BIAS, made.diff_bias_desc(), made.diff_bias_desc(), true});
     return {Backward(made), made.scratchpad_desc(), ports};
   }
 
@@ -138,14 +160,19 @@ class ConvolutionSteps {
   using Description = dnnl::convolution_forward::primitive_desc;
 
   SmallFilterConvolution small_filter(const WindowPart& part) const {
-    const auto axis = [&](std::size_t i, std::int64_t size, std::int64_t places, std::int64_t before) {
-      return SmallFilterConvolution::Axis{size, places, weights_[i + 2], stride_[i], dilate_[i] + 1, before};
+    const auto axis = [&](std::size_t i, std::int64_t size, std::int64_t places,
+                          std::int64_t before) {
+      return SmallFilterConvolution::Axis{size,       places,         weights_[i + 2],
+                                          stride_[i], dilate_[i] + 1, before};
     };
-    return {part, data_[1], output_[1], axis(0, part.data_rows, part.rows, part.before), axis(1, data_[3], output_[3], before_[1])};
+    return {part, data_[1], output_[1], axis(0, part.data_rows, part.rows, part.before),
+            axis(1, data_[3], output_[3], before_[1])};
   }
 
   /// Descriptor of a factor in any layout.
-  onednn::Desc any_factor(const onednn::Dims& dims) const { return onednn::any(dims, shape_.rounded); }
+  onednn::Desc any_factor(const onednn::Dims& dims) const {
+    return onednn::any(dims, shape_.rounded);
+  }
 
   onednn::Dims data_of(const WindowPart& part) const {
     auto dims = data_;
@@ -162,8 +189,10 @@ class ConvolutionSteps {
   }
 
   /// The layout of a chunk of a tensor.
-  static onednn::Desc given(const onednn::Dims& whole, const onednn::Dims& part, onednn::Layout layout) {
-    const bool slice = layout == onednn::Layout::channels_last && part[0] == 1 && part[1] == whole[1];
+  static onednn::Desc given(const onednn::Dims& whole, const onednn::Dims& part,
+                            onednn::Layout layout) {
+    const bool slice =
+        layout == onednn::Layout::channels_last && part[0] == 1 && part[1] == whole[1];
     if (slice) return onednn::dense(part, layout);  // without gaps, like a whole tensor
     return {part, onednn::Type::f32, onednn::strides_of(whole, layout)};
   }
@@ -171,15 +200,17 @@ class ConvolutionSteps {
   onednn::Step forward_step(const WindowPart& part, const Description& made) const {
     const auto data = data_of(part), output = output_of(part);
     const auto output_given = given(output_, output, shape_.output_layout);
-    std::vector<onednn::Port> ports{{DNNL_ARG_SRC, given(data_, data, shape_.data_layout), made.src_desc()},
-                                    {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
-                                    {DNNL_ARG_DST, output_given, made.dst_desc(), true}};
+    std::vector<onednn::Port> ports{
+        {DNNL_ARG_SRC, given(data_, data, shape_.data_layout), made.src_desc()},
+        {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
+        {DNNL_ARG_DST, output_given, made.dst_desc(), true}};
     if (shape_.bias) ports.push_back({DNNL_ARG_BIAS, made.bias_desc(), made.bias_desc()});
     return {dnnl::convolution_forward(made), made.scratchpad_desc(), ports};
   }
 
   /// layout: none: the one that oneDNN prefers.
-  Description description(const WindowPart& part, const onednn::Desc& weights, std::optional<onednn::Layout> layout) const {
+  Description description(const WindowPart& part, const onednn::Desc& weights,
+                          std::optional<onednn::Layout> layout) const {
     const auto data = data_of(part), output = output_of(part);
     const auto desc = [&](const onednn::Dims& dims, onednn::Type type) {
       return layout ? onednn::dense(dims, *layout, type) : onednn::any(dims, type);
@@ -187,25 +218,34 @@ class ConvolutionSteps {
     auto before = before_, after = after_;
     before[0] = part.before;
     after[0] = part.after;
-    const auto kind = convolution_choice::asks_for_training(output_[1], output_.back()) ? dnnl::prop_kind::forward_training
-                                                                                        : dnnl::prop_kind::forward_inference;
-    return {forward_desc(kind, desc(data, shape_.rounded), weights, desc(output, onednn::Type::f32), before, after),
+    const auto kind = convolution_choice::asks_for_training(output_[1], output_.back())
+                          ? dnnl::prop_kind::forward_training
+                          : dnnl::prop_kind::forward_inference;
+    return {forward_desc(kind, desc(data, shape_.rounded), weights, desc(output, onednn::Type::f32),
+                         before, after),
             onednn::with_own_scratchpad(), onednn::cpu()};
   }
 
   /// The forward primitive that oneDNN requires as a hint for the backward passes.
-  Description hint(const onednn::Dims& data, const onednn::Dims& weights, const onednn::Dims& output) const {
+  Description hint(const onednn::Dims& data, const onednn::Dims& weights,
+                   const onednn::Dims& output) const {
     constexpr auto kind = dnnl::prop_kind::forward_training;
-    return {forward_desc(kind, any_factor(data), any_factor(weights), onednn::any(output), before_, after_), onednn::with_own_scratchpad(),
-            onednn::cpu()};
+    return {forward_desc(kind, any_factor(data), any_factor(weights), onednn::any(output), before_,
+                         after_),
+            onednn::with_own_scratchpad(), onednn::cpu()};
   }
 
-  dnnl::convolution_forward::desc forward_desc(dnnl::prop_kind kind, const onednn::Desc& data, const onednn::Desc& weights,
-                                               const onednn::Desc& output, const onednn::Dims& before, const onednn::Dims& after) const {
+  dnnl::convolution_forward::desc forward_desc(dnnl::prop_kind kind, const onednn::Desc& data,
+                                               const onednn::Desc& weights,
+                                               const onednn::Desc& output,
+                                               const onednn::Dims& before,
+                                               const onednn::Dims& after) const {
     using Forward = dnnl::convolution_forward;
     const auto bias = onednn::plain({output.dims()[1]});
-    return shape_.bias ? Forward::desc(kind, algorithm, data, weights, bias, output, stride_, dilate_, before, after)
-                       : Forward::desc(kind, algorithm, data, weights, output, stride_, dilate_, before, after);
+    return shape_.bias ? Forward::desc(kind, algorithm, data, weights, bias, output, stride_,
+                                       dilate_, before, after)
+                       : Forward::desc(kind, algorithm, data, weights, output, stride_, dilate_,
+                                       before, after);
   }
 
   ConvolutionShape shape_;

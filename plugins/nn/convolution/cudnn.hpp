@@ -26,10 +26,12 @@ namespace cudnn {
 
 /// The library, and the libraries that it loads for convolutions.
 struct Functions {
-  OptionalLibrary library{
-      {TENON_CUDNN_FILE("", CUDNN_MAJOR), TENON_CUDNN_FILE("_cnn", CUDNN_MAJOR), TENON_CUDNN_FILE("_heuristic", CUDNN_MAJOR),
-       TENON_CUDNN_FILE("_engines_runtime_compiled", CUDNN_MAJOR), TENON_CUDNN_FILE("_engines_precompiled", CUDNN_MAJOR)},
-      "convolution falls back to slower loops; install cuDNN, or add its folder to LD_LIBRARY_PATH"};
+  OptionalLibrary library{{TENON_CUDNN_FILE("", CUDNN_MAJOR), TENON_CUDNN_FILE("_cnn", CUDNN_MAJOR),
+                           TENON_CUDNN_FILE("_heuristic", CUDNN_MAJOR),
+                           TENON_CUDNN_FILE("_engines_runtime_compiled", CUDNN_MAJOR),
+                           TENON_CUDNN_FILE("_engines_precompiled", CUDNN_MAJOR)},
+                          "convolution falls back to slower loops; install cuDNN, or add its "
+                          "folder to LD_LIBRARY_PATH"};
   TENON_CUDNN_FUNCTION(cudnnGetErrorString);
   TENON_CUDNN_FUNCTION(cudnnCreate);
   TENON_CUDNN_FUNCTION(cudnnSetStream);
@@ -65,7 +67,8 @@ inline const Functions& functions() {
 }
 
 inline void require(cudnnStatus_t status) {
-  if (status != CUDNN_STATUS_SUCCESS) throw tenon::Error("cuDNN: ", functions().cudnnGetErrorString(status));
+  if (status != CUDNN_STATUS_SUCCESS)
+    throw tenon::Error("cuDNN: ", functions().cudnnGetErrorString(status));
 }
 
 /// Whether cuDNN does not support the operation and did nothing; other operations may succeed.
@@ -76,7 +79,8 @@ inline bool refused(cudnnStatus_t status) {
 
 /// The handle for work on the call's stream.
 inline cudnnHandle_t handle(const tenon::Call& call) {
-  const auto found = tenon::gpu::library_handle<cudnnHandle_t>([](cudnnHandle_t* made) { require(functions().cudnnCreate(made)); });
+  const auto found = tenon::gpu::library_handle<cudnnHandle_t>(
+      [](cudnnHandle_t* made) { require(functions().cudnnCreate(made)); });
   require(functions().cudnnSetStream(found, tenon::gpu::stream_of(call)));
   return found;
 }
@@ -98,10 +102,13 @@ class Description {
   std::unique_ptr<std::remove_pointer_t<Handle>, Destroy> handle_;
 };
 
-using Tensor = Description<cudnnTensorDescriptor_t, &Functions::cudnnCreateTensorDescriptor, &Functions::cudnnDestroyTensorDescriptor>;
-using Filter = Description<cudnnFilterDescriptor_t, &Functions::cudnnCreateFilterDescriptor, &Functions::cudnnDestroyFilterDescriptor>;
+using Tensor = Description<cudnnTensorDescriptor_t, &Functions::cudnnCreateTensorDescriptor,
+                           &Functions::cudnnDestroyTensorDescriptor>;
+using Filter = Description<cudnnFilterDescriptor_t, &Functions::cudnnCreateFilterDescriptor,
+                           &Functions::cudnnDestroyFilterDescriptor>;
 using Convolution =
-    Description<cudnnConvolutionDescriptor_t, &Functions::cudnnCreateConvolutionDescriptor, &Functions::cudnnDestroyConvolutionDescriptor>;
+    Description<cudnnConvolutionDescriptor_t, &Functions::cudnnCreateConvolutionDescriptor,
+                &Functions::cudnnDestroyConvolutionDescriptor>;
 
 /// cuDNN's dimensions are int.
 using Numbers = std::vector<int>;
@@ -109,13 +116,13 @@ using Numbers = std::vector<int>;
 inline void set(const Tensor& tensor, const Numbers& dims) {
   Numbers strides(dims.size(), 1);
   for (auto axis = dims.size() - 1; axis-- > 0;) strides[axis] = strides[axis + 1] * dims[axis + 1];
-  require(
-      functions().cudnnSetTensorNdDescriptor(tensor.get(), CUDNN_DATA_FLOAT, static_cast<int>(dims.size()), dims.data(), strides.data()));
+  require(functions().cudnnSetTensorNdDescriptor(
+      tensor.get(), CUDNN_DATA_FLOAT, static_cast<int>(dims.size()), dims.data(), strides.data()));
 }
 
 inline void set(const Filter& filter, const Numbers& dims) {
-  require(functions().cudnnSetFilterNdDescriptor(filter.get(), CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, static_cast<int>(dims.size()),
-                                                 dims.data()));
+  require(functions().cudnnSetFilterNdDescriptor(filter.get(), CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
+                                                 static_cast<int>(dims.size()), dims.data()));
 }
 
 }  // namespace cudnn

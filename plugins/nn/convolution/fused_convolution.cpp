@@ -8,7 +8,8 @@
 struct FusedConvolution : ConvolutionLayer<WithActivation> {
   static constexpr void describe(auto& op) {
     op.doc(
-        "activation(convolution of data with weight + bias + addend); bit-identical to convolution, add and the activation's operator in "
+        "activation(convolution of data with weight + bias + addend); bit-identical to "
+        "convolution, add and the activation's operator in "
         "sequence; inference on the CPU only, not differentiable");
     describe_tensors(op);
     op.input("addend", "added before the activation; same shape as output").optional();
@@ -16,8 +17,9 @@ struct FusedConvolution : ConvolutionLayer<WithActivation> {
     describe_activation(op);
     TENON_FUSE(op, "convolution", "fused_convolution");
     op.prefers_channels_last("data", "addend", "output");
-    op.example({{"data", {1, 2, 5, 5}}, {"weight", {3, 2, 3, 3}}, {"bias", {3}}, {"addend", {1, 3, 3, 3}}},
-               {{"num_filter", 3}, {"kernel", {3, 3}}, {"activation", "relu"}});
+    op.example(
+        {{"data", {1, 2, 5, 5}}, {"weight", {3, 2, 3, 3}}, {"bias", {3}}, {"addend", {1, 3, 3, 3}}},
+        {{"num_filter", 3}, {"kernel", {3, 3}}, {"activation", "relu"}});
   }
 
   void infer(tenon::Infer& io) const {
@@ -32,23 +34,29 @@ template <onednn::Type rounded>
 struct FusedConvolutionIn : FusedConvolution {
   void prepare(tenon::Prepare& io) const {
     if (io.backward() || !io.is_constant("weight")) return;
-    keep_weights(io, ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups));
+    keep_weights(
+        io, ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups));
   }
 
   std::string algorithm(const tenon::Infer& io) const {
-    return ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups).forward_algorithm();
+    return ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups)
+        .forward_algorithm();
   }
 
   void forward(const tenon::Call& call) {
     const auto shape = forward_shape(call, rounded);
-    auto& kernel = kernels_.of(shape, [&] { return ConvolutionKernel(window(shape.data), shape, groups); });
+    auto& kernel =
+        kernels_.of(shape, [&] { return ConvolutionKernel(window(shape.data), shape, groups); });
     const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
-    const float* const addend = call.has_input("addend") ? call.input<float>("addend").data() : nullptr;
+    const float* const addend =
+        call.has_input("addend") ? call.input<float>("addend").data() : nullptr;
     float* const output = call.output<float>(0).data();
-    kernel.forward(call, call.input<float>("data").data(), call.input<float>("weight").data(), bias, output, kept_weights(call),
-                   [&](std::int64_t first, std::int64_t count, std::int64_t rows = 1, std::int64_t step = 0) {
-                     activate(output + first, addend ? addend + first : nullptr, Rows{rows, count, step});
-                   });
+    kernel.forward(
+        call, call.input<float>("data").data(), call.input<float>("weight").data(), bias, output,
+        kept_weights(call),
+        [&](std::int64_t first, std::int64_t count, std::int64_t rows = 1, std::int64_t step = 0) {
+          activate(output + first, addend ? addend + first : nullptr, Rows{rows, count, step});
+        });
   }
 
  private:

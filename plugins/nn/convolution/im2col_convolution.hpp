@@ -30,12 +30,14 @@ class Im2colConvolution {
     depth_ = channels_ * taps_;
     from_.reserve(static_cast<std::size_t>(places_ * taps_));
     for (std::int64_t place = 0; place < places_; ++place)
-      for (std::int64_t tap = 0; tap < taps_; ++tap) from_.push_back(data_place(window, shape, place, tap));
+      for (std::int64_t tap = 0; tap < taps_; ++tap)
+        from_.push_back(data_place(window, shape, place, tap));
   }
 
   std::size_t packed_bytes() const {
     return in_arithmetic(forward_size(), [&]<class Arithmetic>(const Arithmetic& arithmetic) {
-      return static_cast<std::size_t>(arithmetic.packed_size()) * sizeof(typename Arithmetic::Packed);
+      return static_cast<std::size_t>(arithmetic.packed_size()) *
+             sizeof(typename Arithmetic::Packed);
     });
   }
   std::string packing() const {
@@ -52,63 +54,74 @@ class Im2colConvolution {
   /// packed: the weights as pack() leaves them, or null. after(first, count) is called for all
   /// elements of output.
   template <class After>
-  void forward(const tenon::Call& call, const float* data, const float* weight, const void* packed, const float* bias, float* output,
-               After&& after) const {
+  void forward(const tenon::Call& call, const float* data, const float* weight, const void* packed,
+               const float* bias, float* output, After&& after) const {
     float* const windows = scratch(rows() * (depth_ + (output_last_ ? 0 : filters_)));
     float* const result = output_last_ ? output : windows + rows() * depth_;
     read_windows(call, data, windows);
     if (algorithm(rows(), true, packed != nullptr) == Im2colAlgorithm::weights_on_the_left)
       return forward_by_filters(call, windows, weight, bias, result, output, after);
     const auto finish = [&](const product::Tile& tile) {
-      for (auto row = tile.row; output_last_ && row < tile.row + tile.rows; ++row) after(row * filters_ + tile.column, tile.columns);
+      for (auto row = tile.row; output_last_ && row < tile.row + tile.rows; ++row)
+        after(row * filters_ + tile.column, tile.columns);
     };
-    multiply(call, {windows, depth_, false}, {weight, depth_, true}, packed, result, forward_size(), {bias, 0}, finish);
+    multiply(call, {windows, depth_, false}, {weight, depth_, true}, packed, result, forward_size(),
+             {bias, 0}, finish);
     if (output_last_) return;
     for_each_channel(call, filters_, [&](std::int64_t sample, std::int64_t filter) {
       const auto first = (sample * filters_ + filter) * places_;
-      for (std::int64_t place = 0; place < places_; ++place) output[first + place] = result[(sample * places_ + place) * filters_ + filter];
+      for (std::int64_t place = 0; place < places_; ++place)
+        output[first + place] = result[(sample * places_ + place) * filters_ + filter];
       after(first, places_);
     });
   }
 
   /// Gradients are plain tensors, and then data and output are plain, too.
-  void backward_data(const tenon::Call& call, const float* output_grad, const float* weight, float* data_grad) const {
+  void backward_data(const tenon::Call& call, const float* output_grad, const float* weight,
+                     float* data_grad) const {
     float* const windows = scratch(rows() * (depth_ + filters_));
     const float* const grads = rows_of(call, output_grad, windows + rows() * depth_);
-    multiply(call, {grads, filters_, false}, {weight, depth_, false}, nullptr, windows, {rows(), depth_, filters_});
+    multiply(call, {grads, filters_, false}, {weight, depth_, false}, nullptr, windows,
+             {rows(), depth_, filters_});
     for_each_channel(call, channels_, [&](std::int64_t sample, std::int64_t channel) {
       float* const to = data_grad + (sample * channels_ + channel) * data_places_;
       std::fill_n(to, data_places_, 0.f);
       const float* from = windows + sample * places_ * depth_ + channel * taps_;
       for (std::int64_t place = 0; place < places_; ++place, from += depth_)
         for (std::int64_t tap = 0; tap < taps_; ++tap)
-          if (const auto at = from_[static_cast<std::size_t>(place * taps_ + tap)]; at >= 0) to[at] += from[tap];
+          if (const auto at = from_[static_cast<std::size_t>(place * taps_ + tap)]; at >= 0)
+            to[at] += from[tap];
     });
   }
 
   /// Null pointers: not requested.
-  void backward_weights(const tenon::Call& call, const float* data, const float* output_grad, float* weight_grad, float* bias_grad) const {
+  void backward_weights(const tenon::Call& call, const float* data, const float* output_grad,
+                        float* weight_grad, float* bias_grad) const {
     float* const windows = scratch(rows() * (depth_ + filters_));
     const float* const grads = rows_of(call, output_grad, windows + rows() * depth_);
     if (bias_grad) {
       std::fill_n(bias_grad, filters_, 0.f);
       for (std::int64_t row = 0; row < rows(); ++row)
-        for (std::int64_t filter = 0; filter < filters_; ++filter) bias_grad[filter] += grads[row * filters_ + filter];
+        for (std::int64_t filter = 0; filter < filters_; ++filter)
+          bias_grad[filter] += grads[row * filters_ + filter];
     }
     if (!weight_grad) return;
     read_windows(call, data, windows);
-    multiply(call, {grads, filters_, true}, {windows, depth_, false}, nullptr, weight_grad, {filters_, depth_, rows()});
+    multiply(call, {grads, filters_, true}, {windows, depth_, false}, nullptr, weight_grad,
+             {filters_, depth_, rows()});
   }
 
  private:
   /// One row of the product for each filter, so that the weights are read once, in their original
   /// layout. The sums are the same.
   template <class After>
-  void forward_by_filters(const tenon::Call& call, const float* windows, const float* weight, const float* bias, float* sums, float* output,
-                          After&& after) const {
-    for (std::int64_t filter = 0; bias && filter < filters_; ++filter) std::fill_n(sums + filter * rows(), rows(), bias[filter]);
-    product::multiply<product::FmaArithmetic>(call, {weight, depth_, false}, {{windows, depth_, true}}, sums, {filters_, rows(), depth_},
-                                              {bias ? sums : nullptr, rows()});
+  void forward_by_filters(const tenon::Call& call, const float* windows, const float* weight,
+                          const float* bias, float* sums, float* output, After&& after) const {
+    for (std::int64_t filter = 0; bias && filter < filters_; ++filter)
+      std::fill_n(sums + filter * rows(), rows(), bias[filter]);
+    product::multiply<product::FmaArithmetic>(
+        call, {weight, depth_, false}, {{windows, depth_, true}}, sums, {filters_, rows(), depth_},
+        {bias ? sums : nullptr, rows()});
     for_each_channel(call, filters_, [&](std::int64_t sample, std::int64_t filter) {
       const auto first = (sample * filters_ + filter) * places_;
       std::copy_n(sums + filter * rows() + sample * places_, places_, output + first);
@@ -117,12 +130,15 @@ class Im2colConvolution {
   }
 
   Im2colAlgorithm algorithm(std::int64_t rows, bool forward = false, bool packed = true) const {
-    return choice::first_of<convolution_choice::im2col>(Im2colCase{rows, rounded_, forward, packed, output_last_}).algorithm;
+    return choice::first_of<convolution_choice::im2col>(
+               Im2colCase{rows, rounded_, forward, packed, output_last_})
+        .algorithm;
   }
 
   /// Calls body() with the arithmetic for products of a size.
   template <class Body>
-  auto in_arithmetic(const product::Size& size, Body&& body) const -> decltype(body(product::F32Arithmetic(size))) {
+  auto in_arithmetic(const product::Size& size, Body&& body) const
+      -> decltype(body(product::F32Arithmetic(size))) {
     switch (algorithm(size.rows)) {
 #if defined(TENON_WIDE_LEVELS)
       case Im2colAlgorithm::bf16:
@@ -139,11 +155,14 @@ class Im2colConvolution {
   }
 
   template <class Finish = product::Nothing>
-  void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const gemm::Operand<float>& right, const void* packed,
-                float* result, const product::Size& size, product::Start start = {}, const Finish& finish = {}) const {
+  void multiply(const tenon::Call& call, const gemm::Operand<float>& left,
+                const gemm::Operand<float>& right, const void* packed, float* result,
+                const product::Size& size, product::Start start = {},
+                const Finish& finish = {}) const {
     in_arithmetic(size, [&]<class Arithmetic>(const Arithmetic&) {
-      product::multiply<Arithmetic>(call, left, {right, static_cast<const typename Arithmetic::Packed*>(packed)}, result, size, start,
-                                    false, finish);
+      product::multiply<Arithmetic>(
+          call, left, {right, static_cast<const typename Arithmetic::Packed*>(packed)}, result,
+          size, start, false, finish);
     });
   }
 
@@ -152,15 +171,18 @@ class Im2colConvolution {
   }
 
   static float* scratch(std::int64_t floats) {
-    return reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(floats) * sizeof(float)));
+    return reinterpret_cast<float*>(
+        onednn::scratch(static_cast<std::size_t>(floats) * sizeof(float)));
   }
 
   /// Index of the element of a channel under a tap of the window at a position; -1: padding.
-  static std::int64_t data_place(const Window& window, const ConvolutionShape& shape, std::int64_t place, std::int64_t tap) {
+  static std::int64_t data_place(const Window& window, const ConvolutionShape& shape,
+                                 std::int64_t place, std::int64_t tap) {
     std::int64_t found = 0, step = 1;
     for (int axis = window.axes; axis-- > 0;) {
       const auto i = static_cast<std::size_t>(axis);
-      const auto at = place % shape.output[axis + 2] * window.stride[i] + tap % window.kernel[i] * window.dilate[i] - window.pad[i];
+      const auto at = place % shape.output[axis + 2] * window.stride[i] +
+                      tap % window.kernel[i] * window.dilate[i] - window.pad[i];
       if (at < 0 || at >= shape.data[axis + 2]) return -1;
       found += at * step;
       step *= shape.data[axis + 2];
@@ -171,14 +193,16 @@ class Im2colConvolution {
   }
 
   template <class Body>
-  static void for_each_item(const tenon::Call& call, std::int64_t count, std::int64_t elements, Body&& body) {
+  static void for_each_item(const tenon::Call& call, std::int64_t count, std::int64_t elements,
+                            Body&& body) {
     call.parallel_for(count, 1 + 8192 / elements, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i) body(i);
     });
   }
   template <class Body>
   void for_each_channel(const tenon::Call& call, std::int64_t channels, Body&& body) const {
-    for_each_item(call, samples_ * channels, places_ * taps_, [&](std::int64_t i) { body(i / channels, i % channels); });
+    for_each_item(call, samples_ * channels, places_ * taps_,
+                  [&](std::int64_t i) { body(i / channels, i % channels); });
   }
 
   void read_windows(const tenon::Call& call, const float* data, float* windows) const {
@@ -188,7 +212,8 @@ class Im2colConvolution {
       const float* from = data + row / places_ * channels_ * data_places_;
       float* to = windows + row * depth_;
       for (std::int64_t channel = 0; channel < channels_; ++channel, from += next, to += taps_)
-        for (std::int64_t tap = 0; tap < taps_; ++tap) to[tap] = places[tap] < 0 ? 0 : from[places[tap] * step];
+        for (std::int64_t tap = 0; tap < taps_; ++tap)
+          to[tap] = places[tap] < 0 ? 0 : from[places[tap] * step];
     });
   }
 
@@ -196,7 +221,8 @@ class Im2colConvolution {
   const float* rows_of(const tenon::Call& call, const float* output_grad, float* to) const {
     for_each_item(call, rows(), filters_, [&](std::int64_t row) {
       const float* const from = output_grad + row / places_ * filters_ * places_ + row % places_;
-      for (std::int64_t filter = 0; filter < filters_; ++filter) to[row * filters_ + filter] = from[filter * places_];
+      for (std::int64_t filter = 0; filter < filters_; ++filter)
+        to[row * filters_ + filter] = from[filter * places_];
     });
     return to;
   }

@@ -17,7 +17,8 @@ class PackedWeights {
   /// kept: the weights as products.pack() leaves them, or null to pack them now, on all threads, in
   /// tasks of `grain` panels.
   template <class Products>
-  PackedWeights(const tenon::Call& call, const Products& products, const float* weight, const void* kept, std::int64_t grain)
+  PackedWeights(const tenon::Call& call, const Products& products, const float* weight,
+                const void* kept, std::int64_t grain)
       : own_(kept ? 0 : products.packed_bytes()), data_(kept ? kept : own_.data()) {
     if (kept) return;
     products.pack(weight, own_.data(), [&](std::int64_t count, const auto& body) {

@@ -50,7 +50,8 @@ inline void keep_weights(tenon::Prepare& io, ConvolutionKernel kernel) {
   auto* const pass = kernel.forward_pass();
   for (std::size_t i = 0; pass && i < pass->layouts(); ++i)
     if (pass->needs_layout(i))
-      io.keep(static_cast<int>(i), "weight", "weight of a convolution, " + pass->layout_text(i), pass->layout_bytes(i),
+      io.keep(static_cast<int>(i), "weight", "weight of a convolution, " + pass->layout_text(i),
+              pass->layout_bytes(i),
               [&](void* memory) { pass->lay_out(i, io.constant<float>("weight").data(), memory); });
 }
 

@@ -27,16 +27,19 @@ class SmallFilterConvolution {
   static constexpr std::int64_t most = convolution_choice::most_small_filters;
 
   struct Axis {
-    std::int64_t size, places, kernel, stride, distance, before;  // distance: between taps of the kernel
+    std::int64_t size, places, kernel, stride, distance,
+        before;  // distance: between taps of the kernel
   };
 
-  SmallFilterConvolution(const WindowPart& part, std::int64_t channels, std::int64_t filters, const Axis& rows, const Axis& columns)
+  SmallFilterConvolution(const WindowPart& part, std::int64_t channels, std::int64_t filters,
+                         const Axis& rows, const Axis& columns)
       : samples_(part.samples),
         channels_(channels),
         filters_(filters),
         rows_(rows),
         columns_(columns),
-        weights_({filters, channels, rows.kernel, columns.kernel}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::Acdb8a) {}
+        weights_({filters, channels, rows.kernel, columns.kernel}, dnnl::memory::data_type::f32,
+                 dnnl::memory::format_tag::Acdb8a) {}
 
   /// Descriptor of the weights, from the innermost axis: eight filters, then their channels,
   /// columns and rows.
@@ -50,17 +53,21 @@ class SmallFilterConvolution {
     if (ports.size() > 3) std::copy_n(static_cast<const float*>(ports[3]), filters_, bias.begin());
     const auto width = padded_width();
     float* const padded = width > columns_.size
-                              ? reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(rows_.size * width * channels_) * 4))
+                              ? reinterpret_cast<float*>(onednn::scratch(
+                                    static_cast<std::size_t>(rows_.size * width * channels_) * 4))
                               : nullptr;
-    Row row{static_cast<const float*>(ports[1]), bias.data(), output + samples_ * rows_.places * columns_.places * filters_};
-    for (std::int64_t sample = 0; sample < samples_; ++sample, data += rows_.size * columns_.size * channels_) {
+    Row row{static_cast<const float*>(ports[1]), bias.data(),
+            output + samples_ * rows_.places * columns_.places * filters_};
+    for (std::int64_t sample = 0; sample < samples_;
+         ++sample, data += rows_.size * columns_.size * channels_) {
       row.data = data;
       if (padded) row.data = pad(data, width, padded);
       row.width = width * channels_;
       for (std::int64_t y = 0; y < rows_.places; ++y, output += columns_.places * filters_) {
         row.top = y * rows_.stride - rows_.before;
         row.first = row.top < 0 ? (-row.top + rows_.distance - 1) / rows_.distance : 0;
-        row.last = std::clamp((rows_.size - row.top + rows_.distance - 1) / rows_.distance, row.first, std::max(row.first, rows_.kernel));
+        row.last = std::clamp((rows_.size - row.top + rows_.distance - 1) / rows_.distance,
+                              row.first, std::max(row.first, rows_.kernel));
         run_row(row, output);
       }
     }
@@ -78,7 +85,8 @@ class SmallFilterConvolution {
   };
 
   std::int64_t padded_width() const {
-    const auto reach = (columns_.places - 1) * columns_.stride + (columns_.kernel - 1) * columns_.distance + 1;
+    const auto reach =
+        (columns_.places - 1) * columns_.stride + (columns_.kernel - 1) * columns_.distance + 1;
     return std::max(reach, columns_.before + columns_.size);
   }
 
@@ -98,7 +106,8 @@ class SmallFilterConvolution {
   using Block = void (SmallFilterConvolution::*)(const Row&, std::int64_t, float*) const;
   template <int vectors, int... places>
   static constexpr auto blocks_of(std::integer_sequence<int, places...>) {
-    return std::array<Block, sizeof...(places)>{&SmallFilterConvolution::block<vectors, places + 1>...};
+    return std::array<Block, sizeof...(places)>{
+        &SmallFilterConvolution::block<vectors, places + 1>...};
   }
 
   /// Uses the fewest blocks of about equal size whose sums stay in registers.
@@ -106,19 +115,24 @@ class SmallFilterConvolution {
     static constexpr auto one = blocks_of<1>(std::make_integer_sequence<int, 10>());
     static constexpr auto two = blocks_of<2>(std::make_integer_sequence<int, 5>());
     const bool narrow = filters_ <= lanes;
-    const auto places = columns_.places, most_places = static_cast<std::int64_t>(narrow ? one.size() : two.size());
+    const auto places = columns_.places,
+               most_places = static_cast<std::int64_t>(narrow ? one.size() : two.size());
     const auto count = (places + most_places - 1) / most_places;
     for (std::int64_t i = 0; i < count; ++i) {
       const auto first = places * i / count, size = places * (i + 1) / count - first;
-      const auto block = narrow ? one[static_cast<std::size_t>(size - 1)] : two[static_cast<std::size_t>(size - 1)];
+      const auto block = narrow ? one[static_cast<std::size_t>(size - 1)]
+                                : two[static_cast<std::size_t>(size - 1)];
       (this->*block)(row, first, output + first * filters_);
     }
   }
 
   template <int vectors, int places>
-  __attribute__((target("avx2,fma"))) void block(const Row& row, std::int64_t first, float* output) const {
-    const auto step = columns_.stride * channels_, taps = columns_.kernel, next = columns_.distance * channels_;
-    const auto second = rows_.kernel * taps * channels_ * lanes;  // the weights of the second eight filters
+  __attribute__((target("avx2,fma"))) void block(const Row& row, std::int64_t first,
+                                                 float* output) const {
+    const auto step = columns_.stride * channels_, taps = columns_.kernel,
+               next = columns_.distance * channels_;
+    const auto second =
+        rows_.kernel * taps * channels_ * lanes;  // the weights of the second eight filters
     // a row's elements are contiguous in data, too, unless the kernel is dilated
     const bool dense = columns_.distance == 1;
     const auto runs = dense ? 1 : taps, length = dense ? taps * channels_ : channels_;
@@ -130,7 +144,8 @@ class SmallFilterConvolution {
     }
     for (auto y = row.first; y < row.last; ++y) {
       const float* weights = row.weights + y * taps * channels_ * lanes;
-      const float* const start = row.data + (row.top + y * rows_.distance) * row.width + first * step;
+      const float* const start =
+          row.data + (row.top + y * rows_.distance) * row.width + first * step;
       for (std::int64_t x = 0; x < runs; ++x)
         for (std::int64_t i = 0; i < length; ++i, weights += lanes) {
           __m256 weight[vectors];
@@ -140,7 +155,8 @@ class SmallFilterConvolution {
           for (int p = 0; p < places; ++p) {
             const __m256 factor = _mm256_broadcast_ss(start + x * next + i + p * step);
             SMALL_FILTER_UNROLL
-            for (int v = 0; v < vectors; ++v) sums[p][v] = _mm256_fmadd_ps(factor, weight[v], sums[p][v]);
+            for (int v = 0; v < vectors; ++v)
+              sums[p][v] = _mm256_fmadd_ps(factor, weight[v], sums[p][v]);
           }
         }
     }
@@ -150,7 +166,8 @@ class SmallFilterConvolution {
 
   /// SIMD lanes beyond the filters are overwritten by the next positions, if there are any.
   template <int vectors>
-  __attribute__((target("avx2,fma"))) void store(const __m256 (&sums)[vectors], float* output, const float* end) const {
+  __attribute__((target("avx2,fma"))) void store(const __m256 (&sums)[vectors], float* output,
+                                                 const float* end) const {
     const bool last = end - output < vectors * lanes;
     float rest[vectors * lanes];
     float* const to = last ? rest : output;

@@ -15,7 +15,8 @@
 inline float largest_magnitude(const float* numbers, std::int64_t count) {
   float largest = 0;
   for (std::int64_t i = 0; i < count; ++i)
-    if (const float magnitude = __builtin_fabsf(numbers[i]); is_larger(magnitude, largest)) largest = magnitude;
+    if (const float magnitude = __builtin_fabsf(numbers[i]); is_larger(magnitude, largest))
+      largest = magnitude;
   return largest;
 }
 
@@ -39,15 +40,18 @@ class TileRange {
   explicit TileRange(float weight) : end_(weight <= 1 ? 0x1p100f : 0x1p100f / weight) {}
 
   /// The indices of uneven tiles, row by row.
-  std::vector<std::int64_t> uneven_tiles(const float* data, const Image& image, const Region& region, Windows windows) const {
-    windows = {std::min(windows.rows, region.rows - 2), std::min(windows.columns, region.columns - 2)};
+  std::vector<std::int64_t> uneven_tiles(const float* data, const Image& image,
+                                         const Region& region, Windows windows) const {
+    windows = {std::min(windows.rows, region.rows - 2),
+               std::min(windows.columns, region.columns - 2)};
     std::vector<Bits> largest(static_cast<std::size_t>(region.rows * region.columns));
     Bits least = 0, most = 0;
     tenon::wide([&, to = largest.data()] {
       read(data, image, region, to);
       spread(region, to);
       least = most = to[0];
-      for (std::int64_t y = 0; y < windows.rows; ++y) extend(to + y * region.columns, windows.columns, least, most);
+      for (std::int64_t y = 0; y < windows.rows; ++y)
+        extend(to + y * region.columns, windows.columns, least, most);
     });
     std::vector<std::int64_t> uneven;
     if (is_even(least, most)) return uneven;
@@ -77,23 +81,30 @@ class TileRange {
     return high <= apart * low && high < end_ && (high == 0 || high >= tiny);
   }
 
-  [[gnu::always_inline]] static void extend(const Bits* from, std::int64_t count, Bits& least, Bits& most) {
+  [[gnu::always_inline]] static void extend(const Bits* from, std::int64_t count, Bits& least,
+                                            Bits& most) {
     Bits low = least, high = most;
-    for (std::int64_t i = 0; i < count; ++i) low = std::min(low, from[i]), high = std::max(high, from[i]);
+    for (std::int64_t i = 0; i < count; ++i)
+      low = std::min(low, from[i]), high = std::max(high, from[i]);
     least = low, most = high;
   }
 
   /// The largest magnitude among the channels of each element.
-  [[gnu::always_inline]] static void read(const float* data, const Image& image, const Region& region, Bits* to) {
-    const auto first = std::max<std::int64_t>(region.left, 0), last = std::min(region.left + region.columns, image.width);
-    for (auto y = std::max<std::int64_t>(region.top, 0); y < std::min(region.top + region.rows, image.height); ++y) {
+  [[gnu::always_inline]] static void read(const float* data, const Image& image,
+                                          const Region& region, Bits* to) {
+    const auto first = std::max<std::int64_t>(region.left, 0),
+               last = std::min(region.left + region.columns, image.width);
+    for (auto y = std::max<std::int64_t>(region.top, 0);
+         y < std::min(region.top + region.rows, image.height); ++y) {
       Bits* const row = to + (y - region.top) * region.columns - region.left;
       const float* const from = data + y * image.width * image.channels;
       auto x = first;
       for (; x + 4 <= last; x += 4) {  // four at once, since the last steps take as long for one
         Four all[4];
-        for (std::int64_t i = 0; i < 4; ++i) all[i] = in_four(from + (x + i) * image.channels, image.channels);
-        Four left = __builtin_shufflevector(all[0], all[1], 0, 4, 1, 5), right = __builtin_shufflevector(all[2], all[3], 0, 4, 1, 5);
+        for (std::int64_t i = 0; i < 4; ++i)
+          all[i] = in_four(from + (x + i) * image.channels, image.channels);
+        Four left = __builtin_shufflevector(all[0], all[1], 0, 4, 1, 5),
+             right = __builtin_shufflevector(all[2], all[3], 0, 4, 1, 5);
         raise(left, __builtin_shufflevector(all[0], all[1], 2, 6, 3, 7));
         raise(right, __builtin_shufflevector(all[2], all[3], 2, 6, 3, 7));
         Four found = __builtin_shufflevector(left, right, 0, 1, 4, 5);
@@ -133,11 +144,13 @@ class TileRange {
     const auto columns = region.columns;
     for (std::int64_t y = 0; y < region.rows; ++y) {
       Bits* const at = to + y * columns;
-      for (std::int64_t x = 0; x < columns - 2; ++x) at[x] = std::max(std::max(at[x], at[x + 1]), at[x + 2]);
+      for (std::int64_t x = 0; x < columns - 2; ++x)
+        at[x] = std::max(std::max(at[x], at[x + 1]), at[x + 2]);
     }
     for (std::int64_t y = 0; y + 2 < region.rows; ++y) {
       Bits* const at = to + y * columns;
-      for (std::int64_t x = 0; x < columns - 2; ++x) at[x] = std::max(std::max(at[x], at[columns + x]), at[2 * columns + x]);
+      for (std::int64_t x = 0; x < columns - 2; ++x)
+        at[x] = std::max(std::max(at[x], at[columns + x]), at[2 * columns + x]);
     }
   }
 

@@ -9,14 +9,16 @@
 namespace cublas_lt {
 
 [[gnu::cold]] inline void refuse(cublasStatus_t status) {
-  throw tenon::Error("cuBLASLt: ", cublasLtGetStatusName(status), ", ", cublasLtGetStatusString(status));
+  throw tenon::Error("cuBLASLt: ", cublasLtGetStatusName(status), ", ",
+                     cublasLtGetStatusString(status));
 }
 inline void require(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) refuse(status);
 }
 
 inline cublasLtHandle_t handle() {
-  return tenon::gpu::library_handle<cublasLtHandle_t>([](cublasLtHandle_t* made) { require(cublasLtCreate(made)); });
+  return tenon::gpu::library_handle<cublasLtHandle_t>(
+      [](cublasLtHandle_t* made) { require(cublasLtCreate(made)); });
 }
 
 template <auto destroy>
@@ -34,9 +36,11 @@ using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
 /// Column-major, as cuBLAS requires.
-inline Layout layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t step) {
+inline Layout layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns,
+                     std::int64_t step) {
   cublasLtMatrixLayout_t made = nullptr;
-  require(cublasLtMatrixLayoutCreate(&made, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), step));
+  require(cublasLtMatrixLayoutCreate(&made, type, static_cast<std::uint64_t>(rows),
+                                     static_cast<std::uint64_t>(columns), step));
   return Layout(made);
 }
 
@@ -57,7 +61,8 @@ void set(const Operation& operation, cublasLtMatmulDescAttributes_t attribute, c
   require(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value));
 }
 template <class T>
-void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
+void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute,
+         const T& value) {
   require(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value));
 }
 

@@ -12,7 +12,9 @@ template <class T>
 struct GradElement {
   const T* dy;
   std::int64_t columns;
-  TENON_DEVICE T operator()(std::int64_t row, std::int64_t column) const { return dy[row * columns + column]; }
+  TENON_DEVICE T operator()(std::int64_t row, std::int64_t column) const {
+    return dy[row * columns + column];
+  }
 };
 
 }  // namespace
@@ -25,14 +27,20 @@ struct FullyConnectedOnDevice : FullyConnectedShapes {
   std::size_t workspace(const tenon::Infer&) const { return product_bytes; }
   /// The products and the sums of the bias gradient use it one after the other.
   std::size_t backward_workspace(const tenon::Infer& io) const {
-    return std::max(product_bytes, ColumnSums::of(io.output(0).shape.size() / num_hidden, num_hidden).bytes());
+    return std::max(product_bytes,
+                    ColumnSums::of(io.output(0).shape.size() / num_hidden, num_hidden).bytes());
   }
 
-  void forward(const tenon::Call& call) { call.input_type(0).dtype == tenon::f64 ? product<double>(call) : product<float>(call); }
-  void backward(const tenon::Call& call) { call.input_type(0).dtype == tenon::f64 ? gradients<double>(call) : gradients<float>(call); }
+  void forward(const tenon::Call& call) {
+    call.input_type(0).dtype == tenon::f64 ? product<double>(call) : product<float>(call);
+  }
+  void backward(const tenon::Call& call) {
+    call.input_type(0).dtype == tenon::f64 ? gradients<double>(call) : gradients<float>(call);
+  }
 
  private:
-  static constexpr std::size_t product_bytes = tenon::gpu::library_workspace_bytes(product_workspace);
+  static constexpr std::size_t product_bytes =
+      tenon::gpu::library_workspace_bytes(product_workspace);
 
   template <class T>
   void product(const tenon::Call& call) {
@@ -85,7 +93,8 @@ struct FullyConnectedOnDevice : FullyConnectedShapes {
                   scratch, weight_gradient_);
     if (!call.has_input("bias") || call.write(2) == tenon::Write::none) return;
     const ColumnSums sums = ColumnSums::of(batch, num_hidden);
-    sum_columns(call, sums, GradElement<T>{dy.data(), num_hidden}, StoreSum<T>{call.input_grad<T>("bias").data(), call.write(2)},
+    sum_columns(call, sums, GradElement<T>{dy.data(), num_hidden},
+                StoreSum<T>{call.input_grad<T>("bias").data(), call.write(2)},
                 call.workspace<double>(sums.bytes() / sizeof(double)));
   }
 
@@ -97,6 +106,8 @@ TENON_KERNEL(fully_connected, cuda, FullyConnectedCuda)
 
 struct FullyConnectedCudaInBf16 : FullyConnectedOnDevice<true> {
   static constexpr int priority = 1;
-  bool supports(const tenon::Infer& types) const { return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32; }
+  bool supports(const tenon::Infer& types) const {
+    return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32;
+  }
 };
 TENON_KERNEL_VARIANT(fully_connected, cuda, FullyConnectedCudaInBf16)

@@ -11,16 +11,20 @@
 struct FusedFullyConnected : DenseLayer<WithActivation> {
   static constexpr void describe(auto& op) {
     op.doc(
-        "activation(data * weight^T + bias + addend); bit-identical to fully_connected, add and the activation's operator in sequence; "
+        "activation(data * weight^T + bias + addend); bit-identical to fully_connected, add and "
+        "the activation's operator in sequence; "
         "inference on the CPU only, not differentiable");
     op.types({tenon::f32, tenon::f64});
     describe_tensors(op);
     op.input("addend", "added before the activation; same shape as output").optional();
-    op.param("num_hidden", &FusedFullyConnected::num_hidden, "number of output features; 0: the number of rows of weight").at_least(0);
+    op.param("num_hidden", &FusedFullyConnected::num_hidden,
+             "number of output features; 0: the number of rows of weight")
+        .at_least(0);
     describe_other_parameters(op);
     describe_activation(op);
     TENON_FUSE(op, "fully_connected", "fused_fully_connected");
-    op.example({{"data", {2, 3}}, {"weight", {4, 3}}, {"bias", {4}}, {"addend", {2, 4}}}, {{"num_hidden", 4}, {"activation", "gelu"}});
+    op.example({{"data", {2, 3}}, {"weight", {4, 3}}, {"bias", {4}}, {"addend", {2, 4}}},
+               {{"num_hidden", 4}, {"activation", "gelu"}});
     op.example({{"data", {2, 5, 3}}, {"weight", {4, 3}}, {"bias", {4}}}, {{"flatten", false}});
   }
 
@@ -31,10 +35,14 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
     if (const auto addend = io.input("addend").shape; addend.has_rank()) io.set_output(0, addend);
   }
 
-  void prepare(tenon::Prepare& io) const { keep_packed_weight(io, hidden_of(io.input("weight").shape)); }
+  void prepare(tenon::Prepare& io) const {
+    keep_packed_weight(io, hidden_of(io.input("weight").shape));
+  }
   std::string algorithm(const tenon::Infer& io) const { return dense_forward_algorithm(io); }
 
-  void forward(const tenon::Call& call) const { call.input_type(0).dtype == tenon::f64 ? forward_f64(call) : forward_f32(call); }
+  void forward(const tenon::Call& call) const {
+    call.input_type(0).dtype == tenon::f64 ? forward_f64(call) : forward_f32(call);
+  }
 
  protected:
   template <class T>
@@ -53,11 +61,15 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
   void forward_f32(const tenon::Call& call) const {
     float* const output = call.output<float>(0).data();
     const float* const addend = addend_of<float>(call);
-    const auto hidden = hidden_of(call.input_type(1).shape), rows = call.output_type(0).shape.size() / std::max<std::int64_t>(hidden, 1);
+    const auto hidden = hidden_of(call.input_type(1).shape),
+               rows = call.output_type(0).shape.size() / std::max<std::int64_t>(hidden, 1);
     dense_product_f32<Arithmetic>(call, hidden, [&](const product::Tile& tile) {
-      const auto first = tile.row * hidden + tile.column, after = std::min(tile.row + 2 * tile.rows, rows);
-      for (auto row = tile.row + tile.rows; addend && row < after; ++row) fetch(addend + row * hidden + tile.column, tile.columns);
-      activate(output + first, addend ? addend + first : nullptr, Rows{tile.rows, tile.columns, hidden});
+      const auto first = tile.row * hidden + tile.column,
+                 after = std::min(tile.row + 2 * tile.rows, rows);
+      for (auto row = tile.row + tile.rows; addend && row < after; ++row)
+        fetch(addend + row * hidden + tile.column, tile.columns);
+      activate(output + first, addend ? addend + first : nullptr,
+               Rows{tile.rows, tile.columns, hidden});
     });
   }
 
@@ -78,8 +90,12 @@ struct FusedFullyConnectedInBf16 : FusedFullyConnected {
   static constexpr int priority = 1;
 
   bool supports(const tenon::Infer& types) const { return Arithmetic::supports(types); }
-  void prepare(tenon::Prepare& io) const { keep_packed_weight<Arithmetic>(io, hidden_of(io.input("weight").shape)); }
-  std::string algorithm(const tenon::Infer& io) const { return dense_forward_algorithm<Arithmetic>(io); }
+  void prepare(tenon::Prepare& io) const {
+    keep_packed_weight<Arithmetic>(io, hidden_of(io.input("weight").shape));
+  }
+  std::string algorithm(const tenon::Infer& io) const {
+    return dense_forward_algorithm<Arithmetic>(io);
+  }
   void forward(const tenon::Call& call) const { forward_f32<Arithmetic>(call); }
 };
 TENON_KERNEL_VARIANT(fused_fully_connected, cpu, FusedFullyConnectedInBf16)

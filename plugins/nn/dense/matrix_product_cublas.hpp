@@ -45,8 +45,11 @@ struct Kind {
 
   template <class T>
   static Kind of(const MatrixProduct<T>& product) {
-    const auto side = [](const Matrix<T>& matrix) { return Side{matrix.row_size, matrix.transposed, cublas_lt::alignment(matrix.data)}; };
-    Kind kind{0, std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F, product.rows, product.columns, product.depth};
+    const auto side = [](const Matrix<T>& matrix) {
+      return Side{matrix.row_size, matrix.transposed, cublas_lt::alignment(matrix.data)};
+    };
+    Kind kind{0, std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F, product.rows, product.columns,
+              product.depth};
     tenon::gpu::require(cudaGetDevice(&kind.device));
     kind.left = side(product.left);
     kind.right = side(product.right);
@@ -72,8 +75,9 @@ class Product {
     if (!found_) return false;
     if (product.bias) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias);
     const T one = 1, beta = product.add ? 1 : 0;
-    require(cublasLtMatmul(handle(), operation_.get(), &one, product.right.data, right_.get(), product.left.data, left_.get(), &beta,
-                           product.result, result_.get(), product.result, result_.get(), &algorithm_, workspace, product_workspace,
+    require(cublasLtMatmul(handle(), operation_.get(), &one, product.right.data, right_.get(),
+                           product.left.data, left_.get(), &beta, product.result, result_.get(),
+                           product.result, result_.get(), &algorithm_, workspace, product_workspace,
                            tenon::gpu::stream_of(call)));
     return true;
   }
@@ -99,18 +103,24 @@ class Product {
     set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kind.result_alignment);
     cublasLtMatmulHeuristicResult_t best;
     int found = 0;
-    const auto status = cublasLtMatmulAlgoGetHeuristic(handle(), operation_.get(), right_.get(), left_.get(), result_.get(), result_.get(),
+    const auto status = cublasLtMatmulAlgoGetHeuristic(handle(), operation_.get(), right_.get(),
+                                                       left_.get(), result_.get(), result_.get(),
                                                        wanted.get(), 1, &best, &found);
     found_ = false;
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) return;
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0))
+      return;
     require(status);
     algorithm_ = best.algo;
     found_ = true;
   }
 
-  static cublasOperation_t order(const Kind::Side& side) { return side.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
-  static Layout stored(const Kind& kind, const Kind::Side& side, std::int64_t rows, std::int64_t columns) {
-    return side.transposed ? layout(kind.type, rows, columns, side.row_size) : layout(kind.type, columns, rows, side.row_size);
+  static cublasOperation_t order(const Kind::Side& side) {
+    return side.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  }
+  static Layout stored(const Kind& kind, const Kind::Side& side, std::int64_t rows,
+                       std::int64_t columns) {
+    return side.transposed ? layout(kind.type, rows, columns, side.row_size)
+                           : layout(kind.type, columns, rows, side.row_size);
   }
 
   Kind kind_;
@@ -130,12 +140,15 @@ struct KeptProduct {
 /// `workspace`: product_workspace bytes, aligned to 256. Deterministic: an algorithm of cuBLASLt
 /// has one summation order, and the algorithm is chosen by sizes and alignment.
 template <class T>
-void multiply(const tenon::Call& call, MatrixProduct<T> product, void* workspace, KeptProduct& kept) {
+void multiply(const tenon::Call& call, MatrixProduct<T> product, void* workspace,
+              KeptProduct& kept) {
   using namespace cublas_lt;
   if (product.rows == 0 || product.columns == 0) return;
   // Kernels of the library may load the bias 16 bytes at a time, and cuBLASLt has no attribute for
   // its alignment.
-  const bool adds_bias = !product.bias || (std::is_same_v<T, float> && reinterpret_cast<std::uintptr_t>(product.bias) % 16 == 0);
+  const bool adds_bias =
+      !product.bias ||
+      (std::is_same_v<T, float> && reinterpret_cast<std::uintptr_t>(product.bias) % 16 == 0);
   if (product.depth > 0 && adds_bias && kept.whole.run(call, product, workspace)) return;
   // Covers empty sums, which cuBLASLt rejects, and a bias of a type or alignment that it cannot
   // add.

@@ -29,17 +29,20 @@ std::vector<std::int64_t> read_rows(const Embedding& op, const tenon::Call& call
 }
 
 Uses uses_by_row(const std::vector<std::int64_t>& rows, std::int64_t input_dim) {
-  Uses uses{std::vector<std::int64_t>(static_cast<std::size_t>(input_dim) + 1), std::vector<std::int64_t>(rows.size())};
+  Uses uses{std::vector<std::int64_t>(static_cast<std::size_t>(input_dim) + 1),
+            std::vector<std::int64_t>(rows.size())};
   for (const auto row : rows) ++uses.starts[static_cast<std::size_t>(row) + 1];
   std::partial_sum(uses.starts.begin(), uses.starts.end(), uses.starts.begin());
   auto next = uses.starts;
   for (std::size_t place = 0; place < rows.size(); ++place)
-    uses.places[static_cast<std::size_t>(next[static_cast<std::size_t>(rows[place])]++)] = static_cast<std::int64_t>(place);
+    uses.places[static_cast<std::size_t>(next[static_cast<std::size_t>(rows[place])]++)] =
+        static_cast<std::int64_t>(place);
   return uses;
 }
 
 /// The distinct rows, ascending, and the positions of each; without cost for unused rows.
-Uses uses_of_used(const std::vector<std::int64_t>& rows, std::int64_t input_dim, std::vector<std::int64_t>& row_ids) {
+Uses uses_of_used(const std::vector<std::int64_t>& rows, std::int64_t input_dim,
+                  std::vector<std::int64_t>& row_ids) {
   Uses uses{{}, places_by_row(rows, input_dim)};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto row = rows[static_cast<std::size_t>(uses.places[i])];
@@ -55,9 +58,11 @@ template <class T>
 void sum_uses(const Uses& uses, std::int64_t row, const T* dy, std::vector<Wide<T>>& sum) {
   const auto output_dim = static_cast<std::int64_t>(sum.size());
   std::fill(sum.begin(), sum.end(), Wide<T>(0));
-  for (auto use = uses.starts[static_cast<std::size_t>(row)]; use < uses.starts[static_cast<std::size_t>(row) + 1]; ++use)
+  for (auto use = uses.starts[static_cast<std::size_t>(row)];
+       use < uses.starts[static_cast<std::size_t>(row) + 1]; ++use)
     for (std::int64_t j = 0; j < output_dim; ++j)
-      sum[static_cast<std::size_t>(j)] += Wide<T>(dy[uses.places[static_cast<std::size_t>(use)] * output_dim + j]);
+      sum[static_cast<std::size_t>(j)] +=
+          Wide<T>(dy[uses.places[static_cast<std::size_t>(use)] * output_dim + j]);
 }
 
 }  // namespace
@@ -71,7 +76,8 @@ void Embedding::forward(const tenon::Call& call) const {
     call.parallel_for(count(rows), grain(*this), [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i)
         for (std::int64_t j = 0; j < output_dim; ++j)
-          store(write, output[i * output_dim + j], Wide<T>(weight[rows[static_cast<std::size_t>(i)] * output_dim + j]));
+          store(write, output[i * output_dim + j],
+                Wide<T>(weight[rows[static_cast<std::size_t>(i)] * output_dim + j]));
     });
   });
 }
@@ -89,7 +95,8 @@ void Embedding::backward(const tenon::Call& call) const {
       std::vector<Wide<T>> sum(static_cast<std::size_t>(output_dim));
       for (auto row = begin; row < end; ++row) {
         sum_uses(uses, row, dy, sum);
-        for (std::int64_t j = 0; j < output_dim; ++j) store(write, dw[row * output_dim + j], sum[static_cast<std::size_t>(j)]);
+        for (std::int64_t j = 0; j < output_dim; ++j)
+          store(write, dw[row * output_dim + j], sum[static_cast<std::size_t>(j)]);
       }
     });
   });
@@ -108,7 +115,8 @@ void Embedding::backward_sparse(const tenon::Call& call) const {
       std::vector<Wide<T>> sum(static_cast<std::size_t>(output_dim));
       for (auto row = begin; row < end; ++row) {
         sum_uses(uses, row, dy, sum);
-        std::transform(sum.begin(), sum.end(), out.values + row * output_dim, [](Wide<T> value) { return T(value); });
+        std::transform(sum.begin(), sum.end(), out.values + row * output_dim,
+                       [](Wide<T> value) { return T(value); });
       }
     });
   });

@@ -24,7 +24,8 @@ struct LookUp {
   TENON_DEVICE void operator()(std::int64_t place, std::int64_t first, std::int64_t step) const {
     const auto row = indices[place];
     if (!fault.fits(row, rows)) return;
-    for (auto j = first; j < columns; j += step) store(write, output[place * columns + j], Wide<T>(weight[row * columns + j]));
+    for (auto j = first; j < columns; j += step)
+      store(write, output[place * columns + j], Wide<T>(weight[row * columns + j]));
   }
 };
 
@@ -51,9 +52,13 @@ struct Uses {
   tenon::gpu::Sorted sorted;
   std::int64_t count, rows;
 
-  TENON_FN bool first(std::int64_t i) const { return sorted.keys[i] < rows && (i == 0 || sorted.keys[i - 1] != sorted.keys[i]); }
+  TENON_FN bool first(std::int64_t i) const {
+    return sorted.keys[i] < rows && (i == 0 || sorted.keys[i - 1] != sorted.keys[i]);
+  }
   /// The first use whose row is not below `row`.
-  TENON_FN std::int64_t find(std::int64_t row) const { return tenon::gpu::first_not_below(sorted.keys, count, row); }
+  TENON_FN std::int64_t find(std::int64_t row) const {
+    return tenon::gpu::first_not_below(sorted.keys, count, row);
+  }
 };
 
 /// Row i of a gradient, or row row_ids[i] if there are ids: the sum over its positions, in their
@@ -71,7 +76,8 @@ struct SumOfUses {
     const auto row = row_ids ? row_ids[i] : i, begin = uses.find(row), end = uses.find(row + 1);
     for (auto j = first; j < columns; j += step) {
       Wide<T> sum = 0;
-      for (auto use = begin; use < end; ++use) sum += Wide<T>(dy[uses.sorted.places[use] * columns + j]);
+      for (auto use = begin; use < end; ++use)
+        sum += Wide<T>(dy[uses.sorted.places[use] * columns + j]);
       store(write, dw[i * columns + j], sum);
     }
   }
@@ -99,7 +105,8 @@ struct EmbeddingCuda : Embedding {
   static constexpr bool capturable = true;
 
   std::size_t backward_workspace(const tenon::Infer& io) const {
-    return static_cast<std::size_t>(scratch(io.input("indices").shape.size())) * sizeof(std::int64_t);
+    return static_cast<std::size_t>(scratch(io.input("indices").shape.size())) *
+           sizeof(std::int64_t);
   }
 
   void forward(const tenon::Call& call) const {
@@ -108,7 +115,9 @@ struct EmbeddingCuda : Embedding {
     const tenon::gpu::Fault fault(call);
     tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
       const auto output = call.output<T>(0);
-      const LookUp<T> body{indices, fault, input_dim, output_dim, call.input<T>("weight").data(), output.data(), call.write(0)};
+      const LookUp<T> body{
+          indices,       fault,        input_dim, output_dim, call.input<T>("weight").data(),
+          output.data(), call.write(0)};
       for_each_row(call, call.input_type(0).shape.size(), output_dim, body);
     });
   }
@@ -118,7 +127,8 @@ struct EmbeddingCuda : Embedding {
     const auto uses = sorted_uses(call);
     tenon::visit<tenon::floating>(call.input_type(1).dtype, [&]<class T>() {
       const T* const dy = call.output_grad<T>(0).data();
-      const SumOfUses<T> body{uses, nullptr, output_dim, dy, call.input_grad<T>("weight").data(), call.write(1)};
+      const SumOfUses<T> body{
+          uses, nullptr, output_dim, dy, call.input_grad<T>("weight").data(), call.write(1)};
       for_each_row(call, input_dim, output_dim, body);
     });
   }
@@ -141,17 +151,20 @@ struct EmbeddingCuda : Embedding {
  private:
   /// Number of elements for sorting, then for the number of rows that precede each use.
   std::int64_t scratch(std::int64_t places) const {
-    return tenon::gpu::sort_scratch(places, input_dim) + places + 1 + tenon::gpu::scan_scratch(places);
+    return tenon::gpu::sort_scratch(places, input_dim) + places + 1 +
+           tenon::gpu::scan_scratch(places);
   }
   std::int64_t* memory(const tenon::Call& call) const {
-    return call.workspace<std::int64_t>(static_cast<std::size_t>(scratch(call.input_type(0).shape.size())));
+    return call.workspace<std::int64_t>(
+        static_cast<std::size_t>(scratch(call.input_type(0).shape.size())));
   }
 
   Uses sorted_uses(const tenon::Call& call) const {
     const auto indices = IndexReader::of(call, 0);
     const auto count = call.input_type(0).shape.size();
     tenon::gpu::for_each(call, count, RequireRow{indices, tenon::gpu::Fault(call), input_dim});
-    return {tenon::gpu::sort(call, count, RowAt{indices, input_dim}, input_dim, memory(call)), count, input_dim};
+    return {tenon::gpu::sort(call, count, RowAt{indices, input_dim}, input_dim, memory(call)),
+            count, input_dim};
   }
 };
 TENON_KERNEL(embedding, cuda, EmbeddingCuda)

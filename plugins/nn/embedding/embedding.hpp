@@ -14,15 +14,20 @@ struct Embedding : tenon::Operator {
     op.output("output", "[shape of indices ..., output_dim]");
     op.linear("weight");
     op.param("input_dim", &Embedding::input_dim, "number of rows of weight").required().at_least(1);
-    op.param("output_dim", &Embedding::output_dim, "number of columns of weight").required().at_least(1);
+    op.param("output_dim", &Embedding::output_dim, "number of columns of weight")
+        .required()
+        .at_least(1);
     op.param("sparse_grad", &Embedding::sparse_grad,
-             "return the gradient of weight as row_sparse with the rows in indices, in time and memory proportional to the batch. "
-             "Optimizers then update only these rows (see their `lazy_update`), and operators without a kernel for row_sparse convert it "
+             "return the gradient of weight as row_sparse with the rows in indices, in time and "
+             "memory proportional to the batch. "
+             "Optimizers then update only these rows (see their `lazy_update`), and operators "
+             "without a kernel for row_sparse convert it "
              "to dense");
     op.added(2, "sparse_grad");
     op.backward_reads("indices");
     op.accumulates();
-    op.example({{"indices", {3}, tenon::i64, {0, 4, 2}}, {"weight", {5, 2}}}, {{"input_dim", 5}, {"output_dim", 2}});
+    op.example({{"indices", {3}, tenon::i64, {0, 4, 2}}, {"weight", {5, 2}}},
+               {{"input_dim", 5}, {"output_dim", 2}});
   }
 
   void infer(tenon::Infer& io) const {
@@ -30,7 +35,8 @@ struct Embedding : tenon::Operator {
     const auto indices = io.input("indices").shape;
     // otherwise it would have the dtype of indices
     if (!indices.has_rank()) return io.set_output(0, tenon::Shape(), io.input("weight").dtype);
-    io.require(indices.rank() < 8, "indices is ", indices, ": needs at most 7 dimensions, since output has one more");
+    io.require(indices.rank() < 8, "indices is ", indices,
+               ": needs at most 7 dimensions, since output has one more");
     auto output = tenon::Shape::of_rank(indices.rank() + 1);
     for (int axis = 0; axis < indices.rank(); ++axis) output.set(axis, indices[axis]);
     output.set(-1, output_dim);

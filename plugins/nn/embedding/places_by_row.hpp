@@ -11,13 +11,16 @@
 /// in [0, limit). LSD radix sort (Knuth, The Art of Computer Programming 3, section 5.2.5): six
 /// times as fast as comparison sort of pairs for 100,000 elements. The width of the digits grows
 /// with the batch, so that a small batch needs few counters.
-inline std::vector<std::int64_t> places_by_row(const std::vector<std::int64_t>& rows, std::int64_t limit) {
+inline std::vector<std::int64_t> places_by_row(const std::vector<std::int64_t>& rows,
+                                               std::int64_t limit) {
   const int width = std::clamp(static_cast<int>(std::bit_width(rows.size())), 4, 11);
   const std::int64_t mask = (std::int64_t{1} << width) - 1;
   std::vector<std::int64_t> places(rows.size()), sorted(rows.size());
   std::iota(places.begin(), places.end(), 0);
   for (int shift = 0; shift < 63 && (limit - 1) >> shift > 0; shift += width) {
-    const auto digit = [&](std::int64_t place) { return static_cast<std::size_t>(rows[static_cast<std::size_t>(place)] >> shift & mask); };
+    const auto digit = [&](std::int64_t place) {
+      return static_cast<std::size_t>(rows[static_cast<std::size_t>(place)] >> shift & mask);
+    };
     std::vector<std::size_t> starts(static_cast<std::size_t>(mask) + 2);
     for (const auto place : places) ++starts[digit(place) + 1];
     std::partial_sum(starts.begin(), starts.end(), starts.begin());

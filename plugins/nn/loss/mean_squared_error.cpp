@@ -7,9 +7,12 @@
 namespace {
 
 template <class T, class Value>
-void put_each(const tenon::Call& call, tenon::Write write, T* to, std::int64_t n, const Value& value) {
+void put_each(const tenon::Call& call, tenon::Write write, T* to, std::int64_t n,
+              const Value& value) {
   call.parallel_for(n, 16384, [=](std::int64_t begin, std::int64_t end) {
-    tenon::wide([=] { store_each(write, to + begin, end - begin, [=](std::int64_t i) { return value(begin + i); }); });
+    tenon::wide([=] {
+      store_each(write, to + begin, end - begin, [=](std::int64_t i) { return value(begin + i); });
+    });
   });
 }
 
@@ -19,7 +22,8 @@ void MeanSquaredError::forward(const tenon::Call& call) const {
   tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
     const auto n = call.input<T>(0).size();
     const auto loss = call.output<T>(0);
-    const auto square = [prediction = call.input<T>(0).data(), target = call.input<T>(1).data()](std::int64_t i) {
+    const auto square = [prediction = call.input<T>(0).data(),
+                         target = call.input<T>(1).data()](std::int64_t i) {
       const auto difference = Wide<T>(prediction[i]) - Wide<T>(target[i]);
       return difference * difference;
     };
@@ -38,9 +42,11 @@ void MeanSquaredError::backward(const tenon::Call& call) const {
       if (call.write(input) == tenon::Write::none) continue;
       const auto scale = static_cast<Wide<T>>((input == 0 ? 2 : -2) * weight(n));
       put_each(call, call.write(input), call.input_grad<T>(input).data(), n,
-               [=, prediction = call.input<T>(0).data(), target = call.input<T>(1).data(), dy = call.output_grad<T>(0).data(),
+               [=, prediction = call.input<T>(0).data(), target = call.input<T>(1).data(),
+                dy = call.output_grad<T>(0).data(),
                 step = reduction == Reduction::none ? 1 : 0](std::int64_t i) {
-                 return scale * (Wide<T>(prediction[i]) - Wide<T>(target[i])) * Wide<T>(dy[i * step]);
+                 return scale * (Wide<T>(prediction[i]) - Wide<T>(target[i])) *
+                        Wide<T>(dy[i * step]);
                });
     }
   });

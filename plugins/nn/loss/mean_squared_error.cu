@@ -33,7 +33,8 @@ struct ErrorGradient {
   tenon::Write write;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    store(write, dx[i], scale * (Wide<T>(prediction[i]) - Wide<T>(target[i])) * Wide<T>(dy[each ? i : 0]));
+    store(write, dx[i],
+          scale * (Wide<T>(prediction[i]) - Wide<T>(target[i])) * Wide<T>(dy[each ? i : 0]));
   }
 };
 
@@ -43,7 +44,9 @@ struct MeanSquaredErrorCuda : MeanSquaredError {
   static constexpr bool capturable = true;
 
   std::size_t workspace(const tenon::Infer& io) const {
-    return reduction == Reduction::none ? 0 : BlockSums::of(1, io.input(0).shape.size()).bytes<double>();
+    return reduction == Reduction::none
+               ? 0
+               : BlockSums::of(1, io.input(0).shape.size()).bytes<double>();
   }
 
   void forward(const tenon::Call& call) const {
@@ -52,7 +55,8 @@ struct MeanSquaredErrorCuda : MeanSquaredError {
       const Squares<T> squares{prediction.data(), call.input<T>(1).data()};
       T* const loss = call.output<T>(0).data();
       const auto n = prediction.size();
-      if (reduction == Reduction::none) return tenon::gpu::for_each(call, n, EachSquare<T>{squares, loss, call.write(0)});
+      if (reduction == Reduction::none)
+        return tenon::gpu::for_each(call, n, EachSquare<T>{squares, loss, call.write(0)});
       const BlockSums sums = BlockSums::of(1, n);
       double* const scratch = call.workspace<double>(sums.bytes<double>() / sizeof(double));
       sum_by_blocks(call, sums, squares, StoreSum<T>{loss, call.write(0), weight(n)}, scratch);

@@ -12,7 +12,8 @@ struct MeanSquaredError : Loss {
     op.input("prediction", "any shape");
     op.input("target", "same shape as prediction");
     op.output("loss", "scalar; same shape as prediction if `reduction` is none");
-    describe_reduction(op, "mean or sum over all elements (0 if there are none), or none: one loss per element");
+    describe_reduction(
+        op, "mean or sum over all elements (0 if there are none), or none: one loss per element");
     op.backward_reads("prediction", "target");
     op.example({{"prediction", {2, 3}}, {"target", {2, 3}}});
   }
@@ -22,7 +23,8 @@ struct MeanSquaredError : Loss {
     const auto prediction = io.input("prediction").shape, target = io.input("target").shape;
     const auto& known = prediction.has_rank() ? prediction : target;
     if (!known.has_rank()) return;
-    io.require(fits(prediction, target), "prediction is ", prediction, " but target is ", target, ": the shapes must be equal");
+    io.require(fits(prediction, target), "prediction is ", prediction, " but target is ", target,
+               ": the shapes must be equal");
     io.set_input("prediction", known);
     io.set_input("target", io.input("prediction").shape);
     io.set_input("prediction", io.input("target").shape);
@@ -34,8 +36,10 @@ struct MeanSquaredError : Loss {
   void gradient(tenon::Gradient& g) const {
     GraphArithmetic math(g);
     const auto prediction = math.wide(g.input(0));
-    const auto difference = math.sub(prediction, math.wide(g.input(1))), slope = math.add(difference, difference);
-    const auto by_prediction = math.mul(slope, weighted(g, math.wide(g.output_grad(0)), g.ones_like(prediction)));
+    const auto difference = math.sub(prediction, math.wide(g.input(1))),
+               slope = math.add(difference, difference);
+    const auto by_prediction =
+        math.mul(slope, weighted(g, math.wide(g.output_grad(0)), g.ones_like(prediction)));
     math.set_input_grad(0, by_prediction);
     math.set_input_grad(1, math.neg(by_prediction));
   }

@@ -29,7 +29,8 @@ class RowExponentials {
     W own[step];
     std::int64_t i = 0;
     for (; i + step <= length_; i += step) lanes.add(put<step>(i, largest, keep ? to + i : own));
-    for (; i + narrow <= length_; i += narrow) lanes.add_few(put<narrow>(i, largest, keep ? to + i : own));
+    for (; i + narrow <= length_; i += narrow)
+      lanes.add_few(put<narrow>(i, largest, keep ? to + i : own));
     W total = lanes.sum();
     for (; i < length_; ++i) {
       const W e = exponential(W(x_[i]) - largest);

@@ -55,7 +55,8 @@ struct SoftmaxCuda : Softmax<Rule> {
   void forward(const tenon::Call& call) const {
     const auto along = Axis::of(call.input_type(0).shape, this->axis);
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const Values<T, Rule> body{call.input<T>(0).data(), call.output<T>(0).data(), along, call.write(0)};
+      const Values<T, Rule> body{call.input<T>(0).data(), call.output<T>(0).data(), along,
+                                 call.write(0)};
       for_each_team(call, along.runs(), along.length, along.inner > 1, body);
     });
   }
@@ -64,8 +65,8 @@ struct SoftmaxCuda : Softmax<Rule> {
     if (call.write(0) == tenon::Write::none) return;
     const auto along = Axis::of(call.output_type(0).shape, this->axis);
     tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
-      const Gradients<T, Rule> body{call.output_value<T>(0).data(), call.output_grad<T>(0).data(), call.input_grad<T>(0).data(), along,
-                                    call.write(0)};
+      const Gradients<T, Rule> body{call.output_value<T>(0).data(), call.output_grad<T>(0).data(),
+                                    call.input_grad<T>(0).data(), along, call.write(0)};
       for_each_team(call, along.runs(), along.length, along.inner > 1, body);
     });
   }

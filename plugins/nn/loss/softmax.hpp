@@ -13,7 +13,8 @@
 struct Share {
   static constexpr const char* onnx = "Softmax";
   static constexpr const char* doc = "softmax: exp(data) / sum(exp(data)) along one axis";
-  static constexpr const char* axis_doc = "axis along which the output sums to 1; negative axes count from the end";
+  static constexpr const char* axis_doc =
+      "axis along which the output sums to 1; negative axes count from the end";
 
   template <class W>
   TENON_FN static W norm(W sum) {
@@ -33,16 +34,19 @@ struct Share {
     return y * (dy - sum);
   }
   /// The gradient as a graph.
-  static GraphArithmetic::Value gradient(GraphArithmetic& math, GraphArithmetic::Value y, GraphArithmetic::Value dy,
-                                         const tenon::Ints& axis, tenon::Gradient&) {
+  static GraphArithmetic::Value gradient(GraphArithmetic& math, GraphArithmetic::Value y,
+                                         GraphArithmetic::Value dy, const tenon::Ints& axis,
+                                         tenon::Gradient&) {
     return math.mul(y, math.sub(dy, math.sum(math.mul(dy, y), axis)));
   }
 };
 
 struct LogShare {
   static constexpr const char* onnx = "LogSoftmax";
-  static constexpr const char* doc = "logarithm of softmax: data - log(sum(exp(data))) along one axis";
-  static constexpr const char* axis_doc = "axis along which the exponentials of the output sum to 1; negative axes count from the end";
+  static constexpr const char* doc =
+      "logarithm of softmax: data - log(sum(exp(data))) along one axis";
+  static constexpr const char* axis_doc =
+      "axis along which the exponentials of the output sum to 1; negative axes count from the end";
 
   template <class W>
   TENON_FN static W norm(W sum) {
@@ -61,8 +65,9 @@ struct LogShare {
   TENON_FN static W gradient(W y, W dy, W sum) {
     return dy - tenon::elementwise::exp(y) * sum;
   }
-  static GraphArithmetic::Value gradient(GraphArithmetic& math, GraphArithmetic::Value y, GraphArithmetic::Value dy,
-                                         const tenon::Ints& axis, tenon::Gradient& g) {
+  static GraphArithmetic::Value gradient(GraphArithmetic& math, GraphArithmetic::Value y,
+                                         GraphArithmetic::Value dy, const tenon::Ints& axis,
+                                         tenon::Gradient& g) {
     return math.sub(dy, math.mul(g.add("exp", {y}), math.sum(dy, axis)));
   }
 };

@@ -10,7 +10,8 @@ namespace {
 
 /// Calls body(sample) for each sample, vectorized.
 template <class Body>
-void for_each_sample(const tenon::Call& call, std::int64_t samples, std::int64_t classes, const Body& body) {
+void for_each_sample(const tenon::Call& call, std::int64_t samples, std::int64_t classes,
+                     const Body& body) {
   call.parallel_for(samples, 1 + 4096 / classes, [&](std::int64_t begin, std::int64_t end) {
     tenon::wide([=] {
       for (auto sample = begin; sample < end; ++sample) body(sample);
@@ -20,12 +21,16 @@ void for_each_sample(const tenon::Call& call, std::int64_t samples, std::int64_t
 
 /// The loss of one sample. Writes the row's probabilities to `shares` if it is not null.
 template <class T>
-Wide<T> loss_of(const T* row, std::int64_t classes, std::int64_t label, tenon::Write write, T* shares) {
+Wide<T> loss_of(const T* row, std::int64_t classes, std::int64_t label, tenon::Write write,
+                T* shares) {
   const RowExponentials<T> exponentials(row, classes);
-  const auto largest = exponentials.largest(), sum = exponentials.template sum<false>(largest, nullptr);
+  const auto largest = exponentials.largest(),
+             sum = exponentials.template sum<false>(largest, nullptr);
   if (shares) {
     const auto norm = 1 / sum;
-    store_each(write, shares, classes, [=](std::int64_t c) { return tenon::elementwise::exp(Wide<T>(row[c]) - largest) * norm; });
+    store_each(write, shares, classes, [=](std::int64_t c) {
+      return tenon::elementwise::exp(Wide<T>(row[c]) - largest) * norm;
+    });
   }
   return std::log(sum) - (Wide<T>(row[label]) - largest);
 }
@@ -39,13 +44,16 @@ void losses(const SoftmaxCrossEntropy& op, const tenon::Call& call) {
   T* const shares = call.write(1) == tenon::Write::none ? nullptr : call.output<T>(1).data();
   std::vector<Wide<T>> terms(labels.size());
   for_each_sample(call, samples, classes,
-                  [=, x = x.data(), write = call.write(1), labels = labels.data(), terms = terms.data()](std::int64_t sample) {
+                  [=, x = x.data(), write = call.write(1), labels = labels.data(),
+                   terms = terms.data()](std::int64_t sample) {
                     const auto at = sample * classes;
-                    terms[sample] = loss_of(x + at, classes, labels[sample], write, shares ? shares + at : nullptr);
+                    terms[sample] = loss_of(x + at, classes, labels[sample], write,
+                                            shares ? shares + at : nullptr);
                   });
   if (!loss) return;
   if (op.reduction == Reduction::none)
-    return store_each(call.write(0), loss, samples, [&](std::int64_t i) { return terms[std::size_t(i)]; });
+    return store_each(call.write(0), loss, samples,
+                      [&](std::int64_t i) { return terms[std::size_t(i)]; });
   const double total = sum(samples, [terms = terms.data()](std::int64_t i) { return terms[i]; });
   store(call.write(0), loss[0], total * op.weight(samples));
 }
@@ -59,26 +67,29 @@ void logits_gradient(const SoftmaxCrossEntropy& op, const tenon::Call& call) {
   const auto dx = call.input_grad<T>(0);
   const auto each = op.reduction == Reduction::none;
   const auto weight = static_cast<Wide<T>>(op.weight(samples));
-  for_each_sample(
-      call, samples, classes,
-      [=, write = call.write(0), shares = shares.data(), dy = dy.data(), dx = dx.data(), labels = labels.data()](std::int64_t sample) {
-        const auto at = sample * classes, label = labels[sample];
-        const auto scale = each ? Wide<T>(dy[sample]) : Wide<T>(dy[0]) * weight;
-        const auto before = write == tenon::Write::add ? Wide<T>(dx[at + label]) : 0;
-        store_each(write, dx + at, classes, [=](std::int64_t c) { return Wide<T>(shares[at + c]) * scale; });
-        dx[at + label] = T(before + (Wide<T>(shares[at + label]) - 1) * scale);
-      });
+  for_each_sample(call, samples, classes,
+                  [=, write = call.write(0), shares = shares.data(), dy = dy.data(), dx = dx.data(),
+                   labels = labels.data()](std::int64_t sample) {
+                    const auto at = sample * classes, label = labels[sample];
+                    const auto scale = each ? Wide<T>(dy[sample]) : Wide<T>(dy[0]) * weight;
+                    const auto before = write == tenon::Write::add ? Wide<T>(dx[at + label]) : 0;
+                    store_each(write, dx + at, classes,
+                               [=](std::int64_t c) { return Wide<T>(shares[at + c]) * scale; });
+                    dx[at + label] = T(before + (Wide<T>(shares[at + label]) - 1) * scale);
+                  });
 }
 
 }  // namespace
 
 void SoftmaxCrossEntropy::forward(const tenon::Call& call) const {
-  tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { losses<T>(*this, call); });
+  tenon::visit<tenon::floating>(call.input_type(0).dtype,
+                                [&]<class T>() { losses<T>(*this, call); });
 }
 
 void SoftmaxCrossEntropy::backward(const tenon::Call& call) const {
   if (call.write(0) == tenon::Write::none) return;
-  tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { logits_gradient<T>(*this, call); });
+  tenon::visit<tenon::floating>(call.input_type(0).dtype,
+                                [&]<class T>() { logits_gradient<T>(*this, call); });
 }
 
 TENON_OPERATOR(softmax_cross_entropy, SoftmaxCrossEntropy)

@@ -71,7 +71,8 @@ struct SoftmaxCrossEntropyCuda : SoftmaxCrossEntropy {
   std::size_t workspace(const tenon::Infer& io) const {
     if (reduction == Reduction::none) return 0;
     const auto samples = io.input(0).shape[0];
-    return static_cast<std::size_t>(samples) * sizeof(double) + BlockSums::of(1, samples).bytes<double>();
+    return static_cast<std::size_t>(samples) * sizeof(double) +
+           BlockSums::of(1, samples).bytes<double>();
   }
 
   void forward(const tenon::Call& call) const {
@@ -105,14 +106,23 @@ struct SoftmaxCrossEntropyCuda : SoftmaxCrossEntropy {
     T* const loss = call.write(0) == tenon::Write::none ? nullptr : call.output<T>(0).data();
     T* const shares = call.write(1) == tenon::Write::none ? nullptr : call.output<T>(1).data();
     const BlockSums sums = BlockSums::of(1, samples);
-    const auto scratch_terms = static_cast<std::size_t>(samples) + sums.bytes<double>() / sizeof(double);
+    const auto scratch_terms =
+        static_cast<std::size_t>(samples) + sums.bytes<double>() / sizeof(double);
     const bool together = loss && !each;
     double* const terms = together ? call.workspace<double>(scratch_terms) : nullptr;
-    const Sample<T> body{
-        x.data(),     IndexReader::of(call, 1), tenon::gpu::Fault(call), classes, shares, each ? loss : nullptr, terms, call.write(0),
-        call.write(1)};
+    const Sample<T> body{x.data(),
+                         IndexReader::of(call, 1),
+                         tenon::gpu::Fault(call),
+                         classes,
+                         shares,
+                         each ? loss : nullptr,
+                         terms,
+                         call.write(0),
+                         call.write(1)};
     for_each_team(call, samples, classes, false, body);
-    if (together) sum_by_blocks(call, sums, Terms{terms}, StoreSum<T>{loss, call.write(0), weight(samples)}, terms + samples);
+    if (together)
+      sum_by_blocks(call, sums, Terms{terms}, StoreSum<T>{loss, call.write(0), weight(samples)},
+                    terms + samples);
   }
 };
 TENON_KERNEL(softmax_cross_entropy, cuda, SoftmaxCrossEntropyCuda)

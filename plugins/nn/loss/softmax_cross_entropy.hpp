@@ -13,7 +13,8 @@ struct SoftmaxCrossEntropy : Loss {
     op.input("labels", "[samples]; class indices from 0 to classes - 1").types(tenon::integral);
     op.output("loss", "scalar; [samples] if `reduction` is none");
     op.output("probabilities", "softmax of logits").hidden();
-    describe_reduction(op, "mean or sum over the samples (0 if there are none), or none: one loss per sample");
+    describe_reduction(
+        op, "mean or sum over the samples (0 if there are none), or none: one loss per sample");
     op.backward_reads("labels", "probabilities");
     op.example({{"logits", {2, 3}}, {"labels", {2}, tenon::i64, {2, 0}}});
   }
@@ -22,10 +23,12 @@ struct SoftmaxCrossEntropy : Loss {
     const auto logits = io.input("logits").shape, labels = io.input("labels").shape;
     if (reduction != Reduction::none) io.set_output(0, tenon::Shape::scalar());
     if (!logits.has_rank()) return;
-    io.require(logits.rank() == 2, "logits is ", logits, " but needs two dimensions: [samples, classes]");
+    io.require(logits.rank() == 2, "logits is ", logits,
+               " but needs two dimensions: [samples, classes]");
     io.require(logits[1] != 0, "logits is ", logits, " but needs at least one class");
     const tenon::Shape needed{logits[0]};
-    io.require(fits(labels, needed), "labels is ", labels, " but logits ", logits, " needs ", needed);
+    io.require(fits(labels, needed), "labels is ", labels, " but logits ", logits, " needs ",
+               needed);
     io.set_input("labels", needed);
     if (reduction == Reduction::none) io.set_output(0, {logits[0]});
     io.set_output(1, logits);
@@ -38,8 +41,10 @@ struct SoftmaxCrossEntropy : Loss {
     const auto logits = math.wide(g.input(0));
     const auto type = g.type(logits);
     if (!type.shape.has_rank() || type.shape[1] == tenon::unknown)
-      throw tenon::Error("its second derivative needs a known number of classes, but logits is ", type.shape);
-    const auto labelled = g.add("one_hot", {g.input(1)}, {{"depth", type.shape[1]}, {"dtype", tenon::name_of(type.dtype)}});
+      throw tenon::Error("its second derivative needs a known number of classes, but logits is ",
+                         type.shape);
+    const auto labelled = g.add("one_hot", {g.input(1)},
+                                {{"depth", type.shape[1]}, {"dtype", tenon::name_of(type.dtype)}});
     auto dy = weighted(g, math.wide(g.output_grad(0)), labelled);
     if (reduction == Reduction::none) dy = g.add("expand_dims", {dy}, {{"axis", tenon::Ints{1}}});
     math.set_input_grad(0, math.mul(math.sub(g.add("softmax", {logits}), labelled), dy));

@@ -24,14 +24,18 @@ struct Channels {
   }
 
   /// Element t of channel c.
-  TENON_DEVICE std::int64_t place(std::int64_t c, std::int64_t t) const { return c * size + elements.offset(t); }
+  TENON_DEVICE std::int64_t place(std::int64_t c, std::int64_t t) const {
+    return c * size + elements.offset(t);
+  }
 };
 
 template <class T>
 struct Element {
   const T* x;
   Channels channels;
-  TENON_DEVICE double operator()(std::int64_t c, std::int64_t t) const { return Wide<T>(x[channels.place(c, t)]); }
+  TENON_DEVICE double operator()(std::int64_t c, std::int64_t t) const {
+    return Wide<T>(x[channels.place(c, t)]);
+  }
 };
 
 /// The variance is the sum of squared differences from the mean; E[x^2] - E[x]^2 cancels if the
@@ -91,7 +95,8 @@ struct Normalised {
 
   TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
     const auto c = channels.of_row.offset(row);
-    const auto centre = static_cast<Wide<T>>(mean[c]), scale = static_cast<Wide<T>>(inverse[c]) * Wide<T>(gamma[c]),
+    const auto centre = static_cast<Wide<T>>(mean[c]),
+               scale = static_cast<Wide<T>>(inverse[c]) * Wide<T>(gamma[c]),
                shift = Wide<T>(beta[c]);
     for (auto i = row * channels.size + first, end = (row + 1) * channels.size; i < end; i += step)
       store(write, y[i], (Wide<T>(x[i]) - centre) * scale + shift);
@@ -139,8 +144,10 @@ struct DataGradient {
   TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
     const auto c = channels.of_row.offset(row);
     const auto centre = mean[c], inverse = inverse_std[c], scale = Wide<T>(gamma[c]) * inverse;
-    const auto mean_dy = static_cast<Wide<T>>(averages[c].first), mean_dy_normal = static_cast<Wide<T>>(averages[c].second);
-    for (auto i = row * channels.size + first, end = (row + 1) * channels.size; i < end; i += step) {
+    const auto mean_dy = static_cast<Wide<T>>(averages[c].first),
+               mean_dy_normal = static_cast<Wide<T>>(averages[c].second);
+    for (auto i = row * channels.size + first, end = (row + 1) * channels.size; i < end;
+         i += step) {
       const auto normal = (Wide<T>(x[i]) - centre) * inverse;
       store(write, dx[i], scale * (Wide<T>(dy[i]) - mean_dy - normal * mean_dy_normal));
     }
@@ -153,7 +160,9 @@ struct BatchNormCuda : BatchNorm {
   static constexpr bool capturable = true;
 
   /// Mean and variance of each channel, then partial sums.
-  std::size_t workspace(const tenon::Infer& io) const { return bytes<double>(Axis::of(io.input(0).shape, axis), 2 * sizeof(double)); }
+  std::size_t workspace(const tenon::Infer& io) const {
+    return bytes<double>(Axis::of(io.input(0).shape, axis), 2 * sizeof(double));
+  }
   std::size_t backward_workspace(const tenon::Infer& io) const {
     return bytes<TwoSums>(Axis::of(io.input(0).shape, axis), sizeof(TwoSums));
   }
@@ -168,7 +177,8 @@ struct BatchNormCuda : BatchNorm {
  private:
   template <class Value>
   static std::size_t bytes(const Axis& channels, std::size_t each) {
-    return static_cast<std::size_t>(channels.length) * each + BlockSums::of(channels.length, channels.runs()).bytes<Value>();
+    return static_cast<std::size_t>(channels.length) * each +
+           BlockSums::of(channels.length, channels.runs()).bytes<Value>();
   }
 
   template <class T>
@@ -178,14 +188,16 @@ struct BatchNormCuda : BatchNorm {
     const auto channels = Axis::of(x.shape(), axis);
     const Channels where(channels);
     const BlockSums sums = BlockSums::of(channels.length, channels.runs());
-    double* const mean = call.workspace<double>(bytes<double>(channels, 2 * sizeof(double)) / sizeof(double));
+    double* const mean =
+        call.workspace<double>(bytes<double>(channels, 2 * sizeof(double)) / sizeof(double));
     double* const variance = mean + channels.length;
     const bool from_batch = call.training() && channels.runs() > 0;
     if (from_batch) {
       const auto n = static_cast<double>(channels.runs());
       double* const scratch = variance + channels.length;
       sum_by_blocks(call, sums, Element<T>{x.data(), where}, PutAverage{mean, n}, scratch);
-      sum_by_blocks(call, sums, SquaredDifference<T>{x.data(), where, mean}, PutAverage{variance, n}, scratch);
+      sum_by_blocks(call, sums, SquaredDifference<T>{x.data(), where, mean},
+                    PutAverage{variance, n}, scratch);
     }
     const Channel<S> once{mean,
                           variance,
@@ -199,28 +211,42 @@ struct BatchNormCuda : BatchNorm {
                           call.write(1),
                           call.write(2)};
     tenon::gpu::for_each(call, channels.length, once);
-    const Normalised<T> each{
-        x.data(),     call.input<T>("gamma").data(), call.input<T>("beta").data(), mean, variance, where, call.output<T>(0).data(),
-        call.write(0)};
+    const Normalised<T> each{x.data(),
+                             call.input<T>("gamma").data(),
+                             call.input<T>("beta").data(),
+                             mean,
+                             variance,
+                             where,
+                             call.output<T>(0).data(),
+                             call.write(0)};
     for_each_row(call, channels.outer * channels.length, channels.inner, each);
   }
 
   template <class T>
   void gradients(const tenon::Call& call) const {
     const T *const x = call.input<T>("data").data(), *const dy = call.output_grad<T>(0).data();
-    const auto *const mean = call.output_value<Wide<T>>(1).data(), *const inverse_std = call.output_value<Wide<T>>(2).data();
+    const auto *const mean = call.output_value<Wide<T>>(1).data(), *const inverse_std =
+                                                                       call.output_value<Wide<T>>(2)
+                                                                           .data();
     const auto channels = Axis::of(call.input_type(0).shape, axis);
     const Channels where(channels);
-    const auto wanted = [&](int i) { return call.write(i) == tenon::Write::none ? nullptr : call.input_grad<T>(i).data(); };
-    auto* const averages = call.workspace<TwoSums>(bytes<TwoSums>(channels, sizeof(TwoSums)) / sizeof(TwoSums));
+    const auto wanted = [&](int i) {
+      return call.write(i) == tenon::Write::none ? nullptr : call.input_grad<T>(i).data();
+    };
+    auto* const averages =
+        call.workspace<TwoSums>(bytes<TwoSums>(channels, sizeof(TwoSums)) / sizeof(TwoSums));
     // In training, each element also changes mean and variance; moving statistics are constant.
-    const double n = call.training() ? static_cast<double>(channels.runs()) : std::numeric_limits<double>::infinity();
+    const double n = call.training() ? static_cast<double>(channels.runs())
+                                     : std::numeric_limits<double>::infinity();
     const PutGradients<T> put{wanted(1), wanted(2), averages, n, call.write(1), call.write(2)};
-    sum_by_blocks(call, BlockSums::of(channels.length, channels.runs()), GradientTerms<T>{x, dy, mean, inverse_std, where}, put,
+    sum_by_blocks(call, BlockSums::of(channels.length, channels.runs()),
+                  GradientTerms<T>{x, dy, mean, inverse_std, where}, put,
                   averages + channels.length);
     T* const dx = wanted(0);
     if (!dx) return;
-    const DataGradient<T> each{x, dy, call.input<T>("gamma").data(), mean, inverse_std, averages, where, dx, call.write(0)};
+    const DataGradient<T> each{x,     dy,          call.input<T>("gamma").data(),
+                               mean,  inverse_std, averages,
+                               where, dx,          call.write(0)};
     for_each_row(call, channels.outer * channels.length, channels.inner, each);
   }
 };

@@ -13,7 +13,8 @@ struct BatchNorm : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "batch normalization: gamma * (data - mean) / sqrt(variance + epsilon) + beta for each channel, with the batch's mean and "
+        "batch normalization: gamma * (data - mean) / sqrt(variance + epsilon) + beta for each "
+        "channel, with the batch's mean and "
         "variance in training and the moving ones otherwise");
     op.input("data", "[batch, channels, ...]; channels at `axis`");
     op.input("gamma", "[channels]; scale").initial(1);
@@ -21,13 +22,21 @@ struct BatchNorm : tenon::Operator {
     op.output("output", "same shape as data");
     op.output("mean", "[channels]; the subtracted mean").hidden();
     op.output("inverse_std", "[channels]; 1 / sqrt(variance + epsilon)").hidden();
-    op.state("moving_mean", "[channels]; running mean, updated in training to momentum * moving_mean + (1 - momentum) * mean of the batch");
+    op.state("moving_mean",
+             "[channels]; running mean, updated in training to momentum * moving_mean + (1 - "
+             "momentum) * mean of the batch");
     op.state("moving_var",
-             "[channels]; running variance, updated in training to momentum * moving_var + (1 - momentum) * variance of the batch "
+             "[channels]; running variance, updated in training to momentum * moving_var + (1 - "
+             "momentum) * variance of the batch "
              "(divided by n)")
         .initial(1);
-    op.param("axis", &BatchNorm::axis, "channel axis; negative axes count from the end").at_least(-8).at_most(7);
-    op.param("momentum", &BatchNorm::momentum, "fraction of the moving statistics that one training step retains").at_least(0).at_most(1);
+    op.param("axis", &BatchNorm::axis, "channel axis; negative axes count from the end")
+        .at_least(-8)
+        .at_most(7);
+    op.param("momentum", &BatchNorm::momentum,
+             "fraction of the moving statistics that one training step retains")
+        .at_least(0)
+        .at_most(1);
     op.param("epsilon", &BatchNorm::epsilon, "added to the variance").greater_than(0);
     op.inplace("data", "output");
     op.backward_inplace("output", "data");
@@ -48,19 +57,27 @@ struct BatchNorm : tenon::Operator {
   // Outside of training, batch_norm is a scale and an offset per channel, which fold into weight
   // and bias of the preceding layer.
 #define TENON_SCALE "mul(gamma, rsqrt(quadratic(var; a=0, b=1, c=$e)))"
-#define TENON_NORM(inner) "batch_norm(" inner ", gamma!, beta!, moving_mean=mean, moving_var=var; axis=1, epsilon=$e, ...)"
+#define TENON_NORM(inner)                                                   \
+  "batch_norm(" inner                                                       \
+  ", gamma!, beta!, moving_mean=mean, moving_var=var; axis=1, epsilon=$e, " \
+  "...)"
   static constexpr void describe_rules(auto& op) {
     op.rule("into_convolution", TENON_NORM("convolution(x, w!, b!; ...inner)"),
-            "convolution(x, mul(w, reshape(" TENON_SCALE "; shape=[-1, 1, 1, 1])), add(beta, mul(sub(b, mean), " TENON_SCALE
-            ")); ...inner)");
-    op.rule("into_convolution_without_bias", TENON_NORM("convolution(x, w!; no_bias=true, ...inner)"),
-            "convolution(x, mul(w, reshape(" TENON_SCALE "; shape=[-1, 1, 1, 1])), sub(beta, mul(mean, " TENON_SCALE
-            ")); no_bias=false, ...inner)");
-    op.rule("into_fully_connected", TENON_NORM("fully_connected(x, w!, b!; flatten=true, ...inner)"),
-            "fully_connected(x, mul(w, reshape(" TENON_SCALE "; shape=[-1, 1])), add(beta, mul(sub(b, mean), " TENON_SCALE
+            "convolution(x, mul(w, reshape(" TENON_SCALE
+            "; shape=[-1, 1, 1, 1])), add(beta, mul(sub(b, mean), " TENON_SCALE ")); ...inner)");
+    op.rule(
+        "into_convolution_without_bias", TENON_NORM("convolution(x, w!; no_bias=true, ...inner)"),
+        "convolution(x, mul(w, reshape(" TENON_SCALE
+        "; shape=[-1, 1, 1, 1])), sub(beta, mul(mean, " TENON_SCALE ")); no_bias=false, ...inner)");
+    op.rule("into_fully_connected",
+            TENON_NORM("fully_connected(x, w!, b!; flatten=true, ...inner)"),
+            "fully_connected(x, mul(w, reshape(" TENON_SCALE
+            "; shape=[-1, 1])), add(beta, mul(sub(b, mean), " TENON_SCALE
             ")); flatten=true, ...inner)");
-    op.rule("into_fully_connected_without_bias", TENON_NORM("fully_connected(x, w!; no_bias=true, flatten=true, ...inner)"),
-            "fully_connected(x, mul(w, reshape(" TENON_SCALE "; shape=[-1, 1])), sub(beta, mul(mean, " TENON_SCALE
+    op.rule("into_fully_connected_without_bias",
+            TENON_NORM("fully_connected(x, w!; no_bias=true, flatten=true, ...inner)"),
+            "fully_connected(x, mul(w, reshape(" TENON_SCALE
+            "; shape=[-1, 1])), sub(beta, mul(mean, " TENON_SCALE
             ")); no_bias=false, flatten=true, ...inner)");
   }
 #undef TENON_NORM
@@ -73,7 +90,8 @@ struct BatchNorm : tenon::Operator {
     const tenon::Shape channels{data.shape[axis]};
     for (const char* name : {"gamma", "beta"}) {
       const auto given = io.input(name).shape;
-      io.require(fits(given, channels), name, " is ", given, " but data ", data.shape, " needs ", channels);
+      io.require(fits(given, channels), name, " is ", given, " but data ", data.shape, " needs ",
+                 channels);
       io.set_input(name, channels);
     }
     io.set_output(0, data.shape);
@@ -95,17 +113,22 @@ struct BatchNorm : tenon::Operator {
     std::int64_t dims[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     dims[along] = -1;
     const tenon::Ints shape(dims, static_cast<std::size_t>(rank));
-    const auto spread = [&](GraphArithmetic::Value value) { return g.add("reshape", {value}, {{"shape", shape}}); };
-    const auto x = math.wide(g.input(0)), dy = math.wide(g.output_grad(0)), batch = g.add("in_training", {x});
+    const auto spread = [&](GraphArithmetic::Value value) {
+      return g.add("reshape", {value}, {{"shape", shape}});
+    };
+    const auto x = math.wide(g.input(0)), dy = math.wide(g.output_grad(0)),
+               batch = g.add("in_training", {x});
     const auto choose = [&](GraphArithmetic::Value in_training, int used) {
-      return math.add(math.mul(batch, in_training), math.mul(math.scaled(batch, -1, 1), spread(math.fixed(g.output(used)))));
+      return math.add(math.mul(batch, in_training),
+                      math.mul(math.scaled(batch, -1, 1), spread(math.fixed(g.output(used)))));
     };
     const auto centred = math.sub(x, choose(math.mean(x, axes), 1));
     const auto variance = math.mean(g.add("square", {centred}), axes);
     const auto scale = choose(g.add("rsqrt", {math.scaled(variance, 1, epsilon)}), 2);
     const auto normal = math.mul(centred, scale), dy_normal = math.mul(dy, normal);
     const auto moved = math.add(math.mean(dy, axes), math.mul(normal, math.mean(dy_normal, axes)));
-    math.set_input_grad(0, math.mul(math.mul(spread(math.wide(g.input(1))), scale), math.sub(dy, math.mul(batch, moved))));
+    math.set_input_grad(0, math.mul(math.mul(spread(math.wide(g.input(1))), scale),
+                                    math.sub(dy, math.mul(batch, moved))));
     math.set_input_grad(1, math.sum(dy_normal, axes, false));
     math.set_input_grad(2, math.sum(dy, axes, false));
   }

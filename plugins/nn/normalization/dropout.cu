@@ -10,11 +10,14 @@ struct Drop {
   const float* data;
   float *output, *mask;
   tenon::Random random;
-  float p, kept;  // scale of retained elements, computed on the host, because a device's division may round differently
+  float p, kept;  // scale of retained elements, computed on the host, because a device's division
+                  // may round differently
   bool drop;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const float scale = !drop ? 1.f : random.uniform(static_cast<std::uint64_t>(i)) < p ? 0.f : kept;
+    const float scale = !drop                                               ? 1.f
+                        : random.uniform(static_cast<std::uint64_t>(i)) < p ? 0.f
+                                                                            : kept;
     if (mask) mask[i] = scale;
     if (output) output[i] = data[i] * scale;
   }
@@ -34,14 +37,20 @@ struct DropoutCuda : Dropout {
 
   void forward(const tenon::Call& call) const {
     const auto data = call.input<float>(0);
-    const auto wanted = [&](int i) { return call.write(i) == tenon::Write::none ? nullptr : call.output<float>(i).data(); };
-    tenon::gpu::for_each(call, data.size(), Drop{data.data(), wanted(0), wanted(1), call.random(), p, 1 / (1 - p), call.training()});
+    const auto wanted = [&](int i) {
+      return call.write(i) == tenon::Write::none ? nullptr : call.output<float>(i).data();
+    };
+    tenon::gpu::for_each(
+        call, data.size(),
+        Drop{data.data(), wanted(0), wanted(1), call.random(), p, 1 / (1 - p), call.training()});
   }
 
   void backward(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;
     const auto dx = call.input_grad<float>(0);
-    tenon::gpu::for_each(call, dx.size(), DropGradient{call.output_grad<float>(0).data(), call.output_value<float>(1).data(), dx.data()});
+    tenon::gpu::for_each(call, dx.size(),
+                         DropGradient{call.output_grad<float>(0).data(),
+                                      call.output_value<float>(1).data(), dx.data()});
   }
 };
 TENON_KERNEL(dropout, cuda, DropoutCuda)

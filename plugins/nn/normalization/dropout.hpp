@@ -7,7 +7,9 @@ struct Dropout : tenon::Operator {
   float p = 0.5f;
 
   static constexpr void describe(auto& op) {
-    op.doc("dropout: in training, zeros each element with probability p and scales the others by 1/(1-p); otherwise the identity");
+    op.doc(
+        "dropout: in training, zeros each element with probability p and scales the others by "
+        "1/(1-p); otherwise the identity");
     op.types({tenon::f32});
     op.input("data", "any shape");
     op.output("output", "same shape as data");
@@ -30,5 +32,7 @@ struct Dropout : tenon::Operator {
 
   void forward(const tenon::Call& call) const;
   void backward(const tenon::Call& call) const;
-  void gradient(tenon::Gradient& g) const { g.set_input_grad(0, g.add("mul", {g.output_grad(0), g.add("stop_gradient", {g.output(1)})})); }
+  void gradient(tenon::Gradient& g) const {
+    g.set_input_grad(0, g.add("mul", {g.output_grad(0), g.add("stop_gradient", {g.output(1)})}));
+  }
 };

@@ -23,18 +23,21 @@ struct NormalisedRow {
     const T* const x = data + row * size;
     const auto n = static_cast<double>(size);
     double total = 0, squares = 0;
-    for (std::int64_t i = team.thread(); i < size; i += team_size<Team>) total += static_cast<double>(Wide<T>(x[i]));
+    for (std::int64_t i = team.thread(); i < size; i += team_size<Team>)
+      total += static_cast<double>(Wide<T>(x[i]));
     const double mean = team.sum(total) / n;
     for (std::int64_t i = team.thread(); i < size; i += team_size<Team>) {
       const double difference = static_cast<double>(Wide<T>(x[i])) - mean;
       squares += difference * difference;
     }
     squares = team.sum(squares);
-    const auto centre = static_cast<Wide<T>>(mean), scale = static_cast<Wide<T>>(1 / std::sqrt(squares / n + epsilon));
+    const auto centre = static_cast<Wide<T>>(mean),
+               scale = static_cast<Wide<T>>(1 / std::sqrt(squares / n + epsilon));
     if (means && team.thread() == 0) store(write_mean, means[row], centre);
     if (inverse_stds && team.thread() == 0) store(write_inverse, inverse_stds[row], scale);
     for (std::int64_t i = team.thread(); i < size; i += team_size<Team>)
-      store(write, output[row * size + i], (Wide<T>(x[i]) - centre) * scale * Wide<T>(gamma[i]) + Wide<T>(beta[i]));
+      store(write, output[row * size + i],
+            (Wide<T>(x[i]) - centre) * scale * Wide<T>(gamma[i]) + Wide<T>(beta[i]));
   }
 };
 
@@ -45,7 +48,9 @@ struct Backward {
   const Wide<T>*means, *inverse_stds;
   std::int64_t size;
 
-  TENON_DEVICE Wide<T> grad(std::int64_t row, std::int64_t i) const { return Wide<T>(output_grad[row * size + i]); }
+  TENON_DEVICE Wide<T> grad(std::int64_t row, std::int64_t i) const {
+    return Wide<T>(output_grad[row * size + i]);
+  }
   TENON_DEVICE Wide<T> normal(std::int64_t row, std::int64_t i) const {
     return (Wide<T>(data[row * size + i]) - means[row]) * inverse_stds[row];
   }
@@ -54,13 +59,17 @@ struct Backward {
 template <class T>
 struct GammaTerm {
   Backward<T> from;
-  TENON_DEVICE Wide<T> operator()(std::int64_t row, std::int64_t i) const { return from.grad(row, i) * from.normal(row, i); }
+  TENON_DEVICE Wide<T> operator()(std::int64_t row, std::int64_t i) const {
+    return from.grad(row, i) * from.normal(row, i);
+  }
 };
 
 template <class T>
 struct BetaTerm {
   Backward<T> from;
-  TENON_DEVICE Wide<T> operator()(std::int64_t row, std::int64_t i) const { return from.grad(row, i); }
+  TENON_DEVICE Wide<T> operator()(std::int64_t row, std::int64_t i) const {
+    return from.grad(row, i);
+  }
 };
 
 template <class T>
@@ -82,11 +91,14 @@ struct DataGradientRow {
     const auto mean_slope_normal = static_cast<Wide<T>>(team.sum(slopes_normal) / n);
     for (std::int64_t i = team.thread(); i < from.size; i += team_size<Team>)
       store(write, dx[row * from.size + i],
-            from.inverse_stds[row] * (slope(row, i) - mean_slope - from.normal(row, i) * mean_slope_normal));
+            from.inverse_stds[row] *
+                (slope(row, i) - mean_slope - from.normal(row, i) * mean_slope_normal));
   }
 
  private:
-  TENON_DEVICE Wide<T> slope(std::int64_t row, std::int64_t i) const { return from.grad(row, i) * Wide<T>(gamma[i]); }
+  TENON_DEVICE Wide<T> slope(std::int64_t row, std::int64_t i) const {
+    return from.grad(row, i) * Wide<T>(gamma[i]);
+  }
 };
 
 }  // namespace
@@ -125,17 +137,21 @@ struct LayerNormCuda : LayerNorm {
   template <class T>
   void gradients(const tenon::Call& call) const {
     const auto rows = rows_of(call.input_type(0).shape);
-    const Backward<T> from{call.input<T>("data").data(), call.output_grad<T>(0).data(), call.output_value<Wide<T>>(1).data(),
+    const Backward<T> from{call.input<T>("data").data(), call.output_grad<T>(0).data(),
+                           call.output_value<Wide<T>>(1).data(),
                            call.output_value<Wide<T>>(2).data(), rows.size};
     const ColumnSums sums = ColumnSums::of(rows.count, rows.size);
     double* const scratch = call.workspace<double>(sums.bytes() / sizeof(double));
     // Computed before data's gradient, which may share memory with the output's gradient.
     if (call.write(1) != tenon::Write::none)
-      sum_columns(call, sums, GammaTerm<T>{from}, StoreSum<T>{call.input_grad<T>(1).data(), call.write(1)}, scratch);
+      sum_columns(call, sums, GammaTerm<T>{from},
+                  StoreSum<T>{call.input_grad<T>(1).data(), call.write(1)}, scratch);
     if (call.write(2) != tenon::Write::none)
-      sum_columns(call, sums, BetaTerm<T>{from}, StoreSum<T>{call.input_grad<T>(2).data(), call.write(2)}, scratch);
+      sum_columns(call, sums, BetaTerm<T>{from},
+                  StoreSum<T>{call.input_grad<T>(2).data(), call.write(2)}, scratch);
     if (call.write(0) == tenon::Write::none) return;
-    const DataGradientRow<T> body{from, call.input<T>("gamma").data(), call.input_grad<T>(0).data(), call.write(0)};
+    const DataGradientRow<T> body{from, call.input<T>("gamma").data(), call.input_grad<T>(0).data(),
+                                  call.write(0)};
     for_each_team(call, rows.count, rows.size, false, body);
   }
 };

@@ -13,7 +13,9 @@ struct Rows {
   NormRows rows;
   const T *data, *gamma;
 
-  TENON_DEVICE Wide<T> at(std::int64_t row, std::int64_t i) const { return Wide<T>(data[row * rows.size + i]); }
+  TENON_DEVICE Wide<T> at(std::int64_t row, std::int64_t i) const {
+    return Wide<T>(data[row * rows.size + i]);
+  }
   TENON_DEVICE std::int64_t number(std::int64_t row, std::int64_t i) const {
     return rows.per_group == 0 ? i : row % rows.groups * rows.per_group + i / rows.repeat;
   }
@@ -26,11 +28,13 @@ struct Statistics {
 };
 
 template <class T, class Team>
-TENON_DEVICE Statistics<Wide<T>> statistics(const Team& team, const Rows<T>& from, std::int64_t row, bool centred, double epsilon) {
+TENON_DEVICE Statistics<Wide<T>> statistics(const Team& team, const Rows<T>& from, std::int64_t row,
+                                            bool centred, double epsilon) {
   const auto n = static_cast<double>(from.rows.size);
   double total = 0, squares = 0;
   if (centred)
-    for (std::int64_t i = team.thread(); i < from.rows.size; i += team_size<Team>) total += static_cast<double>(from.at(row, i));
+    for (std::int64_t i = team.thread(); i < from.rows.size; i += team_size<Team>)
+      total += static_cast<double>(from.at(row, i));
   const double mean = centred ? team.sum(total) / n : 0;
   for (std::int64_t i = team.thread(); i < from.rows.size; i += team_size<Team>) {
     const double difference = static_cast<double>(from.at(row, i)) - mean;
@@ -52,7 +56,8 @@ struct NormaliseRow {
     const auto found = statistics(team, from, row, beta != nullptr, epsilon);
     for (std::int64_t i = team.thread(); i < from.rows.size; i += team_size<Team>) {
       const auto number = from.number(row, i);
-      const auto scaled = (from.at(row, i) - found.mean) * found.scale * Wide<T>(from.gamma[number]);
+      const auto scaled =
+          (from.at(row, i) - found.mean) * found.scale * Wide<T>(from.gamma[number]);
       output[row * from.rows.size + i] = T(beta ? scaled + Wide<T>(beta[number]) : scaled);
     }
   }
@@ -65,9 +70,15 @@ struct RowGradients {
   const T* dy;
   Statistics<Wide<T>>* found;
 
-  TENON_DEVICE Wide<T> grad(std::int64_t row, std::int64_t i) const { return Wide<T>(dy[row * from.rows.size + i]); }
-  TENON_DEVICE Wide<T> normal(std::int64_t row, std::int64_t i) const { return (from.at(row, i) - found[row].mean) * found[row].scale; }
-  TENON_DEVICE Wide<T> slope(std::int64_t row, std::int64_t i) const { return grad(row, i) * Wide<T>(from.gamma[from.number(row, i)]); }
+  TENON_DEVICE Wide<T> grad(std::int64_t row, std::int64_t i) const {
+    return Wide<T>(dy[row * from.rows.size + i]);
+  }
+  TENON_DEVICE Wide<T> normal(std::int64_t row, std::int64_t i) const {
+    return (from.at(row, i) - found[row].mean) * found[row].scale;
+  }
+  TENON_DEVICE Wide<T> slope(std::int64_t row, std::int64_t i) const {
+    return grad(row, i) * Wide<T>(from.gamma[from.number(row, i)]);
+  }
 };
 
 template <class T>
@@ -102,10 +113,12 @@ struct ChannelGradient {
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t channel) const {
     const auto& rows = term.back.from.rows;
-    const auto group = channel / rows.per_group, first = channel % rows.per_group * rows.repeat, count = rows.count / rows.groups;
+    const auto group = channel / rows.per_group, first = channel % rows.per_group * rows.repeat,
+               count = rows.count / rows.groups;
     double sum = 0;
     for (std::int64_t i = block.thread(); i < count * rows.repeat; i += tenon::gpu::block_threads)
-      sum += static_cast<double>(term(i / rows.repeat * rows.groups + group, first + i % rows.repeat));
+      sum +=
+          static_cast<double>(term(i / rows.repeat * rows.groups + group, first + i % rows.repeat));
     sum = block.sum(sum);
     if (block.thread() == 0) to[channel] = T(sum);
   }
@@ -129,7 +142,8 @@ struct RowDataGradient {
     const auto mean = centred ? static_cast<Wide<T>>(team.sum(slopes) / n) : Wide<T>(0),
                mean_along = static_cast<Wide<T>>(team.sum(along) / n);
     for (std::int64_t i = team.thread(); i < size; i += team_size<Team>)
-      dx[row * size + i] = T(back.found[row].scale * (back.slope(row, i) - mean - back.normal(row, i) * mean_along));
+      dx[row * size + i] =
+          T(back.found[row].scale * (back.slope(row, i) - mean - back.normal(row, i) * mean_along));
   }
 };
 
@@ -148,7 +162,8 @@ void RowNorm::normalise(const tenon::Call& call, const NormRows& rows, bool cent
   tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
     const Rows<T> from{rows, call.input<T>(0).data(), call.input<T>(1).data()};
     for_each_team(call, rows.count, rows.size, false,
-                  NormaliseRow<T>{from, centred ? call.input<T>(2).data() : nullptr, call.output<T>(0).data(), epsilon});
+                  NormaliseRow<T>{from, centred ? call.input<T>(2).data() : nullptr,
+                                  call.output<T>(0).data(), epsilon});
   });
 }
 
@@ -160,19 +175,23 @@ void RowNorm::gradients(const tenon::Call& call, const NormRows& rows, bool cent
     const RowGradients<T> back{{rows, call.input<T>(0).data(), call.input<T>(1).data()},
                                call.output_grad<T>(0).data(),
                                reinterpret_cast<Statistics<Wide<T>>*>(scratch)};
-    if (rows.size > 0) for_each_team(call, rows.count, rows.size, false, PutStatistics<T>{back, centred, epsilon});
+    if (rows.size > 0)
+      for_each_team(call, rows.count, rows.size, false, PutStatistics<T>{back, centred, epsilon});
     // Computed before data's gradient, which may share memory with the output's gradient.
     for (int input = 1; input < (centred ? 3 : 2); ++input) {
       if (call.write(input) == tenon::Write::none) continue;
       T* const to = call.input_grad<T>(input).data();
       const Term<T> term{back, input == 1};
       if (rows.per_group == 0)
-        sum_columns(call, sums, term, StoreSum<T>{to, tenon::Write::to}, reinterpret_cast<double*>(scratch + statistics_bytes(rows)));
+        sum_columns(call, sums, term, StoreSum<T>{to, tenon::Write::to},
+                    reinterpret_cast<double*>(scratch + statistics_bytes(rows)));
       else
-        tenon::gpu::for_each_block(call, rows.groups * rows.per_group, ChannelGradient<T>{term, to});
+        tenon::gpu::for_each_block(call, rows.groups * rows.per_group,
+                                   ChannelGradient<T>{term, to});
     }
     if (call.write(0) == tenon::Write::none || rows.size == 0) return;
-    for_each_team(call, rows.count, rows.size, false, RowDataGradient<T>{back, centred, call.input_grad<T>(0).data()});
+    for_each_team(call, rows.count, rows.size, false,
+                  RowDataGradient<T>{back, centred, call.input_grad<T>(0).data()});
   });
 }
 

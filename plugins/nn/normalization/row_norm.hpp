@@ -33,17 +33,25 @@ struct RmsNorm : RowNorm {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "root mean square normalization: gamma * data / sqrt(mean(data^2) + epsilon), with the mean over the axes from `axis` to the last");
+        "root mean square normalization: gamma * data / sqrt(mean(data^2) + epsilon), with the "
+        "mean over the axes from `axis` to the last");
     op.input("data", "at least one dimension");
     op.input("gamma", "scale; data's shape from `axis` on").initial(1);
     op.output("output", "same shape as data");
-    op.param("axis", &RmsNorm::axis, "first of the axes to normalize over; negative axes count from the end").at_least(-8).at_most(7);
+    op.param("axis", &RmsNorm::axis,
+             "first of the axes to normalize over; negative axes count from the end")
+        .at_least(-8)
+        .at_most(7);
     op.param("epsilon", &RmsNorm::epsilon, "added to the mean of squares").greater_than(0);
     op.inplace("data", "output");
     op.backward_reads("data", "gamma");
     op.example({{"data", {2, 3}}, {"gamma", {3}}});
     op.example({{"data", {2, 3, 4}}, {"gamma", {3, 4}}}, {{"axis", 1}});
-    op.onnx("", "RMSNormalization").since(23).attribute("axis", "axis").attribute("epsilon", "epsilon").only("stash_type", 1);
+    op.onnx("", "RMSNormalization")
+        .since(23)
+        .attribute("axis", "axis")
+        .attribute("epsilon", "epsilon")
+        .only("stash_type", 1);
   }
 
   void infer(tenon::Infer& io) const {
@@ -54,8 +62,12 @@ struct RmsNorm : RowNorm {
     require_vector(io, "gamma", tenon::Shape(data.begin() + split, data.rank() - split));
     io.set_output(0, data);
   }
-  void forward(const tenon::Call& call) const { normalise(call, rows_of(call.input_type(0).shape), false); }
-  void backward(const tenon::Call& call) const { gradients(call, rows_of(call.input_type(0).shape), false); }
+  void forward(const tenon::Call& call) const {
+    normalise(call, rows_of(call.input_type(0).shape), false);
+  }
+  void backward(const tenon::Call& call) const {
+    gradients(call, rows_of(call.input_type(0).shape), false);
+  }
 
  protected:
   NormRows rows_of(const tenon::Shape& data) const {
@@ -80,7 +92,8 @@ struct ChannelNorm : RowNorm {
   static void infer_channels(tenon::Infer& io, std::int64_t groups) {
     const auto data = io.input("data").shape;
     if (!data.has_rank()) return;
-    io.require(data.rank() >= 2, "data is ", data, " but needs at least two dimensions: batch and channels");
+    io.require(data.rank() >= 2, "data is ", data,
+               " but needs at least two dimensions: batch and channels");
     io.require(data[1] == tenon::unknown || data[1] % groups == 0, "data ", data, " has ", data[1],
                " channels, which is not a multiple of groups, ", groups);
     for (const char* name : {"gamma", "beta"}) require_vector(io, name, {data[1]});
@@ -99,16 +112,25 @@ struct GroupNorm : ChannelNorm {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "group normalization: gamma * (data - mean) / sqrt(variance + epsilon) + beta, with mean and variance of each group of channels "
+        "group normalization: gamma * (data - mean) / sqrt(variance + epsilon) + beta, with mean "
+        "and variance of each group of channels "
         "of each sample");
     describe_tensors(op);
     op.param("groups", &GroupNorm::groups, "number of channel groups").required().at_least(1);
     op.example({{"data", {2, 4, 3}}, {"gamma", {4}}, {"beta", {4}}}, {{"groups", 2}});
-    op.onnx("", "GroupNormalization").since(21).attribute("num_groups", "groups").attribute("epsilon", "epsilon").only("stash_type", 1);
+    op.onnx("", "GroupNormalization")
+        .since(21)
+        .attribute("num_groups", "groups")
+        .attribute("epsilon", "epsilon")
+        .only("stash_type", 1);
   }
   void infer(tenon::Infer& io) const { infer_channels(io, groups); }
-  void forward(const tenon::Call& call) const { normalise(call, rows_of(call.input_type(0).shape), true); }
-  void backward(const tenon::Call& call) const { gradients(call, rows_of(call.input_type(0).shape), true); }
+  void forward(const tenon::Call& call) const {
+    normalise(call, rows_of(call.input_type(0).shape), true);
+  }
+  void backward(const tenon::Call& call) const {
+    gradients(call, rows_of(call.input_type(0).shape), true);
+  }
 
  protected:
   NormRows rows_of(const tenon::Shape& data) const { return rows_of_groups(data, groups); }
@@ -117,15 +139,20 @@ struct GroupNorm : ChannelNorm {
 struct InstanceNorm : ChannelNorm {
   static constexpr void describe(auto& op) {
     op.doc(
-        "instance normalization: gamma * (data - mean) / sqrt(variance + epsilon) + beta, with mean and variance of each channel of each "
+        "instance normalization: gamma * (data - mean) / sqrt(variance + epsilon) + beta, with "
+        "mean and variance of each channel of each "
         "sample");
     describe_tensors(op);
     op.example({{"data", {2, 3, 4}}, {"gamma", {3}}, {"beta", {3}}});
     op.onnx("", "InstanceNormalization").since(6).attribute("epsilon", "epsilon");
   }
   void infer(tenon::Infer& io) const { infer_channels(io, 1); }
-  void forward(const tenon::Call& call) const { normalise(call, rows_of(call.input_type(0).shape), true); }
-  void backward(const tenon::Call& call) const { gradients(call, rows_of(call.input_type(0).shape), true); }
+  void forward(const tenon::Call& call) const {
+    normalise(call, rows_of(call.input_type(0).shape), true);
+  }
+  void backward(const tenon::Call& call) const {
+    gradients(call, rows_of(call.input_type(0).shape), true);
+  }
 
  protected:
   static NormRows rows_of(const tenon::Shape& data) { return rows_of_groups(data, data[1]); }

@@ -16,7 +16,8 @@ class Chunks {
   /// like) returns the step for `samples` samples; `like` is the step of the larger chunks, or
   /// null.
   template <class Make>
-  Chunks(std::int64_t batch, std::int64_t most, Make&& make) : batch_(batch), size_(std::max<std::int64_t>((batch + most - 1) / most, 1)) {
+  Chunks(std::int64_t batch, std::int64_t most, Make&& make)
+      : batch_(batch), size_(std::max<std::int64_t>((batch + most - 1) / most, 1)) {
     use([&] {
       full_.emplace(make(size_, nullptr));
       if (batch > size_ && batch % size_ != 0) last_.emplace(make(batch % size_, &*full_));
@@ -25,7 +26,9 @@ class Chunks {
 
   std::int64_t count() const { return (batch_ + size_ - 1) / size_; }
 
-  const Step& step(std::int64_t chunk) const { return last_ && chunk + 1 == count() ? *last_ : *full_; }
+  const Step& step(std::int64_t chunk) const {
+    return last_ && chunk + 1 == count() ? *last_ : *full_;
+  }
 
   /// Calls body(chunk, first_sample), inside of use(), for each chunk.
   template <class Body>

@@ -40,7 +40,8 @@ decltype(auto) use(Body&& body) {
   try {
     return body();
   } catch (const dnnl::error& error) {
-    throw tenon::Error("oneDNN failed: ", error.what(), " (status ", static_cast<int>(error.status), ")");
+    throw tenon::Error("oneDNN failed: ", error.what(), " (status ", static_cast<int>(error.status),
+                       ")");
   }
 }
 
@@ -57,13 +58,18 @@ inline const dnnl::engine& cpu() {
 
 /// Whether oneDNN uses AVX-512 on this machine.
 inline bool uses_avx512() {
-  const auto is = [isa = dnnl::get_effective_cpu_isa()](dnnl::cpu_isa other) { return isa == other; };
-  return !is(dnnl::cpu_isa::sse41) && !is(dnnl::cpu_isa::avx) && !is(dnnl::cpu_isa::avx2) && !is(dnnl::cpu_isa::avx2_vnni);
+  const auto is = [isa = dnnl::get_effective_cpu_isa()](dnnl::cpu_isa other) {
+    return isa == other;
+  };
+  return !is(dnnl::cpu_isa::sse41) && !is(dnnl::cpu_isa::avx) && !is(dnnl::cpu_isa::avx2) &&
+         !is(dnnl::cpu_isa::avx2_vnni);
 }
 
 /// Whether oneDNN multiplies bfloat16 with native instructions of this machine, AVX512-BF16 or AMX.
 inline bool multiplies_bf16() {
-  const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };  // an instruction set has the bits of those it includes
+  const auto bits = [](dnnl::cpu_isa isa) {
+    return static_cast<unsigned>(isa);
+  };  // an instruction set has the bits of those it includes
   constexpr auto needed = dnnl::cpu_isa::avx512_core_bf16;
   return (bits(dnnl::get_effective_cpu_isa()) & bits(needed)) == bits(needed);
 }
@@ -71,7 +77,8 @@ inline bool multiplies_bf16() {
 /// f32, row-major and contiguous: the layout of the host's tensors.
 inline Desc plain(const Dims& dims) {
   Dims strides(dims.size(), 1);
-  for (std::size_t axis = dims.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * dims[axis];
+  for (std::size_t axis = dims.size() - 1; axis > 0; --axis)
+    strides[axis - 1] = strides[axis] * dims[axis];
   return {dims, Type::f32, strides};
 }
 
@@ -84,13 +91,16 @@ inline Desc any(const Dims& dims, Type type = Type::f32) {
 inline void require_countable(const tenon::Shape& shape, std::string_view name) {
   std::int64_t sample = 1;
   for (int axis = 1; axis < shape.rank(); ++axis)
-    if (__builtin_mul_overflow(sample, shape[axis], &sample) || sample > std::numeric_limits<std::int32_t>::max())
-      throw tenon::Error("one sample of ", name, " ", shape, " exceeds oneDNN's limit of 2147483647 elements");
+    if (__builtin_mul_overflow(sample, shape[axis], &sample) ||
+        sample > std::numeric_limits<std::int32_t>::max())
+      throw tenon::Error("one sample of ", name, " ", shape,
+                         " exceeds oneDNN's limit of 2147483647 elements");
 }
 
 inline dnnl::primitive_attr with_own_scratchpad() {
   dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the library's own scratchpad is not thread-safe
+  attributes.set_scratchpad_mode(
+      dnnl::scratchpad_mode::user);  // the library's own scratchpad is not thread-safe
   return attributes;
 }
 
@@ -130,7 +140,8 @@ class Buffer {
   std::unique_ptr<std::byte, Free> memory_;
 };
 
-inline thread_local Buffer scratch_buffer;  // not in scratch(): clang's analyzer frees it where the function returns
+inline thread_local Buffer
+    scratch_buffer;  // not in scratch(): clang's analyzer frees it where the function returns
 
 /// At least `bytes` of this thread's scratch memory, valid until the next call on this thread.
 inline std::byte* scratch(std::size_t bytes) {

@@ -13,7 +13,9 @@ class Parts {
         stride_(static_cast<std::int64_t>(aligned(bytes) / sizeof(float))),
         memory_(aligned(bytes) * static_cast<std::size_t>(count)) {}
 
-  float* operator[](std::int64_t chunk) const { return reinterpret_cast<float*>(memory_.data()) + chunk * stride_; }
+  float* operator[](std::int64_t chunk) const {
+    return reinterpret_cast<float*>(memory_.data()) + chunk * stride_;
+  }
 
   /// Adds all other arrays to the first one, in order, and returns it.
   const float* add_up(const tenon::Call& call) const {

@@ -21,12 +21,16 @@ struct Port {
 class Step {
  public:
   static constexpr std::size_t most_ports = 4;
-  static constexpr std::size_t bytes = 100 << 10;  ///< average size of code and descriptors: 1,024 steps take 100 MiB
+  static constexpr std::size_t bytes =
+      100 << 10;  ///< average size of code and descriptors: 1,024 steps take 100 MiB
 
   Step(dnnl::primitive primitive, const Desc& scratchpad, const std::vector<Port>& ports)
-      : primitive_(std::move(primitive)), scratchpad_(scratchpad), shared_bytes_(scratchpad.get_size()) {
+      : primitive_(std::move(primitive)),
+        scratchpad_(scratchpad),
+        shared_bytes_(scratchpad.get_size()) {
     for (const auto& port : ports) {
-      ports_.push_back({port, port.output ? Reorder(port.wanted, port.given) : Reorder(port.given, port.wanted)});
+      ports_.push_back({port, port.output ? Reorder(port.wanted, port.given)
+                                          : Reorder(port.given, port.wanted)});
       shared_bytes_ = std::max(shared_bytes_, ports_.back().reorder.scratch_bytes());
     }
     scratch_bytes_ = aligned(shared_bytes_);
@@ -36,7 +40,8 @@ class Step {
   /// The name of oneDNN's implementation on this machine.
   std::string_view implementation() const {
     const char* name = "";
-    dnnl_primitive_desc_query(primitive_.get_primitive_desc(), dnnl_query_impl_info_str, 0, static_cast<void*>(&name));
+    dnnl_primitive_desc_query(primitive_.get_primitive_desc(), dnnl_query_impl_info_str, 0,
+                              static_cast<void*>(&name));
     return name;
   }
   /// Whether oneDNN has only a reference implementation on this machine.
@@ -44,7 +49,9 @@ class Step {
 
   /// The primitive's layout of the tensor with oneDNN's id `name`.
   const Desc& layout(int name) const {
-    return std::find_if(ports_.begin(), ports_.end(), [&](const Bound& port) { return port.name == name; })->wanted;
+    return std::find_if(ports_.begin(), ports_.end(),
+                        [&](const Bound& port) { return port.name == name; })
+        ->wanted;
   }
 
   /// `data`: one pointer for each port, in the ports' order. Must run inside of use(); thread-safe.
@@ -61,7 +68,8 @@ class Step {
     }
     execute(stream, at, scratch);
     for (std::size_t i = 0; i < ports_.size(); ++i)
-      if (ports_[i].reorder.needed() && ports_[i].output) ports_[i].reorder.run(stream, at[i], const_cast<void*>(data[i]), scratch);
+      if (ports_[i].reorder.needed() && ports_[i].output)
+        ports_[i].reorder.run(stream, at[i], const_cast<void*>(data[i]), scratch);
   }
 
  private:
@@ -69,10 +77,13 @@ class Step {
     Reorder reorder;
   };
 
-  static std::size_t buffer_bytes(const Bound& port) { return port.reorder.needed() ? aligned(port.wanted.get_size()) : 0; }
+  static std::size_t buffer_bytes(const Bound& port) {
+    return port.reorder.needed() ? aligned(port.wanted.get_size()) : 0;
+  }
 
   /// Uses the C API: the C++ API needs a map, which costs more than a small primitive.
-  void execute(const dnnl::stream& stream, std::span<const void* const> at, std::byte* scratch) const {
+  void execute(const dnnl::stream& stream, std::span<const void* const> at,
+               std::byte* scratch) const {
     std::array<dnnl::memory, most_ports + 1> memories;
     std::array<dnnl_exec_arg_t, most_ports + 1> arguments{};
     int count = 0;
@@ -83,8 +94,9 @@ class Step {
     };
     add(DNNL_ARG_SCRATCHPAD, scratchpad_, scratch);
     for (std::size_t i = 0; i < ports_.size(); ++i) add(ports_[i].name, ports_[i].wanted, at[i]);
-    dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive_.get(), stream.get(), count, arguments.data()),
-                            "it could not run a primitive");
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(primitive_.get(), stream.get(), count, arguments.data()),
+        "it could not run a primitive");
   }
 
   dnnl::primitive primitive_;

@@ -24,8 +24,10 @@ class LargestOfWindows {
     return size <= INT32_MAX;
   }
 
-  LargestOfWindows(const Window& window, const tenon::Shape& data, const tenon::Shape& output, bool channels_last)
-      : planes_(channels_last ? data[0] : data[0] * data[1]), channels_(channels_last ? data[1] : 1) {
+  LargestOfWindows(const Window& window, const tenon::Shape& data, const tenon::Shape& output,
+                   bool channels_last)
+      : planes_(channels_last ? data[0] : data[0] * data[1]),
+        channels_(channels_last ? data[1] : 1) {
     columns_ = axis_of(window, data, output, window.axes - 1);
     if (window.axes >= 2) rows_ = axis_of(window, data, output, window.axes - 2);
     if (window.axes == 3) slices_ = axis_of(window, data, output, 0);
@@ -34,33 +36,42 @@ class LargestOfWindows {
   /// A maximum does not depend on the order, so threads may split the work arbitrarily.
   void run(const tenon::Call& call, const float* data, float* output) const {
     const auto row = columns_.size * channels_, work = row * rows_.kernel * slices_.kernel;
-    call.parallel_for(planes_ * rows_in_plane(), std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
-      float* const largest = reinterpret_cast<float*>(onednn::scratch(static_cast<std::size_t>(row + lanes) * sizeof(float)));
-      std::fill_n(largest + row, lanes, least);
-      tenon::wide([this_ = *this, begin, end, data, output, largest] {
-        auto at = this_.position(begin);
-        for (auto i = begin; i < end; ++i, this_.advance(at)) this_.row_of_output(i, at, data, largest, output);
-      });
-    });
+    call.parallel_for(planes_ * rows_in_plane(), std::max<std::int64_t>(1, 16384 / work),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        float* const largest = reinterpret_cast<float*>(
+                            onednn::scratch(static_cast<std::size_t>(row + lanes) * sizeof(float)));
+                        std::fill_n(largest + row, lanes, least);
+                        tenon::wide([this_ = *this, begin, end, data, output, largest] {
+                          auto at = this_.position(begin);
+                          for (auto i = begin; i < end; ++i, this_.advance(at))
+                            this_.row_of_output(i, at, data, largest, output);
+                        });
+                      });
   }
 
   /// Each window's gradient goes to its first NaN, or to the first of its maxima, which is searched
   /// again. For plain tensors.
-  void run_back(const tenon::Call& call, const float* data, const float* output_grad, float* data_grad) const {
-    const auto size = slices_.size * rows_.size * columns_.size, rows = rows_in_plane(), count = columns_.places;
+  void run_back(const tenon::Call& call, const float* data, const float* output_grad,
+                float* data_grad) const {
+    const auto size = slices_.size * rows_.size * columns_.size, rows = rows_in_plane(),
+               count = columns_.places;
     const auto work = rows * count * slices_.kernel * rows_.kernel * columns_.kernel;
-    call.parallel_for(planes_, std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
-      auto* const at = reinterpret_cast<std::int32_t*>(onednn::scratch(static_cast<std::size_t>(count) * 4));
-      std::fill(data_grad + begin * size, data_grad + end * size, 0.f);
-      tenon::wide([this_ = *this, begin, end, size, rows, count, data, output_grad, data_grad, at] {
-        Position row{begin, 0, 0};
-        for (auto i = begin * rows; i < end * rows; ++i, this_.advance(row)) {
-          const auto plane = row.plane * size;
-          this_.find_largest(this_.below(row), data + plane, at);
-          for (std::int64_t place = 0; place < count; ++place) data_grad[plane + at[place]] += output_grad[i * count + place];
-        }
-      });
-    });
+    call.parallel_for(planes_, std::max<std::int64_t>(1, 16384 / work),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        auto* const at = reinterpret_cast<std::int32_t*>(
+                            onednn::scratch(static_cast<std::size_t>(count) * 4));
+                        std::fill(data_grad + begin * size, data_grad + end * size, 0.f);
+                        tenon::wide([this_ = *this, begin, end, size, rows, count, data,
+                                     output_grad, data_grad, at] {
+                          Position row{begin, 0, 0};
+                          for (auto i = begin * rows; i < end * rows; ++i, this_.advance(row)) {
+                            const auto plane = row.plane * size;
+                            this_.find_largest(this_.below(row), data + plane, at);
+                            for (std::int64_t place = 0; place < count; ++place)
+                              data_grad[plane + at[place]] += output_grad[i * count + place];
+                          }
+                        });
+                      });
   }
 
  private:
@@ -68,17 +79,24 @@ class LargestOfWindows {
 
   struct Axis {
     std::int64_t size = 1, places = 1, kernel = 1, stride = 1, pad = 0;
-    std::int64_t first(std::int64_t place) const { return std::max<std::int64_t>(place * stride - pad, 0); }
-    std::int64_t last(std::int64_t place) const { return std::min(place * stride - pad + kernel, size); }
+    std::int64_t first(std::int64_t place) const {
+      return std::max<std::int64_t>(place * stride - pad, 0);
+    }
+    std::int64_t last(std::int64_t place) const {
+      return std::min(place * stride - pad + kernel, size);
+    }
     /// The range of positions whose windows contain no padding: the first one, and the one after
     /// the last.
     std::int64_t first_inside() const { return std::min((pad + stride - 1) / stride, places); }
     std::int64_t end_inside() const {
-      return size + pad < kernel ? first_inside() : std::clamp((size + pad - kernel) / stride + 1, first_inside(), places);
+      return size + pad < kernel
+                 ? first_inside()
+                 : std::clamp((size + pad - kernel) / stride + 1, first_inside(), places);
     }
   };
 
-  static Axis axis_of(const Window& window, const tenon::Shape& data, const tenon::Shape& output, int axis) {
+  static Axis axis_of(const Window& window, const tenon::Shape& data, const tenon::Shape& output,
+                      int axis) {
     const auto at = static_cast<std::size_t>(axis);
     return {data[axis + 2], output[axis + 2], window.kernel[at], window.stride[at], window.pad[at]};
   }
@@ -90,7 +108,9 @@ class LargestOfWindows {
   struct Position {
     std::int64_t plane, slice, row;
   };
-  Position position(std::int64_t i) const { return {i / rows_in_plane(), i % rows_in_plane() / rows_.places, i % rows_.places}; }
+  Position position(std::int64_t i) const {
+    return {i / rows_in_plane(), i % rows_in_plane() / rows_.places, i % rows_.places};
+  }
   void advance(Position& at) const {
     if (++at.row < rows_.places) return;
     at.row = 0;
@@ -105,7 +125,8 @@ class LargestOfWindows {
     std::int64_t front, back, first, last;
   };
   Below below(const Position& at) const {
-    return {slices_.first(at.slice), slices_.last(at.slice), rows_.first(at.row), rows_.last(at.row)};
+    return {slices_.first(at.slice), slices_.last(at.slice), rows_.first(at.row),
+            rows_.last(at.row)};
   }
 
   /// The processor's maximum is y if either operand is NaN: a NaN in y is retained, one in x must
@@ -116,16 +137,19 @@ class LargestOfWindows {
   }
   static constexpr float least = -std::numeric_limits<float>::infinity();
 
-  void row_of_output(std::int64_t i, const Position& at, const float* data, float* largest, float* output) const {
+  void row_of_output(std::int64_t i, const Position& at, const float* data, float* largest,
+                     float* output) const {
     const auto width = columns_.size * channels_;
     const auto [front, back, first, last] = below(at);
     const float* const plane = data + at.plane * slices_.size * rows_.size * width;
     const float* const rows = plane + front * rows_.size * width;
-    const float *const one = rows + first * width, *const two = rows + std::min(first + 1, last - 1) * width;
+    const float *const one = rows + first * width, *const two =
+                                                       rows + std::min(first + 1, last - 1) * width;
     for (std::int64_t x = 0; x < width; ++x) largest[x] = larger(two[x], one[x]);
     for (auto z = front; z < back; ++z)
       for (auto y = z == front ? first + 2 : first; y < last; ++y)
-        for (std::int64_t x = 0; x < width; ++x) largest[x] = larger(plane[(z * rows_.size + y) * width + x], largest[x]);
+        for (std::int64_t x = 0; x < width; ++x)
+          largest[x] = larger(plane[(z * rows_.size + y) * width + x], largest[x]);
     float* const to = output + i * columns_.places * channels_;
     if (channels_ > 1)
       across_places(largest, to);
@@ -139,15 +163,19 @@ class LargestOfWindows {
     for (auto z = below.front; z < below.back; ++z)
       for (auto y = below.first; y < below.last; ++y) body((z * rows_.size + y) * columns_.size);
   }
-  std::int64_t first_row(const Below& below) const { return (below.front * rows_.size + below.first) * columns_.size; }
+  std::int64_t first_row(const Below& below) const {
+    return (below.front * rows_.size + below.first) * columns_.size;
+  }
 
   /// Finds the first NaN of each window of one output row, or the first of its maxima.
   void find_largest(const Below& below, const float* plane, std::int32_t* at) const {
     const auto begin = columns_.first_inside(), end = columns_.end_inside();
     const bool many = end - begin >= lanes;
-    for (std::int64_t place = 0; place < (many ? begin : columns_.places); ++place) at[place] = find_in_one(below, place, plane);
+    for (std::int64_t place = 0; place < (many ? begin : columns_.places); ++place)
+      at[place] = find_in_one(below, place, plane);
     if (!many) return;
-    for (auto place = end; place < columns_.places; ++place) at[place] = find_in_one(below, place, plane);
+    for (auto place = end; place < columns_.places; ++place)
+      at[place] = find_in_one(below, place, plane);
     for (auto place = begin; place < end; place += lanes) {
       const auto first = std::min(place, end - lanes);
       if (columns_.stride == 2)
@@ -187,17 +215,20 @@ class LargestOfWindows {
 
   /// For `lanes` positions whose windows have no padding at their sides.
   template <std::int64_t constant>
-  void find_in_many(const Below& below, std::int64_t place, const float* plane, std::int32_t* at) const {
+  void find_in_many(const Below& below, std::int64_t place, const float* plane,
+                    std::int32_t* at) const {
     const auto left = place * columns_.stride - columns_.pad;
     Places steps;
-    for (std::int32_t lane = 0; lane < lanes; ++lane) steps[lane] = lane * static_cast<std::int32_t>(columns_.stride);
+    for (std::int32_t lane = 0; lane < lanes; ++lane)
+      steps[lane] = lane * static_cast<std::int32_t>(columns_.stride);
     Floats largest = Floats{} + least;
     Places found = steps + static_cast<std::int32_t>(first_row(below) + left);
     each_row(below, [&](std::int64_t start) {
       for (auto from = start + left; from < start + left + columns_.kernel; ++from) {
         Floats values;
         load<constant>(plane + from, columns_.stride, values);
-        const Places more = ~(values <= largest) & (largest == largest);  // larger, or NaN, and no NaN found yet
+        const Places more =
+            ~(values <= largest) & (largest == largest);  // larger, or NaN, and no NaN found yet
         found = more ? steps + static_cast<std::int32_t>(from) : found;
         largest = more ? values : largest;
       }
@@ -209,7 +240,8 @@ class LargestOfWindows {
   /// the last ones of a row.
   void across_places(const float* from, float* to) const {
     const auto channels = channels_, spread = (channels + lanes - 1) / lanes * lanes;
-    const auto whole = std::max<std::int64_t>(columns_.places - (spread + channels - 1) / channels + 1, 0);
+    const auto whole =
+        std::max<std::int64_t>(columns_.places - (spread + channels - 1) / channels + 1, 0);
     for (std::int64_t place = 0; place < whole; ++place)
       for (std::int64_t channel = 0; channel < channels; channel += lanes)
         across_place(from + channel, place, to + place * channels + channel);
@@ -223,11 +255,15 @@ class LargestOfWindows {
 
   void across_place(const float* from, std::int64_t place, float* __restrict to) const {
     const auto first = columns_.first(place), last = columns_.last(place), channels = channels_;
-    const float *const one = from + first * channels, *const two = from + std::min(first + 1, last - 1) * channels;
+    const float *const one = from + first * channels, *const two =
+                                                          from +
+                                                          std::min(first + 1, last - 1) * channels;
     const float* const three = from + std::min(first + 2, last - 1) * channels;
-    for (std::int64_t lane = 0; lane < lanes; ++lane) to[lane] = larger(three[lane], larger(two[lane], one[lane]));
+    for (std::int64_t lane = 0; lane < lanes; ++lane)
+      to[lane] = larger(three[lane], larger(two[lane], one[lane]));
     for (auto x = first + 3; x < last; ++x)
-      for (std::int64_t lane = 0; lane < lanes; ++lane) to[lane] = larger(from[x * channels + lane], to[lane]);
+      for (std::int64_t lane = 0; lane < lanes; ++lane)
+        to[lane] = larger(from[x * channels + lane], to[lane]);
   }
 
   void across_columns(const float* from, float* to) const {
@@ -246,7 +282,8 @@ class LargestOfWindows {
 
   float across_edge(const float* from, std::int64_t place) const {
     float found = least;
-    for (auto x = columns_.first(place); x < columns_.last(place); ++x) found = larger(from[x], found);
+    for (auto x = columns_.first(place); x < columns_.last(place); ++x)
+      found = larger(from[x], found);
     return found;
   }
 
@@ -255,9 +292,11 @@ class LargestOfWindows {
   void across_inside(const float* from, float* __restrict to, std::int64_t count) const {
     const auto stride = constant > 0 ? constant : columns_.stride;
     const float* const two = from + std::min<std::int64_t>(1, columns_.kernel - 1);
-    for (std::int64_t place = 0; place < count; ++place) to[place] = larger(two[place * stride], from[place * stride]);
+    for (std::int64_t place = 0; place < count; ++place)
+      to[place] = larger(two[place * stride], from[place * stride]);
     for (std::int64_t x = 2; x < columns_.kernel; ++x)
-      for (std::int64_t place = 0; place < count; ++place) to[place] = larger(from[place * stride + x], to[place]);
+      for (std::int64_t place = 0; place < count; ++place)
+        to[place] = larger(from[place * stride + x], to[place]);
   }
 
   std::int64_t planes_, channels_;

@@ -33,7 +33,9 @@ struct PutLast {
   const T* data;
   T* output;
 
-  TENON_FN void operator()(std::int64_t at) const { output[at] = last[at] < 0 ? T(0.0f) : data[last[at]]; }
+  TENON_FN void operator()(std::int64_t at) const {
+    output[at] = last[at] < 0 ? T(0.0f) : data[last[at]];
+  }
 };
 
 template <class T>
@@ -67,7 +69,8 @@ struct MaxUnpoolCuda : MaxUnpool {
     const auto data = call.input_type(0).shape, output = call.output_type(0).shape;
     std::int64_t* const last = find_last(call, data, output);
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      tenon::gpu::for_each(call, output.size(), PutLast<T>{last, call.input<T>(0).data(), call.output<T>(0).data()});
+      tenon::gpu::for_each(call, output.size(),
+                           PutLast<T>{last, call.input<T>(0).data(), call.output<T>(0).data()});
     });
   }
 
@@ -88,14 +91,19 @@ struct MaxUnpoolCuda : MaxUnpool {
   }
 
  private:
-  std::int64_t* find_last(const tenon::Call& call, const tenon::Shape& data, const tenon::Shape& output) const {
+  std::int64_t* find_last(const tenon::Call& call, const tenon::Shape& data,
+                          const tenon::Shape& output) const {
     const auto size = static_cast<std::size_t>(output.size());
     std::int64_t* const last = call.workspace<std::int64_t>(size);
     if (size == 0) return last;
-    tenon::gpu::require(cudaMemsetAsync(last, 0xff, size * sizeof *last, tenon::gpu::stream_of(call)));
-    tenon::gpu::for_each(
-        call, data.size(),
-        FindLast{{counted(data), output}, call.input<std::int64_t>("indices").data(), counted(data).size(), last, tenon::gpu::Fault(call)});
+    tenon::gpu::require(
+        cudaMemsetAsync(last, 0xff, size * sizeof *last, tenon::gpu::stream_of(call)));
+    tenon::gpu::for_each(call, data.size(),
+                         FindLast{{counted(data), output},
+                                  call.input<std::int64_t>("indices").data(),
+                                  counted(data).size(),
+                                  last,
+                                  tenon::gpu::Fault(call)});
     return last;
   }
 };

@@ -9,9 +9,11 @@
 /// Maps flat indices in the counted shape to flat indices in output.
 struct UnpoolPlaces {
   int rank;
-  std::int64_t from[5] = {}, to[5] = {};  ///< sizes of both shapes: batch, channels and up to three spatial axes
+  std::int64_t from[5] = {},
+               to[5] = {};  ///< sizes of both shapes: batch, channels and up to three spatial axes
 
-  UnpoolPlaces(const tenon::Shape& counted, const tenon::Shape& output) : rank(counted == output ? 0 : output.rank()) {
+  UnpoolPlaces(const tenon::Shape& counted, const tenon::Shape& output)
+      : rank(counted == output ? 0 : output.rank()) {
     for (int axis = 0; axis < rank; ++axis) from[axis] = counted[axis], to[axis] = output[axis];
   }
   TENON_FN std::int64_t of(std::int64_t index) const {
@@ -30,30 +32,47 @@ struct MaxUnpool : tenon::Operator {
   tenon::Ints kernel, stride, pad, pad_end, size;
 
   static constexpr void describe(auto& op) {
-    op.doc("inverse of max_pool: the elements of data at the positions in indices, and zeros elsewhere");
-    op.input("data", "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
+    op.doc(
+        "inverse of max_pool: the elements of data at the positions in indices, and zeros "
+        "elsewhere");
+    op.input("data",
+             "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
     op.input("indices",
-             "same shape as data; flat indices into [batch, channels, stride * (axis - 1) + kernel - pad - pad_end ...], as max_pool "
+             "same shape as data; flat indices into [batch, channels, stride * (axis - 1) + kernel "
+             "- pad - pad_end ...], as max_pool "
              "returns them")
         .types({tenon::i64});
-    op.input("sizes", "[batch, channels, spatial sizes ...]; replaces the parameter `size`").optional().on_cpu().types({tenon::i64});
-    op.output("output", "[batch, channels, spatial sizes ...]: `size`, or stride * (axis - 1) + kernel - pad - pad_end by default");
+    op.input("sizes", "[batch, channels, spatial sizes ...]; replaces the parameter `size`")
+        .optional()
+        .on_cpu()
+        .types({tenon::i64});
+    op.output("output",
+              "[batch, channels, spatial sizes ...]: `size`, or stride * (axis - 1) + kernel - pad "
+              "- pad_end by default");
     op.param("kernel", &MaxUnpool::kernel, "window size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
         .at_most(Window::largest);
     op.param("stride", &MaxUnpool::stride,
-             "step of the window along each spatial axis; one value applies to all axes; default: same as `kernel`")
+             "step of the window along each spatial axis; one value applies to all axes; default: "
+             "same as `kernel`")
         .at_least(1)
         .at_most(Window::largest);
-    op.param("pad", &MaxUnpool::pad, "`pad` of max_pool; one value applies to all axes; default: 0").at_least(0).at_most(Window::largest);
-    op.param("pad_end", &MaxUnpool::pad_end, "`pad_end` of max_pool; default: same as `pad`").at_least(0).at_most(Window::largest);
+    op.param("pad", &MaxUnpool::pad, "`pad` of max_pool; one value applies to all axes; default: 0")
+        .at_least(0)
+        .at_most(Window::largest);
+    op.param("pad_end", &MaxUnpool::pad_end, "`pad_end` of max_pool; default: same as `pad`")
+        .at_least(0)
+        .at_most(Window::largest);
     op.param("size", &MaxUnpool::size,
-             "spatial sizes of output, at least the default: stride * (axis - 1) + kernel - pad - pad_end; additional elements are zero")
+             "spatial sizes of output, at least the default: stride * (axis - 1) + kernel - pad - "
+             "pad_end; additional elements are zero")
         .at_least(1);
     op.backward_reads("indices");
-    op.example({{"data", {1, 1, 2, 2}}, {"indices", {1, 1, 2, 2}, tenon::i64, {0, 0, 0, 0}}}, {{"kernel", {2, 2}}});
-    op.example({{"data", {1, 2, 2}}, {"indices", {1, 2, 2}, tenon::i64, {0, 0, 0, 0}}}, {{"kernel", {2}}, {"size", {5}}});
+    op.example({{"data", {1, 1, 2, 2}}, {"indices", {1, 1, 2, 2}, tenon::i64, {0, 0, 0, 0}}},
+               {{"kernel", {2, 2}}});
+    op.example({{"data", {1, 2, 2}}, {"indices", {1, 2, 2}, tenon::i64, {0, 0, 0, 0}}},
+               {{"kernel", {2}}, {"size", {5}}});
     op.onnx("", "MaxUnpool")
         .since(9)
         .inputs("data", "indices", "sizes")
@@ -76,21 +95,25 @@ struct MaxUnpool : tenon::Operator {
     io.set_input("indices", data);
     auto output = counted(data);
     for (int axis = 2; axis < axes + 2; ++axis)
-      io.require(data[axis] == tenon::unknown || output[axis] > 0, "data ", data, " with its padding leaves axis ", axis,
-                 " of output empty");
+      io.require(data[axis] == tenon::unknown || output[axis] > 0, "data ", data,
+                 " with its padding leaves axis ", axis, " of output empty");
     const auto first = output;
     if (io.has_input("sizes")) {
       io.set_input("sizes", {axes + 2});
       io.require(size.size() == 0, "has both size and sizes: needs only one of them");
       const auto sizes = io.values<std::int64_t>("sizes");
-      for (int axis = 2; axis < axes + 2; ++axis) output.set(axis, sizes ? sizes[axis] : tenon::unknown);
+      for (int axis = 2; axis < axes + 2; ++axis)
+        output.set(axis, sizes ? sizes[axis] : tenon::unknown);
     } else if (size.size() > 0) {
       const auto sizes = Window::numbers(size, axes, {});
-      for (int axis = 2; axis < axes + 2; ++axis) output.set(axis, sizes[static_cast<std::size_t>(axis - 2)]);
+      for (int axis = 2; axis < axes + 2; ++axis)
+        output.set(axis, sizes[static_cast<std::size_t>(axis - 2)]);
     }
     for (int axis = 2; axis < axes + 2; ++axis)
-      io.require(output[axis] == tenon::unknown || first[axis] == tenon::unknown || output[axis] >= first[axis], "size ", output[axis],
-                 " is smaller than the ", first[axis], " elements of axis ", axis);
+      io.require(output[axis] == tenon::unknown || first[axis] == tenon::unknown ||
+                     output[axis] >= first[axis],
+                 "size ", output[axis], " is smaller than the ", first[axis], " elements of axis ",
+                 axis);
     io.set_output(0, output);
   }
 
@@ -99,7 +122,8 @@ struct MaxUnpool : tenon::Operator {
       const auto data = call.input<T>(0);
       const auto output = call.output<T>(0);
       std::fill(output.begin(), output.end(), T(0));
-      each(call, data.shape(), output.shape(), [&](std::int64_t i, std::int64_t at) { output[at] = data[i]; });
+      each(call, data.shape(), output.shape(),
+           [&](std::int64_t i, std::int64_t at) { output[at] = data[i]; });
     });
   }
 
@@ -111,7 +135,8 @@ struct MaxUnpool : tenon::Operator {
       // if several elements have the same position, the last one counts
       std::vector<std::int64_t> last(static_cast<std::size_t>(dy.size()), -1);
       std::fill(dx.begin(), dx.end(), T(0));
-      each(call, dx.shape(), dy.shape(), [&](std::int64_t i, std::int64_t at) { last[static_cast<std::size_t>(at)] = i; });
+      each(call, dx.shape(), dy.shape(),
+           [&](std::int64_t i, std::int64_t at) { last[static_cast<std::size_t>(at)] = i; });
       for (std::int64_t at = 0; at < dy.size(); ++at)
         if (const auto i = last[static_cast<std::size_t>(at)]; i >= 0) dx[i] = dy[at];
     });
@@ -121,11 +146,14 @@ struct MaxUnpool : tenon::Operator {
   /// The shape that the indices refer to.
   tenon::Shape counted(tenon::Shape shape) const {
     const int axes = static_cast<int>(kernel.size());
-    const auto sizes = Window::numbers(kernel, axes, {}), steps = Window::numbers(stride, axes, sizes),
-               before = Window::numbers(pad, axes, {0, 0, 0}), after = Window::numbers(pad_end, axes, before);
+    const auto sizes = Window::numbers(kernel, axes, {}),
+               steps = Window::numbers(stride, axes, sizes),
+               before = Window::numbers(pad, axes, {0, 0, 0}),
+               after = Window::numbers(pad_end, axes, before);
     for (std::size_t i = 0; i < kernel.size(); ++i) {
       const int axis = static_cast<int>(i) + 2;
-      if (shape[axis] != tenon::unknown) shape.set(axis, (shape[axis] - 1) * steps[i] + sizes[i] - before[i] - after[i]);
+      if (shape[axis] != tenon::unknown)
+        shape.set(axis, (shape[axis] - 1) * steps[i] + sizes[i] - before[i] - after[i]);
     }
     return shape;
   }
@@ -133,13 +161,15 @@ struct MaxUnpool : tenon::Operator {
  private:
   /// Calls body(index in data, index in output) for each element.
   template <class Body>
-  void each(const tenon::Call& call, const tenon::Shape& data, const tenon::Shape& output, const Body& body) const {
+  void each(const tenon::Call& call, const tenon::Shape& data, const tenon::Shape& output,
+            const Body& body) const {
     const auto indices = call.input<std::int64_t>("indices");
     const auto count = counted(data).size();
     const UnpoolPlaces places(counted(data), output);
     for (std::int64_t i = 0; i < indices.size(); ++i) {
       const auto index = indices[i];
-      if (index < 0 || index >= count) throw tenon::Error("indices contains ", index, ": needs 0 to ", count - 1);
+      if (index < 0 || index >= count)
+        throw tenon::Error("indices contains ", index, ": needs 0 to ", count - 1);
       body(i, places.of(index));
     }
   }

@@ -14,9 +14,13 @@ enum class Pooling { max, average, inside };
 inline bool is_plain(const Window& window, const tenon::Shape& data, const tenon::Shape& output) {
   for (int i = 0; i < window.axes; ++i) {
     const auto axis = static_cast<std::size_t>(i);
-    if (!data.has_rank() || !output.has_rank() || data[i + 2] == tenon::unknown || output[i + 2] == tenon::unknown) continue;
+    if (!data.has_rank() || !output.has_rank() || data[i + 2] == tenon::unknown ||
+        output[i + 2] == tenon::unknown)
+      continue;
     const auto end = (output[i + 2] - 1) * window.stride[axis] + window.kernel[axis];
-    if (window.dilate[axis] != 1 || window.pad[axis] >= window.kernel[axis] || end > window.padded(i, data[i + 2])) return false;
+    if (window.dilate[axis] != 1 || window.pad[axis] >= window.kernel[axis] ||
+        end > window.padded(i, data[i + 2]))
+      return false;
     if (window.pad_end[axis] >= window.kernel[axis]) return false;
   }
   return true;
@@ -25,7 +29,8 @@ inline bool is_plain(const Window& window, const tenon::Shape& data, const tenon
 /// A window as large as data's spatial axes.
 inline Window global_window(const tenon::Shape& data) {
   Window window{data.rank() - 2, {}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}};
-  for (int axis = 0; axis < window.axes; ++axis) window.kernel[static_cast<std::size_t>(axis)] = data[axis + 2];
+  for (int axis = 0; axis < window.axes; ++axis)
+    window.kernel[static_cast<std::size_t>(axis)] = data[axis + 2];
   return window;
 }
 
@@ -33,7 +38,8 @@ inline Window global_window(const tenon::Shape& data) {
 inline void infer_global_pooling(tenon::Infer& io) {
   auto data = io.input(0).shape;
   if (!data.has_rank()) return;
-  io.require(data.rank() >= 3 && data.rank() <= 5, "data is ", data, " but needs batch, channels and 1 to 3 spatial axes");
+  io.require(data.rank() >= 3 && data.rank() <= 5, "data is ", data,
+             " but needs batch, channels and 1 to 3 spatial axes");
   require_nonempty_samples(io, data);
   for (int axis = 2; axis < data.rank(); ++axis) data.set(axis, 1);
   io.set_output(0, data);
@@ -47,24 +53,29 @@ struct WindowPool : tenon::Operator {
 
   /// padding: documentation of the parameter `pad`.
   static constexpr void describe_windows(auto& op, const char* padding) {
-    op.input("data", "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
+    op.input("data",
+             "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
     op.output("output",
-              "[batch, channels, (axis + pad + pad_end - dilate * (kernel - 1) - 1) / stride + 1 for each spatial axis], rounded by "
+              "[batch, channels, (axis + pad + pad_end - dilate * (kernel - 1) - 1) / stride + 1 "
+              "for each spatial axis], rounded by "
               "`ceil_mode`");
     op.param("kernel", &WindowPool::kernel, "window size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
         .at_most(Window::largest);
     op.param("stride", &WindowPool::stride,
-             "step of the window along each spatial axis; one value applies to all axes; default: same as `kernel`")
+             "step of the window along each spatial axis; one value applies to all axes; default: "
+             "same as `kernel`")
         .at_least(1)
         .at_most(Window::largest);
     describe_padding<WindowPool>(op, padding);
-    op.param("dilate", &WindowPool::dilate, "distance between taps of the window; one value applies to all axes; default: 1")
+    op.param("dilate", &WindowPool::dilate,
+             "distance between taps of the window; one value applies to all axes; default: 1")
         .at_least(1)
         .at_most(Window::largest);
     op.param("ceil_mode", &WindowPool::ceil_mode,
-             "round the number of output positions up instead of down; the last window may extend past the padding, but starts before "
+             "round the number of output positions up instead of down; the last window may extend "
+             "past the padding, but starts before "
              "the end of data");
     op.kernels_elsewhere();
     op.takes_channels_last("data", "output");
@@ -96,7 +107,8 @@ struct WindowPool : tenon::Operator {
       const auto at = static_cast<std::size_t>(axis);
       const auto most = std::max(moved.pad[at], moved.pad_end[at]);
       if (most >= moved.reach(axis))
-        io.param_error(moved.pad[at] == most ? "pad" : "pad_end", "is ", most, " but kernel is ", moved.kernel[at],
+        io.param_error(moved.pad[at] == most ? "pad" : "pad_end", "is ", most, " but kernel is ",
+                       moved.kernel[at],
                        ": needs a smaller value, or a window may contain only padding");
     }
     if (!data.has_rank()) data = tenon::Shape::of_rank(moved.axes + 2);
@@ -108,8 +120,10 @@ struct WindowPool : tenon::Operator {
     for (int axis = 0; axis < moved.axes && ceil_mode; ++axis) {
       const auto at = static_cast<std::size_t>(axis);
       if (data[axis + 2] == tenon::unknown) continue;
-      const bool left = (moved.padded(axis, data[axis + 2]) - moved.reach(axis)) % moved.stride[at] != 0;
-      const auto begin = output[axis + 2] * moved.stride[at] - moved.pad[at];  // start of an additional window
+      const bool left =
+          (moved.padded(axis, data[axis + 2]) - moved.reach(axis)) % moved.stride[at] != 0;
+      const auto begin =
+          output[axis + 2] * moved.stride[at] - moved.pad[at];  // start of an additional window
       if (left && begin < data[axis + 2]) output.set(axis + 2, output[axis + 2] + 1);
     }
     io.set_input(0, data);
@@ -120,7 +134,11 @@ struct WindowPool : tenon::Operator {
   Window window(const tenon::Shape& data) const {
     const int axes = static_cast<int>(kernel.size());
     const auto sizes = Window::numbers(kernel, axes, {});
-    const Window moved{axes, sizes, Window::numbers(stride, axes, sizes), {}, Window::numbers(dilate, axes, {1, 1, 1})};
+    const Window moved{axes,
+                       sizes,
+                       Window::numbers(stride, axes, sizes),
+                       {},
+                       Window::numbers(dilate, axes, {1, 1, 1})};
     return moved.with_padding(pad_mode, pad, pad_end, data);
   }
 };
@@ -130,18 +148,23 @@ struct MaxPool : WindowPool {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "max pooling over 1 to 3 spatial axes: the maximum of each window, or NaN if it contains one; the gradient goes to the first "
+        "max pooling over 1 to 3 spatial axes: the maximum of each window, or NaN if it contains "
+        "one; the gradient goes to the first "
         "maximum, or the first NaN");
     op.types(tenon::floating + tenon::Types{tenon::i8, tenon::u8});
-    describe_windows(
-        op,
-        "padding on both sides of each spatial axis, never the maximum, smaller than the window; one value applies to all axes; "
-        "default: 0");
-    op.output("indices", "flat index into data of each window's first NaN, or of its first maximum").hidden_when("return_indices", false);
+    describe_windows(op,
+                     "padding on both sides of each spatial axis, never the maximum, smaller than "
+                     "the window; one value applies to all axes; "
+                     "default: 0");
+    op.output("indices", "flat index into data of each window's first NaN, or of its first maximum")
+        .hidden_when("return_indices", false);
     op.param("return_indices", &MaxPool::return_indices, "return the second output, indices");
-    op.param("column_major", &MaxPool::column_major, "compute indices with the first spatial axis of a channel varying fastest");
+    op.param("column_major", &MaxPool::column_major,
+             "compute indices with the first spatial axis of a channel varying fastest");
     op.backward_reads("data");
-    op.example({{"data", {1, 2, 5, 4}}}, {{"kernel", {2, 2}}, {"dilate", {2, 1}}, {"ceil_mode", true}, {"return_indices", true}});
+    op.example(
+        {{"data", {1, 2, 5, 4}}},
+        {{"kernel", {2, 2}}, {"dilate", {2, 1}}, {"ceil_mode", true}, {"return_indices", true}});
     describe_onnx(op.onnx("", "MaxPool").outputs("output").ignore("storage_order"));
   }
 
@@ -161,13 +184,17 @@ struct AvgPool : WindowPool {
     op.doc("average pooling over 1 to 3 spatial axes: the mean of each window");
     op.types(tenon::floating);
     describe_windows(op,
-                     "zero padding on both sides of each spatial axis, smaller than the window; one value applies to all axes; default: 0");
+                     "zero padding on both sides of each spatial axis, smaller than the window; "
+                     "one value applies to all axes; default: 0");
     op.param("count_include_pad", &AvgPool::count_include_pad,
-             "divide by the number of elements in the window, including padding; false: only those inside data");
-    op.example({{"data", {1, 2, 5, 4}}}, {{"kernel", {3, 2}}, {"pad", {1, 0}}, {"pad_end", {0, 1}}, {"dilate", {1, 2}}});
+             "divide by the number of elements in the window, including padding; false: only those "
+             "inside data");
+    op.example({{"data", {1, 2, 5, 4}}},
+               {{"kernel", {3, 2}}, {"pad", {1, 0}}, {"pad_end", {0, 1}}, {"dilate", {1, 2}}});
     op.backward_reads();
     op.linear("data");
-    describe_onnx(op.onnx("", "AveragePool").attribute("count_include_pad", "count_include_pad", 0));
+    describe_onnx(
+        op.onnx("", "AveragePool").attribute("count_include_pad", "count_include_pad", 0));
   }
 
  protected:
@@ -192,7 +219,9 @@ struct GlobalPool : tenon::Operator {
 
 struct GlobalMaxPool : GlobalPool {
   static constexpr void describe(auto& op) {
-    op.doc("global max pooling: the maximum of each channel of each sample, or NaN if the channel contains one");
+    op.doc(
+        "global max pooling: the maximum of each channel of each sample, or NaN if the channel "
+        "contains one");
     describe_window(op);
     op.backward_reads("data");
     op.onnx("", "GlobalMaxPool");

@@ -5,7 +5,8 @@
 
 struct PoolingCase {
   bool f32, maximum;
-  bool plain;      ///< no dilation, padding below the kernel's size, no window beyond the padding, as oneDNN requires
+  bool plain;  ///< no dilation, padding below the kernel's size, no window beyond the padding, as
+               ///< oneDNN requires
   bool countable;  ///< positions in a plane fit into 32 bits
 };
 
@@ -14,9 +15,14 @@ using PoolingRow = choice::Row<PoolingAlgorithm, PoolingCase>;
 
 inline constexpr PoolingRow pooling_choices[] = {
     {PoolingAlgorithm::sliding_maximum, "maximum along rows, then columns",
-     "maximum, float32, no dilation, padding below the kernel's size, fewer than 2^31 elements per plane",
-     [](const PoolingCase& of) { return of.f32 && of.maximum && of.plain && of.countable; }, "not recorded", "identical"},
-    {PoolingAlgorithm::onednn, "oneDNN", "average, float32, no dilation, padding below the kernel's size",
-     [](const PoolingCase& of) { return of.f32 && !of.maximum && of.plain; }, "not recorded", "different summation order"},
-    {PoolingAlgorithm::loops, "loops", "otherwise", [](const PoolingCase&) { return true; }, "", "identical"},
+     "maximum, float32, no dilation, padding below the kernel's size, fewer than 2^31 elements per "
+     "plane",
+     [](const PoolingCase& of) { return of.f32 && of.maximum && of.plain && of.countable; },
+     "not recorded", "identical"},
+    {PoolingAlgorithm::onednn, "oneDNN",
+     "average, float32, no dilation, padding below the kernel's size",
+     [](const PoolingCase& of) { return of.f32 && !of.maximum && of.plain; }, "not recorded",
+     "different summation order"},
+    {PoolingAlgorithm::loops, "loops", "otherwise", [](const PoolingCase&) { return true; }, "",
+     "identical"},
 };

@@ -19,7 +19,8 @@ struct Largest {
 struct First {
   TENON_DEVICE Largest operator()(const Largest& left, const Largest& right) const {
     if (left.place < 0 || right.place < 0) return left.place < 0 ? right : left;
-    const bool larger = is_larger(right.value, left.value), alike = !larger && !is_larger(left.value, right.value);
+    const bool larger = is_larger(right.value, left.value),
+               alike = !larger && !is_larger(left.value, right.value);
     return larger || (alike && right.place < left.place) ? right : left;
   }
 };
@@ -39,7 +40,9 @@ struct Place {
 
   TENON_DEVICE static Place of(const tenon::gpu::RowMajor& points, std::int64_t i) {
     Place found;
-    points.each_place(i, [&](int axis, std::int64_t at) { (axis == 0 ? found.plane : found.point.at[axis - 1]) = at; });
+    points.each_place(i, [&](int axis, std::int64_t at) {
+      (axis == 0 ? found.plane : found.point.at[axis - 1]) = at;
+    });
     return found;
   }
 };
@@ -50,11 +53,14 @@ struct Windows {
   tenon::gpu::RowMajor all, taps;
 
   Windows(const Sliding& sliding, std::int64_t count)
-      : way(sliding), all(in_planes(count, way.places)), taps(in_planes(Sliding::count(way.kernel), way.kernel)) {}
+      : way(sliding),
+        all(in_planes(count, way.places)),
+        taps(in_planes(Sliding::count(way.kernel), way.kernel)) {}
 
   /// Calls visit(position in the plane) for the element under every step-th tap.
   template <class Visit>
-  TENON_DEVICE void each_element(const Point& window, std::int64_t first, std::int64_t step, Visit visit) const {
+  TENON_DEVICE void each_element(const Point& window, std::int64_t first, std::int64_t step,
+                                 Visit visit) const {
     for (auto tap = first, count = taps.count(); tap < count; tap += step)
       if (const auto at = way.element(window, Place::of(taps, tap).point); at >= 0) visit(at);
   }
@@ -79,7 +85,8 @@ struct LargestOfWindow {
     largest = team.reduce(largest, First());
     if (team.thread() != 0) return;
     if (output) output[i] = largest.value;
-    if (places) places[i] = largest.place + (in_all ? window.plane * Sliding::count(windows.way.size) : 0);
+    if (places)
+      places[i] = largest.place + (in_all ? window.plane * Sliding::count(windows.way.size) : 0);
   }
 };
 
@@ -89,8 +96,10 @@ struct Divisor {
   TENON_DEVICE float of(const Sliding& way, const Point& window) const {
     std::int64_t elements = 1;
     for (int axis = 0; axis < 3; ++axis) {
-      const auto begin = window.at[axis] * way.stride.at[axis] - way.pad.at[axis], end = begin + way.kernel.at[axis];
-      const auto first = begin > 0 ? begin : 0, last = end < way.size.at[axis] ? end : way.size.at[axis];
+      const auto begin = window.at[axis] * way.stride.at[axis] - way.pad.at[axis],
+                 end = begin + way.kernel.at[axis];
+      const auto first = begin > 0 ? begin : 0,
+                 last = end < way.size.at[axis] ? end : way.size.at[axis];
       elements *= inside ? last - first : way.kernel.at[axis];
     }
     return static_cast<float>(elements);
@@ -108,7 +117,8 @@ struct AverageOfWindow {
     const auto window = Place::of(windows.all, i);
     const float* const plane = data + window.plane * Sliding::count(windows.way.size);
     float sum = 0;
-    windows.each_element(window.point, team.thread(), team_size<Team>, [&](std::int64_t at) { sum += plane[at]; });
+    windows.each_element(window.point, team.thread(), team_size<Team>,
+                         [&](std::int64_t at) { sum += plane[at]; });
     sum = team.sum(sum);
     if (team.thread() == 0) output[i] = sum / divisor.of(windows.way, window.point);
   }
@@ -125,8 +135,14 @@ struct ElementGradient {
   tenon::gpu::RowMajor elements;
   tenon::gpu::Divisor strides[3] = {};
 
-  ElementGradient(const float* gradient, const std::int64_t* largest, const Sliding& sliding, Divisor divide, float* to, std::int64_t count)
-      : dy(gradient), places(largest), way(sliding), divisor(divide), dx(to), elements(in_planes(count, way.size)) {
+  ElementGradient(const float* gradient, const std::int64_t* largest, const Sliding& sliding,
+                  Divisor divide, float* to, std::int64_t count)
+      : dy(gradient),
+        places(largest),
+        way(sliding),
+        divisor(divide),
+        dx(to),
+        elements(in_planes(count, way.size)) {
     for (int axis = 0; axis < 3; ++axis) {
       strides[axis] = tenon::gpu::Divisor(way.stride.at[axis]);
       if (way.size.at[axis] + way.pad.at[axis] > INT32_MAX) elements.count_in_int64();
@@ -143,7 +159,8 @@ struct ElementGradient {
       const auto padded = static_cast<decltype(at)>(at + way.pad.at[axis]);
       // the last position at which an element starts without reaching this one
       const auto passed = static_cast<decltype(at)>(padded - way.kernel.at[axis]);
-      const std::int64_t end = strides[axis].divide(padded).quotient, most = way.places.at[axis] - 1;
+      const std::int64_t end = strides[axis].divide(padded).quotient,
+                         most = way.places.at[axis] - 1;
       first.at[axis] = passed < 0 ? 0 : strides[axis].divide(passed).quotient + 1;
       last.at[axis] = end < most ? end : most;
     });
@@ -174,13 +191,17 @@ struct PoolingCuda : Operator {
     if constexpr (requires { this->column_major; })
       if (this->column_major) return false;
     const auto data = types.input(0);
-    return data.dtype == tenon::f32 && (!data.shape.has_rank() || is_plain(this->window(data.shape), data.shape, types.output(0).shape));
+    return data.dtype == tenon::f32 &&
+           (!data.shape.has_rank() ||
+            is_plain(this->window(data.shape), data.shape, types.output(0).shape));
   }
 
   /// For max pooling, the position of each window's maximum, which is searched again, so that
   /// forward stores nothing.
   std::size_t backward_workspace(const tenon::Infer& io) const {
-    return this->pooling() == Pooling::max ? static_cast<std::size_t>(io.output(0).shape.size()) * sizeof(std::int64_t) : 0;
+    return this->pooling() == Pooling::max
+               ? static_cast<std::size_t>(io.output(0).shape.size()) * sizeof(std::int64_t)
+               : 0;
   }
 
   void forward(const tenon::Call& call) const {
@@ -189,13 +210,21 @@ struct PoolingCuda : Operator {
     const auto way = Sliding::of(this->window(data.shape()), data.shape(), shape);
     if (call.outputs() > 1 && call.write(1) != tenon::Write::none)
       each_window(call, way, shape.size(),
-                  pooling::LargestOfWindow{data.data(), {way, shape.size()}, nullptr, call.output<std::int64_t>(1).data(), true});
+                  pooling::LargestOfWindow{data.data(),
+                                           {way, shape.size()},
+                                           nullptr,
+                                           call.output<std::int64_t>(1).data(),
+                                           true});
     if (call.write(0) == tenon::Write::none) return;
     const auto output = call.output<float>(0);
     if (this->pooling() == Pooling::max)
-      each_window(call, way, output.size(), pooling::LargestOfWindow{data.data(), {way, output.size()}, output.data(), nullptr});
+      each_window(
+          call, way, output.size(),
+          pooling::LargestOfWindow{data.data(), {way, output.size()}, output.data(), nullptr});
     else
-      each_window(call, way, output.size(), pooling::AverageOfWindow{data.data(), {way, output.size()}, divisor(), output.data()});
+      each_window(
+          call, way, output.size(),
+          pooling::AverageOfWindow{data.data(), {way, output.size()}, divisor(), output.data()});
   }
 
   void backward(const tenon::Call& call) const {
@@ -206,16 +235,21 @@ struct PoolingCuda : Operator {
     std::int64_t* places = nullptr;
     if (this->pooling() == Pooling::max) {
       places = call.workspace<std::int64_t>(static_cast<std::size_t>(dy.size()));
-      each_window(call, way, dy.size(), pooling::LargestOfWindow{call.input<float>(0).data(), {way, dy.size()}, nullptr, places});
+      each_window(
+          call, way, dy.size(),
+          pooling::LargestOfWindow{call.input<float>(0).data(), {way, dy.size()}, nullptr, places});
     }
-    tenon::gpu::for_each(call, dx.size(), pooling::ElementGradient(dy.data(), places, way, divisor(), dx.data(), dx.size()));
+    tenon::gpu::for_each(
+        call, dx.size(),
+        pooling::ElementGradient(dy.data(), places, way, divisor(), dx.data(), dx.size()));
   }
 
  private:
   pooling::Divisor divisor() const { return pooling::Divisor{this->pooling() == Pooling::inside}; }
 
   template <class Body>
-  static void each_window(const tenon::Call& call, const Sliding& way, std::int64_t windows, const Body& body) {
+  static void each_window(const tenon::Call& call, const Sliding& way, std::int64_t windows,
+                          const Body& body) {
     const auto taps = Sliding::count(way.kernel);
     for_each_team(call, windows, taps, taps <= 1024, body);
   }

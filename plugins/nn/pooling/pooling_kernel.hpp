@@ -30,7 +30,8 @@ class PoolingKernel {
       kernel_.push_back(window.kernel[axis]);
       stride_.push_back(window.stride[axis]);
       before_.push_back(window.pad[axis]);
-      after_.push_back((output_[axis + 2] - 1) * window.stride[axis] + window.kernel[axis] - data_[axis + 2] - window.pad[axis]);
+      after_.push_back((output_[axis + 2] - 1) * window.stride[axis] + window.kernel[axis] -
+                       data_[axis + 2] - window.pad[axis]);
     }
     // Rows of a plain sample are not contiguous; those of a small one are not worth a chunk.
     const WindowParts parts(window, shape.data, shape.output);
@@ -43,23 +44,25 @@ class PoolingKernel {
   void forward(const tenon::Call& call, const float* data, float* output) {
     if (steps_.empty()) onednn::use([&] { make_steps(); });
     const auto in = onednn::strides_of(data_, layout_), out = onednn::strides_of(output_, layout_);
-    call.parallel_for(static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-      onednn::use([&] {
-        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-          const auto& part = parts_[i];
-          const void* const ports[] = {data + part.sample * in[0] + part.data_row * in[2],
-                                       output + part.sample * out[0] + part.row * out[2]};
-          steps_[step_of_part_[i]].run(ports);
-        }
-      });
-    });
+    call.parallel_for(
+        static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+          onednn::use([&] {
+            for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+              const auto& part = parts_[i];
+              const void* const ports[] = {data + part.sample * in[0] + part.data_row * in[2],
+                                           output + part.sample * out[0] + part.row * out[2]};
+              steps_[step_of_part_[i]].run(ports);
+            }
+          });
+        });
   }
 
   void backward(const tenon::Call& call, const float* output_grad, float* data_grad) {
     if (data_[0] == 0) return;
     make_backward();
     backward_->for_each(call, [&](std::int64_t chunk, std::int64_t first) {
-      const void* const ports[] = {output_grad + first * sample(output_), data_grad + first * sample(data_)};
+      const void* const ports[] = {output_grad + first * sample(output_),
+                                   data_grad + first * sample(data_)};
       backward_->step(chunk).run(ports);
     });
   }
@@ -82,7 +85,8 @@ class PoolingKernel {
   void make_steps() {
     std::vector<WindowPart> made;
     for (const auto& part : parts_) {
-      const auto found = std::find_if(made.begin(), made.end(), [&](const WindowPart& other) { return part.like(other); });
+      const auto found = std::find_if(made.begin(), made.end(),
+                                      [&](const WindowPart& other) { return part.like(other); });
       step_of_part_.push_back(static_cast<std::size_t>(found - made.begin()));
       if (found != made.end()) continue;
       made.push_back(part);
@@ -90,7 +94,8 @@ class PoolingKernel {
     }
   }
 
-  dnnl::pooling_forward::primitive_desc description(const WindowPart& part, dnnl::prop_kind kind) const {
+  dnnl::pooling_forward::primitive_desc description(const WindowPart& part,
+                                                    dnnl::prop_kind kind) const {
     auto data = data_, output = output_, before = before_, after = after_;
     data[0] = output[0] = part.samples;
     data[2] = part.data_rows;
@@ -99,8 +104,9 @@ class PoolingKernel {
       before[0] = part.before;
       after[0] = part.after;
     }
-    return {dnnl::pooling_forward::desc(kind, algorithm_, onednn::dense(data, layout_), onednn::dense(output, layout_), stride_, kernel_,
-                                        before, after),
+    return {dnnl::pooling_forward::desc(kind, algorithm_, onednn::dense(data, layout_),
+                                        onednn::dense(output, layout_), stride_, kernel_, before,
+                                        after),
             onednn::with_own_scratchpad(), onednn::cpu()};
   }
 
@@ -124,16 +130,21 @@ class PoolingKernel {
   onednn::Step backward_step(std::int64_t samples) const {
     using Backward = dnnl::pooling_backward;
     const Backward::primitive_desc made(
-        Backward::desc(algorithm_, batch_of(samples, data_), batch_of(samples, output_), stride_, kernel_, before_, after_),
-        onednn::with_own_scratchpad(), onednn::cpu(), description(samples_alone(samples), dnnl::prop_kind::forward_training));
-    const std::vector<onednn::Port> ports{{DNNL_ARG_DIFF_DST, made.diff_dst_desc(), made.diff_dst_desc()},
-                                          {DNNL_ARG_DIFF_SRC, made.diff_src_desc(), made.diff_src_desc(), true}};
+        Backward::desc(algorithm_, batch_of(samples, data_), batch_of(samples, output_), stride_,
+                       kernel_, before_, after_),
+        onednn::with_own_scratchpad(), onednn::cpu(),
+        description(samples_alone(samples), dnnl::prop_kind::forward_training));
+    const std::vector<onednn::Port> ports{
+        {DNNL_ARG_DIFF_DST, made.diff_dst_desc(), made.diff_dst_desc()},
+        {DNNL_ARG_DIFF_SRC, made.diff_src_desc(), made.diff_src_desc(), true}};
     return {Backward(made), made.scratchpad_desc(), ports};
   }
 
   void make_backward() {
     if (!backward_)
-      backward_.emplace(data_[0], most_chunks, [&](std::int64_t samples, const onednn::Step*) { return backward_step(samples); });
+      backward_.emplace(data_[0], most_chunks, [&](std::int64_t samples, const onednn::Step*) {
+        return backward_step(samples);
+      });
   }
 
   dnnl::algorithm algorithm_;

@@ -14,23 +14,27 @@
 
 class PoolingLoops {
  public:
-  PoolingLoops(const Window& window, const tenon::Shape& data, const tenon::Shape& output, bool channels_last)
+  PoolingLoops(const Window& window, const tenon::Shape& data, const tenon::Shape& output,
+               bool channels_last)
       : planes_(data[0] * data[1]), channels_(data[1]), last_(channels_last) {
     for (int i = 0; i < window.axes; ++i) {
-      const auto from = static_cast<std::size_t>(i), to = static_cast<std::size_t>(3 - window.axes + i);
+      const auto from = static_cast<std::size_t>(i),
+                 to = static_cast<std::size_t>(3 - window.axes + i);
       axes_[to] = {data[i + 2],         output[i + 2],    window.kernel[from], window.stride[from],
                    window.dilate[from], window.pad[from], window.pad_end[from]};
     }
   }
 
   template <class T>
-  void largest(const tenon::Call& call, const T* data, T* output, std::int64_t* indices, bool column_major) const {
+  void largest(const tenon::Call& call, const T* data, T* output, std::int64_t* indices,
+               bool column_major) const {
     each_window(call, [&](std::int64_t plane, std::int64_t place, const Taps& taps) {
       T found = least<T>();
       const auto at = largest_of(
           taps, [&](std::int64_t i) { return data[in(plane, i)]; }, found);
       if (output) output[out(plane, place)] = found;
-      if (indices) indices[plane * places() + place] = plane * size() + (column_major ? transposed(at) : at);
+      if (indices)
+        indices[plane * places() + place] = plane * size() + (column_major ? transposed(at) : at);
     });
   }
 
@@ -39,7 +43,8 @@ class PoolingLoops {
     each_window(call, [&](std::int64_t plane, std::int64_t place, const Taps& taps) {
       Wide<T> sum = 0;
       std::int64_t count = 0;
-      each_tap(taps, [&](std::int64_t i) { sum += static_cast<Wide<T>>(data[in(plane, i)]), ++count; });
+      each_tap(taps,
+               [&](std::int64_t i) { sum += static_cast<Wide<T>>(data[in(plane, i)]), ++count; });
       const auto divisor = inside ? count : taps.counted;
       output[out(plane, place)] = T(divisor > 0 ? sum / static_cast<Wide<T>>(divisor) : Wide<T>(0));
     });
@@ -49,21 +54,25 @@ class PoolingLoops {
   /// all elements.
   template <class T>
   void largest_back(const tenon::Call& call, const T* data, const T* dy, T* dx) const {
-    each_plane_back(call, dx, [&](std::int64_t plane, std::int64_t place, const Taps& taps, auto* sums) {
-      T found = least<T>();
-      if (taps.empty()) return;
-      sums[largest_of(
-          taps, [&](std::int64_t i) { return data[in(plane, i)]; }, found)] += static_cast<Wide<T>>(dy[out(plane, place)]);
-    });
+    each_plane_back(call, dx,
+                    [&](std::int64_t plane, std::int64_t place, const Taps& taps, auto* sums) {
+                      T found = least<T>();
+                      if (taps.empty()) return;
+                      sums[largest_of(
+                          taps, [&](std::int64_t i) { return data[in(plane, i)]; }, found)] +=
+                          static_cast<Wide<T>>(dy[out(plane, place)]);
+                    });
   }
   template <class T>
   void average_back(const tenon::Call& call, const T* dy, T* dx, bool inside) const {
-    each_plane_back(call, dx, [&](std::int64_t plane, std::int64_t place, const Taps& taps, auto* sums) {
-      const auto divisor = inside ? taps.count() : taps.counted;
-      if (divisor == 0) return;
-      const auto share = static_cast<Wide<T>>(dy[out(plane, place)]) / static_cast<Wide<T>>(divisor);
-      each_tap(taps, [&](std::int64_t i) { sums[i] += share; });
-    });
+    each_plane_back(
+        call, dx, [&](std::int64_t plane, std::int64_t place, const Taps& taps, auto* sums) {
+          const auto divisor = inside ? taps.count() : taps.counted;
+          if (divisor == 0) return;
+          const auto share =
+              static_cast<Wide<T>>(dy[out(plane, place)]) / static_cast<Wide<T>>(divisor);
+          each_tap(taps, [&](std::int64_t i) { sums[i] += share; });
+        });
   }
 
  private:
@@ -96,7 +105,8 @@ class PoolingLoops {
   std::int64_t in(std::int64_t plane, std::int64_t i) const { return index(plane, i, size()); }
   std::int64_t out(std::int64_t plane, std::int64_t i) const { return index(plane, i, places()); }
   std::int64_t index(std::int64_t plane, std::int64_t i, std::int64_t count) const {
-    return last_ ? (plane / channels_ * count + i) * channels_ + plane % channels_ : plane * count + i;
+    return last_ ? (plane / channels_ * count + i) * channels_ + plane % channels_
+                 : plane * count + i;
   }
   std::int64_t transposed(std::int64_t i) const {
     const auto &a = axes_[0], &b = axes_[1], &c = axes_[2];
@@ -108,12 +118,15 @@ class PoolingLoops {
     taps.counted = 1;
     for (std::size_t i = 3; i-- > 0;) {
       const auto& axis = axes_[i];
-      const auto begin = place % axis.places * axis.stride - axis.pad, end = begin + (axis.kernel - 1) * axis.dilate + 1;
+      const auto begin = place % axis.places * axis.stride - axis.pad,
+                 end = begin + (axis.kernel - 1) * axis.dilate + 1;
       place /= axis.places;
       taps.step[i] = axis.dilate;
-      taps.first[i] = begin < 0 ? begin + (-begin + axis.dilate - 1) / axis.dilate * axis.dilate : begin;
+      taps.first[i] =
+          begin < 0 ? begin + (-begin + axis.dilate - 1) / axis.dilate * axis.dilate : begin;
       taps.end[i] = std::min(end, axis.size);
-      taps.counted *= (std::min(end, axis.size + axis.pad_end) - begin + axis.dilate - 1) / axis.dilate;
+      taps.counted *=
+          (std::min(end, axis.size + axis.pad_end) - begin + axis.dilate - 1) / axis.dilate;
     }
     return taps;
   }
@@ -122,7 +135,8 @@ class PoolingLoops {
   void each_tap(const Taps& taps, const Body& body) const {
     for (auto a = taps.first[0]; a < taps.end[0]; a += taps.step[0])
       for (auto b = taps.first[1]; b < taps.end[1]; b += taps.step[1])
-        for (auto c = taps.first[2]; c < taps.end[2]; c += taps.step[2]) body((a * axes_[1].size + b) * axes_[2].size + c);
+        for (auto c = taps.first[2]; c < taps.end[2]; c += taps.step[2])
+          body((a * axes_[1].size + b) * axes_[2].size + c);
   }
 
   /// The position of the first NaN, or of the first maximum.
@@ -152,8 +166,10 @@ class PoolingLoops {
       std::vector<Wide<T>> sums(static_cast<std::size_t>(size()));
       for (auto plane = begin; plane < end; ++plane) {
         std::fill(sums.begin(), sums.end(), Wide<T>(0));
-        for (std::int64_t place = 0; place < places(); ++place) body(plane, place, taps_of(place), sums.data());
-        for (std::int64_t i = 0; i < size(); ++i) dx[plane * size() + i] = T(sums[static_cast<std::size_t>(i)]);
+        for (std::int64_t place = 0; place < places(); ++place)
+          body(plane, place, taps_of(place), sums.data());
+        for (std::int64_t i = 0; i < size(); ++i)
+          dx[plane * size() + i] = T(sums[static_cast<std::size_t>(i)]);
       }
     });
   }

@@ -14,15 +14,22 @@ struct UnitSums {
   const W *weight, *recurrent, *product, *bias;  ///< bias: null, or [2 rows]
   std::int64_t hidden, rows, k;
 
-  TENON_FN W of_weight(int gate) const { return weight[gate * hidden + k] + (bias ? bias[gate * hidden + k] : W(0)); }
-  TENON_FN W of_recurrent(int gate) const { return recurrent[gate * hidden + k] + (bias ? bias[rows + gate * hidden + k] : W(0)); }
-  TENON_FN W of_product(int gate) const { return product[k] + (bias ? bias[rows + gate * hidden + k] : W(0)); }
+  TENON_FN W of_weight(int gate) const {
+    return weight[gate * hidden + k] + (bias ? bias[gate * hidden + k] : W(0));
+  }
+  TENON_FN W of_recurrent(int gate) const {
+    return recurrent[gate * hidden + k] + (bias ? bias[rows + gate * hidden + k] : W(0));
+  }
+  TENON_FN W of_product(int gate) const {
+    return product[k] + (bias ? bias[rows + gate * hidden + k] : W(0));
+  }
 };
 
 /// The gradients of one step for its unit.
 template <class W>
 struct UnitSlopes {
-  W sums[4] = {}, product = 0, h = 0, c = 0, extra[3] = {};  ///< h: without the part that flows through recurrent
+  W sums[4] = {}, product = 0, h = 0, c = 0,
+    extra[3] = {};  ///< h: without the part that flows through recurrent
 };
 
 // Each cell declares: the number of gates and of sums stored for backward; the number of gates that
@@ -34,7 +41,9 @@ struct RnnCell {
   static constexpr bool has_cell = false;
   Function function;
 
-  TENON_FN void sums(const UnitSums<W>& from, W (&to)[kept]) const { to[0] = from.of_weight(0) + from.of_recurrent(0); }
+  TENON_FN void sums(const UnitSums<W>& from, W (&to)[kept]) const {
+    to[0] = from.of_weight(0) + from.of_recurrent(0);
+  }
   TENON_FN void step(const W (&sums)[kept], std::int64_t, W& h, W&) const { h = function(sums[0]); }
   TENON_FN UnitSlopes<W> back(const W (&sums)[kept], std::int64_t, W, W, W dh, W) const {
     UnitSlopes<W> slopes;
@@ -59,9 +68,12 @@ struct LstmCell {
     return {{peepholes[k], peepholes[hidden + k], peepholes[2 * hidden + k]}};
   }
   TENON_FN void sums(const UnitSums<W>& from, W (&to)[kept]) const {
-    for (int gate = 0; gate < gates; ++gate) to[gate] = from.of_weight(gate) + from.of_recurrent(gate);
+    for (int gate = 0; gate < gates; ++gate)
+      to[gate] = from.of_weight(gate) + from.of_recurrent(gate);
   }
-  TENON_FN void step(const W (&sums)[kept], std::int64_t k, W& h, W& c) const { unit.step(sums, peepholes_of(k).of, c, h); }
+  TENON_FN void step(const W (&sums)[kept], std::int64_t k, W& h, W& c) const {
+    unit.step(sums, peepholes_of(k).of, c, h);
+  }
   TENON_FN UnitSlopes<W> back(const W (&sums)[kept], std::int64_t k, W, W c, W dh, W dc) const {
     const auto found = unit.back(sums, peepholes_of(k).of, c, dh, dc);
     UnitSlopes<W> slopes;
@@ -84,8 +96,12 @@ struct GruCell {
     to[2] = from.of_weight(2);
     to[3] = from.of_product(2);
   }
-  TENON_FN W sum_of_r(const UnitSums<W>& from) const { return from.of_weight(1) + from.of_recurrent(1); }
-  TENON_FN void step(const W (&sums)[kept], std::int64_t, W& h, W&) const { h = unit.step(sums, h); }
+  TENON_FN W sum_of_r(const UnitSums<W>& from) const {
+    return from.of_weight(1) + from.of_recurrent(1);
+  }
+  TENON_FN void step(const W (&sums)[kept], std::int64_t, W& h, W&) const {
+    h = unit.step(sums, h);
+  }
   TENON_FN UnitSlopes<W> back(const W (&sums)[kept], std::int64_t, W h, W, W dh, W) const {
     const auto found = unit.back(sums, h, dh);
     UnitSlopes<W> slopes;

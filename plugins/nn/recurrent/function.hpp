@@ -9,7 +9,20 @@
 
 namespace recurrent {
 
-enum class Kind { relu, tanh, sigmoid, affine, leaky_relu, thresholded_relu, scaled_tanh, hard_sigmoid, elu, softsign, softplus, count };
+enum class Kind {
+  relu,
+  tanh,
+  sigmoid,
+  affine,
+  leaky_relu,
+  thresholded_relu,
+  scaled_tanh,
+  hard_sigmoid,
+  elu,
+  softsign,
+  softplus,
+  count
+};
 
 /// Default alpha and beta, and how many of them the function has.
 struct Named {
@@ -26,7 +39,8 @@ inline constexpr Named named[] = {{"relu", 0, 0, 0},         {"tanh", 0, 0, 0},
 
 inline Kind kind_of(std::string_view name) {
   std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (std::size_t i = 0; i < std::size(named); ++i)
     if (lower == named[i].name) return static_cast<Kind>(i);
   return Kind::count;
@@ -121,8 +135,11 @@ inline std::vector<Function> functions_of(const Recurrent& op, int each) {
                 : each > 1 && i % each == 0 ? Kind::sigmoid
                                             : Kind::tanh;
     const auto& of = named[static_cast<std::size_t>(made.kind)];
-    made.alpha = of.numbers > 0 && alphas < op.activation_alpha.size() ? op.activation_alpha[alphas++] : of.alpha;
-    made.beta = of.numbers > 1 && betas < op.activation_beta.size() ? op.activation_beta[betas++] : of.beta;
+    made.alpha = of.numbers > 0 && alphas < op.activation_alpha.size()
+                     ? op.activation_alpha[alphas++]
+                     : of.alpha;
+    made.beta =
+        of.numbers > 1 && betas < op.activation_beta.size() ? op.activation_beta[betas++] : of.beta;
     made.clip = op.clip;
     functions.push_back(made);
   }

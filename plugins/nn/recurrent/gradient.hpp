@@ -15,7 +15,8 @@ struct StepBack {
   W *dh, *dc;
   W* sums;            ///< [rows]: gradients of weight * x + bias
   W* recurrent_sums;  ///< [rows]: gradients of recurrent * h + bias
-  W* last_block;      ///< [hidden]: factor of the last rows of recurrent; h, unless the step sets another one
+  W* last_block;      ///< [hidden]: factor of the last rows of recurrent; h, unless the step sets
+                      ///< another one
   W* extra;           ///< gradients of the operator's other weights, summed over steps and samples
   W* scratch;
 };
@@ -23,21 +24,29 @@ struct StepBack {
 /// cell is that of run(); back(matrices, direction, StepBack) is its gradient. `extra`: number of
 /// elements per direction of the input `extra_name`.
 template <class T, class Cell, class Back>
-void run_back(const Recurrent& op, const tenon::Call& call, std::int64_t gates, std::int64_t scratch, bool has_cell, const Cell& cell,
-              const Back& back, const char* extra_name = nullptr, std::int64_t extra = 0) {
+void run_back(const Recurrent& op, const tenon::Call& call, std::int64_t gates,
+              std::int64_t scratch, bool has_cell, const Cell& cell, const Back& back,
+              const char* extra_name = nullptr, std::int64_t extra = 0) {
   using W = Wide<T>;
   const Layer<T> of(op, call, gates, has_cell);
   const auto hidden = of.hidden, rows = of.rows, features = of.features;
   // per step: the gradients of its sums, h, and the input of the last block
   const auto samples = of.ways * of.batch, kept = 2 * rows + 2 * hidden;
-  const auto number = [](std::int64_t count) { return std::vector<W>(static_cast<std::size_t>(count), W(0)); };
-  auto all = number(samples * of.steps * kept), dx = number(of.ways * of.batch * of.steps * features), dh0 = number(samples * hidden),
+  const auto number = [](std::int64_t count) {
+    return std::vector<W>(static_cast<std::size_t>(count), W(0));
+  };
+  auto all = number(samples * of.steps * kept),
+       dx = number(of.ways * of.batch * of.steps * features), dh0 = number(samples * hidden),
        dc0 = number(has_cell ? samples * hidden : 0), dextra = number(samples * extra);
-  const auto given = [&](int output) { return call.has_output_grad(output) ? call.output_grad<T>(output).data() : nullptr; };
-  const T *const dy = given(0), *const dlast_h = given(1), *const dlast_c = has_cell ? given(2) : nullptr;
+  const auto given = [&](int output) {
+    return call.has_output_grad(output) ? call.output_grad<T>(output).data() : nullptr;
+  };
+  const T *const dy = given(0), *const dlast_h = given(1),
+                 *const dlast_c = has_cell ? given(2) : nullptr;
   call.parallel_for(samples, 1, [&](std::int64_t begin, std::int64_t end) {
     auto memory = number(2 * (of.steps + 1) * hidden + 2 * hidden + features + scratch);
-    W *const states = memory.data(), *const cells = states + (of.steps + 1) * hidden, *const dh = cells + (of.steps + 1) * hidden;
+    W *const states = memory.data(), *const cells = states + (of.steps + 1) * hidden,
+             *const dh = cells + (of.steps + 1) * hidden;
     W *const dc = dh + hidden, *const x = dc + hidden, *const rest = x + features;
     for (auto i = begin; i < end; ++i) {
       const auto way = i / of.batch, n = i % of.batch, length = of.length(n);
@@ -55,14 +64,17 @@ void run_back(const Recurrent& op, const tenon::Call& call, std::int64_t gates, 
       }
       for (auto step = length; step-- > 0;) {
         const auto t = of.time(way, n, step);
-        for (std::int64_t k = 0; dy && k < hidden; ++k) dh[k] += static_cast<W>(dy[of.output_at(t, way, n) + k]);
+        for (std::int64_t k = 0; dy && k < hidden; ++k)
+          dh[k] += static_cast<W>(dy[of.output_at(t, way, n) + k]);
         of.read(t, n, x);
         const W* const h = states + step * hidden;
         W *const sums = all.data() + (i * of.steps + t) * kept, *const inputs = sums + 2 * rows;
         std::copy_n(h, hidden, inputs), std::copy_n(h, hidden, inputs + hidden);
         back(matrices, way,
-             StepBack<W>{x, h, cells + step * hidden, dh, dc, sums, sums + rows, inputs + hidden, dextra.data() + i * extra, rest});
-        matrices.add_gradient(matrices.weight, sums, features, 0, rows, dx.data() + (i * of.steps + t) * features);
+             StepBack<W>{x, h, cells + step * hidden, dh, dc, sums, sums + rows, inputs + hidden,
+                         dextra.data() + i * extra, rest});
+        matrices.add_gradient(matrices.weight, sums, features, 0, rows,
+                              dx.data() + (i * of.steps + t) * features);
       }
       std::copy_n(dh, hidden, dh0.data() + of.state_at(way, n));
       if (has_cell) std::copy_n(dc, hidden, dc0.data() + of.state_at(way, n));
@@ -80,34 +92,45 @@ void run_back(const Recurrent& op, const tenon::Call& call, std::int64_t gates, 
   const auto sum = [&](std::int64_t way, const auto& term) {
     W result = 0;
     for (std::int64_t n = 0; n < of.batch; ++n)
-      for (std::int64_t t = 0; t < of.length(n); ++t) result += term(all.data() + ((way * of.batch + n) * of.steps + t) * kept, t, n);
+      for (std::int64_t t = 0; t < of.length(n); ++t)
+        result += term(all.data() + ((way * of.batch + n) * of.steps + t) * kept, t, n);
     return result;
   };
   put("data", 0, [&](std::int64_t i) {
-    const auto k = i % features, place = i / features, t = op.batch_first ? place % of.steps : place / of.batch;
+    const auto k = i % features, place = i / features,
+               t = op.batch_first ? place % of.steps : place / of.batch;
     const auto n = op.batch_first ? place / of.steps : place % of.batch;
     W result = 0;
     for (std::int64_t way = 0; way < of.ways; ++way)
-      result += dx[static_cast<std::size_t>((((way * of.batch + n) * of.steps) + t) * features + k)];
+      result +=
+          dx[static_cast<std::size_t>((((way * of.batch + n) * of.steps) + t) * features + k)];
     return result;
   });
   put("weight", 1, [&](std::int64_t i) {
     const auto k = i % features, row = i / features % rows;
-    return sum(i / features / rows,
-               [&](const W* step, std::int64_t t, std::int64_t n) { return step[row] * static_cast<W>(of.data[of.data_at(t, n) + k]); });
+    return sum(i / features / rows, [&](const W* step, std::int64_t t, std::int64_t n) {
+      return step[row] * static_cast<W>(of.data[of.data_at(t, n) + k]);
+    });
   });
   put("recurrent", 2, [&](std::int64_t i) {
-    const auto k = i % hidden, row = i / hidden % rows, input = 2 * rows + (row < rows - hidden ? k : hidden + k);
-    return sum(i / hidden / rows, [&](const W* step, std::int64_t, std::int64_t) { return step[rows + row] * step[input]; });
+    const auto k = i % hidden, row = i / hidden % rows,
+               input = 2 * rows + (row < rows - hidden ? k : hidden + k);
+    return sum(i / hidden / rows, [&](const W* step, std::int64_t, std::int64_t) {
+      return step[rows + row] * step[input];
+    });
   });
-  put("bias", 3,
-      [&](std::int64_t i) { return sum(i / (2 * rows), [&](const W* step, std::int64_t, std::int64_t) { return step[i % (2 * rows)]; }); });
+  put("bias", 3, [&](std::int64_t i) {
+    return sum(i / (2 * rows),
+               [&](const W* step, std::int64_t, std::int64_t) { return step[i % (2 * rows)]; });
+  });
   put("initial_h", 5, [&](std::int64_t i) { return dh0[static_cast<std::size_t>(i)]; });
-  if (has_cell) put("initial_c", 6, [&](std::int64_t i) { return dc0[static_cast<std::size_t>(i)]; });
+  if (has_cell)
+    put("initial_c", 6, [&](std::int64_t i) { return dc0[static_cast<std::size_t>(i)]; });
   if (extra_name == nullptr) return;
   put(extra_name, 7, [&](std::int64_t i) {
     W result = 0;
-    for (std::int64_t n = 0; n < of.batch; ++n) result += dextra[static_cast<std::size_t>((i / extra * of.batch + n) * extra + i % extra)];
+    for (std::int64_t n = 0; n < of.batch; ++n)
+      result += dextra[static_cast<std::size_t>((i / extra * of.batch + n) * extra + i % extra)];
     return result;
   });
 }

@@ -14,7 +14,9 @@ struct Gru : GruLayer {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const Units<Wide<T>> units(*this, call);
-      const auto back = [&](const auto& of, std::int64_t way, const auto& at) { units.back(of, way, at); };
+      const auto back = [&](const auto& of, std::int64_t way, const auto& at) {
+        units.back(of, way, at);
+      };
       recurrent::run_back<T>(*this, call, 3, 5 * units.hidden, false, units, back);
     });
   }
@@ -32,10 +34,12 @@ struct Gru : GruLayer {
     const GruUnit& unit(std::int64_t way) const { return units[static_cast<std::size_t>(way)]; }
 
     /// sums: four blocks, as in GruUnit. `reset` receives the factor of recurrent for the last one.
-    void add_sums(const Matrices& of, std::int64_t way, const W* x, const W* h, W* sums, W* reset) const {
+    void add_sums(const Matrices& of, std::int64_t way, const W* x, const W* h, W* sums,
+                  W* reset) const {
       const auto size = static_cast<std::size_t>(hidden);
       W *const r = sums + hidden, *const recurrent = sums + 3 * hidden;
-      for (std::size_t k = 0; k < 3 * size; ++k) sums[k] = of.bias[k] + (k < 2 * size ? of.recurrent_bias[k] : W(0));
+      for (std::size_t k = 0; k < 3 * size; ++k)
+        sums[k] = of.bias[k] + (k < 2 * size ? of.recurrent_bias[k] : W(0));
       of.add_product(of.weight, x, of.features, 0, 3 * hidden, sums);
       of.add_product(of.recurrent, h, hidden, 0, 2 * hidden, sums);
       std::copy_n(of.recurrent_bias.data() + 2 * hidden, hidden, recurrent);
@@ -46,9 +50,12 @@ struct Gru : GruLayer {
     struct Sums {
       W of[4];
     };
-    Sums at(const W* sums, std::int64_t k) const { return {{sums[k], sums[hidden + k], sums[2 * hidden + k], sums[3 * hidden + k]}}; }
+    Sums at(const W* sums, std::int64_t k) const {
+      return {{sums[k], sums[hidden + k], sums[2 * hidden + k], sums[3 * hidden + k]}};
+    }
 
-    void operator()(const Matrices& of, std::int64_t way, const W* x, W* h, W* reset, W* sums) const {
+    void operator()(const Matrices& of, std::int64_t way, const W* x, W* h, W* reset,
+                    W* sums) const {
       add_sums(of, way, x, h, sums, reset);  // there is no cell, so that its memory is free
       for (std::int64_t k = 0; k < hidden; ++k) h[k] = unit(way).step(at(sums, k).of, h[k]);
     }
@@ -65,9 +72,11 @@ struct Gru : GruLayer {
         at_step.dh[k] = slopes.h;
       }
       std::fill_n(dreset, hidden, W(0));
-      of.add_gradient(of.recurrent, at_step.recurrent_sums + 2 * hidden, hidden, 2 * hidden, hidden, dreset);
+      of.add_gradient(of.recurrent, at_step.recurrent_sums + 2 * hidden, hidden, 2 * hidden, hidden,
+                      dreset);
       for (std::int64_t k = 0; k < hidden; ++k) {
-        const auto slopes = unit(way).reset_back(sums[hidden + k], at_step.h[k], dreset[k], at_step.sums[hidden + k]);
+        const auto slopes = unit(way).reset_back(sums[hidden + k], at_step.h[k], dreset[k],
+                                                 at_step.sums[hidden + k]);
         at_step.sums[hidden + k] = slopes.r;
         at_step.dh[k] += slopes.h;
       }

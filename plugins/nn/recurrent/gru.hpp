@@ -27,7 +27,8 @@ struct GruUnit {
   template <class W>
   TENON_FN Slopes<W> back(const W (&sums)[4], W h, W dh) const {
     const W z = gate(sums[0]), in = argument(sums), d = dh * (1 - z) * candidate.slope(in);
-    return {dh * (h - candidate(in)) * gate.slope(sums[0]), d * sums[3] * gate.slope(sums[1]), d, d * factor(sums), dh * z};
+    return {dh * (h - candidate(in)) * gate.slope(sums[0]), d * sums[3] * gate.slope(sums[1]), d,
+            d * factor(sums), dh * z};
   }
 
   template <class W>
@@ -56,13 +57,19 @@ struct GruLayer : Recurrent {
   bool linear_before_reset = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("gated recurrent units: h = (1 - z) g(candidate) + z h for each step, with gates in the order z, r, h");
+    op.doc(
+        "gated recurrent units: h = (1 - z) g(candidate) + z h for each step, with gates in the "
+        "order z, r, h");
     describe_inputs(op, "[directions, 3 * hidden, features]; rows of z, r and h");
     describe_outputs(op);
     describe_parameters(op);
     op.backward_reads("data", "weight", "recurrent", "bias", "lengths", "initial_h");
-    op.param("linear_before_reset", &GruLayer::linear_before_reset, "multiply r with recurrent * h + bias; false: with h");
-    op.example({{"data", {3, 2, 4}}, {"weight", {1, 15, 4}}, {"recurrent", {1, 15, 5}}, {"bias", {1, 30}}});
+    op.param("linear_before_reset", &GruLayer::linear_before_reset,
+             "multiply r with recurrent * h + bias; false: with h");
+    op.example({{"data", {3, 2, 4}},
+                {"weight", {1, 15, 4}},
+                {"recurrent", {1, 15, 5}},
+                {"bias", {1, 30}}});
     describe_onnx(op.onnx("", "GRU")
                       .since(7)
                       .inputs("data", "weight", "recurrent", "bias", "lengths", "initial_h")
@@ -75,6 +82,7 @@ struct GruLayer : Recurrent {
  protected:
   GruUnit unit_of(std::int64_t way) const {
     const auto functions = recurrent::functions_of(*this, 2);
-    return {functions[static_cast<std::size_t>(2 * way)], functions[static_cast<std::size_t>(2 * way + 1)], linear_before_reset};
+    return {functions[static_cast<std::size_t>(2 * way)],
+            functions[static_cast<std::size_t>(2 * way + 1)], linear_before_reset};
   }
 };

@@ -14,8 +14,11 @@ struct Lstm : LstmLayer {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const Cells<T> cells(*this, call);
-      const auto back = [&](const auto& of, std::int64_t way, const auto& at) { cells.back(of, way, at); };
-      recurrent::run_back<T>(*this, call, 4, 4 * cells.hidden, true, cells, back, "peepholes", 3 * cells.hidden);
+      const auto back = [&](const auto& of, std::int64_t way, const auto& at) {
+        cells.back(of, way, at);
+      };
+      recurrent::run_back<T>(*this, call, 4, 4 * cells.hidden, true, cells, back, "peepholes",
+                             3 * cells.hidden);
     });
   }
 
@@ -35,7 +38,8 @@ struct Lstm : LstmLayer {
 
     /// The four sums of products of a step.
     void add_sums(const Matrices& of, const W* x, const W* h, W* sums) const {
-      for (std::size_t k = 0; k < static_cast<std::size_t>(of.rows); ++k) sums[k] = of.bias[k] + of.recurrent_bias[k];
+      for (std::size_t k = 0; k < static_cast<std::size_t>(of.rows); ++k)
+        sums[k] = of.bias[k] + of.recurrent_bias[k];
       of.add_product(of.weight, x, of.features, 0, of.rows, sums);
       of.add_product(of.recurrent, h, hidden, 0, of.rows, sums);
     }
@@ -61,7 +65,8 @@ struct Lstm : LstmLayer {
       add_sums(of, at.x, at.h, at.scratch);
       for (std::int64_t k = 0; k < hidden; ++k) {
         const auto own = unit(way, k, at.scratch);
-        const auto slopes = units[static_cast<std::size_t>(way)].back(own.sums, own.peepholes, at.c[k], at.dh[k], at.dc[k]);
+        const auto slopes = units[static_cast<std::size_t>(way)].back(own.sums, own.peepholes,
+                                                                      at.c[k], at.dh[k], at.dc[k]);
         for (int gate = 0; gate < 4; ++gate) at.sums[gate * hidden + k] = slopes.sums[gate];
         for (int gate = 0; gate < 3; ++gate) at.extra[gate * hidden + k] += slopes.peepholes[gate];
         at.dc[k] = slopes.c;

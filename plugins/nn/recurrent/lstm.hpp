@@ -22,13 +22,16 @@ struct LstmUnit {
   };
   /// Gradients, given those of the state h and of c after the step; `before` is c before it.
   template <class W>
-  TENON_FN Slopes<W> back(const W (&sums)[4], const W (&peepholes)[3], W before, W dh, W dc_behind) const {
+  TENON_FN Slopes<W> back(const W (&sums)[4], const W (&peepholes)[3], W before, W dh,
+                          W dc_behind) const {
     const W in = sums[0] + peepholes[0] * before, in_f = sums[2] + peepholes[2] * before;
     const W i = gate(in), f = input_forget ? 1 - i : gate(in_f), g = candidate(sums[3]);
     const W c = f * before + i * g, in_o = sums[1] + peepholes[1] * c;
     const W d_o = dh * output(c) * gate.slope(in_o);
-    const W dc = dc_behind + dh * gate(in_o) * output.slope(c) + d_o * peepholes[1], df = dc * before;
-    const W d_i = (dc * g - (input_forget ? df : W(0))) * gate.slope(in), d_f = input_forget ? W(0) : df * gate.slope(in_f);
+    const W dc = dc_behind + dh * gate(in_o) * output.slope(c) + d_o * peepholes[1],
+            df = dc * before;
+    const W d_i = (dc * g - (input_forget ? df : W(0))) * gate.slope(in),
+            d_f = input_forget ? W(0) : df * gate.slope(in_f);
     return {{d_i, d_o, d_f, dc * i * candidate.slope(sums[3])},
             {d_i * before, d_o * c, d_f * before},
             dc * f + d_i * peepholes[0] + d_f * peepholes[2]};
@@ -39,19 +42,29 @@ struct LstmLayer : Recurrent {
   bool input_forget = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("long short-term memory: c = f c + i g(candidate), h = o h(c) for each step, with gates in the order i, o, f, c");
+    op.doc(
+        "long short-term memory: c = f c + i g(candidate), h = o h(c) for each step, with gates in "
+        "the order i, o, f, c");
     describe_inputs(op, "[directions, 4 * hidden, features]; rows of i, o, f and c");
     op.input("initial_c", "initial cell state, with the shape of initial_h; default: 0").optional();
-    op.input("peepholes", "[directions, 3 * hidden]; weights of the cells in the gates i, o and f; default: 0").optional();
+    op.input("peepholes",
+             "[directions, 3 * hidden]; weights of the cells in the gates i, o and f; default: 0")
+        .optional();
     describe_outputs(op);
     op.output("last_c", "final cell state of each sample, with the shape of initial_h");
     describe_parameters(op);
-    op.backward_reads("data", "weight", "recurrent", "bias", "lengths", "initial_h", "initial_c", "peepholes");
-    op.param("input_forget", &LstmLayer::input_forget, "couple the input and forget gates: f = 1 - i");
-    op.example({{"data", {3, 2, 4}}, {"weight", {1, 20, 4}}, {"recurrent", {1, 20, 5}}, {"bias", {1, 40}}});
+    op.backward_reads("data", "weight", "recurrent", "bias", "lengths", "initial_h", "initial_c",
+                      "peepholes");
+    op.param("input_forget", &LstmLayer::input_forget,
+             "couple the input and forget gates: f = 1 - i");
+    op.example({{"data", {3, 2, 4}},
+                {"weight", {1, 20, 4}},
+                {"recurrent", {1, 20, 5}},
+                {"bias", {1, 40}}});
     describe_onnx(op.onnx("", "LSTM")
                       .since(7)
-                      .inputs("data", "weight", "recurrent", "bias", "lengths", "initial_h", "initial_c", "peepholes")
+                      .inputs("data", "weight", "recurrent", "bias", "lengths", "initial_h",
+                              "initial_c", "peepholes")
                       .outputs("output", "last_h", "last_c")
                       .attribute("input_forget", "input_forget"));
   }
@@ -63,7 +76,8 @@ struct LstmLayer : Recurrent {
     if (!state.has_rank()) return;
     if (io.has_input("initial_c")) require_fit(io, "initial_c", state);
     const auto hidden = state[2];
-    if (io.has_input("peepholes")) require_fit(io, "peepholes", {directions(), hidden == tenon::unknown ? hidden : 3 * hidden});
+    if (io.has_input("peepholes"))
+      require_fit(io, "peepholes", {directions(), hidden == tenon::unknown ? hidden : 3 * hidden});
   }
 
  protected:

@@ -14,8 +14,9 @@ struct Scratch {
 /// Offsets of the segments of a call's scratch memory.
 struct ScratchParts : Scratch {
   std::int64_t x, weight, recurrent, bias, extra, weight_sums, recurrent_sums, product, reset, h, c;
-  std::int64_t kept_h = 0, kept_c = 0, kept_sums = 0, kept_reset = 0, now = 0, dproduct = 0, all = 0, all_recurrent = 0, dreset = 0, dh = 0,
-               dc = 0, dextra = 0, dx = 0, dmatrix = 0;
+  std::int64_t kept_h = 0, kept_c = 0, kept_sums = 0, kept_reset = 0, now = 0, dproduct = 0,
+               all = 0, all_recurrent = 0, dreset = 0, dh = 0, dc = 0, dextra = 0, dx = 0,
+               dmatrix = 0;
 
   template <class Cell>
   static ScratchParts of(const LayerSizes& at, bool back) {
@@ -59,7 +60,8 @@ class WayOnDevice {
 
   WayOnDevice(const tenon::Call& call, const Places& at, Cell cell, const char* extra, bool back)
       : call_(call), at_(at), cell_(cell), parts_(ScratchParts::of<Cell>(at, back)) {
-    const auto bytes = device_gemm::workspace_bytes + sizeof(W) * static_cast<std::size_t>(parts_.count);
+    const auto bytes =
+        device_gemm::workspace_bytes + sizeof(W) * static_cast<std::size_t>(parts_.count);
     memory_ = reinterpret_cast<W*>(call.workspace<std::byte>(bytes) + device_gemm::workspace_bytes);
     widen(call.input<T>(0).data(), parts_.x, data_rows() * at.features);
     widen(part_of("weight", at.rows * at.features), parts_.weight, at.rows * at.features);
@@ -82,29 +84,37 @@ class WayOnDevice {
 
   /// `first`: whether no other direction has written its contribution to data's gradient yet.
   void backward(bool first, const char* extra) {
-    const Kept<W> kept{memory(parts_.kept_h), memory(parts_.kept_c), memory(parts_.kept_sums), memory(parts_.kept_reset)};
+    const Kept<W> kept{memory(parts_.kept_h), memory(parts_.kept_c), memory(parts_.kept_sums),
+                       memory(parts_.kept_reset)};
     // Steps after a sample's last one contribute nothing.
-    for (const auto part : {parts_.kept_h, parts_.kept_reset}) clear(part, data_rows() * at_.hidden);
+    for (const auto part : {parts_.kept_h, parts_.kept_reset})
+      clear(part, data_rows() * at_.hidden);
     for (const auto part : {parts_.all, parts_.all_recurrent}) clear(part, data_rows() * at_.rows);
     go(nullptr, kept);
     start_gradients();
-    const SumSlopes<W> slopes{memory(parts_.now), memory(parts_.dproduct), memory(parts_.all), memory(parts_.all_recurrent)};
+    const SumSlopes<W> slopes{memory(parts_.now), memory(parts_.dproduct), memory(parts_.all),
+                              memory(parts_.all_recurrent)};
     W* const dextra = Cell::has_cell ? memory(parts_.dextra) : nullptr;
     const T* const dy = call_.has_output_grad(0) ? call_.output_grad<T>(0).data() : nullptr;
     for (auto step = at_.steps; step-- > 0;) {
-      each_unit(BackStep<T, Cell>{at_, cell_, step, kept, dy, memory(parts_.dh), memory(parts_.dc), slopes, dextra});
+      each_unit(BackStep<T, Cell>{at_, cell_, step, kept, dy, memory(parts_.dh), memory(parts_.dc),
+                                  slopes, dextra});
       if constexpr (Cell::plain_gates < Cell::gates) {
-        multiply({slopes.product, at_.hidden, false}, {last_rows(), at_.hidden, false}, parts_.dreset, at_.batch, at_.hidden, at_.hidden);
-        each_unit(BackReset<W, Cell>{at_, cell_, step, kept, memory(parts_.dreset), memory(parts_.dh), slopes});
+        multiply({slopes.product, at_.hidden, false}, {last_rows(), at_.hidden, false},
+                 parts_.dreset, at_.batch, at_.hidden, at_.hidden);
+        each_unit(BackReset<W, Cell>{at_, cell_, step, kept, memory(parts_.dreset),
+                                     memory(parts_.dh), slopes});
       }
-      multiply({slopes.now, at_.rows, false}, {memory(parts_.recurrent), at_.hidden, false}, parts_.dh, at_.batch, at_.hidden, plain_rows(),
-               true);
+      multiply({slopes.now, at_.rows, false}, {memory(parts_.recurrent), at_.hidden, false},
+               parts_.dh, at_.batch, at_.hidden, plain_rows(), true);
     }
     put_gradients(first, extra);
   }
 
   void put_data_gradient() const {
-    if (wanted("data", 0)) each(data_rows() * at_.features, StoreEach<T>{memory(parts_.dx), call_.input_grad<T>(0).data(), call_.write(0)});
+    if (wanted("data", 0))
+      each(data_rows() * at_.features,
+           StoreEach<T>{memory(parts_.dx), call_.input_grad<T>(0).data(), call_.write(0)});
   }
 
  private:
@@ -112,9 +122,13 @@ class WayOnDevice {
   std::int64_t plain_rows() const { return Cell::plain_gates * at_.hidden; }
   W* memory(std::int64_t part) const { return memory_ + part; }
   const W* last_rows() const { return memory(parts_.recurrent) + plain_rows() * at_.hidden; }
-  bool wanted(const char* name, int input) const { return call_.has_input(name) && call_.write(input) != tenon::Write::none; }
+  bool wanted(const char* name, int input) const {
+    return call_.has_input(name) && call_.write(input) != tenon::Write::none;
+  }
   /// This direction's slice of an input.
-  const T* part_of(const char* name, std::int64_t size) const { return call_.input<T>(name).data() + at_.way * size; }
+  const T* part_of(const char* name, std::int64_t size) const {
+    return call_.input<T>(name).data() + at_.way * size;
+  }
 
   template <class Body>
   void each(std::int64_t count, const Body& body) const {
@@ -124,7 +138,9 @@ class WayOnDevice {
   void each_unit(const Body& body) const {
     each(at_.batch * at_.hidden, body);
   }
-  void widen(const T* from, std::int64_t part, std::int64_t count) const { each(count, ConvertEach<T, W>{from, memory(part)}); }
+  void widen(const T* from, std::int64_t part, std::int64_t count) const {
+    each(count, ConvertEach<T, W>{from, memory(part)});
+  }
   void clear(std::int64_t part, std::int64_t count) const {
     tenon::gpu::clear(call_, memory(part), static_cast<std::size_t>(count) * sizeof(W));
   }
@@ -137,8 +153,8 @@ class WayOnDevice {
     std::int64_t row_size;
     bool transposed;
   };
-  void multiply(const Factor& left, const Factor& right, std::int64_t result, std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                bool add = false) const {
+  void multiply(const Factor& left, const Factor& right, std::int64_t result, std::int64_t rows,
+                std::int64_t columns, std::int64_t depth, bool add = false) const {
     device_gemm::multiply<W>(call_, {{left.data, left.row_size, 0, left.transposed},
                                      {right.data, right.row_size, 0, right.transposed},
                                      memory(result),
@@ -154,28 +170,34 @@ class WayOnDevice {
   void go(T* output, const Kept<W>& kept) const {
     start("initial_h", parts_.h);
     if (Cell::has_cell) start("initial_c", parts_.c);
-    multiply({memory(parts_.x), at_.features, false}, {memory(parts_.weight), at_.features, true}, parts_.weight_sums, data_rows(),
-             at_.rows, at_.features);
-    const Products<W> products{memory(parts_.weight_sums), memory(parts_.recurrent_sums), memory(parts_.product),
+    multiply({memory(parts_.x), at_.features, false}, {memory(parts_.weight), at_.features, true},
+             parts_.weight_sums, data_rows(), at_.rows, at_.features);
+    const Products<W> products{memory(parts_.weight_sums), memory(parts_.recurrent_sums),
+                               memory(parts_.product),
                                call_.has_input("bias") ? memory(parts_.bias) : nullptr};
     for (std::int64_t step = 0; step < at_.steps; ++step) {
-      multiply({memory(parts_.h), at_.hidden, false}, {memory(parts_.recurrent), at_.hidden, true}, parts_.recurrent_sums, at_.batch,
-               plain_rows(), at_.hidden);
+      multiply({memory(parts_.h), at_.hidden, false}, {memory(parts_.recurrent), at_.hidden, true},
+               parts_.recurrent_sums, at_.batch, plain_rows(), at_.hidden);
       if constexpr (Cell::plain_gates < Cell::gates) {
-        each_unit(Reset<W, Cell>{at_, cell_, step, products, memory(parts_.h), memory(parts_.reset), kept});
-        multiply({memory(parts_.reset), at_.hidden, false}, {last_rows(), at_.hidden, true}, parts_.product, at_.batch, at_.hidden,
-                 at_.hidden);
+        each_unit(Reset<W, Cell>{at_, cell_, step, products, memory(parts_.h), memory(parts_.reset),
+                                 kept});
+        multiply({memory(parts_.reset), at_.hidden, false}, {last_rows(), at_.hidden, true},
+                 parts_.product, at_.batch, at_.hidden, at_.hidden);
       }
-      each_unit(MakeStep<T, Cell>{at_, cell_, step, products, memory(parts_.h), memory(parts_.c), kept, output});
+      each_unit(MakeStep<T, Cell>{at_, cell_, step, products, memory(parts_.h), memory(parts_.c),
+                                  kept, output});
     }
   }
 
   void start(const char* name, std::int64_t part) const {
-    each_unit(StartStates<T>{at_, call_.has_input(name) ? call_.input<T>(name).data() : nullptr, memory(part)});
+    each_unit(StartStates<T>{at_, call_.has_input(name) ? call_.input<T>(name).data() : nullptr,
+                             memory(part)});
   }
 
   void start_gradients() const {
-    const auto given = [&](int output) { return call_.has_output_grad(output) ? call_.output_grad<T>(output).data() : nullptr; };
+    const auto given = [&](int output) {
+      return call_.has_output_grad(output) ? call_.output_grad<T>(output).data() : nullptr;
+    };
     each_unit(StartStates<T>{at_, given(1), memory(parts_.dh)});
     if (!Cell::has_cell) return;
     each_unit(StartStates<T>{at_, given(2), memory(parts_.dc)});
@@ -190,17 +212,22 @@ class WayOnDevice {
   void put_gradients(bool first, const char* extra) const {
     const auto rows = data_rows();
     const W* const all = memory(parts_.all);
-    const W* const of_recurrent = Cell::plain_gates < Cell::gates ? memory(parts_.all_recurrent) : all;
+    const W* const of_recurrent =
+        Cell::plain_gates < Cell::gates ? memory(parts_.all_recurrent) : all;
     if (wanted("data", 0))
-      multiply({all, at_.rows, false}, {memory(parts_.weight), at_.features, false}, parts_.dx, rows, at_.features, at_.rows, !first);
+      multiply({all, at_.rows, false}, {memory(parts_.weight), at_.features, false}, parts_.dx,
+               rows, at_.features, at_.rows, !first);
     if (T* const to = gradient("weight", 1, at_.rows * at_.features)) {
-      multiply({all, at_.rows, true}, {memory(parts_.x), at_.features, false}, parts_.dmatrix, at_.rows, at_.features, rows);
+      multiply({all, at_.rows, true}, {memory(parts_.x), at_.features, false}, parts_.dmatrix,
+               at_.rows, at_.features, rows);
       each(at_.rows * at_.features, StoreEach<T>{memory(parts_.dmatrix), to, call_.write(1)});
     }
     if (T* const to = gradient("recurrent", 2, at_.rows * at_.hidden)) {
-      multiply({of_recurrent, at_.rows, true}, {memory(parts_.kept_h), at_.hidden, false}, parts_.dmatrix, plain_rows(), at_.hidden, rows);
+      multiply({of_recurrent, at_.rows, true}, {memory(parts_.kept_h), at_.hidden, false},
+               parts_.dmatrix, plain_rows(), at_.hidden, rows);
       if (Cell::plain_gates < Cell::gates)
-        multiply({of_recurrent + plain_rows(), at_.rows, true}, {memory(parts_.kept_reset), at_.hidden, false},
+        multiply({of_recurrent + plain_rows(), at_.rows, true},
+                 {memory(parts_.kept_reset), at_.hidden, false},
                  parts_.dmatrix + plain_rows() * at_.hidden, at_.hidden, at_.hidden, rows);
       each(at_.rows * at_.hidden, StoreEach<T>{memory(parts_.dmatrix), to, call_.write(2)});
     }
@@ -208,11 +235,16 @@ class WayOnDevice {
       each(at_.rows, SumColumn<T>{all, rows, at_.rows, to, call_.write(3)});
       each(at_.rows, SumColumn<T>{of_recurrent, rows, at_.rows, to + at_.rows, call_.write(3)});
     }
-    if (wanted("initial_h", 5)) each_unit(PutStates<T>{at_, memory(parts_.dh), call_.input_grad<T>("initial_h").data(), call_.write(5)});
+    if (wanted("initial_h", 5))
+      each_unit(PutStates<T>{at_, memory(parts_.dh), call_.input_grad<T>("initial_h").data(),
+                             call_.write(5)});
     if (!Cell::has_cell) return;
-    if (wanted("initial_c", 6)) each_unit(PutStates<T>{at_, memory(parts_.dc), call_.input_grad<T>("initial_c").data(), call_.write(6)});
+    if (wanted("initial_c", 6))
+      each_unit(PutStates<T>{at_, memory(parts_.dc), call_.input_grad<T>("initial_c").data(),
+                             call_.write(6)});
     if (T* const to = gradient(extra, 7, 3 * at_.hidden))
-      each(3 * at_.hidden, SumColumn<T>{memory(parts_.dextra), at_.batch, 3 * at_.hidden, to, call_.write(7)});
+      each(3 * at_.hidden,
+           SumColumn<T>{memory(parts_.dextra), at_.batch, 3 * at_.hidden, to, call_.write(7)});
   }
 
   const tenon::Call& call_;
@@ -233,12 +265,15 @@ struct OnDevice : Op {
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const auto output = [&](int i) {
-        return i < call.outputs() && call.write(i) != tenon::Write::none ? call.output<T>(i).data() : nullptr;
+        return i < call.outputs() && call.write(i) != tenon::Write::none ? call.output<T>(i).data()
+                                                                         : nullptr;
       };
       if (output(0) && call.has_input("lengths"))  // zeros for steps after a sample's last one
-        tenon::gpu::clear(call, output(0), static_cast<std::size_t>(call.output_type(0).shape.size()) * sizeof(T));
+        tenon::gpu::clear(call, output(0),
+                          static_cast<std::size_t>(call.output_type(0).shape.size()) * sizeof(T));
       for (std::int64_t way = 0; way < this->directions(); ++way)
-        WayOnDevice<T, Cell<Wide<T>>>(call, places(call, way), cell<Wide<T>>(call, way), "peepholes", false)
+        WayOnDevice<T, Cell<Wide<T>>>(call, places(call, way), cell<Wide<T>>(call, way),
+                                      "peepholes", false)
             .forward(output(0), output(1), output(2));
     });
   }
@@ -246,7 +281,8 @@ struct OnDevice : Op {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       for (std::int64_t way = 0; way < this->directions(); ++way) {
-        WayOnDevice<T, Cell<Wide<T>>> one(call, places(call, way), cell<Wide<T>>(call, way), "peepholes", true);
+        WayOnDevice<T, Cell<Wide<T>>> one(call, places(call, way), cell<Wide<T>>(call, way),
+                                          "peepholes", true);
         one.backward(way == 0, "peepholes");
         if (way + 1 == this->directions()) one.put_data_gradient();
       }
@@ -264,7 +300,8 @@ struct OnDevice : Op {
 
   LayerSizes sizes_of(const tenon::Shape& data, const tenon::Shape& recurrent) const {
     const auto hidden = recurrent[2];
-    return {data[this->batch_first ? 1 : 0], data[this->batch_first ? 0 : 1], data[2], hidden, Cell<float>::gates * hidden};
+    return {data[this->batch_first ? 1 : 0], data[this->batch_first ? 0 : 1], data[2], hidden,
+            Cell<float>::gates * hidden};
   }
   Places places(const tenon::Call& call, std::int64_t way) const {
     return {sizes_of(call.input_type(0).shape, call.input_type(2).shape),
@@ -281,7 +318,8 @@ struct OnDevice : Op {
     if (!data.known() || !recurrent.known()) return device_gemm::workspace_bytes;
     const std::size_t each = io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float);
     return device_gemm::workspace_bytes +
-           each * static_cast<std::size_t>(ScratchParts::of<Cell<float>>(sizes_of(data, recurrent), back).count);
+           each * static_cast<std::size_t>(
+                      ScratchParts::of<Cell<float>>(sizes_of(data, recurrent), back).count);
   }
 };
 

@@ -16,36 +16,54 @@ struct Recurrent : tenon::Operator {
   bool batch_first = false;
 
   static constexpr void describe_inputs(auto& op, const char* gates) {
-    op.input("data", "[steps, batch, features], or [batch, steps, features] if `batch_first` is set");
+    op.input("data",
+             "[steps, batch, features], or [batch, steps, features] if `batch_first` is set");
     op.input("weight", gates);
-    op.input("recurrent", "[directions, gates * hidden, hidden]; weights of the hidden state, with gates in the order of weight");
-    op.input("bias", "[directions, 2 * gates * hidden]; biases of weight, then of recurrent; default: 0").optional();
-    op.input("lengths", "[batch]; number of steps of each sample, after which output is 0; default: all steps")
+    op.input("recurrent",
+             "[directions, gates * hidden, hidden]; weights of the hidden state, with gates in the "
+             "order of weight");
+    op.input("bias",
+             "[directions, 2 * gates * hidden]; biases of weight, then of recurrent; default: 0")
+        .optional();
+    op.input("lengths",
+             "[batch]; number of steps of each sample, after which output is 0; default: all steps")
         .optional()
         .types({tenon::i32});
-    op.input("initial_h", "[directions, batch, hidden], or [batch, directions, hidden] if `batch_first` is set; default: 0").optional();
+    op.input("initial_h",
+             "[directions, batch, hidden], or [batch, directions, hidden] if `batch_first` is set; "
+             "default: 0")
+        .optional();
   }
 
   static constexpr void describe_outputs(auto& op) {
     op.output("output",
-              "hidden states of all steps: [steps, directions, batch, hidden], or [batch, steps, directions, hidden] if `batch_first` is "
+              "hidden states of all steps: [steps, directions, batch, hidden], or [batch, steps, "
+              "directions, hidden] if `batch_first` is "
               "set");
     op.output("last_h", "final hidden state of each sample, with the shape of initial_h");
   }
 
   static constexpr void describe_parameters(auto& op) {
-    op.param("direction", &Recurrent::direction, "direction along the steps; bidirectional: both directions, with separate weights")
-        .one_of({{"forward", Direction::forward}, {"reverse", Direction::reverse}, {"bidirectional", Direction::bidirectional}});
+    op.param("direction", &Recurrent::direction,
+             "direction along the steps; bidirectional: both directions, with separate weights")
+        .one_of({{"forward", Direction::forward},
+                 {"reverse", Direction::reverse},
+                 {"bidirectional", Direction::bidirectional}});
     op.param("activations", &Recurrent::activations,
-             "ONNX names of the activation functions for each direction: Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, "
-             "ScaledTanh, HardSigmoid, Elu, Softsign, Softplus; default: Sigmoid for gates, Tanh for the others");
+             "ONNX names of the activation functions for each direction: Relu, Tanh, Sigmoid, "
+             "Affine, LeakyRelu, ThresholdedRelu, "
+             "ScaledTanh, HardSigmoid, Elu, Softsign, Softplus; default: Sigmoid for gates, Tanh "
+             "for the others");
     op.param("activation_alpha", &Recurrent::activation_alpha,
              "alpha of each activation function that has one, in order; default: as in ONNX");
     op.param("activation_beta", &Recurrent::activation_beta,
              "beta of each activation function that has one, in order; default: as in ONNX");
-    op.param("clip", &Recurrent::clip, "bound of the arguments of activation functions, which are clipped to [-clip, clip]; 0: no clipping")
+    op.param("clip", &Recurrent::clip,
+             "bound of the arguments of activation functions, which are clipped to [-clip, clip]; "
+             "0: no clipping")
         .at_least(0);
-    op.param("batch_first", &Recurrent::batch_first, "the batch is the first axis of data, output and the states");
+    op.param("batch_first", &Recurrent::batch_first,
+             "the batch is the first axis of data, output and the states");
   }
 
   static constexpr void describe_onnx(auto&& form) {
@@ -63,18 +81,27 @@ struct Recurrent : tenon::Operator {
   /// gates: number of rows of weight, in units of `hidden`.
   void infer_tensors(tenon::Infer& io, std::int64_t gates, int functions) const {
     for (const auto& name : activations)
-      if (!known(name)) io.param_error("activations", "has '", std::string_view(name), "', which is not an activation function of ONNX");
+      if (!known(name))
+        io.param_error("activations", "has '", std::string_view(name),
+                       "', which is not an activation function of ONNX");
     const auto needed = static_cast<std::size_t>(functions * directions());
-    if (activations.size() > 0 && (functions > 1 ? activations.size() != needed : activations.size() < needed))
-      io.param_error("activations", "has ", activations.size(), " names, but ", needed, " are required");
-    const auto data = io.input("data").shape, weight = io.input("weight").shape, recurrent = io.input("recurrent").shape;
+    if (activations.size() > 0 &&
+        (functions > 1 ? activations.size() != needed : activations.size() < needed))
+      io.param_error("activations", "has ", activations.size(), " names, but ", needed,
+                     " are required");
+    const auto data = io.input("data").shape, weight = io.input("weight").shape,
+               recurrent = io.input("recurrent").shape;
     const int step_axis = batch_first ? 1 : 0;
-    io.require(!data.has_rank() || data.rank() == 3, "data is ", data, " but needs three dimensions: steps, batch and features");
+    io.require(!data.has_rank() || data.rank() == 3, "data is ", data,
+               " but needs three dimensions: steps, batch and features");
     const auto any = tenon::unknown;
-    const auto steps = data.has_rank() ? data[step_axis] : any, batch = data.has_rank() ? data[1 - step_axis] : any;
+    const auto steps = data.has_rank() ? data[step_axis] : any,
+               batch = data.has_rank() ? data[1 - step_axis] : any;
     const auto features = data.has_rank() ? data[2] : any;
-    io.require(!recurrent.has_rank() || recurrent.rank() == 3, "recurrent is ", recurrent, " but needs 3 dimensions");
-    io.require(!weight.has_rank() || weight.rank() == 3, "weight is ", weight, " but needs 3 dimensions");
+    io.require(!recurrent.has_rank() || recurrent.rank() == 3, "recurrent is ", recurrent,
+               " but needs 3 dimensions");
+    io.require(!weight.has_rank() || weight.rank() == 3, "weight is ", weight,
+               " but needs 3 dimensions");
     auto hidden = recurrent.has_rank() ? recurrent[2] : any;
     if (hidden == any && weight.has_rank() && weight[1] != any) hidden = weight[1] / gates;
     const auto rows = hidden == any ? any : gates * hidden;
@@ -83,9 +110,11 @@ struct Recurrent : tenon::Operator {
     require_fit(io, "recurrent", {ways, rows, hidden});
     if (io.has_input("bias")) require_fit(io, "bias", {ways, hidden == any ? any : 2 * rows});
     if (io.has_input("lengths")) require_fit(io, "lengths", {batch});
-    const auto state = batch_first ? tenon::Shape{batch, ways, hidden} : tenon::Shape{ways, batch, hidden};
+    const auto state =
+        batch_first ? tenon::Shape{batch, ways, hidden} : tenon::Shape{ways, batch, hidden};
     if (io.has_input("initial_h")) require_fit(io, "initial_h", state);
-    io.set_output(0, batch_first ? tenon::Shape{batch, steps, ways, hidden} : tenon::Shape{steps, ways, batch, hidden});
+    io.set_output(0, batch_first ? tenon::Shape{batch, steps, ways, hidden}
+                                 : tenon::Shape{steps, ways, batch, hidden});
     io.set_output(1, state);
   }
 

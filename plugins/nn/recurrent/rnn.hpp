@@ -3,7 +3,9 @@
 #include "function.hpp"
 
 struct RnnLayer : Recurrent {
-  constexpr RnnLayer() { activations = {"Tanh", "Tanh"}; }  // ONNX's defaults; a single direction uses the first one
+  constexpr RnnLayer() {
+    activations = {"Tanh", "Tanh"};
+  }  // ONNX's defaults; a single direction uses the first one
 
   static constexpr void describe(auto& op) {
     op.doc("recurrent layer: h = f(weight x + recurrent h + bias) for each step");
@@ -11,13 +13,18 @@ struct RnnLayer : Recurrent {
     describe_outputs(op);
     describe_parameters(op);
     op.backward_reads("data", "weight", "recurrent", "bias", "lengths", "initial_h");
-    op.example({{"data", {3, 2, 4}}, {"weight", {1, 5, 4}}, {"recurrent", {1, 5, 5}}, {"bias", {1, 10}}});
-    describe_onnx(
-        op.onnx("", "RNN").since(7).inputs("data", "weight", "recurrent", "bias", "lengths", "initial_h").outputs("output", "last_h"));
+    op.example(
+        {{"data", {3, 2, 4}}, {"weight", {1, 5, 4}}, {"recurrent", {1, 5, 5}}, {"bias", {1, 10}}});
+    describe_onnx(op.onnx("", "RNN")
+                      .since(7)
+                      .inputs("data", "weight", "recurrent", "bias", "lengths", "initial_h")
+                      .outputs("output", "last_h"));
   }
 
   void infer(tenon::Infer& io) const { infer_tensors(io, 1, 1); }
 
  protected:
-  recurrent::Function unit_of(std::int64_t way) const { return recurrent::functions_of(*this, 1)[static_cast<std::size_t>(way)]; }
+  recurrent::Function unit_of(std::int64_t way) const {
+    return recurrent::functions_of(*this, 1)[static_cast<std::size_t>(way)];
+  }
 };

@@ -15,7 +15,8 @@ std::vector<Wide<T>> widened(const tenon::Call& call, const char* name) {
   if (!call.has_input(name)) return {};
   const auto view = call.input<T>(name);
   std::vector<Wide<T>> all(static_cast<std::size_t>(view.size()));
-  for (std::int64_t i = 0; i < view.size(); ++i) all[static_cast<std::size_t>(i)] = static_cast<Wide<T>>(view[i]);
+  for (std::int64_t i = 0; i < view.size(); ++i)
+    all[static_cast<std::size_t>(i)] = static_cast<Wide<T>>(view[i]);
   return all;
 }
 
@@ -26,8 +27,8 @@ struct Matrices {
   std::vector<W> weight, recurrent, bias, recurrent_bias;
 
   /// to[i] += sum over k < count of x[k] times element (k, first + i) of the matrix.
-  void add_product(const std::vector<W>& matrix, const W* x, std::int64_t count, std::int64_t first, std::int64_t columns,
-                   W* __restrict to) const {
+  void add_product(const std::vector<W>& matrix, const W* x, std::int64_t count, std::int64_t first,
+                   std::int64_t columns, W* __restrict to) const {
     for (std::int64_t k = 0; k < count; ++k) {
       const W factor = x[k];
       const W* const row = matrix.data() + k * rows + first;
@@ -35,7 +36,8 @@ struct Matrices {
     }
   }
   /// The gradient with respect to x: to[k] += sum over i of d[i] times element (k, first + i).
-  void add_gradient(const std::vector<W>& matrix, const W* d, std::int64_t count, std::int64_t first, std::int64_t columns, W* to) const {
+  void add_gradient(const std::vector<W>& matrix, const W* d, std::int64_t count,
+                    std::int64_t first, std::int64_t columns, W* to) const {
     for (std::int64_t k = 0; k < count; ++k) {
       const W* const row = matrix.data() + k * rows + first;
       W sum = 0;
@@ -49,7 +51,8 @@ template <class W>
 std::vector<W> transposed(const W* from, std::int64_t rows, std::int64_t columns) {
   std::vector<W> to(static_cast<std::size_t>(rows * columns));
   for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t k = 0; k < columns; ++k) to[static_cast<std::size_t>(k * rows + i)] = from[i * columns + k];
+    for (std::int64_t k = 0; k < columns; ++k)
+      to[static_cast<std::size_t>(k * rows + i)] = from[i * columns + k];
   return to;
 }
 
@@ -77,7 +80,8 @@ struct Layer {
         lengths(call.has_input("lengths") ? call.input<std::int32_t>("lengths").data() : nullptr),
         data(call.input<T>(0).data()) {
     if (has_cell) initial_c = widened<T>(call, "initial_c");
-    const auto weight = widened<T>(call, "weight"), recurrent = widened<T>(call, "recurrent"), bias = widened<T>(call, "bias");
+    const auto weight = widened<T>(call, "weight"), recurrent = widened<T>(call, "recurrent"),
+               bias = widened<T>(call, "bias");
     for (std::int64_t way = 0; way < ways; ++way) {
       Matrices<W> made{features,
                        hidden,
@@ -95,17 +99,24 @@ struct Layer {
       matrices.push_back(std::move(made));
     }
     for (std::int64_t n = 0; lengths && n < batch; ++n)
-      if (lengths[n] < 0 || lengths[n] > steps) throw tenon::Error("lengths contains ", lengths[n], ", but there are ", steps, " steps");
+      if (lengths[n] < 0 || lengths[n] > steps)
+        throw tenon::Error("lengths contains ", lengths[n], ", but there are ", steps, " steps");
   }
 
-  const Matrices<W>& matrices_of(std::int64_t way) const { return matrices[static_cast<std::size_t>(way)]; }
+  const Matrices<W>& matrices_of(std::int64_t way) const {
+    return matrices[static_cast<std::size_t>(way)];
+  }
   std::int64_t length(std::int64_t n) const { return lengths ? lengths[n] : steps; }
   /// Index in the sequence of step `step` of the computation.
   std::int64_t time(std::int64_t way, std::int64_t n, std::int64_t step) const {
     return op.direction == Direction::reverse || way == 1 ? length(n) - 1 - step : step;
   }
-  std::int64_t data_at(std::int64_t t, std::int64_t n) const { return (op.batch_first ? n * steps + t : t * batch + n) * features; }
-  std::int64_t state_at(std::int64_t way, std::int64_t n) const { return (op.batch_first ? n * ways + way : way * batch + n) * hidden; }
+  std::int64_t data_at(std::int64_t t, std::int64_t n) const {
+    return (op.batch_first ? n * steps + t : t * batch + n) * features;
+  }
+  std::int64_t state_at(std::int64_t way, std::int64_t n) const {
+    return (op.batch_first ? n * ways + way : way * batch + n) * hidden;
+  }
   std::int64_t output_at(std::int64_t t, std::int64_t way, std::int64_t n) const {
     return (op.batch_first ? (n * steps + t) * ways + way : (t * ways + way) * batch + n) * hidden;
   }
@@ -125,16 +136,19 @@ struct Layer {
 /// cell(matrices, direction, x, hidden state, cell state, scratch of `scratch` elements) computes
 /// one step. If the operator has a cell state `c`, it is the last output and starts as initial_c.
 template <class T, class Cell>
-void run(const Recurrent& op, const tenon::Call& call, std::int64_t gates, std::int64_t scratch, bool has_cell, const Cell& cell) {
+void run(const Recurrent& op, const tenon::Call& call, std::int64_t gates, std::int64_t scratch,
+         bool has_cell, const Cell& cell) {
   using W = Wide<T>;
   const Layer<T> of(op, call, gates, has_cell);
   const auto hidden = of.hidden;
   T* const output = call.write(0) != tenon::Write::none ? call.output<T>(0).data() : nullptr;
   T* const last_h = call.write(1) != tenon::Write::none ? call.output<T>(1).data() : nullptr;
-  T* const last_c = has_cell && call.write(2) != tenon::Write::none ? call.output<T>(2).data() : nullptr;
+  T* const last_c =
+      has_cell && call.write(2) != tenon::Write::none ? call.output<T>(2).data() : nullptr;
   call.parallel_for(of.ways * of.batch, 1, [&](std::int64_t begin, std::int64_t end) {
     std::vector<W> memory(static_cast<std::size_t>(2 * hidden + of.features + scratch));
-    W *const h = memory.data(), *const c = h + hidden, *const x = c + hidden, *const rest = x + of.features;
+    W *const h = memory.data(), *const c = h + hidden, *const x = c + hidden,
+             *const rest = x + of.features;
     for (auto i = begin; i < end; ++i) {
       const auto way = i / of.batch, n = i % of.batch, length = of.length(n);
       of.start(of.initial_h, way, n, h), of.start(of.initial_c, way, n, c);
@@ -142,9 +156,11 @@ void run(const Recurrent& op, const tenon::Call& call, std::int64_t gates, std::
         const auto t = of.time(way, n, step);
         of.read(t, n, x);
         cell(of.matrices_of(way), way, x, h, c, rest);
-        for (std::int64_t k = 0; output && k < hidden; ++k) output[of.output_at(t, way, n) + k] = T(h[k]);
+        for (std::int64_t k = 0; output && k < hidden; ++k)
+          output[of.output_at(t, way, n) + k] = T(h[k]);
       }
-      for (auto t = length; output && t < of.steps; ++t) std::fill_n(output + of.output_at(t, way, n), hidden, T(0));
+      for (auto t = length; output && t < of.steps; ++t)
+        std::fill_n(output + of.output_at(t, way, n), hidden, T(0));
       for (std::int64_t k = 0; last_h && k < hidden; ++k) last_h[of.state_at(way, n) + k] = T(h[k]);
       for (std::int64_t k = 0; last_c && k < hidden; ++k) last_c[of.state_at(way, n) + k] = T(c[k]);
     }

@@ -32,10 +32,16 @@ struct Places : LayerSizes {
     return fault.fits(lengths[n], steps + 1) ? lengths[n] : 0;
   }
   /// Index in the sequence of step `step` of the computation.
-  TENON_DEVICE std::int64_t time(std::int64_t n, std::int64_t step) const { return reverse ? length(n) - 1 - step : step; }
+  TENON_DEVICE std::int64_t time(std::int64_t n, std::int64_t step) const {
+    return reverse ? length(n) - 1 - step : step;
+  }
   /// The row of a step of a sample in data, and in all values stored per step.
-  TENON_FN std::int64_t row(std::int64_t t, std::int64_t n) const { return batch_first ? n * steps + t : t * batch + n; }
-  TENON_FN std::int64_t state_at(std::int64_t n) const { return (batch_first ? n * ways + way : way * batch + n) * hidden; }
+  TENON_FN std::int64_t row(std::int64_t t, std::int64_t n) const {
+    return batch_first ? n * steps + t : t * batch + n;
+  }
+  TENON_FN std::int64_t state_at(std::int64_t n) const {
+    return (batch_first ? n * ways + way : way * batch + n) * hidden;
+  }
   TENON_FN std::int64_t output_at(std::int64_t t, std::int64_t n) const {
     return (batch_first ? (n * steps + t) * ways + way : (t * ways + way) * batch + n) * hidden;
   }
@@ -49,7 +55,8 @@ struct StartStates {
   Wide<T>* to;
 
   TENON_FN void operator()(std::int64_t i) const {
-    to[i] = from ? static_cast<Wide<T>>(from[of.state_at(i / of.hidden) + i % of.hidden]) : Wide<T>(0);
+    to[i] =
+        from ? static_cast<Wide<T>>(from[of.state_at(i / of.hidden) + i % of.hidden]) : Wide<T>(0);
   }
 };
 template <class T>
@@ -59,7 +66,9 @@ struct PutStates {
   T* to;
   tenon::Write write = tenon::Write::to;
 
-  TENON_FN void operator()(std::int64_t i) const { store(write, to[of.state_at(i / of.hidden) + i % of.hidden], from[i]); }
+  TENON_FN void operator()(std::int64_t i) const {
+    store(write, to[of.state_at(i / of.hidden) + i % of.hidden], from[i]);
+  }
 };
 
 /// The results of a step's products: [rows of data, rows] for weight * x, [batch, plain gates *
@@ -69,8 +78,15 @@ struct Products {
   const W *weight, *recurrent, *product, *bias;
 
   template <class Cell>
-  TENON_FN UnitSums<W> unit(const Places& of, std::int64_t row, std::int64_t n, std::int64_t k) const {
-    return {weight + row * of.rows, recurrent + n * Cell::plain_gates * of.hidden, product + n * of.hidden, bias, of.hidden, of.rows, k};
+  TENON_FN UnitSums<W> unit(const Places& of, std::int64_t row, std::int64_t n,
+                            std::int64_t k) const {
+    return {weight + row * of.rows,
+            recurrent + n * Cell::plain_gates * of.hidden,
+            product + n * of.hidden,
+            bias,
+            of.hidden,
+            of.rows,
+            k};
   }
 };
 
@@ -120,7 +136,8 @@ struct MakeStep {
     W sums[Cell::kept], none = 0;
     cell.sums(products.template unit<Cell>(of, row, n, k), sums);
     if (kept.sums) {
-      for (int j = 0; j < Cell::kept; ++j) kept.sums[(row * Cell::kept + j) * of.hidden + k] = sums[j];
+      for (int j = 0; j < Cell::kept; ++j)
+        kept.sums[(row * Cell::kept + j) * of.hidden + k] = sums[j];
       kept.h[row * of.hidden + k] = h[i];
       if constexpr (Cell::has_cell) kept.c[row * of.hidden + k] = c[i];
     }
@@ -151,16 +168,19 @@ struct BackStep {
   TENON_DEVICE void operator()(std::int64_t i) const {
     const auto n = i / of.hidden, k = i % of.hidden;
     if (step >= of.length(n)) {
-      for (int gate = 0; gate < Cell::gates; ++gate) slopes.now[n * of.rows + gate * of.hidden + k] = 0;
+      for (int gate = 0; gate < Cell::gates; ++gate)
+        slopes.now[n * of.rows + gate * of.hidden + k] = 0;
       if (Cell::plain_gates < Cell::gates) slopes.product[i] = 0;
       return;
     }
     const auto t = of.time(n, step), row = of.row(t, n);
     W sums[Cell::kept];
-    for (int j = 0; j < Cell::kept; ++j) sums[j] = kept.sums[(row * Cell::kept + j) * of.hidden + k];
+    for (int j = 0; j < Cell::kept; ++j)
+      sums[j] = kept.sums[(row * Cell::kept + j) * of.hidden + k];
     const W gradient = dh[i] + (dy ? static_cast<W>(dy[of.output_at(t, n) + k]) : W(0)),
             c = Cell::has_cell ? kept.c[row * of.hidden + k] : W(0);
-    const auto found = cell.back(sums, k, kept.h[row * of.hidden + k], c, gradient, Cell::has_cell ? dc[i] : W(0));
+    const auto found =
+        cell.back(sums, k, kept.h[row * of.hidden + k], c, gradient, Cell::has_cell ? dc[i] : W(0));
     for (int gate = 0; gate < Cell::gates; ++gate) {
       const auto at = gate * of.hidden + k;
       slopes.now[n * of.rows + at] = slopes.all[row * of.rows + at] = found.sums[gate];
@@ -188,12 +208,14 @@ struct BackReset {
     if (step >= of.length(n)) return;
     const auto row = of.row(of.time(n, step), n);
     const auto r = of.hidden + k;
-    const auto found = cell.unit.reset_back(kept.sums[(row * Cell::kept + 1) * of.hidden + k], kept.h[row * of.hidden + k], dreset[i],
-                                            slopes.now[n * of.rows + r]);
+    const auto found =
+        cell.unit.reset_back(kept.sums[(row * Cell::kept + 1) * of.hidden + k],
+                             kept.h[row * of.hidden + k], dreset[i], slopes.now[n * of.rows + r]);
     slopes.now[n * of.rows + r] = slopes.all[row * of.rows + r] = found.r;
     dh[i] += found.h;
     for (int gate = 0; gate < 2; ++gate)
-      slopes.all_recurrent[row * of.rows + gate * of.hidden + k] = slopes.now[n * of.rows + gate * of.hidden + k];
+      slopes.all_recurrent[row * of.rows + gate * of.hidden + k] =
+          slopes.now[n * of.rows + gate * of.hidden + k];
     slopes.all_recurrent[row * of.rows + 2 * of.hidden + k] = slopes.product[i];
   }
 };

@@ -32,7 +32,9 @@ struct ResizeElement {
     const W* const line = from + row / axis.out() * axis.in() * inner + i % inner;
     if (axis.outside(at)) return void(to[i] = fill);
     W sum = 0;
-    axis.each(at, [&](std::int64_t index, double weight) { sum += static_cast<W>(weight) * line[index * inner]; });
+    axis.each(at, [&](std::int64_t index, double weight) {
+      sum += static_cast<W>(weight) * line[index * inner];
+    });
     to[i] = sum;
   }
 };
@@ -53,7 +55,9 @@ struct SpreadLine {
     for (std::int64_t i = 0; i < axis.in(); ++i) to[i * inner] = 0;
     for (std::int64_t i = 0; i < axis.out(); ++i)
       if (!axis.outside(i))
-        axis.each(i, [&](std::int64_t index, double weight) { to[index * inner] += static_cast<W>(weight) * from[i * inner]; });
+        axis.each(i, [&](std::int64_t index, double weight) {
+          to[index * inner] += static_cast<W>(weight) * from[i * inner];
+        });
   }
 };
 
@@ -85,7 +89,8 @@ struct Steps {
   std::vector<std::size_t> order;  ///< of the axes that may change
 
   Steps(const tenon::Shape& from, const tenon::Shape& to, bool back) {
-    for (int i = 0; i < from.rank(); ++i) in.push_back(from[i]), out.push_back(to[i]), order.push_back(static_cast<std::size_t>(i));
+    for (int i = 0; i < from.rank(); ++i)
+      in.push_back(from[i]), out.push_back(to[i]), order.push_back(static_cast<std::size_t>(i));
     if (back) std::reverse(order.begin(), order.end());
   }
 
@@ -99,7 +104,8 @@ struct Steps {
     }
     return found;
   }
-  static std::int64_t product(const std::vector<std::int64_t>& dims, std::size_t begin, std::size_t end) {
+  static std::int64_t product(const std::vector<std::int64_t>& dims, std::size_t begin,
+                              std::size_t end) {
     return Plan<AxisTaps>::product(dims, begin, end);
   }
 };
@@ -110,9 +116,13 @@ struct ResizeCuda : Resize {
   static constexpr bool capturable = true;
 
   std::size_t workspace(const tenon::Infer& io) const {
-    return method == resizing::Method::nearest ? 0 : scratch(io, io.input(0).shape, io.output(0).shape, false);
+    return method == resizing::Method::nearest
+               ? 0
+               : scratch(io, io.input(0).shape, io.output(0).shape, false);
   }
-  std::size_t backward_workspace(const tenon::Infer& io) const { return scratch(io, io.output(0).shape, io.input(0).shape, true); }
+  std::size_t backward_workspace(const tenon::Infer& io) const {
+    return scratch(io, io.output(0).shape, io.input(0).shape, true);
+  }
 
   void forward(const tenon::Call& call) const {
     const auto data = call.input_type(0).shape, output = call.output_type(0).shape;
@@ -125,8 +135,10 @@ struct ResizeCuda : Resize {
       using W = resizing::Computed<T>;
       const auto fill = static_cast<W>(extrapolation_value);
       run<T>(call, plan, {data, output, false}, from, to,
-             [&](const resizing::AxisTaps& axis, std::int64_t outer, std::int64_t inner, const W* source, W* target) {
-               tenon::gpu::for_each(call, outer * axis.out() * inner, resizing::ResizeElement<W>{axis, inner, source, target, fill});
+             [&](const resizing::AxisTaps& axis, std::int64_t outer, std::int64_t inner,
+                 const W* source, W* target) {
+               tenon::gpu::for_each(call, outer * axis.out() * inner,
+                                    resizing::ResizeElement<W>{axis, inner, source, target, fill});
              });
     });
   }
@@ -140,12 +152,15 @@ struct ResizeCuda : Resize {
     const auto plan = resizing::plan_of<resizing::AxisTaps>(*this, call, data, output, false);
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       T* const dx = call.input_grad<T>(0).data();
-      if (output.size() == 0) return tenon::gpu::clear(call, dx, static_cast<std::size_t>(data.size()) * sizeof(T));
+      if (output.size() == 0)
+        return tenon::gpu::clear(call, dx, static_cast<std::size_t>(data.size()) * sizeof(T));
       using W = resizing::Computed<T>;
-      run<T>(call, plan, {output, data, true}, call.output_grad<T>(0).data(), dx,
-             [&](const resizing::AxisTaps& axis, std::int64_t outer, std::int64_t inner, const W* dy, W* to) {
-               tenon::gpu::for_each(call, outer * inner, resizing::SpreadLine<W>{axis, inner, dy, to});
-             });
+      run<T>(
+          call, plan, {output, data, true}, call.output_grad<T>(0).data(), dx,
+          [&](const resizing::AxisTaps& axis, std::int64_t outer, std::int64_t inner, const W* dy,
+              W* to) {
+            tenon::gpu::for_each(call, outer * inner, resizing::SpreadLine<W>{axis, inner, dy, to});
+          });
     });
   }
 
@@ -153,22 +168,26 @@ struct ResizeCuda : Resize {
   using Plan = resizing::Plan<resizing::AxisTaps>;
 
   /// Two buffers for intermediate results, in the type of the computation.
-  static std::size_t scratch(const tenon::Infer& io, const tenon::Shape& from, const tenon::Shape& to, bool back) {
+  static std::size_t scratch(const tenon::Infer& io, const tenon::Shape& from,
+                             const tenon::Shape& to, bool back) {
     if (!from.known() || !to.known() || from.size() == 0 || to.size() == 0) return 0;
     std::size_t bytes = 0;
-    tenon::visit<tenon::any_real>(io.input(0).dtype, [&]<class T>() { bytes = sizeof(resizing::Computed<T>); });
+    tenon::visit<tenon::any_real>(io.input(0).dtype,
+                                  [&]<class T>() { bytes = sizeof(resizing::Computed<T>); });
     return 2 * bytes * static_cast<std::size_t>(resizing::Steps(from, to, back).most());
   }
 
   /// Calls step(axis, outer, inner, from, to) for each axis that changes.
   template <class T, class Step>
-  static void run(const tenon::Call& call, const Plan& plan, const resizing::Steps& steps, const T* from, T* to, const Step& step) {
+  static void run(const tenon::Call& call, const Plan& plan, const resizing::Steps& steps,
+                  const T* from, T* to, const Step& step) {
     using W = resizing::Computed<T>;
     const auto most = steps.most();
     W* const memory = call.workspace<W>(static_cast<std::size_t>(2 * most));
     W* const halves[] = {memory, memory + most};
     int turn = 0;
-    tenon::gpu::for_each(call, steps.product(steps.in, 0, steps.in.size()), resizing::ConvertNumbers<T, W>{from, halves[turn]});
+    tenon::gpu::for_each(call, steps.product(steps.in, 0, steps.in.size()),
+                         resizing::ConvertNumbers<T, W>{from, halves[turn]});
     auto dims = steps.in;
     for (const auto i : steps.order) {
       if (plan.axes[i].same()) continue;
@@ -177,7 +196,8 @@ struct ResizeCuda : Resize {
       dims[i] = steps.out[i];
       turn = 1 - turn;
     }
-    tenon::gpu::for_each(call, steps.product(dims, 0, dims.size()), resizing::ConvertNumbers<W, T>{halves[turn], to});
+    tenon::gpu::for_each(call, steps.product(dims, 0, dims.size()),
+                         resizing::ConvertNumbers<W, T>{halves[turn], to});
   }
 
   template <class T>

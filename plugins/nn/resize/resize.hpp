@@ -19,21 +19,37 @@ struct Resize : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     using resizing::Method, resizing::Coordinates, resizing::Rounding;
-    op.doc("data resized along some axes: each output element is the nearest element of data, or a weighted sum of its neighbors");
+    op.doc(
+        "data resized along some axes: each output element is the nearest element of data, or a "
+        "weighted sum of its neighbors");
     op.types(tenon::any_real);
     op.input("data", "any shape");
-    op.input("sizes", "one size for each of `axes`; replaces the parameter `size`").optional().on_cpu().types({tenon::i64});
-    op.input("scales", "one scale for each of `axes`; replaces the parameter `scale`").optional().on_cpu().types({tenon::f32});
+    op.input("sizes", "one size for each of `axes`; replaces the parameter `size`")
+        .optional()
+        .on_cpu()
+        .types({tenon::i64});
+    op.input("scales", "one scale for each of `axes`; replaces the parameter `scale`")
+        .optional()
+        .on_cpu()
+        .types({tenon::f32});
     op.input("roi", "replaces the parameter `region`").optional().on_cpu().types({tenon::f32});
     op.output("output", "data's shape with new sizes along `axes`");
     op.param("size", &Resize::size, "size of output along each of `axes`").at_least(0);
     op.param("scale", &Resize::scale,
-             "output size divided by data's size along each of `axes`; output sizes are rounded down; replaces `size`")
+             "output size divided by data's size along each of `axes`; output sizes are rounded "
+             "down; replaces `size`")
         .greater_than(0);
-    op.param("axes", &Resize::axes, "axes to resize; negative axes count from the end; default: all axes").at_least(-8).at_most(7);
-    op.param("method", &Resize::method, "interpolation: nearest, linear (two elements per axis) or cubic (four elements per axis)")
-        .one_of({{"nearest", Method::nearest}, {"linear", Method::linear}, {"cubic", Method::cubic}});
-    op.param("coordinates", &Resize::coordinates, "mapping of output coordinates to data coordinates, named as in ONNX")
+    op.param("axes", &Resize::axes,
+             "axes to resize; negative axes count from the end; default: all axes")
+        .at_least(-8)
+        .at_most(7);
+    op.param("method", &Resize::method,
+             "interpolation: nearest, linear (two elements per axis) or cubic (four elements per "
+             "axis)")
+        .one_of(
+            {{"nearest", Method::nearest}, {"linear", Method::linear}, {"cubic", Method::cubic}});
+    op.param("coordinates", &Resize::coordinates,
+             "mapping of output coordinates to data coordinates, named as in ONNX")
         .one_of({{"half_pixel", Coordinates::half_pixel},
                  {"half_pixel_symmetric", Coordinates::half_pixel_symmetric},
                  {"pytorch_half_pixel", Coordinates::pytorch_half_pixel},
@@ -42,28 +58,39 @@ struct Resize : tenon::Operator {
                  {"tf_half_pixel_for_nn", Coordinates::tf_half_pixel_for_nn},
                  {"tf_crop_and_resize", Coordinates::tf_crop_and_resize}});
     op.param("rounding", &Resize::rounding,
-             "rounding of coordinates for method nearest; round_prefer_floor: halves down; round_prefer_ceil: halves up")
+             "rounding of coordinates for method nearest; round_prefer_floor: halves down; "
+             "round_prefer_ceil: halves up")
         .one_of({{"round_prefer_floor", Rounding::prefer_floor},
                  {"round_prefer_ceil", Rounding::prefer_ceil},
                  {"floor", Rounding::floor},
                  {"ceil", Rounding::ceil}});
     op.param("aspect", &Resize::aspect,
-             "stretch: use `size` as is; not_larger, not_smaller: keep the aspect ratio, with no axis larger, or smaller, than `size`")
-        .one_of({{"stretch", Aspect::stretch}, {"not_larger", Aspect::not_larger}, {"not_smaller", Aspect::not_smaller}});
-    op.param("antialias", &Resize::antialias, "widen the kernel along axes that shrink; not for method nearest");
+             "stretch: use `size` as is; not_larger, not_smaller: keep the aspect ratio, with no "
+             "axis larger, or smaller, than `size`")
+        .one_of({{"stretch", Aspect::stretch},
+                 {"not_larger", Aspect::not_larger},
+                 {"not_smaller", Aspect::not_smaller}});
+    op.param("antialias", &Resize::antialias,
+             "widen the kernel along axes that shrink; not for method nearest");
     op.param("exclude_outside", &Resize::exclude_outside,
              "give elements outside of data no weight; false: repeat the elements at the edges");
     op.param("cubic_coefficient", &Resize::cubic_coefficient, "coefficient a of the cubic kernel");
     op.param("region", &Resize::region,
-             "start along each of `axes`, then end along each of `axes`, in units of data's size; only for coordinates tf_crop_and_resize");
-    op.param("extrapolation_value", &Resize::extrapolation_value, "value outside of data; only for coordinates tf_crop_and_resize");
+             "start along each of `axes`, then end along each of `axes`, in units of data's size; "
+             "only for coordinates tf_crop_and_resize");
+    op.param("extrapolation_value", &Resize::extrapolation_value,
+             "value outside of data; only for coordinates tf_crop_and_resize");
     op.backward_reads("sizes", "scales", "roi");
     op.takes_channels_last("data", "output");
     op.example({{"data", {1, 2, 3, 4}}}, {{"scale", {1, 1, 2, 3}}, {"method", "linear"}});
-    op.example({{"data", {1, 2, 5, 4}}}, {{"size", {3, 7}}, {"axes", {2, 3}}, {"method", "cubic"}, {"antialias", true}});
-    op.example({{"data", {2, 5}}, {"sizes", {2}, tenon::i64, {4, 4}}}, {{"coordinates", "asymmetric"}});
-    op.example({{"data", {5, 4}}},
-               {{"size", {4, 6}}, {"method", "linear"}, {"coordinates", "tf_crop_and_resize"}, {"region", {0, 0, 2, 1}}});
+    op.example({{"data", {1, 2, 5, 4}}},
+               {{"size", {3, 7}}, {"axes", {2, 3}}, {"method", "cubic"}, {"antialias", true}});
+    op.example({{"data", {2, 5}}, {"sizes", {2}, tenon::i64, {4, 4}}},
+               {{"coordinates", "asymmetric"}});
+    op.example({{"data", {5, 4}}}, {{"size", {4, 6}},
+                                    {"method", "linear"},
+                                    {"coordinates", "tf_crop_and_resize"},
+                                    {"region", {0, 0, 2, 1}}});
     op.onnx("", "Resize")
         .since(11)
         .inputs("data", "roi", "scales", "sizes")
@@ -78,12 +105,15 @@ struct Resize : tenon::Operator {
         .attribute("extrapolation_value", "extrapolation_value");
     describe_old(op.onnx("", "Resize").since(10).until(10).inputs("data", "scales"));
     describe_old(op.onnx("", "Upsample").since(9).until(9).inputs("data", "scales"));
-    describe_old(op.onnx("", "Upsample").since(7).until(8).inputs("data").attribute("scales", "scale"));
+    describe_old(
+        op.onnx("", "Upsample").since(7).until(8).inputs("data").attribute("scales", "scale"));
   }
 
   /// The ONNX form of Resize before opset 11.
   static constexpr void describe_old(auto&& form) {
-    form.attribute("mode", "method").constant("coordinates", "asymmetric").constant("rounding", "floor");
+    form.attribute("mode", "method")
+        .constant("coordinates", "asymmetric")
+        .constant("rounding", "floor");
   }
 
   void infer(tenon::Infer& io) const;

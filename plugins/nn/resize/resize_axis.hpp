@@ -33,7 +33,8 @@ struct Sizes {
   double scale = 1;
   float begin = 0, end = 1;  ///< region of data, for tf_crop_and_resize
   bool same(Coordinates coordinates) const {
-    return in == out && scale == 1 && (coordinates != Coordinates::tf_crop_and_resize || (begin == 0 && end == 1));
+    return in == out && scale == 1 &&
+           (coordinates != Coordinates::tf_crop_and_resize || (begin == 0 && end == 1));
   }
 };
 
@@ -42,8 +43,11 @@ class AxisTaps {
  public:
   AxisTaps() = default;
   AxisTaps(const Sizes& sizes, const Rules& rules) : sizes_(sizes), rules_(rules) {
-    scale_ = rules.antialias ? std::min(sizes.scale, 1.0) : 1.0;  // antialias has an effect only if data shrinks
-    first_ = static_cast<std::int64_t>(std::floor((rules.method == Method::cubic ? -2 : -1) / scale_)) + 1;
+    scale_ = rules.antialias ? std::min(sizes.scale, 1.0)
+                             : 1.0;  // antialias has an effect only if data shrinks
+    first_ =
+        static_cast<std::int64_t>(std::floor((rules.method == Method::cubic ? -2 : -1) / scale_)) +
+        1;
     taps_ = rules.method == Method::nearest ? 1 : 2 - 2 * first_;
   }
 
@@ -62,7 +66,8 @@ class AxisTaps {
   TENON_FN std::int64_t nearest(std::int64_t i) const {
     const auto x = place(static_cast<double>(i)), floor = std::floor(x);
     const auto ratio = x - floor;
-    const bool right = ratio > 0 && (rules_.rounding == Rounding::ceil || (rules_.rounding == Rounding::prefer_floor && ratio > 0.5) ||
+    const bool right = ratio > 0 && (rules_.rounding == Rounding::ceil ||
+                                     (rules_.rounding == Rounding::prefer_floor && ratio > 0.5) ||
                                      (rules_.rounding == Rounding::prefer_ceil && ratio >= 0.5));
     return inside(floor + (right ? 1 : 0));
   }
@@ -102,7 +107,8 @@ class AxisTaps {
       case Coordinates::pytorch_half_pixel:
         return out == 1 ? -0.5 : (i + 0.5) / sizes_.scale - 0.5;
       case Coordinates::half_pixel_symmetric:
-        return in / 2 * (1 - static_cast<double>(sizes_.out) / out) + (i + 0.5) / sizes_.scale - 0.5;
+        return in / 2 * (1 - static_cast<double>(sizes_.out) / out) + (i + 0.5) / sizes_.scale -
+               0.5;
       case Coordinates::half_pixel:
         break;
     }

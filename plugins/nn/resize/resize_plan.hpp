@@ -15,17 +15,22 @@ struct Plan {
   std::vector<Axis> axes;
   std::vector<std::int64_t> in, out;
 
-  static std::int64_t product(const std::vector<std::int64_t>& dims, std::size_t begin, std::size_t end) {
-    return std::accumulate(dims.begin() + static_cast<std::ptrdiff_t>(begin), dims.begin() + static_cast<std::ptrdiff_t>(end),
-                           std::int64_t{1}, std::multiplies<>());
+  static std::int64_t product(const std::vector<std::int64_t>& dims, std::size_t begin,
+                              std::size_t end) {
+    return std::accumulate(dims.begin() + static_cast<std::ptrdiff_t>(begin),
+                           dims.begin() + static_cast<std::ptrdiff_t>(end), std::int64_t{1},
+                           std::multiplies<>());
   }
 };
 
 template <class Axis>
-Plan<Axis> plan_of(const Resize& op, const tenon::Call& call, const tenon::Shape& data, const tenon::Shape& output, bool channels_last) {
+Plan<Axis> plan_of(const Resize& op, const tenon::Call& call, const tenon::Shape& data,
+                   const tenon::Shape& output, bool channels_last) {
   Resize::Given given{op.size, op.scale};
   const auto read = [&](const char* name) {
-    return call.has_input(name) && call.input_bytes(name[0] == 'r' ? 3 : name[1] == 'i' ? 1 : 2) > 0;
+    return call.has_input(name) && call.input_bytes(name[0] == 'r'   ? 3
+                                                    : name[1] == 'i' ? 1
+                                                                     : 2) > 0;
   };
   if (read("sizes")) {
     const auto sizes = call.input<std::int64_t>("sizes");
@@ -41,14 +46,17 @@ Plan<Axis> plan_of(const Resize& op, const tenon::Call& call, const tenon::Shape
   if (read("roi") && op.coordinates == Coordinates::tf_crop_and_resize) {
     const auto roi = call.input<float>("roi");
     const auto count = op.axes.size() > 0 ? static_cast<std::int64_t>(op.axes.size()) : data.rank();
-    if (roi.size() != 2 * count) throw tenon::Error("roi has ", roi.size(), " elements, but ", count, " axes need ", 2 * count);
+    if (roi.size() != 2 * count)
+      throw tenon::Error("roi has ", roi.size(), " elements, but ", count, " axes need ",
+                         2 * count);
     for (std::int64_t i = 0; i < count; ++i) {
       const auto axis = op.axes.size() > 0 ? op.axes[static_cast<std::size_t>(i)] : i;
       auto& along = sizes[static_cast<std::size_t>(axis < 0 ? axis + data.rank() : axis)];
       along.begin = roi[i], along.end = roi[count + i];
     }
   }
-  const Rules rules{op.method,          op.coordinates,      op.rounding, op.antialias && op.method != Method::nearest,
+  const Rules rules{op.method,          op.coordinates,
+                    op.rounding,        op.antialias && op.method != Method::nearest,
                     op.exclude_outside, op.cubic_coefficient};
   Plan<Axis> plan;
   for (int i = 0; i < data.rank(); ++i) {
@@ -62,7 +70,8 @@ Plan<Axis> plan_of(const Resize& op, const tenon::Call& call, const tenon::Shape
 
 /// The type of the computation for elements of type T.
 template <class T>
-using Computed = std::conditional_t<std::is_same_v<T, double> || std::is_integral_v<T>, double, float>;
+using Computed =
+    std::conditional_t<std::is_same_v<T, double> || std::is_integral_v<T>, double, float>;
 
 template <class T, class W>
 TENON_FN T rounded(W value) {
@@ -82,10 +91,13 @@ inline Resize::AxisSizes Resize::sizes_of(const tenon::Shape& data, const Given&
   AxisSizes sizes;
   const auto rank = data.rank();
   const auto count = axes.size() > 0 ? axes.size() : static_cast<std::size_t>(rank);
-  if (given.size.size() > 0 && given.scale.size() > 0) throw tenon::Error("has both size and scale: needs only one of them");
+  if (given.size.size() > 0 && given.scale.size() > 0)
+    throw tenon::Error("has both size and scale: needs only one of them");
   const bool by_size = given.size.size() > 0 || given.scale.size() == 0;
   const auto numbers = by_size ? given.size.size() : given.scale.size();
-  if (numbers != count) throw tenon::Error(by_size ? "size" : "scale", " has ", numbers, " values, but there are ", count, " axes");
+  if (numbers != count)
+    throw tenon::Error(by_size ? "size" : "scale", " has ", numbers, " values, but there are ",
+                       count, " axes");
   for (int axis = 0; axis < rank; ++axis) {
     auto& along = sizes[static_cast<std::size_t>(axis)];
     along.in = along.out = data[axis];
@@ -94,7 +106,8 @@ inline Resize::AxisSizes Resize::sizes_of(const tenon::Shape& data, const Given&
   unsigned seen = 0;
   const auto at = [&](std::size_t i) {
     const auto axis = axes.size() > 0 ? axes[i] : static_cast<std::int64_t>(i);
-    if (axis < -rank || axis >= rank) throw tenon::Error("axes contains ", axis, ", but data has ", rank, " dimensions");
+    if (axis < -rank || axis >= rank)
+      throw tenon::Error("axes contains ", axis, ", but data has ", rank, " dimensions");
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
   };
   for (std::size_t i = 0; i < count; ++i) {
@@ -102,19 +115,27 @@ inline Resize::AxisSizes Resize::sizes_of(const tenon::Shape& data, const Given&
     if (seen >> at(i) & 1) throw tenon::Error("axes names axis ", at(i), " twice");
     seen |= 1u << at(i);
     const auto in = static_cast<double>(along.in);
-    if (by_size && given.size[i] < 0) throw tenon::Error("size is ", given.size[i], ": needs 0 or more");
+    if (by_size && given.size[i] < 0)
+      throw tenon::Error("size is ", given.size[i], ": needs 0 or more");
     if (!by_size && !(given.scale[i] > 0 && given.scale[i] * in < 1e15))
       throw tenon::Error("scale is ", given.scale[i], ": needs a positive number");
     along.out = by_size ? given.size[i] : static_cast<std::int64_t>(given.scale[i] * in);
-    along.scale = !by_size ? given.scale[i] : along.in > 0 ? static_cast<double>(along.out) / in : 1;
+    along.scale = !by_size       ? given.scale[i]
+                  : along.in > 0 ? static_cast<double>(along.out) / in
+                                 : 1;
     if (along.in == 0 && along.out > 0)
-      throw tenon::Error("data is ", data, ": an empty axis cannot be resized to ", along.out, " elements");
-    const bool larger = i == 0 || (aspect == Aspect::not_larger ? along.scale < common : along.scale > common);
+      throw tenon::Error("data is ", data, ": an empty axis cannot be resized to ", along.out,
+                         " elements");
+    const bool larger =
+        i == 0 || (aspect == Aspect::not_larger ? along.scale < common : along.scale > common);
     if (larger) common = along.scale;
-    if (region.size() == 2 * count) along.begin = static_cast<float>(region[i]), along.end = static_cast<float>(region[count + i]);
+    if (region.size() == 2 * count)
+      along.begin = static_cast<float>(region[i]),
+      along.end = static_cast<float>(region[count + i]);
   }
   if (region.size() > 0 && region.size() != 2 * count)
-    throw tenon::Error("region has ", region.size(), " values, but ", count, " axes need ", 2 * count);
+    throw tenon::Error("region has ", region.size(), " values, but ", count, " axes need ",
+                       2 * count);
   for (std::size_t i = 0; i < count && by_size && aspect != Aspect::stretch; ++i) {
     auto& along = sizes[at(i)];
     along.scale = common;
@@ -125,15 +146,20 @@ inline Resize::AxisSizes Resize::sizes_of(const tenon::Shape& data, const Given&
 
 inline void Resize::infer(tenon::Infer& io) const {
   const auto data = io.input("data");
-  if (antialias && method == resizing::Method::nearest) io.param_error("antialias", "is set, but method is nearest");
-  const auto sizes = io.has_input("sizes") ? io.values<std::int64_t>("sizes") : tenon::Known<std::int64_t>();
+  if (antialias && method == resizing::Method::nearest)
+    io.param_error("antialias", "is set, but method is nearest");
+  const auto sizes =
+      io.has_input("sizes") ? io.values<std::int64_t>("sizes") : tenon::Known<std::int64_t>();
   const auto scales = io.has_input("scales") ? io.values<float>("scales") : tenon::Known<float>();
   for (const char* name : {"sizes", "scales", "roi"})
     if (io.has_input(name)) io.set_input(name, {tenon::unknown});
   // an empty input counts as absent, as in opset 11
-  const auto has = [&](const char* name) { return io.has_input(name) && io.input(name).shape[0] != 0; };
+  const auto has = [&](const char* name) {
+    return io.has_input(name) && io.input(name).shape[0] != 0;
+  };
   const int ways = (size.size() > 0) + (scale.size() > 0) + has("sizes") + has("scales");
-  io.require(ways == 1, "has ", ways, " of size, scale, sizes and scales: needs exactly one of them");
+  io.require(ways == 1, "has ", ways,
+             " of size, scale, sizes and scales: needs exactly one of them");
   if (!data.shape.has_rank()) return;
   auto output = tenon::Shape::of_rank(data.shape.rank());
   io.set_output(0, output);
@@ -143,7 +169,8 @@ inline void Resize::infer(tenon::Infer& io) const {
   if (has("sizes")) given.size = tenon::Ints(sizes.begin(), static_cast<std::size_t>(sizes.size()));
   double wide[8];
   if (has("scales"))
-    given.scale = tenon::Floats((std::copy(scales.begin(), scales.end(), wide), wide), static_cast<std::size_t>(scales.size()));
+    given.scale = tenon::Floats((std::copy(scales.begin(), scales.end(), wide), wide),
+                                static_cast<std::size_t>(scales.size()));
   auto known = data.shape;
   for (int axis = 0; axis < known.rank(); ++axis)
     if (known[axis] == tenon::unknown) known.set(axis, 1);

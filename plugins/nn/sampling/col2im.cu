@@ -16,7 +16,8 @@ struct SumBlocks {
     const T* const columns = data + i / of.image_size * of.columns();
     Wide<T> sum = 0;
     for (std::int64_t e = 0; e < of.elements; ++e)
-      if (const auto b = of.block_at(e, i % of.image_size); b >= 0) sum += static_cast<Wide<T>>(columns[e * of.blocks + b]);
+      if (const auto b = of.block_at(e, i % of.image_size); b >= 0)
+        sum += static_cast<Wide<T>>(columns[e * of.blocks + b]);
     output[i] = T(sum);
   }
 };
@@ -40,8 +41,9 @@ struct Col2imCuda : Col2im {
 
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      tenon::gpu::for_each(call, call.output_type(0).shape.size(),
-                           SumBlocks<T>{blocks_of(call), call.input<T>(0).data(), call.output<T>(0).data()});
+      tenon::gpu::for_each(
+          call, call.output_type(0).shape.size(),
+          SumBlocks<T>{blocks_of(call), call.input<T>(0).data(), call.output<T>(0).data()});
     });
   }
 
@@ -49,7 +51,8 @@ struct Col2imCuda : Col2im {
     if (call.write(0) == tenon::Write::none) return;
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       tenon::gpu::for_each(call, call.input_type(0).shape.size(),
-                           TakeBlocks<T>{blocks_of(call), call.output_grad<T>(0).data(), call.input_grad<T>(0).data()});
+                           TakeBlocks<T>{blocks_of(call), call.output_grad<T>(0).data(),
+                                         call.input_grad<T>(0).data()});
     });
   }
 };

@@ -46,25 +46,42 @@ struct Col2im : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("image assembled from blocks, the inverse of im2col; overlapping elements are added");
     op.input("data", "[batch, channels * elements of a block, blocks]");
-    op.input("sizes", "spatial sizes; replaces the parameter `size`").optional().on_cpu().types({tenon::i64});
-    op.input("kernels", "block sizes; replaces the parameter `kernel`").optional().on_cpu().types({tenon::i64});
+    op.input("sizes", "spatial sizes; replaces the parameter `size`")
+        .optional()
+        .on_cpu()
+        .types({tenon::i64});
+    op.input("kernels", "block sizes; replaces the parameter `kernel`")
+        .optional()
+        .on_cpu()
+        .types({tenon::i64});
     op.output("output", "[batch, channels, size ...]");
-    op.param("size", &Col2im::size, "size of the image along each spatial axis").at_least(1).at_most(1 << 20);
-    op.param("kernel", &Col2im::kernel, "size of a block along each spatial axis").at_least(1).at_most(65535);
-    op.param("stride", &Col2im::stride, "distance between blocks along each axis; one value applies to all axes; default: 1")
+    op.param("size", &Col2im::size, "size of the image along each spatial axis")
+        .at_least(1)
+        .at_most(1 << 20);
+    op.param("kernel", &Col2im::kernel, "size of a block along each spatial axis")
         .at_least(1)
         .at_most(65535);
-    op.param("pad", &Col2im::pad, "padding on both sides of each axis of the image; one value applies to all axes; default: 0")
+    op.param("stride", &Col2im::stride,
+             "distance between blocks along each axis; one value applies to all axes; default: 1")
+        .at_least(1)
+        .at_most(65535);
+    op.param("pad", &Col2im::pad,
+             "padding on both sides of each axis of the image; one value applies to all axes; "
+             "default: 0")
         .at_least(0)
         .at_most(65535);
-    op.param("pad_end", &Col2im::pad_end, "padding after each axis; default: same as `pad`").at_least(0).at_most(65535);
-    op.param("dilate", &Col2im::dilate, "distance between taps of a block; one value applies to all axes; default: 1")
+    op.param("pad_end", &Col2im::pad_end, "padding after each axis; default: same as `pad`")
+        .at_least(0)
+        .at_most(65535);
+    op.param("dilate", &Col2im::dilate,
+             "distance between taps of a block; one value applies to all axes; default: 1")
         .at_least(1)
         .at_most(65535);
     op.backward_reads("sizes", "kernels");
     op.linear("data");
     op.example({{"data", {1, 8, 6}}}, {{"size", {3, 4}}, {"kernel", {2, 2}}});
-    op.example({{"data", {2, 6, 4}}}, {{"size", {6}}, {"kernel", {2}}, {"stride", {2}}, {"pad", {1}}});
+    op.example({{"data", {2, 6, 4}}},
+               {{"size", {6}}, {"kernel", {2}}, {"stride", {2}}, {"pad", {1}}});
     op.onnx("", "Col2Im")
         .since(18)
         .inputs("data", "sizes", "kernels")
@@ -80,31 +97,40 @@ struct Col2im : tenon::Operator {
       const bool given = name[0] == 's' ? size.size() > 0 : kernel.size() > 0;
       io.require(given != io.has_input(name), "needs either the input ", name, " or its parameter");
     }
-    io.require(!data.has_rank() || data.rank() == 3, "data is ", data, " but needs three dimensions");
-    const auto sizes = io.has_input("sizes") ? io.values<std::int64_t>("sizes") : tenon::Known<std::int64_t>();
-    const auto kernels = io.has_input("kernels") ? io.values<std::int64_t>("kernels") : tenon::Known<std::int64_t>();
+    io.require(!data.has_rank() || data.rank() == 3, "data is ", data,
+               " but needs three dimensions");
+    const auto sizes =
+        io.has_input("sizes") ? io.values<std::int64_t>("sizes") : tenon::Known<std::int64_t>();
+    const auto kernels =
+        io.has_input("kernels") ? io.values<std::int64_t>("kernels") : tenon::Known<std::int64_t>();
     if ((io.has_input("sizes") && !sizes) || (io.has_input("kernels") && !kernels)) return;
-    const auto image = sizes ? list(sizes.begin(), sizes.size()) : size, block = kernels ? list(kernels.begin(), kernels.size()) : kernel;
-    io.require(image.size() >= 1 && image.size() <= 6 && block.size() == image.size(), "the image has ", image.size(),
-               " axes and blocks have ", block.size(), ": needs the same number, 1 to 6");
+    const auto image = sizes ? list(sizes.begin(), sizes.size()) : size,
+               block = kernels ? list(kernels.begin(), kernels.size()) : kernel;
+    io.require(image.size() >= 1 && image.size() <= 6 && block.size() == image.size(),
+               "the image has ", image.size(), " axes and blocks have ", block.size(),
+               ": needs the same number, 1 to 6");
     for (const auto* numbers : {&stride, &pad, &pad_end, &dilate})
-      io.require(numbers->size() <= 1 || numbers->size() == image.size(), "a parameter has ", numbers->size(), " values, but there are ",
-                 image.size(), " axes");
+      io.require(numbers->size() <= 1 || numbers->size() == image.size(), "a parameter has ",
+                 numbers->size(), " values, but there are ", image.size(), " axes");
     std::int64_t elements = 1, blocks = 1;
     auto output = tenon::Shape::of_rank(static_cast<int>(image.size()) + 2);
     for (std::size_t i = 0; i < image.size(); ++i) {
-      io.require(image[i] > 0 && block[i] > 0 && image[i] <= 1 << 20 && block[i] <= 65535, "an axis of size ", image[i],
-                 " with blocks of size ", block[i], " is out of range: needs 1 to 1048576, with blocks of 1 to 65535");
+      io.require(image[i] > 0 && block[i] > 0 && image[i] <= 1 << 20 && block[i] <= 65535,
+                 "an axis of size ", image[i], " with blocks of size ", block[i],
+                 " is out of range: needs 1 to 1048576, with blocks of 1 to 65535");
       const auto places = places_of(image, block, i);
-      io.require(places > 0, "blocks of ", block[i], " do not fit into the ", image[i], " elements of axis ", i);
+      io.require(places > 0, "blocks of ", block[i], " do not fit into the ", image[i],
+                 " elements of axis ", i);
       elements *= block[i], blocks *= places;
-      io.require(elements < std::int64_t{1} << 40 && blocks < std::int64_t{1} << 40, "blocks are too large");
+      io.require(elements < std::int64_t{1} << 40 && blocks < std::int64_t{1} << 40,
+                 "blocks are too large");
       output.set(static_cast<int>(i) + 2, image[i]);
     }
     io.set_input("data", {tenon::unknown, tenon::unknown, blocks});
     if (data.has_rank()) {
-      io.require(data[1] == tenon::unknown || data[1] % elements == 0, "data ", data, " has ", data[1],
-                 " rows, which is not a multiple of the ", elements, " elements of a block");
+      io.require(data[1] == tenon::unknown || data[1] % elements == 0, "data ", data, " has ",
+                 data[1], " rows, which is not a multiple of the ", elements,
+                 " elements of a block");
       output.set(0, data[0]);
       if (data[1] != tenon::unknown) output.set(1, data[1] / elements);
     }
@@ -121,8 +147,11 @@ struct Col2im : tenon::Operator {
         for (auto plane = begin; plane < end; ++plane) {
           std::fill(sums.begin(), sums.end(), Wide<T>(0));
           const T* const from = data + plane * of.columns();
-          each(of, [&](std::int64_t column, std::int64_t at) { sums[static_cast<std::size_t>(at)] += static_cast<Wide<T>>(from[column]); });
-          for (std::int64_t i = 0; i < of.image_size; ++i) output[plane * of.image_size + i] = T(sums[static_cast<std::size_t>(i)]);
+          each(of, [&](std::int64_t column, std::int64_t at) {
+            sums[static_cast<std::size_t>(at)] += static_cast<Wide<T>>(from[column]);
+          });
+          for (std::int64_t i = 0; i < of.image_size; ++i)
+            output[plane * of.image_size + i] = T(sums[static_cast<std::size_t>(i)]);
         }
       });
     });
@@ -137,7 +166,9 @@ struct Col2im : tenon::Operator {
       call.parallel_for(planes_of(call, of), 1, [&](std::int64_t begin, std::int64_t end) {
         for (auto plane = begin; plane < end; ++plane) {
           std::fill_n(dx + plane * of.columns(), of.columns(), T(0));
-          each(of, [&](std::int64_t column, std::int64_t at) { dx[plane * of.columns() + column] = dy[plane * of.image_size + at]; });
+          each(of, [&](std::int64_t column, std::int64_t at) {
+            dx[plane * of.columns() + column] = dy[plane * of.image_size + at];
+          });
         }
       });
     });
@@ -168,7 +199,8 @@ struct Col2im : tenon::Operator {
     BlocksOfImage of{static_cast<int>(image.size()), {}, {}, {}, {}, {}, {}, 1, 1, 1};
     for (std::size_t i = 0; i < image.size(); ++i) {
       of.image[i] = image[i], of.block[i] = block[i], of.places[i] = places_of(image, block, i);
-      of.stride[i] = number(stride, i, 1), of.pad[i] = number(pad, i, 0), of.dilate[i] = number(dilate, i, 1);
+      of.stride[i] = number(stride, i, 1), of.pad[i] = number(pad, i, 0),
+      of.dilate[i] = number(dilate, i, 1);
       of.image_size *= image[i], of.elements *= block[i], of.blocks *= of.places[i];
     }
     return of;
@@ -187,6 +219,7 @@ struct Col2im : tenon::Operator {
   static void each(const BlocksOfImage& of, const Body& body) {
     for (std::int64_t element = 0; element < of.elements; ++element)
       for (std::int64_t block = 0; block < of.blocks; ++block)
-        if (const auto at = of.place(element, block); at >= 0) body(element * of.blocks + block, at);
+        if (const auto at = of.place(element, block); at >= 0)
+          body(element * of.blocks + block, at);
   }
 };

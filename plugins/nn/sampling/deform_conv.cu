@@ -12,7 +12,8 @@ struct MakeColumns {
   Wide<T>* columns;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto place = i % of.places, tap = i / of.places % of.taps, plane = i / of.places / of.taps;
+    const auto place = i % of.places, tap = i / of.places % of.taps,
+               plane = i / of.places / of.taps;
     columns[i] = of.element(first + plane / of.channels, plane % of.channels, tap, place);
   }
 };
@@ -48,7 +49,8 @@ struct MovesGradient {
 
   TENON_FN void operator()(std::int64_t i) const {
     using W = Wide<T>;
-    const auto place = i % of.places, g = i / of.places, tap = g % of.taps, sharing = of.channels / of.offset_groups;
+    const auto place = i % of.places, g = i / of.places, tap = g % of.taps,
+               sharing = of.channels / of.offset_groups;
     const auto moves = n * of.offset_groups * of.taps + g, first = g / of.taps * sharing;
     const auto from = of.place_of(moves, tap, place);
     W down = 0, right = 0, mask = 0;
@@ -60,7 +62,9 @@ struct MovesGradient {
     }
     const W factor = of.factor(moves, place);
     if (doffset)
-      doffset[2 * moves * of.places + place] = T(down * factor), doffset[(2 * moves + 1) * of.places + place] = T(right * factor);
+      doffset[2 * moves * of.places + place] = T(down * factor),
+                                      doffset[(2 * moves + 1) * of.places + place] =
+                                          T(right * factor);
     if (dmask) dmask[moves * of.places + place] = T(mask);
   }
 };
@@ -82,7 +86,8 @@ struct PlaneOfSample {
     for (std::int64_t tap = 0; tap < of.taps; ++tap)
       for (std::int64_t place = 0; place < of.places; ++place) {
         const auto moves = of.moves(n, c, tap);
-        of.place_of(moves, tap, place).add(to, slopes[(c * of.taps + tap) * of.places + place] * of.factor(moves, place));
+        of.place_of(moves, tap, place)
+            .add(to, slopes[(c * of.taps + tap) * of.places + place] * of.factor(moves, place));
       }
     for (std::int64_t k = 0; k < size; ++k) ddata[(n * of.channels + c) * size + k] = T(to[k]);
   }
@@ -97,7 +102,8 @@ struct SumFilter {
   TENON_FN void operator()(std::int64_t filter) const {
     Wide<T> sum = 0;
     for (std::int64_t n = 0; n < batch; ++n)
-      for (std::int64_t place = 0; place < places; ++place) sum += static_cast<Wide<T>>(dy[(n * filters + filter) * places + place]);
+      for (std::int64_t place = 0; place < places; ++place)
+        sum += static_cast<Wide<T>>(dy[(n * filters + filter) * places + place]);
     dbias[filter] = T(sum);
   }
 };
@@ -112,7 +118,8 @@ struct Sizes {
         columns(of_data[1] * of_weight[2] * of_weight[3] * of_output[2] * of_output[3]),
         output(of_output[1] * of_output[2] * of_output[3]),
         data(of_data[1] * of_data[2] * of_data[3]),
-        samples(std::clamp<std::int64_t>((1 << 26) / std::max<std::int64_t>(columns, 1), 1, std::max<std::int64_t>(of_data[0], 1))) {}
+        samples(std::clamp<std::int64_t>((1 << 26) / std::max<std::int64_t>(columns, 1), 1,
+                                         std::max<std::int64_t>(of_data[0], 1))) {}
   std::int64_t forward() const { return weight + samples * (columns + output); }
   std::int64_t backward() const { return 2 * weight + 2 * columns + output + data; }
 };
@@ -138,7 +145,8 @@ struct DeformConvCuda : DeformConvShapes {
     if (!data.known() || !weight.known() || !output.known()) return device_gemm::workspace_bytes;
     const deformed::Sizes sizes(data, weight, output);
     const std::size_t each = io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float);
-    return device_gemm::workspace_bytes + each * static_cast<std::size_t>(back ? sizes.backward() : sizes.forward());
+    return device_gemm::workspace_bytes +
+           each * static_cast<std::size_t>(back ? sizes.backward() : sizes.forward());
   }
   template <class W>
   static W* scratch(const tenon::Call& call, std::int64_t count) {
@@ -153,24 +161,28 @@ struct DeformConvCuda : DeformConvShapes {
     const DeformTensors<T> of = tensors_of<T>(call, shape);
     const deformed::Sizes sizes(call.input_type(0).shape, call.input_type(1).shape, shape);
     W* const weight = scratch<W>(call, sizes.forward());
-    W *const columns = weight + sizes.weight, *const output = columns + sizes.samples * sizes.columns;
+    W *const columns = weight + sizes.weight, *const output =
+                                                  columns + sizes.samples * sizes.columns;
     tenon::gpu::for_each(call, sizes.weight, deformed::ConvertEach<T, W>{of.weight, weight});
     const T* const bias = call.has_input("bias") ? call.input<T>("bias").data() : nullptr;
     for (std::int64_t first = 0; first < of.batch; first += sizes.samples) {
       const auto samples = std::min(sizes.samples, of.batch - first);
-      tenon::gpu::for_each(call, samples * sizes.columns, deformed::MakeColumns<T>{of, first, columns});
+      tenon::gpu::for_each(call, samples * sizes.columns,
+                           deformed::MakeColumns<T>{of, first, columns});
       for (std::int64_t g = 0; g < groups; ++g)
-        device_gemm::multiply<W>(call, {{weight + g * of.group_filters() * of.depth, of.depth, 0, false},
-                                        {columns + g * of.depth * of.places, of.places, sizes.columns, false},
-                                        output + g * of.group_filters() * of.places,
-                                        sizes.output,
-                                        samples,
-                                        of.group_filters(),
-                                        of.places,
-                                        of.depth,
-                                        false});
+        device_gemm::multiply<W>(
+            call, {{weight + g * of.group_filters() * of.depth, of.depth, 0, false},
+                   {columns + g * of.depth * of.places, of.places, sizes.columns, false},
+                   output + g * of.group_filters() * of.places,
+                   sizes.output,
+                   samples,
+                   of.group_filters(),
+                   of.places,
+                   of.depth,
+                   false});
       tenon::gpu::for_each(call, samples * sizes.output,
-                           deformed::PutOutput<T>{output, bias, of.filters, of.places, call.output<T>(0).data() + first * sizes.output});
+                           deformed::PutOutput<T>{output, bias, of.filters, of.places,
+                                                  call.output<T>(0).data() + first * sizes.output});
     }
   }
 
@@ -181,24 +193,38 @@ struct DeformConvCuda : DeformConvShapes {
     const DeformTensors<T> of = tensors_of<T>(call, dy.shape());
     const deformed::Sizes sizes(call.input_type(0).shape, call.input_type(1).shape, dy.shape());
     const auto to = [&](int i) {
-      return i < call.inputs() && call.write(i) != tenon::Write::none ? call.input_grad<T>(i).data() : nullptr;
+      return i < call.inputs() && call.write(i) != tenon::Write::none ? call.input_grad<T>(i).data()
+                                                                      : nullptr;
     };
-    T *const ddata = to(0), *const dweight = to(1), *const doffset = to(2), *const dbias = to(3), *const dmask = to(4);
+    T *const ddata = to(0), *const dweight = to(1), *const doffset = to(2), *const dbias = to(3),
+             *const dmask = to(4);
     W* const weight = scratch<W>(call, sizes.backward());
-    W *const weight_sums = weight + sizes.weight, *const columns = weight_sums + sizes.weight, *const slopes = columns + sizes.columns;
+    W *const weight_sums = weight + sizes.weight, *const columns = weight_sums + sizes.weight,
+             *const slopes = columns + sizes.columns;
     W *const slope = slopes + sizes.columns, *const sums = slope + sizes.output;
     tenon::gpu::for_each(call, sizes.weight, deformed::ConvertEach<T, W>{of.weight, weight});
     tenon::gpu::clear(call, weight_sums, static_cast<std::size_t>(sizes.weight) * sizeof(W));
-    if (dbias) tenon::gpu::for_each(call, of.filters, deformed::SumFilter<T>{dy.data(), of.batch, of.filters, of.places, dbias});
+    if (dbias)
+      tenon::gpu::for_each(
+          call, of.filters,
+          deformed::SumFilter<T>{dy.data(), of.batch, of.filters, of.places, dbias});
     for (std::int64_t n = 0; n < of.batch; ++n) {
-      tenon::gpu::for_each(call, sizes.output, deformed::ConvertEach<T, W>{dy.data() + n * sizes.output, slope});
-      if (dweight) tenon::gpu::for_each(call, sizes.columns, deformed::MakeColumns<T>{of, n, columns});
+      tenon::gpu::for_each(call, sizes.output,
+                           deformed::ConvertEach<T, W>{dy.data() + n * sizes.output, slope});
+      if (dweight)
+        tenon::gpu::for_each(call, sizes.columns, deformed::MakeColumns<T>{of, n, columns});
       for (std::int64_t g = 0; g < groups; ++g) {
         const auto filter = g * of.group_filters(), column = g * of.depth * of.places;
         const device_gemm::Matrices<const W> own{slope + filter * of.places, of.places, 0, false};
-        device_gemm::multiply<W>(
-            call,
-            {{weight + filter * of.depth, of.depth, 0, true}, own, slopes + column, 0, 1, of.depth, of.places, of.group_filters(), false});
+        device_gemm::multiply<W>(call, {{weight + filter * of.depth, of.depth, 0, true},
+                                        own,
+                                        slopes + column,
+                                        0,
+                                        1,
+                                        of.depth,
+                                        of.places,
+                                        of.group_filters(),
+                                        false});
         if (dweight)
           device_gemm::multiply<W>(call, {own,
                                           {columns + column, of.places, 0, true},
@@ -211,10 +237,14 @@ struct DeformConvCuda : DeformConvShapes {
                                           true});
       }
       if (doffset || dmask)
-        tenon::gpu::for_each(call, offset_groups * of.taps * of.places, deformed::MovesGradient<T>{of, n, slopes, doffset, dmask});
-      if (ddata) tenon::gpu::for_each(call, of.channels, deformed::PlaneOfSample<T>{of, n, slopes, sums, ddata});
+        tenon::gpu::for_each(call, offset_groups * of.taps * of.places,
+                             deformed::MovesGradient<T>{of, n, slopes, doffset, dmask});
+      if (ddata)
+        tenon::gpu::for_each(call, of.channels,
+                             deformed::PlaneOfSample<T>{of, n, slopes, sums, ddata});
     }
-    if (dweight) tenon::gpu::for_each(call, sizes.weight, deformed::ConvertEach<W, T>{weight_sums, dweight});
+    if (dweight)
+      tenon::gpu::for_each(call, sizes.weight, deformed::ConvertEach<W, T>{weight_sums, dweight});
   }
 };
 TENON_KERNEL(deform_conv, cuda, DeformConvCuda)

@@ -28,12 +28,14 @@ struct DeformedPlace {
   template <class T>
   TENON_FN W at(const T* plane, int down, int right) const {
     const auto r = row + down, c = column + right;
-    return r >= 0 && r < rows && c >= 0 && c < columns ? static_cast<W>(plane[r * columns + c]) : W(0);
+    return r >= 0 && r < rows && c >= 0 && c < columns ? static_cast<W>(plane[r * columns + c])
+                                                       : W(0);
   }
   template <class T>
   TENON_FN W element(const T* plane) const {
     if (outside) return 0;
-    return (1 - y) * ((1 - x) * at(plane, 0, 0) + x * at(plane, 0, 1)) + y * ((1 - x) * at(plane, 1, 0) + x * at(plane, 1, 1));
+    return (1 - y) * ((1 - x) * at(plane, 0, 0) + x * at(plane, 0, 1)) +
+           y * ((1 - x) * at(plane, 1, 0) + x * at(plane, 1, 1));
   }
   template <class T>
   TENON_FN W slope_down(const T* plane) const {
@@ -63,15 +65,19 @@ struct DeformTensors {
   std::int64_t stride[2], pad[2], dilate[2], groups, offset_groups;
   std::int64_t batch = 0, filters = 0, width = 0, places = 0;  ///< of output
   std::int64_t channels = 0, rows = 0, columns = 0;            ///< of data
-  std::int64_t kernel_width = 0, taps = 0, depth = 0;          ///< of weight; depth: elements of a filter
+  std::int64_t kernel_width = 0, taps = 0, depth = 0;  ///< of weight; depth: elements of a filter
 
   TENON_FN std::int64_t group_filters() const { return filters / groups; }
-  TENON_FN const T* plane(std::int64_t n, std::int64_t c) const { return data + (n * channels + c) * rows * columns; }
+  TENON_FN const T* plane(std::int64_t n, std::int64_t c) const {
+    return data + (n * channels + c) * rows * columns;
+  }
   /// Index in mask; offset has two numbers for each.
   TENON_FN std::int64_t moves(std::int64_t n, std::int64_t c, std::int64_t tap) const {
     return (n * offset_groups + c / (channels / offset_groups)) * taps + tap;
   }
-  TENON_FN W factor(std::int64_t at, std::int64_t place) const { return mask ? static_cast<W>(mask[at * places + place]) : W(1); }
+  TENON_FN W factor(std::int64_t at, std::int64_t place) const {
+    return mask ? static_cast<W>(mask[at * places + place]) : W(1);
+  }
   TENON_FN DeformedPlace<W> place_of(std::int64_t at, std::int64_t tap, std::int64_t place) const {
     const auto y = place / width * stride[0] - pad[0] + tap / kernel_width * dilate[0];
     const auto x = place % width * stride[1] - pad[1] + tap % kernel_width * dilate[1];
@@ -92,28 +98,48 @@ struct DeformConvShapes : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "deformable convolution over two axes: each tap reads data at a position shifted by offset, interpolated bilinearly and "
+        "deformable convolution over two axes: each tap reads data at a position shifted by "
+        "offset, interpolated bilinearly and "
         "multiplied by mask");
     op.input("data", "[batch, channels, height, width]");
     op.input("weight", "[filters, channels / groups, kernel height, kernel width]");
-    op.input("offset", "[batch, 2 * offset_groups * taps, output height, output width]; row and column offset of each tap");
+    op.input("offset",
+             "[batch, 2 * offset_groups * taps, output height, output width]; row and column "
+             "offset of each tap");
     op.input("bias", "[filters]; default: 0").optional();
-    op.input("mask", "[batch, offset_groups * taps, output height, output width]; factor of each tap; default: 1").optional();
-    op.output("output", "[batch, filters, floor((axis + pad + pad_end - dilate * (kernel - 1) - 1) / stride) + 1 for both axes]");
-    op.param("stride", &DeformConvShapes::stride, "step of the filters along both axes; default: 1").at_least(1).at_most(Window::largest);
-    op.param("pad", &DeformConvShapes::pad, "zero padding on both sides of both axes; one value applies to both; default: 0")
+    op.input("mask",
+             "[batch, offset_groups * taps, output height, output width]; factor of each tap; "
+             "default: 1")
+        .optional();
+    op.output("output",
+              "[batch, filters, floor((axis + pad + pad_end - dilate * (kernel - 1) - 1) / stride) "
+              "+ 1 for both axes]");
+    op.param("stride", &DeformConvShapes::stride, "step of the filters along both axes; default: 1")
+        .at_least(1)
+        .at_most(Window::largest);
+    op.param("pad", &DeformConvShapes::pad,
+             "zero padding on both sides of both axes; one value applies to both; default: 0")
         .at_least(0)
         .at_most(Window::largest);
-    op.param("pad_end", &DeformConvShapes::pad_end, "zero padding after each axis; default: same as `pad`")
+    op.param("pad_end", &DeformConvShapes::pad_end,
+             "zero padding after each axis; default: same as `pad`")
         .at_least(0)
         .at_most(Window::largest);
-    op.param("dilate", &DeformConvShapes::dilate, "distance between taps of the kernel; default: 1").at_least(1).at_most(Window::largest);
+    op.param("dilate", &DeformConvShapes::dilate, "distance between taps of the kernel; default: 1")
+        .at_least(1)
+        .at_most(Window::largest);
     op.param("groups", &DeformConvShapes::groups,
-             "number of channel groups; output channels of a group depend only on data channels of the same group")
+             "number of channel groups; output channels of a group depend only on data channels of "
+             "the same group")
         .at_least(1);
-    op.param("offset_groups", &DeformConvShapes::offset_groups, "number of groups of data channels, each with its own offset and mask")
+    op.param("offset_groups", &DeformConvShapes::offset_groups,
+             "number of groups of data channels, each with its own offset and mask")
         .at_least(1);
-    op.example({{"data", {1, 4, 5, 4}}, {"weight", {6, 2, 3, 2}}, {"offset", {1, 24, 3, 3}}, {"bias", {6}}, {"mask", {1, 12, 3, 3}}},
+    op.example({{"data", {1, 4, 5, 4}},
+                {"weight", {6, 2, 3, 2}},
+                {"offset", {1, 24, 3, 3}},
+                {"bias", {6}},
+                {"mask", {1, 12, 3, 3}}},
                {{"groups", 2}, {"offset_groups", 2}});
     op.example({{"data", {1, 2, 3, 3}}, {"weight", {1, 2, 2, 2}}, {"offset", {1, 8, 2, 2}}});
     op.onnx("", "DeformConv")
@@ -129,15 +155,20 @@ struct DeformConvShapes : tenon::Operator {
 
   void infer(tenon::Infer& io) const {
     for (const auto* numbers : {&stride, &pad, &pad_end, &dilate})
-      if (numbers->size() > 2) io.param_error("stride", "or another list has ", numbers->size(), " values: needs one or two");
+      if (numbers->size() > 2)
+        io.param_error("stride", "or another list has ", numbers->size(),
+                       " values: needs one or two");
     const auto data = io.input("data").shape, weight = io.input("weight").shape;
-    io.require(!data.has_rank() || data.rank() == 4, "data is ", data, " but needs four dimensions");
-    io.require(!weight.has_rank() || weight.rank() == 4, "weight is ", weight, " but needs four dimensions");
+    io.require(!data.has_rank() || data.rank() == 4, "data is ", data,
+               " but needs four dimensions");
+    io.require(!weight.has_rank() || weight.rank() == 4, "weight is ", weight,
+               " but needs four dimensions");
     if (!data.has_rank() || !weight.has_rank()) return;
     const auto any = tenon::unknown;
     const auto known = [&](std::int64_t n) { return n != any; };
-    io.require(!known(data[1]) || (data[1] % groups == 0 && data[1] % offset_groups == 0), "data ", data, " has ", data[1],
-               " channels, which is not a multiple of groups, ", groups, ", and offset_groups, ", offset_groups);
+    io.require(!known(data[1]) || (data[1] % groups == 0 && data[1] % offset_groups == 0), "data ",
+               data, " has ", data[1], " channels, which is not a multiple of groups, ", groups,
+               ", and offset_groups, ", offset_groups);
     io.require(!known(weight[0]) || weight[0] % groups == 0, "weight ", weight, " has ", weight[0],
                " filters, which is not a multiple of groups, ", groups);
     io.set_input("weight", {any, known(data[1]) ? data[1] / groups : any, any, any});
@@ -149,8 +180,9 @@ struct DeformConvShapes : tenon::Operator {
       io.require(weight[axis] > 0, "weight is ", weight, ": needs a nonempty kernel");
       if (!known(data[axis])) continue;
       const auto moved = window(weight);
-      io.require(moved.reach(axis - 2) <= moved.padded(axis - 2, data[axis]), "the kernel extends over ", moved.reach(axis - 2),
-                 " elements of axis ", axis, ", but data ", data, " with padding has ", moved.padded(axis - 2, data[axis]));
+      io.require(moved.reach(axis - 2) <= moved.padded(axis - 2, data[axis]),
+                 "the kernel extends over ", moved.reach(axis - 2), " elements of axis ", axis,
+                 ", but data ", data, " with padding has ", moved.padded(axis - 2, data[axis]));
       output.set(axis, moved.places(axis - 2, data[axis]));
     }
     const auto taps = whole ? weight[2] * weight[3] * offset_groups : any;
@@ -162,7 +194,11 @@ struct DeformConvShapes : tenon::Operator {
 
  protected:
   Window window(const tenon::Shape& weight) const {
-    const Window moved{2, {weight[2], weight[3], 0}, Window::numbers(stride, 2, {1, 1, 1}), {}, Window::numbers(dilate, 2, {1, 1, 1})};
+    const Window moved{2,
+                       {weight[2], weight[3], 0},
+                       Window::numbers(stride, 2, {1, 1, 1}),
+                       {},
+                       Window::numbers(dilate, 2, {1, 1, 1})};
     return moved.with_padding(Padding::given, pad, pad_end, {});
   }
 
@@ -170,12 +206,17 @@ struct DeformConvShapes : tenon::Operator {
   DeformTensors<T> tensors_of(const tenon::Call& call, const tenon::Shape& output) const {
     const auto data = call.input<T>("data"), weight = call.input<T>("weight");
     const auto moved = window(weight.shape());
-    DeformTensors<T> of{data.data(), weight.data(), call.input<T>("offset").data(), nullptr, {}, {}, {}, groups, offset_groups};
+    DeformTensors<T> of{
+        data.data(), weight.data(), call.input<T>("offset").data(), nullptr, {}, {}, {},
+        groups,      offset_groups};
     if (call.has_input("mask")) of.mask = call.input<T>("mask").data();
-    for (std::size_t i = 0; i < 2; ++i) of.stride[i] = moved.stride[i], of.pad[i] = moved.pad[i], of.dilate[i] = moved.dilate[i];
-    of.batch = output[0], of.filters = output[1], of.width = output[3], of.places = output[2] * output[3];
+    for (std::size_t i = 0; i < 2; ++i)
+      of.stride[i] = moved.stride[i], of.pad[i] = moved.pad[i], of.dilate[i] = moved.dilate[i];
+    of.batch = output[0], of.filters = output[1], of.width = output[3],
+    of.places = output[2] * output[3];
     of.channels = data.dim(1), of.rows = data.dim(2), of.columns = data.dim(3);
-    of.kernel_width = weight.dim(3), of.taps = weight.dim(2) * weight.dim(3), of.depth = of.channels / groups * of.taps;
+    of.kernel_width = weight.dim(3), of.taps = weight.dim(2) * weight.dim(3),
+    of.depth = of.channels / groups * of.taps;
     return of;
   }
 };

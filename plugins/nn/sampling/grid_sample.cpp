@@ -10,18 +10,22 @@ struct GridSample : GridSampleShapes {
       const auto data = call.input<T>(0), grid = call.input<T>(1);
       const auto output = call.output<T>(0);
       const GridPlaces of = places_of(data.shape(), grid.shape());
-      call.parallel_for(of.batch * of.points, 1 + 256 / (1 + of.channels), [&](std::int64_t begin, std::int64_t end) {
-        for (auto i = begin; i < end; ++i) {
-          const auto around = of.around<Wide<T>>(grid.data() + i * of.axes);
-          const auto n = i / of.points, point = i % of.points;
-          for (std::int64_t c = 0; c < of.channels; ++c) {
-            const T* const plane = data.data() + (n * of.channels + c) * of.elements;
-            Wide<T> sum = 0;
-            of.each_tap(around, -1, [&](std::int64_t at, Wide<T> weight) { sum += weight * static_cast<Wide<T>>(plane[at]); });
-            output[(n * of.channels + c) * of.points + point] = T(sum);
-          }
-        }
-      });
+      call.parallel_for(of.batch * of.points, 1 + 256 / (1 + of.channels),
+                        [&](std::int64_t begin, std::int64_t end) {
+                          for (auto i = begin; i < end; ++i) {
+                            const auto around = of.around<Wide<T>>(grid.data() + i * of.axes);
+                            const auto n = i / of.points, point = i % of.points;
+                            for (std::int64_t c = 0; c < of.channels; ++c) {
+                              const T* const plane =
+                                  data.data() + (n * of.channels + c) * of.elements;
+                              Wide<T> sum = 0;
+                              of.each_tap(around, -1, [&](std::int64_t at, Wide<T> weight) {
+                                sum += weight * static_cast<Wide<T>>(plane[at]);
+                              });
+                              output[(n * of.channels + c) * of.points + point] = T(sum);
+                            }
+                          }
+                        });
     });
   }
 
@@ -44,15 +48,20 @@ struct GridSample : GridSampleShapes {
             for (std::int64_t c = 0; c < of.channels; ++c) {
               const W slope = static_cast<W>(dy[(n * of.channels + c) * of.points + point]);
               W* const plane = sums.data() + c * of.elements;
-              of.each_tap(around, -1, [&](std::int64_t at, W weight) { plane[at] += weight * slope; });
+              of.each_tap(around, -1,
+                          [&](std::int64_t at, W weight) { plane[at] += weight * slope; });
               const T* const from = data.data() + (n * of.channels + c) * of.elements;
               for (int axis = 0; dgrid && axis < of.axes; ++axis)
-                of.each_tap(around, axis, [&](std::int64_t at, W weight) { slopes[axis] += weight * slope * static_cast<W>(from[at]); });
+                of.each_tap(around, axis, [&](std::int64_t at, W weight) {
+                  slopes[axis] += weight * slope * static_cast<W>(from[at]);
+                });
             }
-            for (int axis = 0; dgrid && axis < of.axes; ++axis) dgrid[i * of.axes + of.axes - 1 - axis] = T(slopes[axis]);
+            for (int axis = 0; dgrid && axis < of.axes; ++axis)
+              dgrid[i * of.axes + of.axes - 1 - axis] = T(slopes[axis]);
           }
           const auto count = of.channels * of.elements;
-          for (std::int64_t k = 0; dx && k < count; ++k) dx[n * count + k] = T(sums[static_cast<std::size_t>(k)]);
+          for (std::int64_t k = 0; dx && k < count; ++k)
+            dx[n * count + k] = T(sums[static_cast<std::size_t>(k)]);
         }
       });
     });

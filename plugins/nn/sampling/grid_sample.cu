@@ -15,8 +15,9 @@ struct SampleGrid {
     const auto point = i % of.points, plane = i / of.points, n = plane / of.channels;
     const T* const from = data + plane * of.elements;
     Wide<T> sum = 0;
-    of.each_tap(of.around<Wide<T>>(grid + (n * of.points + point) * of.axes), -1,
-                [&](std::int64_t at, Wide<T> weight) { sum += weight * static_cast<Wide<T>>(from[at]); });
+    of.each_tap(
+        of.around<Wide<T>>(grid + (n * of.points + point) * of.axes), -1,
+        [&](std::int64_t at, Wide<T> weight) { sum += weight * static_cast<Wide<T>>(from[at]); });
     output[i] = T(sum);
   }
 };
@@ -57,7 +58,9 @@ struct GridGradient {
       for (auto plane = n * of.channels; plane < (n + 1) * of.channels; ++plane) {
         const auto slope = static_cast<Wide<T>>(dy[plane * of.points + point]);
         const T* const from = data + plane * of.elements;
-        of.each_tap(around, axis, [&](std::int64_t at, Wide<T> weight) { sum += weight * slope * static_cast<Wide<T>>(from[at]); });
+        of.each_tap(around, axis, [&](std::int64_t at, Wide<T> weight) {
+          sum += weight * slope * static_cast<Wide<T>>(from[at]);
+        });
       }
       dgrid[i * of.axes + of.axes - 1 - axis] = T(sum);
     }
@@ -72,29 +75,38 @@ struct GridSampleCuda : GridSampleShapes {
   /// Data's gradient in the type of the computation.
   std::size_t backward_workspace(const tenon::Infer& io) const {
     const auto data = io.input(0).shape;
-    return data.known() ? static_cast<std::size_t>(data.size()) * (io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float)) : 0;
+    return data.known() ? static_cast<std::size_t>(data.size()) *
+                              (io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float))
+                        : 0;
   }
 
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       tenon::gpu::for_each(call, call.output_type(0).shape.size(),
-                           SampleGrid<T>{places(call), call.input<T>(0).data(), call.input<T>(1).data(), call.output<T>(0).data()});
+                           SampleGrid<T>{places(call), call.input<T>(0).data(),
+                                         call.input<T>(1).data(), call.output<T>(0).data()});
     });
   }
 
   void backward(const tenon::Call& call) const {
     const auto of = places(call);
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const T *const data = call.input<T>(0).data(), *const grid = call.input<T>(1).data(), *const dy = call.output_grad<T>(0).data();
+      const T *const data = call.input<T>(0).data(), *const grid = call.input<T>(1).data(),
+                     *const dy = call.output_grad<T>(0).data();
       if (call.write(1) != tenon::Write::none)
-        tenon::gpu::for_each(call, of.batch * of.points, GridGradient<T>{of, data, grid, dy, call.input_grad<T>(1).data()});
+        tenon::gpu::for_each(call, of.batch * of.points,
+                             GridGradient<T>{of, data, grid, dy, call.input_grad<T>(1).data()});
       if (call.write(0) == tenon::Write::none) return;
-      Wide<T>* const sums = call.workspace<Wide<T>>(static_cast<std::size_t>(call.input_type(0).shape.size()));
-      tenon::gpu::for_each(call, of.batch * of.channels, SpreadGrid<T>{of, grid, dy, sums, call.input_grad<T>(0).data()});
+      Wide<T>* const sums =
+          call.workspace<Wide<T>>(static_cast<std::size_t>(call.input_type(0).shape.size()));
+      tenon::gpu::for_each(call, of.batch * of.channels,
+                           SpreadGrid<T>{of, grid, dy, sums, call.input_grad<T>(0).data()});
     });
   }
 
  private:
-  GridPlaces places(const tenon::Call& call) const { return places_of(call.input_type(0).shape, call.input_type(1).shape); }
+  GridPlaces places(const tenon::Call& call) const {
+    return places_of(call.input_type(0).shape, call.input_type(1).shape);
+  }
 };
 TENON_KERNEL(grid_sample, cuda, GridSampleCuda)

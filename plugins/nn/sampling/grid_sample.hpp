@@ -14,7 +14,8 @@ struct GridPlaces {
   Outside padding;
   bool align_corners;
   int axes;
-  std::int64_t batch, channels, elements = 1, points = 1;  ///< elements of a plane, and points of a sample's grid
+  std::int64_t batch, channels, elements = 1,
+                                points = 1;  ///< elements of a plane, and points of a sample's grid
   std::int64_t size[3] = {1, 1, 1};
 
   /// The neighbors of a position along one axis, negative if outside of data; their weights, and
@@ -68,7 +69,8 @@ struct GridPlaces {
     if (!(range > 0)) return direction = 0, least;
     const bool before = x < least;
     if (!before && !(x > most)) return x;
-    const W distance = before ? least - x : x - most, turns = std::trunc(distance / range), rest = distance - turns * range;
+    const W distance = before ? least - x : x - most, turns = std::trunc(distance / range),
+            rest = distance - turns * range;
     const bool even = std::fmod(turns, W(2)) == 0;
     direction = even ? -direction : direction;
     return before == even ? least + rest : most - rest;
@@ -86,12 +88,15 @@ struct GridPlaces {
   template <class T, class W>
   TENON_FN Taps<W> taps_of(T place, std::int64_t along) const {
     const auto length = static_cast<W>(along);
-    const W least = align_corners ? W(0) : W(-0.5), most = align_corners ? length - 1 : length - W(0.5);
+    const W least = align_corners ? W(0) : W(-0.5),
+            most = align_corners ? length - 1 : length - W(0.5);
     W direction = (align_corners ? length - 1 : length) / 2;
-    W x = align_corners ? (static_cast<W>(place) + 1) / 2 * (length - 1) : ((static_cast<W>(place) + 1) * length - 1) / 2;
+    W x = align_corners ? (static_cast<W>(place) + 1) / 2 * (length - 1)
+                        : ((static_cast<W>(place) + 1) * length - 1) / 2;
     if (mode == Mode::nearest) x = std::nearbyint(x);
     if (x < least || x > most) {
-      if (padding == Outside::border) direction = 0, x = x < 0 ? W(0) : x > length - 1 ? length - 1 : x;
+      if (padding == Outside::border)
+        direction = 0, x = x < 0 ? W(0) : x > length - 1 ? length - 1 : x;
       if (padding == Outside::reflection) x = reflected(x, least, most, direction);
     }
     Taps<W> taps;
@@ -99,7 +104,8 @@ struct GridPlaces {
     const W floor = mode == Mode::nearest ? std::trunc(x) : std::floor(x), t = x - floor;
     taps.count = mode == Mode::nearest ? 1 : mode == Mode::linear ? 2 : 4;
     for (int i = 0; i < taps.count; ++i)
-      taps.index[i] = inside(floor + static_cast<W>(mode == Mode::cubic ? i - 1 : i), along, least, most);
+      taps.index[i] =
+          inside(floor + static_cast<W>(mode == Mode::cubic ? i - 1 : i), along, least, most);
     if (mode == Mode::nearest) {
       taps.weight[0] = 1, taps.slope[0] = 0;
     } else if (mode == Mode::linear) {
@@ -110,8 +116,10 @@ struct GridPlaces {
       const W d[] = {t + 1, t, 1 - t, 2 - t};
       for (int i = 0; i < 4; ++i) {
         const bool outer = i == 0 || i == 3;
-        taps.weight[i] = outer ? ((a * d[i] - 5 * a) * d[i] + 8 * a) * d[i] - 4 * a : ((a + 2) * d[i] - (a + 3)) * d[i] * d[i] + 1;
-        const W rise = outer ? (3 * a * d[i] - 10 * a) * d[i] + 8 * a : (3 * (a + 2) * d[i] - 2 * (a + 3)) * d[i];
+        taps.weight[i] = outer ? ((a * d[i] - 5 * a) * d[i] + 8 * a) * d[i] - 4 * a
+                               : ((a + 2) * d[i] - (a + 3)) * d[i] * d[i] + 1;
+        const W rise = outer ? (3 * a * d[i] - 10 * a) * d[i] + 8 * a
+                             : (3 * (a + 2) * d[i] - 2 * (a + 3)) * d[i];
         taps.slope[i] = (i < 2 ? rise : -rise) * direction;
       }
     }
@@ -129,18 +137,26 @@ struct GridSampleShapes : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("data sampled at the positions in grid, where -1 and 1 are the two ends of an axis");
     op.input("data", "[batch, channels, spatial axes ...], 1 to 3 spatial axes");
-    op.input("grid", "[batch, spatial axes of output ..., number of spatial axes]; normalized coordinates, that of data's last axis first");
+    op.input("grid",
+             "[batch, spatial axes of output ..., number of spatial axes]; normalized coordinates, "
+             "that of data's last axis first");
     op.output("output", "[batch, channels, spatial axes of grid ...]");
-    op.param("mode", &GridSampleShapes::mode, "interpolation: linear (two elements per axis), nearest, or cubic (four elements per axis)")
+    op.param("mode", &GridSampleShapes::mode,
+             "interpolation: linear (two elements per axis), nearest, or cubic (four elements per "
+             "axis)")
         .one_of({{"linear", Mode::linear}, {"nearest", Mode::nearest}, {"cubic", Mode::cubic}});
     op.param("padding", &GridSampleShapes::padding,
-             "elements outside of data: zeros, the nearest element at the border, or the reflection of data")
-        .one_of({{"zeros", Outside::zeros}, {"border", Outside::border}, {"reflection", Outside::reflection}});
+             "elements outside of data: zeros, the nearest element at the border, or the "
+             "reflection of data")
+        .one_of({{"zeros", Outside::zeros},
+                 {"border", Outside::border},
+                 {"reflection", Outside::reflection}});
     op.param("align_corners", &GridSampleShapes::align_corners,
              "-1 and 1 are the centers of the first and last element; false: their outer edges");
     op.backward_reads("data", "grid");
     op.example({{"data", {1, 2, 4, 5}}, {"grid", {1, 3, 2, 2}}});
-    op.example({{"data", {2, 1, 4}}, {"grid", {2, 3, 1}}}, {{"mode", "cubic"}, {"padding", "border"}});
+    op.example({{"data", {2, 1, 4}}, {"grid", {2, 3, 1}}},
+               {{"mode", "cubic"}, {"padding", "border"}});
     op.onnx("", "GridSample")
         .since(20)
         .attribute("mode", "mode")
@@ -162,8 +178,10 @@ struct GridSampleShapes : tenon::Operator {
     auto grid = io.input("grid").shape;
     if (!data.has_rank()) return;
     const int rank = data.rank();
-    io.require(rank >= 3 && rank <= 5, "data is ", data, " but needs batch, channels and 1 to 3 spatial axes");
-    for (int axis = 2; axis < rank; ++axis) io.require(data[axis] != 0, "data is ", data, ": only batch and channels may be empty");
+    io.require(rank >= 3 && rank <= 5, "data is ", data,
+               " but needs batch, channels and 1 to 3 spatial axes");
+    for (int axis = 2; axis < rank; ++axis)
+      io.require(data[axis] != 0, "data is ", data, ": only batch and channels may be empty");
     auto needed = tenon::Shape::of_rank(rank);
     needed.set(0, data[0]);
     needed.set(rank - 1, rank - 2);

@@ -21,26 +21,29 @@ struct RoiAlign : RoiAlignShapes {
           for (std::int64_t i = 0; i < height * width; ++i) {
             std::fill(made.begin(), made.end(), W(0));
             bool first = true;
-            const bool all = of.each_point(region, i, rows, columns, [&](const RoiRules::Point<W>& point) {
-              for (std::int64_t c = 0; c < channels; ++c) {
-                W terms[4];
-                for (int k = 0; k < 4; ++k) terms[k] = point.term(planes + c * rows * columns, k);
-                auto& to = made[static_cast<std::size_t>(c)];
-                if (mode == Mode::average) {
-                  to += terms[0] + terms[1] + terms[2] + terms[3];
-                  continue;
-                }
-                if (first) to = terms[0];
-                for (const W term : terms)
-                  if (is_larger(term, to)) to = term;
-              }
-              first = false;
-            });
+            const bool all =
+                of.each_point(region, i, rows, columns, [&](const RoiRules::Point<W>& point) {
+                  for (std::int64_t c = 0; c < channels; ++c) {
+                    W terms[4];
+                    for (int k = 0; k < 4; ++k)
+                      terms[k] = point.term(planes + c * rows * columns, k);
+                    auto& to = made[static_cast<std::size_t>(c)];
+                    if (mode == Mode::average) {
+                      to += terms[0] + terms[1] + terms[2] + terms[3];
+                      continue;
+                    }
+                    if (first) to = terms[0];
+                    for (const W term : terms)
+                      if (is_larger(term, to)) to = term;
+                  }
+                  first = false;
+                });
             for (auto& one : made)
               if (mode == Mode::max && !all && one < 0) one = 0;
             const W count = mode == Mode::average ? region.count() : W(1);
             for (std::int64_t c = 0; c < channels; ++c)
-              output[(r * channels + c) * height * width + i] = T(made[static_cast<std::size_t>(c)] / count);
+              output[(r * channels + c) * height * width + i] =
+                  T(made[static_cast<std::size_t>(c)] / count);
           }
         }
       });
@@ -75,12 +78,15 @@ struct RoiAlign : RoiAlignShapes {
           const auto region = checked(of.region_of<W>(regions.data() + 4 * r));
           for (std::int64_t i = 0; i < height * width; ++i) {
             const W slope = static_cast<W>(dy[(r * channels + at % channels) * height * width + i]);
-            of.each_term(region, i, plane, rows, columns, [&](const RoiRules::Point<W>& point, int k, W share) {
-              sums[static_cast<std::size_t>(point.index(k))] += slope * share * point.weight(k);
-            });
+            of.each_term(region, i, plane, rows, columns,
+                         [&](const RoiRules::Point<W>& point, int k, W share) {
+                           sums[static_cast<std::size_t>(point.index(k))] +=
+                               slope * share * point.weight(k);
+                         });
           }
         }
-        for (std::int64_t k = 0; k < rows * columns; ++k) dx[at * rows * columns + k] = T(sums[static_cast<std::size_t>(k)]);
+        for (std::int64_t k = 0; k < rows * columns; ++k)
+          dx[at * rows * columns + k] = T(sums[static_cast<std::size_t>(k)]);
       }
     });
   }
@@ -103,10 +109,13 @@ struct RoiAlign : RoiAlignShapes {
         for (std::int64_t i = 0; i < height * width; ++i)
           for (std::int64_t c = 0; c < channels; ++c) {
             const T* const plane = planes + c * rows * columns;
-            const W slope = static_cast<W>(dy[(r * channels + c) * height * width + i]) * static_cast<W>(spatial_scale);
-            of.each_term(region, i, plane, rows, columns, [&](const RoiRules::Point<W>& point, int k, W share) {
-              point.add_moves(sums, k, slope * share * static_cast<W>(plane[point.index(k)]));
-            });
+            const W slope = static_cast<W>(dy[(r * channels + c) * height * width + i]) *
+                            static_cast<W>(spatial_scale);
+            of.each_term(region, i, plane, rows, columns,
+                         [&](const RoiRules::Point<W>& point, int k, W share) {
+                           point.add_moves(sums, k,
+                                           slope * share * static_cast<W>(plane[point.index(k)]));
+                         });
           }
         for (int i = 0; i < 4; ++i) dregions[4 * r + i] = T(sums[i]);
       }
@@ -115,7 +124,8 @@ struct RoiAlign : RoiAlignShapes {
 
   template <class Region>
   static Region checked(const Region& region) {
-    if (!region.valid()) throw tenon::Error("a region has coordinates that are not finite, or too large");
+    if (!region.valid())
+      throw tenon::Error("a region has coordinates that are not finite, or too large");
     return region;
   }
 };
@@ -131,12 +141,13 @@ struct MaxRoiPool : MaxRoiPoolShapes {
       call.parallel_for(regions.dim(0), 1, [&](std::int64_t begin, std::int64_t end) {
         for (auto r = begin; r < end; ++r) {
           const auto region = of.region_of(regions.data() + 5 * r);
-          if (!region.valid) throw tenon::Error("a region has coordinates that are not finite, or too large");
+          if (!region.valid)
+            throw tenon::Error("a region has coordinates that are not finite, or too large");
           const auto n = sample(static_cast<std::int64_t>(region.numbers[0]), data.dim(0));
           for (std::int64_t c = 0; c < channels; ++c)
             for (std::int64_t i = 0; i < height * width; ++i)
-              output[(r * channels + c) * height * width + i] =
-                  of.largest(region, i, data.data() + (n * channels + c) * rows * columns, rows, columns);
+              output[(r * channels + c) * height * width + i] = of.largest(
+                  region, i, data.data() + (n * channels + c) * rows * columns, rows, columns);
         }
       });
     });

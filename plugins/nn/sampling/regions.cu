@@ -18,7 +18,9 @@ struct Regions {
 
   using Region = RoiRules::Region<Wide<T>>;
   TENON_FN std::int64_t parts() const { return of.height * of.width; }
-  TENON_FN const T* plane(std::int64_t n, std::int64_t c) const { return data + (n * channels + c) * rows * columns; }
+  TENON_FN const T* plane(std::int64_t n, std::int64_t c) const {
+    return data + (n * channels + c) * rows * columns;
+  }
   /// Whether region r is valid; if so, stores it in `found`.
   TENON_DEVICE bool find(std::int64_t r, Region& found) const {
     constexpr std::int64_t most = 4097;  // elements of a bin along an axis
@@ -35,19 +37,21 @@ struct AlignRegion {
 
   TENON_DEVICE void operator()(std::int64_t o) const {
     using W = Wide<T>;
-    const auto i = o % at.parts(), c = o / at.parts() % at.channels, r = o / at.parts() / at.channels;
+    const auto i = o % at.parts(), c = o / at.parts() % at.channels,
+               r = o / at.parts() / at.channels;
     typename Regions<T>::Region region;
     if (!at.find(r, region)) return;
     const T* const plane = at.plane(at.samples[r], c);
     W made = 0;
     bool first = true;
-    const bool all = at.of.each_point(region, i, at.rows, at.columns, [&](const RoiRules::Point<W>& point) {
-      for (int k = 0; k < 4; ++k) {
-        const W term = point.term(plane, k);
-        made = !at.of.largest ? made + term : first || is_larger(term, made) ? term : made;
-        first = false;
-      }
-    });
+    const bool all =
+        at.of.each_point(region, i, at.rows, at.columns, [&](const RoiRules::Point<W>& point) {
+          for (int k = 0; k < 4; ++k) {
+            const W term = point.term(plane, k);
+            made = !at.of.largest ? made + term : first || is_larger(term, made) ? term : made;
+            first = false;
+          }
+        });
     if (at.of.largest && !all && made < 0) made = 0;
     output[o] = T(at.of.largest ? made : made / region.count());
   }
@@ -73,7 +77,9 @@ struct PlaneGradient {
       for (std::int64_t i = 0; i < at.parts(); ++i) {
         const W slope = static_cast<W>(dy[(r * at.channels + c) * at.parts() + i]);
         at.of.each_term(region, i, at.plane(n, c), at.rows, at.columns,
-                        [&](const RoiRules::Point<W>& point, int k, W share) { to[point.index(k)] += slope * share * point.weight(k); });
+                        [&](const RoiRules::Point<W>& point, int k, W share) {
+                          to[point.index(k)] += slope * share * point.weight(k);
+                        });
       }
     }
     for (std::int64_t k = 0; k < size; ++k) dx[number * size + k] = T(to[k]);
@@ -94,10 +100,13 @@ struct RegionGradient {
     for (std::int64_t i = 0; i < at.parts(); ++i)
       for (std::int64_t c = 0; c < at.channels; ++c) {
         const T* const plane = at.plane(at.samples[r], c);
-        const W slope = static_cast<W>(dy[(r * at.channels + c) * at.parts() + i]) * static_cast<W>(at.of.spatial_scale);
-        at.of.each_term(region, i, plane, at.rows, at.columns, [&](const RoiRules::Point<W>& point, int k, W share) {
-          point.add_moves(sums, k, slope * share * static_cast<W>(plane[point.index(k)]));
-        });
+        const W slope = static_cast<W>(dy[(r * at.channels + c) * at.parts() + i]) *
+                        static_cast<W>(at.of.spatial_scale);
+        at.of.each_term(region, i, plane, at.rows, at.columns,
+                        [&](const RoiRules::Point<W>& point, int k, W share) {
+                          point.add_moves(sums, k,
+                                          slope * share * static_cast<W>(plane[point.index(k)]));
+                        });
       }
     for (int i = 0; i < 4; ++i) dregions[4 * r + i] = T(sums[i]);
   }
@@ -112,10 +121,13 @@ struct LargestOfRegion {
   tenon::gpu::Fault fault;
 
   TENON_DEVICE void operator()(std::int64_t o) const {
-    const auto parts = of.height * of.width, plane = o / parts, c = plane % channels, r = plane / channels;
+    const auto parts = of.height * of.width, plane = o / parts, c = plane % channels,
+               r = plane / channels;
     const auto region = of.region_of(regions + 5 * r);
     const auto n = region.valid ? static_cast<std::int64_t>(region.numbers[0]) : -1;
-    if (fault.fits(n, batch)) output[o] = of.largest(region, o % parts, data + (n * channels + c) * rows * columns, rows, columns);
+    if (fault.fits(n, batch))
+      output[o] =
+          of.largest(region, o % parts, data + (n * channels + c) * rows * columns, rows, columns);
   }
 };
 
@@ -127,12 +139,15 @@ struct RoiAlignCuda : RoiAlignShapes {
   /// Data's gradient in the type of the computation.
   std::size_t backward_workspace(const tenon::Infer& io) const {
     const auto data = io.input(0).shape;
-    return data.known() ? static_cast<std::size_t>(data.size()) * (io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float)) : 0;
+    return data.known() ? static_cast<std::size_t>(data.size()) *
+                              (io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float))
+                        : 0;
   }
 
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      tenon::gpu::for_each(call, call.output_type(0).shape.size(), AlignRegion<T>{regions_of<T>(call), call.output<T>(0).data()});
+      tenon::gpu::for_each(call, call.output_type(0).shape.size(),
+                           AlignRegion<T>{regions_of<T>(call), call.output<T>(0).data()});
     });
   }
 
@@ -141,11 +156,14 @@ struct RoiAlignCuda : RoiAlignShapes {
       const auto at = regions_of<T>(call);
       const T* const dy = call.output_grad<T>(0).data();
       if (call.write(0) != tenon::Write::none) {
-        Wide<T>* const sums = call.workspace<Wide<T>>(static_cast<std::size_t>(call.input_type(0).shape.size()));
-        tenon::gpu::for_each(call, at.batch * at.channels, PlaneGradient<T>{at, dy, sums, call.input_grad<T>(0).data()});
+        Wide<T>* const sums =
+            call.workspace<Wide<T>>(static_cast<std::size_t>(call.input_type(0).shape.size()));
+        tenon::gpu::for_each(call, at.batch * at.channels,
+                             PlaneGradient<T>{at, dy, sums, call.input_grad<T>(0).data()});
       }
       if (call.write(1) != tenon::Write::none)
-        tenon::gpu::for_each(call, at.count, RegionGradient<T>{at, dy, call.input_grad<T>(1).data()});
+        tenon::gpu::for_each(call, at.count,
+                             RegionGradient<T>{at, dy, call.input_grad<T>(1).data()});
     });
   }
 
@@ -153,8 +171,16 @@ struct RoiAlignCuda : RoiAlignShapes {
   template <class T>
   Regions<T> regions_of(const tenon::Call& call) const {
     const auto data = call.input_type(0).shape;
-    return {rules(), call.input<T>(0).data(),     call.input<T>(1).data(), call.input<std::int64_t>(2).data(), data[0], data[1], data[2],
-            data[3], call.input_type(1).shape[0], tenon::gpu::Fault(call)};
+    return {rules(),
+            call.input<T>(0).data(),
+            call.input<T>(1).data(),
+            call.input<std::int64_t>(2).data(),
+            data[0],
+            data[1],
+            data[2],
+            data[3],
+            call.input_type(1).shape[0],
+            tenon::gpu::Fault(call)};
   }
 };
 TENON_KERNEL(roi_align, cuda, RoiAlignCuda)
@@ -165,9 +191,11 @@ struct MaxRoiPoolCuda : MaxRoiPoolShapes {
   void forward(const tenon::Call& call) const {
     const auto data = call.input_type(0).shape;
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      tenon::gpu::for_each(call, call.output_type(0).shape.size(),
-                           LargestOfRegion<T>{whole_regions(), call.input<T>(0).data(), call.input<T>(1).data(), data[0], data[1], data[2],
-                                              data[3], call.output<T>(0).data(), tenon::gpu::Fault(call)});
+      tenon::gpu::for_each(
+          call, call.output_type(0).shape.size(),
+          LargestOfRegion<T>{whole_regions(), call.input<T>(0).data(), call.input<T>(1).data(),
+                             data[0], data[1], data[2], data[3], call.output<T>(0).data(),
+                             tenon::gpu::Fault(call)});
     });
   }
 };

@@ -15,22 +15,31 @@ struct RegionPool : tenon::Operator {
 
   static constexpr void describe_sizes(auto& op) {
     op.output("output", "[regions, channels, height, width]");
-    op.param("height", &RegionPool::height, "height of each output region").at_least(1).at_most(4096);
+    op.param("height", &RegionPool::height, "height of each output region")
+        .at_least(1)
+        .at_most(4096);
     op.param("width", &RegionPool::width, "width of each output region").at_least(1).at_most(4096);
-    op.param("spatial_scale", &RegionPool::spatial_scale, "factor from the regions' coordinates to elements of data").greater_than(0);
+    op.param("spatial_scale", &RegionPool::spatial_scale,
+             "factor from the regions' coordinates to elements of data")
+        .greater_than(0);
   }
 
   void infer_regions(tenon::Infer& io, std::int64_t numbers) const {
     const auto data = io.input(0).shape, regions = io.input(1).shape;
-    io.require(!data.has_rank() || data.rank() == 4, "data is ", data, " but needs four dimensions: batch, channels, height and width");
-    io.require(!regions.has_rank() || regions.rank() == 2, "regions is ", regions, " but needs two dimensions");
-    io.require(!data.has_rank() || (data[2] != 0 && data[3] != 0), "data is ", data, ": its spatial axes must not be empty");
+    io.require(!data.has_rank() || data.rank() == 4, "data is ", data,
+               " but needs four dimensions: batch, channels, height and width");
+    io.require(!regions.has_rank() || regions.rank() == 2, "regions is ", regions,
+               " but needs two dimensions");
+    io.require(!data.has_rank() || (data[2] != 0 && data[3] != 0), "data is ", data,
+               ": its spatial axes must not be empty");
     io.set_input(1, {tenon::unknown, numbers});
-    io.set_output(0, {io.input(1).shape[0], data.has_rank() ? data[1] : tenon::unknown, height, width});
+    io.set_output(
+        0, {io.input(1).shape[0], data.has_rank() ? data[1] : tenon::unknown, height, width});
   }
 
   static std::int64_t sample(std::int64_t index, std::int64_t batch) {
-    if (index < 0 || index >= batch) throw tenon::Error("a region refers to sample ", index, ", but data has ", batch, " samples");
+    if (index < 0 || index >= batch)
+      throw tenon::Error("a region refers to sample ", index, ", but data has ", batch, " samples");
     return index;
   }
 };
@@ -46,8 +55,11 @@ struct RoiRules {
   struct Region {
     W edge[2], part[2];
     std::int64_t points[2];
-    bool grows[2];  // whether the size follows the second edge; a region narrower than an element is as wide as one
-    TENON_FN W count() const { return points[0] * points[1] > 1 ? static_cast<W>(points[0] * points[1]) : W(1); }
+    bool grows[2];  // whether the size follows the second edge; a region narrower than an element
+                    // is as wide as one
+    TENON_FN W count() const {
+      return points[0] * points[1] > 1 ? static_cast<W>(points[0] * points[1]) : W(1);
+    }
     /// Whether the region is finite and not too large.
     TENON_FN bool valid() const { return points[0] >= 0 && points[1] >= 0; }
   };
@@ -58,7 +70,8 @@ struct RoiRules {
     for (int axis = 0; axis < 2; ++axis) {
       W edge[2];
       for (int i = 0; i < 2; ++i)
-        edge[i] = static_cast<W>(numbers[axis + 2 * i]) * static_cast<W>(spatial_scale) - (half_pixel ? W(0.5) : W(0));
+        edge[i] = static_cast<W>(numbers[axis + 2 * i]) * static_cast<W>(spatial_scale) -
+                  (half_pixel ? W(0.5) : W(0));
       W size = edge[1] - edge[0];
       region.grows[axis] = half_pixel || !(size < W(1));
       if (!region.grows[axis]) size = 1;
@@ -80,20 +93,25 @@ struct RoiRules {
   };
 
   template <class W>
-  TENON_FN W place_of(const Region<W>& region, int axis, std::int64_t part, std::int64_t number) const {
+  TENON_FN W place_of(const Region<W>& region, int axis, std::int64_t part,
+                      std::int64_t number) const {
     return region.edge[axis] + static_cast<W>(part) * region.part[axis] +
-           (static_cast<W>(number) + W(0.5)) * region.part[axis] / static_cast<W>(region.points[axis]);
+           (static_cast<W>(number) + W(0.5)) * region.part[axis] /
+               static_cast<W>(region.points[axis]);
   }
 
   template <class W>
-  TENON_FN Axis<W> axis_at(const Region<W>& region, int axis, std::int64_t part, std::int64_t number, std::int64_t size) const {
+  TENON_FN Axis<W> axis_at(const Region<W>& region, int axis, std::int64_t part,
+                           std::int64_t number, std::int64_t size) const {
     const W place = place_of(region, axis, part, number), end = static_cast<W>(size - 1);
     const W at = place < 0 ? W(0) : end < place ? end : place;
     const auto whole = static_cast<std::int64_t>(at), low = whole < size - 1 ? whole : size - 1;
     const bool last = low == size - 1;
-    Axis<W> found{{low, last ? low : low + 1}, last ? W(0) : at - static_cast<W>(low), 0, !last && place > 0};
+    Axis<W> found{
+        {low, last ? low : low + 1}, last ? W(0) : at - static_cast<W>(low), 0, !last && place > 0};
     const W within = (static_cast<W>(number) + W(0.5)) / static_cast<W>(region.points[axis]);
-    if (region.grows[axis]) found.along = (static_cast<W>(part) + within) / static_cast<W>(axis == 0 ? width : height);
+    if (region.grows[axis])
+      found.along = (static_cast<W>(part) + within) / static_cast<W>(axis == 0 ? width : height);
     return found;
   }
 
@@ -103,7 +121,8 @@ struct RoiRules {
     std::int64_t first, end;
   };
   template <class W>
-  TENON_FN Inside inside(const Region<W>& region, int axis, std::int64_t part, std::int64_t size) const {
+  TENON_FN Inside inside(const Region<W>& region, int axis, std::int64_t part,
+                         std::int64_t size) const {
     const auto first_that = [&](std::int64_t begin, const auto& holds) {
       auto end = region.points[axis];
       while (begin < end) {
@@ -131,7 +150,9 @@ struct RoiRules {
     Axis<W> axis[2];
     std::int64_t columns = 0;
 
-    TENON_FN std::int64_t index(int k) const { return axis[1].element[k / 2] * columns + axis[0].element[k % 2]; }
+    TENON_FN std::int64_t index(int k) const {
+      return axis[1].element[k / 2] * columns + axis[0].element[k % 2];
+    }
     TENON_FN W part(int of, bool far) const { return far ? axis[of].far : 1 - axis[of].far; }
     TENON_FN W weight(int k) const { return part(1, k / 2 == 1) * part(0, k % 2 == 1); }
     TENON_FN W slope(int of, int k) const {
@@ -155,20 +176,23 @@ struct RoiRules {
   /// Calls body(point) for all points of bin `i` with neighbors in data. Returns whether these are
   /// all of its points; the others count as 0.
   template <class W, class Body>
-  TENON_FN bool each_point(const Region<W>& region, std::int64_t i, std::int64_t rows, std::int64_t columns, const Body& body) const {
-    const auto along_x = inside(region, 0, i % width, columns), along_y = inside(region, 1, i / width, rows);
+  TENON_FN bool each_point(const Region<W>& region, std::int64_t i, std::int64_t rows,
+                           std::int64_t columns, const Body& body) const {
+    const auto along_x = inside(region, 0, i % width, columns),
+               along_y = inside(region, 1, i / width, rows);
     for (auto row = along_y.first; row < along_y.end && along_x.first < along_x.end; ++row) {
       const auto y = axis_at(region, 1, i / width, row, rows);
       for (auto column = along_x.first; column < along_x.end; ++column)
         body(Point<W>{{axis_at(region, 0, i % width, column, columns), y}, columns});
     }
-    return (along_y.end - along_y.first) * (along_x.end - along_x.first) == region.points[0] * region.points[1];
+    return (along_y.end - along_y.first) * (along_x.end - along_x.first) ==
+           region.points[0] * region.points[1];
   }
 
   /// Calls body(point, k, share) for the terms of an output element in one plane.
   template <class W, class T, class Body>
-  TENON_FN void each_term(const Region<W>& region, std::int64_t i, const T* plane, std::int64_t rows, std::int64_t columns,
-                          const Body& body) const {
+  TENON_FN void each_term(const Region<W>& region, std::int64_t i, const T* plane,
+                          std::int64_t rows, std::int64_t columns, const Body& body) const {
     if (!largest) {
       each_point(region, i, rows, columns, [&](const Point<W>& point) {
         for (int k = 0; k < 4; ++k) body(point, k, 1 / region.count());
@@ -180,7 +204,8 @@ struct RoiRules {
     int best_k = -1;
     const bool all = each_point(region, i, rows, columns, [&](const Point<W>& point) {
       for (int k = 0; k < 4; ++k)
-        if (const W term = point.term(plane, k); best_k < 0 || is_larger(term, best_term)) best = point, best_term = term, best_k = k;
+        if (const W term = point.term(plane, k); best_k < 0 || is_larger(term, best_term))
+          best = point, best_term = term, best_k = k;
     });
     if (best_k >= 0 && (all || is_larger(best_term, W(0)))) body(best, best_k, W(1));
   }
@@ -203,21 +228,26 @@ struct RoiAlignShapes : RegionPool {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "regions of interest of data, divided into height x width bins; each output is the average or maximum of the sampling points in "
+        "regions of interest of data, divided into height x width bins; each output is the average "
+        "or maximum of the sampling points in "
         "a bin");
     op.input("data", "[batch, channels, height, width]");
     op.input("regions", "[regions, 4]; left, top, right and bottom");
-    op.input("samples", "[regions]; index in the batch of each region's sample").types({tenon::i64});
+    op.input("samples", "[regions]; index in the batch of each region's sample")
+        .types({tenon::i64});
     describe_sizes(op);
     op.param("mode", &RoiAlignShapes::mode,
-             "average: the mean of the interpolated points; max: the largest weighted neighbor of the points, or NaN if there is one")
+             "average: the mean of the interpolated points; max: the largest weighted neighbor of "
+             "the points, or NaN if there is one")
         .one_of({{"average", Mode::average}, {"max", Mode::max}});
     op.param("sampling_ratio", &RoiAlignShapes::sampling_ratio,
-             "number of sampling points per bin along each axis; 0: the bin's size in elements, rounded up")
+             "number of sampling points per bin along each axis; 0: the bin's size in elements, "
+             "rounded up")
         .at_least(0)
         .at_most(32);
     op.param("half_pixel", &RoiAlignShapes::half_pixel,
-             "shift scaled coordinates by -0.5, so that element centers are at integers; false: no shift, and each region has a size of "
+             "shift scaled coordinates by -0.5, so that element centers are at integers; false: no "
+             "shift, and each region has a size of "
              "at least one element");
     op.example({{"data", {1, 2, 5, 6}},
                 {"regions", {2, 4}, tenon::f32, {0.25, 1.125, 3.5, 4.25, 1, 0.25, 4.25, 2}},
@@ -247,7 +277,9 @@ struct RoiAlignShapes : RegionPool {
   }
 
  protected:
-  RoiRules rules() const { return {height, width, sampling_ratio, spatial_scale, half_pixel, mode == Mode::max}; }
+  RoiRules rules() const {
+    return {height, width, sampling_ratio, spatial_scale, half_pixel, mode == Mode::max};
+  }
 };
 
 /// How max_roi_pool reads data: bins of whole elements.
@@ -273,12 +305,15 @@ struct WholeRegions {
 
   /// The maximum of bin i.
   template <class T>
-  TENON_FN T largest(const Region& region, std::int64_t i, const T* plane, std::int64_t rows, std::int64_t columns) const {
+  TENON_FN T largest(const Region& region, std::int64_t i, const T* plane, std::int64_t rows,
+                     std::int64_t columns) const {
     const auto* const at = region.numbers;
     const double part_h = length(at[4] - at[2] + 1) / static_cast<double>(height);
     const double part_w = length(at[3] - at[1] + 1) / static_cast<double>(width);
-    const auto top = bound(at[2], i / width, part_h, false, rows), bottom = bound(at[2], i / width + 1, part_h, true, rows);
-    const auto left = bound(at[1], i % width, part_w, false, columns), right = bound(at[1], i % width + 1, part_w, true, columns);
+    const auto top = bound(at[2], i / width, part_h, false, rows),
+               bottom = bound(at[2], i / width + 1, part_h, true, rows);
+    const auto left = bound(at[1], i % width, part_w, false, columns),
+               right = bound(at[1], i % width + 1, part_w, true, columns);
     T found = T(bottom <= top || right <= left ? 0.f : below_all);
     for (auto y = top; y < bottom; ++y)
       for (auto x = left; x < right; ++x)
@@ -290,21 +325,29 @@ struct WholeRegions {
   static constexpr float below_all = -std::numeric_limits<float>::infinity();
 
   TENON_FN static double length(double elements) { return elements > 1 ? elements : 1.0; }
-  TENON_FN static std::int64_t bound(double begin, std::int64_t i, double part, bool upper, std::int64_t size) {
-    const double at = static_cast<double>(i) * part, place = (upper ? std::ceil(at) : std::floor(at)) + begin;
-    return place < 0 ? 0 : place > static_cast<double>(size) ? size : static_cast<std::int64_t>(place);
+  TENON_FN static std::int64_t bound(double begin, std::int64_t i, double part, bool upper,
+                                     std::int64_t size) {
+    const double at = static_cast<double>(i) * part,
+                 place = (upper ? std::ceil(at) : std::floor(at)) + begin;
+    return place < 0                           ? 0
+           : place > static_cast<double>(size) ? size
+                                               : static_cast<std::int64_t>(place);
   }
 };
 
 struct MaxRoiPoolShapes : RegionPool {
   static constexpr void describe(auto& op) {
     op.doc(
-        "maximum of each of height x width bins of whole elements in regions of interest of data, or NaN if a bin contains one; not "
+        "maximum of each of height x width bins of whole elements in regions of interest of data, "
+        "or NaN if a bin contains one; not "
         "differentiable");
     op.input("data", "[batch, channels, height, width]");
-    op.input("regions", "[regions, 5]; sample, left, top, right (inclusive) and bottom (inclusive)");
+    op.input("regions",
+             "[regions, 5]; sample, left, top, right (inclusive) and bottom (inclusive)");
     describe_sizes(op);
-    op.example({{"data", {1, 2, 5, 6}}, {"regions", {2, 5}, tenon::f32, {0, 0, 1, 3, 4, 0, 1, 0, 4, 2}}}, {{"height", 2}, {"width", 3}});
+    op.example(
+        {{"data", {1, 2, 5, 6}}, {"regions", {2, 5}, tenon::f32, {0, 0, 1, 3, 4, 0, 1, 0, 4, 2}}},
+        {{"height", 2}, {"width", 3}});
   }
 
   void infer(tenon::Infer& io) const { infer_regions(io, 5); }

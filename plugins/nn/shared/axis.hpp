@@ -18,7 +18,9 @@ struct Axis {
 
   /// Number of runs of `length` elements; the elements of a run are `inner` apart.
   TENON_FN std::int64_t runs() const { return outer * inner; }
-  TENON_FN std::int64_t start(std::int64_t run) const { return run / inner * length * inner + run % inner; }
+  TENON_FN std::int64_t start(std::int64_t run) const {
+    return run / inner * length * inner + run % inner;
+  }
 
   /// Number of runs per task that is worth a thread's time.
   std::int64_t grain() const { return length > 4096 ? 1 : 4096 / (length > 0 ? length : 1); }
@@ -34,7 +36,8 @@ void for_each_run(const tenon::Call& call, const Axis& axis, Body&& body) {
 
 /// Rejects an axis out of range for the shape.
 inline void require_axis(const tenon::Infer& io, const tenon::Shape& shape, int axis) {
-  io.require(shape.rank() > 0, "axis is ", axis, " but data is ", shape, ": needs at least one dimension");
-  io.require(axis >= -shape.rank() && axis < shape.rank(), "axis is ", axis, " but data is ", shape, ": needs ", -shape.rank(), " to ",
-             shape.rank() - 1);
+  io.require(shape.rank() > 0, "axis is ", axis, " but data is ", shape,
+             ": needs at least one dimension");
+  io.require(axis >= -shape.rank() && axis < shape.rank(), "axis is ", axis, " but data is ", shape,
+             ": needs ", -shape.rank(), " to ", shape.rank() - 1);
 }

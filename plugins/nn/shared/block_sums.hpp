@@ -28,7 +28,9 @@ struct BlockSums {
 struct TwoSums {
   double first = 0, second = 0;
 
-  TENON_DEVICE TwoSums operator+(const TwoSums& other) const { return {first + other.first, second + other.second}; }
+  TENON_DEVICE TwoSums operator+(const TwoSums& other) const {
+    return {first + other.first, second + other.second};
+  }
 };
 
 template <class Value, class Term, class Put>
@@ -39,10 +41,12 @@ struct SumPart {
   Value* partial;
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
-    const auto sum = i / sums.parts, length = (sums.terms + sums.parts - 1) / sums.parts, begin = i % sums.parts * length;
+    const auto sum = i / sums.parts, length = (sums.terms + sums.parts - 1) / sums.parts,
+               begin = i % sums.parts * length;
     const auto end = begin + length < sums.terms ? begin + length : sums.terms;
     Value value{};
-    for (auto t = begin + block.thread(); t < end; t += tenon::gpu::block_threads) value = value + term(sum, t);
+    for (auto t = begin + block.thread(); t < end; t += tenon::gpu::block_threads)
+      value = value + term(sum, t);
     value = block.sum(value);
     if (block.thread() != 0) return;
     if (sums.parts == 1)
@@ -68,7 +72,10 @@ struct SumOfParts {
 /// Calls put(s, the sum over t of term(s, t)) for each sum s, on one thread. Value is double or
 /// TwoSums; `scratch` has sums.bytes<Value>().
 template <class Value, class Term, class Put>
-void sum_by_blocks(const tenon::Call& call, const BlockSums& sums, const Term& term, const Put& put, Value* scratch) {
-  tenon::gpu::for_each_block(call, sums.count * sums.parts, SumPart<Value, Term, Put>{sums, term, put, scratch});
-  if (sums.parts > 1) tenon::gpu::for_each(call, sums.count, SumOfParts<Value, Put>{sums.parts, put, scratch});
+void sum_by_blocks(const tenon::Call& call, const BlockSums& sums, const Term& term, const Put& put,
+                   Value* scratch) {
+  tenon::gpu::for_each_block(call, sums.count * sums.parts,
+                             SumPart<Value, Term, Put>{sums, term, put, scratch});
+  if (sums.parts > 1)
+    tenon::gpu::for_each(call, sums.count, SumOfParts<Value, Put>{sums.parts, put, scratch});
 }

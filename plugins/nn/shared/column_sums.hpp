@@ -11,12 +11,15 @@ struct ColumnSums {
   std::int64_t rows, columns, parts;
 
   static ColumnSums of(std::int64_t rows, std::int64_t columns) {
-    const auto filling = (1 << 16) / std::max<std::int64_t>(columns, 1), worthwhile = (rows + 31) / 32;
+    const auto filling = (1 << 16) / std::max<std::int64_t>(columns, 1),
+               worthwhile = (rows + 31) / 32;
     return {rows, columns, std::max<std::int64_t>(std::min(filling, worthwhile), 1)};
   }
 
   /// Bytes of scratch memory for partial sums.
-  std::size_t bytes() const { return parts > 1 ? static_cast<std::size_t>(columns * parts) * sizeof(double) : 0; }
+  std::size_t bytes() const {
+    return parts > 1 ? static_cast<std::size_t>(columns * parts) * sizeof(double) : 0;
+  }
 };
 
 template <class Term, class Put>
@@ -27,10 +30,12 @@ struct ColumnPart {
   double* partial;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto part = i / sums.columns, column = i % sums.columns, length = (sums.rows + sums.parts - 1) / sums.parts;
+    const auto part = i / sums.columns, column = i % sums.columns,
+               length = (sums.rows + sums.parts - 1) / sums.parts;
     const auto end = (part + 1) * length < sums.rows ? (part + 1) * length : sums.rows;
     double total = 0;
-    for (auto row = part * length; row < end; ++row) total += static_cast<double>(term(row, column));
+    for (auto row = part * length; row < end; ++row)
+      total += static_cast<double>(term(row, column));
     if (sums.parts == 1)
       put(column, total);
     else
@@ -46,7 +51,8 @@ struct ColumnOfParts {
 
   TENON_DEVICE void operator()(std::int64_t column) const {
     double total = 0;
-    for (std::int64_t part = 0; part < sums.parts; ++part) total += partial[part * sums.columns + column];
+    for (std::int64_t part = 0; part < sums.parts; ++part)
+      total += partial[part * sums.columns + column];
     put(column, total);
   }
 };
@@ -54,7 +60,10 @@ struct ColumnOfParts {
 /// Calls put(column, the sum over the rows of term(row, column)) for each column. `scratch` has
 /// sums.bytes().
 template <class Term, class Put>
-void sum_columns(const tenon::Call& call, const ColumnSums& sums, const Term& term, const Put& put, double* scratch) {
-  tenon::gpu::for_each(call, sums.columns * sums.parts, ColumnPart<Term, Put>{sums, term, put, scratch});
-  if (sums.parts > 1) tenon::gpu::for_each(call, sums.columns, ColumnOfParts<Put>{sums, put, scratch});
+void sum_columns(const tenon::Call& call, const ColumnSums& sums, const Term& term, const Put& put,
+                 double* scratch) {
+  tenon::gpu::for_each(call, sums.columns * sums.parts,
+                       ColumnPart<Term, Put>{sums, term, put, scratch});
+  if (sums.parts > 1)
+    tenon::gpu::for_each(call, sums.columns, ColumnOfParts<Put>{sums, put, scratch});
 }

@@ -7,6 +7,7 @@ inline bool fits(const tenon::Shape& left, const tenon::Shape& right) {
   if (!left.has_rank() || !right.has_rank()) return true;
   if (left.rank() != right.rank()) return false;
   for (int axis = 0; axis < left.rank(); ++axis)
-    if (left[axis] != right[axis] && left[axis] != tenon::unknown && right[axis] != tenon::unknown) return false;
+    if (left[axis] != right[axis] && left[axis] != tenon::unknown && right[axis] != tenon::unknown)
+      return false;
   return true;
 }

@@ -10,7 +10,8 @@ struct IndexReader {
 
   static IndexReader of(const tenon::Call& call, int input) {
     IndexReader reader{nullptr, call.input_type(input).dtype};
-    tenon::visit<tenon::integral>(reader.dtype, [&]<class T>() { reader.data = call.input<T>(input).data(); });
+    tenon::visit<tenon::integral>(reader.dtype,
+                                  [&]<class T>() { reader.data = call.input<T>(input).data(); });
     return reader;
   }
 

@@ -19,7 +19,8 @@ inline std::string position(const tenon::Shape& shape, std::int64_t i) {
 
 /// All elements of input `input`, each in [0, limit). `name` and `target` are for the error, such
 /// as "labels" and "classes".
-inline std::vector<std::int64_t> read_indices(const tenon::Call& call, int input, std::int64_t limit, std::string_view name,
+inline std::vector<std::int64_t> read_indices(const tenon::Call& call, int input,
+                                              std::int64_t limit, std::string_view name,
                                               std::string_view target) {
   std::vector<std::int64_t> indices;
   const auto type = call.input_type(input);
@@ -29,7 +30,8 @@ inline std::vector<std::int64_t> read_indices(const tenon::Call& call, int input
   });
   for (std::size_t i = 0; i < indices.size(); ++i)
     if (indices[i] < 0 || indices[i] >= limit)
-      throw tenon::Error(name, position(type.shape, static_cast<std::int64_t>(i)), " is ", indices[i], ", but there are ", limit, " ",
-                         target, ": needs 0 to ", limit - 1);
+      throw tenon::Error(name, position(type.shape, static_cast<std::int64_t>(i)), " is ",
+                         indices[i], ", but there are ", limit, " ", target, ": needs 0 to ",
+                         limit - 1);
   return indices;
 }

@@ -15,7 +15,8 @@ class KeptKernels {
   /// most_bytes in total.
   template <class Make>
   Kernel& of(const Shape& shape, Make&& make) {
-    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Entry& entry) { return entry.shape == shape; });
+    const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                    [&](const Entry& entry) { return entry.shape == shape; });
     if (found != kept_.end()) {
       std::rotate(kept_.begin(), found, found + 1);
     } else {
@@ -31,8 +32,9 @@ class KeptKernels {
 
   // Kernels grow while their passes are created.
   std::size_t bytes() const {
-    return std::accumulate(kept_.begin(), kept_.end(), std::size_t{0},
-                           [](std::size_t sum, const Entry& entry) { return sum + entry.kernel->bytes(); });
+    return std::accumulate(
+        kept_.begin(), kept_.end(), std::size_t{0},
+        [](std::size_t sum, const Entry& entry) { return sum + entry.kernel->bytes(); });
   }
 
   struct Entry {

@@ -48,7 +48,8 @@ struct Sliding {
   bool symmetric() const {
     for (int axis = 0; axis < 3; ++axis) {
       const auto reach = dilate.at[axis] * (kernel.at[axis] - 1) + 1;
-      if (size.at[axis] + 2 * pad.at[axis] < reach || (size.at[axis] + 2 * pad.at[axis] - reach) / stride.at[axis] + 1 != places.at[axis])
+      if (size.at[axis] + 2 * pad.at[axis] < reach ||
+          (size.at[axis] + 2 * pad.at[axis] - reach) / stride.at[axis] + 1 != places.at[axis])
         return false;
     }
     return true;
@@ -59,7 +60,8 @@ struct Sliding {
   TENON_DEVICE std::int64_t element(const Point& place, const Point& tap) const {
     Point point{};
     for (int axis = 0; axis < 3; ++axis) {
-      const auto i = place.at[axis] * stride.at[axis] - pad.at[axis] + tap.at[axis] * dilate.at[axis];
+      const auto i =
+          place.at[axis] * stride.at[axis] - pad.at[axis] + tap.at[axis] * dilate.at[axis];
       if (i < 0 || i >= size.at[axis]) return -1;
       point.at[axis] = i;
     }
@@ -72,7 +74,9 @@ struct Sliding {
     Point point{};
     for (int axis = 0; axis < 3; ++axis) {
       const auto distance = element.at[axis] + pad.at[axis] - tap.at[axis] * dilate.at[axis];
-      if (distance < 0 || distance % stride.at[axis] != 0 || distance / stride.at[axis] >= places.at[axis]) return -1;
+      if (distance < 0 || distance % stride.at[axis] != 0 ||
+          distance / stride.at[axis] >= places.at[axis])
+        return -1;
       point.at[axis] = distance / stride.at[axis];
     }
     return index(places, point);

@@ -12,5 +12,7 @@ struct StoreSum {
   tenon::Write write;
   double weight = 1;
 
-  TENON_DEVICE void operator()(std::int64_t i, double sum) const { store(write, to[i], sum * weight); }
+  TENON_DEVICE void operator()(std::int64_t i, double sum) const {
+    store(write, to[i], sum * weight);
+  }
 };

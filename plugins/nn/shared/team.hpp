@@ -38,7 +38,8 @@ struct WorksAlone {
 /// `neighbours`: corresponding elements of adjacent runs are adjacent in memory, so that threads
 /// with one run each have coalesced accesses.
 template <class Body>
-void for_each_team(const tenon::Call& call, std::int64_t count, std::int64_t length, bool neighbours, const Body& body) {
+void for_each_team(const tenon::Call& call, std::int64_t count, std::int64_t length,
+                   bool neighbours, const Body& body) {
   if (length <= 32 || (neighbours && count >= 1 << 13))
     tenon::gpu::for_each(call, count, WorksAlone<Body>{body});
   else

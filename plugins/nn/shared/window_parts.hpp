@@ -18,8 +18,8 @@ struct WindowPart {
 
   /// Whether both are the same work at different offsets.
   bool like(const WindowPart& other) const {
-    return samples == other.samples && rows == other.rows && data_rows == other.data_rows && before == other.before &&
-           after == other.after && filters == other.filters;
+    return samples == other.samples && rows == other.rows && data_rows == other.data_rows &&
+           before == other.before && after == other.after && filters == other.filters;
   }
 };
 
@@ -38,7 +38,8 @@ class WindowParts {
   std::vector<WindowPart> of_samples(std::int64_t most) const {
     std::vector<WindowPart> parts;
     const auto size = std::max<std::int64_t>((batch_ + most - 1) / most, 1);
-    for (std::int64_t first = 0; first < batch_; first += size) parts.push_back(part(first, std::min(size, batch_ - first), 0, rows_));
+    for (std::int64_t first = 0; first < batch_; first += size)
+      parts.push_back(part(first, std::min(size, batch_ - first), 0, rows_));
     return parts;
   }
 
@@ -78,14 +79,26 @@ class WindowParts {
   static constexpr std::int64_t most_cuts = 8;  // per sample; smaller chunks cost several percent
 
   /// The largest power of two up to n, so that two and four threads get equal shares.
-  static std::int64_t even(std::int64_t n) { return n < 1 ? 1 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))); }
+  static std::int64_t even(std::int64_t n) {
+    return n < 1 ? 1 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
+  }
 
-  WindowPart part(std::int64_t sample, std::int64_t samples, std::int64_t row, std::int64_t rows) const {
+  WindowPart part(std::int64_t sample, std::int64_t samples, std::int64_t row,
+                  std::int64_t rows) const {
     const auto from = row * stride_ - pad_, to = (row + rows - 1) * stride_ - pad_ + reach_;
     const bool whole = rows == rows_;  // then rows that the stride leaves over belong to it, too
-    const auto first = whole ? 0 : std::max<std::int64_t>(from, 0), last = whole ? data_rows_ : std::min(to, data_rows_);
-    return {sample, samples, row, rows, first, last - first, std::max<std::int64_t>(-from, 0), std::max<std::int64_t>(to - data_rows_, 0),
-            0,      filters_};
+    const auto first = whole ? 0 : std::max<std::int64_t>(from, 0),
+               last = whole ? data_rows_ : std::min(to, data_rows_);
+    return {sample,
+            samples,
+            row,
+            rows,
+            first,
+            last - first,
+            std::max<std::int64_t>(-from, 0),
+            std::max<std::int64_t>(to - data_rows_, 0),
+            0,
+            filters_};
   }
 
   std::int64_t reach_, stride_, pad_, data_rows_, rows_, batch_, filters_;

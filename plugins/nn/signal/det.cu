@@ -15,7 +15,8 @@ struct Determinant {
 
   TENON_FN void operator()(std::int64_t i) const {
     double* const matrix = memory + i * n * n;
-    for (std::int64_t k = 0; k < n * n; ++k) matrix[k] = static_cast<double>(static_cast<Wide<T>>(data[i * n * n + k]));
+    for (std::int64_t k = 0; k < n * n; ++k)
+      matrix[k] = static_cast<double>(static_cast<Wide<T>>(data[i * n * n + k]));
     output[i] = T(determinants::determinant(matrix, n));
   }
 };
@@ -31,7 +32,8 @@ struct DeterminantBack {
   TENON_FN void operator()(std::int64_t i) const {
     using determinants::Cofactors;
     Cofactors cofactors(n, numbers + i * Cofactors::numbers(n), places + i * Cofactors::places(n));
-    for (std::int64_t k = 0; k < n * n; ++k) cofactors.matrix[k] = static_cast<double>(static_cast<Wide<T>>(data[i * n * n + k]));
+    for (std::int64_t k = 0; k < n * n; ++k)
+      cofactors.matrix[k] = static_cast<double>(static_cast<Wide<T>>(data[i * n * n + k]));
     cofactors.compute();
     const auto slope = static_cast<double>(static_cast<Wide<T>>(dy[i]));
     for (std::int64_t k = 0; k < n * n; ++k) dx[i * n * n + k] = T(slope * cofactors.found[k]);
@@ -49,19 +51,24 @@ struct DetCuda : DetShapes {
     return !data.known() || data.rank() < 2 || data[-1] <= 64;
   }
 
-  std::size_t workspace(const tenon::Infer& io) const { return static_cast<std::size_t>(io.input(0).shape.size()) * sizeof(double); }
+  std::size_t workspace(const tenon::Infer& io) const {
+    return static_cast<std::size_t>(io.input(0).shape.size()) * sizeof(double);
+  }
   std::size_t backward_workspace(const tenon::Infer& io) const {
     using determinants::Cofactors;
     const auto n = io.input(0).shape[-1];
-    return static_cast<std::size_t>(io.output(0).shape.size() * (Cofactors::numbers(n) + Cofactors::places(n))) * sizeof(double);
+    return static_cast<std::size_t>(io.output(0).shape.size() *
+                                    (Cofactors::numbers(n) + Cofactors::places(n))) *
+           sizeof(double);
   }
 
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const auto data = call.input<T>(0);
       double* const memory = call.workspace<double>(static_cast<std::size_t>(data.size()));
-      tenon::gpu::for_each(call, call.output_type(0).shape.size(),
-                           Determinant<T>{data.dim(-1), data.data(), memory, call.output<T>(0).data()});
+      tenon::gpu::for_each(
+          call, call.output_type(0).shape.size(),
+          Determinant<T>{data.dim(-1), data.data(), memory, call.output<T>(0).data()});
     });
   }
 
@@ -70,12 +77,16 @@ struct DetCuda : DetShapes {
     if (call.write(0) == tenon::Write::none) return;
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const auto data = call.input<T>(0), dy = call.output_grad<T>(0);
-      const auto n = data.dim(-1), numbers = dy.size() * Cofactors::numbers(n), places = dy.size() * Cofactors::places(n);
-      std::byte* const memory = call.workspace<std::byte>(static_cast<std::size_t>(numbers + places) * sizeof(double));
-      tenon::gpu::for_each(call, dy.size(),
-                           DeterminantBack<T>{n, data.data(), dy.data(), reinterpret_cast<double*>(memory),
-                                              reinterpret_cast<std::int64_t*>(memory + static_cast<std::size_t>(numbers) * sizeof(double)),
-                                              call.input_grad<T>(0).data()});
+      const auto n = data.dim(-1), numbers = dy.size() * Cofactors::numbers(n),
+                 places = dy.size() * Cofactors::places(n);
+      std::byte* const memory =
+          call.workspace<std::byte>(static_cast<std::size_t>(numbers + places) * sizeof(double));
+      tenon::gpu::for_each(
+          call, dy.size(),
+          DeterminantBack<T>{n, data.data(), dy.data(), reinterpret_cast<double*>(memory),
+                             reinterpret_cast<std::int64_t*>(
+                                 memory + static_cast<std::size_t>(numbers) * sizeof(double)),
+                             call.input_grad<T>(0).data()});
     });
   }
 };

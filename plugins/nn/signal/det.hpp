@@ -65,7 +65,8 @@ class Cofactors {
     for (std::int64_t i = 0; i < n_; ++i)
       for (std::int64_t j = 0; j < n_; ++j) {
         double sum = 0;
-        for (auto k = i > j ? i : j; k < n_; ++k) sum += lower_[k * n_ + i] * others_[k] * upper_[j * n_ + k];
+        for (auto k = i > j ? i : j; k < n_; ++k)
+          sum += lower_[k * n_ + i] * others_[k] * upper_[j * n_ + k];
         found[rows_[i] * n_ + columns_[j]] = sum;
       }
   }
@@ -81,13 +82,15 @@ class Cofactors {
       auto row = step, column = step;
       for (auto i = step; i < n_; ++i)
         for (auto j = step; j < n_; ++j)
-          if (std::abs(matrix[i * n_ + j]) > std::abs(matrix[row * n_ + column])) row = i, column = j;
+          if (std::abs(matrix[i * n_ + j]) > std::abs(matrix[row * n_ + column]))
+            row = i, column = j;
       if (row != step) {
         for (std::int64_t k = 0; k < n_; ++k) exchange(matrix[row * n_ + k], matrix[step * n_ + k]);
         exchange(rows_[row], rows_[step]), sign_ = -sign_;
       }
       if (column != step) {
-        for (std::int64_t k = 0; k < n_; ++k) exchange(matrix[k * n_ + column], matrix[k * n_ + step]);
+        for (std::int64_t k = 0; k < n_; ++k)
+          exchange(matrix[k * n_ + column], matrix[k * n_ + step]);
         exchange(columns_[column], columns_[step]), sign_ = -sign_;
       }
       const double head = matrix[step * n_ + step];
@@ -133,8 +136,9 @@ struct DetShapes : tenon::Operator {
   void infer(tenon::Infer& io) const {
     const auto data = io.input("data").shape;
     if (!data.has_rank()) return;
-    io.require(data.rank() >= 2 && (data[-1] == data[-2] || data[-1] == tenon::unknown || data[-2] == tenon::unknown), "data is ", data,
-               " but needs square matrices");
+    io.require(data.rank() >= 2 && (data[-1] == data[-2] || data[-1] == tenon::unknown ||
+                                    data[-2] == tenon::unknown),
+               "data is ", data, " but needs square matrices");
     io.set_output(0, tenon::Shape(data.begin(), data.rank() - 2));
   }
 };

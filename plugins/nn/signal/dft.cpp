@@ -74,7 +74,8 @@ class Transform {
     forward_.run(y);
     for (std::size_t i = 0; i < whole_; ++i) y[i] = product(y[i], kernel_[i]);
     back_.run(y);
-    for (std::size_t i = 0; i < size_; ++i) x[i] = product(y[i], chirp_[i]) / static_cast<double>(whole_);
+    for (std::size_t i = 0; i < size_; ++i)
+      x[i] = product(y[i], chirp_[i]) / static_cast<double>(whole_);
   }
 
  private:
@@ -104,9 +105,11 @@ struct Dft : DftShapes {
         for (auto i = begin; i < end; ++i) {
           const auto read = [&](std::int64_t n, std::int64_t length_of, std::int64_t parts) {
             const T* const number = from + of.at(i, n, length_of, parts);
-            return dft::Number(static_cast<double>(number[0]), parts == 2 ? static_cast<double>(number[1]) : 0.0);
+            return dft::Number(static_cast<double>(number[0]),
+                               parts == 2 ? static_cast<double>(number[1]) : 0.0);
           };
-          const auto write = [&](std::int64_t n, std::int64_t length_of, std::int64_t parts, dft::Number number) {
+          const auto write = [&](std::int64_t n, std::int64_t length_of, std::int64_t parts,
+                                 dft::Number number) {
             T* const place = to + of.at(i, n, length_of, parts);
             place[0] = T(number.real());
             if (parts == 2) place[1] = T(number.imag());
@@ -116,12 +119,15 @@ struct Dft : DftShapes {
             for (std::int64_t n = 0; n < of.used; ++n) {
               const auto number = read(n, of.in, of.in_parts);
               x[static_cast<std::size_t>(n)] = of.mirrored && !of.twice(n) ? number.real() : number;
-              if (of.mirrored && of.twice(n)) x[static_cast<std::size_t>(of.size - n)] = std::conj(number);
+              if (of.mirrored && of.twice(n))
+                x[static_cast<std::size_t>(of.size - n)] = std::conj(number);
             }
             transform.run(x);
-            for (std::int64_t n = 0; n < of.out; ++n) write(n, of.out, of.out_parts, x[static_cast<std::size_t>(n)] * of.scale);
+            for (std::int64_t n = 0; n < of.out; ++n)
+              write(n, of.out, of.out_parts, x[static_cast<std::size_t>(n)] * of.scale);
           } else {
-            for (std::int64_t n = 0; n < of.out; ++n) x[static_cast<std::size_t>(n)] = read(n, of.out, of.out_parts);
+            for (std::int64_t n = 0; n < of.out; ++n)
+              x[static_cast<std::size_t>(n)] = read(n, of.out, of.out_parts);
             transform.run(x);
             for (std::int64_t n = 0; n < of.in; ++n) {
               auto number = n < of.used ? x[static_cast<std::size_t>(n)] * of.scale : dft::Number();

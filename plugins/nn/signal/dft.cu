@@ -70,7 +70,8 @@ struct JoinHalves {
 
   TENON_FN void operator()(std::int64_t i) const {
     const auto line = i / (size / 2) * size, j = i % (size / 2), k = j % half;
-    const auto first = from[line + j], second = from[line + j + size / 2] * turns[k * (size / (2 * half))];
+    const auto first = from[line + j],
+               second = from[line + j + size / 2] * turns[k * (size / (2 * half))];
     DftNumber* const out = to + line + (j - k) * 2 + k;
     out[0] = first + second;
     out[half] = first - second;
@@ -102,10 +103,13 @@ struct PutLines {
   T* to;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto length = back ? of.in : of.out, parts = back ? of.in_parts : of.out_parts, line = i / length, n = i % length;
+    const auto length = back ? of.in : of.out, parts = back ? of.in_parts : of.out_parts,
+               line = i / length, n = i % length;
     DftNumber number{0, 0};
-    if (!back || n < of.used) number = {from[line * of.size + n].re * of.scale, from[line * of.size + n].im * of.scale};
-    if (back && of.mirrored) number = of.twice(n) ? DftNumber{2 * number.re, 2 * number.im} : DftNumber{number.re, 0};
+    if (!back || n < of.used)
+      number = {from[line * of.size + n].re * of.scale, from[line * of.size + n].im * of.scale};
+    if (back && of.mirrored)
+      number = of.twice(n) ? DftNumber{2 * number.re, 2 * number.im} : DftNumber{number.re, 0};
     T* const place = to + of.at(line, n, length, parts);
     place[0] = T(number.re);
     if (parts == 2) place[1] = T(number.im);
@@ -119,10 +123,12 @@ struct DftCuda : DftShapes {
 
   /// Long lines of other sizes than powers of two run on the CPU.
   bool supports(const tenon::Infer& types) const {
-    const auto given = types.has_input("lengths") ? types.values<std::int64_t>("lengths") : tenon::Known<std::int64_t>();
+    const auto given = types.has_input("lengths") ? types.values<std::int64_t>("lengths")
+                                                  : tenon::Known<std::int64_t>();
     if (types.has_input("lengths") && (!given || given.size() != 1)) return false;
     if (!types.input(0).shape.known() || !types.output(0).shape.known()) return true;
-    const auto size = lines_of(types.input(0).shape, types.output(0).shape, given ? given[0] : length).size;
+    const auto size =
+        lines_of(types.input(0).shape, types.output(0).shape, given ? given[0] : length).size;
     return size <= longest_odd || is_power_of_two(size);
   }
 
@@ -130,7 +136,8 @@ struct DftCuda : DftShapes {
     const auto data = io.input(0).shape, output = io.output(0).shape;
     if (!data.known() || !output.known()) return 0;
     // The size along the axis may be an input: onesided output has half of it.
-    const auto most = 2 * std::max(data[axis], output[axis]), lines = data.size() / std::max<std::int64_t>(data[axis] * data[-1], 1);
+    const auto most = 2 * std::max(data[axis], output[axis]),
+               lines = data.size() / std::max<std::int64_t>(data[axis] * data[-1], 1);
     return scratch_numbers(lines, most) * sizeof(DftNumber);
   }
   std::size_t backward_workspace(const tenon::Infer& io) const { return workspace(io); }
@@ -142,13 +149,16 @@ struct DftCuda : DftShapes {
 
  private:
   /// Two buffers for all lines, and the roots of unity.
-  static std::size_t scratch_numbers(std::int64_t lines, std::int64_t size) { return static_cast<std::size_t>((2 * lines + 1) * size); }
+  static std::size_t scratch_numbers(std::int64_t lines, std::int64_t size) {
+    return static_cast<std::size_t>((2 * lines + 1) * size);
+  }
 
   void run(const tenon::Call& call, bool back) const {
     const auto of = lines_of(call);
     if (of.count() == 0) return;
     if (of.size > longest_odd && !is_power_of_two(of.size))
-      throw tenon::Error("there is no kernel for a transform of ", of.size, " elements on this device");
+      throw tenon::Error("there is no kernel for a transform of ", of.size,
+                         " elements on this device");
     DftNumber* const turns = call.workspace<DftNumber>(scratch_numbers(of.count(), of.size));
     DftNumber *from = turns + of.size, *to = from + of.count() * of.size;
     tenon::gpu::for_each(call, of.size, MakeTurns{of.size, inverse != back ? 1 : -1, turns});
@@ -157,13 +167,15 @@ struct DftCuda : DftShapes {
       tenon::gpu::for_each(call, of.count() * of.size, LoadLines<T>{of, back, given, from});
       if (is_power_of_two(of.size)) {
         for (std::int64_t half = 1; half < of.size; half *= 2, std::swap(from, to))
-          tenon::gpu::for_each(call, of.count() * of.size / 2, JoinHalves{of.size, half, turns, from, to});
+          tenon::gpu::for_each(call, of.count() * of.size / 2,
+                               JoinHalves{of.size, half, turns, from, to});
       } else {
         tenon::gpu::for_each(call, of.count() * of.size, SumOfTurns{of.size, turns, from, to});
         std::swap(from, to);
       }
       T* const put = back ? call.input_grad<T>(0).data() : call.output<T>(0).data();
-      tenon::gpu::for_each(call, of.count() * (back ? of.in : of.out), PutLines<T>{of, back, from, put});
+      tenon::gpu::for_each(call, of.count() * (back ? of.in : of.out),
+                           PutLines<T>{of, back, from, put});
     });
   }
 };

@@ -16,7 +16,8 @@ struct DftLines {
 
   TENON_FN std::int64_t count() const { return outer * inner; }
   /// Index of element n of a line in a tensor with `length` elements along the axis.
-  TENON_FN std::int64_t at(std::int64_t line, std::int64_t n, std::int64_t length, std::int64_t parts) const {
+  TENON_FN std::int64_t at(std::int64_t line, std::int64_t n, std::int64_t length,
+                           std::int64_t parts) const {
     return ((line / inner * length + n) * inner + line % inner) * parts;
   }
   /// In a half with conjugate symmetry, the first element and, for even sizes, the middle one count
@@ -30,20 +31,33 @@ struct DftShapes : tenon::Operator {
   bool inverse = false, onesided = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("discrete Fourier transform along one axis of real or complex numbers; the last axis holds the real and imaginary parts");
-    op.input("data", "[..., 1 or 2]; the last axis holds the real part, or the real and the imaginary part");
-    op.input("lengths", "one element; replaces the parameter `length`").optional().on_cpu().types({tenon::i64});
+    op.doc(
+        "discrete Fourier transform along one axis of real or complex numbers; the last axis holds "
+        "the real and imaginary parts");
+    op.input(
+        "data",
+        "[..., 1 or 2]; the last axis holds the real part, or the real and the imaginary part");
+    op.input("lengths", "one element; replaces the parameter `length`")
+        .optional()
+        .on_cpu()
+        .types({tenon::i64});
     op.output("output",
-              "data's shape with size `length` (`length` / 2 + 1 if onesided) along `axis` and 2 as the last size, or 1 if inverse and "
+              "data's shape with size `length` (`length` / 2 + 1 if onesided) along `axis` and 2 "
+              "as the last size, or 1 if inverse and "
               "onesided");
     op.param("length", &DftShapes::length,
-             "length of the transform; data is truncated or zero-padded to it; 0: size of data along `axis`, or 2 * (size - 1) if inverse "
+             "length of the transform; data is truncated or zero-padded to it; 0: size of data "
+             "along `axis`, or 2 * (size - 1) if inverse "
              "and onesided")
         .at_least(0);
-    op.param("axis", &DftShapes::axis, "axis of the transform, not the last one; negative axes count from the end").at_least(-8).at_most(7);
+    op.param("axis", &DftShapes::axis,
+             "axis of the transform, not the last one; negative axes count from the end")
+        .at_least(-8)
+        .at_most(7);
     op.param("inverse", &DftShapes::inverse, "inverse transform, scaled by 1 / length");
     op.param("onesided", &DftShapes::onesided,
-             "only the first half of the frequencies of a real signal, as the others are complex conjugates; inverse: the output is real");
+             "only the first half of the frequencies of a real signal, as the others are complex "
+             "conjugates; inverse: the output is real");
     op.backward_reads("lengths");
     op.linear("data");
     op.example({{"data", {2, 5, 1}}});
@@ -65,29 +79,37 @@ struct DftShapes : tenon::Operator {
 
   void infer(tenon::Infer& io) const {
     const auto data = io.input("data").shape;
-    if (io.has_input("lengths")) io.require(length == 0, "has both length and lengths: needs only one of them");
-    const auto given = io.has_input("lengths") ? io.values<std::int64_t>("lengths") : tenon::Known<std::int64_t>();
+    if (io.has_input("lengths"))
+      io.require(length == 0, "has both length and lengths: needs only one of them");
+    const auto given =
+        io.has_input("lengths") ? io.values<std::int64_t>("lengths") : tenon::Known<std::int64_t>();
     io.require(!given || given.size() == 1, "lengths has ", given.size(), " elements: needs one");
     if (!data.has_rank()) return;
     const int rank = data.rank();
-    io.require(rank >= 2, "data is ", data, " but needs at least two dimensions, the last one for real and imaginary parts");
-    io.require(axis >= -rank && axis < rank && axis != -1 && axis != rank - 1, "axis is ", axis, " but data is ", data,
-               ": needs an axis other than the last one");
-    io.require(data[-1] == tenon::unknown || data[-1] == 1 || data[-1] == 2, "data is ", data, ": its last axis has 1 or 2 elements");
-    io.require(!onesided || inverse || data[-1] != 2, "data ", data, " is complex, but a onesided transform needs real numbers");
+    io.require(rank >= 2, "data is ", data,
+               " but needs at least two dimensions, the last one for real and imaginary parts");
+    io.require(axis >= -rank && axis < rank && axis != -1 && axis != rank - 1, "axis is ", axis,
+               " but data is ", data, ": needs an axis other than the last one");
+    io.require(data[-1] == tenon::unknown || data[-1] == 1 || data[-1] == 2, "data is ", data,
+               ": its last axis has 1 or 2 elements");
+    io.require(!onesided || inverse || data[-1] != 2, "data ", data,
+               " is complex, but a onesided transform needs real numbers");
     const int along = axis < 0 ? axis + rank : axis;
     auto output = data;
     output.set(rank - 1, inverse && onesided ? 1 : 2);
     const bool unknown = data[along] == tenon::unknown || (io.has_input("lengths") && !given);
     const auto size = unknown ? tenon::unknown : count(data[along], given ? given[0] : length);
-    io.require(unknown || (size > 0 && size <= 1 << 24), "data ", data, " gives ", size, " elements to transform: needs 1 to 16777216");
+    io.require(unknown || (size > 0 && size <= 1 << 24), "data ", data, " gives ", size,
+               " elements to transform: needs 1 to 16777216");
     output.set(along, unknown ? tenon::unknown : onesided && !inverse ? size / 2 + 1 : size);
     io.set_output(0, output);
   }
 
  protected:
-  DftLines lines_of(const tenon::Shape& data, const tenon::Shape& output, std::int64_t given) const {
-    const auto along = Axis::of(tenon::Shape(data.begin(), data.rank() - 1), axis < 0 ? axis + data.rank() : axis);
+  DftLines lines_of(const tenon::Shape& data, const tenon::Shape& output,
+                    std::int64_t given) const {
+    const auto along =
+        Axis::of(tenon::Shape(data.begin(), data.rank() - 1), axis < 0 ? axis + data.rank() : axis);
     const auto in = along.length, size = count(in, given), out = output[axis];
     return {size,
             std::min(in, onesided && inverse ? size / 2 + 1 : size),
@@ -106,5 +128,7 @@ struct DftShapes : tenon::Operator {
   }
 
  private:
-  std::int64_t count(std::int64_t all, std::int64_t given) const { return given > 0 ? given : inverse && onesided ? 2 * (all - 1) : all; }
+  std::int64_t count(std::int64_t all, std::int64_t given) const {
+    return given > 0 ? given : inverse && onesided ? 2 * (all - 1) : all;
+  }
 };

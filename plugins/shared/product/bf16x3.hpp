@@ -22,7 +22,9 @@ inline constexpr std::int64_t most_depth = 512;      ///< maximum steps of the d
 /// Distance between split rows; not a power of two, with which all rows would share a few cache
 /// sets.
 inline constexpr std::int64_t row_step = most_depth + chunk;
-inline constexpr std::int64_t chunk_size = parts * chunk * panel;  ///< numbers in 32 rows of a panel: two tiles for each of the three terms
+inline constexpr std::int64_t chunk_size =
+    parts * chunk *
+    panel;  ///< numbers in 32 rows of a panel: two tiles for each of the three terms
 
 inline std::int64_t chunks_of(std::int64_t depth) {
   return (depth + chunk - 1) / chunk;
@@ -76,46 +78,60 @@ struct Splitter {
   Largest largest;
 
   /// Splits 32 steps of the depth of one row or column; the three terms are `part_step` apart.
-  [[gnu::always_inline]] PRODUCT_SPLIT void put(__m512 low, __m512 high, Bits* to, std::int64_t part_step) {
+  [[gnu::always_inline]] PRODUCT_SPLIT void put(__m512 low, __m512 high, Bits* to,
+                                                std::int64_t part_step) {
     largest.see(low);
     largest.see(high);
     const Split of = split(low, high);
     PRODUCT_UNROLL
-    for (std::int64_t i = 0; i < parts; ++i) _mm512_store_si512(to + i * part_step, reinterpret_cast<__m512i>(of.part[i]));
+    for (std::int64_t i = 0; i < parts; ++i)
+      _mm512_store_si512(to + i * part_step, reinterpret_cast<__m512i>(of.part[i]));
   }
 };
 
 /// Loads sixteen numbers if `whole`, otherwise the `left` remaining ones.
 template <bool whole>
-[[gnu::always_inline]] PRODUCT_SPLIT inline __m512 load(const float* from, [[maybe_unused]] std::int64_t left) {
+[[gnu::always_inline]] PRODUCT_SPLIT inline __m512 load(const float* from,
+                                                        [[maybe_unused]] std::int64_t left) {
   if constexpr (!whole)
-    if (left < vector) return left <= 0 ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << left) - 1), from);
+    if (left < vector)
+      return left <= 0 ? _mm512_setzero_ps()
+                       : _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << left) - 1), from);
   return _mm512_loadu_ps(from);
 }
 
 /// Splits `depth` numbers, padded to whole chunks; the three terms are `part_step` apart. Returns
 /// whether they are out of range for the split.
-PRODUCT_SPLIT inline bool split_row(const float* from, std::int64_t depth, Bits* to, std::int64_t part_step) {
+PRODUCT_SPLIT inline bool split_row(const float* from, std::int64_t depth, Bits* to,
+                                    std::int64_t part_step) {
   Splitter splitter;
   std::int64_t k = 0;
-  for (; k + chunk <= depth; k += chunk) splitter.put(load<true>(from + k, 0), load<true>(from + k + side, 0), to + k, part_step);
-  if (k < depth) splitter.put(load<false>(from + k, depth - k), load<false>(from + k + side, depth - k - side), to + k, part_step);
+  for (; k + chunk <= depth; k += chunk)
+    splitter.put(load<true>(from + k, 0), load<true>(from + k + side, 0), to + k, part_step);
+  if (k < depth)
+    splitter.put(load<false>(from + k, depth - k), load<false>(from + k + side, depth - k - side),
+                 to + k, part_step);
   return splitter.largest.is_out_of_range(least_of_rows);
 }
 
 /// Splits one chunk of a panel of 1 to 32 columns. `depth` is the number of remaining rows, which
 /// are `row` apart.
 template <bool whole>
-[[gnu::always_inline]] PRODUCT_SPLIT inline void split_rows_of_panel(const float* from, std::int64_t row, std::int64_t depth,
-                                                                     std::int64_t columns, Bits* to, Splitter& splitter) {
+[[gnu::always_inline]] PRODUCT_SPLIT inline void split_rows_of_panel(const float* from,
+                                                                     std::int64_t row,
+                                                                     std::int64_t depth,
+                                                                     std::int64_t columns, Bits* to,
+                                                                     Splitter& splitter) {
   for (std::int64_t i = 0; i < side; ++i, from += row, to += chunk)
     for (std::int64_t j = 0; j < panel; j += vector)
       splitter.put(load<whole>(from + j, i < depth ? columns - j : 0),
-                   load<whole>(from + side * row + j, i + side < depth ? columns - j : 0), to + j * chunk, chunk * panel);
+                   load<whole>(from + side * row + j, i + side < depth ? columns - j : 0),
+                   to + j * chunk, chunk * panel);
 }
 
 /// Splits a panel at `from`. Returns whether it is out of range for the split.
-PRODUCT_SPLIT inline bool split_panel(const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, Bits* to) {
+PRODUCT_SPLIT inline bool split_panel(const float* from, std::int64_t row, std::int64_t depth,
+                                      std::int64_t columns, Bits* to) {
   Splitter splitter;
   for (; depth > 0; depth -= chunk, from += chunk * row, to += chunk_size)
     if (depth >= chunk && columns == panel)
@@ -127,24 +143,30 @@ PRODUCT_SPLIT inline bool split_panel(const float* from, std::int64_t row, std::
 
 /// Splits panels whose columns are contiguous in memory (a transposed matrix).
 template <bool whole>
-[[gnu::always_inline]] PRODUCT_SPLIT inline void split_columns_of_panel(const float* from, std::int64_t row, std::int64_t depth,
-                                                                        std::int64_t columns, Bits* to, Splitter& splitter) {
+[[gnu::always_inline]] PRODUCT_SPLIT inline void split_columns_of_panel(
+    const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, Bits* to,
+    Splitter& splitter) {
   alignas(64) Bits rows[parts][side * chunk];
   for (std::int64_t i = 0; i < side; ++i, from += row) {
     const auto left = i < columns ? depth : 0;
-    splitter.put(load<whole>(from, left), load<whole>(from + side, left - side), rows[0] + i * chunk, side * chunk);
+    splitter.put(load<whole>(from, left), load<whole>(from + side, left - side),
+                 rows[0] + i * chunk, side * chunk);
   }
   for (std::int64_t part = 0; part < parts; ++part)  // a pair of bfloat16 is moved as one float
-    avx512::transpose_square(reinterpret_cast<const float*>(rows[part]), side, reinterpret_cast<float*>(to + part * chunk * panel), side);
+    avx512::transpose_square(reinterpret_cast<const float*>(rows[part]), side,
+                             reinterpret_cast<float*>(to + part * chunk * panel), side);
 }
-PRODUCT_SPLIT inline bool split_turned_panel(const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, Bits* to) {
+PRODUCT_SPLIT inline bool split_turned_panel(const float* from, std::int64_t row,
+                                             std::int64_t depth, std::int64_t columns, Bits* to) {
   Splitter splitter;
   for (; depth > 0; depth -= chunk, from += chunk, to += chunk_size)
     for (std::int64_t j = 0; j < panel; j += side)
       if (depth >= chunk && columns - j >= side)
-        split_columns_of_panel<true>(from + j * row, row, depth, columns - j, to + j * chunk, splitter);
+        split_columns_of_panel<true>(from + j * row, row, depth, columns - j, to + j * chunk,
+                                     splitter);
       else
-        split_columns_of_panel<false>(from + j * row, row, depth, columns - j, to + j * chunk, splitter);
+        split_columns_of_panel<false>(from + j * row, row, depth, columns - j, to + j * chunk,
+                                      splitter);
   return splitter.largest.is_out_of_range(least_of_panels);
 }
 

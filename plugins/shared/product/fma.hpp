@@ -10,7 +10,8 @@ namespace product {
 /// and so share few cache sets.
 inline bool readable_in_place(const gemm::Operand<float>& right, const Tile& tile) {
   constexpr std::int64_t page = 1024;
-  return !right.transposed && tile.columns % vector == 0 && (tile.rows <= 2 * vector || right.row_size % page != 0);
+  return !right.transposed && tile.columns % vector == 0 &&
+         (tile.rows <= 2 * vector || right.row_size % page != 0);
 }
 
 /// The rows of a tile, split into blocks.
@@ -23,9 +24,12 @@ struct Blocks {
 /// The left side of a tile as its blocks read it.
 struct Left {
   const float* data;
-  std::int64_t row, depth, block;  ///< strides in elements; `block` is the distance between packed blocks, or 0 if rows are contiguous
+  std::int64_t row, depth, block;  ///< strides in elements; `block` is the distance between packed
+                                   ///< blocks, or 0 if rows are contiguous
 
-  const float* at(const Blocks& blocks, std::int64_t i) const { return data + (block > 0 ? i * block : blocks.begin(i) * row); }
+  const float* at(const Blocks& blocks, std::int64_t i) const {
+    return data + (block > 0 ? i * block : blocks.begin(i) * row);
+  }
 };
 
 /// Whether rows or steps of the depth share few cache sets, because rows are columns in memory or
@@ -39,14 +43,14 @@ inline bool lies_badly(const gemm::Operand<float>& left) {
 /// its lines are apart.
 inline bool worth_packing(const Level& level, const gemm::Operand<float>& left, const Tile& tile) {
   constexpr std::int64_t enough = 64 * 256;
-  return lies_badly(left) && tile.columns > level.cut.panel && tile.rows >= level.most_rows(level.cut.panel) &&
-         left.row_size >= enough / tile.columns;
+  return lies_badly(left) && tile.columns > level.cut.panel &&
+         tile.rows >= level.most_rows(level.cut.panel) && left.row_size >= enough / tile.columns;
 }
 
 /// Returns the left side of a tile for columns `first` to `first + depth`. Transposed blocks are
 /// packed step by step, others row by row.
-inline Left left_side(const Level& level, const gemm::Operand<float>& left, const Tile& tile, const Blocks& blocks, std::int64_t first,
-                      std::int64_t depth) {
+inline Left left_side(const Level& level, const gemm::Operand<float>& left, const Tile& tile,
+                      const Blocks& blocks, std::int64_t first, std::int64_t depth) {
   if (depth == 0) return {};  // no elements, so there may be no memory
   const auto row = left.transposed ? 1 : left.row_size, step = left.transposed ? left.row_size : 1;
   const float* const from = left.row(tile.row) + first * step;
@@ -56,7 +60,8 @@ inline Left left_side(const Level& level, const gemm::Operand<float>& left, cons
   float* const to = thread_memory<float, size>();
   if (!left.transposed) {
     const auto packed_row = depth + line;
-    for (std::int64_t i = 0; i < tile.rows; ++i) std::copy_n(from + i * row, depth, to + i * packed_row);
+    for (std::int64_t i = 0; i < tile.rows; ++i)
+      std::copy_n(from + i * row, depth, to + i * packed_row);
     return {to, packed_row, 1, 0};
   }
   const auto block = depth * width + line;
@@ -66,7 +71,8 @@ inline Left left_side(const Level& level, const gemm::Operand<float>& left, cons
       const auto begin = blocks.begin(i);
       const float* numbers = from + k * step + begin;
       float* place = to + i * block + k * width;
-      if (begin + width <= tile.rows)  // also copies numbers of the next block: a constant size is faster
+      if (begin + width <=
+          tile.rows)  // also copies numbers of the next block: a constant size is faster
         for (std::int64_t each = 0; each < steps; ++each, numbers += step, place += width)
           std::memcpy(place, numbers, width * sizeof(float));
       else
@@ -86,7 +92,8 @@ struct Panels {
 
   /// Makes `block` read some columns of rows `first` to `first + rows` of the right side. The data
   /// may be in memory of this thread that the next call overwrites.
-  void read_by(Block& block, std::int64_t first, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
+  void read_by(Block& block, std::int64_t first, std::int64_t rows, std::int64_t column,
+               std::int64_t columns) const {
     block.columns = columns;
     block.right_row = in_place ? right.matrix.row_size : padded(columns);
     if (right.packed) {
@@ -104,17 +111,21 @@ struct Panels {
 /// Prefetches chunk i of `count` chunks of the numbers into the second-level cache. Inlined because
 /// GCC drops calls without other effects.
 template <class T>
-[[gnu::always_inline]] inline void fetch_part(const T* numbers, std::int64_t size, std::int64_t i, std::int64_t count) {
+[[gnu::always_inline]] inline void fetch_part(const T* numbers, std::int64_t size, std::int64_t i,
+                                              std::int64_t count) {
   constexpr std::int64_t line = 64 / sizeof(T);
-  for (auto k = size * i / count / line * line; k < size * (i + 1) / count; k += line) __builtin_prefetch(numbers + k, 0, 2);
+  for (auto k = size * i / count / line * line; k < size * (i + 1) / count; k += line)
+    __builtin_prefetch(numbers + k, 0, 2);
 }
 
 /// Computes one tile at `to`: start + left * right, where left has `depth` columns; then calls
 /// finish(tile rows).
 template <class Finish = Nothing>
-void multiply_tile(const Level& level, const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start,
-                   const Tile& tile, const Finish& finish = {}) {
-  const auto parts = std::max<std::int64_t>((depth + level.depth - 1) / level.depth, 1), panel = level.cut.panel;
+void multiply_tile(const Level& level, const gemm::Operand<float>& left, const Right& right,
+                   std::int64_t depth, Target to, Start start, const Tile& tile,
+                   const Finish& finish = {}) {
+  const auto parts = std::max<std::int64_t>((depth + level.depth - 1) / level.depth, 1),
+             panel = level.cut.panel;
   const Blocks blocks{tile.rows, level.most_rows(std::min(tile.columns, panel))};
   const Panels panels{level, right, depth, !right.packed && readable_in_place(right.matrix, tile)};
   Block block{};
@@ -129,18 +140,23 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
     if (part > 0) start = {to.data, to.row_size};
     block.start_row = start.row_size;
     for (std::int64_t column = 0; column < tile.columns; column += panel) {
-      panels.read_by(block, first, block.depth, tile.column + column, std::min(panel, tile.columns - column));
+      panels.read_by(block, first, block.depth, tile.column + column,
+                     std::min(panel, tile.columns - column));
       for (std::int64_t i = 0; i < blocks.count; ++i) {
         const auto begin = blocks.begin(i), end = blocks.begin(i + 1);
         // Prefetches what is multiplied next; it is mostly in a cache that many cores share.
-        if (right.packed) fetch_part(block.right + block.depth * block.right_row, block.depth * block.right_row, i, blocks.count);
+        if (right.packed)
+          fetch_part(block.right + block.depth * block.right_row, block.depth * block.right_row, i,
+                     blocks.count);
         if (rows.depth == 1 && i + 1 < blocks.count)
-          for (auto row = end; row < blocks.begin(i + 2); ++row) fetch_part(rows.data + row * rows.row, block.depth, 0, 1);
+          for (auto row = end; row < blocks.begin(i + 2); ++row)
+            fetch_part(rows.data + row * rows.row, block.depth, 0, 1);
         block.left = rows.at(blocks, i);
         block.start = start.at(begin, column).data;
         block.result = to.data + begin * to.row_size + column;
         level.multiply(end - begin, block);
-        if (last && tile.columns <= panel) finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
+        if (last && tile.columns <= panel)
+          finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
       }
       const auto end = column + block.columns, begin = (end - 1) / most_columns * most_columns;
       if (last && tile.columns > panel && (end % most_columns == 0 || end == tile.columns))
@@ -155,7 +171,8 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
 inline Cut cut_for(const Level& level, const gemm::Operand<float>& left, const Right& right) {
   Cut cut = level.cut;
   if (!right.packed && !lies_badly(left)) cut.tall *= 2;
-  if (left.transposed && left.row_size >= most_wide) cut.wide = most_wide;  // packed once for several panels
+  if (left.transposed && left.row_size >= most_wide)
+    cut.wide = most_wide;  // packed once for several panels
   return cut;
 }
 
@@ -169,15 +186,19 @@ class FmaArithmetic {
 
   explicit FmaArithmetic(const Size& size) : size_(size) {}
 
-  Cut cut_for(const gemm::Operand<float>& left, const Right& right) const { return product::cut_for(level_, left, right); }
+  Cut cut_for(const gemm::Operand<float>& left, const Right& right) const {
+    return product::cut_for(level_, left, right);
+  }
   template <class Finish = Nothing>
-  void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start, const Tile& tile,
-                     const Finish& finish = {}) const {
+  void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start,
+                     const Tile& tile, const Finish& finish = {}) const {
     product::multiply_tile(level_, left, right, size_.depth, to, start, tile, finish);
   }
 
   std::int64_t packed_size() const { return product::packed_size(size_.depth, size_.columns); }
-  void pack(const gemm::Operand<float>& right, Packed* to) const { product::pack(right, size_.depth, size_.columns, to); }
+  void pack(const gemm::Operand<float>& right, Packed* to) const {
+    product::pack(right, size_.depth, size_.columns, to);
+  }
   std::string packing() const { return product::packing(); }
 
  private:

@@ -15,10 +15,12 @@
 
 namespace product {
 
-inline constexpr std::int64_t vector = 16;                   ///< floats of an AVX-512 vector; all levels count columns in these
-inline constexpr std::int64_t most_columns = 4 * vector;     ///< maximum columns of a block
-inline constexpr std::int64_t most_wide = 4 * most_columns;  ///< maximum columns of a tile that packs its own panels
-inline constexpr std::int64_t widest = 2 * most_wide;        ///< maximum columns of any tile
+inline constexpr std::int64_t vector =
+    16;  ///< floats of an AVX-512 vector; all levels count columns in these
+inline constexpr std::int64_t most_columns = 4 * vector;  ///< maximum columns of a block
+inline constexpr std::int64_t most_wide =
+    4 * most_columns;  ///< maximum columns of a tile that packs its own panels
+inline constexpr std::int64_t widest = 2 * most_wide;  ///< maximum columns of any tile
 
 /// Default maximum of the rows of a tile.
 inline constexpr std::int64_t most_tall = 256;
@@ -31,9 +33,10 @@ inline constexpr std::int64_t most_depth = 512;
 struct Block {
   const float* left;
   std::int64_t left_row, left_depth;  ///< strides between rows and between columns
-  const float* right;                 ///< whole vectors are readable in each row, including the last one
+  const float* right;  ///< whole vectors are readable in each row, including the last one
   std::int64_t right_row;
-  const float* start;  ///< null for zeros; `result` to accumulate into it; start_row is 0 for a bias
+  const float*
+      start;  ///< null for zeros; `result` to accumulate into it; start_row is 0 for a bias
   std::int64_t start_row;
   float* result;
   std::int64_t result_row;

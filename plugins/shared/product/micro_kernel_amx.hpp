@@ -58,20 +58,23 @@ struct Wanted {
 template <int rows, int columns>
 PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums, Wanted wanted) {
   const Bits* left = of.left;
-  const auto left_step = of.left_row * std::int64_t{sizeof(Bits)}, right_step = of.right_row * std::int64_t{sizeof(Bits)};
+  const auto left_step = of.left_row * std::int64_t{sizeof(Bits)},
+             right_step = of.right_row * std::int64_t{sizeof(Bits)};
   if (const float* const start = sums.start) {
     const auto step = sums.start_row * std::int64_t{sizeof(float)};
     _tile_loadd(0, start, step);
     if constexpr (columns > 1) _tile_loadd(1, start + side, step);
     if constexpr (rows > 1) _tile_loadd(2, start + side * sums.start_row, step);
-    if constexpr (rows > 1 && columns > 1) _tile_loadd(3, start + side * sums.start_row + side, step);
+    if constexpr (rows > 1 && columns > 1)
+      _tile_loadd(3, start + side * sums.start_row + side, step);
   } else {
     _tile_zero(0);
     if constexpr (columns > 1) _tile_zero(1);
     if constexpr (rows > 1) _tile_zero(2);
     if constexpr (rows > 1 && columns > 1) _tile_zero(3);
   }
-  for (std::int64_t k = 0; k < of.pairs; k += side, left += 2 * side, right += side * of.right_row) {
+  for (std::int64_t k = 0; k < of.pairs;
+       k += side, left += 2 * side, right += side * of.right_row) {
     wanted.ask();
     _tile_loadd(4, left, left_step);
     _tile_loadd(6, right, right_step);
@@ -95,12 +98,13 @@ PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums,
 }
 
 /// Copies columns of rows of floats that do not fill a vector.
-PRODUCT_AMX inline void copy_columns(const float* from, std::int64_t from_row, std::int64_t rows, std::int64_t columns, float* to,
-                                     std::int64_t to_row) {
+PRODUCT_AMX inline void copy_columns(const float* from, std::int64_t from_row, std::int64_t rows,
+                                     std::int64_t columns, float* to, std::int64_t to_row) {
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; j += side) {
       const auto mask = static_cast<__mmask16>(0xffffu >> (side - std::min(side, columns - j)));
-      _mm512_mask_storeu_ps(to + i * to_row + j, mask, _mm512_maskz_loadu_ps(mask, from + i * from_row + j));
+      _mm512_mask_storeu_ps(to + i * to_row + j, mask,
+                            _mm512_maskz_loadu_ps(mask, from + i * from_row + j));
     }
 }
 
@@ -130,8 +134,8 @@ PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {
   Wanted wanted{of.wanted, steps == 0 ? 0 : (of.wanted_size / line + steps - 1) / steps};
   for (std::int64_t column = 0; column < of.columns; column += 2 * side) {
     const auto columns = std::min(2 * side, of.columns - column);
-    const auto sum =
-        rows > side ? (columns > side ? sum_tiles<2, 2> : sum_tiles<2, 1>) : (columns > side ? sum_tiles<1, 2> : sum_tiles<1, 1>);
+    const auto sum = rows > side ? (columns > side ? sum_tiles<2, 2> : sum_tiles<2, 1>)
+                                 : (columns > side ? sum_tiles<1, 2> : sum_tiles<1, 1>);
     const Bits* const right = of.right + 2 * column;
     const float* const start = of.start ? of.start + column : nullptr;
     float* const result = of.result + column;

@@ -22,7 +22,8 @@ template <int rows, int vectors, bool whole>
 PRODUCT_AVX2 void block(const Block& of) {
   const Block b = of;
   const __m256i mask =
-      _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(b.columns - (vectors - 1) * lanes)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+      _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(b.columns - (vectors - 1) * lanes)),
+                         _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   const auto partial = [](int v) { return !whole && v + 1 == vectors; };
   __m256 sums[rows][vectors];
   PRODUCT_UNROLL
@@ -69,8 +70,9 @@ PRODUCT_AVX2 void block(const Block& of) {
 
 template <int vectors, bool whole>
 void with_rows(std::int64_t rows, const Block& of) {
-  constexpr std::array blocks{block<1, vectors, whole>, block<2, vectors, whole>, block<3, vectors, whole>,
-                              block<4, vectors, whole>, block<5, vectors, whole>, block<6, vectors, whole>};
+  constexpr std::array blocks{block<1, vectors, whole>, block<2, vectors, whole>,
+                              block<3, vectors, whole>, block<4, vectors, whole>,
+                              block<5, vectors, whole>, block<6, vectors, whole>};
   blocks[static_cast<std::size_t>(rows - 1)](of);
 }
 
@@ -81,11 +83,13 @@ inline void multiply(std::int64_t rows, const Block& of) {
 }
 
 /// Copies `rows` rows of `count` floats, each padded with zeros to a whole vector.
-PRODUCT_AVX2 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to,
-                                   std::int64_t to_row) {
-  const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), many = _mm256_set1_epi32(static_cast<int>(count));
+PRODUCT_AVX2 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count,
+                                   std::int64_t rows, float* to, std::int64_t to_row) {
+  const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                many = _mm256_set1_epi32(static_cast<int>(count));
   const __m256i low = _mm256_cmpgt_epi32(many, numbers),
-                high = _mm256_cmpgt_epi32(many, _mm256_add_epi32(numbers, _mm256_set1_epi32(lanes)));
+                high =
+                    _mm256_cmpgt_epi32(many, _mm256_add_epi32(numbers, _mm256_set1_epi32(lanes)));
   for (std::int64_t i = 0; i < rows; ++i, from += from_row, to += to_row) {
     _mm256_storeu_ps(to, _mm256_maskload_ps(from, low));
     _mm256_storeu_ps(to + lanes, _mm256_maskload_ps(from + lanes, high));
@@ -93,13 +97,17 @@ PRODUCT_AVX2 inline void copy_rows(const float* from, std::int64_t from_row, std
 }
 
 /// to[k * to_row + j] = from[j * from_row + k] for j and k from 0 to 7.
-PRODUCT_AVX2 inline void transpose_eight(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
+PRODUCT_AVX2 inline void transpose_eight(const float* from, std::int64_t from_row, float* to,
+                                         std::int64_t to_row) {
   __m256 a[lanes], b[lanes];
   PRODUCT_UNROLL
-  for (int i = 0; i < 4; ++i) {  // columns 0 to 3 and, in a[i + 4], 4 to 7: row i in the lower half and row i + 4 in the upper one
+  for (int i = 0; i < 4; ++i) {  // columns 0 to 3 and, in a[i + 4], 4 to 7: row i in the lower half
+                                 // and row i + 4 in the upper one
     const float* const row = from + i * from_row;
-    a[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row)), _mm_loadu_ps(row + 4 * from_row), 1);
-    a[i + 4] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row + 4)), _mm_loadu_ps(row + 4 + 4 * from_row), 1);
+    a[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row)),
+                                _mm_loadu_ps(row + 4 * from_row), 1);
+    a[i + 4] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row + 4)),
+                                    _mm_loadu_ps(row + 4 + 4 * from_row), 1);
   }
   PRODUCT_UNROLL
   for (int h = 0; h < lanes; h += 4) {
@@ -118,9 +126,11 @@ PRODUCT_AVX2 inline void transpose_eight(const float* from, std::int64_t from_ro
 }
 
 /// to[k * to_row + j] = from[j * from_row + k] for j and k from 0 to 15.
-PRODUCT_AVX2 inline void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
+PRODUCT_AVX2 inline void transpose_square(const float* from, std::int64_t from_row, float* to,
+                                          std::int64_t to_row) {
   for (std::int64_t k = 0; k < vector; k += lanes)
-    for (std::int64_t j = 0; j < vector; j += lanes) transpose_eight(from + j * from_row + k, from_row, to + k * to_row + j, to_row);
+    for (std::int64_t j = 0; j < vector; j += lanes)
+      transpose_eight(from + j * from_row + k, from_row, to + k * to_row + j, to_row);
 }
 
 }  // namespace product::avx2

@@ -17,14 +17,17 @@ inline std::int64_t most_rows(std::int64_t columns) {
 template <int rows, int vectors>
 PRODUCT_AVX512 void block(const Block& of) {
   const auto last = static_cast<__mmask16>(0xffffu >> (vectors * vector - of.columns));
-  const auto mask = [last](int v) { return v + 1 < vectors ? static_cast<__mmask16>(0xffff) : last; };
+  const auto mask = [last](int v) {
+    return v + 1 < vectors ? static_cast<__mmask16>(0xffff) : last;
+  };
   const Block b = of;
   __m512 sums[rows][vectors];
   PRODUCT_UNROLL
   for (int i = 0; i < rows; ++i) {
     PRODUCT_UNROLL
     for (int v = 0; v < vectors; ++v)
-      sums[i][v] = b.start ? _mm512_maskz_loadu_ps(mask(v), b.start + i * b.start_row + v * vector) : _mm512_setzero_ps();
+      sums[i][v] = b.start ? _mm512_maskz_loadu_ps(mask(v), b.start + i * b.start_row + v * vector)
+                           : _mm512_setzero_ps();
   }
   const float *left = b.left, *right = b.right;
   for (std::int64_t k = 0; k < b.depth; ++k, left += b.left_depth, right += b.right_row) {
@@ -41,7 +44,8 @@ PRODUCT_AVX512 void block(const Block& of) {
   PRODUCT_UNROLL
   for (int i = 0; i < rows; ++i) {
     PRODUCT_UNROLL
-    for (int v = 0; v < vectors; ++v) _mm512_mask_storeu_ps(b.result + i * b.result_row + v * vector, mask(v), sums[i][v]);
+    for (int v = 0; v < vectors; ++v)
+      _mm512_mask_storeu_ps(b.result + i * b.result_row + v * vector, mask(v), sums[i][v]);
   }
 }
 
@@ -67,29 +71,38 @@ inline void multiply(std::int64_t rows, const Block& of) {
 }
 
 /// Copies `rows` rows of `count` floats, each padded with zeros to a whole vector.
-PRODUCT_AVX512 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to,
-                                     std::int64_t to_row) {
+PRODUCT_AVX512 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count,
+                                     std::int64_t rows, float* to, std::int64_t to_row) {
   const auto mask = static_cast<__mmask16>(0xffffu >> (vector - count));
-  for (std::int64_t i = 0; i < rows; ++i) _mm512_storeu_ps(to + i * to_row, _mm512_maskz_loadu_ps(mask, from + i * from_row));
+  for (std::int64_t i = 0; i < rows; ++i)
+    _mm512_storeu_ps(to + i * to_row, _mm512_maskz_loadu_ps(mask, from + i * from_row));
 }
 
 /// to[k * to_row + j] = from[j * from_row + k] for j and k from 0 to 15.
-PRODUCT_AVX512 inline void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
+PRODUCT_AVX512 inline void transpose_square(const float* from, std::int64_t from_row, float* to,
+                                            std::int64_t to_row) {
   __m512 a[vector], b[vector];
   PRODUCT_UNROLL
   for (int i = 0; i < vector; ++i) a[i] = _mm512_loadu_ps(from + i * from_row);
   PRODUCT_UNROLL
-  for (int i = 0; i < vector; i += 2) {  // b: interleaves two rows; each quarter has the first or the last two elements of both
-    b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
-    b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+  for (int i = 0; i < vector;
+       i +=
+       2) {  // b: interleaves two rows; each quarter has the first or the last two elements of both
+    b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28,
+                                   13, 29);
+    b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27,
+                                       14, 30, 15, 31);
   }
   PRODUCT_UNROLL
-  for (int i = 0; i < vector; i += 4) {  // a[i + c]: quarter q has column 4 * q + c of rows i to i + 3
+  for (int i = 0; i < vector;
+       i += 4) {  // a[i + c]: quarter q has column 4 * q + c of rows i to i + 3
     PRODUCT_UNROLL
     for (int c = 0; c < 4; c += 2) {
       const __m512 low = b[i + c / 2], high = b[i + c / 2 + 2];
-      a[i + c] = __builtin_shufflevector(low, high, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
-      a[i + c + 1] = __builtin_shufflevector(low, high, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+      a[i + c] = __builtin_shufflevector(low, high, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12,
+                                         13, 28, 29);
+      a[i + c + 1] = __builtin_shufflevector(low, high, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27,
+                                             14, 15, 30, 31);
     }
   }
   PRODUCT_UNROLL
@@ -100,13 +113,17 @@ PRODUCT_AVX512 inline void transpose_square(const float* from, std::int64_t from
       PRODUCT_UNROLL
       for (int h = 0; h < 2; ++h) {
         const __m512 low = a[8 * h + c], high = a[8 * h + c + 4];
-        half[h] = odd ? __builtin_shufflevector(low, high, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31)
-                      : __builtin_shufflevector(low, high, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+        half[h] = odd ? __builtin_shufflevector(low, high, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22,
+                                                23, 28, 29, 30, 31)
+                      : __builtin_shufflevector(low, high, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19,
+                                                24, 25, 26, 27);
       }
       float* const column = to + (c + 4 * odd) * to_row;
-      _mm512_storeu_ps(column, __builtin_shufflevector(half[0], half[1], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27));
+      _mm512_storeu_ps(column, __builtin_shufflevector(half[0], half[1], 0, 1, 2, 3, 8, 9, 10, 11,
+                                                       16, 17, 18, 19, 24, 25, 26, 27));
       _mm512_storeu_ps(column + 8 * to_row,
-                       __builtin_shufflevector(half[0], half[1], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31));
+                       __builtin_shufflevector(half[0], half[1], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21,
+                                               22, 23, 28, 29, 30, 31));
     }
   }
 }

@@ -34,7 +34,8 @@ struct Block {
 PRODUCT_BF16 inline void round_row(const float* from, std::int64_t count, Bits* to) {
   std::int64_t k = 0;
   for (; k + 2 * vector <= count; k += 2 * vector) {
-    const __m512bh both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + k + vector), _mm512_loadu_ps(from + k));
+    const __m512bh both =
+        _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + k + vector), _mm512_loadu_ps(from + k));
     _mm512_storeu_si512(to + k, reinterpret_cast<__m512i>(both));
   }
   if (k == count) return;
@@ -47,16 +48,22 @@ PRODUCT_BF16 inline void round_row(const float* from, std::int64_t count, Bits* 
 
 /// Packs `depth` rows of `columns` floats that are `row` apart: to[2 * (k * width + j) + i] becomes
 /// column j of row 2 * k + i. Pads with zeros to `pairs` and `width`.
-PRODUCT_BF16 inline void pack_rows(const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, std::int64_t pairs,
-                                   std::int64_t width, Bits* to) {
-  alignas(64) static constexpr std::uint16_t in_turns[2 * vector] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
-                                                                     8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+PRODUCT_BF16 inline void pack_rows(const float* from, std::int64_t row, std::int64_t depth,
+                                   std::int64_t columns, std::int64_t pairs, std::int64_t width,
+                                   Bits* to) {
+  alignas(64) static constexpr std::uint16_t in_turns[2 * vector] = {
+      0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+      8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __m512i turns = _mm512_load_si512(in_turns);
   for (std::int64_t k = 0; k < pairs; ++k, to += 2 * width)
     for (std::int64_t j = 0; j < width; j += vector) {
-      const auto mask = static_cast<__mmask16>((1u << std::clamp<std::int64_t>(columns - j, 0, vector)) - 1);
-      const __m512 even = 2 * k < depth ? _mm512_maskz_loadu_ps(mask, from + 2 * k * row + j) : _mm512_setzero_ps();
-      const __m512 odd = 2 * k + 1 < depth ? _mm512_maskz_loadu_ps(mask, from + (2 * k + 1) * row + j) : _mm512_setzero_ps();
+      const auto mask =
+          static_cast<__mmask16>((1u << std::clamp<std::int64_t>(columns - j, 0, vector)) - 1);
+      const __m512 even =
+          2 * k < depth ? _mm512_maskz_loadu_ps(mask, from + 2 * k * row + j) : _mm512_setzero_ps();
+      const __m512 odd = 2 * k + 1 < depth
+                             ? _mm512_maskz_loadu_ps(mask, from + (2 * k + 1) * row + j)
+                             : _mm512_setzero_ps();
       const __m512i both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd, even));
       _mm512_storeu_si512(to + 2 * j, _mm512_permutexvar_epi16(turns, both));
     }
@@ -65,14 +72,17 @@ PRODUCT_BF16 inline void pack_rows(const float* from, std::int64_t row, std::int
 template <int rows, int vectors>
 PRODUCT_BF16 void block(const Block& of) {
   const auto last = static_cast<__mmask16>(0xffffu >> (vectors * vector - of.columns));
-  const auto mask = [last](int v) { return v + 1 < vectors ? static_cast<__mmask16>(0xffff) : last; };
+  const auto mask = [last](int v) {
+    return v + 1 < vectors ? static_cast<__mmask16>(0xffff) : last;
+  };
   const Block b = of;
   __m512 sums[rows][vectors];
   PRODUCT_UNROLL
   for (int i = 0; i < rows; ++i) {
     PRODUCT_UNROLL
     for (int v = 0; v < vectors; ++v)
-      sums[i][v] = b.start ? _mm512_maskz_loadu_ps(mask(v), b.start + i * b.start_row + v * vector) : _mm512_setzero_ps();
+      sums[i][v] = b.start ? _mm512_maskz_loadu_ps(mask(v), b.start + i * b.start_row + v * vector)
+                           : _mm512_setzero_ps();
   }
   const Bits *left = b.left, *right = b.right;
   for (std::int64_t k = 0; k < b.pairs; ++k, left += 2, right += b.right_row) {
@@ -86,13 +96,15 @@ PRODUCT_BF16 void block(const Block& of) {
       const __m512i factor = _mm512_set1_epi32(pair);
       PRODUCT_UNROLL
       for (int v = 0; v < vectors; ++v)
-        sums[i][v] = _mm512_dpbf16_ps(sums[i][v], reinterpret_cast<__m512bh>(factor), reinterpret_cast<__m512bh>(row[v]));
+        sums[i][v] = _mm512_dpbf16_ps(sums[i][v], reinterpret_cast<__m512bh>(factor),
+                                      reinterpret_cast<__m512bh>(row[v]));
     }
   }
   PRODUCT_UNROLL
   for (int i = 0; i < rows; ++i) {
     PRODUCT_UNROLL
-    for (int v = 0; v < vectors; ++v) _mm512_mask_storeu_ps(b.result + i * b.result_row + v * vector, mask(v), sums[i][v]);
+    for (int v = 0; v < vectors; ++v)
+      _mm512_mask_storeu_ps(b.result + i * b.result_row + v * vector, mask(v), sums[i][v]);
   }
 }
 

@@ -38,9 +38,13 @@ struct Sums {
       PRODUCT_UNROLL
       for (std::int64_t j = 0; j < panel; j += vector) {
         if (columns <= j) break;
-        const auto mask = static_cast<__mmask16>(columns - j >= vector ? 0xffffu : (1u << (columns - j)) - 1);
-        __m512 sum = _mm512_add_ps(_mm512_load_ps(large + next * panel + j), _mm512_load_ps(small + next * panel + j));
-        if (start) sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, start + next * of.start.row_size + j), sum);
+        const auto mask =
+            static_cast<__mmask16>(columns - j >= vector ? 0xffffu : (1u << (columns - j)) - 1);
+        __m512 sum = _mm512_add_ps(_mm512_load_ps(large + next * panel + j),
+                                   _mm512_load_ps(small + next * panel + j));
+        if (start)
+          sum =
+              _mm512_add_ps(_mm512_maskz_loadu_ps(mask, start + next * of.start.row_size + j), sum);
         _mm512_mask_storeu_ps(result + next * of.to.row_size + j, mask, sum);
       }
     }
@@ -58,11 +62,13 @@ struct Chunk {
   }
   template <int part, std::int64_t row = 0>
   [[gnu::always_inline]] PRODUCT_AMX void load_rows_4() const {
-    _tile_loadd(4, left + (part * most_rows + row) * row_step, row_step * std::int64_t{sizeof(Bits)});
+    _tile_loadd(4, left + (part * most_rows + row) * row_step,
+                row_step * std::int64_t{sizeof(Bits)});
   }
   template <int part, std::int64_t row = 0>
   [[gnu::always_inline]] PRODUCT_AMX void load_rows_5() const {
-    _tile_loadd(5, left + (part * most_rows + row) * row_step, row_step * std::int64_t{sizeof(Bits)});
+    _tile_loadd(5, left + (part * most_rows + row) * row_step,
+                row_step * std::int64_t{sizeof(Bits)});
   }
   template <int part>
   [[gnu::always_inline]] PRODUCT_AMX void load_rows() const {
@@ -102,7 +108,8 @@ struct Chunk {
 
 /// Computes a panel's sums for 17 to 32 rows: all tiles accumulate the small products, then the
 /// large ones. Meanwhile the previous panel's sums are written.
-PRODUCT_AMX inline void sum_two(const Strip& of, const Bits* right, float* large, float* small, Sums& last) {
+PRODUCT_AMX inline void sum_two(const Strip& of, const Bits* right, float* large, float* small,
+                                Sums& last) {
   const auto rows_each = of.chunks > 0 ? (most_rows + of.chunks - 1) / of.chunks : 0;
   Chunk at{of.left, right};
   clear_sums();
@@ -133,7 +140,8 @@ PRODUCT_AMX inline void sum_two(const Strip& of, const Bits* right, float* large
 
 /// Computes a panel's sums for up to 16 rows at once: tiles 0 and 1 accumulate the large products,
 /// 2 and 3 the small ones.
-PRODUCT_AMX inline void sum_one(const Strip& of, const Bits* right, float* large, float* small, Sums& last) {
+PRODUCT_AMX inline void sum_one(const Strip& of, const Bits* right, float* large, float* small,
+                                Sums& last) {
   const auto rows_each = of.chunks > 0 ? (most_rows + of.chunks - 1) / of.chunks : 0;
   Chunk at{of.left, right};
   clear_sums();
@@ -177,7 +185,12 @@ PRODUCT_AMX inline void multiply(const Strip& of) {
       sum_one(of, right, large, small, last);
     bf16::amx::order_memory(memory);
     last.write(of, most_rows);
-    last = {large, small, of.to.data + column, of.start.at(0, column).data, 0, std::min(panel, of.columns - column)};
+    last = {large,
+            small,
+            of.to.data + column,
+            of.start.at(0, column).data,
+            0,
+            std::min(panel, of.columns - column)};
   }
   last.write(of, most_rows);
 }

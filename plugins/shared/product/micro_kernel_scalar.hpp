@@ -34,7 +34,10 @@ inline void multiply(std::int64_t rows, Block of) {
   constexpr std::int64_t width = 8;
   for (auto left = of.columns; left > 0; left -= width) {
     const auto columns = std::min(left, width);
-    rows == 1 ? strip<1>(of, columns) : rows == 2 ? strip<2>(of, columns) : rows == 3 ? strip<3>(of, columns) : strip<4>(of, columns);
+    rows == 1   ? strip<1>(of, columns)
+    : rows == 2 ? strip<2>(of, columns)
+    : rows == 3 ? strip<3>(of, columns)
+                : strip<4>(of, columns);
     of.right += width;
     of.result += width;
     if (of.start) of.start += width;
@@ -42,9 +45,11 @@ inline void multiply(std::int64_t rows, Block of) {
 }
 
 /// Copies `rows` rows of `count` floats, each padded with zeros to a whole vector.
-inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows, float* to, std::int64_t to_row) {
+inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count,
+                      std::int64_t rows, float* to, std::int64_t to_row) {
   for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < vector; ++j) to[i * to_row + j] = j < count ? from[i * from_row + j] : 0.0F;
+    for (std::int64_t j = 0; j < vector; ++j)
+      to[i * to_row + j] = j < count ? from[i * from_row + j] : 0.0F;
 }
 
 }  // namespace product::scalar

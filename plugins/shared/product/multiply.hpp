@@ -15,26 +15,33 @@ class F32Arithmetic {
 
   static constexpr auto multiplies = Multiplies::f32;
 
-  explicit F32Arithmetic(const Size& size) : size_(size), splits_(choose(multiplies, size).algorithm == Algorithm::bf16x3_amx) {}
+  explicit F32Arithmetic(const Size& size)
+      : size_(size), splits_(choose(multiplies, size).algorithm == Algorithm::bf16x3_amx) {}
 
   Cut cut_for(const gemm::Operand<float>& left, const Right& right) const {
-    return with([&](const auto& arithmetic) { return arithmetic.cut_for(left, as<decltype(arithmetic)>(right)); });
+    return with([&](const auto& arithmetic) {
+      return arithmetic.cut_for(left, as<decltype(arithmetic)>(right));
+    });
   }
   template <class Finish = Nothing>
-  void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start, const Tile& tile,
-                     const Finish& finish = {}) const {
-    with([&](const auto& arithmetic) { arithmetic.multiply_tile(left, as<decltype(arithmetic)>(right), to, start, tile, finish); });
+  void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start,
+                     const Tile& tile, const Finish& finish = {}) const {
+    with([&](const auto& arithmetic) {
+      arithmetic.multiply_tile(left, as<decltype(arithmetic)>(right), to, start, tile, finish);
+    });
   }
 
   std::int64_t packed_size() const {
     return with([](const auto& arithmetic) {
-      return arithmetic.packed_size() * std::int64_t{sizeof(typename std::decay_t<decltype(arithmetic)>::Packed)} /
+      return arithmetic.packed_size() *
+             std::int64_t{sizeof(typename std::decay_t<decltype(arithmetic)>::Packed)} /
              std::int64_t{sizeof(Packed)};
     });
   }
   void pack(const gemm::Operand<float>& right, Packed* to) const {
     with([&](const auto& arithmetic) {
-      arithmetic.pack(right, reinterpret_cast<typename std::decay_t<decltype(arithmetic)>::Packed*>(to));
+      arithmetic.pack(right,
+                      reinterpret_cast<typename std::decay_t<decltype(arithmetic)>::Packed*>(to));
     });
   }
   std::string packing() const {
@@ -51,7 +58,8 @@ class F32Arithmetic {
   }
   template <class Arithmetic>
   static typename std::decay_t<Arithmetic>::Right as(const Right& right) {
-    return {right.matrix, reinterpret_cast<const typename std::decay_t<Arithmetic>::Packed*>(right.packed)};
+    return {right.matrix,
+            reinterpret_cast<const typename std::decay_t<Arithmetic>::Packed*>(right.packed)};
   }
 
   Size size_;
@@ -62,13 +70,17 @@ class F32Arithmetic {
 /// to the result if `add`. finish(tile) is called for completed rows, on any thread; it cannot be
 /// combined with `add`.
 template <class Arithmetic = F32Arithmetic, class Finish = Nothing>
-void multiply(const tenon::Call& call, const gemm::Operand<float>& left, const typename Arithmetic::Right& right, float* result, Size size,
-              Start start, bool add = false, const Finish& finish = {}) {
+void multiply(const tenon::Call& call, const gemm::Operand<float>& left,
+              const typename Arithmetic::Right& right, float* result, Size size, Start start,
+              bool add = false, const Finish& finish = {}) {
   const Arithmetic arithmetic(size);
-  for_each_tile(call, for_sums(arithmetic.cut_for(left, right), add), 1, size, [&](std::int64_t, const Tile& tile) {
-    write_tile({result, size.columns}, add, tile,
-               [&](Target to) { arithmetic.multiply_tile(left, right, to, start.at(tile.row, tile.column), tile, finish); });
-  });
+  for_each_tile(call, for_sums(arithmetic.cut_for(left, right), add), 1, size,
+                [&](std::int64_t, const Tile& tile) {
+                  write_tile({result, size.columns}, add, tile, [&](Target to) {
+                    arithmetic.multiply_tile(left, right, to, start.at(tile.row, tile.column), tile,
+                                             finish);
+                  });
+                });
 }
 
 }  // namespace product

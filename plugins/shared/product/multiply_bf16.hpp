@@ -17,18 +17,24 @@ inline constexpr std::int64_t row_step = most_depth + 32;
 /// The kernels of one instruction set, and their requirements.
 struct Instructions {
   std::int64_t (*most_rows)(std::int64_t columns);
-  void (*begin)(std::int64_t rows);  ///< called before blocks of `rows` rows; end() follows the last of them
+  void (*begin)(
+      std::int64_t rows);  ///< called before blocks of `rows` rows; end() follows the last of them
   void (*multiply)(std::int64_t rows, const Block& of);
   void (*end)();
-  std::int64_t pairs;  ///< the depth, and each depth block, is padded with zeros to a multiple of this many pairs
-  Cut cut;             ///< tiles are several panels wide, so that a row of the left side is rounded once for all of them
+  std::int64_t pairs;  ///< the depth, and each depth block, is padded with zeros to a multiple of
+                       ///< this many pairs
+  Cut cut;  ///< tiles are several panels wide, so that a row of the left side is rounded once for
+            ///< all of them
 };
 
 inline const Instructions& instructions() {
-  static constexpr Instructions by_avx512{avx512::most_rows, [](std::int64_t) {}, multiply, [] {}, 1, {most_columns, most_wide, 24}};
-  static constexpr Instructions by_amx{[](std::int64_t) { return amx::most_rows; }, amx::begin, amx::multiply, amx::end, amx::side,
-                                       {most_columns, most_wide, amx::most_rows}};
-  static const bool has_amx = choose(Multiplies::bf16).algorithm == Algorithm::bf16_amx;  // cached: it is read for each row
+  static constexpr Instructions by_avx512{
+      avx512::most_rows, [](std::int64_t) {}, multiply, [] {}, 1, {most_columns, most_wide, 24}};
+  static constexpr Instructions by_amx{
+      [](std::int64_t) { return amx::most_rows; }, amx::begin, amx::multiply, amx::end, amx::side,
+      {most_columns, most_wide, amx::most_rows}};
+  static const bool has_amx =
+      choose(Multiplies::bf16).algorithm == Algorithm::bf16_amx;  // cached: it is read for each row
   return has_amx ? by_amx : by_avx512;
 }
 
@@ -61,13 +67,14 @@ inline std::int64_t packed_size(std::int64_t depth, std::int64_t columns) {
 
 /// Rounds rows of `of` from `row` on: `depth` numbers from `first` on, padded with zeros to whole
 /// pairs, each row at to + i * row_step.
-inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t depth,
-                       Bits* to) {
+inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::int64_t rows,
+                       std::int64_t first, std::int64_t depth, Bits* to) {
   const auto padding = 2 * pairs_of(depth) - depth;
   for (std::int64_t i = 0; i < rows; ++i, to += row_step) {
     if (of.transposed) {
       float* const numbers = thread_memory<float, most_depth>();
-      for (std::int64_t k = 0; k < depth; ++k) numbers[k] = of.data[(first + k) * of.row_size + row + i];
+      for (std::int64_t k = 0; k < depth; ++k)
+        numbers[k] = of.data[(first + k) * of.row_size + row + i];
       round_row(numbers, depth, to);
     } else {
       round_row(of.row(row + i) + first, depth, to);
@@ -78,8 +85,8 @@ inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::in
 
 /// Packs columns `column` to `column + columns` of `right` in pairs at `to`: `depth` rows from
 /// `first` on, at most most_depth. Padding is zero.
-inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth, std::int64_t column, std::int64_t columns,
-                 Bits* to) {
+inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth,
+                 std::int64_t column, std::int64_t columns, Bits* to) {
   const auto width = padded(columns), pairs = pairs_of(depth);
   if (pairs == 0) return;  // no elements, so there may be no memory
   if (!right.transposed) {
@@ -98,16 +105,20 @@ inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int
                                  reinterpret_cast<float*>(to + 2 * (pair * width + j)), width);
     for (; pair < pairs; ++pair)
       for (std::int64_t i = 0; i < 2 * vector; ++i)
-        to[2 * (pair * width + j) + i] = i / 2 < count ? rows[i / 2 * row_step + 2 * pair + i % 2] : Bits{0};
+        to[2 * (pair * width + j) + i] =
+            i / 2 < count ? rows[i / 2 * row_step + 2 * pair + i % 2] : Bits{0};
   }
 }
 
 /// Packs the whole right side into packed_size() numbers.
-inline void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns, Bits* to) {
+inline void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns,
+                 Bits* to) {
   for (std::int64_t column = 0; column < columns; column += most_columns) {
     const auto count = std::min(most_columns, columns - column);
-    for (std::int64_t first = 0; first < depth; first += most_depth)  // a pair never crosses the end of a depth block
-      pack(right, first, std::min(most_depth, depth - first), column, count, to + 2 * column * pairs_of(depth) + first * padded(count));
+    for (std::int64_t first = 0; first < depth;
+         first += most_depth)  // a pair never crosses the end of a depth block
+      pack(right, first, std::min(most_depth, depth - first), column, count,
+           to + 2 * column * pairs_of(depth) + first * padded(count));
   }
 }
 
@@ -118,7 +129,9 @@ struct Panels {
   const Bits* data;
   std::int64_t step, before;
 
-  const Bits* at(std::int64_t column, std::int64_t columns) const { return data + column / most_columns * step + before * padded(columns); }
+  const Bits* at(std::int64_t column, std::int64_t columns) const {
+    return data + column / most_columns * step + before * padded(columns);
+  }
 };
 
 /// Prefetches the packed panels that are multiplied next, which follow in memory: the next depth
@@ -127,18 +140,22 @@ struct Next {
   bool wanted, after_last;  ///< after_last: this is the last depth block
   std::int64_t block, blocks;
 
-  void tell(const Panels& panels, std::int64_t column, std::int64_t columns, std::int64_t size, Block& of) const {
+  void tell(const Panels& panels, std::int64_t column, std::int64_t columns, std::int64_t size,
+            Block& of) const {
     if (!wanted) return;
     constexpr std::int64_t line = 64 / sizeof(Bits);
     const auto begin = size * block / blocks / line * line;
-    of.wanted = panels.at(column, of.columns) + (after_last ? (columns + most_columns - 1) / most_columns * panels.step : size) + begin;
+    of.wanted = panels.at(column, of.columns) +
+                (after_last ? (columns + most_columns - 1) / most_columns * panels.step : size) +
+                begin;
     of.wanted_size = size * (block + 1) / blocks - begin;
   }
 };
 
 /// Multiplies rows of a tile for one depth block; `left` has these rows from round_rows().
-inline void multiply_panels(const Instructions& by, const Bits* left, std::int64_t rows, std::int64_t columns, std::int64_t pairs,
-                            const Panels& panels, Target to, Start start, const Next& next) {
+inline void multiply_panels(const Instructions& by, const Bits* left, std::int64_t rows,
+                            std::int64_t columns, std::int64_t pairs, const Panels& panels,
+                            Target to, Start start, const Next& next) {
   for (std::int64_t column = 0; column < columns; column += most_columns) {
     const auto count = std::min(most_columns, columns - column);
     Block block{left,
@@ -157,7 +174,8 @@ inline void multiply_panels(const Instructions& by, const Bits* left, std::int64
 }
 
 /// Packs the panels of a tile from the right side.
-inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth, const Tile& tile) {
+inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth,
+                         const Tile& tile) {
   Bits* const to = thread_memory<Bits, most_depth * most_wide>();
   const Panels panels{to, 2 * most_columns * pairs_of(depth), 0};
   for (std::int64_t column = 0; column < tile.columns; column += most_columns)
@@ -168,24 +186,27 @@ inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, 
 
 /// Computes one tile at `to`: start + left * right; then calls finish(tile rows).
 template <class Finish>
-void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth, Target to, Start start, const Tile& tile,
-                   const Finish& finish) {
+void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth,
+                   Target to, Start start, const Tile& tile, const Finish& finish) {
   const auto& by = instructions();
-  const auto rows_at_once = by.most_rows(std::min(tile.columns, most_columns)), blocks = (tile.rows + rows_at_once - 1) / rows_at_once;
+  const auto rows_at_once = by.most_rows(std::min(tile.columns, most_columns)),
+             blocks = (tile.rows + rows_at_once - 1) / rows_at_once;
   const auto parts = std::max<std::int64_t>((depth + most_depth - 1) / most_depth, 1);
   Bits* const rounded_rows = thread_memory<Bits, amx::most_rows * row_step>();
   InBlocks in_blocks(by);
   for (std::int64_t part = 0; part < parts; ++part) {
     const auto first = part * most_depth, steps = std::min(most_depth, depth - first);
-    const auto panels = right.packed ? Panels{right.packed + 2 * tile.column * pairs_of(depth), 2 * most_columns * pairs_of(depth), first}
+    const auto panels = right.packed ? Panels{right.packed + 2 * tile.column * pairs_of(depth),
+                                              2 * most_columns * pairs_of(depth), first}
                                      : own_panels(right.matrix, first, steps, tile);
     if (part > 0) start = {to.data, to.row_size};
     for (std::int64_t i = 0; i < blocks; ++i) {
       const auto begin = tile.rows * i / blocks, end = tile.rows * (i + 1) / blocks;
       in_blocks.of(end - begin);
       round_rows(left, tile.row + begin, end - begin, first, steps, rounded_rows);
-      multiply_panels(by, rounded_rows, end - begin, tile.columns, pairs_of(steps), panels, {to.data + begin * to.row_size, to.row_size},
-                      start.at(begin, 0), {right.packed != nullptr, part + 1 == parts, i, blocks});
+      multiply_panels(by, rounded_rows, end - begin, tile.columns, pairs_of(steps), panels,
+                      {to.data + begin * to.row_size, to.row_size}, start.at(begin, 0),
+                      {right.packed != nullptr, part + 1 == parts, i, blocks});
       if (part + 1 == parts) finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
     }
   }
@@ -202,7 +223,8 @@ class Bf16Arithmetic {
   explicit Bf16Arithmetic(const Size& size) : size_(size) {}
 
   static bool supports(const tenon::Infer& types) {
-    return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32 && multiplies_bf16();
+    return types.precision() == tenon::bf16 && types.input(0).dtype == tenon::f32 &&
+           multiplies_bf16();
   }
 
   /// Rows are rounded once for each tile. A depth block of the widest tile's panels is at most 1
@@ -214,15 +236,19 @@ class Bf16Arithmetic {
     return cut;
   }
   template <class Finish = Nothing>
-  void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start, const Tile& tile,
-                     const Finish& finish = {}) const {
+  void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start,
+                     const Tile& tile, const Finish& finish = {}) const {
     bf16::multiply_tile(left, right, size_.depth, to, start, tile, finish);
   }
 
   std::int64_t packed_size() const { return bf16::packed_size(size_.depth, size_.columns); }
-  void pack(const gemm::Operand<float>& right, Packed* to) const { bf16::pack(right, size_.depth, size_.columns, to); }
+  void pack(const gemm::Operand<float>& right, Packed* to) const {
+    bf16::pack(right, size_.depth, size_.columns, to);
+  }
   static std::string packing() {
-    return tenon::join("panels of ", most_columns, " pairs of bfloat16; pairs per column padded to a multiple of ", instructions().pairs);
+    return tenon::join("panels of ", most_columns,
+                       " pairs of bfloat16; pairs per column padded to a multiple of ",
+                       instructions().pairs);
   }
 
  private:

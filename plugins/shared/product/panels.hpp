@@ -21,8 +21,8 @@ inline std::int64_t packed_size(std::int64_t depth, std::int64_t columns) {
 
 /// Packs columns `column` to `column + columns` of rows `first` to `first + depth` of `right` at
 /// `to`. Padding is zero.
-inline void pack(const Level& level, const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth, std::int64_t column,
-                 std::int64_t columns, float* to) {
+inline void pack(const Level& level, const gemm::Operand<float>& right, std::int64_t first,
+                 std::int64_t depth, std::int64_t column, std::int64_t columns, float* to) {
   const auto width = padded(columns);
   for (std::int64_t j = 0; j < columns; j += vector) {
     const auto count = std::min(vector, columns - j);
@@ -33,7 +33,8 @@ inline void pack(const Level& level, const gemm::Operand<float>& right, std::int
     std::int64_t k = 0;
     const float* const from = right.column(column + j) + first;
     if (level.transpose_square && count == vector)
-      for (; k + vector <= depth; k += vector) level.transpose_square(from + k, right.row_size, to + k * width + j, width);
+      for (; k + vector <= depth; k += vector)
+        level.transpose_square(from + k, right.row_size, to + k * width + j, width);
     for (; k < depth; ++k) {
       for (std::int64_t i = 0; i < count; ++i) to[k * width + j + i] = from[i * right.row_size + k];
       std::fill_n(to + k * width + j + count, vector - count, 0.0F);
@@ -42,10 +43,12 @@ inline void pack(const Level& level, const gemm::Operand<float>& right, std::int
 }
 
 /// Packs the whole right side into packed_size() floats, for this machine's level.
-inline void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns, float* to) {
+inline void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns,
+                 float* to) {
   const auto& level = usable_level();
   for (std::int64_t column = 0; column < columns; column += level.cut.panel)
-    pack(level, right, 0, depth, column, std::min(level.cut.panel, columns - column), to + column * depth);
+    pack(level, right, 0, depth, column, std::min(level.cut.panel, columns - column),
+         to + column * depth);
 }
 
 /// Names the packed layout on this machine.

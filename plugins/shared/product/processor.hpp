@@ -42,7 +42,8 @@ inline bool has_amx() {
     if ((tenon::detail::cpuid(7).d & (bf16 | tiles)) != (bf16 | tiles)) return false;
     unsigned kept, high;
     asm volatile("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
-    return (kept & kept_tiles) == kept_tiles && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+    return (kept & kept_tiles) == kept_tiles &&
+           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
   }();
   return has;
 }

@@ -12,7 +12,16 @@ struct Size {
   std::int64_t rows, columns, depth;
 };
 
-enum class Algorithm { blas, complex_loops, bf16_amx, bf16_avx512, bf16x3_amx, fma_avx512, fma_avx2, scalar };
+enum class Algorithm {
+  blas,
+  complex_loops,
+  bf16_amx,
+  bf16_avx512,
+  bf16x3_amx,
+  fma_avx512,
+  fma_avx2,
+  scalar
+};
 
 /// The arithmetics that a kernel may request. fma: f32, with one accumulator per element in the
 /// order of the depth.
@@ -29,28 +38,36 @@ using ProductRow = choice::Row<Algorithm, ProductCase>;
 /// Below 32 rows, 96 columns or a depth of 64, splitting costs more than it saves: rows are split
 /// once per 1,024 columns, panels once per 1,024 rows.
 inline constexpr ProductRow product_choices[] = {
-    {Algorithm::complex_loops, "loops", "complex numbers", [](const ProductCase& of) { return of.multiplies == Multiplies::complex; },
-     "not measured", "of another dtype"},
-    {Algorithm::blas, "OpenBLAS dgemm", "float64", [](const ProductCase& of) { return of.multiplies == Multiplies::f64; }, "not measured",
+    {Algorithm::complex_loops, "loops", "complex numbers",
+     [](const ProductCase& of) { return of.multiplies == Multiplies::complex; }, "not measured",
+     "of another dtype"},
+    {Algorithm::blas, "OpenBLAS dgemm", "float64",
+     [](const ProductCase& of) { return of.multiplies == Multiplies::f64; }, "not measured",
      "of another dtype"},
     {Algorithm::bf16_amx, "bf16 by AMX", "factors rounded to bfloat16, on a processor with AMX",
-     [](const ProductCase& of) { return of.multiplies == Multiplies::bf16 && of.processor.bf16 && of.processor.amx; },
-     "a transformer's encoder in 0.41 of float32's time (Xeon with AMX)", "rounded factors"},
-    {Algorithm::bf16_avx512, "bf16 by AVX512-BF16", "factors rounded to bfloat16, on a processor with AVX512-BF16",
-     [](const ProductCase& of) { return of.multiplies == Multiplies::bf16 && of.processor.bf16; }, "not recorded", "rounded factors"},
-    {Algorithm::bf16x3_amx, "bf16x3 split by AMX", "at least 32 rows, 96 columns and a depth of 64, on a processor with AMX",
      [](const ProductCase& of) {
-       return of.multiplies == Multiplies::f32 && of.processor.amx && of.size.rows >= 32 && of.size.columns >= 96 && of.size.depth >= 64;
+       return of.multiplies == Multiplies::bf16 && of.processor.bf16 && of.processor.amx;
+     },
+     "a transformer's encoder in 0.41 of float32's time (Xeon with AMX)", "rounded factors"},
+    {Algorithm::bf16_avx512, "bf16 by AVX512-BF16",
+     "factors rounded to bfloat16, on a processor with AVX512-BF16",
+     [](const ProductCase& of) { return of.multiplies == Multiplies::bf16 && of.processor.bf16; },
+     "not recorded", "rounded factors"},
+    {Algorithm::bf16x3_amx, "bf16x3 split by AMX",
+     "at least 32 rows, 96 columns and a depth of 64, on a processor with AMX",
+     [](const ProductCase& of) {
+       return of.multiplies == Multiplies::f32 && of.processor.amx && of.size.rows >= 32 &&
+              of.size.columns >= 96 && of.size.depth >= 64;
      },
      "0.6 of FMA's time (Xeon with AMX)", "closer to the exact result"},
     {Algorithm::fma_avx512, "FMA by AVX-512", "a processor with AVX-512",
-     [](const ProductCase& of) { return of.processor.vectors == Vectors::avx512; }, "0.5 of AVX2's time (Xeon with AVX-512)",
-     "one rounding per step"},
+     [](const ProductCase& of) { return of.processor.vectors == Vectors::avx512; },
+     "0.5 of AVX2's time (Xeon with AVX-512)", "one rounding per step"},
     {Algorithm::fma_avx2, "FMA by AVX2", "a processor with AVX2",
-     [](const ProductCase& of) { return of.processor.vectors == Vectors::avx2; }, "0.4 of scalar's time (Xeon with AVX-512)",
-     "one rounding per step"},
-    {Algorithm::scalar, "scalar", "a processor without AVX2, or plugins built for plain vectors", [](const ProductCase&) { return true; },
-     "", "two roundings per step"},
+     [](const ProductCase& of) { return of.processor.vectors == Vectors::avx2; },
+     "0.4 of scalar's time (Xeon with AVX-512)", "one rounding per step"},
+    {Algorithm::scalar, "scalar", "a processor without AVX2, or plugins built for plain vectors",
+     [](const ProductCase&) { return true; }, "", "two roundings per step"},
 };
 
 inline const ProductRow& choose(const ProductCase& of) {
@@ -74,7 +91,9 @@ inline bool swaps_sides(const Size& size, bool packed) {
 
 /// Returns the arithmetic for a dtype; for f32 it is the one that the kernel requests.
 inline Multiplies multiplies_of(tenon::DType dtype, Multiplies of_f32) {
-  return dtype == tenon::f64 ? Multiplies::f64 : tenon::any_complex.has(dtype) ? Multiplies::complex : of_f32;
+  return dtype == tenon::f64             ? Multiplies::f64
+         : tenon::any_complex.has(dtype) ? Multiplies::complex
+                                         : of_f32;
 }
 
 }  // namespace product

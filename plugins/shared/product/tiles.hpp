@@ -32,7 +32,9 @@ struct Start {
   const float* data = nullptr;
   std::int64_t row_size = 0;
 
-  Start at(std::int64_t row, std::int64_t column) const { return {data ? data + row * row_size + column : nullptr, row_size}; }
+  Start at(std::int64_t row, std::int64_t column) const {
+    return {data ? data + row * row_size + column : nullptr, row_size};
+  }
 };
 
 struct Tile {
@@ -51,7 +53,8 @@ T* thread_memory() {
   struct Free {
     void operator()(T* memory) const { ::operator delete (memory, std::align_val_t{64}); }
   };
-  thread_local const std::unique_ptr<T, Free> memory(static_cast<T*>(::operator new (sizeof(T) * count, std::align_val_t{64})));
+  thread_local const std::unique_ptr<T, Free> memory(
+      static_cast<T*>(::operator new (sizeof(T) * count, std::align_val_t{64})));
   return memory.get();
 }
 
@@ -71,30 +74,42 @@ void write_tile(Target result, bool add, const Tile& tile, Body&& body) {
   body(Target{sums, tile.columns});
   for (std::int64_t i = 0; i < tile.rows; ++i)
     tenon::elementwise::for_each(
-        tile.columns, [to = corner + i * result.row_size, from = sums + i * tile.columns](std::int64_t j) { to[j] = to[j] + from[j]; });
+        tile.columns, [to = corner + i * result.row_size, from = sums + i * tile.columns](
+                          std::int64_t j) { to[j] = to[j] + from[j]; });
 }
 
 /// Calls body(result, tile) for all tiles of `count` results of one size.
 template <class Body>
-void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, Size size, Body&& body) {
+void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, Size size,
+                   Body&& body) {
   constexpr double worth_a_thread = 250'000;  // multiplications
   const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const auto low = up(48, cut.band) * cut.band;
   if (count == 0 || size.columns == 0 || size.rows == 0) return;
-  const auto wanted = call.threads() == 1 ? 1 : cut.each * std::int64_t{call.threads()};  // so that threads end at the same time
+  const auto wanted =
+      call.threads() == 1
+          ? 1
+          : cut.each * std::int64_t{call.threads()};  // so that threads end at the same time
   auto width = cut.wide;
-  while (width > most_columns && count * up(size.columns, width) * up(size.rows, cut.tall) < wanted) width /= 2;
+  while (width > most_columns && count * up(size.columns, width) * up(size.rows, cut.tall) < wanted)
+    width /= 2;
   const auto panels = up(size.columns, cut.panel), across = up(panels, width / cut.panel);
   const auto parts = std::max(up(wanted, count * across), up(size.rows, cut.tallest));
-  const auto height = std::min(cut.tallest, std::max(low, up(up(size.rows, parts), cut.band) * cut.band)), bands = up(size.rows, height);
+  const auto height = std::min(cut.tallest,
+                               std::max(low, up(up(size.rows, parts), cut.band) * cut.band)),
+             bands = up(size.rows, height);
   const double each = static_cast<double>(std::clamp<std::int64_t>(size.rows, 8, height)) *
-                      static_cast<double>(std::min(size.columns, width)) * static_cast<double>(size.depth);
-  const auto grain = each >= worth_a_thread ? 1 : static_cast<std::int64_t>(worth_a_thread / std::max(each, 1.0));
+                      static_cast<double>(std::min(size.columns, width)) *
+                      static_cast<double>(size.depth);
+  const auto grain =
+      each >= worth_a_thread ? 1 : static_cast<std::int64_t>(worth_a_thread / std::max(each, 1.0));
   call.parallel_for(count * bands * across, grain, [&](std::int64_t begin, std::int64_t end) {
     for (auto item = begin; item < end; ++item) {
       const auto row = item / across % bands * height, i = item % across;
-      const auto column = panels * i / across * cut.panel, end = std::min(panels * (i + 1) / across * cut.panel, size.columns);
-      body(item / across / bands, Tile{row, std::min(height, size.rows - row), column, end - column});
+      const auto column = panels * i / across * cut.panel,
+                 end = std::min(panels * (i + 1) / across * cut.panel, size.columns);
+      body(item / across / bands,
+           Tile{row, std::min(height, size.rows - row), column, end - column});
     }
   });
 }

@@ -9,18 +9,21 @@
 
 namespace product::bf16::amx {
 
-inline constexpr std::int64_t chunk = 2 * side;  ///< numbers of a window, or weights of a column, in a tile
+inline constexpr std::int64_t chunk =
+    2 * side;  ///< numbers of a window, or weights of a column, in a tile
 
 /// Windows and the weights of some columns.
 struct Windows {
   const Bits* data;  ///< window i begins at data + i * step
   std::int64_t step;
-  const std::int64_t*
-      offsets;  ///< offset of each chunk in a window; tiles that are not aligned to a cache line take six times as long to load
+  const std::int64_t* offsets;  ///< offset of each chunk in a window; tiles that are not aligned to
+                                ///< a cache line take six times as long to load
   std::int64_t chunks;
-  const Bits* weights;  ///< aligned to a cache line; for each chunk, a tile per sixteen columns: [sixteen pairs][sixteen columns][2]
+  const Bits* weights;  ///< aligned to a cache line; for each chunk, a tile per sixteen columns:
+                        ///< [sixteen pairs][sixteen columns][2]
   float* sums;          ///< [windows][columns]
-  Wanted wanted;        ///< prefetched with each chunk; not with 64 windows at once, because no other weights follow then
+  Wanted wanted;  ///< prefetched with each chunk; not with 64 windows at once, because no other
+                  ///< weights follow then
 };
 
 /// Multiplies `rows` times sixteen windows by `columns` times sixteen columns, after
@@ -101,7 +104,8 @@ PRODUCT_AMX inline void sum_many_windows(const Windows& of) {
 
 /// How sums are split into tiles.
 struct WindowTiles {
-  std::int64_t windows, columns;  ///< at once, in units of sixteen: 4 x 1, 2 x 2 or 1 x 4; the last panel may have fewer columns
+  std::int64_t windows, columns;  ///< at once, in units of sixteen: 4 x 1, 2 x 2 or 1 x 4; the last
+                                  ///< panel may have fewer columns
 };
 
 inline void sum(const WindowTiles& tiles, const Windows& of) {
@@ -118,13 +122,15 @@ inline void sum(const WindowTiles& tiles, const Windows& of) {
 }
 
 /// Sets to[i][j] = sums[i][j] + bias[j]; bias may be null. The rows of `sums` are whole vectors.
-PRODUCT_AMX inline void add_bias(const float* sums, std::int64_t sums_row, std::int64_t rows, std::int64_t columns, const float* bias,
-                                 float* to, std::int64_t to_row) {
+PRODUCT_AMX inline void add_bias(const float* sums, std::int64_t sums_row, std::int64_t rows,
+                                 std::int64_t columns, const float* bias, float* to,
+                                 std::int64_t to_row) {
   for (std::int64_t j = 0; j < columns; j += side) {
     const auto mask = static_cast<__mmask16>(0xffffu >> (side - std::min(side, columns - j)));
     const __m512 start = bias ? _mm512_maskz_loadu_ps(mask, bias + j) : _mm512_setzero_ps();
     for (std::int64_t i = 0; i < rows; ++i)
-      _mm512_mask_storeu_ps(to + i * to_row + j, mask, _mm512_add_ps(_mm512_loadu_ps(sums + i * sums_row + j), start));
+      _mm512_mask_storeu_ps(to + i * to_row + j, mask,
+                            _mm512_add_ps(_mm512_loadu_ps(sums + i * sums_row + j), start));
   }
 }
 
@@ -138,7 +144,8 @@ class InTurns {
     for (std::int64_t i = 0; i < rows * chunk; ++i) {
       const auto at = static_cast<std::size_t>(i);
       places_[at] = static_cast<std::uint16_t>(i / rows);
-      lanes_[static_cast<std::size_t>(i / chunk * most_rows + i % rows)] |= std::uint32_t{1} << i % chunk;
+      lanes_[static_cast<std::size_t>(i / chunk * most_rows + i % rows)] |= std::uint32_t{1}
+                                                                            << i % chunk;
     }
   }
 
@@ -166,15 +173,18 @@ class InTurns {
         PRODUCT_UNROLL
         for (std::int64_t y = 0; y < most; ++y)
           if (most < most_rows || y < rows_)
-            mixed = _mm512_mask_permutexvar_epi16(mixed, lanes_[static_cast<std::size_t>(part * most_rows + y)], places,
-                                                  _mm512_loadu_si512(from + y * row + x));
+            mixed = _mm512_mask_permutexvar_epi16(
+                mixed, lanes_[static_cast<std::size_t>(part * most_rows + y)], places,
+                _mm512_loadu_si512(from + y * row + x));
         _mm512_storeu_si512(to, mixed);
       }
   }
 
   std::int64_t rows_;
-  std::array<std::uint16_t, most_rows * chunk> places_{};     // index of each written number in its row
-  std::array<std::uint32_t, most_rows * most_rows> lanes_{};  // for each written vector, the lanes that come from each row
+  std::array<std::uint16_t, most_rows * chunk>
+      places_{};  // index of each written number in its row
+  std::array<std::uint32_t, most_rows * most_rows>
+      lanes_{};  // for each written vector, the lanes that come from each row
 };
 
 }  // namespace product::bf16::amx

@@ -5,8 +5,9 @@
 // between the boundary and an operator's members. They are converted here and live as long as the
 // layout:
 //
-//     TEXTS     concatenated NUL-terminated texts. The attribute is added with a Texts; count is the number of bytes
-//     TENSOR    a tenon_tensor. The attribute is added with the dimensions; i is the dtype, count the rank and text
+//     TEXTS     concatenated NUL-terminated texts. The attribute is added with a Texts; count is
+//     the number of bytes TENSOR    a tenon_tensor. The attribute is added with the dimensions; i
+//     is the dtype, count the rank and text
 //               the elements
 //
 // Not thread-safe. The layout owns its memory; the host copies what it keeps.
@@ -41,8 +42,10 @@ class AttributeLayout {
 
   /// `held`: the Texts for kind TEXTS, the dimensions for kind TENSOR, otherwise null.
   [[gnu::cold, gnu::noinline]] void add(tenon_attribute attribute, const void* held) {
-    if (attribute.kind == TENON_ATTR_TEXTS) attribute.text = joined(*static_cast<const Texts*>(held));
-    if (attribute.kind == TENON_ATTR_TENSOR) attribute = with_tensor(attribute, static_cast<const std::int64_t*>(held));
+    if (attribute.kind == TENON_ATTR_TEXTS)
+      attribute.text = joined(*static_cast<const Texts*>(held));
+    if (attribute.kind == TENON_ATTR_TENSOR)
+      attribute = with_tensor(attribute, static_cast<const std::int64_t*>(held));
     all_[size_++] = attribute;
   }
 
@@ -78,7 +81,8 @@ class AttributeLayout {
     tensor.dense.data = const_cast<char*>(attribute.text);
     tensor.dense.device_type = TENON_CPU;
     tensor.dense.ndim = static_cast<std::int32_t>(attribute.count);
-    tensor.dense.type_code = numpy_letter(dtype) == 'f' ? 2 : 0;  // DLPack's type codes; a Table has no other dtypes
+    tensor.dense.type_code =
+        numpy_letter(dtype) == 'f' ? 2 : 0;  // DLPack's type codes; a Table has no other dtypes
     tensor.dense.type_bits = static_cast<std::uint8_t>(8 * size_of(dtype));
     tensor.dense.type_lanes = 1;
     tensor.dense.shape = const_cast<std::int64_t*>(dims);

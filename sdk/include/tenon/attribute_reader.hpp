@@ -3,13 +3,14 @@
 //
 //     member                      attribute of the boundary         rejected
 //     bool                        BOOL                              INT: 1 is not true
-//     std::int32_t, std::int64_t  INT                               FLOAT, even 3.0; values out of the member's range
-//     float, double               INT, FLOAT                        finite numbers that overflow float
-//     tenon::Text, enums          TEXT, as UTF-8 with its length    names that are not in one_of (attributes.hpp)
-//     tenon::Ints                 INTS                              FLOATS; more than 32 values
-//     tenon::Floats               INTS, FLOATS                      more than 32 values
-//     tenon::Texts                TEXTS                             more than 32 texts; an unterminated last text
-//     tenon::Table<T>             TENSOR                            dtypes other than T's; sparse, strided or device tensors
+//     std::int32_t, std::int64_t  INT                               FLOAT, even 3.0; values out of
+//     the member's range float, double               INT, FLOAT                        finite
+//     numbers that overflow float tenon::Text, enums          TEXT, as UTF-8 with its length names
+//     that are not in one_of (attributes.hpp) tenon::Ints                 INTS FLOATS; more than 32
+//     values tenon::Floats               INTS, FLOATS                      more than 32 values
+//     tenon::Texts                TEXTS                             more than 32 texts; an
+//     unterminated last text tenon::Table<T>             TENSOR                            dtypes
+//     other than T's; sparse, strided or device tensors
 //
 // Infinity and NaN are valid numbers unless bounds exclude them. Errors (parameter) as users see
 // them:
@@ -49,8 +50,10 @@ class AttributeReader {
     const bool pointer = attribute.kind >= TENON_ATTR_TEXT && attribute.kind <= TENON_ATTR_TEXTS;
     if (pointer && attribute.count > 0 && !attribute.text) refuse_null();
     if (attribute.kind == TENON_ATTR_TENSOR && !attribute.tensor) refuse_null();
-    if (attribute.kind == TENON_ATTR_TEXTS && attribute.count > 0 && attribute.text[attribute.count - 1] != 0)
-      fail(ErrorKind::parameter, {"the last text of parameter '", attribute.name, "' does not end with a zero byte"});
+    if (attribute.kind == TENON_ATTR_TEXTS && attribute.count > 0 &&
+        attribute.text[attribute.count - 1] != 0)
+      fail(ErrorKind::parameter,
+           {"the last text of parameter '", attribute.name, "' does not end with a zero byte"});
   }
 
   /// Accepts only true and false.
@@ -73,13 +76,16 @@ class AttributeReader {
   void read(float& value) const {
     const double wide = number();
     value = static_cast<float>(wide);
-    const double largest = 3.4028235677973366e38;  // the midpoint above the largest float: numbers from here on round to infinity
-    if ((wide >= largest || wide <= -largest) && wide - wide == 0) refuse("a number that fits float32");
+    const double largest = 3.4028235677973366e38;  // the midpoint above the largest float: numbers
+                                                   // from here on round to infinity
+    if ((wide >= largest || wide <= -largest) && wide - wide == 0)
+      refuse("a number that fits float32");
   }
   /// The text is borrowed: Text copies it.
   std::string_view text() const {
     if (attribute_->kind != TENON_ATTR_TEXT) refuse("text");
-    return attribute_->count ? std::string_view(attribute_->text, attribute_->count) : std::string_view();
+    return attribute_->count ? std::string_view(attribute_->text, attribute_->count)
+                             : std::string_view();
   }
   void read(Ints& value) const {
     if (attribute_->kind != TENON_ATTR_INTS) refuse("a list of integers");
@@ -88,11 +94,13 @@ class AttributeReader {
   }
   /// Integers are converted to double.
   void read(Floats& value) const {
-    if (attribute_->kind != TENON_ATTR_INTS && attribute_->kind != TENON_ATTR_FLOATS) refuse("a list of numbers");
+    if (attribute_->kind != TENON_ATTR_INTS && attribute_->kind != TENON_ATTR_FLOATS)
+      refuse("a list of numbers");
     check_length();
     double numbers[Floats::capacity];
     for (std::uint64_t i = 0; i < attribute_->count; ++i)
-      numbers[i] = attribute_->kind == TENON_ATTR_INTS ? static_cast<double>(attribute_->ints[i]) : attribute_->floats[i];
+      numbers[i] = attribute_->kind == TENON_ATTR_INTS ? static_cast<double>(attribute_->ints[i])
+                                                       : attribute_->floats[i];
     value = Floats(numbers, attribute_->count);
   }
   /// Each text is copied into a Text.
@@ -112,12 +120,16 @@ class AttributeReader {
   template <class T>
   void read(Table<T>& value) const {
     const tenon_tensor* const tensor = attribute_->tensor;
-    if (attribute_->kind != TENON_ATTR_TENSOR || static_cast<DType>(tensor->dtype) != dtype_of<T>) refuse(table_text(dtype_of<T>).c_str());
-    if (tensor->storage != TENON_DENSE || tensor->dense.strides || tensor->dense.device_type != TENON_CPU)
+    if (attribute_->kind != TENON_ATTR_TENSOR || static_cast<DType>(tensor->dtype) != dtype_of<T>)
+      refuse(table_text(dtype_of<T>).c_str());
+    if (tensor->storage != TENON_DENSE || tensor->dense.strides ||
+        tensor->dense.device_type != TENON_CPU)
       refuse("dense, contiguous and in CPU memory");
     const Shape shape(tensor->dense.shape, tensor->dense.ndim);
     if (shape.size() > 0 && !tensor->dense.data) refuse_null();
-    value = Table<T>(shape, reinterpret_cast<const T*>(static_cast<const char*>(tensor->dense.data) + tensor->dense.byte_offset));
+    value =
+        Table<T>(shape, reinterpret_cast<const T*>(static_cast<const char*>(tensor->dense.data) +
+                                                   tensor->dense.byte_offset));
   }
 
  private:
@@ -132,14 +144,17 @@ class AttributeReader {
     if (attribute_->count > Ints::capacity) refuse_length(attribute_->count);
   }
   [[noreturn, gnu::cold]] void refuse_length(std::uint64_t count) const {
-    fail(ErrorKind::parameter,
-         {"parameter '", attribute_->name, "' has ", count, " values, but a list parameter holds at most ", Ints::capacity});
+    fail(ErrorKind::parameter, {"parameter '", attribute_->name, "' has ", count,
+                                " values, but a list parameter holds at most ", Ints::capacity});
   }
   // wanted: for example "a number", as in "parameter 'scale' must be a number, not 'big'".
   [[noreturn, gnu::cold]] void refuse(const char* wanted) const {
-    fail(ErrorKind::parameter, {"parameter '", attribute_->name, "' must be ", wanted, ", not ", written(*attribute_)});
+    fail(ErrorKind::parameter,
+         {"parameter '", attribute_->name, "' must be ", wanted, ", not ", written(*attribute_)});
   }
-  [[noreturn, gnu::cold]] void refuse_null() const { fail(ErrorKind::parameter, {"parameter '", attribute_->name, "' has no values"}); }
+  [[noreturn, gnu::cold]] void refuse_null() const {
+    fail(ErrorKind::parameter, {"parameter '", attribute_->name, "' has no values"});
+  }
 
   const tenon_attribute* attribute_;  // owned by the caller
 };

@@ -18,9 +18,11 @@
 //
 //     param("p", &Dropout::p, ...)      finds the attribute and writes 1.5 into the object
 //     bound<Side::at_least>(0)          is satisfied
-//     bound<Side::less_than>(1)         throws Error (parameter): "parameter 'p' is 1.5 but must be less than 1"
+//     bound<Side::less_than>(1)         throws Error (parameter): "parameter 'p' is 1.5 but must be
+//     less than 1"
 //
-// and in set_attributes(), for each op.require() of the class, two visits and a comparison (rules.hpp).
+// and in set_attributes(), for each op.require() of the class, two visits and a comparison
+// (rules.hpp).
 //
 // If the node does not set p, the member keeps its initialiser; only required() can fail.
 #pragma once
@@ -51,8 +53,10 @@ class NullDescriber : public Words<false> {
 /// Throws Error (parameter) for the value of an attribute: "parameter 'p' is 1.5 but must be less
 /// than 1".
 template <class Value, class Limit>
-[[noreturn, gnu::cold]] void refuse_value(const char* name, const Value& value, const char* relation, const Limit& limit) {
-  fail(ErrorKind::parameter, {"parameter '", name, "' is ", value, " but must be ", relation, limit});
+[[noreturn, gnu::cold]] void refuse_value(const char* name, const Value& value,
+                                          const char* relation, const Limit& limit) {
+  fail(ErrorKind::parameter,
+       {"parameter '", name, "' is ", value, " but must be ", relation, limit});
 }
 
 /// Sets one member from an attribute, and checks it in the calls that follow op.param(). Errors
@@ -62,7 +66,8 @@ template <class M>
 struct SetParameter : IgnoredParameter {
   /// `attribute` is null if the node does not set the parameter. An enum is read in choices(),
   /// which has its names.
-  SetParameter(const char* name, M& member, const tenon_attribute* attribute) : name(name), member(&member), attribute(attribute) {
+  SetParameter(const char* name, M& member, const tenon_attribute* attribute)
+      : name(name), member(&member), attribute(attribute) {
     if (!attribute) return;
     if constexpr (std::is_same_v<M, Text>) {
       member = AttributeReader(*attribute).text();
@@ -162,7 +167,8 @@ class Setter : public NullDescriber {
   /// The host checks the number before, and the kernel again.
   template <class Base>
   void derivative(std::int32_t Base::*member) {
-    if (const tenon_attribute* attribute = find("derivative")) object_->*member = static_cast<std::int32_t>(attribute->i & 0x7fffffff);
+    if (const tenon_attribute* attribute = find("derivative"))
+      object_->*member = static_cast<std::int32_t>(attribute->i & 0x7fffffff);
   }
 
  private:
@@ -181,15 +187,18 @@ class Setter : public NullDescriber {
 /// Fails (parameter) for an attribute without a name, with an unknown name, or with the name of
 /// another attribute. Quadratic, because the lists are short. `derivative`: an attribute name that
 /// is accepted in addition to the parameters.
-[[gnu::cold]] inline void check_attribute_names(const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params,
+[[gnu::cold]] inline void check_attribute_names(const tenon_attribute* attributes,
+                                                std::uint64_t count, const NameGroup& params,
                                                 bool derivative) {
   for (std::uint64_t i = 0; i < count; ++i) {
     if (!attributes[i].name) fail(ErrorKind::parameter, {"parameter ", i, " has no name"});
     const std::string_view name = attributes[i].name;
     if (params.find(name, params.count) < 0 && !(derivative && name == "derivative"))
-      fail(ErrorKind::parameter, {"unknown parameter '", name, "'; the parameters are: ", params.list()});
+      fail(ErrorKind::parameter,
+           {"unknown parameter '", name, "'; the parameters are: ", params.list()});
     for (std::uint64_t other = 0; other < i; ++other)
-      if (name == attributes[other].name) fail(ErrorKind::parameter, {"parameter '", name, "' is given twice"});
+      if (name == attributes[other].name)
+        fail(ErrorKind::parameter, {"parameter '", name, "' is given twice"});
   }
 }
 
@@ -197,7 +206,8 @@ class Setter : public NullDescriber {
 /// names. Lists and tables are passed by reference. Bounds are ignored.
 template <class M, class Visitor>
 struct ToldParameter : IgnoredParameter {
-  ToldParameter(const char* name, const M& member, Visitor& visitor) : name(name), member(&member), visitor(&visitor) {
+  ToldParameter(const char* name, const M& member, Visitor& visitor)
+      : name(name), member(&member), visitor(&visitor) {
     if constexpr (std::is_same_v<M, Text>) {
       visitor(std::string_view(name), std::string_view(member));
     } else if constexpr (!std::is_enum_v<M>) {
@@ -210,7 +220,9 @@ struct ToldParameter : IgnoredParameter {
   void choices(const Choices& choices) const {
     if constexpr (std::is_enum_v<M>) {
       for (const auto& choice : choices)
-        if (choice.second == *member) return static_cast<void>((*visitor)(std::string_view(name), std::string_view(choice.first)));
+        if (choice.second == *member)
+          return static_cast<void>(
+              (*visitor)(std::string_view(name), std::string_view(choice.first)));
       fail(ErrorKind::parameter, {"parameter '", name, "' has a value that is not in its one_of"});
     }
   }
@@ -266,7 +278,8 @@ constexpr bool needs_no_attribute() {
 /// Parameters that depend on each other in other ways are checked by the class's configure(), which
 /// created() in table.hpp calls next.
 template <class Class>
-void set_attributes(Class& object, const tenon_attribute* attributes, std::uint64_t count, const NameGroup& params) {
+void set_attributes(Class& object, const tenon_attribute* attributes, std::uint64_t count,
+                    const NameGroup& params) {
   if (count > 0 || !needs_no_attribute<Class>()) {
     check_attribute_names(attributes, count, params, description_of<Class>.derivative);
     Setter<Class> setter(object, attributes, count);
@@ -293,7 +306,8 @@ namespace tenon::TENON_SDK {
 ///
 ///     Cosine op;
 ///     op.scale = 2;
-///     tenon::attributes_of(op, [](std::string_view name, const auto& value) { std::cout << name << '=' << value << '\n'; });  // scale=2
+///     tenon::attributes_of(op, [](std::string_view name, const auto& value) { std::cout << name <<
+///     '=' << value << '\n'; });  // scale=2
 ///
 /// The visitor must compile for each type of the class's parameters; tenon::join(value) converts
 /// any of them to text. Lists and tables are borrowed from the object, too. The visitor is called

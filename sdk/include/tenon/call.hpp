@@ -33,12 +33,13 @@ enum class Log : std::int32_t { info = TENON_LOG_INFO, warning = TENON_LOG_WARNI
 /// third tensor of a variadic input "data". Errors (thrown as Error, with the fix): no such index
 /// or name, another element type, a sparse tensor, a tensor that this call does not have.
 ///
-///                      forward    forward_sparse             backward                   backward_sparse
-///     input            dense      dense; csr, row_sparse     those of backward_reads    the same; csr, row_sparse
-///     output           write      write; allocate_*          output_value: read         output_value: read
-///     output_grad      -          -                          read                       read; csr_output_grad ...
-///     input_grad       -          -                          write                      write; allocate_*
-///     state            read and write in all of them; the host preserves it between calls
+///                      forward    forward_sparse             backward backward_sparse
+///     input            dense      dense; csr, row_sparse     those of backward_reads    the same;
+///     csr, row_sparse output           write      write; allocate_*          output_value: read
+///     output_value: read output_grad      -          -                          read read;
+///     csr_output_grad ... input_grad       -          -                          write write;
+///     allocate_* state            read and write in all of them; the host preserves it between
+///     calls
 class Call {
   using Which = detail::IndexOrName;
 
@@ -49,8 +50,12 @@ class Call {
   /// Whether the run is part of training: dropout drops elements, batch_norm uses the batch's mean.
   bool training() const { return raw_->flags & TENON_CALL_TRAINING; }
   /// True in backward and backward_sparse.
-  bool backward() const { return raw_->dispatch == TENON_BACKWARD || raw_->dispatch == TENON_BACKWARD_SPARSE; }
-  int inputs() const { return static_cast<int>(raw_->input_count); }    ///< includes optional ones, connected or not
+  bool backward() const {
+    return raw_->dispatch == TENON_BACKWARD || raw_->dispatch == TENON_BACKWARD_SPARSE;
+  }
+  int inputs() const {
+    return static_cast<int>(raw_->input_count);
+  }  ///< includes optional ones, connected or not
   int outputs() const { return static_cast<int>(raw_->output_count); }  ///< includes hidden ones
 
   /// Whether an optional input is connected; false for unknown names. In backward: whether its
@@ -70,10 +75,15 @@ class Call {
   /// Shape and dtype, fully known except for outputs that the kernel allocates. Valid for every
   /// connected input and every requested output, in all four functions, read or not, sparse or
   /// dense: `tenon::visit(call.input_type(0).dtype, [&]<class T>() { run(call.input<T>(0)); });`
-  TensorType input_type(Which input) const { return type(Slot::input, input, backward() ? Slot::input_grad : Slot::input); }
-  TensorType output_type(Which output) const { return type(Slot::output, output, backward() ? Slot::output_grad : Slot::output); }
+  TensorType input_type(Which input) const {
+    return type(Slot::input, input, backward() ? Slot::input_grad : Slot::input);
+  }
+  TensorType output_type(Which output) const {
+    return type(Slot::output, output, backward() ? Slot::output_grad : Slot::output);
+  }
 
-  // ---- dense tensors. T must be the element type of the dtype: float for float32, tenon::half for float16 ...
+  // ---- dense tensors. T must be the element type of the dtype: float for float32, tenon::half for
+  // float16 ...
   //
   //     const auto x = call.input<float>("x");
   //     const auto y = call.output<float>("y");
@@ -150,13 +160,15 @@ class Call {
   ///     const auto found = call.allocate<std::int64_t>("indices", {count, x.rank()});
   template <class T>
   View<T> allocate(Which output, const Shape& shape) const {
-    return View<T>(allocate_dense(forward_only(index(Slot::output, output)), dtype_of<T>, shape).dense);
+    return View<T>(
+        allocate_dense(forward_only(index(Slot::output, output)), dtype_of<T>, shape).dense);
   }
 
-  // ---- sparse tensors: only in forward_sparse and backward_sparse. Elsewhere all tensors are dense.
+  // ---- sparse tensors: only in forward_sparse and backward_sparse. Elsewhere all tensors are
+  // dense.
   //
-  //     const auto x = call.csr<float>(0);                    // infer_storage accepted csr for input 0
-  //     const auto y = call.allocate_csr<float>(0, x.nnz);    // and chose csr for output 0
+  //     const auto x = call.csr<float>(0);                    // infer_storage accepted csr for
+  //     input 0 const auto y = call.allocate_csr<float>(0, x.nnz);    // and chose csr for output 0
   //     std::copy_n(x.columns_of, x.nnz, y.columns_of);
   //     std::copy_n(x.row_starts, x.rows + 1, y.row_starts);
   //     for (std::int64_t i = 0; i < x.nnz; ++i) y.values[i] = 2 * x.values[i];
@@ -196,13 +208,15 @@ class Call {
   template <class T>
   CsrOut<T> allocate_csr(Which output, std::int64_t nnz) const {
     const tenon_tensor& t = allocate(index(written(), output), Storage::csr, dtype_of<T>, nnz);
-    return {values<T>(t), const_cast<std::int64_t*>(indices(t.indices)), const_cast<std::int64_t*>(indices(t.row_starts))};
+    return {values<T>(t), const_cast<std::int64_t*>(indices(t.indices)),
+            const_cast<std::int64_t*>(indices(t.row_starts))};
   }
   /// Allocates a row_sparse output of `rows` rows, each with the shape after the first axis; the
   /// kernel fills values and row_ids.
   template <class T>
   RowSparseOut<T> allocate_row_sparse(Which output, std::int64_t rows) const {
-    const tenon_tensor& t = allocate(index(written(), output), Storage::row_sparse, dtype_of<T>, rows);
+    const tenon_tensor& t =
+        allocate(index(written(), output), Storage::row_sparse, dtype_of<T>, rows);
     return {values<T>(t), const_cast<std::int64_t*>(indices(t.indices))};
   }
 
@@ -218,13 +232,17 @@ class Call {
   /// The packed constant that prepare() filled in this slot; null if there is none: the kernel then
   /// computes without it, with the same bits.
   const void* kept(int slot) const {
-    if (raw_->size < offsetof(tenon_call, kept_count) + sizeof raw_->kept_count) return nullptr;  // an older host
-    return slot >= 0 && static_cast<std::uint32_t>(slot) < raw_->kept_count ? raw_->kept[slot] : nullptr;
+    if (raw_->size < offsetof(tenon_call, kept_count) + sizeof raw_->kept_count)
+      return nullptr;  // an older host
+    return slot >= 0 && static_cast<std::uint32_t>(slot) < raw_->kept_count ? raw_->kept[slot]
+                                                                            : nullptr;
   }
   /// Whether an input, or an output, is channels-last: [N, C, H, W] with the strides of N, H, W, C.
   /// Only in operators that declare op.takes_channels_last(); otherwise all tensors are plain.
   bool channels_last(Which input) const { return is_channels_last(slot(Slot::input, input)); }
-  bool output_channels_last(Which output) const { return is_channels_last(slot(Slot::output, output)); }
+  bool output_channels_last(Which output) const {
+    return is_channels_last(slot(Slot::output, output));
+  }
 
   /// Random numbers of this node in this run; backward gets the same as forward. Requires
   /// op.uses_random().
@@ -233,7 +251,8 @@ class Call {
   /// unless the user requests it; a warning is shown once. The arguments are joined as those of
   /// Error. Not for bodies of CUDA kernels. May be called from any thread of the call.
   ///
-  ///     if (!fits) call.log(tenon::Log::warning, "kernel ", size, " does not fit the cache: the slow path runs");
+  ///     if (!fits) call.log(tenon::Log::warning, "kernel ", size, " does not fit the cache: the
+  ///     slow path runs");
   template <class... Parts>
   void log(Log level, const Parts&... parts) const {
     const auto write = detail::host_function<tenon_log>(*raw_, "log/1");
@@ -279,14 +298,18 @@ class Call {
 
   // An output gradient has the name of its output, an input gradient that of its input.
   const detail::NameGroup& names(Slot slot) const {
-    return slot == Slot::state ? names_->states : slot == Slot::output || slot == Slot::output_grad ? names_->outputs : names_->inputs;
+    return slot == Slot::state                                 ? names_->states
+           : slot == Slot::output || slot == Slot::output_grad ? names_->outputs
+                                                               : names_->inputs;
   }
   int count(Slot slot) const {
     return slot == Slot::state                                 ? static_cast<int>(raw_->state_count)
            : slot == Slot::output || slot == Slot::output_grad ? outputs()
                                                                : inputs();
   }
-  int index(Slot slot, Which which) const { return which.named() ? find(slot, which.name()) : which.index(); }
+  int index(Slot slot, Which which) const {
+    return which.named() ? find(slot, which.name()) : which.index();
+  }
   /// Returns the tensor, or null if the call does not have it. Error: no such index or name.
   const tenon_tensor* slot(Slot slot, Which which) const {
     const int i = index(slot, which);
@@ -311,12 +334,15 @@ class Call {
     constexpr DType wanted = dtype_of<std::remove_const_t<T>>;
     const int i = index(where, which);
     const tenon_tensor* tensor = slot(where, i);
-    if (!tensor || tensor->dtype != static_cast<std::uint8_t>(wanted) || tensor->storage != TENON_DENSE) [[unlikely]]
+    if (!tensor || tensor->dtype != static_cast<std::uint8_t>(wanted) ||
+        tensor->storage != TENON_DENSE) [[unlikely]]
       refuse(where, i, wanted);
     return View<T>(tensor->dense);
   }
   static bool is_channels_last(const tenon_tensor* tensor) {
-    if (!tensor || tensor->storage != TENON_DENSE || !tensor->dense.strides || tensor->dense.ndim < 3) return false;
+    if (!tensor || tensor->storage != TENON_DENSE || !tensor->dense.strides ||
+        tensor->dense.ndim < 3)
+      return false;
     const tenon_dense& dense = tensor->dense;
     if (dense.strides[1] != 1) return false;
     std::int64_t expected = dense.shape[1];
@@ -336,7 +362,8 @@ class Call {
   template <class T>
   Csr<const T> csr(Slot where, Which which) const {
     const tenon_tensor& t = sparse(where, index(where, which), Storage::csr, dtype_of<T>);
-    return {t.dense.shape[0], t.dense.shape[1], t.stored, values<const T>(t), indices(t.indices), indices(t.row_starts)};
+    return {t.dense.shape[0],   t.dense.shape[1],   t.stored,
+            values<const T>(t), indices(t.indices), indices(t.row_starts)};
   }
   template <class T>
   RowSparse<const T> row_sparse(Slot where, Which which) const {
@@ -345,15 +372,20 @@ class Call {
   }
   template <class T>
   static T* values(const tenon_tensor& tensor) {
-    return reinterpret_cast<T*>(static_cast<unsigned char*>(tensor.dense.data) + tensor.dense.byte_offset);
+    return reinterpret_cast<T*>(static_cast<unsigned char*>(tensor.dense.data) +
+                                tensor.dense.byte_offset);
   }
-  static const std::int64_t* indices(const void* pointer) { return static_cast<const std::int64_t*>(pointer); }
+  static const std::int64_t* indices(const void* pointer) {
+    return static_cast<const std::int64_t*>(pointer);
+  }
   static std::int64_t row_size(const tenon_tensor& tensor) {
     std::int64_t size = 1;
     for (int axis = 1; axis < tensor.dense.ndim; ++axis) size *= tensor.dense.shape[axis];
     return size;
   }
-  static std::size_t bytes(const TensorType& type) { return static_cast<std::size_t>(type.shape.size()) * size_of(type.dtype); }
+  static std::size_t bytes(const TensorType& type) {
+    return static_cast<std::size_t>(type.shape.size()) * size_of(type.dtype);
+  }
 
   // Returns the type of the tensor, or of the other one that has the same type.
   TensorType type(Slot where, Which which, Slot otherwise) const {
@@ -361,14 +393,16 @@ class Call {
     const tenon_tensor* tensor = slot(where, i);
     if (!tensor) tensor = slot(otherwise, i);
     if (!tensor) refuse_missing(where, i);
-    return {Shape::of_tensor(tensor->dense.shape, tensor->dense.ndim), static_cast<DType>(tensor->dtype)};
+    return {Shape::of_tensor(tensor->dense.shape, tensor->dense.ndim),
+            static_cast<DType>(tensor->dtype)};
   }
 
   // ---- errors, defined in call_errors.hpp, out of line
   int find(Slot slot, std::string_view name) const;
   int forward_only(int i) const;
   const tenon_tensor& sparse(Slot where, int i, Storage storage, DType wanted) const;
-  const tenon_tensor& allocate(int output, Storage storage, DType wanted, std::int64_t stored) const;
+  const tenon_tensor& allocate(int output, Storage storage, DType wanted,
+                               std::int64_t stored) const;
   const tenon_tensor& allocate_dense(int output, DType wanted, const Shape& shape) const;
   std::string place(Slot slot, int i) const;
   [[noreturn]] void refuse(Slot slot, int i, DType wanted) const;

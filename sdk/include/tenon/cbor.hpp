@@ -3,7 +3,8 @@
 // tools can read it with any CBOR library.
 //
 //     item          first byte                 then
-//     integer       0x00 + n, or 0x20 + n      for n and for -1 - n, n from 0 to 23; larger n: 24 to 27 in place of n, then 1, 2, 4 or 8
+//     integer       0x00 + n, or 0x20 + n      for n and for -1 - n, n from 0 to 23; larger n: 24
+//     to 27 in place of n, then 1, 2, 4 or 8
 //                                              bytes of n, big endian
 //     text          0x60 + length              the bytes of the text, UTF-8
 //     array         0x80 + items               the items
@@ -81,14 +82,18 @@ class CborWriter {
     if (argument < 24) {
       bytes_->put(major << 5 | static_cast<unsigned>(argument));
     } else {
-      const int log = argument <= 0xFF ? 0 : argument <= 0xFFFF ? 1 : argument <= 0xFFFFFFFF ? 2 : 3;
+      const int log = argument <= 0xFF         ? 0
+                      : argument <= 0xFFFF     ? 1
+                      : argument <= 0xFFFFFFFF ? 2
+                                               : 3;
       bytes_->put(major << 5 | static_cast<unsigned>(24 + log));
       big_endian(argument, 1 << log);
     }
   }
   // Most significant byte first.
   constexpr void big_endian(std::uint64_t value, int bytes) {
-    for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) bytes_->put(static_cast<unsigned>(value >> shift & 0xFF));
+    for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
+      bytes_->put(static_cast<unsigned>(value >> shift & 0xFF));
   }
 
   Bytes* bytes_;  // owned by the caller

@@ -22,7 +22,8 @@ namespace tenon {
 /// copyable: kernels may copy it as bytes.
 template <class Part>
 struct TENON_OPEN Complex {
-  static_assert(std::is_floating_point_v<Part>, "the components of a complex number are float or double");
+  static_assert(std::is_floating_point_v<Part>,
+                "the components of a complex number are float or double");
 
   Part re, im;  ///< the real part comes first
 
@@ -32,14 +33,21 @@ struct TENON_OPEN Complex {
   ///
   ///     const auto wide = tenon::Complex<double>(z);  // exact
   template <class Other>
-  requires(!std::is_same_v<Other, Part>) TENON_FN TENON_HIDDEN explicit constexpr Complex(Complex<Other> other)
+  requires(!std::is_same_v<Other, Part>) TENON_FN TENON_HIDDEN
+      explicit constexpr Complex(Complex<Other> other)
       : re(static_cast<Part>(other.re)), im(static_cast<Part>(other.im)) {}
 
   TENON_FN friend constexpr Complex operator+(Complex z) { return z; }
   TENON_FN friend constexpr Complex operator-(Complex z) { return {-z.re, -z.im}; }
-  TENON_FN friend constexpr Complex operator+(Complex l, Complex r) { return {l.re + r.re, l.im + r.im}; }
-  TENON_FN friend constexpr Complex operator-(Complex l, Complex r) { return {l.re - r.re, l.im - r.im}; }
-  TENON_FN friend constexpr Complex operator*(Complex l, Complex r) { return {l.re * r.re - l.im * r.im, l.re * r.im + l.im * r.re}; }
+  TENON_FN friend constexpr Complex operator+(Complex l, Complex r) {
+    return {l.re + r.re, l.im + r.im};
+  }
+  TENON_FN friend constexpr Complex operator-(Complex l, Complex r) {
+    return {l.re - r.re, l.im - r.im};
+  }
+  TENON_FN friend constexpr Complex operator*(Complex l, Complex r) {
+    return {l.re * r.re - l.im * r.im, l.re * r.im + l.im * r.re};
+  }
   /// Scaled by the larger component of the divisor (Smith's algorithm, as in numpy), so that no
   /// square overflows. Division by 0 gives infinite or NaN components.
   TENON_FN friend constexpr Complex operator/(Complex l, Complex r) {
@@ -57,7 +65,9 @@ struct TENON_OPEN Complex {
   TENON_FN TENON_HIDDEN constexpr Complex& operator/=(Complex z) { return *this = *this / z; }
 
   /// Complex numbers are not ordered: < does not compile.
-  TENON_FN friend constexpr bool operator==(Complex l, Complex r) { return l.re == r.re && l.im == r.im; }
+  TENON_FN friend constexpr bool operator==(Complex l, Complex r) {
+    return l.re == r.re && l.im == r.im;
+  }
 
   /// The components, and the conjugate re - im i. Call real(z) unqualified; ADL finds it.
   TENON_FN friend constexpr Part real(Complex z) { return z.re; }

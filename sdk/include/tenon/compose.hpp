@@ -11,11 +11,13 @@ namespace tenon::TENON_SDK {
 
 /// Composes an operator from others, instead of a kernel:
 ///
-///     void forward(tenon::Compose& c) const {                       // y = x / sqrt(mean(x * x) + epsilon) * scale
+///     void forward(tenon::Compose& c) const {                       // y = x / sqrt(mean(x * x) +
+///     epsilon) * scale
 ///       auto x = c.input("x");
-///       auto mean = c.add("mean", {c.add("square", {x})}, {{"axis", tenon::Ints{-1}}, {"keepdims", true}});
-///       auto factor = c.add("rsqrt", {c.add("quadratic", {mean}, {{"b", 1}, {"c", epsilon}})});
-///       c.set_output("y", c.add("mul", {c.add("mul", {x, factor}), c.input("scale")}));
+///       auto mean = c.add("mean", {c.add("square", {x})}, {{"axis", tenon::Ints{-1}}, {"keepdims",
+///       true}}); auto factor = c.add("rsqrt", {c.add("quadratic", {mean}, {{"b", 1}, {"c",
+///       epsilon}})}); c.set_output("y", c.add("mul", {c.add("mul", {x, factor}),
+///       c.input("scale")}));
 ///     }
 ///
 /// forward() reads the node's inputs as values, adds nodes that compute with them, and sets each
@@ -35,13 +37,16 @@ namespace tenon::TENON_SDK {
 /// may run on several threads at once.
 class Compose : public OperatorGraph {
  public:
-  Compose(tenon_gradient& raw, const detail::Names& names) : OperatorGraph(raw, names, "forward()") {}
+  Compose(tenon_gradient& raw, const detail::Names& names)
+      : OperatorGraph(raw, names, "forward()") {}
 
   /// Sets the value of an output. Each output is set exactly once; the value may be an input.
   /// "part1" is the second of an output "part" with a count. Errors: no such output; it is already
   /// set.
   void set_output(Which output, Value value) {
-    check(raw_->set_output(raw_, static_cast<std::uint32_t>(find(names_->outputs, "output", output, outputs())), id_of(value)));
+    check(raw_->set_output(
+        raw_, static_cast<std::uint32_t>(find(names_->outputs, "output", output, outputs())),
+        id_of(value)));
   }
 };
 

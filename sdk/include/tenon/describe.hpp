@@ -12,8 +12,8 @@
 //         op.output("values", "[rows, k]");
 //         op.output("indices", "columns of the values, int64 [rows, k]");
 //         op.param("k", &TopK::k, "elements to keep of each row").required().at_least(1);
-//         op.param("order", &TopK::order, "which come first").one_of({{"descending", Order::descending}, {"ascending", Order::ascending}});
-//         op.backward_reads("indices");
+//         op.param("order", &TopK::order, "which come first").one_of({{"descending",
+//         Order::descending}, {"ascending", Order::ascending}}); op.backward_reads("indices");
 //       }
 //       ...
 //     };
@@ -50,7 +50,8 @@ inline constexpr DType table_dtype = unknown_dtype;
 template <class T>
 inline constexpr DType table_dtype<Table<T>> = dtype_of<T>;
 
-/// The kind of a parameter's member; Kind::none for a type that cannot be one, such as unsigned integers, char and std::string.
+/// The kind of a parameter's member; Kind::none for a type that cannot be one, such as unsigned
+/// integers, char and std::string.
 template <class M>
 constexpr Kind kind_of = [] {
   if constexpr (std::is_same_v<M, bool>) return Kind::boolean;
@@ -76,7 +77,8 @@ struct RecordedParameter : IgnoredParameter {
   // does not compile, because its conversion to an integer is not a constant expression.
   template <Side side, class Limit>
   constexpr void bound(Limit limit) const {
-    entry->bounds[static_cast<int>(side)] = {true, static_cast<std::int64_t>(limit), static_cast<double>(limit)};
+    entry->bounds[static_cast<int>(side)] = {true, static_cast<std::int64_t>(limit),
+                                             static_cast<double>(limit)};
   }
   // The choices of all parameters are in one list; an entry has the index of its first and their
   // number.
@@ -105,14 +107,16 @@ struct RecordedParameter : IgnoredParameter {
 template <class Class>
 class Collector : public Words<true> {
  public:
-  constexpr Collector(Description& description, const Class* object) : Words<true>(&description), object_(object) {}
+  constexpr Collector(Description& description, const Class* object)
+      : Words<true>(&description), object_(object) {}
 
   /// Declares an output, in the order of the calls; names of outputs and inputs are distinct. `doc`
   /// states its shape for users:
   ///
   ///     op.output("y", "[rows, columns]");
   ///     op.output("mask", "which elements were kept, for backward").hidden();
-  ///     op.output("part", "equal parts of x along axis").count(&Split::parts);  // part0, part1 ...
+  ///     op.output("part", "equal parts of x along axis").count(&Split::parts);  // part0, part1
+  ///     ...
   constexpr Result<Class> output(const char* name, const char* doc) {
     description_->outputs.push({name, doc, false, false, -1});
     return Result<Class>(*description_, object_, addresses_.counts[description_->outputs.size - 1]);
@@ -123,16 +127,20 @@ class Collector : public Words<true> {
   /// Others, such as unsigned integers and std::string, do not compile. The member may belong to a
   /// base class, but must be accessible from describe().
   ///
-  ///     op.param("kernel", &Pooling::kernel, "[height, width] of a window").required().at_least(1);  // tenon::Ints
-  ///     op.param("eps", &Norm::eps, "added to the variance").greater_than(0);                        // float eps = 1e-5f;
-  ///     op.param("axes", &Norm::axes, "names of axes").one_of({"height", "width"});                  // tenon::Texts axes;
-  ///     op.param("taps", &Fir::taps, "[taps] weights").required();                                   // tenon::Table<float> taps;
+  ///     op.param("kernel", &Pooling::kernel, "[height, width] of a
+  ///     window").required().at_least(1);  // tenon::Ints op.param("eps", &Norm::eps, "added to the
+  ///     variance").greater_than(0);                        // float eps = 1e-5f; op.param("axes",
+  ///     &Norm::axes, "names of axes").one_of({"height", "width"});                  //
+  ///     tenon::Texts axes; op.param("taps", &Fir::taps, "[taps] weights").required(); //
+  ///     tenon::Table<float> taps;
   template <class Base, class M>
-  constexpr Parameter<M, RecordedParameter> param(const char* name, M Base::*member, const char* doc) {
+  constexpr Parameter<M, RecordedParameter> param(const char* name, M Base::*member,
+                                                  const char* doc) {
     // Checked here and not with the description, so that the compiler shows the author's line and
     // the member's type.
     static_assert(kind_of<M> != Kind::none,
-                  "a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text, tenon::Ints, tenon::Floats, tenon::Texts, "
+                  "a parameter must be a bool, int32_t, int64_t, float, double, tenon::Text, "
+                  "tenon::Ints, tenon::Floats, tenon::Texts, "
                   "tenon::Table or an enum");
     ParamEntry entry;
     entry.name = name;
@@ -160,7 +168,8 @@ class Collector : public Words<true> {
       entry.text = value;
     } else if constexpr (std::is_same_v<M, Texts>) {
       set_list(entry, description_->texts, value);
-    } else if constexpr (std::is_same_v<M, Ints> || table_dtype<M> == i32 || table_dtype<M> == i64) {
+    } else if constexpr (std::is_same_v<M, Ints> || table_dtype<M> == i32 ||
+                         table_dtype<M> == i64) {
       set_list(entry, description_->ints, value);
     } else if constexpr (std::is_same_v<M, Floats> || table_dtype<M> != unknown_dtype) {
       set_list(entry, description_->floats, value);

@@ -1,8 +1,12 @@
 // The result of describe() as a compile-time value. For the SDK. The data flow is
 //
-//     describe(op)  ->  Collector (describe.hpp)  ->  Description  ->  checks (description_checks.hpp, checks.hpp): one sentence, or
-//                                                                  ->  the manifest's bytes (manifest.hpp), which the host reads
-//                                                                  ->  names for run time (names_of.hpp)
+//     describe(op)  ->  Collector (describe.hpp)  ->  Description  ->  checks
+//     (description_checks.hpp, checks.hpp): one sentence, or
+//                                                                  ->  the manifest's bytes
+//                                                                  (manifest.hpp), which the host
+//                                                                  reads
+//                                                                  ->  names for run time
+//                                                                  (names_of.hpp)
 //
 // All sizes are fixed, because a constant expression cannot own memory. The capacities below are
 // the SDK's limits; the sentence for too_many in checks.hpp lists them and must be kept in sync.
@@ -95,7 +99,20 @@ enum class ClassFault {
 
 /// The C++ type of a parameter's member, and its name in the manifest: bool, int32, int64, float32,
 /// float64, text, ints, floats, enum, texts, tensor. none: not a valid parameter type.
-enum class Kind : std::uint8_t { none, boolean, int32, int64, float32, float64, text, ints, floats, choice, texts, tensor };
+enum class Kind : std::uint8_t {
+  none,
+  boolean,
+  int32,
+  int64,
+  float32,
+  float64,
+  text,
+  ints,
+  floats,
+  choice,
+  texts,
+  tensor
+};
 
 /// A value that an author may omit.
 template <class T>
@@ -124,7 +141,8 @@ struct InputEntry {
 
   template <class Key>
   constexpr void each_key(Key&& key) const {
-    key("name", name), key("doc", doc), key("optional", optional), key("variadic", variadic), key("types", types), key("initial", initial);
+    key("name", name), key("doc", doc), key("optional", optional), key("variadic", variadic),
+        key("types", types), key("initial", initial);
     key("weight", weight);
     if (on_cpu) key("on_cpu", on_cpu);
     if (shape_only) key("shape_only", shape_only);
@@ -187,20 +205,25 @@ struct ParamEntry {
   Kind kind = Kind::none;
   DType dtype = unknown_dtype;  ///< for tensor
   bool required = false;
-  std::int64_t integer = 0;           ///< the default of bool, integers and enums
-  double number = 0;                  ///< the default of float and double
-  std::string_view text;              ///< the default of text
-  int first_value = 0, values = 0;    ///< lists and tensor: range in Description::ints, floats or texts
+  std::int64_t integer = 0;  ///< the default of bool, integers and enums
+  double number = 0;         ///< the default of float and double
+  std::string_view text;     ///< the default of text
+  int first_value = 0,
+      values = 0;  ///< lists and tensor: range in Description::ints, floats or texts
   int first_choice = 0, choices = 0;  ///< range in Description::choices
-  Bound bounds[4];                    ///< indexed by enum Side: at_least, at_most, greater_than, less_than
+  Bound bounds[4];  ///< indexed by enum Side: at_least, at_most, greater_than, less_than
 
-  constexpr bool is_tensor_of_integers() const { return kind == Kind::tensor && (dtype == i32 || dtype == i64); }
+  constexpr bool is_tensor_of_integers() const {
+    return kind == Kind::tensor && (dtype == i32 || dtype == i64);
+  }
   template <class Key>
   constexpr void each_key(Key&& key) const {
-    key("name", name), key("doc", doc), key("kind", kind), key("default", DefaultOf{*this}), key("required", required);
+    key("name", name), key("doc", doc), key("kind", kind), key("default", DefaultOf{*this}),
+        key("required", required);
     if (kind == Kind::tensor) key("dtype", name_of(dtype));
     key("min", BoundOf{*this, bounds[0]}), key("max", BoundOf{*this, bounds[1]});
-    key("above", BoundOf{*this, bounds[2]}), key("below", BoundOf{*this, bounds[3]}), key("choices", ChoicesOf{*this});
+    key("above", BoundOf{*this, bounds[2]}), key("below", BoundOf{*this, bounds[3]}),
+        key("choices", ChoicesOf{*this});
   }
 };
 
@@ -227,7 +250,15 @@ struct TermsOf {
 /// "max", {3, 3}, {0.5, 1.0}, {"a", "b"}. Lists are stored in Description::literals, those of
 /// doubles in example_values, those of texts in texts.
 struct LiteralEntry {
-  enum class Type : std::uint8_t { boolean, integer, number, text, list, numbers, texts } type = Type::integer;
+  enum class Type : std::uint8_t {
+    boolean,
+    integer,
+    number,
+    text,
+    list,
+    numbers,
+    texts
+  } type = Type::integer;
   std::int64_t integer = 0;  ///< also for boolean
   double number = 0;
   const char* text = "";
@@ -235,13 +266,14 @@ struct LiteralEntry {
 };
 /// .when(): limits another declaration to calls in which the parameter has one of these values.
 struct ConditionEntry {
-  const char* of = "";                   ///< backward_reads, inplace, backward_inplace, linear or hidden
+  const char* of = "";  ///< backward_reads, inplace, backward_inplace, linear or hidden
   const char *first = "", *second = "";  ///< the names that it limits; second only for pairs
   const char* param = "";
   Fixed<LiteralEntry, 8> values;
   template <class Key>
   constexpr void each_key(Key&& key) const {
-    key("of", of), key("names", NameList{{first, second}}), key("param", param), key("values", values);
+    key("of", of), key("names", NameList{{first, second}}), key("param", param),
+        key("values", values);
   }
 };
 /// op.require(left, relation, right).
@@ -258,7 +290,8 @@ struct RewriteEntry {
   bool exact = false;
   template <class Key>
   constexpr void each_key(Key&& key) const {
-    key("name", name), key("pattern", pattern), key("replacement", replacement), key("exact", exact);
+    key("name", name), key("pattern", pattern), key("replacement", replacement),
+        key("exact", exact);
   }
 };
 /// op.onnx(domain, type).since().until().types().
@@ -271,7 +304,18 @@ struct OnnxEntry {
 };
 /// All other calls on a form, one by one; the kind of call determines which fields have a meaning.
 /// The manifest's lists are in this order.
-enum class OnnxWord : std::uint8_t { input, output, attribute, value, input_as, halves, constant, without, only, ignore };
+enum class OnnxWord : std::uint8_t {
+  input,
+  output,
+  attribute,
+  value,
+  input_as,
+  halves,
+  constant,
+  without,
+  only,
+  ignore
+};
 struct OnnxPart {
   OnnxWord word = OnnxWord::input;
   int form = 0;              ///< index into Description::onnx
@@ -340,24 +384,30 @@ struct Description {
   Fixed<OutputEntry, 16> outputs;
   Fixed<StateEntry, 12> states;
   Fixed<ParamEntry, 32> params;
-  Fixed<std::int64_t, 64> ints;  ///< the default values of all list parameters, as in floats; params have the ranges
+  Fixed<std::int64_t, 64>
+      ints;  ///< the default values of all list parameters, as in floats; params have the ranges
   Fixed<double, 64> floats;
   Fixed<std::string_view, 64> texts;  ///< also those of examples
   Fixed<Choice, 64> choices;
-  Fixed<NamePair, 24> inplace;                   ///< (input, output)
-  Fixed<NamePair, 24> backward_inplace;          ///< (output, input)
-  Maybe<Fixed<const char*, 40>> backward_reads;  ///< not given: backward reads all inputs and outputs
-  Fixed<const char*, 24> zero_where;             ///< inputs; the output is 0 where one of them is
-  Fixed<NamePair, 16> linear;                    ///< terms of the output, each linear in these inputs; the second name may be empty
-  bool gradient_of_duals = false;                ///< an elementwise class's own gradient also takes dual numbers
-  Maybe<bool> traced;                            ///< whether operator() is traced; not given: if it compiles for dual numbers
-  bool derivative = false;                       ///< the CPU kernel has the parameter `derivative`, which params does not list
-  Fixed<const char*, 40> channels_last;          ///< inputs and outputs that have this layout together
-  bool prefers_channels_last = false;            ///< the kernel is faster with it
-  bool surrogate_gradient = false;               ///< deliberately not the derivative of forward
-  bool communicates = false;                     ///< kernels wait for other processes
-  bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
-  Fixed<Renaming, 16> renamed;  ///< in the order of describe(), which may differ from that of the versions
+  Fixed<NamePair, 24> inplace;           ///< (input, output)
+  Fixed<NamePair, 24> backward_inplace;  ///< (output, input)
+  Maybe<Fixed<const char*, 40>>
+      backward_reads;                 ///< not given: backward reads all inputs and outputs
+  Fixed<const char*, 24> zero_where;  ///< inputs; the output is 0 where one of them is
+  Fixed<NamePair, 16>
+      linear;  ///< terms of the output, each linear in these inputs; the second name may be empty
+  bool gradient_of_duals = false;  ///< an elementwise class's own gradient also takes dual numbers
+  Maybe<bool> traced;  ///< whether operator() is traced; not given: if it compiles for dual numbers
+  bool derivative =
+      false;  ///< the CPU kernel has the parameter `derivative`, which params does not list
+  Fixed<const char*, 40> channels_last;  ///< inputs and outputs that have this layout together
+  bool prefers_channels_last = false;    ///< the kernel is faster with it
+  bool surrogate_gradient = false;       ///< deliberately not the derivative of forward
+  bool communicates = false;             ///< kernels wait for other processes
+  bool accumulates = false, strides = false, random = false, elementwise = false,
+       kernels_elsewhere = false;
+  Fixed<Renaming, 16>
+      renamed;  ///< in the order of describe(), which may differ from that of the versions
   Fixed<Addition, 16> added;
   Fixed<Addition, 8> added_inputs, added_outputs, added_states;
   Fixed<Removal, 16> removed;
@@ -373,7 +423,8 @@ struct Description {
   Fixed<std::int64_t, 96> literals;     ///< dimensions of examples' tensors, and lists of literals
   Fixed<double, 96> example_values;     ///< elements of examples' tensors
   ClassFault fault = ClassFault::none;  ///< the first fault that was found
-  const char* fault_of = "";            ///< the parameter, input, output or state with the fault; empty: the operator
+  const char* fault_of =
+      "";  ///< the parameter, input, output or state with the fault; empty: the operator
 
   /// Whether the kernel allocates some of the outputs.
   constexpr bool allocates() const {
@@ -387,9 +438,12 @@ struct Description {
   constexpr void each_key(const Functions& functions, Key&& key) const {
     key("doc", doc), key("version", version), key("aliases", aliases), key("types", types);
     key("inputs", inputs), key("outputs", outputs), key("states", states), key("params", params);
-    key("inplace", inplace), key("backward_inplace", backward_inplace), key("backward_reads", backward_reads);
-    key("accumulates", accumulates), key("strides", strides), key("random", random), key("elementwise", elementwise);
-    key("kernels_elsewhere", kernels_elsewhere), key("functions", functions), key("renamed", renamed), key("added", added);
+    key("inplace", inplace), key("backward_inplace", backward_inplace),
+        key("backward_reads", backward_reads);
+    key("accumulates", accumulates), key("strides", strides), key("random", random),
+        key("elementwise", elementwise);
+    key("kernels_elsewhere", kernels_elsewhere), key("functions", functions),
+        key("renamed", renamed), key("added", added);
     // Since 0.2, and only if they are set; older hosts ignore them.
     if (*space) key("space", space);
     if (conditions.size > 0) key("conditions", conditions);

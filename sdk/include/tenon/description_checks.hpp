@@ -23,18 +23,22 @@ constexpr const char* repeated_name(const Entries& entries) {
 constexpr bool overflows(const Description& d) {
   for (const auto& condition : d.conditions)
     if (condition.values.overflow) return true;
-  return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow || d.params.overflow || d.ints.overflow ||
-         d.floats.overflow || d.texts.overflow || d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow ||
-         d.backward_reads.value.overflow || d.zero_where.overflow || d.channels_last.overflow || d.linear.overflow || d.renamed.overflow ||
-         d.added.overflow || d.added_inputs.overflow || d.added_outputs.overflow || d.added_states.overflow || d.removed.overflow ||
-         d.was.overflow || d.conditions.overflow || d.rules.overflow || d.rewrites.overflow || d.examples.overflow || d.onnx.overflow ||
-         d.onnx_parts.overflow || d.example_tensors.overflow || d.example_params.overflow || d.literals.overflow ||
+  return d.aliases.overflow || d.inputs.overflow || d.outputs.overflow || d.states.overflow ||
+         d.params.overflow || d.ints.overflow || d.floats.overflow || d.texts.overflow ||
+         d.choices.overflow || d.inplace.overflow || d.backward_inplace.overflow ||
+         d.backward_reads.value.overflow || d.zero_where.overflow || d.channels_last.overflow ||
+         d.linear.overflow || d.renamed.overflow || d.added.overflow || d.added_inputs.overflow ||
+         d.added_outputs.overflow || d.added_states.overflow || d.removed.overflow ||
+         d.was.overflow || d.conditions.overflow || d.rules.overflow || d.rewrites.overflow ||
+         d.examples.overflow || d.onnx.overflow || d.onnx_parts.overflow ||
+         d.example_tensors.overflow || d.example_params.overflow || d.literals.overflow ||
          d.example_values.overflow;
 }
 
 /// std::isfinite is not constexpr in C++20.
 constexpr bool is_finite(double number) {
-  return number >= std::numeric_limits<double>::lowest() && number <= std::numeric_limits<double>::max();
+  return number >= std::numeric_limits<double>::lowest() &&
+         number <= std::numeric_limits<double>::max();
 }
 
 /// Checks inputs, outputs and states: names are unique among inputs and outputs together, and among
@@ -44,7 +48,8 @@ constexpr Found check_tensors(const Description& d) {
   for (const char* repeated : {repeated_name(d.inputs), repeated_name(d.outputs)})
     if (repeated) return {ClassFault::same_input_or_output, repeated};
   for (const auto& output : d.outputs)
-    if (index_of(d.inputs, output.name) >= 0) return {ClassFault::same_input_or_output, output.name};
+    if (index_of(d.inputs, output.name) >= 0)
+      return {ClassFault::same_input_or_output, output.name};
   if (const char* repeated = repeated_name(d.states)) return {ClassFault::same_state, repeated};
   for (const auto& input : d.inputs)
     if (!is_finite(input.initial.value)) return {ClassFault::initial_not_finite, input.name};
@@ -69,8 +74,10 @@ constexpr bool within(const ParamEntry& p, T value) {
       return !bound.given || holds(bound.number);
     }
   };
-  return keeps(p.bounds[0], [=](T limit) { return value >= limit; }) && keeps(p.bounds[1], [=](T limit) { return value <= limit; }) &&
-         keeps(p.bounds[2], [=](T limit) { return value > limit; }) && keeps(p.bounds[3], [=](T limit) { return value < limit; });
+  return keeps(p.bounds[0], [=](T limit) { return value >= limit; }) &&
+         keeps(p.bounds[1], [=](T limit) { return value <= limit; }) &&
+         keeps(p.bounds[2], [=](T limit) { return value > limit; }) &&
+         keeps(p.bounds[3], [=](T limit) { return value < limit; });
 }
 
 /// Every value of a list must lie within the bounds; an empty list does.
@@ -79,7 +86,9 @@ constexpr bool default_within(const Description& d, const ParamEntry& p) {
   if (p.kind == Kind::float32 || p.kind == Kind::float64) return within(p, p.number);
   if (p.kind == Kind::texts) return true;
   for (int i = p.first_value; i < p.first_value + p.values; ++i)
-    if (!(p.kind == Kind::ints || p.is_tensor_of_integers() ? within(p, d.ints[i]) : within(p, d.floats[i]))) return false;
+    if (!(p.kind == Kind::ints || p.is_tensor_of_integers() ? within(p, d.ints[i])
+                                                            : within(p, d.floats[i])))
+      return false;
   return true;
 }
 
@@ -108,11 +117,14 @@ constexpr bool default_is_a_choice(const Description& d, const ParamEntry& p) {
 constexpr Found check_params(const Description& d, bool has_defaults) {
   if (const char* repeated = repeated_name(d.params)) return {ClassFault::same_param, repeated};
   for (const auto& param : d.params) {
-    if (param.kind == Kind::choice && param.choices == 0) return {ClassFault::enum_without_choices, param.name};
+    if (param.kind == Kind::choice && param.choices == 0)
+      return {ClassFault::enum_without_choices, param.name};
     if (!has_defaults) continue;
     const bool needs_choice = param.kind == Kind::choice || (param.choices > 0 && !param.required);
-    if (needs_choice && !default_is_a_choice(d, param)) return {ClassFault::default_no_choice, param.name};
-    if (!param.required && !default_within(d, param)) return {ClassFault::default_out_of_range, param.name};
+    if (needs_choice && !default_is_a_choice(d, param))
+      return {ClassFault::default_no_choice, param.name};
+    if (!param.required && !default_within(d, param))
+      return {ClassFault::default_out_of_range, param.name};
   }
   return ClassFault::none;
 }
@@ -122,7 +134,8 @@ constexpr Found check_params(const Description& d, bool has_defaults) {
 constexpr bool is_term(const Description& d, const NamePair& term) {
   const int first = index_of(d.inputs, term.first), second = index_of(d.inputs, term.second);
   if (first < 0 || d.outputs.size != 1 || d.outputs[0].counted) return false;
-  return !*term.second || (second >= 0 && second != first && !d.inputs[first].variadic && !d.inputs[second].variadic);
+  return !*term.second || (second >= 0 && second != first && !d.inputs[first].variadic &&
+                           !d.inputs[second].variadic);
 }
 
 constexpr bool shares_input(const NamePair& left, const NamePair& right) {
@@ -136,16 +149,20 @@ constexpr bool shares_input(const NamePair& left, const NamePair& right) {
 constexpr Found check_references(const Description& d) {
   for (const auto& pair : d.inplace)
     if (index_of(d.inputs, pair.first) < 0 || index_of(d.outputs, pair.second) < 0)
-      return {ClassFault::inplace_unknown, index_of(d.inputs, pair.first) < 0 ? pair.first : pair.second};
+      return {ClassFault::inplace_unknown,
+              index_of(d.inputs, pair.first) < 0 ? pair.first : pair.second};
   for (const auto& pair : d.backward_inplace)
     if (index_of(d.outputs, pair.first) < 0 || index_of(d.inputs, pair.second) < 0)
-      return {ClassFault::backward_inplace_unknown, index_of(d.outputs, pair.first) < 0 ? pair.first : pair.second};
+      return {ClassFault::backward_inplace_unknown,
+              index_of(d.outputs, pair.first) < 0 ? pair.first : pair.second};
   for (const char* name : d.backward_reads.value)
-    if (index_of(d.inputs, name) < 0 && index_of(d.outputs, name) < 0) return {ClassFault::backward_reads_unknown, name};
+    if (index_of(d.inputs, name) < 0 && index_of(d.outputs, name) < 0)
+      return {ClassFault::backward_reads_unknown, name};
   for (int i = 0; i < d.linear.size; ++i) {
     if (!is_term(d, d.linear[i])) return {ClassFault::linear_unknown, d.linear[i].first};
     for (int before = 0; before < i; ++before)
-      if (shares_input(d.linear[before], d.linear[i])) return {ClassFault::linear_unknown, d.linear[i].first};
+      if (shares_input(d.linear[before], d.linear[i]))
+        return {ClassFault::linear_unknown, d.linear[i].first};
   }
   for (const char* name : d.zero_where)
     if (index_of(d.inputs, name) < 0) return {ClassFault::zero_where_unknown, name};
@@ -192,13 +209,15 @@ constexpr int since(const Fixed<Addition, 8>& added, const Entry& entry) {
 /// to the operator's own; entries are in the order of their versions, because files and callers
 /// refer to tensors by their index.
 template <class Entries>
-constexpr Found check_added(const Entries& entries, const Fixed<Addition, 8>& added, int version, ClassFault unknown) {
+constexpr Found check_added(const Entries& entries, const Fixed<Addition, 8>& added, int version,
+                            ClassFault unknown) {
   for (const auto& addition : added) {
     if (index_of(entries, addition.name) < 0) return {unknown, addition.name};
     if (addition.version > version) return {ClassFault::version_too_new, addition.name};
   }
   for (int i = 1; i < entries.size; ++i)
-    if (since(added, entries[i]) < since(added, entries[i - 1])) return {ClassFault::added_not_last, entries[i - 1].name};
+    if (since(added, entries[i]) < since(added, entries[i - 1]))
+      return {ClassFault::added_not_last, entries[i - 1].name};
   return ClassFault::none;
 }
 
@@ -219,10 +238,12 @@ constexpr Found check_versions(const Description& d) {
     if (removal.version > d.version) return {ClassFault::version_too_new, removal.param};
   }
   for (const auto& input : d.inputs)
-    if (since(d.added_inputs, input) > 1 && !input.optional && !input.variadic) return {ClassFault::added_input_needed, input.name};
-  for (const Found& found : {check_added(d.inputs, d.added_inputs, d.version, ClassFault::added_input_unknown),
-                             check_added(d.outputs, d.added_outputs, d.version, ClassFault::added_output_unknown),
-                             check_added(d.states, d.added_states, d.version, ClassFault::added_state_unknown)})
+    if (since(d.added_inputs, input) > 1 && !input.optional && !input.variadic)
+      return {ClassFault::added_input_needed, input.name};
+  for (const Found& found :
+       {check_added(d.inputs, d.added_inputs, d.version, ClassFault::added_input_unknown),
+        check_added(d.outputs, d.added_outputs, d.version, ClassFault::added_output_unknown),
+        check_added(d.states, d.added_states, d.version, ClassFault::added_state_unknown)})
     if (found.fault != ClassFault::none) return found;
   return ClassFault::none;
 }
@@ -244,7 +265,8 @@ constexpr Found resolve_counts(Description& d, const Addresses& addresses) {
 /// The space follows the rules of an operator's name.
 constexpr bool is_name(std::string_view text) {
   for (const char c : text)
-    if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_') return false;
+    if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_')
+      return false;
   return text.empty() || text[0] < '0' || text[0] > '9';
 }
 constexpr bool is_operator_name(std::string_view text) {
@@ -256,13 +278,16 @@ constexpr bool is_operator_name(std::string_view text) {
 constexpr Found check_rules(const Description& d) {
   if (!is_name(d.space)) return {ClassFault::space_not_a_name, d.space};
   for (const auto& condition : d.conditions) {
-    if (index_of(d.params, condition.param) < 0) return {ClassFault::condition_unknown, condition.param};
-    if (std::string_view(condition.of) == "linear" && !is_term(d, {condition.first, condition.second}))
+    if (index_of(d.params, condition.param) < 0)
+      return {ClassFault::condition_unknown, condition.param};
+    if (std::string_view(condition.of) == "linear" &&
+        !is_term(d, {condition.first, condition.second}))
       return {ClassFault::linear_unknown, condition.first};
   }
   for (int i = 1; i < d.backward_reads.value.size; ++i)
     for (int before = 0; before < i; ++before)
-      if (d.conditions.size > 0 && std::string_view(d.backward_reads.value[i]) == d.backward_reads.value[before])
+      if (d.conditions.size > 0 &&
+          std::string_view(d.backward_reads.value[i]) == d.backward_reads.value[before])
         return {ClassFault::read_twice, d.backward_reads.value[i]};
   for (const auto& rule : d.rules) {
     const int left = index_of(d.params, rule.left), right = index_of(d.params, rule.right);
@@ -272,16 +297,18 @@ constexpr Found check_rules(const Description& d) {
       const bool list = kind == Kind::ints || kind == Kind::floats,
                  whole = kind == Kind::ints || kind == Kind::int32 || kind == Kind::int64;
       const std::string_view relation = rule.relation;
-      if (relation == "same_length"   ? !list
-          : relation == "multiple_of" ? !whole
-                                      : !list && !whole && kind != Kind::float32 && kind != Kind::float64)
+      if (relation == "same_length" ? !list
+          : relation == "multiple_of"
+              ? !whole
+              : !list && !whole && kind != Kind::float32 && kind != Kind::float64)
         return {ClassFault::rule_kinds, d.params[param].name};
     }
   }
   for (const auto& tensor : d.example_tensors) {
     const std::string_view name = tensor.name;
     bool known = index_of(d.inputs, name) >= 0;
-    for (const auto& input : d.inputs) known = known || (input.variadic && name.starts_with(input.name));
+    for (const auto& input : d.inputs)
+      known = known || (input.variadic && name.starts_with(input.name));
     if (!known) return {ClassFault::example_unknown, tensor.name};
   }
   for (const auto& param : d.example_params)

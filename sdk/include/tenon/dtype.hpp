@@ -1,10 +1,10 @@
 // Element types of tensors: their names, sizes and C++ types, and sets of them.
 //
-//     op.types(tenon::floating);                                                // in describe(): the dtypes of all inputs
-//     op.input("index", "rows to take").types({tenon::i32, tenon::i64});        // or of one input
-//     io.set_output(0, shape, tenon::i64);                                      // in infer()
-//     tenon::visit<tenon::floating>(dtype, [&]<class T>() { run<T>(call); });   // in forward(): maps a dtype to a C++ type
-//     static_assert(tenon::dtype_of<float> == tenon::f32);                      // and back
+//     op.types(tenon::floating);                                                // in describe():
+//     the dtypes of all inputs op.input("index", "rows to take").types({tenon::i32, tenon::i64});
+//     // or of one input io.set_output(0, shape, tenon::i64); // in infer()
+//     tenon::visit<tenon::floating>(dtype, [&]<class T>() { run<T>(call); });   // in forward():
+//     maps a dtype to a C++ type static_assert(tenon::dtype_of<float> == tenon::f32); // and back
 //
 // Tenon never converts dtypes implicitly: an operator gets the dtypes that it declares, or the user
 // gets an error that names them.
@@ -82,15 +82,25 @@ inline constexpr int dtype_count = TENON_DTYPE_COUNT;
 /// How a tensor's values are stored: all of them (dense); some rows of a tensor of rank 1 or more,
 /// the others being zero (row_sparse); or some elements of a matrix, row by row (csr). See
 /// sparse.hpp for the sparse tensors of kernels.
-enum class Storage : std::uint8_t { dense = TENON_DENSE, row_sparse = TENON_ROW_SPARSE, csr = TENON_CSR };
+enum class Storage : std::uint8_t {
+  dense = TENON_DENSE,
+  row_sparse = TENON_ROW_SPARSE,
+  csr = TENON_CSR
+};
 
 /// How a kernel must write an output, or an input gradient in backward; see call.write(i).
 ///     none       not requested: skip it, its accessor throws
 ///     to         overwrite every element; the old values are undefined
-///     in_place   overwrite every element in the memory of the input that op.inplace pairs with the output:
+///     in_place   overwrite every element in the memory of the input that op.inplace pairs with the
+///     output:
 ///                read element i before you write it
 ///     add        add to every element; only if describe() calls op.accumulates()
-enum class Write : std::uint8_t { none = TENON_WRITE_NONE, to = TENON_WRITE_TO, in_place = TENON_WRITE_IN_PLACE, add = TENON_WRITE_ADD };
+enum class Write : std::uint8_t {
+  none = TENON_WRITE_NONE,
+  to = TENON_WRITE_TO,
+  in_place = TENON_WRITE_IN_PLACE,
+  add = TENON_WRITE_ADD
+};
 
 /// For the SDK: the properties of each dtype in one table, without pointers because every plugin
 /// has a copy.
@@ -110,7 +120,10 @@ constexpr const char* name_of(DType dtype) {
 }
 /// "dense", "row_sparse" or "csr": the spelling in graph.json, in `tenon show` and in errors.
 constexpr const char* name_of(Storage storage) {
-  return storage == Storage::dense ? "dense" : storage == Storage::row_sparse ? "row_sparse" : storage == Storage::csr ? "csr" : "unknown";
+  return storage == Storage::dense        ? "dense"
+         : storage == Storage::row_sparse ? "row_sparse"
+         : storage == Storage::csr        ? "csr"
+                                          : "unknown";
 }
 /// The enumerator's name, for a kernel's own errors.
 constexpr const char* name_of(Write write) {
@@ -147,19 +160,24 @@ constexpr char numpy_letter(DType dtype) {
   append_text(text, name_of(write));
 }
 
-/// A set of dtypes, for op.types(), op.input(...).types() and tenon::visit: one of the constants below, {tenon::f32, tenon::f64}, or a sum
-/// such as tenon::floating + tenon::Types{tenon::i64}.
+/// A set of dtypes, for op.types(), op.input(...).types() and tenon::visit: one of the constants
+/// below, {tenon::f32, tenon::f64}, or a sum such as tenon::floating + tenon::Types{tenon::i64}.
 struct Types {
-  std::uint16_t mask = 0;  ///< bit i stands for the dtype with number i; public, so that Types can be a template argument
+  std::uint16_t mask = 0;  ///< bit i stands for the dtype with number i; public, so that Types can
+                           ///< be a template argument
 
-  constexpr Types() = default;                         ///< the empty set
-  constexpr Types(std::uint16_t mask) : mask(mask) {}  ///< implicit, because nvcc writes a template argument of this type as {mask}
+  constexpr Types() = default;  ///< the empty set
+  constexpr Types(std::uint16_t mask)
+      : mask(mask) {}  ///< implicit, because nvcc writes a template argument of this type as {mask}
   constexpr Types(std::initializer_list<DType> dtypes) {
-    for (const DType dtype : dtypes) mask = static_cast<std::uint16_t>(mask | 1u << static_cast<unsigned>(dtype));
+    for (const DType dtype : dtypes)
+      mask = static_cast<std::uint16_t>(mask | 1u << static_cast<unsigned>(dtype));
   }
   /// Whether the set contains the dtype: tenon::floating.has(call.input_type(0).dtype). False for
   /// unknown_dtype.
-  constexpr bool has(DType dtype) const { return static_cast<unsigned>(dtype) < dtype_count && (mask >> static_cast<unsigned>(dtype) & 1); }
+  constexpr bool has(DType dtype) const {
+    return static_cast<unsigned>(dtype) < dtype_count && (mask >> static_cast<unsigned>(dtype) & 1);
+  }
   friend constexpr bool operator==(Types, Types) = default;
   /// The union of two sets.
   friend constexpr Types operator+(Types left, Types right) {
@@ -170,10 +188,12 @@ struct Types {
 /// floating: f16, bf16, f32, f64, the default of op.types(). integral: u8, i8, i32, i64. numeric:
 /// both. any_type: numeric and boolean. These are the sets of 0.1. They will not change, so that
 /// new dtypes do not affect existing operators.
-inline constexpr Types floating = {f16, bf16, f32, f64}, integral = {u8, i8, i32, i64}, numeric = integral + floating,
-                       any_type = numeric + Types{boolean};
-/// any_integer: all eight. any_real: these and floating. any_complex: c64 and c128. every_type: all dtypes.
-inline constexpr Types any_integer = integral + Types{i16, u16, u32, u64}, any_real = any_integer + floating, any_complex = {c64, c128},
+inline constexpr Types floating = {f16, bf16, f32, f64}, integral = {u8, i8, i32, i64},
+                       numeric = integral + floating, any_type = numeric + Types{boolean};
+/// any_integer: all eight. any_real: these and floating. any_complex: c64 and c128. every_type: all
+/// dtypes.
+inline constexpr Types any_integer = integral + Types{i16, u16, u32, u64},
+                       any_real = any_integer + floating, any_complex = {c64, c128},
                        every_type = any_real + any_complex + Types{boolean};
 
 /// The dtype of a C++ element type: dtype_of<float> is f32. A type without a dtype does not
@@ -182,7 +202,8 @@ inline constexpr Types any_integer = integral + Types{i16, u16, u32, u64}, any_r
 #define TENON_DTYPE(name, number, type, ...) " " #type
 template <class T>
 inline constexpr DType dtype_of = [] {
-  static_assert(!std::is_same_v<T, T>, "this is not an element type; the element types are" TENON_DTYPES(TENON_DTYPE));
+  static_assert(!std::is_same_v<T, T>,
+                "this is not an element type; the element types are" TENON_DTYPES(TENON_DTYPE));
   return unknown_dtype;
 }();
 #undef TENON_DTYPE

@@ -1,8 +1,8 @@
 // How an author reports an error, and how messages are joined from texts, numbers and shapes.
 //
-//     throw tenon::Error("data is ", shape, " but axis is ", axis);       // anywhere in a kernel or in configure()
-//     io.require(a == b, "left is ", a, " but right is ", b);             // in infer()
-//     io.param_error("axis", "is ", axis, " but data has ", rank, " dimensions");
+//     throw tenon::Error("data is ", shape, " but axis is ", axis);       // anywhere in a kernel
+//     or in configure() io.require(a == b, "left is ", a, " but right is ", b);             // in
+//     infer() io.param_error("axis", "is ", axis, " but data has ", rank, " dimensions");
 //
 // The user reads
 //
@@ -47,7 +47,8 @@ enum class ErrorKind : std::int32_t {
 /// with a function append_part(std::string&, const T&) in its namespace (Shape, DType, Ints ...).
 /// To use your own type, define such a function:
 ///
-///     void append_part(std::string& text, const Point& point) { tenon::append_text(text, tenon::join("(", point.x, ", ", point.y, ")")); }
+///     void append_part(std::string& text, const Point& point) { tenon::append_text(text,
+///     tenon::join("(", point.x, ", ", point.y, ")")); }
 ///
 /// Parts convert implicitly from values; you need not name this type. It is one type for all
 /// values, so that messages cost a plugin little code and compile time.
@@ -55,9 +56,11 @@ class Part {
  public:
   Part(std::string_view text) : append_(&append_view), text_(text) {}
   Part(const std::string& text) : Part(std::string_view(text)) {}
-  Part(const char* text) : Part(std::string_view(text != nullptr ? text : "(null)")) {}  // for example from getenv()
+  Part(const char* text)
+      : Part(std::string_view(text != nullptr ? text : "(null)")) {}  // for example from getenv()
   template <class T>
-  requires(!std::is_arithmetic_v<T> && std::is_convertible_v<const T&, std::string_view>) Part(const T& text)
+  requires(!std::is_arithmetic_v<T> && std::is_convertible_v<const T&, std::string_view>)
+      Part(const T& text)
       : Part(static_cast<std::string_view>(text)) {}
   /// "true" or "false"; declared before the numbers, because a bool would convert to one.
   Part(bool value) : Part(value ? "true" : "false") {}
@@ -79,7 +82,10 @@ class Part {
   template <class T>
   requires requires(std::string& text, const T& value) { append_part(text, value); }
   Part(const T& value)
-      : append_([](std::string& text, const Part& part) { append_part(text, *static_cast<const T*>(part.value_)); }), value_(&value) {}
+      : append_([](std::string& text, const Part& part) {
+          append_part(text, *static_cast<const T*>(part.value_));
+        }),
+        value_(&value) {}
 
   /// Appends the part as the user reads it.
   void append_to(std::string& text) const { append_(text, *this); }
@@ -94,10 +100,16 @@ class Part {
   template <class Number>
   [[gnu::cold]] static void append_number(std::string& text, Number number) {
     char digits[32];
-    append_text(text, {digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, number).ptr - digits)});
+    append_text(text,
+                {digits, static_cast<std::size_t>(
+                             std::to_chars(digits, digits + sizeof digits, number).ptr - digits)});
   }
-  static void append_float(std::string& text, const Part& part) { append_number(text, part.float_); }
-  static void append_double(std::string& text, const Part& part) { append_number(text, part.double_); }
+  static void append_float(std::string& text, const Part& part) {
+    append_number(text, part.float_);
+  }
+  static void append_double(std::string& text, const Part& part) {
+    append_number(text, part.double_);
+  }
   // Does not use std::to_chars: for integers it is a template that takes as long to compile as ten
   // of these.
   [[gnu::cold]] static void append_digits(std::string& text, unsigned long long number) {
@@ -112,7 +124,9 @@ class Part {
     if (part.signed_ < 0) append_text(text, "-");
     append_digits(text, part.signed_ < 0 ? 0 - bits : bits);
   }
-  static void append_unsigned(std::string& text, const Part& part) { append_digits(text, part.unsigned_); }
+  static void append_unsigned(std::string& text, const Part& part) {
+    append_digits(text, part.unsigned_);
+  }
 
   void (*append_)(std::string& text, const Part& part);
   // append_ determines which member is set.
@@ -148,8 +162,10 @@ std::string join(const Parts&... parts) {
 struct Error : std::runtime_error {
   /// Error("k is ", k, " but must be even") joins its parts; Error(ErrorKind::type, "...", ...)
   /// also sets the kind.
-  explicit Error(const std::string& reason, ErrorKind kind = ErrorKind::failed) : std::runtime_error(reason), kind(kind) {}
-  explicit Error(const char* reason, ErrorKind kind = ErrorKind::failed) : Error(join(reason), kind) {}
+  explicit Error(const std::string& reason, ErrorKind kind = ErrorKind::failed)
+      : std::runtime_error(reason), kind(kind) {}
+  explicit Error(const char* reason, ErrorKind kind = ErrorKind::failed)
+      : Error(join(reason), kind) {}
   /// "axis is 3", of kind failed.
   template <class... Parts>
   explicit Error(const Part& reason, const Parts&... more) : Error(join(reason, more...)) {}

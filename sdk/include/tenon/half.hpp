@@ -3,9 +3,9 @@
 //
 //     const auto x = call.input<tenon::half>(0);
 //     const auto y = call.output<tenon::half>(0);
-//     float sum = 0;                                  // accumulate in float: half has 11 significant bits, bfloat16 has 8
-//     for (const tenon::half value : x) sum += value;
-//     y[0] = sum;                                     // rounds once
+//     float sum = 0;                                  // accumulate in float: half has 11
+//     significant bits, bfloat16 has 8 for (const tenon::half value : x) sum += value; y[0] = sum;
+//     // rounds once
 //
 // Both are trivially copyable and have the bits of CUDA's __half and __nv_bfloat16, numpy's float16
 // and DLPack, so arrays of them may be passed to libraries. They work in constant expressions and
@@ -26,7 +26,8 @@ namespace halves {
 
 /// Types from which a 16-bit float is made through a float rounded to odd.
 template <class Number>
-inline constexpr bool rounds_to_half = std::is_arithmetic_v<Number> && !std::is_same_v<Number, float> && sizeof(Number) <= 8;
+inline constexpr bool rounds_to_half =
+    std::is_arithmetic_v<Number> && !std::is_same_v<Number, float> && sizeof(Number) <= 8;
 
 /// Returns the float next to value toward zero, with its last bit set unless it is exact ("rounding
 /// to odd"). Rounding that float to 22 bits or fewer gives the same result as rounding value
@@ -35,8 +36,10 @@ TENON_FN TENON_HIDDEN constexpr float round_to_odd(double value) {
   const float nearest = static_cast<float>(value);
   const double back = nearest;
   const std::uint64_t magnitude = ~(std::uint64_t(1) << 63);
-  const bool inexact = back != value, beyond = (bits_as<std::uint64_t>(back) & magnitude) > (bits_as<std::uint64_t>(value) & magnitude);
-  return bits_as<float>((bits_as<std::uint32_t>(nearest) - std::uint32_t(beyond)) | std::uint32_t(inexact));  // NaN stays NaN
+  const bool inexact = back != value, beyond = (bits_as<std::uint64_t>(back) & magnitude) >
+                                               (bits_as<std::uint64_t>(value) & magnitude);
+  return bits_as<float>((bits_as<std::uint32_t>(nearest) - std::uint32_t(beyond)) |
+                        std::uint32_t(inexact));  // NaN stays NaN
 }
 
 /// Integers above 53 bits replace their last 12 bits by a bit that says whether any of them was
@@ -64,10 +67,12 @@ TENON_FN TENON_HIDDEN constexpr float odd_float(Number value) {
 /// smallest normal one 2^-14, the smallest positive one 2^-24.
 class TENON_OPEN half {
  public:
-  half() = default;                                                             ///< uninitialized, like a float; half{} is 0
-  TENON_FN TENON_HIDDEN constexpr half(float value) : bits_(rounded(value)) {}  // implicit, like double to float
+  half() = default;  ///< uninitialized, like a float; half{} is 0
+  TENON_FN TENON_HIDDEN constexpr half(float value)
+      : bits_(rounded(value)) {}  // implicit, like double to float
   template <class Number>
-  requires halves::rounds_to_half<Number> TENON_FN TENON_HIDDEN constexpr half(Number value) : half(halves::odd_float(value)) {}
+  requires halves::rounds_to_half<Number> TENON_FN TENON_HIDDEN constexpr half(Number value)
+      : half(halves::odd_float(value)) {}
   /// Exact. `a + b` of two halves is a float; assigning it to a half rounds it.
   TENON_FN TENON_HIDDEN constexpr operator float() const { return widened(bits_); }
 
@@ -77,7 +82,9 @@ class TENON_OPEN half {
     result.bits_ = bits;
     return result;
   }
-  TENON_FN TENON_HIDDEN constexpr std::uint16_t bits() const { return bits_; }  ///< sign in bit 15, then exponent, then fraction
+  TENON_FN TENON_HIDDEN constexpr std::uint16_t bits() const {
+    return bits_;
+  }  ///< sign in bit 15, then exponent, then fraction
 
  private:
   // GPUs have an instruction for each direction, whose results differ from the code below only in
@@ -108,7 +115,9 @@ class TENON_OPEN half {
   TENON_FN TENON_HIDDEN static constexpr std::uint32_t widen(std::uint16_t bits) {
     const std::uint32_t magnitude = (bits & 0x7fffu) << 13, sign = (bits & 0x8000u) << 16;
     const std::uint32_t normal = magnitude + (112u << 23);  // exponent bias 127 instead of 15
-    const std::uint32_t special = magnitude + (224u << 23) + select(magnitude > (31u << 23), 0x400000u & ~magnitude, 0u);  // quiets NaN
+    const std::uint32_t special =
+        magnitude + (224u << 23) +
+        select(magnitude > (31u << 23), 0x400000u & ~magnitude, 0u);  // quiets NaN
     // A denormal is its fraction times 2^-24: put the fraction below the leading one of 2^-14, then
     // subtract that one.
     const float shifted = bits_as<float>(magnitude + (113u << 23)) - bits_as<float>(113u << 23);
@@ -120,11 +129,13 @@ class TENON_OPEN half {
   TENON_FN TENON_HIDDEN static constexpr std::uint16_t round(std::uint32_t bits) {
     const std::uint32_t magnitude = bits & 0x7fffffffu, sign = (bits >> 16) & 0x8000u;
     const std::uint32_t ties_to_even = 0xfffu + ((magnitude >> 13) & 1u);
-    const std::uint32_t normal = (magnitude - (112u << 23) + ties_to_even) >> 13;  // may carry into infinity, rightly
+    const std::uint32_t normal =
+        (magnitude - (112u << 23) + ties_to_even) >> 13;  // may carry into infinity, rightly
     // Below 2^-14, the addition to 0.5, whose last bit is 2^-24, does the rounding.
     const float shifted = bits_as<float>(select(magnitude < (113u << 23), magnitude, 0u)) + 0.5f;
     const std::uint32_t denormal = bits_as<std::uint32_t>(shifted) - bits_as<std::uint32_t>(0.5f);
-    const std::uint32_t special = select(magnitude > (255u << 23), 0x7e00u | (magnitude >> 13 & 0x3ffu), 0x7c00u);
+    const std::uint32_t special =
+        select(magnitude > (255u << 23), 0x7e00u | (magnitude >> 13 & 0x3ffu), 0x7c00u);
     const std::uint32_t finite = select(magnitude < (113u << 23), denormal, normal);
     return static_cast<std::uint16_t>(sign | select(magnitude >= (143u << 23), special, finite));
   }
@@ -138,11 +149,15 @@ class TENON_OPEN half {
 class TENON_OPEN bfloat16 {
  public:
   bfloat16() = default;  ///< uninitialized; bfloat16{} is 0
-  TENON_FN TENON_HIDDEN constexpr bfloat16(float value) : bits_(round(bits_as<std::uint32_t>(value))) {}
+  TENON_FN TENON_HIDDEN constexpr bfloat16(float value)
+      : bits_(round(bits_as<std::uint32_t>(value))) {}
   template <class Number>
-  requires halves::rounds_to_half<Number> TENON_FN TENON_HIDDEN constexpr bfloat16(Number value) : bfloat16(halves::odd_float(value)) {}
+  requires halves::rounds_to_half<Number> TENON_FN TENON_HIDDEN constexpr bfloat16(Number value)
+      : bfloat16(halves::odd_float(value)) {}
   /// Exact: it appends 16 zero bits.
-  TENON_FN TENON_HIDDEN constexpr operator float() const { return bits_as<float>(static_cast<std::uint32_t>(bits_) << 16); }
+  TENON_FN TENON_HIDDEN constexpr operator float() const {
+    return bits_as<float>(static_cast<std::uint32_t>(bits_) << 16);
+  }
 
   /// Makes a number from its bits: bfloat16::from_bits(0x3f80) is 1.
   TENON_FN TENON_HIDDEN static constexpr bfloat16 from_bits(std::uint16_t bits) {

@@ -3,7 +3,8 @@
 // the caller's buffer and returns 1; the caller throws it again:
 //
 //     std::int32_t infer(const void* object, tenon_infer* io) noexcept {
-//       return guarded(io->error, [&] { ... });             // whatever is thrown in here is written into io->error
+//       return guarded(io->error, [&] { ... });             // whatever is thrown in here is
+//       written into io->error
 //     }
 //
 //     HostError error;
@@ -31,7 +32,8 @@ class HostError {
   tenon_error* raw() { return &raw_; }  ///< for the host function
   /// Throws Error with the host's kind and text.
   [[noreturn]] void raise() const {
-    throw Error(static_cast<ErrorKind>(raw_.kind), *text_ ? std::string_view(text_) : std::string_view("the host gave no reason"));
+    throw Error(static_cast<ErrorKind>(raw_.kind),
+                *text_ ? std::string_view(text_) : std::string_view("the host gave no reason"));
   }
 
  private:
@@ -42,9 +44,12 @@ class HostError {
 
 /// Writes a reason into the caller's buffer, for code without an exception. A reason that is too
 /// long is truncated between two UTF-8 characters. error may be null.
-[[gnu::cold]] inline void write_error(tenon_error* error, ErrorKind kind, std::string_view reason) noexcept {
+[[gnu::cold]] inline void write_error(tenon_error* error, ErrorKind kind,
+                                      std::string_view reason) noexcept {
   if (!error || !error->text || error->capacity == 0) return;
-  std::size_t size = reason.size() < error->capacity ? reason.size() : static_cast<std::size_t>(error->capacity - 1);
+  std::size_t size = reason.size() < error->capacity
+                         ? reason.size()
+                         : static_cast<std::size_t>(error->capacity - 1);
   if (size < reason.size())
     // A byte 10xxxxxx continues a character: go back to the first byte.
     while (size > 0 && (static_cast<unsigned char>(reason[size]) & 0xC0) == 0x80) --size;
@@ -56,7 +61,8 @@ class HostError {
 /// Returns the exception's text; handles a null what().
 inline std::string_view text_of(const std::exception& failure) noexcept {
   const char* text = failure.what();
-  return text != nullptr ? std::string_view(text) : "an exception was thrown whose what() returns null";
+  return text != nullptr ? std::string_view(text)
+                         : "an exception was thrown whose what() returns null";
 }
 
 /// Writes the current exception; call it inside a catch block. Error keeps its kind, std::bad_alloc

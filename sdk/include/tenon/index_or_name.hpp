@@ -23,14 +23,16 @@ namespace tenon::TENON_SDK::detail {
 /// Whether T is a text that owns or views characters, such as std::string and tenon::Text. Arrays
 /// and pointers are not.
 template <class T>
-concept TextLike = std::is_convertible_v<const T&, std::string_view> && !std::is_convertible_v<const T&, const char*>;
+concept TextLike = std::is_convertible_v<const T&, std::string_view> &&
+    !std::is_convertible_v<const T&, const char*>;
 
 /// A name where an index is not allowed: that of an operator or parameter. It borrows the text.
 ///
 ///     g.add("mul", {dy, x}), g.add(name, {dy})  // name: any text
 class OnlyName {
  public:
-  constexpr OnlyName(const char* name) : text_(name ? std::string_view(name) : std::string_view("(null)")) {}
+  constexpr OnlyName(const char* name)
+      : text_(name ? std::string_view(name) : std::string_view("(null)")) {}
   template <TextLike T>
   constexpr OnlyName(const T& name) : text_(name) {}
   template <class T>
@@ -50,7 +52,8 @@ class IndexOrName {
   constexpr IndexOrName(int index) : index_(index) {}
   /// Other integers, and types that convert to one, such as std::integral_constant.
   template <class T>
-  requires(std::is_convertible_v<const T&, int> && !std::is_same_v<T, int>) constexpr IndexOrName(const T& index)
+  requires(std::is_convertible_v<const T&, int> &&
+           !std::is_same_v<T, int>) constexpr IndexOrName(const T& index)
       : index_(static_cast<int>(index)) {}
   constexpr IndexOrName(const char* name) : name_(OnlyName(name)), named_(true) {}
   template <TextLike T>
@@ -62,7 +65,9 @@ class IndexOrName {
   constexpr std::string_view name() const { return name_; }  ///< empty for an index
   /// Returns the index among `total` tensors, or -1 for an unknown name. An index may be out of
   /// range: the caller checks it.
-  int in(const NameGroup& group, int total) const { return named_ ? group.find(name_, total) : index_; }
+  int in(const NameGroup& group, int total) const {
+    return named_ ? group.find(name_, total) : index_;
+  }
 
  private:
   std::string_view name_;

@@ -27,7 +27,7 @@ class Known {
   Known() = default;
   Known(const T* begin, std::int64_t size) : begin_(begin), size_(size), known_(true) {}
   explicit operator bool() const { return known_; }
-  std::int64_t size() const { return size_; }                      ///< also 0 if the elements are not known
+  std::int64_t size() const { return size_; }  ///< also 0 if the elements are not known
   const T& operator[](std::int64_t i) const { return begin_[i]; }  ///< i below size(); not checked
   const T* begin() const { return begin_; }
   const T* end() const { return begin_ + size_; }
@@ -44,10 +44,11 @@ class Known {
 ///
 ///     void infer(tenon::Infer& io) const {
 ///       const auto data = io.input("data").shape;              // may be partly unknown: [?, 64]
-///       if (!data.has_rank()) return;                          // nothing follows yet; the host calls again
-///       io.require(data.rank() == 2, "data is ", data, " but needs two dimensions");
-///       io.set_input("weight", {num_hidden, data[1]});         // an input may follow from another one
-///       io.set_output(0, {data[0], num_hidden});               // an unknown data[0] stays unknown
+///       if (!data.has_rank()) return;                          // nothing follows yet; the host
+///       calls again io.require(data.rank() == 2, "data is ", data, " but needs two dimensions");
+///       io.set_input("weight", {num_hidden, data[1]});         // an input may follow from another
+///       one io.set_output(0, {data[0], num_hidden});               // an unknown data[0] stays
+///       unknown
 ///     }
 ///
 /// The host calls infer() several times, and anything may be unknown: rank, dimensions, dtypes. Set
@@ -56,7 +57,8 @@ class Known {
 /// dimensions and dtypes change nothing. So "same shape" in both directions is
 ///
 ///     io.set_output(0, io.input(0).shape);
-///     io.set_input(0, io.output(0).shape);                     // output(0) now has the merged shape, also from consumers
+///     io.set_input(0, io.output(0).shape);                     // output(0) now has the merged
+///     shape, also from consumers
 ///
 /// infer() must depend only on parameters, types and values(). Threads: this object is used by one
 /// thread, but infer() of one operator object may run on several threads at once.
@@ -78,9 +80,14 @@ class Infer {
     return i >= 0 && i < inputs() && raw_->inputs[i].present;
   }
 
-  /// In workspace(), supports() and algorithm(): whether the call's tensor will be channels-last; see op.takes_channels_last().
-  bool channels_last(Which input) const { return inputs_group().entry(input).layout == TENON_LAYOUT_CHANNELS_LAST; }
-  bool output_channels_last(Which output) const { return outputs_group().entry(output).layout == TENON_LAYOUT_CHANNELS_LAST; }
+  /// In workspace(), supports() and algorithm(): whether the call's tensor will be channels-last;
+  /// see op.takes_channels_last().
+  bool channels_last(Which input) const {
+    return inputs_group().entry(input).layout == TENON_LAYOUT_CHANNELS_LAST;
+  }
+  bool output_channels_last(Which output) const {
+    return outputs_group().entry(output).layout == TENON_LAYOUT_CHANNELS_LAST;
+  }
 
   /// In supports(): f32, or bf16 if the session requests it: f32 products may then round their
   /// factors to bfloat16 and add in f32. A kernel that does so is a TENON_KERNEL_VARIANT that
@@ -97,7 +104,9 @@ class Infer {
   /// Merges a type into the input's. An optional .weight() that is not connected is requested by
   /// this: a graph then creates a variable of this type. Other optional inputs stay unconnected, as
   /// do all of them in eager calls. Error (type): a contradiction.
-  void set_input(Which input, const Shape& shape, DType dtype = unknown_dtype) { inputs_group().merge(input, shape, dtype); }
+  void set_input(Which input, const Shape& shape, DType dtype = unknown_dtype) {
+    inputs_group().merge(input, shape, dtype);
+  }
   /// Merges a type into the output's. An output without a dtype here gets the shared dtype of the
   /// inputs without .types() of their own, even if infer() returns early: set the dtype of indices
   /// or masks on every path.
@@ -107,20 +116,25 @@ class Infer {
   void set_output(Which output, const Shape& shape, DType dtype = unknown_dtype) {
     const int i = outputs_group().index(output);
     outputs_group().merge(i, shape, dtype);
-    if (dtype != unknown_dtype) raw_->outputs[i].layout = 1;  // a mark until share_dtype(): infer() does not use layouts
+    if (dtype != unknown_dtype)
+      raw_->outputs[i].layout = 1;  // a mark until share_dtype(): infer() does not use layouts
   }
   /// Sets the type of a state, which must depend only on inputs and parameters; states are created
   /// before the first call. Default dtype: float32.
-  void set_state(Which state, const Shape& shape, DType dtype = DType::f32) { states_group().merge(state, shape, dtype); }
+  void set_state(Which state, const Shape& shape, DType dtype = DType::f32) {
+    states_group().merge(state, shape, dtype);
+  }
 
   /// Requires that these inputs and outputs have the same shape: what is known of one becomes known
   /// of all. Errors (type): a contradiction, with both shapes; no such name.
   ///
   ///     io.require_same_shape("left", "right", "sum");  // all that infer() of left + right needs
   template <class... Names>
-  requires(std::is_convertible_v<Names, detail::OnlyName>&&...) void require_same_shape(Names... names) {
+  requires(std::is_convertible_v<Names, detail::OnlyName>&&...) void require_same_shape(
+      Names... names) {
     Shape known;
-    for (int pass = 0; pass < 2; ++pass)  // the second pass passes knowledge of the last names to the first ones
+    for (int pass = 0; pass < 2;
+         ++pass)  // the second pass passes knowledge of the last names to the first ones
       (merge_named(names, known), ...);
   }
 
@@ -141,9 +155,10 @@ class Infer {
     const int i = inputs_group().index(which);
     const TensorType type = input(i);
     if (type.dtype != unknown_dtype && type.dtype != wanted)
-      fail(ErrorKind::type,
-           {"input '", names_->inputs.at(i, inputs()), "' is ", type.dtype, ", but infer() reads its elements as ", wanted});
-    if (raw_->size < offsetof(tenon_infer, wanted) + sizeof raw_->wanted || !raw_->wanted) return {};
+      fail(ErrorKind::type, {"input '", names_->inputs.at(i, inputs()), "' is ", type.dtype,
+                             ", but infer() reads its elements as ", wanted});
+    if (raw_->size < offsetof(tenon_infer, wanted) + sizeof raw_->wanted || !raw_->wanted)
+      return {};
     raw_->wanted[i] = 1;
     const tenon_tensor* const tensor = raw_->values ? raw_->values[i] : nullptr;
     if (!tensor || tensor->dtype != static_cast<std::uint8_t>(wanted)) return {};
@@ -154,7 +169,8 @@ class Infer {
   /// For the SDK, called after infer(): outputs that were set without a dtype, or not at all, get
   /// that of this input.
   void share_dtype(int input) const {
-    const DType shared = input < inputs() ? static_cast<DType>(raw_->inputs[input].dtype) : unknown_dtype;
+    const DType shared =
+        input < inputs() ? static_cast<DType>(raw_->inputs[input].dtype) : unknown_dtype;
     for (int i = 0; i < outputs(); ++i) {
       const bool has_its_own = raw_->outputs[i].layout != 0;
       raw_->outputs[i].layout = 0;
@@ -171,7 +187,8 @@ class Infer {
   void require(bool holds, const Reason&... reason) const {
     if (!holds) fail(ErrorKind::type, {reason...});
   }
-  /// Throws Error (parameter): io.param_error("axis", "is ", axis, " but data has ", rank, " dimensions").
+  /// Throws Error (parameter): io.param_error("axis", "is ", axis, " but data has ", rank, "
+  /// dimensions").
   template <class... Reason>
   [[noreturn]] void param_error(detail::OnlyName param, const Reason&... reason) const {
     fail(ErrorKind::parameter, {"parameter '", std::string_view(param), "' ", reason...});
@@ -190,8 +207,10 @@ class Infer {
       const int i = which.in(*names, count);
       if (i >= 0 && i < count) return i;
       if (which.named())
-        fail(ErrorKind::failed, {"infer() asks for ", kind, " '", which.name(), "', but describe() names ", names->list()});
-      fail(ErrorKind::failed, {"infer() asks for ", kind, " ", i, ", but there are ", count, " (", names->list(), ")"});
+        fail(ErrorKind::failed, {"infer() asks for ", kind, " '", which.name(),
+                                 "', but describe() names ", names->list()});
+      fail(ErrorKind::failed, {"infer() asks for ", kind, " ", i, ", but there are ", count, " (",
+                               names->list(), ")"});
     }
     [[gnu::cold]] void merge(Which which, const Shape& shape, DType dtype) const {
       const int i = index(which);
@@ -199,7 +218,8 @@ class Infer {
       merge_shape(known, i, shape);
       if (dtype == unknown_dtype) return;
       if (known.dtype != TENON_DTYPE_UNKNOWN && known.dtype != static_cast<std::uint8_t>(dtype))
-        fail(ErrorKind::type, {kind, " '", names->at(i, count), "' is ", static_cast<DType>(known.dtype), " but needs ", dtype});
+        fail(ErrorKind::type, {kind, " '", names->at(i, count), "' is ",
+                               static_cast<DType>(known.dtype), " but needs ", dtype});
       known.dtype = static_cast<std::uint8_t>(dtype);
     }
     [[gnu::cold]] void merge_shape(tenon_type& known, int i, const Shape& shape) const {
@@ -210,9 +230,12 @@ class Infer {
       for (int axis = 0; axis < merged.rank; ++axis) {
         const std::int64_t dim = shape.begin()[axis];
         if (known.rank < 0 || dim != unknown) merged.dims[axis] = dim;
-        fits = fits && (known.rank < 0 || known.dims[axis] == unknown || known.dims[axis] == merged.dims[axis]);
+        fits = fits && (known.rank < 0 || known.dims[axis] == unknown ||
+                        known.dims[axis] == merged.dims[axis]);
       }
-      if (!fits) fail(ErrorKind::type, {kind, " '", names->at(i, count), "' is ", read(known).shape, " but needs ", shape});
+      if (!fits)
+        fail(ErrorKind::type,
+             {kind, " '", names->at(i, count), "' is ", read(known).shape, " but needs ", shape});
       known = merged;
     }
   };
@@ -230,7 +253,9 @@ class Infer {
   }
   Group inputs_group() const { return {"input", raw_->inputs, inputs(), &names_->inputs}; }
   Group outputs_group() const { return {"output", raw_->outputs, outputs(), &names_->outputs}; }
-  Group states_group() const { return {"state", raw_->states, static_cast<int>(raw_->state_count), &names_->states}; }
+  Group states_group() const {
+    return {"state", raw_->states, static_cast<int>(raw_->state_count), &names_->states};
+  }
 
   static TensorType read(const tenon_type& type) {
     return {type.rank < 0 ? Shape() : Shape(type.dims, type.rank), static_cast<DType>(type.dtype)};

@@ -14,9 +14,10 @@ namespace tenon::TENON_SDK {
 /// them, and which storages do its outputs have?
 ///
 ///     void infer_storage(tenon::InferStorage& io) const {
-///       if (io.backward() || io.input(0) != tenon::Storage::csr) return;  // "no": the host converts sparse tensors to dense, warns once
-///       io.set_output(0, tenon::Storage::csr);                            // and calls forward
-///       io.sparse_kernel();                                               // "yes": the host calls forward_sparse
+///       if (io.backward() || io.input(0) != tenon::Storage::csr) return;  // "no": the host
+///       converts sparse tensors to dense, warns once io.set_output(0, tenon::Storage::csr); // and
+///       calls forward io.sparse_kernel();                                               // "yes":
+///       the host calls forward_sparse
 ///     }
 ///
 /// Called for forward if the class has forward_sparse, and for backward if it has backward_sparse,
@@ -37,19 +38,25 @@ class InferStorage {
 
   /// The node's inputs, in forward and in backward; dense for those that are not connected. Error:
   /// no such input.
-  int inputs() const { return static_cast<int>(backward() ? raw_->output_count : raw_->input_count); }
+  int inputs() const {
+    return static_cast<int>(backward() ? raw_->output_count : raw_->input_count);
+  }
   Storage input(int i) const { return read(i, inputs(), output_grads(), "input"); }
   /// Shape and dtype of an input; unknown if the host is older or does not know them. If the sparse
   /// kernel does not support some sizes, reject them here rather than in the kernel: then the
   /// operator still works, on dense tensors.
   TensorType input_type(int i) const {
     read(i, inputs(), 0, "input");
-    if (raw_->size < offsetof(tenon_infer_storage, input_types) + sizeof(void*) || !raw_->input_types) return {};
+    if (raw_->size < offsetof(tenon_infer_storage, input_types) + sizeof(void*) ||
+        !raw_->input_types)
+      return {};
     const tenon_type& type = raw_->input_types[output_grads() + i];
     return {type.rank < 0 ? Shape() : Shape(type.dims, type.rank), static_cast<DType>(type.dtype)};
   }
   /// The output gradients, in backward; none in forward.
-  int output_grads() const { return backward() ? static_cast<int>(raw_->input_count - raw_->output_count) : 0; }
+  int output_grads() const {
+    return backward() ? static_cast<int>(raw_->input_count - raw_->output_count) : 0;
+  }
   Storage output_grad(int i) const { return read(i, output_grads(), 0, "output gradient"); }
 
   /// Sets the storage of output i of the sparse kernel, or in backward of the gradient of input i;
@@ -59,7 +66,9 @@ class InferStorage {
     check(i, static_cast<int>(raw_->output_count), backward() ? "input gradient" : "output");
     raw_->outputs[i] = static_cast<std::uint8_t>(storage);
   }
-  void sparse_kernel() { raw_->sparse_kernel = 1; }  ///< run forward_sparse (backward_sparse) with the storages set here
+  void sparse_kernel() {
+    raw_->sparse_kernel = 1;
+  }  ///< run forward_sparse (backward_sparse) with the storages set here
 
  private:
   Storage read(int i, int count, int first, const char* what) const {
@@ -67,7 +76,9 @@ class InferStorage {
     return static_cast<Storage>(raw_->inputs[first + i]);
   }
   static void check(int i, int count, const char* what) {
-    if (i < 0 || i >= count) fail(ErrorKind::failed, {"infer_storage() asks for ", what, " ", i, ", but there are ", count});
+    if (i < 0 || i >= count)
+      fail(ErrorKind::failed,
+           {"infer_storage() asks for ", what, " ", i, ", but there are ", count});
   }
 
   tenon_infer_storage* raw_;

@@ -6,8 +6,9 @@
 // shape depends only on their number: for seven, ((0+1)+(2+3)) + ((4+5)+6). Each process has
 // neighbouring lanes that form a subtree, whose sum it computes by itself:
 //
-//     const auto owners = tenon::LaneOwners::even(8, 3);                     // ranks 0, 1 and 2 have lanes 0-1, 2-3 and 4-7
-//     const auto begin = owners.first(rank), end = rank + 1 < owners.ranks() ? owners.first(rank + 1) : lanes;
+//     const auto owners = tenon::LaneOwners::even(8, 3);                     // ranks 0, 1 and 2
+//     have lanes 0-1, 2-3 and 4-7 const auto begin = owners.first(rank), end = rank + 1 <
+//     owners.ranks() ? owners.first(rank + 1) : lanes;
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -52,7 +53,10 @@ class LaneOwners {
   /// The number of processes that have lanes.
   int ranks() const { return static_cast<int>(first_.size()); }
   /// The process that has the lane; lane is 0 or more.
-  int owner(std::int64_t lane) const { return static_cast<int>(std::upper_bound(first_.begin(), first_.end(), lane) - first_.begin()) - 1; }
+  int owner(std::int64_t lane) const {
+    return static_cast<int>(std::upper_bound(first_.begin(), first_.end(), lane) - first_.begin()) -
+           1;
+  }
   /// The first lane of a process; rank is from 0 to ranks() - 1.
   std::int64_t first(int rank) const { return first_[static_cast<std::size_t>(rank)]; }
 

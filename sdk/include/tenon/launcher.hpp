@@ -2,7 +2,8 @@
 // mpirun and srun. They set environment variables; nothing is started or contacted here:
 //
 //     const auto started = tenon::launcher();
-//     if (started.size > 1) std::printf("rank %d of %d, by %s\n", started.rank, started.size, started.name());
+//     if (started.size > 1) std::printf("rank %d of %d, by %s\n", started.rank, started.size,
+//     started.name());
 //
 // Open MPI sets OMPI_COMM_WORLD_RANK and _SIZE; MPICH, and srun --mpi=pmi2, set PMI_RANK and
 // PMI_SIZE; srun sets SLURM_PROCID and SLURM_STEP_NUM_TASKS, and with --mpi=pmix also PMIX_RANK.
@@ -17,7 +18,12 @@ namespace tenon::TENON_SDK {
 /// The processes that were started together; rank 0 of 1 without a launcher. It does not say
 /// whether the other processes are running: a transport detects that.
 struct Launcher {
-  enum class Kind { none, open_mpi, mpich, slurm };  ///< slurm: srun without a mechanism for the processes to find each other
+  enum class Kind {
+    none,
+    open_mpi,
+    mpich,
+    slurm
+  };  ///< slurm: srun without a mechanism for the processes to find each other
   Kind kind = Kind::none;
   int rank = 0, size = 1;
 
@@ -48,7 +54,8 @@ inline int number_in_environment(const char* name) {
 }
 
 /// Returns false and changes nothing if one of the two is missing or if they contradict each other.
-inline bool read_launcher(Launcher& launcher, Launcher::Kind kind, const char* rank, const char* size) {
+inline bool read_launcher(Launcher& launcher, Launcher::Kind kind, const char* rank,
+                          const char* size) {
   const int own = number_in_environment(rank), all = number_in_environment(size);
   if (all < 1 || own < 0 || own >= all) return false;
   launcher = {kind, own, all};
@@ -62,10 +69,14 @@ inline bool read_launcher(Launcher& launcher, Launcher::Kind kind, const char* r
 inline Launcher launcher() {
   using Kind = Launcher::Kind;
   Launcher found;
-  if (launcher_words::read_launcher(found, Kind::open_mpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")) return found;
+  if (launcher_words::read_launcher(found, Kind::open_mpi, "OMPI_COMM_WORLD_RANK",
+                                    "OMPI_COMM_WORLD_SIZE"))
+    return found;
   if (launcher_words::read_launcher(found, Kind::mpich, "PMI_RANK", "PMI_SIZE")) return found;
   const bool pmix = std::getenv("PMIX_RANK") != nullptr;  // srun --mpi=pmix
-  if (launcher_words::read_launcher(found, pmix ? Kind::open_mpi : Kind::slurm, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS")) return found;
+  if (launcher_words::read_launcher(found, pmix ? Kind::open_mpi : Kind::slurm, "SLURM_PROCID",
+                                    "SLURM_STEP_NUM_TASKS"))
+    return found;
   return found;
 }
 

@@ -16,10 +16,10 @@ namespace tenon::TENON_SDK {
 
 /// Up to 32 numbers as a parameter member:
 ///
-///     tenon::Ints kernel = {3, 3};                                                            // the default
-///     op.param("kernel", &Pool::kernel, "size of the window").at_least(1);                    // bounds apply to each value
-///     io.require(kernel.size() == 2, "kernel ", kernel, " needs two values");                 // prints as [3, 3]
-///     for (const std::int64_t size : kernel) volume *= size;                                  // in order
+///     tenon::Ints kernel = {3, 3};                                                            //
+///     the default op.param("kernel", &Pool::kernel, "size of the window").at_least(1); // bounds
+///     apply to each value io.require(kernel.size() == 2, "kernel ", kernel, " needs two values");
+///     // prints as [3, 3] for (const std::int64_t size : kernel) volume *= size; // in order
 ///
 /// A literal type with inline storage, so that it is trivially copied: an elementwise operator with
 /// lists can be passed to a CUDA kernel, unlike one with a list that allocates. The capacity of 32
@@ -36,11 +36,14 @@ class List {
 
   constexpr List(std::initializer_list<T> values = {}) : List(values.begin(), values.size()) {}
   /// Copies `size` values.
-  constexpr List(const T* values, std::size_t size) : List(values, checked(size), std::make_index_sequence<capacity>()) {}
+  constexpr List(const T* values, std::size_t size)
+      : List(values, checked(size), std::make_index_sequence<capacity>()) {}
 
   TENON_FN constexpr std::size_t size() const { return size_; }
   TENON_FN constexpr bool empty() const { return size_ == 0; }
-  TENON_FN constexpr const T& operator[](std::size_t i) const { return values_[i]; }  ///< i below size(); not checked
+  TENON_FN constexpr const T& operator[](std::size_t i) const {
+    return values_[i];
+  }  ///< i below size(); not checked
   /// The values are contiguous: begin()[i] is value i.
   TENON_FN constexpr const T* begin() const { return values_; }
   TENON_FN constexpr const T* end() const { return values_ + size_; }
@@ -55,14 +58,16 @@ class List {
 
  private:
   static constexpr std::size_t checked(std::size_t size) {
-    if (size > capacity) fail(ErrorKind::parameter, {"a list parameter holds at most 32 values, not ", size});
+    if (size > capacity)
+      fail(ErrorKind::parameter, {"a list parameter holds at most 32 values, not ", size});
     return size;
   }
 
   // No loop in a body: g++ 12 considers it a modification of a constant object if the enclosing
   // class has a destructor.
   template <std::size_t... I>
-  constexpr List(const T* values, std::size_t size, std::index_sequence<I...>) : values_{(I < size ? values[I] : T())...}, size_(size) {}
+  constexpr List(const T* values, std::size_t size, std::index_sequence<I...>)
+      : values_{(I < size ? values[I] : T())...}, size_(size) {}
 
   T values_[capacity];
   std::size_t size_;

@@ -33,13 +33,19 @@ struct LiteralValue {
       literal.type = LiteralEntry::Type::number, literal.number = static_cast<double>(value);
     }
   }
-  constexpr LiteralValue(const char* text) { literal.type = LiteralEntry::Type::text, literal.text = text; }
-  constexpr LiteralValue(std::initializer_list<std::int64_t> values) : list(values) { literal.type = LiteralEntry::Type::list; }
+  constexpr LiteralValue(const char* text) {
+    literal.type = LiteralEntry::Type::text, literal.text = text;
+  }
+  constexpr LiteralValue(std::initializer_list<std::int64_t> values) : list(values) {
+    literal.type = LiteralEntry::Type::list;
+  }
   template <std::same_as<double> Number>
   constexpr LiteralValue(std::initializer_list<Number> values) : numbers(values) {
     literal.type = LiteralEntry::Type::numbers;
   }
-  constexpr LiteralValue(std::initializer_list<const char*> values) : texts(values) { literal.type = LiteralEntry::Type::texts; }
+  constexpr LiteralValue(std::initializer_list<const char*> values) : texts(values) {
+    literal.type = LiteralEntry::Type::texts;
+  }
   LiteralEntry literal;                      ///< without the elements of lists
   std::initializer_list<std::int64_t> list;  ///< lives as long as the call
   std::initializer_list<double> numbers;

@@ -6,50 +6,61 @@
 //     name, doc         text
 //     version           integer, at least 1; files store it next to the parameters
 //     aliases           array of text
-//     types             array of dtypes by name ("float32"): the shared dtypes of the inputs without types of their own
-//     inputs            array of {name, doc, optional, variadic, types: null or dtypes of its own, initial: null or number, weight}
-//     outputs           array of {name, doc, hidden, count: null or the name of a parameter}
-//     states            array of {name, doc, initial: number}
-//     params            array of {name, doc, kind, default, required, min, max, above, below, choices}, of kind tensor also {dtype}
-//     inplace           array of [input, output]
-//     backward_inplace  array of [output, input]
-//     backward_reads    null (everything), or array of inputs and outputs
-//     accumulates, strides, random, elementwise, kernels_elsewhere: true or false
-//     functions         array of forward, forward_sparse, backward, backward_sparse, gradient, infer_storage, compose: those of
+//     types             array of dtypes by name ("float32"): the shared dtypes of the inputs
+//     without types of their own inputs            array of {name, doc, optional, variadic, types:
+//     null or dtypes of its own, initial: null or number, weight} outputs           array of {name,
+//     doc, hidden, count: null or the name of a parameter} states            array of {name, doc,
+//     initial: number} params            array of {name, doc, kind, default, required, min, max,
+//     above, below, choices}, of kind tensor also {dtype} inplace           array of [input,
+//     output] backward_inplace  array of [output, input] backward_reads    null (everything), or
+//     array of inputs and outputs accumulates, strides, random, elementwise, kernels_elsewhere:
+//     true or false functions         array of forward, forward_sparse, backward, backward_sparse,
+//     gradient, infer_storage, compose: those of
 //                       the class
 //     renamed           array of [version, from, to]
 //     added             array of [version, parameter]
 //
 // and, since SDK 0.2, if the operator declares them:
 //
-//     outputs           also {allocated: true} for those whose shape the kernel determines with call.allocate
-//     space             text: the full name is space.name; without it, the plugin's name is the prefix
-//     conditions        array of {of, names, param, values}: the declaration of these names under the key `of` (backward_reads,
-//                       inplace, backward_inplace, linear, hidden) holds while the parameter has one of the values. backward_reads lists
-//                       what is read under any condition, the other keys only what always holds
-//     rules             array of [parameter, relation, parameter]; relations: same_length, less_than, at_most, greater_than, at_least,
+//     outputs           also {allocated: true} for those whose shape the kernel determines with
+//     call.allocate space             text: the full name is space.name; without it, the plugin's
+//     name is the prefix conditions        array of {of, names, param, values}: the declaration of
+//     these names under the key `of` (backward_reads,
+//                       inplace, backward_inplace, linear, hidden) holds while the parameter has
+//                       one of the values. backward_reads lists what is read under any condition,
+//                       the other keys only what always holds
+//     rules             array of [parameter, relation, parameter]; relations: same_length,
+//     less_than, at_most, greater_than, at_least,
 //                       multiple_of
 //     rewrites          array of {name, pattern, replacement, exact}: rewrite rules, see op.rule()
-//     onnx              array of forms, the equivalent ONNX operators, see op.onnx(): {domain, type, since} and, if
-//                       set, until, types, inputs: array of names, outputs: array of names, attributes: array of [attribute,
-//                       parameter] or [attribute, parameter, ONNX's default], values: array of [parameter, ONNX's, ours], inputs_as: array
-//                       of [parameter, index] or [parameter, index, ONNX's default], halves: array of [attribute or index, parameter,
-//                       parameter], constants: array of [parameter, value], without: array of [input, parameter, value], only: array of
-//                       [attribute, value], ignored: array of attributes. A reader skips a form with other keys
-//     examples          array of {inputs: {name: {shape, dtype: null or name, values: null or array}}, params: {name: value}}
-//     linear            array of terms of the output, each an array of one or two inputs in which it is linear
-//     derivative        true: nodes may have the attribute `derivative`, the input by which to differentiate the operator
-//     channels_last     array of the inputs and outputs that may be channels-last, all or none of them
+//     onnx              array of forms, the equivalent ONNX operators, see op.onnx(): {domain,
+//     type, since} and, if
+//                       set, until, types, inputs: array of names, outputs: array of names,
+//                       attributes: array of [attribute, parameter] or [attribute, parameter,
+//                       ONNX's default], values: array of [parameter, ONNX's, ours], inputs_as:
+//                       array of [parameter, index] or [parameter, index, ONNX's default], halves:
+//                       array of [attribute or index, parameter, parameter], constants: array of
+//                       [parameter, value], without: array of [input, parameter, value], only:
+//                       array of [attribute, value], ignored: array of attributes. A reader skips a
+//                       form with other keys
+//     examples          array of {inputs: {name: {shape, dtype: null or name, values: null or
+//     array}}, params: {name: value}} linear            array of terms of the output, each an array
+//     of one or two inputs in which it is linear derivative        true: nodes may have the
+//     attribute `derivative`, the input by which to differentiate the operator channels_last array
+//     of the inputs and outputs that may be channels-last, all or none of them
 //     prefers_channels_last  true: the kernel is faster with that layout
 //     surrogate_gradient  true: the gradient is deliberately not the derivative of forward
 //     communicates      true: kernels wait for other processes
-//     added_inputs, added_outputs, added_states  array of [version, name]; each comes after those of older versions
-//     removed           array of [version, parameter], which older files may have with any value, or [version, parameter, value]: only
+//     added_inputs, added_outputs, added_states  array of [version, name]; each comes after those
+//     of older versions removed           array of [version, parameter], which older files may have
+//     with any value, or [version, parameter, value]: only
 //                       with that value
-//     was               array of [parameter, value]: the value of a parameter of `added` in older files
-//     needs             array of features that a host must support; a host that lacks one rejects the operator. allocate: outputs
-//                       whose shape the kernel determines; communicate: ordering among operators that wait for other processes;
-//                       compose: graphs of other operators; dtypes: those of 0.2; parameters: the kinds texts and tensor; was: the key
+//     was               array of [parameter, value]: the value of a parameter of `added` in older
+//     files needs             array of features that a host must support; a host that lacks one
+//     rejects the operator. allocate: outputs
+//                       whose shape the kernel determines; communicate: ordering among operators
+//                       that wait for other processes; compose: graphs of other operators; dtypes:
+//                       those of 0.2; parameters: the kinds texts and tensor; was: the key
 //
 // A node with anything that a form does not cover is rejected, so a reader must not ignore unknown
 // keys of a form.
@@ -57,7 +68,8 @@
 // The form op.onnx("", "ReduceSum").since(13).input_as("axis", 1).attribute("keepdims", "keepdims",
 // 1) is, in CBOR's diagnostic notation,
 //
-//     {"domain": "", "type": "ReduceSum", "since": 13, "attributes": [["keepdims", "keepdims", 1]], "inputs_as": [["axis", 1]]}
+//     {"domain": "", "type": "ReduceSum", "since": 13, "attributes": [["keepdims", "keepdims", 1]],
+//     "inputs_as": [["axis", 1]]}
 //
 // A parameter's kind is bool, int32, int64, float32, float64, text, ints, floats or enum, and since
 // 0.2 also texts or tensor; its default has the same type, that of an enum is a name and that of a
@@ -66,27 +78,30 @@
 //
 // An operator with a condition, a rule and an example, such as a pooling operator, adds
 //
-//     "conditions": [{"of": "backward_reads", "names": ["output"], "param": "kind", "values": ["max"]}],
-//     "rules": [["stride", "same_length", "kernel"]],
-//     "examples": [{"inputs": {"data": {"shape": [2, 4, 6, 6], "dtype": null, "values": null}}, "params": {"kernel": [3, 3]}}]
+//     "conditions": [{"of": "backward_reads", "names": ["output"], "param": "kind", "values":
+//     ["max"]}], "rules": [["stride", "same_length", "kernel"]], "examples": [{"inputs": {"data":
+//     {"shape": [2, 4, 6, 6], "dtype": null, "values": null}}, "params": {"kernel": [3, 3]}}]
 //
 // Other keys are always present, and lists may be empty. A tool finds the manifests of a plugin as
 // the symbols tenon_op_v1__... in the section .tenon_ops, each as long as its symbol's size
 // (`readelf --symbols --wide my_operator.so`). The manifest of the operator cosine in the SDK's
 // README has 582 bytes, which are in CBOR's diagnostic notation
 //
-//     {"tenon": 1, "name": "cosine", "doc": "scale * cos(x), element by element", "version": 1, "aliases": [],
+//     {"tenon": 1, "name": "cosine", "doc": "scale * cos(x), element by element", "version": 1,
+//     "aliases": [],
 //      "types": ["float16", "bfloat16", "float32", "float64"],
-//      "inputs": [{"name": "x", "doc": "angles in radians", "optional": false, "variadic": false, "types": null, "initial": null,
+//      "inputs": [{"name": "x", "doc": "angles in radians", "optional": false, "variadic": false,
+//      "types": null, "initial": null,
 //                   "weight": false}],
 //      "outputs": [{"name": "y", "doc": "same shape as x", "hidden": false, "count": null}],
 //      "states": [],
-//      "params": [{"name": "scale", "doc": "multiplier", "kind": "float32", "default": 1.0, "required": false,
+//      "params": [{"name": "scale", "doc": "multiplier", "kind": "float32", "default": 1.0,
+//      "required": false,
 //                  "min": null, "max": null, "above": 0.0, "below": null, "choices": []}],
 //      "inplace": [["x", "y"]], "backward_inplace": [["y", "x"]], "backward_reads": ["x"],
-//      "accumulates": true, "strides": true, "random": false, "elementwise": true, "kernels_elsewhere": false,
-//      "functions": ["forward", "forward_sparse", "backward", "backward_sparse", "infer_storage"],
-//      "renamed": [], "added": []}
+//      "accumulates": true, "strides": true, "random": false, "elementwise": true,
+//      "kernels_elsewhere": false, "functions": ["forward", "forward_sparse", "backward",
+//      "backward_sparse", "infer_storage"], "renamed": [], "added": []}
 //
 // min, max, above and below are the limits of .at_least, .at_most, .greater_than and .less_than.
 // Bounds and defaults of integers are integers; those of floats are 64-bit floats, so the default
@@ -116,8 +131,10 @@ struct FunctionNames {
 template <class C>
 constexpr FunctionNames functions_of() {
   using M = Members<C>;
-  const bool given[] = {M::forward, M::forward_sparse, M::backward, M::backward_sparse, M::gradient, M::infer_storage, M::compose};
-  const char* const all[] = {"forward", "forward_sparse", "backward", "backward_sparse", "gradient", "infer_storage", "compose"};
+  const bool given[] = {M::forward,  M::forward_sparse, M::backward, M::backward_sparse,
+                        M::gradient, M::infer_storage,  M::compose};
+  const char* const all[] = {"forward",  "forward_sparse", "backward", "backward_sparse",
+                             "gradient", "infer_storage",  "compose"};
   FunctionNames functions;
   for (int i = 0; i < 7; ++i)
     if (given[i]) functions.names[functions.size++] = all[i];
@@ -126,9 +143,12 @@ constexpr FunctionNames functions_of() {
 
 /// Features that a host must support for the operator, beyond minor 0.
 constexpr FunctionNames needs_of(const Description& d, const FunctionNames& functions) {
-  constexpr auto known = [](Types types) { return types + any_type == any_type; };  // to hosts of 0.1
+  constexpr auto known = [](Types types) {
+    return types + any_type == any_type;
+  };  // to hosts of 0.1
   bool all_known = known(d.types);
-  for (const InputEntry& input : d.inputs) all_known = all_known && (!input.types.given || known(input.types.value));
+  for (const InputEntry& input : d.inputs)
+    all_known = all_known && (!input.types.given || known(input.types.value));
   FunctionNames needs;
   if (!all_known) needs.names[needs.size++] = "dtypes";
   if (d.allocates()) needs.names[needs.size++] = "allocate";
@@ -151,11 +171,13 @@ constexpr FunctionNames needs_of(const Description& d, const FunctionNames& func
 /// Example: the size in bytes.
 ///
 ///     ByteCounter counter;
-///     ManifestWriter(counter, description_of<Cosine>).write("cosine", functions_of<Cosine>());  // counter.size is 582
+///     ManifestWriter(counter, description_of<Cosine>).write("cosine", functions_of<Cosine>());  //
+///     counter.size is 582
 template <class Bytes>
 class ManifestWriter {
  public:
-  constexpr ManifestWriter(Bytes& bytes, const Description& description) : out_(bytes), d_(&description) {}
+  constexpr ManifestWriter(Bytes& bytes, const Description& description)
+      : out_(bytes), d_(&description) {}
 
   /// `name`: the operator's name, from TENON_OPERATOR.
   constexpr void write(std::string_view name, const FunctionNames& functions) {
@@ -225,7 +247,9 @@ class ManifestWriter {
   }
   constexpr void value(const ConditionEntry& condition) { entry(condition); }
   constexpr void value(const RewriteEntry& rule) { entry(rule); }
-  constexpr void value(const RuleEntry& rule) { out_.array(3), value(rule.left), value(rule.relation), value(rule.right); }
+  constexpr void value(const RuleEntry& rule) {
+    out_.array(3), value(rule.left), value(rule.relation), value(rule.right);
+  }
   // Omits entries that are not set, so that a form with few entries takes few bytes.
   constexpr void value(const OnnxForms& forms) {
     out_.array(static_cast<std::size_t>(forms.count));
@@ -238,14 +262,16 @@ class ManifestWriter {
         constexpr const char* names[] = {"inputs", "outputs",   "attributes", "values", "inputs_as",
                                          "halves", "constants", "without",    "only",   "ignored"};
         for (int word = 0; word < 10; ++word)
-          if (const OnnxPartsOf parts{form, static_cast<OnnxWord>(word)}; count_of(parts) > 0) key(names[word], parts);
+          if (const OnnxPartsOf parts{form, static_cast<OnnxWord>(word)}; count_of(parts) > 0)
+            key(names[word], parts);
       });
     }
   }
   // The entries of one form are among those of all forms, in the author's order.
   constexpr std::size_t count_of(const OnnxPartsOf& of) const {
     std::size_t count = 0;
-    for (const OnnxPart& part : d_->onnx_parts) count += part.form == of.form && part.word == of.word;
+    for (const OnnxPart& part : d_->onnx_parts)
+      count += part.form == of.form && part.word == of.word;
     return count;
   }
   constexpr void value(const OnnxPartsOf& of) {
@@ -257,7 +283,9 @@ class ManifestWriter {
   // a name if there are no values. Halves begin with the attribute's name, or with the index of the
   // input. Readers detect an absent default by the length of the list.
   constexpr void value(const OnnxPart& part) {
-    const auto list = [&](const auto&... items) { out_.array(sizeof...(items)), (value(items), ...); };
+    const auto list = [&](const auto&... items) {
+      out_.array(sizeof...(items)), (value(items), ...);
+    };
     switch (part.word) {
       case OnnxWord::input:
       case OnnxWord::output:
@@ -268,9 +296,11 @@ class ManifestWriter {
       case OnnxWord::value:
         return list(part.param, part.theirs, part.ours);
       case OnnxWord::input_as:
-        return part.given ? list(part.param, part.index, part.theirs) : list(part.param, part.index);
+        return part.given ? list(part.param, part.index, part.theirs)
+                          : list(part.param, part.index);
       case OnnxWord::halves:
-        return part.index < 0 ? list(part.name, part.param, part.second) : list(part.index, part.param, part.second);
+        return part.index < 0 ? list(part.name, part.param, part.second)
+                              : list(part.index, part.param, part.second);
       case OnnxWord::constant:
         return list(part.param, part.ours);
       case OnnxWord::without:
@@ -312,21 +342,29 @@ class ManifestWriter {
       out_.text(tensor.name), out_.map(3);
       out_.text("shape"), pool(d_->literals, tensor.first_dim, tensor.dims);
       out_.text("dtype"), tensor.dtype.given ? value(name_of(tensor.dtype.value)) : out_.null();
-      out_.text("values"), tensor.values > 0 ? pool(d_->example_values, tensor.first_value, tensor.values) : out_.null();
+      out_.text("values"), tensor.values > 0
+                               ? pool(d_->example_values, tensor.first_value, tensor.values)
+                               : out_.null();
     }
     out_.text("params"), out_.map(static_cast<std::size_t>(example.params));
     for (int i = example.first_param; i < example.first_param + example.params; ++i)
       out_.text(d_->example_params[i].name), value(d_->example_params[i].value);
   }
-  constexpr void value(const NamePair& pair) { out_.array(2), value(pair.first), value(pair.second); }
-  constexpr void value(const Renaming& r) { out_.array(3), value(r.version), value(r.from), value(r.to); }
+  constexpr void value(const NamePair& pair) {
+    out_.array(2), value(pair.first), value(pair.second);
+  }
+  constexpr void value(const Renaming& r) {
+    out_.array(3), value(r.version), value(r.from), value(r.to);
+  }
   constexpr void value(const Addition& a) { out_.array(2), value(a.version), value(a.name); }
   constexpr void value(const FormerValue& f) { out_.array(2), value(f.param), value(f.value); }
   constexpr void value(const Removal& r) {
     out_.array(r.was.given ? 3 : 2), value(r.version), value(r.param);
     if (r.was.given) value(r.was.value);
   }
-  constexpr void value(ParamName name) { name.index < 0 ? out_.null() : value(d_->params[name.index].name); }
+  constexpr void value(ParamName name) {
+    name.index < 0 ? out_.null() : value(d_->params[name.index].name);
+  }
 
   constexpr void value(Kind kind) {
     constexpr const char* names[] = {"",     "bool", "int32",  "int64", "float32", "float64",
@@ -374,7 +412,8 @@ class ManifestWriter {
   constexpr void value(const BoundOf& of) {
     const Kind kind = of.param.kind;
     if (!of.bound.given) return out_.null();
-    if (kind == Kind::int32 || kind == Kind::int64 || kind == Kind::ints || of.param.is_tensor_of_integers())
+    if (kind == Kind::int32 || kind == Kind::int64 || kind == Kind::ints ||
+        of.param.is_tensor_of_integers())
       return value(of.bound.integer);
     value(of.bound.number);
   }
@@ -431,7 +470,8 @@ std::string manifest_of(std::string_view name) {
   if constexpr (detail::OperatorVerdict<C>::good) {
     bytes.resize(detail::manifest_size<C>(name));
     detail::ByteWriter writer{reinterpret_cast<unsigned char*>(bytes.data())};
-    detail::ManifestWriter(writer, detail::description_of<C>).write(name, detail::functions_of<C>());
+    detail::ManifestWriter(writer, detail::description_of<C>)
+        .write(name, detail::functions_of<C>());
   }
   return bytes;
 }

@@ -130,8 +130,9 @@ struct Members {
     { c.backward_algorithm(io) } -> std::convertible_to<std::string>;
   };
   // Whether it takes an Infer but cannot be called as the SDK calls it.
-  static constexpr bool wrong_algorithm = (!algorithm && requires(C & c, const Infer& io) { c.algorithm(io); }) ||
-                                          (!backward_algorithm && requires(C & c, const Infer& io) { c.backward_algorithm(io); });
+  static constexpr bool wrong_algorithm =
+      (!algorithm && requires(C & c, const Infer& io) { c.algorithm(io); }) ||
+      (!backward_algorithm && requires(C & c, const Infer& io) { c.backward_algorithm(io); });
   // The scalar computation of an elementwise class, as recorded operations.
   static constexpr bool trace = requires(const C& c, tenon_trace& io) {
     { c.trace(io) } -> std::same_as<void>;
@@ -150,7 +151,8 @@ struct Members {
   // templated one has no address and belongs to the class.
   static constexpr bool infer_storage = [] {
     if constexpr (requires { &C::infer_storage; })
-      return storage_callable && !std::is_same_v<decltype(&C::infer_storage), void (Operator::*)(InferStorage&) const>;
+      return storage_callable &&
+             !std::is_same_v<decltype(&C::infer_storage), void (Operator::*)(InferStorage&) const>;
     else
       return storage_callable;
   }();

@@ -16,14 +16,15 @@ namespace tenon::TENON_SDK::detail {
 /// and total = 4:
 ///
 ///     index        0        1        2        3
-///     name         scale    part0    part1    rest        find("part") is 1, find("part1") is 2, find("part2") is -1
+///     name         scale    part0    part1    rest        find("part") is 1, find("part1") is 2,
+///     find("part2") is -1
 ///
 /// Indices follow describe(); a lookup takes one comparison per name, so kernels may use names
 /// freely outside of their loops.
 struct NameGroup {
   const char* const* names = nullptr;  ///< string literals of describe()
   int count = 0;                       ///< number of names, not tensors
-  int repeated = -1;                   ///< index of the name that stands for several tensors; -1 if there is none
+  int repeated = -1;  ///< index of the name that stands for several tensors; -1 if there is none
 
   /// Returns the index of a name, or -1 if there is no such name. A repeated name without a number
   /// is its first tensor.
@@ -37,7 +38,8 @@ struct NameGroup {
   [[gnu::cold]] std::string at(int position, int total) const {
     if (position < 0 || position >= total) return join(position);
     const int within = position - repeated;
-    if (repeated >= 0 && within >= 0 && within < repeats(total)) return join(names[repeated], within);
+    if (repeated >= 0 && within >= 0 && within < repeats(total))
+      return join(names[repeated], within);
     const int own = repeated < 0 || within < 0 ? position : position - repeats(total) + 1;
     return own < count ? join(names[own]) : join(position);
   }
@@ -46,7 +48,8 @@ struct NameGroup {
   [[gnu::cold]] std::string list() const {
     std::string text;
     if (!count) append_text(text, "none");
-    for (int i = 0; i < count; ++i) append_text(text, join(i ? ", " : "", names[i], i == repeated ? "..." : ""));
+    for (int i = 0; i < count; ++i)
+      append_text(text, join(i ? ", " : "", names[i], i == repeated ? "..." : ""));
     return text;
   }
 

@@ -9,8 +9,8 @@
 // For a class whose describe() declares inputs a and b, output y and parameter p:
 //
 //     name_array<C>.names       {"a", "b", "y", "p", nullptr}
-//     names_of<C>.inputs        names: the first of them; count: 2; repeated: -1, or 1 if b is variadic
-//     names_of<C>.outputs       names: the third; count: 1
+//     names_of<C>.inputs        names: the first of them; count: 2; repeated: -1, or 1 if b is
+//     variadic names_of<C>.outputs       names: the third; count: 1
 #pragma once
 #include "describe.hpp"
 #include "names.hpp"

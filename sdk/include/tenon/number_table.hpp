@@ -18,9 +18,10 @@ namespace tenon::TENON_SDK {
 /// A tensor as a parameter member, also for lists of more than 32 numbers; T is std::int32_t,
 /// std::int64_t, float or double:
 ///
-///     tenon::Table<float> taps = {1, 2, 1};                                              // the default, shape [3]; without it: shape [0]
-///     op.param("taps", &Fir::taps, "[taps] of the filter").required().greater_than(0);   // bounds apply to each element
-///     for (std::int64_t i = 0; i < taps.size(); ++i) sum += taps[i] * x[i];              // row by row
+///     tenon::Table<float> taps = {1, 2, 1};                                              // the
+///     default, shape [3]; without it: shape [0] op.param("taps", &Fir::taps, "[taps] of the
+///     filter").required().greater_than(0);   // bounds apply to each element for (std::int64_t i =
+///     0; i < taps.size(); ++i) sum += taps[i] * x[i];              // row by row
 ///     io.require(taps.shape().rank() == 1, "taps are ", taps, " but must be a list");
 ///
 /// Users write nested lists in graph.json, --set taps=1,2,1 or --set taps=taps.npy. At most 65536
@@ -32,7 +33,8 @@ namespace tenon::TENON_SDK {
 /// forward(tenon::Compose&).
 template <class T>
 class Table {
-  static_assert(std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, float> || std::is_same_v<T, double>,
+  static_assert(std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t> ||
+                    std::is_same_v<T, float> || std::is_same_v<T, double>,
                 "the elements of a Table are std::int32_t, std::int64_t, float or double");
 
  public:
@@ -40,17 +42,25 @@ class Table {
 
   /// A list with shape [n]. Error (parameter): more than 32 values.
   constexpr Table(std::initializer_list<T> values = {})
-      : Table(values.begin(), checked(static_cast<std::int64_t>(values.size())), std::make_index_sequence<inside>()) {}
+      : Table(values.begin(), checked(static_cast<std::int64_t>(values.size())),
+              std::make_index_sequence<inside>()) {}
   /// Copies shape.size() elements, row by row; the shape must be known. Not constexpr.
-  Table(const Shape& shape, const T* elements) : Table(elements, 0, std::make_index_sequence<inside>()) {
+  Table(const Shape& shape, const T* elements)
+      : Table(elements, 0, std::make_index_sequence<inside>()) {
     rank_ = shape.rank(), size_ = shape.size();
     for (int axis = 0; axis < rank_; ++axis) dims_[axis] = shape[axis];
     if (size_ > inside) many_ = new T[static_cast<std::size_t>(size_)];
     for (std::int64_t i = 0; i < size_; ++i) (many_ ? many_ : few_)[i] = elements[i];
   }
   /// A copy owns its elements; a moved-from table is empty, with shape [0].
-  constexpr Table(const Table& other) : Table(other.few_, other.size_, std::make_index_sequence<inside>()) { copy(other); }
-  constexpr Table(Table&& other) noexcept : Table(other.few_, other.size_, std::make_index_sequence<inside>()) { take(other); }
+  constexpr Table(const Table& other)
+      : Table(other.few_, other.size_, std::make_index_sequence<inside>()) {
+    copy(other);
+  }
+  constexpr Table(Table&& other) noexcept
+      : Table(other.few_, other.size_, std::make_index_sequence<inside>()) {
+    take(other);
+  }
   constexpr Table& operator=(Table other) noexcept {
     for (std::int64_t i = 0; i < inside; ++i) few_[i] = other.few_[i];
     size_ = other.size_;
@@ -66,11 +76,15 @@ class Table {
   /// The shape, fully known; [] for a scalar. It comes from the user, so check the rank in
   /// configure().
   Shape shape() const { return Shape(dims_, rank_); }
-  constexpr int rank() const { return rank_; }                  ///< 0 to 8
-  constexpr const std::int64_t* dims() const { return dims_; }  ///< rank() dimensions, as in shape()
-  constexpr std::int64_t size() const { return size_; }         ///< number of elements
+  constexpr int rank() const { return rank_; }  ///< 0 to 8
+  constexpr const std::int64_t* dims() const {
+    return dims_;
+  }                                                      ///< rank() dimensions, as in shape()
+  constexpr std::int64_t size() const { return size_; }  ///< number of elements
   constexpr bool empty() const { return size_ == 0; }
-  constexpr const T& operator[](std::int64_t i) const { return begin()[i]; }  ///< element i in row-major order; not checked
+  constexpr const T& operator[](std::int64_t i) const {
+    return begin()[i];
+  }  ///< element i in row-major order; not checked
   /// Contiguous, row by row; valid until this object is assigned or destroyed.
   constexpr const T* begin() const { return many_ ? many_ : few_; }
   constexpr const T* end() const { return begin() + size_; }
@@ -86,7 +100,8 @@ class Table {
  private:
   // Checks the number of values in braces.
   static constexpr std::int64_t checked(std::int64_t size) {
-    if (size > inside) fail(ErrorKind::parameter, {"a table in braces holds at most 32 values, not ", size});
+    if (size > inside)
+      fail(ErrorKind::parameter, {"a table in braces holds at most 32 values, not ", size});
     return size;
   }
 
@@ -94,7 +109,9 @@ class Table {
   // modification of a constant object (list.hpp).
   template <std::size_t... I>
   constexpr Table(const T* elements, std::int64_t size, std::index_sequence<I...>)
-      : few_{(static_cast<std::int64_t>(I) < size && size <= inside ? elements[I] : T())...}, size_(size), dims_{size} {}
+      : few_{(static_cast<std::int64_t>(I) < size && size <= inside ? elements[I] : T())...},
+        size_(size),
+        dims_{size} {}
   // Copies the elements beyond the inline ones, which a default does not have.
   constexpr void copy(const Table& other) {
     if (std::is_constant_evaluated()) return;  // a default has only inline elements
@@ -126,7 +143,8 @@ template <class T>
 void append_part(std::string& text, const Table<T>& table) {
   const bool list = table.shape().rank() == 1;
   append_text(text, list ? "[" : join(table.shape(), " of "));
-  for (std::int64_t i = 0; i < table.size() && i < 8; ++i) append_text(text, join(i ? ", " : "", table[i]));
+  for (std::int64_t i = 0; i < table.size() && i < 8; ++i)
+    append_text(text, join(i ? ", " : "", table[i]));
   append_text(text, join(table.size() > 8 ? ", ..." : "", list ? "]" : ""));
 }
 

@@ -1,9 +1,11 @@
 // The calls on op.onnx(): how a node of an ONNX file maps to this operator, and back. For
 // words.hpp.
 //
-//     op.onnx("", "ReduceSum").since(13).input_as("axis", 1).attribute("keepdims", "keepdims", 1).only("noop_with_empty_axes", 0);
-//     op.onnx("", "ReduceSum").until(12).attribute("axes", "axis").attribute("keepdims", "keepdims", 1);
-//     op.onnx("mmdeploy", "grid_sampler").inputs("data", "grid").attribute("interpolation_mode", "mode").value("mode", 0, "bilinear");
+//     op.onnx("", "ReduceSum").since(13).input_as("axis", 1).attribute("keepdims", "keepdims",
+//     1).only("noop_with_empty_axes", 0); op.onnx("", "ReduceSum").until(12).attribute("axes",
+//     "axis").attribute("keepdims", "keepdims", 1); op.onnx("mmdeploy",
+//     "grid_sampler").inputs("data", "grid").attribute("interpolation_mode", "mode").value("mode",
+//     0, "bilinear");
 //
 // A form describes one exact equivalence: a node that it covers must compute the same as this
 // operator. An attribute of a node that no call names is never ignored; the form then does not
@@ -63,7 +65,8 @@ class OnnxWords {
   }
   /// Maps ONNX's value of a parameter, an integer or a text, to ours. If there is a mapping, other
   /// values are rejected, so list all of them; otherwise values are equal.
-  constexpr OnnxWords& value(const char* param, const LiteralValue& theirs, const LiteralValue& ours) {
+  constexpr OnnxWords& value(const char* param, const LiteralValue& theirs,
+                             const LiteralValue& ours) {
     return add({.word = OnnxWord::value, .param = param, .given = true}, &theirs, &ours);
   }
   /// ONNX's inputs and outputs in its order, by our names: inputs and states; "" is one that we
@@ -79,9 +82,12 @@ class OnnxWords {
   }
   /// Maps ONNX's input of this index, from 0 to 31, to a parameter; its value must be known.
   /// `absent` as in attribute().
-  constexpr OnnxWords& input_as(const char* param, int index) { return add({.word = OnnxWord::input_as, .param = param, .index = index}); }
+  constexpr OnnxWords& input_as(const char* param, int index) {
+    return add({.word = OnnxWord::input_as, .param = param, .index = index});
+  }
   constexpr OnnxWords& input_as(const char* param, int index, const LiteralValue& absent) {
-    return add({.word = OnnxWord::input_as, .param = param, .index = index, .given = true}, &absent);
+    return add({.word = OnnxWord::input_as, .param = param, .index = index, .given = true},
+               &absent);
   }
   /// Maps a list whose first half is one parameter and whose second half is another, such as ONNX's
   /// pads: halves("pads", "before", "after"), or halves(1, "before", "after") for an input. With
@@ -110,9 +116,13 @@ class OnnxWords {
   }
   /// One list, for example of dilations: only("dilations", {1, 1}). Repeat the call to accept
   /// several lists.
-  constexpr OnnxWords& only(const char* name, std::initializer_list<std::int64_t> list) { return only_one(name, list); }
+  constexpr OnnxWords& only(const char* name, std::initializer_list<std::int64_t> list) {
+    return only_one(name, list);
+  }
   /// An attribute that does not affect the result.
-  constexpr OnnxWords& ignore(const char* name) { return add({.word = OnnxWord::ignore, .name = name}); }
+  constexpr OnnxWords& ignore(const char* name) {
+    return add({.word = OnnxWord::ignore, .name = name});
+  }
 
  private:
   // The form that op.onnx() has just begun.
@@ -121,7 +131,8 @@ class OnnxWords {
     return add({.word = OnnxWord::only, .name = name, .given = true}, &value);
   }
   // Copies literals to the description's pools: their lists end with the statement.
-  constexpr OnnxWords& add([[maybe_unused]] OnnxPart part, [[maybe_unused]] const LiteralValue* theirs = nullptr,
+  constexpr OnnxWords& add([[maybe_unused]] OnnxPart part,
+                           [[maybe_unused]] const LiteralValue* theirs = nullptr,
                            [[maybe_unused]] const LiteralValue* ours = nullptr) {
     if constexpr (records) {
       part.form = description_->onnx.size - 1;

@@ -19,7 +19,8 @@ struct ParallelLoop {
   Body& body;
   const std::int64_t n, grain;
   std::atomic<bool> failed{false};
-  std::exception_ptr failure{};  // written by the one thread that set failed, read when all are done
+  std::exception_ptr
+      failure{};  // written by the one thread that set failed, read when all are done
 
   std::int64_t parts() const { return n / grain + (n % grain != 0 ? 1 : 0); }
 
@@ -29,7 +30,8 @@ struct ParallelLoop {
     try {
       for (auto part = first; part < last && !failed.load(std::memory_order_relaxed);) {
         const std::int64_t stop = part + std::min<std::int64_t>(last - part, 64);
-        for (; part < stop; ++part) body(part * grain, part * grain + std::min(grain, n - part * grain));
+        for (; part < stop; ++part)
+          body(part * grain, part * grain + std::min(grain, n - part * grain));
       }
     } catch (...) {
       if (!failed.exchange(true)) failure = std::current_exception();

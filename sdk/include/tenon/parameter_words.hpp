@@ -2,8 +2,9 @@
 // them.
 //
 //     op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1);
-//     op.param("pad", &Pool::pad, "values outside of the image").one_of({{"zeros", Pad::zeros}, {"edge", Pad::edge}});
-//     op.param("num_hidden", &FullyConnected::num_hidden, "columns of the output").required().at_least(1);
+//     op.param("pad", &Pool::pad, "values outside of the image").one_of({{"zeros", Pad::zeros},
+//     {"edge", Pad::edge}}); op.param("num_hidden", &FullyConnected::num_hidden, "columns of the
+//     output").required().at_least(1);
 //
 // The host checks bounds and choices before configure() is called, using only the manifest, so that
 // documentation and `tenon check` have them, too. For rules between two parameters see
@@ -55,7 +56,9 @@ class Parameter {
  public:
   using Limit = BoundType<M>;
   constexpr explicit Parameter(const Sink& sink) : sink_(sink) {}
-  constexpr Parameter& required() { return sink_.required(), *this; }  ///< users must set it; the member's value is not used
+  constexpr Parameter& required() {
+    return sink_.required(), *this;
+  }  ///< users must set it; the member's value is not used
   // Bounds of numbers and of each value of a list or a table. Tenon checks them before configure()
   // is called; the default must satisfy them, too. at_least and at_most include the limit,
   // greater_than and less_than do not. NaN violates every bound. A limit has the parameter's type
@@ -69,25 +72,29 @@ class Parameter {
   constexpr Parameter& less_than(Limit limit) { return bound<Side::less_than>(limit); }
   /// An enum's values and the names that users write: .one_of({{"same", Pad::same}, {"valid",
   /// Pad::valid}}). Required for every enum; files store the names, so the numbers may change.
-  constexpr Parameter& one_of(std::initializer_list<std::pair<const char*, M>> choices) requires std::is_enum_v<M> {
+  constexpr Parameter& one_of(
+      std::initializer_list<std::pair<const char*, M>> choices) requires std::is_enum_v<M> {
     return sink_.choices(choices), *this;
   }
   /// The allowed dtypes of a parameter of type DType, by their names: .one_of(tenon::floating).
   constexpr Parameter& one_of(Types types) requires std::is_same_v<M, DType> {
     Fixed<std::pair<const char*, DType>, dtype_count> choices;
     for (int i = 0; i < dtype_count; ++i)
-      if (const auto dtype = static_cast<DType>(i); types.has(dtype)) choices.push({name_of(dtype), dtype});
+      if (const auto dtype = static_cast<DType>(i); types.has(dtype))
+        choices.push({name_of(dtype), dtype});
     return sink_.choices(choices), *this;
   }
   /// The allowed values of a text parameter, or of each text of a list: .one_of({"mean", "sum"}).
-  constexpr Parameter& one_of(std::initializer_list<const char*> choices) requires(std::is_same_v<M, Text> || std::is_same_v<M, Texts>) {
+  constexpr Parameter& one_of(std::initializer_list<const char*> choices) requires(
+      std::is_same_v<M, Text> || std::is_same_v<M, Texts>) {
     return sink_.choices(choices), *this;
   }
 
  private:
   template <Side side>
   constexpr Parameter& bound(Limit limit) {
-    static_assert(std::is_arithmetic_v<Limit> && !std::is_same_v<Limit, bool>, "only numbers, lists of numbers and tables have bounds");
+    static_assert(std::is_arithmetic_v<Limit> && !std::is_same_v<Limit, bool>,
+                  "only numbers, lists of numbers and tables have bounds");
     if constexpr (std::is_arithmetic_v<Limit>) sink_.template bound<side>(limit);
     return *this;
   }

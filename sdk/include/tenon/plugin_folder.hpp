@@ -28,7 +28,8 @@ inline std::filesystem::path plugin_folder() {
   std::error_code error;
   if (found && !path.is_absolute()) path = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!path.is_absolute() || path.native().compare(0, 6, "/proc/") == 0)
-    throw Error("the plugin's folder is unknown: the host that loaded it does not report it; update Tenon");
+    throw Error(
+        "the plugin's folder is unknown: the host that loaded it does not report it; update Tenon");
   return path.parent_path();
 }
 

@@ -65,6 +65,8 @@ constexpr tenon_plugin plugin_info() {
 // another one if this header is precompiled, and rejects TENON_OPERATOR: precompile only with g++,
 // or only the other headers of <tenon/operator.hpp>.
 extern "C" {
-[[gnu::weak, gnu::visibility("default"), gnu::section(TENON_MANIFEST_SECTION)]] extern const tenon_plugin tenon_plugin_v1;
-__attribute__((used, TENON_EXACT_SIZE)) constinit const tenon_plugin tenon_plugin_v1 = tenon::detail::plugin_info();
+[[gnu::weak, gnu::visibility("default"),
+  gnu::section(TENON_MANIFEST_SECTION)]] extern const tenon_plugin tenon_plugin_v1;
+__attribute__((used, TENON_EXACT_SIZE)) constinit const tenon_plugin tenon_plugin_v1 =
+    tenon::detail::plugin_info();
 }

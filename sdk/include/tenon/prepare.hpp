@@ -23,13 +23,15 @@ namespace tenon::TENON_SDK {
 ///
 ///     void prepare(tenon::Prepare& io) const {
 ///       if (io.backward() || !io.is_constant("weight")) return;
-///       const auto [rows, columns] = ...;                              // of io.input("weight").shape
-///       io.keep(0, "weight", tenon::join("transposed ", rows, "x", columns), sizeof(float) * rows * columns, [&](void* memory) {
+///       const auto [rows, columns] = ...;                              // of
+///       io.input("weight").shape io.keep(0, "weight", tenon::join("transposed ", rows, "x",
+///       columns), sizeof(float) * rows * columns, [&](void* memory) {
 ///         transpose(io.constant<float>("weight"), static_cast<float*>(memory));
 ///       });
 ///     }
 ///     void forward(const tenon::Call& call) const {
-///       const auto* transposed = static_cast<const float*>(call.kept(0));  // null: not prepared, use call.input<float>("weight")
+///       const auto* transposed = static_cast<const float*>(call.kept(0));  // null: not prepared,
+///       use call.input<float>("weight")
 ///       ...
 ///     }
 ///
@@ -52,8 +54,12 @@ class Prepare {
 
   /// Whether the data are for backward or backward_sparse. Inputs and outputs have the indices and
   /// names of forward in either case.
-  bool backward() const { return raw_->dispatch == TENON_BACKWARD || raw_->dispatch == TENON_BACKWARD_SPARSE; }
-  int threads() const { return raw_->threads; }  ///< as call.threads(); results must not depend on it
+  bool backward() const {
+    return raw_->dispatch == TENON_BACKWARD || raw_->dispatch == TENON_BACKWARD_SPARSE;
+  }
+  int threads() const {
+    return raw_->threads;
+  }  ///< as call.threads(); results must not depend on it
   /// Includes optional inputs, connected or not; a variadic input takes an index for each of its
   /// tensors.
   int inputs() const { return static_cast<int>(raw_->input_count); }
@@ -73,8 +79,12 @@ class Prepare {
   /// Whether the call's tensor of that input or output will be channels-last. A constant is always
   /// plain here, but the prepared data may have any layout that suits the other tensors. See
   /// op.takes_channels_last().
-  bool channels_last(Which input) const { return raw_->inputs[input_index(input)].layout == TENON_LAYOUT_CHANNELS_LAST; }
-  bool output_channels_last(Which output) const { return raw_->outputs[output_index(output)].layout == TENON_LAYOUT_CHANNELS_LAST; }
+  bool channels_last(Which input) const {
+    return raw_->inputs[input_index(input)].layout == TENON_LAYOUT_CHANNELS_LAST;
+  }
+  bool output_channels_last(Which output) const {
+    return raw_->outputs[output_index(output)].layout == TENON_LAYOUT_CHANNELS_LAST;
+  }
 
   /// Whether the elements of an input (an index or name of describe(), or one tensor of a variadic
   /// input) stay the same for the lifetime of the session; false for one that is not connected.
@@ -106,30 +116,42 @@ class Prepare {
   static TensorType read(const tenon_type& type) {
     return {type.rank < 0 ? Shape() : Shape(type.dims, type.rank), static_cast<DType>(type.dtype)};
   }
-  [[gnu::cold]] void keep_by(int slot, int input, std::string_view key, std::size_t bytes, tenon_fill fill, const void* context) {
-    if (slot < 0) fail(ErrorKind::failed, {"prepare() requests slot ", slot, ", but slots count from 0"});
+  [[gnu::cold]] void keep_by(int slot, int input, std::string_view key, std::size_t bytes,
+                             tenon_fill fill, const void* context) {
+    if (slot < 0)
+      fail(ErrorKind::failed, {"prepare() requests slot ", slot, ", but slots count from 0"});
     HostError error;
     tenon_error* const own = raw_->error;
     raw_->error = error.raw();
-    const auto failed = raw_->keep(raw_, static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(input), std::string(key).c_str(),
-                                   bytes, fill, const_cast<void*>(context));
+    const auto failed =
+        raw_->keep(raw_, static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(input),
+                   std::string(key).c_str(), bytes, fill, const_cast<void*>(context));
     raw_->error = own;
     if (failed) error.raise();
   }
-  [[gnu::cold]] int index(const char* kind, const detail::NameGroup& names, int count, Which which) const {
+  [[gnu::cold]] int index(const char* kind, const detail::NameGroup& names, int count,
+                          Which which) const {
     const int i = which.in(names, count);
     if (i >= 0 && i < count) return i;
-    if (which.named()) fail(ErrorKind::failed, {"prepare() asks for ", kind, " '", which.name(), "', but describe() names ", names.list()});
-    fail(ErrorKind::failed, {"prepare() asks for ", kind, " ", i, ", but there are ", count, " (", names.list(), ")"});
+    if (which.named())
+      fail(ErrorKind::failed, {"prepare() asks for ", kind, " '", which.name(),
+                               "', but describe() names ", names.list()});
+    fail(ErrorKind::failed,
+         {"prepare() asks for ", kind, " ", i, ", but there are ", count, " (", names.list(), ")"});
   }
   int input_index(Which input) const { return index("input", names_->inputs, inputs(), input); }
-  int output_index(Which output) const { return index("output", names_->outputs, outputs(), output); }
+  int output_index(Which output) const {
+    return index("output", names_->outputs, outputs(), output);
+  }
   [[gnu::cold]] const tenon_tensor& constant_tensor(int i, DType wanted) const {
     const tenon_tensor* const tensor = raw_->constants[i];
-    if (!tensor) fail(ErrorKind::failed, {"input '", names_->inputs.at(i, inputs()), "' is not constant: check is_constant() first"});
+    if (!tensor)
+      fail(ErrorKind::failed, {"input '", names_->inputs.at(i, inputs()),
+                               "' is not constant: check is_constant() first"});
     const auto dtype = static_cast<DType>(tensor->dtype);
     if (dtype != wanted)
-      fail(ErrorKind::type, {"input '", names_->inputs.at(i, inputs()), "' holds ", dtype, ", but prepare() asks for ", wanted});
+      fail(ErrorKind::type, {"input '", names_->inputs.at(i, inputs()), "' holds ", dtype,
+                             ", but prepare() asks for ", wanted});
     return *tensor;
   }
 

@@ -1,7 +1,8 @@
 // TENON_OPERATOR and TENON_KERNEL: the exports of a plugin.
 //
 //     TENON_OPERATOR(cosine, Cosine)          // cosine.cpp: the operator with its CPU kernel
-//     TENON_KERNEL(cosine, cuda, CosineCuda)  // cosine.cu, of the same or another plugin: its CUDA kernel
+//     TENON_KERNEL(cosine, cuda, CosineCuda)  // cosine.cu, of the same or another plugin: its CUDA
+//     kernel
 //
 // A plugin may have any number of both, in any number of sources. Tenon reads the manifests from
 // the file and calls the functions below only when a graph uses the operator.
@@ -70,24 +71,26 @@ inline const tenon_operator* kernel_table<void>() {
 // number.
 
 /// The error about an invalid name.
-#define TENON_CHECK_NAME(name)                           \
-  static_assert(::tenon::detail::is_operator_name(name), \
-                "an operator's name has letters, digits and underscores, no digit first, at most 128 in all, and no quotes around it")
+#define TENON_CHECK_NAME(name)                                                                     \
+  static_assert(::tenon::detail::is_operator_name(name),                                           \
+                "an operator's name has letters, digits and underscores, no digit first, at most " \
+                "128 in all, and no quotes around it")
 
 // In CUDA sources an operator's class may bring its CUDA kernel. Whether it does is known only to
 // templates, but a symbol is exported or not regardless. So the function is inline, which the
 // compiler omits unless it is referenced, and the operator's own function references it if there is
 // a kernel.
 #if defined(TENON_CUDA_SOURCE)
-#define TENON_DECLARE_CUDA(name, Class, number)                                                                          \
-  __attribute__((visibility("default"))) inline const tenon_operator* tenon_cuda_of_##number(const tenon_host*) __asm__( \
-      TENON_KERNEL_SYMBOL_PREFIX "cuda__" name);                                                                         \
-  inline const tenon_operator* tenon_cuda_of_##number(const tenon_host*) {                                               \
-    return ::tenon::detail::kernel_table<typename ::tenon::cuda_kernel<Class>::type>();                                  \
+#define TENON_DECLARE_CUDA(name, Class, number)                                               \
+  __attribute__((visibility("default"))) inline const tenon_operator* tenon_cuda_of_##number( \
+      const tenon_host*) __asm__(TENON_KERNEL_SYMBOL_PREFIX "cuda__" name);                   \
+  inline const tenon_operator* tenon_cuda_of_##number(const tenon_host*) {                    \
+    return ::tenon::detail::kernel_table<typename ::tenon::cuda_kernel<Class>::type>();       \
   }
-#define TENON_KEEP_CUDA(Class, number)                                                                                         \
-  [](auto* kernel) {                                                                                                           \
-    if constexpr (!std::is_void_v<std::remove_pointer_t<decltype(kernel)>>) asm volatile("" : : "r"(&tenon_cuda_of_##number)); \
+#define TENON_KEEP_CUDA(Class, number)                                      \
+  [](auto* kernel) {                                                        \
+    if constexpr (!std::is_void_v<std::remove_pointer_t<decltype(kernel)>>) \
+      asm volatile("" : : "r"(&tenon_cuda_of_##number));                    \
   }(static_cast<typename ::tenon::cuda_kernel<Class>::type*>(nullptr));
 #else
 #define TENON_DECLARE_CUDA(name, Class, number)
@@ -116,26 +119,29 @@ inline const tenon_operator* kernel_table<void>() {
 /// constructors.
 #define TENON_OPERATOR(name, Class) TENON_REGISTER_OPERATOR(#name, Class, __COUNTER__)
 #define TENON_REGISTER_OPERATOR(name, Class, number) TENON_OPERATOR_SYMBOLS(name, Class, number)
-#define TENON_OPERATOR_SYMBOLS(name, Class, number)                                                                                   \
-  TENON_CHECK_NAME(name);                                                                                                             \
-  static_assert(::tenon::detail::OperatorVerdict<::tenon::Completed<Class>>::told);                                                   \
-  template <>                                                                                                                         \
-  struct tenon::detail::Registered<name> {                                                                                            \
-    static constexpr std::string_view text() { return name; }                                                                         \
-  };                                                                                                                                  \
-  TENON_DECLARE_CUDA(name, Class, number)                                                                                             \
-  extern "C" {                                                                                                                        \
-  __attribute__((visibility("default"),                                                                                               \
-                 section(TENON_MANIFEST_SECTION))) extern const ::tenon::detail::ManifestOf<Class, ::tenon::detail::Registered<name>> \
-      tenon_manifest_##number __asm__(TENON_MANIFEST_SYMBOL_PREFIX name);                                                             \
-  __attribute__((used, TENON_EXACT_SIZE)) constinit const ::tenon::detail::ManifestOf<Class, ::tenon::detail::Registered<name>>       \
-      tenon_manifest_##number = ::tenon::detail::manifest_bytes<::tenon::Completed<Class>, ::tenon::detail::Registered<name>>();      \
-  __attribute__((used, visibility("default")))                                                                                        \
-  const tenon_operator* tenon_get_##number(const tenon_host*) __asm__(TENON_GET_SYMBOL_PREFIX name);                                  \
-  const tenon_operator* tenon_get_##number(const tenon_host*) {                                                                       \
-    TENON_KEEP_CUDA(Class, number)                                                                                                    \
-    return ::tenon::table_of<Class>();                                                                                                \
-  }                                                                                                                                   \
+#define TENON_OPERATOR_SYMBOLS(name, Class, number)                                              \
+  TENON_CHECK_NAME(name);                                                                        \
+  static_assert(::tenon::detail::OperatorVerdict<::tenon::Completed<Class>>::told);              \
+  template <>                                                                                    \
+  struct tenon::detail::Registered<name> {                                                       \
+    static constexpr std::string_view text() { return name; }                                    \
+  };                                                                                             \
+  TENON_DECLARE_CUDA(name, Class, number)                                                        \
+  extern "C" {                                                                                   \
+  __attribute__((visibility("default"), section(TENON_MANIFEST_SECTION))) extern const ::tenon:: \
+      detail::ManifestOf<Class, ::tenon::detail::Registered<name>>                               \
+          tenon_manifest_##number __asm__(TENON_MANIFEST_SYMBOL_PREFIX name);                    \
+  __attribute__((used, TENON_EXACT_SIZE)) constinit const ::tenon::detail::ManifestOf<           \
+      Class, ::tenon::detail::Registered<name>>                                                  \
+      tenon_manifest_##number =                                                                  \
+          ::tenon::detail::manifest_bytes<::tenon::Completed<Class>,                             \
+                                          ::tenon::detail::Registered<name>>();                  \
+  __attribute__((used, visibility("default"))) const tenon_operator* tenon_get_##number(         \
+      const tenon_host*) __asm__(TENON_GET_SYMBOL_PREFIX name);                                  \
+  const tenon_operator* tenon_get_##number(const tenon_host*) {                                  \
+    TENON_KEEP_CUDA(Class, number)                                                               \
+    return ::tenon::table_of<Class>();                                                           \
+  }                                                                                              \
   }
 
 /// Registers a kernel for the operator of this name, which may be in another plugin. device is cpu
@@ -149,7 +155,8 @@ inline const tenon_operator* kernel_table<void>() {
 /// The same for the operator space.name, if several spaces have one of that name:
 /// TENON_KERNEL_IN(acme, rope, cuda, AcmeRopeCuda). Tenon's own operators have the space tenon. The
 /// symbol is tenon_kernel_v1__DEVICE__SPACE__NAME.
-#define TENON_KERNEL_IN(space, name, device, Class) TENON_KERNEL_OF(#device "__" #space "__" #name, #space "__" #name, device, Class)
+#define TENON_KERNEL_IN(space, name, device, Class) \
+  TENON_KERNEL_OF(#device "__" #space "__" #name, #space "__" #name, device, Class)
 
 /// Registers an additional kernel for the operator of this name and device, for some dtypes, sizes
 /// or machines. Any number of them may exist, in any plugins. Class declares with supports() which
@@ -168,16 +175,19 @@ inline const tenon_operator* kernel_table<void>() {
 ///
 /// Nodes that are differentiated use kernels with backward. Tenon 0.1 ignores variants; isolated
 /// operators and plugins do not use them.
-#define TENON_KERNEL_VARIANT(name, device, Class) TENON_VARIANT_OF(#device "__" #name "__" #Class, #name, device, Class)
+#define TENON_KERNEL_VARIANT(name, device, Class) \
+  TENON_VARIANT_OF(#device "__" #name "__" #Class, #name, device, Class)
 
 /// The same for the operator space.name.
 #define TENON_KERNEL_VARIANT_IN(space, name, device, Class) \
   TENON_VARIANT_OF(#device "__" #space "__" #name "__" #Class, #space "__" #name, device, Class)
 
-#define TENON_VARIANT_OF(symbol, name, device, Class)                                                           \
-  static_assert(::tenon::detail::is_operator_name(#Class), "write the class of a variant without a namespace"); \
+#define TENON_VARIANT_OF(symbol, name, device, Class)                \
+  static_assert(::tenon::detail::is_operator_name(#Class),           \
+                "write the class of a variant without a namespace"); \
   TENON_KERNEL_BY(TENON_VARIANT_SYMBOL_PREFIX, symbol, name, device, Class)
-#define TENON_KERNEL_OF(symbol, name, device, Class) TENON_KERNEL_BY(TENON_KERNEL_SYMBOL_PREFIX, symbol, name, device, Class)
+#define TENON_KERNEL_OF(symbol, name, device, Class) \
+  TENON_KERNEL_BY(TENON_KERNEL_SYMBOL_PREFIX, symbol, name, device, Class)
 
 #define TENON_KERNEL_BY(prefix, symbol, name, device, Class) \
   static_assert(!std::is_void_v<::tenon::device>);           \
@@ -186,10 +196,11 @@ inline const tenon_operator* kernel_table<void>() {
   struct tenon::detail::Registered<symbol> {};               \
   TENON_REGISTER_KERNEL(prefix symbol, Class, __COUNTER__)
 #define TENON_REGISTER_KERNEL(symbol, Class, number) TENON_KERNEL_SYMBOL(symbol, Class, number)
-#define TENON_KERNEL_SYMBOL(symbol, Class, number)                                                                             \
-  extern "C" {                                                                                                                 \
-  __attribute__((used, visibility("default"))) const tenon_operator* tenon_kernel_##number(const tenon_host*) __asm__(symbol); \
-  const tenon_operator* tenon_kernel_##number(const tenon_host*) {                                                             \
-    return ::tenon::detail::kernel_table<Class>();                                                                             \
-  }                                                                                                                            \
+#define TENON_KERNEL_SYMBOL(symbol, Class, number)                                \
+  extern "C" {                                                                    \
+  __attribute__((used, visibility("default")))                                    \
+  const tenon_operator* tenon_kernel_##number(const tenon_host*) __asm__(symbol); \
+  const tenon_operator* tenon_kernel_##number(const tenon_host*) {                \
+    return ::tenon::detail::kernel_table<Class>();                                \
+  }                                                                               \
   }

@@ -1,8 +1,9 @@
 // Rules between two parameters, checked when an object's parameters are set. For the SDK.
 //
 //     op.require("stride", tenon::same_length, "kernel");   in describe()
-//     RuleSide left("stride"), right("kernel");             two visitors of the object's parameters (attributes.hpp)
-//     check_rule("same_length", left, right);               throws Error (parameter)
+//     RuleSide left("stride"), right("kernel");             two visitors of the object's parameters
+//     (attributes.hpp) check_rule("same_length", left, right);               throws Error
+//     (parameter)
 //
 // The plugin checks its rules itself, so that they hold with every host; the manifest contains them
 // for documentation and for `tenon check`. Not thread-safe.
@@ -70,7 +71,8 @@ bool keeps_order(std::string_view relation, T left, T right) {
 
 /// Compares value l of one side with value r of the other. The only multiple of 0 is 0; everything
 /// is a multiple of 1 and -1.
-inline bool keeps_rule(std::string_view relation, const RuleSide& left, std::size_t l, const RuleSide& right, std::size_t r) {
+inline bool keeps_rule(std::string_view relation, const RuleSide& left, std::size_t l,
+                       const RuleSide& right, std::size_t r) {
   if (!left.whole || !right.whole) return keeps_order(relation, left.numbers[l], right.numbers[r]);
   const std::int64_t value = left.integers[l], other = right.integers[r];
   if (relation != "multiple_of") return keeps_order(relation, value, other);
@@ -84,10 +86,11 @@ inline bool keeps_rule(std::string_view relation, const RuleSide& left, std::siz
 ///
 ///     parameter 'stride' is [2] but must have as many values as 'kernel', which is [3, 3]
 ///     parameter 'low' is 1 but must be less than 'high', which is 1
-[[gnu::cold]] inline void check_rule(std::string_view relation, const RuleSide& left, const RuleSide& right) {
+[[gnu::cold]] inline void check_rule(std::string_view relation, const RuleSide& left,
+                                     const RuleSide& right) {
   const auto refuse = [&](std::string_view needed) {
-    fail(ErrorKind::parameter,
-         {"parameter '", left.wanted, "' is ", left.text, " but must ", needed, " '", right.wanted, "', which is ", right.text});
+    fail(ErrorKind::parameter, {"parameter '", left.wanted, "' is ", left.text, " but must ",
+                                needed, " '", right.wanted, "', which is ", right.text});
   };
   if ((left.list && left.count == 0) || (right.list && right.count == 0)) return;  // not set
   if (left.list && right.list && left.count != right.count) refuse("have as many values as");

@@ -48,11 +48,13 @@ class SamePlaces {
     const tenon_call& raw = call.raw();
     from_ = call.backward() ? raw.output_grads[0] : raw.inputs[0];
     to_ = call.backward() ? raw.input_grads[0] : raw.outputs[0];
-    if (!from_ || !to_) fail(ErrorKind::failed, {"a tensor that this kernel reads or writes is missing"});
+    if (!from_ || !to_)
+      fail(ErrorKind::failed, {"a tensor that this kernel reads or writes is missing"});
     if (from_->storage == TENON_DENSE) return;
     const tenon_tensor& out = elementwise::allocate_like(raw, *from_);
     copy(indices(out.indices), indices(from_->indices), from_->stored);
-    if (out.storage == TENON_CSR) copy(indices(out.row_starts), indices(from_->row_starts), out.dense.shape[0] + 1);
+    if (out.storage == TENON_CSR)
+      copy(indices(out.row_starts), indices(from_->row_starts), out.dense.shape[0] + 1);
     to_ = &out;
   }
 
@@ -60,7 +62,8 @@ class SamePlaces {
   /// one.
   std::int64_t count() const {
     const bool dense = from_->storage == TENON_DENSE;
-    return dense ? Shape::of_tensor(from_->dense.shape, from_->dense.ndim).size() : elementwise::stored_elements(*from_);
+    return dense ? Shape::of_tensor(from_->dense.shape, from_->dense.ndim).size()
+                 : elementwise::stored_elements(*from_);
   }
   /// The dtypes may differ, as in a cast.
   DType read_dtype() const { return static_cast<DType>(from_->dtype); }
@@ -77,8 +80,12 @@ class SamePlaces {
   }
 
  private:
-  static std::int64_t* indices(const void* all) { return static_cast<std::int64_t*>(const_cast<void*>(all)); }
-  static void* values(const tenon_tensor& tensor) { return static_cast<unsigned char*>(tensor.dense.data) + tensor.dense.byte_offset; }
+  static std::int64_t* indices(const void* all) {
+    return static_cast<std::int64_t*>(const_cast<void*>(all));
+  }
+  static void* values(const tenon_tensor& tensor) {
+    return static_cast<unsigned char*>(tensor.dense.data) + tensor.dense.byte_offset;
+  }
 
   const tenon_tensor *from_, *to_;  // owned by the call, valid until the kernel returns
 };

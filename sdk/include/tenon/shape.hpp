@@ -38,7 +38,8 @@ class TENON_OPEN Shape {
   TENON_HIDDEN constexpr Shape() = default;  ///< unknown rank; see scalar() for rank 0
   /// Outermost dimension first. {} calls the default constructor and is not a scalar: write
   /// Shape::scalar().
-  TENON_HIDDEN constexpr Shape(std::initializer_list<std::int64_t> dims) : Shape(dims.begin(), static_cast<int>(dims.size())) {}
+  TENON_HIDDEN constexpr Shape(std::initializer_list<std::int64_t> dims)
+      : Shape(dims.begin(), static_cast<int>(dims.size())) {}
   /// Copies `rank` dimensions; a rank of 0 needs no pointer.
   TENON_HIDDEN constexpr Shape(const std::int64_t* dims, int rank) : rank_(checked_rank(rank)) {
     for (int axis = 0; axis < rank; ++axis) dims_[axis] = checked_dim(dims[axis]);
@@ -51,8 +52,10 @@ class TENON_OPEN Shape {
     shape.rank_ = rank;
     return shape;
   }
-  TENON_HIDDEN static constexpr Shape scalar() { return of_rank(0); }  ///< rank 0, one element; `{}` would have unknown rank
-  TENON_HIDDEN static constexpr Shape of_rank(int rank) {              ///< every dimension unknown
+  TENON_HIDDEN static constexpr Shape scalar() {
+    return of_rank(0);
+  }  ///< rank 0, one element; `{}` would have unknown rank
+  TENON_HIDDEN static constexpr Shape of_rank(int rank) {  ///< every dimension unknown
     Shape shape;
     shape.rank_ = checked_rank(rank);
     for (int axis = 0; axis < rank; ++axis) shape.dims_[axis] = unknown;
@@ -73,10 +76,14 @@ class TENON_OPEN Shape {
   /// The dimension, or `unknown`. Axis -1 is the last one. Error: no such axis, as for every axis
   /// of a shape without rank.
   TENON_HIDDEN constexpr std::int64_t operator[](int axis) const { return dims_[index(axis)]; }
-  /// Replaces a dimension: auto out = data; out.set(1, tenon::unknown). Errors: no such axis; dim below -1.
-  TENON_HIDDEN constexpr void set(int axis, std::int64_t dim) { dims_[index(axis)] = checked_dim(dim); }
+  /// Replaces a dimension: auto out = data; out.set(1, tenon::unknown). Errors: no such axis; dim
+  /// below -1.
+  TENON_HIDDEN constexpr void set(int axis, std::int64_t dim) {
+    dims_[index(axis)] = checked_dim(dim);
+  }
 
-  /// Number of elements: 1 for a scalar, 0 if a dimension is 0, `unknown` if not known(). Error: more than 2^63 - 1.
+  /// Number of elements: 1 for a scalar, 0 if a dimension is 0, `unknown` if not known(). Error:
+  /// more than 2^63 - 1.
   TENON_HIDDEN constexpr std::int64_t size() const {
     if (!known()) return unknown;
     std::int64_t product = 1;
@@ -116,7 +123,8 @@ class TENON_OPEN Shape {
   }
   // Shapes come from users, files and authors: all of them are checked once, on construction.
   TENON_HIDDEN static constexpr int checked_rank(int rank) {
-    if (rank < 0 || rank > max_rank) fail(ErrorKind::type, {"a shape has at most 8 dimensions, not ", rank});
+    if (rank < 0 || rank > max_rank)
+      fail(ErrorKind::type, {"a shape has at most 8 dimensions, not ", rank});
     return rank;
   }
   TENON_HIDDEN static constexpr std::int64_t checked_dim(std::int64_t dim) {

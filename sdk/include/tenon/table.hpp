@@ -5,20 +5,22 @@
 //     function of the table    the class's                      called
 //     create, destroy          constructor, parameters,         for each node, on any thread
 //                              configure(); destructor
-//     infer                    infer()                          on any thread, several at once; null if compose determines types
-//     infer_storage            infer_storage()                  the same; null if the class does not define it
-//     workspace                workspace(),                     the same; null if it has neither
+//     infer                    infer()                          on any thread, several at once;
+//     null if compose determines types infer_storage            infer_storage() the same; null if
+//     the class does not define it workspace                workspace(),                     the
+//     same; null if it has neither
 //                              backward_workspace()
 //     supports                 supports()                       the same; null if it has none
 //     prepare                  prepare()                        the same; null if it has none
 //     flops                    flops(), backward_flops()        the same; null if it has neither
-//     query                    algorithm(),                     the same, by "algorithm/1"; null if it has neither
+//     query                    algorithm(),                     the same, by "algorithm/1"; null if
+//     it has neither
 //                              backward_algorithm()
 //     gradient                 gradient()                       the same; null if it has none
-//     compose                  forward(Compose&)                on any thread, several at once; null if it has none
-//     forward, backward        forward(), backward()            by one thread at a time for each object; null if it has none
-//     forward_sparse,          forward_sparse(),                the same
-//     backward_sparse          backward_sparse()
+//     compose                  forward(Compose&)                on any thread, several at once;
+//     null if it has none forward, backward        forward(), backward()            by one thread
+//     at a time for each object; null if it has none forward_sparse,          forward_sparse(), the
+//     same backward_sparse          backward_sparse()
 //
 // Functions return 0, or 1 after writing the reason into the caller's tenon_error; exceptions are
 // caught here. destroy returns nothing: a destructor that throws ends the process.
@@ -62,7 +64,8 @@ template <class C>
 struct Trampolines {
   // *instance is unchanged on failure. Attributes are copied into the object: the caller may free
   // them.
-  static std::int32_t create(const tenon_attribute* attributes, std::uint64_t count, void** instance, tenon_error* error) noexcept {
+  static std::int32_t create(const tenon_attribute* attributes, std::uint64_t count,
+                             void** instance, tenon_error* error) noexcept {
     return guarded(error, [&] { *instance = created<C>(attributes, count); });
   }
   static void destroy(void* instance) noexcept { delete static_cast<C*>(instance); }
@@ -87,7 +90,8 @@ struct Trampolines {
   }
   // 0 bytes if the class has no function for this direction. Sparse and dense kernels share a size.
   // All types are known when the host calls it, and on CUDA the node's device is current.
-  static std::int32_t workspace(const void* instance, const tenon_infer* io, std::int32_t dispatch, std::uint64_t* bytes) noexcept {
+  static std::int32_t workspace(const void* instance, const tenon_infer* io, std::int32_t dispatch,
+                                std::uint64_t* bytes) noexcept {
     return guarded(io->error, [&] {
       *bytes = 0;
       const auto& object = *static_cast<const C*>(instance);
@@ -100,7 +104,8 @@ struct Trampolines {
     });
   }
   // 0 if the class has no function for this direction.
-  static std::int32_t flops(const void* instance, const tenon_infer* io, std::int32_t dispatch, double* flops) noexcept {
+  static std::int32_t flops(const void* instance, const tenon_infer* io, std::int32_t dispatch,
+                            double* flops) noexcept {
     return guarded(io->error, [&] {
       *flops = 0;
       const auto& object = *static_cast<const C*>(instance);
@@ -118,8 +123,8 @@ struct Trampolines {
   // replaces unprintable characters. A class that throws here fails the plan that is shown, and no
   // run.
   //     text: a buffer of `capacity` bytes, NUL-terminated afterwards
-  static std::int32_t algorithm(const void* instance, const tenon_infer* io, std::int32_t dispatch, char* text,
-                                std::uint64_t capacity) noexcept {
+  static std::int32_t algorithm(const void* instance, const tenon_infer* io, std::int32_t dispatch,
+                                char* text, std::uint64_t capacity) noexcept {
     return guarded(io->error, [&] {
       const auto& object = *static_cast<const C*>(instance);
       const Infer wrapped(*io, names_of<C>);
@@ -138,7 +143,8 @@ struct Trampolines {
   //     const auto describe = reinterpret_cast<tenon_algorithm>(table->query("algorithm/1"));
   //     if (describe) describe(object, &io, TENON_FORWARD, text, sizeof text);
   static tenon_function query(const char* name) noexcept {
-    return std::string_view(name) == "algorithm/1" ? reinterpret_cast<tenon_function>(&algorithm) : nullptr;
+    return std::string_view(name) == "algorithm/1" ? reinterpret_cast<tenon_function>(&algorithm)
+                                                   : nullptr;
   }
   // Called once per path through the function's branches.
   static std::int32_t trace(const void* instance, tenon_trace* io) noexcept {
@@ -148,8 +154,9 @@ struct Trampolines {
   // the host has no answer, which fails the node.
   static std::int32_t supports(const void* instance, const tenon_infer* types) noexcept {
     bool supported = false;
-    const std::int32_t failed =
-        guarded(types->error, [&] { supported = static_cast<const C*>(instance)->supports(Infer(*types, names_of<C>)); });
+    const std::int32_t failed = guarded(types->error, [&] {
+      supported = static_cast<const C*>(instance)->supports(Infer(*types, names_of<C>));
+    });
     return failed ? -1 : supported;
   }
   // Requests packed constants. All types are fully known, and which inputs are constant; several
@@ -183,16 +190,20 @@ struct Trampolines {
   // Kernels. If one throws, the node fails; its outputs and states are then undefined. The object
   // may change if its class's kernel is not const; the host calls one kernel at a time.
   static std::int32_t forward(void* instance, const tenon_call* call) noexcept {
-    return guarded(call->error, [&] { static_cast<C*>(instance)->forward(Call(*call, names_of<C>)); });
+    return guarded(call->error,
+                   [&] { static_cast<C*>(instance)->forward(Call(*call, names_of<C>)); });
   }
   static std::int32_t forward_sparse(void* instance, const tenon_call* call) noexcept {
-    return guarded(call->error, [&] { static_cast<C*>(instance)->forward_sparse(Call(*call, names_of<C>)); });
+    return guarded(call->error,
+                   [&] { static_cast<C*>(instance)->forward_sparse(Call(*call, names_of<C>)); });
   }
   static std::int32_t backward(void* instance, const tenon_call* call) noexcept {
-    return guarded(call->error, [&] { static_cast<C*>(instance)->backward(Call(*call, names_of<C>)); });
+    return guarded(call->error,
+                   [&] { static_cast<C*>(instance)->backward(Call(*call, names_of<C>)); });
   }
   static std::int32_t backward_sparse(void* instance, const tenon_call* call) noexcept {
-    return guarded(call->error, [&] { static_cast<C*>(instance)->backward_sparse(Call(*call, names_of<C>)); });
+    return guarded(call->error,
+                   [&] { static_cast<C*>(instance)->backward_sparse(Call(*call, names_of<C>)); });
   }
 };
 
@@ -207,10 +218,12 @@ constexpr tenon_operator make_table() {
   table.abi_major = TENON_ABI_MAJOR;
   table.abi_minor = TENON_ABI_MINOR;
   // Members are set by name: fields that a later version appends are 0.
-  table.traits = (M::capturable ? TENON_TRAIT_CAPTURABLE : 0) | (M::blockwise ? TENON_TRAIT_BLOCKWISE : 0);
+  table.traits =
+      (M::capturable ? TENON_TRAIT_CAPTURABLE : 0) | (M::blockwise ? TENON_TRAIT_BLOCKWISE : 0);
   table.create = T::create;
   table.destroy = T::destroy;
-  if constexpr (!M::compose || M::own_infer) table.infer = T::infer;  // otherwise compose determines the types
+  if constexpr (!M::compose || M::own_infer)
+    table.infer = T::infer;  // otherwise compose determines the types
   if constexpr (M::infer_storage) table.infer_storage = T::infer_storage;
   if constexpr (M::workspace || M::backward_workspace) table.workspace = T::workspace;
   if constexpr (M::flops || M::backward_flops) table.flops = T::flops;
@@ -258,8 +271,8 @@ namespace tenon::TENON_SDK {
 ///     tenon_error error{sizeof error, TENON_ERROR_FAILED, 0, text, sizeof text};
 ///     const tenon_operator* table = tenon::table_of<Cosine>();
 ///     void* object = nullptr;
-///     if (table->create(nullptr, 0, &object, &error) != 0) throw std::runtime_error(text);  // no attributes: all defaults
-///     table->destroy(object);
+///     if (table->create(nullptr, 0, &object, &error) != 0) throw std::runtime_error(text);  // no
+///     attributes: all defaults table->destroy(object);
 template <class Class>
 const tenon_operator* table_of() {
   return detail::checked_table<Completed<Class>, detail::OperatorVerdict<Completed<Class>>>();

@@ -13,11 +13,12 @@ namespace tenon::TENON_SDK {
 
 /// A text as a parameter member:
 ///
-///     tenon::Text mode = "mean";                                                         // the default
-///     op.param("mode", &Reduce::mode, "how to reduce").one_of({"mean", "sum"});          // or any text, without one_of
-///     if (mode == "sum") ...                                                             // compare it in configure(), not per element
+///     tenon::Text mode = "mean";                                                         // the
+///     default op.param("mode", &Reduce::mode, "how to reduce").one_of({"mean", "sum"}); // or any
+///     text, without one_of if (mode == "sum") ... // compare it in configure(), not per element
 ///
-/// Prefer an enum with .one_of for a fixed choice: it compares faster and cannot be misspelt in the class.
+/// Prefer an enum with .one_of for a fixed choice: it compares faster and cannot be misspelt in the
+/// class.
 ///
 /// A literal type, which std::string is not with clang 14, so that describe() can read its default
 /// at compile time. There it points to the literal; at run time it owns a copy, so a parameter
@@ -30,12 +31,15 @@ class Text {
   /// compile.
   constexpr Text(const char* text = "") : Text(std::string_view(text != nullptr ? text : "")) {}
   Text(std::nullptr_t) = delete;
-  constexpr Text(std::string_view text) : view_(text), owned_(!std::is_constant_evaluated() && !text.empty()) {
+  constexpr Text(std::string_view text)
+      : view_(text), owned_(!std::is_constant_evaluated() && !text.empty()) {
     if (owned_) view_ = copy(text);
   }
   Text(const std::string& text) : Text(std::string_view(text)) {}
   constexpr Text(const Text& other) : Text(other.view_) {}
-  constexpr Text(Text&& other) noexcept : view_(other.view_), owned_(other.owned_) { other.forget(); }
+  constexpr Text(Text&& other) noexcept : view_(other.view_), owned_(other.owned_) {
+    other.forget();
+  }
   constexpr Text& operator=(Text other) noexcept {
     release();
     view_ = other.view_;
@@ -50,7 +54,9 @@ class Text {
   constexpr std::size_t size() const { return view_.size(); }  ///< bytes
   constexpr bool empty() const { return view_.empty(); }
   /// Bytewise: no case folding, no Unicode normalization.
-  friend constexpr bool operator==(const Text& left, const Text& right) { return left.view_ == right.view_; }
+  friend constexpr bool operator==(const Text& left, const Text& right) {
+    return left.view_ == right.view_;
+  }
   friend constexpr bool operator==(const Text& left, const char* right) {
     return left.view_ == std::string_view(right != nullptr ? right : "");
   }
@@ -76,9 +82,9 @@ class Text {
 
 /// Up to 32 texts as a parameter member:
 ///
-///     tenon::Texts names = {"height", "width"};                                          // the default
-///     op.param("names", &Resample::names, "the axes").one_of({"height", "width"});       // applies to each text; optional
-///     for (const tenon::Text& name : names) ...
+///     tenon::Texts names = {"height", "width"};                                          // the
+///     default op.param("names", &Resample::names, "the axes").one_of({"height", "width"}); //
+///     applies to each text; optional for (const tenon::Text& name : names) ...
 ///
 /// A text of the list cannot contain a zero byte, which ends it at the boundary. Users write ["a",
 /// "b"] in graph.json and --set names=a,b. Operators with such a parameter need Tenon 0.2.

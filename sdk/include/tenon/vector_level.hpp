@@ -29,21 +29,28 @@ struct CpuidAnswer {
 /// Returns zeros if the CPU does not support the leaf.
 inline CpuidAnswer cpuid(unsigned leaf) {
   CpuidAnswer most, answer;
-  asm volatile("cpuid" : "=a"(most.a), "=b"(most.b), "=c"(most.c), "=d"(most.d) : "a"(leaf & 0x80000000u), "c"(0));
+  asm volatile("cpuid"
+               : "=a"(most.a), "=b"(most.b), "=c"(most.c), "=d"(most.d)
+               : "a"(leaf & 0x80000000u), "c"(0));
   if (most.a < leaf) return {};
-  asm volatile("cpuid" : "=a"(answer.a), "=b"(answer.b), "=c"(answer.c), "=d"(answer.d) : "a"(leaf), "c"(0));
+  asm volatile("cpuid"
+               : "=a"(answer.a), "=b"(answer.b), "=c"(answer.c), "=d"(answer.d)
+               : "a"(leaf), "c"(0));
   return answer;
 }
 
 /// Returns what the CPU supports and the OS saves for each thread (Intel's manual, volume 1, 13.3
 /// and 15.2). Does not use libgcc's constructor, because a plugin may be used before it has run.
 [[gnu::cold, gnu::noinline]] inline VectorLevel vector_level_of_processor() {
-  constexpr unsigned avx = 1u << 28, osxsave = 1u << 27, f16c = 1u << 29, movbe = 1u << 22, fma = 1u << 12;
+  constexpr unsigned avx = 1u << 28, osxsave = 1u << 27, f16c = 1u << 29, movbe = 1u << 22,
+                     fma = 1u << 12;
   constexpr unsigned avx2 = 1u << 5, bmi = 1u << 3, bmi2 = 1u << 8, lzcnt = 1u << 5;
-  constexpr unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;  // f, dq, cd, bw, vl
+  constexpr unsigned avx512 =
+      1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;  // f, dq, cd, bw, vl
   constexpr unsigned first = avx | osxsave | f16c | movbe | fma, seventh = avx2 | bmi | bmi2;
   const unsigned features = cpuid(7).b;
-  const bool has_v3 = (cpuid(1).c & first) == first && (features & seventh) == seventh && (cpuid(0x80000001u).c & lzcnt) != 0;
+  const bool has_v3 = (cpuid(1).c & first) == first && (features & seventh) == seventh &&
+                      (cpuid(0x80000001u).c & lzcnt) != 0;
   if (!has_v3) return VectorLevel::plain;
   unsigned kept, high;
   asm volatile("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
@@ -56,7 +63,9 @@ inline CpuidAnswer cpuid(unsigned leaf) {
   if (const char* most = std::getenv("TENON_WIDE"); most && *most) {
     const std::string_view name = most;
     const bool plain = name == "plain", v3 = name == "v3";
-    if (!plain && !v3 && name != "v4") fail(ErrorKind::failed, {"TENON_WIDE is ", most, "; set it to plain, v3 or v4, or not at all"});
+    if (!plain && !v3 && name != "v4")
+      fail(ErrorKind::failed,
+           {"TENON_WIDE is ", most, "; set it to plain, v3 or v4, or not at all"});
     if (plain) level = VectorLevel::plain;
     if (v3 && level == VectorLevel::v4) level = VectorLevel::v3;
   }

@@ -5,7 +5,8 @@
 
 #include "visibility.hpp"
 
-/// For #if TENON_SDK_VERSION >= 200 in plugins that support several SDKs: major * 10000 + minor * 100 + patch.
+/// For #if TENON_SDK_VERSION >= 200 in plugins that support several SDKs: major * 10000 + minor *
+/// 100 + patch.
 #define TENON_SDK_MAJOR 0
 #define TENON_SDK_MINOR 2
 #define TENON_SDK_PATCH 0

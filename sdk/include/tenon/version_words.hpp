@@ -25,7 +25,8 @@ class VersionWords {
   /// The result of op.added() and op.removed().
   class Change {
    public:
-    constexpr Change(Description* description, bool removed) : description_(description), removed_(removed) {}
+    constexpr Change(Description* description, bool removed)
+        : description_(description), removed_(removed) {}
     /// For an added parameter: its value in older files, if that is not the default: op.added(2,
     /// "eps").was(0.001). Needs Tenon 0.2. For a removed one: the value that the operator now
     /// behaves as if it had; older files with another value are rejected.

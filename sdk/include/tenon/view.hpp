@@ -45,7 +45,9 @@ class View {
   std::int64_t size() const { return size_; }  ///< number of elements; 1 for rank 0
   const Shape& shape() const { return shape_; }
   int rank() const { return shape_.rank(); }
-  std::int64_t dim(int axis) const { return shape_[axis]; }  ///< a negative axis counts from the end
+  std::int64_t dim(int axis) const {
+    return shape_[axis];
+  }  ///< a negative axis counts from the end
 
   bool contiguous() const { return !strides_; }  ///< element i is data()[i]
   /// Elements (not bytes) from one index of the axis to the next; 0 for a broadcast axis, negative
@@ -95,7 +97,8 @@ class View {
     return offset;
   }
   T* plain() const {
-    if (strides_) throw Error("this view is strided: use [] or stride(), or remove op.takes_strides()");
+    if (strides_)
+      throw Error("this view is strided: use [] or stride(), or remove op.takes_strides()");
     return data_;
   }
 

@@ -34,12 +34,19 @@
 #pragma clang fp contract(off)
 #define TENON_WIDE_CODE __attribute__((noinline, flatten))
 #define TENON_SCALAR_CODE TENON_WIDE_CODE
-#define TENON_WIDE_TARGET_V4 "avx2,fma,f16c,bmi,bmi2,lzcnt,movbe,avx512f,avx512bw,avx512vl,avx512dq,avx512cd"
+#define TENON_WIDE_TARGET_V4 \
+  "avx2,fma,f16c,bmi,bmi2,lzcnt,movbe,avx512f,avx512bw,avx512vl,avx512dq,avx512cd"
 #else
-#define TENON_WIDE_CODE \
-  __attribute__((noinline, flatten, optimize("fp-contract=off", "no-math-errno", "no-trapping-math", "vect-cost-model=dynamic")))
-#define TENON_SCALAR_CODE __attribute__((noinline, flatten, optimize("fp-contract=off", "no-math-errno", "no-tree-vectorize")))
-#define TENON_WIDE_TARGET_V4 "avx2,fma,f16c,bmi,bmi2,lzcnt,movbe,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,prefer-vector-width=512"
+#define TENON_WIDE_CODE                                                           \
+  __attribute__((noinline, flatten,                                               \
+                 optimize("fp-contract=off", "no-math-errno", "no-trapping-math", \
+                          "vect-cost-model=dynamic")))
+#define TENON_SCALAR_CODE           \
+  __attribute__((noinline, flatten, \
+                 optimize("fp-contract=off", "no-math-errno", "no-tree-vectorize")))
+#define TENON_WIDE_TARGET_V4                                                                      \
+  "avx2,fma,f16c,bmi,bmi2,lzcnt,movbe,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,prefer-vector-" \
+  "width=512"
 #endif
 #define TENON_WIDE_TARGET_V3 "avx2,fma,f16c,bmi,bmi2,lzcnt,movbe"
 
@@ -52,12 +59,14 @@ namespace detail {
 // Each runs a copy of the body, which the loop's stores cannot alias: captured values stay in
 // registers.
 template <class Body>
-TENON_WIDE_CODE __attribute__((target(TENON_WIDE_TARGET_V4))) auto run_v4(const Body& body) -> decltype(body()) {
+TENON_WIDE_CODE __attribute__((target(TENON_WIDE_TARGET_V4))) auto run_v4(const Body& body)
+    -> decltype(body()) {
   const Body own = body;
   return own();
 }
 template <class Body>
-TENON_WIDE_CODE __attribute__((target(TENON_WIDE_TARGET_V3))) auto run_v3(const Body& body) -> decltype(body()) {
+TENON_WIDE_CODE __attribute__((target(TENON_WIDE_TARGET_V3))) auto run_v3(const Body& body)
+    -> decltype(body()) {
   const Body own = body;
   return own();
 }

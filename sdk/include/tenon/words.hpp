@@ -32,14 +32,16 @@ enum class Relation {
   at_least,      ///< numbers or lists
   multiple_of    ///< integers, or lists of them; the only multiple of 0 is 0
 };
-inline constexpr Relation same_length = Relation::same_length, less_than = Relation::less_than, at_most = Relation::at_most,
-                          greater_than = Relation::greater_than, at_least = Relation::at_least, multiple_of = Relation::multiple_of;
+inline constexpr Relation same_length = Relation::same_length, less_than = Relation::less_than,
+                          at_most = Relation::at_most, greater_than = Relation::greater_than,
+                          at_least = Relation::at_least, multiple_of = Relation::multiple_of;
 
 namespace detail {
 
 /// The name in manifests.
 constexpr const char* name_of(Relation relation) {
-  constexpr const char* names[] = {"same_length", "less_than", "at_most", "greater_than", "at_least", "multiple_of"};
+  constexpr const char* names[] = {"same_length",  "less_than", "at_most",
+                                   "greater_than", "at_least",  "multiple_of"};
   return names[static_cast<int>(relation)];
 }
 
@@ -49,7 +51,8 @@ struct ExampleInput {
   const char* name;  ///< that of op.input(), or part2 of a variadic input "part"
   std::initializer_list<std::int64_t> shape;
   DType dtype = unknown_dtype;
-  std::initializer_list<double> values = {};  ///< all elements, row by row, if they matter; empty: any that fit the dtype
+  std::initializer_list<double> values =
+      {};  ///< all elements, row by row, if they matter; empty: any that fit the dtype
 };
 /// A parameter of op.example(): {"groups", 2}, {"mode", "max"}, {"kernel", {3, 3}}, {"names", {"a",
 /// "b"}}. A table is written as a list.
@@ -70,7 +73,8 @@ constexpr void push_condition(Description& d, const char* of, NamePair names, co
   for (const LiteralValue& value : values) entry.values.push(value.literal);
 }
 /// Adds a condition for a hidden output.
-constexpr void add_condition(Description& d, const char* output, const char* param, std::initializer_list<LiteralValue> values) {
+constexpr void add_condition(Description& d, const char* output, const char* param,
+                             std::initializer_list<LiteralValue> values) {
   push_condition(d, "hidden", {output, ""}, param, values);
 }
 /// Adds a condition for everything that was pushed to a list since `first`. Conditional pairs leave
@@ -88,13 +92,16 @@ constexpr void add_condition(Description& d, std::string_view of, int first, con
     for (int i = first; i < pairs.size; ++i) push_condition(d, key, pairs[i], param, values);
     pairs.size = first;
   };
-  list("inplace", d.inplace), list("backward_inplace", d.backward_inplace), list("linear", d.linear);
+  list("inplace", d.inplace), list("backward_inplace", d.backward_inplace),
+      list("linear", d.linear);
 }
 
 /// Appends tensors and parameters of an example to those of earlier examples; the entry has the
 /// index of its first ones.
-constexpr void add_example(Description& d, std::initializer_list<ExampleInput> inputs, std::initializer_list<ExampleValue> params) {
-  d.examples.push({d.example_tensors.size, static_cast<int>(inputs.size()), d.example_params.size, static_cast<int>(params.size())});
+constexpr void add_example(Description& d, std::initializer_list<ExampleInput> inputs,
+                           std::initializer_list<ExampleValue> params) {
+  d.examples.push({d.example_tensors.size, static_cast<int>(inputs.size()), d.example_params.size,
+                   static_cast<int>(params.size())});
   for (const ExampleInput& input : inputs) {
     d.example_tensors.push({input.name,
                             {input.dtype != unknown_dtype, input.dtype},
@@ -105,7 +112,8 @@ constexpr void add_example(Description& d, std::initializer_list<ExampleInput> i
     for (const std::int64_t dim : input.shape) d.literals.push(dim);
     for (const double value : input.values) d.example_values.push(value);
   }
-  for (const ExampleValue& param : params) d.example_params.push({param.name, stored_literal(d, param.value)});
+  for (const ExampleValue& param : params)
+    d.example_params.push({param.name, stored_literal(d, param.value)});
 }
 
 /// The calls that declare one property of an operator. Each is defined once, for every `op`: it is
@@ -127,13 +135,17 @@ class Words : public VersionWords<records> {
     constexpr Argument& variadic() { return set(&InputEntry::variadic, true); }
     /// Its own set of dtypes: op.input("index", "...").types(tenon::integral). Inputs without it
     /// share one dtype of op.types().
-    constexpr Argument& types(Types types) { return set(&InputEntry::types, Maybe<Types>{true, types}); }
+    constexpr Argument& types(Types types) {
+      return set(&InputEntry::types, Maybe<Types>{true, types});
+    }
     /// A weight or bias: if a graph does not connect it, it creates a variable for it, which
     /// training updates. Any other unconnected input must be optional, or is an error.
     constexpr Argument& weight() { return set(&InputEntry::weight, true); }
     /// A weight, with the initial value of all its elements, which must be finite. Default: 0 for
     /// vectors, random for matrices and tensors with more dimensions.
-    constexpr Argument& initial(double value) { return weight().set(&InputEntry::initial, Maybe<double>{true, value}); }
+    constexpr Argument& initial(double value) {
+      return weight().set(&InputEntry::initial, Maybe<double>{true, value});
+    }
     /// Its elements are in CPU memory for kernels on every device: sizes, axes and other numbers
     /// that the kernel's host code reads.
     constexpr Argument& on_cpu() { return set(&InputEntry::on_cpu, true); }
@@ -167,13 +179,15 @@ class Words : public VersionWords<records> {
   /// The result of op.inplace(), op.backward_reads() and op.linear().
   class Conditional {
    public:
-    constexpr Conditional(Description* description, const char* of, int first) : description_(description), of_(of), first_(first) {}
+    constexpr Conditional(Description* description, const char* of, int first)
+        : description_(description), of_(of), first_(first) {}
     /// Limits the declaration to calls in which the parameter has one of these values, at most 8:
     /// op.backward_reads("output").when("kind", "max"). A pair that is declared twice holds under
     /// either condition; backward_reads names everything once.
     template <class... Values>
     constexpr void when(const char* param, Values... values) && {
-      if constexpr (records) add_condition(*description_, of_, first_, param, {LiteralValue(values)...});
+      if constexpr (records)
+        add_condition(*description_, of_, first_, param, {LiteralValue(values)...});
     }
 
    private:
@@ -203,7 +217,8 @@ class Words : public VersionWords<records> {
   /// An input, in the order of the calls; doc states its shape:
   /// op.input("weight", "[num_hidden, features]").
   constexpr Argument input(const char* name, const char* doc) {
-    if constexpr (records) return Argument(&description_->inputs.push({name, doc, false, false, {}, {}}));
+    if constexpr (records)
+      return Argument(&description_->inputs.push({name, doc, false, false, {}, {}}));
     return Argument(nullptr);
   }
   /// A tensor that calls may update and that is preserved between them, such as a running mean:
@@ -223,19 +238,21 @@ class Words : public VersionWords<records> {
   }
   /// The gradient of input may use the memory of the gradient of output, under the same conditions.
   constexpr Conditional backward_inplace(const char* output, const char* input) {
-    return add_conditional(&Description::backward_inplace, "backward_inplace", NamePair{output, input});
+    return add_conditional(&Description::backward_inplace, "backward_inplace",
+                           NamePair{output, input});
   }
   /// The inputs and outputs whose elements backward reads; the memory of the others is reused
   /// early. Default: all of them; () for none. Reading any other one in backward is an error.
   ///
-  ///     op.backward_reads("output").when("kind", "max");  // a maximum recovers its position from the output
-  ///     op.backward_reads("weight");
+  ///     op.backward_reads("output").when("kind", "max");  // a maximum recovers its position from
+  ///     the output op.backward_reads("weight");
   template <class... Names>
   constexpr Conditional backward_reads(Names... names) {
     int first = 0;
     if constexpr (records) {
       first = description_->backward_reads.value.size;
-      description_->backward_reads.given = true, (description_->backward_reads.value.push(names), ...);
+      description_->backward_reads.given = true,
+      (description_->backward_reads.value.push(names), ...);
     }
     return Conditional(description_, "backward_reads", first);
   }
@@ -356,7 +373,8 @@ class Words : public VersionWords<records> {
   ///
   ///     op.example({{"data", {2, 4, 6, 6}}}, {{"groups", 2}});
   ///     op.example({{"boxes", {5, 4}}, {"order", {5}, tenon::i64, {4, 3, 2, 1, 0}}});
-  constexpr void example(std::initializer_list<ExampleInput> inputs, std::initializer_list<ExampleValue> params = {}) {
+  constexpr void example(std::initializer_list<ExampleInput> inputs,
+                         std::initializer_list<ExampleValue> params = {}) {
     if constexpr (records) add_example(*description_, inputs, params);
   }
   /// For the SDK: called by tenon::Elementwise.
@@ -380,7 +398,8 @@ class Words : public VersionWords<records> {
     if constexpr (records) (description_->*list).push(item);
   }
   template <int N>
-  constexpr Conditional add_conditional(Fixed<NamePair, N> Description::*list, const char* of, const NamePair& pair) {
+  constexpr Conditional add_conditional(Fixed<NamePair, N> Description::*list, const char* of,
+                                        const NamePair& pair) {
     int first = 0;
     if constexpr (records) first = (description_->*list).size, (description_->*list).push(pair);
     return Conditional(description_, of, first);
@@ -393,7 +412,10 @@ class Result {
  public:
   constexpr Result() = default;
   constexpr Result(Description& description, const Class* object, const void*& count)
-      : description_(&description), entry_(&description.outputs[description.outputs.size - 1]), object_(object), count_(&count) {}
+      : description_(&description),
+        entry_(&description.outputs[description.outputs.size - 1]),
+        object_(object),
+        count_(&count) {}
   /// Only backward reads it; users do not see it.
   constexpr Result& hidden() {
     if (entry_) entry_->hidden = true;

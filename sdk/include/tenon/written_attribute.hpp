@@ -52,7 +52,8 @@ void each_text(const tenon_attribute& attribute, const Each& each) {
 [[gnu::cold]] inline std::string written(const tenon_attribute& attribute) {
   const auto list = [&](const auto* values) {
     std::string text;
-    for (std::uint64_t i = 0; i < attribute.count && i < 8; ++i) append_text(text, join(i ? ", " : "", values[i]));
+    for (std::uint64_t i = 0; i < attribute.count && i < 8; ++i)
+      append_text(text, join(i ? ", " : "", values[i]));
     return join('[', text, attribute.count > 8 ? ", ..." : "", ']');
   };
   switch (attribute.kind) {

@@ -40,8 +40,16 @@ def counted(program: str, folder: Path) -> dict[str, int]:
         "PATH": os.environ.get("PATH", ""),
         "HOME": str(folder),
     }
-    command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out", program]
-    done = subprocess.run(command, env=environment, cwd=folder, check=False, capture_output=True, text=True)
+    command = [
+        "valgrind",
+        "--tool=callgrind",
+        "--instr-atstart=no",
+        f"--callgrind-out-file={folder}/out",
+        program,
+    ]
+    done = subprocess.run(
+        command, env=environment, cwd=folder, check=False, capture_output=True, text=True
+    )
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)} exited with {done.returncode}:\n{done.stdout}{done.stderr}")
     counts = {}
@@ -68,8 +76,12 @@ def compare(counts: dict[str, int], baseline: Baseline) -> list[str]:
             f"{name:46} {now:12} {was:12} {(now / was - 1) * 100:+7.1f}%{'  baseline could be lowered' if now * MOST < was else ''}"
         )
         if now > was * MOST:
-            faults.append(f"{name}: {now} instructions, {(now / was - 1) * 100:.1f} % above the baseline's {was}")
-    return faults + [f"{name}: is in the baseline but was not counted" for name in baseline if name not in counts]
+            faults.append(
+                f"{name}: {now} instructions, {(now / was - 1) * 100:.1f} % above the baseline's {was}"
+            )
+    return faults + [
+        f"{name}: is in the baseline but was not counted" for name in baseline if name not in counts
+    ]
 
 
 def unfounded(baseline: Baseline, before: Baseline) -> list[str]:
@@ -97,7 +109,10 @@ def before(now: str) -> Baseline:
     def git(*arguments: str) -> str:
         try:
             done = subprocess.run(
-                ["git", "-C", str(BASELINE.parent), *arguments], check=False, capture_output=True, text=True
+                ["git", "-C", str(BASELINE.parent), *arguments],
+                check=False,
+                capture_output=True,
+                text=True,
             )
         except OSError:
             return ""
@@ -123,7 +138,9 @@ def update(counts: dict[str, int], baseline: Baseline, reason: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("program", nargs="?", type=os.path.abspath)
     parser.add_argument("--update", metavar="REASON")
     parser.add_argument("--not-reference", metavar="WHY")
@@ -147,7 +164,9 @@ def main() -> int:
     for fault in faults:
         print(fault)
     if faults:
-        print(f'If this is meant: python3 {Path(__file__)} {given.program} --update "why", in the same commit')
+        print(
+            f'If this is meant: python3 {Path(__file__)} {given.program} --update "why", in the same commit'
+        )
     return 1 if faults else 0
 
 

@@ -26,7 +26,9 @@ def faults_of(counts: dict[str, int], baseline: check.Baseline) -> list[str]:
 def counts_are_compared() -> None:
     assert faults_of({"a": 1050}, {"a": entry(1000)}) == []
     assert faults_of({"a": 10}, {"a": entry(1000)}) == []
-    assert faults_of({"a": 1051}, {"a": entry(1000)}) == ["a: 1051 instructions, 5.1 % above the baseline's 1000"]
+    assert faults_of({"a": 1051}, {"a": entry(1000)}) == [
+        "a: 1051 instructions, 5.1 % above the baseline's 1000"
+    ]
     assert len(faults_of({"a": 1000, "new": 1}, {"a": entry(1000)})) == 1
     assert len(faults_of({}, {"a": entry(1000)})) == 1
 
@@ -47,7 +49,9 @@ def the_baseline_before_is_found() -> None:
 
         def git(*arguments: str) -> None:
             names = ["-c", "user.name=t", "-c", "user.email=t@t"]
-            subprocess.run(["git", "-C", folder, *names, *arguments], check=True, capture_output=True)
+            subprocess.run(
+                ["git", "-C", folder, *names, *arguments], check=True, capture_output=True
+            )
 
         def write(instructions: int) -> str:
             check.BASELINE.write_text(json.dumps({"a": entry(instructions)}))
@@ -69,10 +73,22 @@ def the_baseline_before_is_found() -> None:
 def updates_keep_what_is_near() -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         check.BASELINE = Path(folder) / "baseline.json"
-        check.update({"a": 1004, "b": 1100}, {"a": entry(1000), "b": entry(1000), "gone": entry(1)}, "b checks more")
-        assert json.loads(check.BASELINE.read_text()) == {"a": entry(1000), "b": entry(1100, "b checks more")}
+        check.update(
+            {"a": 1004, "b": 1100},
+            {"a": entry(1000), "b": entry(1000), "gone": entry(1)},
+            "b checks more",
+        )
+        assert json.loads(check.BASELINE.read_text()) == {
+            "a": entry(1000),
+            "b": entry(1100, "b checks more"),
+        }
 
 
-for test in (counts_are_compared, raising_takes_a_new_reason, the_baseline_before_is_found, updates_keep_what_is_near):
+for test in (
+    counts_are_compared,
+    raising_takes_a_new_reason,
+    the_baseline_before_is_found,
+    updates_keep_what_is_near,
+):
     test()
 print("4 tests passed")

@@ -61,7 +61,8 @@ Graph chain(Host& host, int nodes) {
 /// Nodes that branch and join, with as many long-lived values as a gradient has.
 Graph lattice(Host& host, int nodes) {
   Graph graph(host);
-  auto left = graph.input("x", f32, {-1, 4}), right = graph.variable("w", Tensor::zeros(f32, {1, 4}));
+  auto left = graph.input("x", f32, {-1, 4}),
+       right = graph.variable("w", Tensor::zeros(f32, {1, 4}));
   for (int i = 0; i < nodes; ++i) left = graph.add("plus", {left, std::exchange(right, left)});
   graph.output("y", left);
   return graph;
@@ -84,7 +85,9 @@ void calls(Host& host) {
   auto output = Tensor::zeros(f32, {1});
   count("eager call: by name", 1000, [&] { host.call("plus", inputs); });
   count("eager call: prepared", 1000, [&] { prepared(inputs); });
-  count("eager call: prepared, into given memory", 1000, [&] { prepared.forward(inputs, {&output, 1}); });
+  count("eager call: prepared, into given memory", 1000, [&] {
+    prepared.forward(inputs, {&output, 1});
+  });
 }
 
 void from_file_to_plan(Host& host, const TemporaryFolder& folder) {
@@ -99,23 +102,29 @@ void from_file_to_plan(Host& host, const TemporaryFolder& folder) {
   auto& graph = opened.front();
   const auto tensors = tensors_of(model_of(graph));
   const auto types = input_types(model_of(graph), {{"x", {8, 4}}});
-  count("infer: 2,000 nodes", 3, [&] { infer_with(model_of(graph), impl_of(graph).binding(), tensors, types); });
-  count("plan: a session of 2,000 nodes and its plan", 3, [&] { Session(graph).plan({{"x", {8, 4}}}); });
+  count("infer: 2,000 nodes", 3,
+        [&] { infer_with(model_of(graph), impl_of(graph).binding(), tensors, types); });
+  count("plan: a session of 2,000 nodes and its plan", 3, [&] {
+    Session(graph).plan({{"x", {8, 4}}});
+  });
 }
 
 void training(Host& host) {
   constexpr std::int64_t batch = 32, features = 128, classes = 10;
   Graph graph(host);
   auto x = graph.input("image", f32, {-1, features});
-  for (int i = 0; i < 2; ++i) x = graph.add("relu", {graph.add("fully_connected", {x}, {{"num_hidden", 64}})});
+  for (int i = 0; i < 2; ++i)
+    x = graph.add("relu", {graph.add("fully_connected", {x}, {{"num_hidden", 64}})});
   const auto scores = graph.add("fully_connected", {x}, {{"num_hidden", classes}}, "scores");
-  graph.output("loss", graph.add("softmax_cross_entropy", {scores, graph.input("label", DType::i64, {-1})}));
+  graph.output(
+      "loss", graph.add("softmax_cross_entropy", {scores, graph.input("label", DType::i64, {-1})}));
   graph.initialize();
   auto image = Tensor::empty(f32, {batch, features});
   auto label = Tensor::empty(DType::i64, {batch});
   for (std::int64_t i = 0; i < image.size(); ++i)
     image.values<float>()[static_cast<std::size_t>(i)] = static_cast<float>(i * 7919 % 256) / 256;
-  for (std::int64_t i = 0; i < batch; ++i) label.values<std::int64_t>()[static_cast<std::size_t>(i)] = i % classes;
+  for (std::int64_t i = 0; i < batch; ++i)
+    label.values<std::int64_t>()[static_cast<std::size_t>(i)] = i % classes;
   TrainerOptions options;
   options.loss = "loss";
   options.batch = batch;

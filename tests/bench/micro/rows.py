@@ -74,21 +74,49 @@ def elementwise() -> list[Row]:
     ]
     rows += [by_copy("x + row, 64 MiB", "add/rows"), by_copy("x + column, 64 MiB", "add/columns")]
     cached = Row(
-        "elementwise", "a*x*x + b*x + c in cache", "quadratic/f32" + small, "elements/ns", elements, f"copy{small}"
+        "elementwise",
+        "a*x*x + b*x + c in cache",
+        "quadratic/f32" + small,
+        "elements/ns",
+        elements,
+        f"copy{small}",
     )
     cached.goal, cached.least, cached.of_figure = 8, True, True
     rows.append(cached)
     for name, goal in {"exp": 0.3, "log": None, "tanh": None, "erf": None, "sin": None}.items():
         value = ns_an_element(SMALL)
-        rows.append(Row("elementwise", f"{name} in cache", f"{name}/f32{small}", "ns/element", value, goal=goal))
+        rows.append(
+            Row(
+                "elementwise",
+                f"{name} in cache",
+                f"{name}/f32{small}",
+                "ns/element",
+                value,
+                goal=goal,
+            )
+        )
     return rows
 
 
 def dispatch() -> list[Row]:
     bare = "bare loop, one element"
     return [
-        Row("dispatch", "a node of 1,000 no-ops", "session, no-op", "ns", ns_an_item, "bare loop, no-op"),
-        Row("dispatch", "a node of 1,000, one element", "session, one element", "ns", ns_an_item, bare),
+        Row(
+            "dispatch",
+            "a node of 1,000 no-ops",
+            "session, no-op",
+            "ns",
+            ns_an_item,
+            "bare loop, no-op",
+        ),
+        Row(
+            "dispatch",
+            "a node of 1,000, one element",
+            "session, one element",
+            "ns",
+            ns_an_item,
+            bare,
+        ),
         Row(
             "dispatch",
             "session of one node",
@@ -124,12 +152,26 @@ def eager() -> list[Row]:
         goal=450,
         of_figure=True,
     )
-    two = Row("eager", "prepared call", "prepared call, one element", "ns", time("ns"), bare, goal=300, of_figure=True)
+    two = Row(
+        "eager",
+        "prepared call",
+        "prepared call, one element",
+        "ns",
+        time("ns"),
+        bare,
+        goal=300,
+        of_figure=True,
+    )
     return [
         one,
         two,
         Row(
-            "eager", "prepared call into memory", "prepared call into given memory, one element", "ns", time("ns"), bare
+            "eager",
+            "prepared call into memory",
+            "prepared call into given memory, one element",
+            "ns",
+            time("ns"),
+            bare,
         ),
     ]
 
@@ -139,7 +181,16 @@ def first_result() -> list[Row]:
     for kind in ("chain", "lattice"):
         for nodes, goal in {100_000: 0.15, 1_000_000: 1.5}.items():
             name = f"file to first result, {kind} of {nodes:,}"
-            rows.append(Row("first_result", name, f"first_result/{kind}/{nodes}/real_time", "s", time("s"), goal=goal))
+            rows.append(
+                Row(
+                    "first_result",
+                    name,
+                    f"first_result/{kind}/{nodes}/real_time",
+                    "s",
+                    time("s"),
+                    goal=goal,
+                )
+            )
     return rows
 
 
@@ -155,11 +206,34 @@ def others() -> list[Row]:
         for threads in (1, 2)
     ]
     rows.append(
-        Row("memory", "memory / largest live set, worst", "200 random graphs", "x", counter("worst"), goal=1.10)
+        Row(
+            "memory",
+            "memory / largest live set, worst",
+            "200 random graphs",
+            "x",
+            counter("worst"),
+            goal=1.10,
+        )
     )
-    rows.append(Row("memory", "memory / largest live set, mean", "200 random graphs", "x", counter("mean"), goal=1.02))
     rows.append(
-        Row("lazy_update", "100 rows of 10^7, adam", "lazy_update/adam/rows:10000000", "x", counter("ratio"), goal=1.5)
+        Row(
+            "memory",
+            "memory / largest live set, mean",
+            "200 random graphs",
+            "x",
+            counter("mean"),
+            goal=1.02,
+        )
+    )
+    rows.append(
+        Row(
+            "lazy_update",
+            "100 rows of 10^7, adam",
+            "lazy_update/adam/rows:10000000",
+            "x",
+            counter("ratio"),
+            goal=1.5,
+        )
     )
     return rows
 

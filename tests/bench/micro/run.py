@@ -26,9 +26,13 @@ Line = dict[str, Any]
 NETWORKS = ("mlp", "lenet", "resnet18", "encoder")
 
 
-def benchmarks(program: Path, names: list[str], repetitions: int) -> dict[str, list[dict[str, Any]]]:
+def benchmarks(
+    program: Path, names: list[str], repetitions: int
+) -> dict[str, list[dict[str, Any]]]:
     """Returns all repetitions of each benchmark, by name."""
-    pattern = "^(" + "|".join(re.sub(r"([.^$|()\[\]{}*+?\\])", r"\\\1", name) for name in names) + ")$"
+    pattern = (
+        "^(" + "|".join(re.sub(r"([.^$|()\[\]{}*+?\\])", r"\\\1", name) for name in names) + ")$"
+    )
     command = [
         str(program),
         f"--benchmark_filter={pattern}",
@@ -36,9 +40,13 @@ def benchmarks(program: Path, names: list[str], repetitions: int) -> dict[str, l
         f"--benchmark_repetitions={repetitions}",
     ]
     command += ["--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.05"]
-    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        command, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     if done.returncode != 0:
-        raise RuntimeError(f"{program.name} ended with {done.returncode}: {done.stderr.strip()[-400:]}")
+        raise RuntimeError(
+            f"{program.name} ended with {done.returncode}: {done.stderr.strip()[-400:]}"
+        )
     found: dict[str, list[dict[str, Any]]] = {}
     for one in json.loads(done.stdout)["benchmarks"]:
         if one["run_type"] == "iteration" and not one.get("error_occurred"):
@@ -56,7 +64,9 @@ def line_of(row: Row, found: dict[str, list[dict[str, Any]]]) -> Line:
     compared = figure
     if row.floor:
         line["floor"] = best((row.floor_value or row.value)(one) for one in found[row.floor])
-        line["ratio"] = line["floor"] / figure if row.least and best is min else figure / line["floor"]
+        line["ratio"] = (
+            line["floor"] / figure if row.least and best is min else figure / line["floor"]
+        )
         compared = figure if row.of_figure else line["ratio"]
     if row.goal is not None:
         line["goal"] = f"{'>=' if row.least else '<='} {row.goal:g}"
@@ -66,14 +76,29 @@ def line_of(row: Row, found: dict[str, list[dict[str, Any]]]) -> Line:
 
 def primitives(program: Path, folder: Path) -> list[Line]:
     """Returns rows for each network: the time of its products and convolutions, and their speedup by bfloat16."""
-    write = [sys.executable, str(Path(__file__).parent.parent / "peers" / "graph_json.py"), str(folder)]
-    subprocess.run(write, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    write = [
+        sys.executable,
+        str(Path(__file__).parent.parent / "peers" / "graph_json.py"),
+        str(folder),
+    ]
+    subprocess.run(
+        write,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
     graphs = [str(folder / name / "graph.json") for name in NETWORKS]
     done = subprocess.run(
-        [str(program), *graphs], check=False, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        [str(program), *graphs],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     if done.returncode != 0:
-        raise RuntimeError(f"{program.name} ended with {done.returncode}: {done.stderr.strip()[-400:]}")
+        raise RuntimeError(
+            f"{program.name} ended with {done.returncode}: {done.stderr.strip()[-400:]}"
+        )
     lines: list[Line] = []
     for name, text in zip(NETWORKS, done.stdout.splitlines()):
         nodes = json.loads(text)["nodes"]
@@ -83,7 +108,13 @@ def primitives(program: Path, folder: Path) -> list[Line]:
         )
         ratio = bare / ours
         lines.append(
-            {"name": f"{name}: products and convolutions", "figure": ours, "unit": "ms", "floor": bare, "ratio": ratio}
+            {
+                "name": f"{name}: products and convolutions",
+                "figure": ours,
+                "unit": "ms",
+                "floor": bare,
+                "ratio": ratio,
+            }
         )
         lines[-1] |= {"goal": ">= 0.9", "met": ratio >= 0.9, "nodes": nodes}
         if half:  # speedup by bfloat16, relative to that of the bare primitives
@@ -126,10 +157,14 @@ def show(line: Line) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("tests", type=Path)
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--only", default="", help="programs, separated by commas, such as elementwise,primitives")
+    parser.add_argument(
+        "--only", default="", help="programs, separated by commas, such as elementwise,primitives"
+    )
     parser.add_argument("--repetitions", type=int, default=9)
     given = parser.parse_args()
     only = set(filter(None, given.only.split(",")))
@@ -149,7 +184,11 @@ def main() -> int:
                 if program == "primitives":
                     made = primitives(file, Path(folder))
                 else:
-                    names = list(dict.fromkeys(name for row in rows for name in (row.benchmark, row.floor) if name))
+                    names = list(
+                        dict.fromkeys(
+                            name for row in rows for name in (row.benchmark, row.floor) if name
+                        )
+                    )
                     found = benchmarks(file, names, given.repetitions)
                     made = [line_of(row, found) for row in rows]
             except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
@@ -162,7 +201,9 @@ def main() -> int:
     load.look()
     print(f"load: {load}")
     if given.json:
-        Path(given.json).write_text(json.dumps({"load": str(load), "lines": lines}, indent=1) + "\n")
+        Path(given.json).write_text(
+            json.dumps({"load": str(load), "lines": lines}, indent=1) + "\n"
+        )
     return 1 if failed else 0
 
 

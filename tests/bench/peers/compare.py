@@ -21,7 +21,10 @@ import numpy as np
 from networks import NETWORKS, TRAINING
 from turns import Case, Load, measure
 
-PROGRAMS = {"inference": ["tenon", "onnxruntime", "openvino", "torch"], "training": ["tenon", "torch", "torch.compile"]}
+PROGRAMS = {
+    "inference": ["tenon", "onnxruntime", "openvino", "torch"],
+    "training": ["tenon", "torch", "torch.compile"],
+}
 TOLERANCE = {"float32": 1e-4, "bfloat16": 5e-2}  # relative to the largest element
 
 
@@ -37,10 +40,14 @@ def differences(results: dict[str, Path]) -> dict[str, float]:
     arrays = {program: np.load(path).astype(np.float64) for program, path in results.items()}
     reference = arrays["torch"]
     largest = np.abs(reference).max()
-    return {name: float(np.abs(array - reference).max() / largest) for name, array in arrays.items()}
+    return {
+        name: float(np.abs(array - reference).max() / largest) for name, array in arrays.items()
+    }
 
 
-def group(network: str, mode: str, threads: int, given: argparse.Namespace, folder: Path, load: Load) -> dict[str, Any]:
+def group(
+    network: str, mode: str, threads: int, given: argparse.Namespace, folder: Path, load: Load
+) -> dict[str, Any]:
     without = {*given.without.split(",")} - {"tenon", "torch"}
     if given.precision == "bfloat16":
         without.add("onnxruntime")
@@ -66,12 +73,19 @@ def line(made: dict[str, Any]) -> str:
     cells = [f"{made['network']} {made['mode']}", str(made["threads"])]
     for program in dict.fromkeys(PROGRAMS["inference"] + PROGRAMS["training"]):
         one = made["programs"].get(program)
-        cells.append(f"{one['median_ms']:.2f} [{one['least_ms']:.2f}, {one['three_quarters_ms']:.2f}]" if one else "")
+        cells.append(
+            f"{one['median_ms']:.2f} [{one['least_ms']:.2f}, {one['three_quarters_ms']:.2f}]"
+            if one
+            else ""
+        )
     told = "met" if made["ratio"] <= made["goal"] else "missed"
     cells += [f"{made['ratio']:.2f}", f"{made['ratio_of_least']:.2f}", f"{made['goal']:.2f} {told}"]
     return (
         "| "
-        + " | ".join(cells + [f"{max(made['differences'].values()):.0e}" + ("" if made["same"] else " DIFFERS")])
+        + " | ".join(
+            cells
+            + [f"{max(made['differences'].values()):.0e}" + ("" if made["same"] else " DIFFERS")]
+        )
         + " |"
     )
 
@@ -93,15 +107,26 @@ def processor() -> str:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     cores = len(os.sched_getaffinity(0))
     parser.add_argument("--turns", type=int, default=15, help="turns of each program (default: 15)")
-    parser.add_argument("--threads", default=",".join(str(each) for each in sorted({1, min(2, cores), cores})))
+    parser.add_argument(
+        "--threads", default=",".join(str(each) for each in sorted({1, min(2, cores), cores}))
+    )
     parser.add_argument("--only", default="", help="networks, separated by commas (default: all)")
     parser.add_argument("--mode", choices=list(PROGRAMS), help="default: both")
-    parser.add_argument("--without", default="", help="programs to leave out, such as torch.compile; torch always runs")
     parser.add_argument(
-        "--precision", choices=list(TOLERANCE), default="float32", help="ONNX Runtime does not support bfloat16 here"
+        "--without",
+        default="",
+        help="programs to leave out, such as torch.compile; torch always runs",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=list(TOLERANCE),
+        default="float32",
+        help="ONNX Runtime does not support bfloat16 here",
     )
     parser.add_argument("--json", metavar="FILE", help="also write all figures to this file")
     return parser.parse_args()
@@ -110,13 +135,22 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     given = arguments()
     load, groups = Load(), []
-    print(f"{processor()}, {len(os.sched_getaffinity(0))} cores; {given.turns} turns\n\n{header()}", flush=True)
+    print(
+        f"{processor()}, {len(os.sched_getaffinity(0))} cores; {given.turns} turns\n\n{header()}",
+        flush=True,
+    )
     with tempfile.TemporaryDirectory() as folder:
         for mode, networks in {"inference": NETWORKS, "training": TRAINING}.items():
             for network in networks:
-                if given.mode not in (None, mode) or given.only and network not in given.only.split(","):
+                if (
+                    given.mode not in (None, mode)
+                    or given.only
+                    and network not in given.only.split(",")
+                ):
                     continue
-                if network == "chain" and given.precision == "bfloat16":  # it has no matrix products
+                if (
+                    network == "chain" and given.precision == "bfloat16"
+                ):  # it has no matrix products
                     continue
                 for threads in (int(each) for each in given.threads.split(",")):
                     groups.append(group(network, mode, threads, given, Path(folder), load))

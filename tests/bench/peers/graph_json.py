@@ -16,7 +16,12 @@ SAME = {"relu", "gelu", "tanh", "exp", "sigmoid", "sqrt", "square", "add", "sub"
 
 
 def node(name: str, op: str, *inputs: str, **attributes: Any) -> Node:
-    return {"name": name, "op": op, "inputs": list(inputs), **({"attrs": attributes} if attributes else {})}
+    return {
+        "name": name,
+        "op": op,
+        "inputs": list(inputs),
+        **({"attrs": attributes} if attributes else {}),
+    }
 
 
 def attention(layer: Layer) -> list[Node]:
@@ -29,7 +34,13 @@ def attention(layer: Layer) -> list[Node]:
             node(f"{name}_{part}_heads", "transpose", f"{name}_{part}_parts", axes=[0, 2, 1, 3]),
         ]
     return nodes + [
-        node(f"{name}_products", "matmul", f"{name}_query_heads", f"{name}_key_heads", transpose_b=True),
+        node(
+            f"{name}_products",
+            "matmul",
+            f"{name}_query_heads",
+            f"{name}_key_heads",
+            transpose_b=True,
+        ),
         node(f"{name}_scaled", "mul", f"{name}_products", f"{name}_scale"),
         node(f"{name}_shares", "softmax", f"{name}_scaled"),
         node(f"{name}_mixed", "matmul", f"{name}_shares", f"{name}_value_heads"),
@@ -46,13 +57,29 @@ def nodes_of(layer: Layer) -> list[Node]:
         return [node(name, "fully_connected", *inputs, num_hidden=o["units"], flatten=False)]
     if layer.kind == "convolution":
         sizes = {each: [o[each]] * 2 for each in ("kernel", "stride", "pad")}
-        return [node(name, "convolution", *inputs, num_filter=o["filters"], no_bias=len(layer.weights) < 2, **sizes)]
+        return [
+            node(
+                name,
+                "convolution",
+                *inputs,
+                num_filter=o["filters"],
+                no_bias=len(layer.weights) < 2,
+                **sizes,
+            )
+        ]
     if layer.kind == "batch_norm":  # the moving mean and variance are states named after it
         return [node(name, "batch_norm", *inputs[:3])]
     if layer.kind == "layer_norm":
         return [node(name, "layer_norm", *inputs)]
     if layer.kind == "max_pool":
-        return [node(name, "max_pool", *inputs, **{each: [o[each]] * 2 for each in ("kernel", "stride", "pad")})]
+        return [
+            node(
+                name,
+                "max_pool",
+                *inputs,
+                **{each: [o[each]] * 2 for each in ("kernel", "stride", "pad")},
+            )
+        ]
     if layer.kind == "global_average":
         return [
             node(f"{name}_pooled", "global_avg_pool", *inputs),
@@ -69,7 +96,11 @@ def constants_of(layer: Layer) -> dict[str, Node]:
     if layer.kind == "attention":
         width = layer.options["width"] // layer.options["heads"]
         return {f"{layer.name}_scale": {"values": width**-0.5}}
-    return {f"{layer.name}_constant": {"values": layer.options["constant"]}} if "constant" in layer.options else {}
+    return (
+        {f"{layer.name}_constant": {"values": layer.options["constant"]}}
+        if "constant" in layer.options
+        else {}
+    )
 
 
 def write(net: Network, folder: Path, training: bool = False) -> Path:
@@ -77,7 +108,10 @@ def write(net: Network, folder: Path, training: bool = False) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in {**net.weights, **net.inputs}.items():
         np.save(folder / f"{name}.npy", value)
-    inputs = {name: {"dtype": str(value.dtype), "shape": list(value.shape)} for name, value in net.inputs.items()}
+    inputs = {
+        name: {"dtype": str(value.dtype), "shape": list(value.shape)}
+        for name, value in net.inputs.items()
+    }
     nodes = [each for layer in net.layers for each in nodes_of(layer)]
     outputs = {"output": net.output}
     if training and net.target is not None:
@@ -92,7 +126,9 @@ def write(net: Network, folder: Path, training: bool = False) -> Path:
         "inputs": inputs,
         "variables": {name: file for name, file in files.items() if name not in net.moving},
         "states": {name: file for name, file in files.items() if name in net.moving},
-        "constants": {name: value for layer in net.layers for name, value in constants_of(layer).items()},
+        "constants": {
+            name: value for layer in net.layers for name, value in constants_of(layer).items()
+        },
         "nodes": nodes,
         "outputs": outputs,
     }

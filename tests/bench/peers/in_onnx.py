@@ -21,7 +21,13 @@ SAME = {
     "sqrt": "Sqrt",
     "add": "Add",
 }
-SAME |= {"sub": "Sub", "mul": "Mul", "div": "Div", "flatten": "Reshape", "global_average": "GlobalAveragePool"}
+SAME |= {
+    "sub": "Sub",
+    "mul": "Mul",
+    "div": "Div",
+    "flatten": "Reshape",
+    "global_average": "GlobalAveragePool",
+}
 
 
 class Model:
@@ -43,7 +49,12 @@ class Model:
         o, name, x = layer.options, layer.name, layer.inputs
         if layer.kind == "dense":  # in products with three axes, the second operand is a matrix
             self.weights[f"{name}_weight"] = np.ascontiguousarray(self.weights[f"{name}_weight"].T)
-            self.node("Add", name, self.node("MatMul", f"{name}_product", *x, layer.weights[0]), layer.weights[1])
+            self.node(
+                "Add",
+                name,
+                self.node("MatMul", f"{name}_product", *x, layer.weights[0]),
+                layer.weights[1],
+            )
         elif layer.kind == "convolution":
             sizes = {"strides": [o["stride"]] * 2, "pads": [o["pad"]] * 4}
             self.node("Conv", name, *x, *layer.weights, kernel_shape=[o["kernel"]] * 2, **sizes)
@@ -68,7 +79,11 @@ class Model:
         elif layer.kind == "flatten":
             self.node("Reshape", name, *x, self.constant(f"{name}_shape", o["shape"]))
         else:
-            more = [self.constant(f"{name}_constant", o["constant"], np.float32)] if "constant" in o else []
+            more = (
+                [self.constant(f"{name}_constant", o["constant"], np.float32)]
+                if "constant" in o
+                else []
+            )
             self.node(SAME[layer.kind], name, *x, *more)
 
     def attention(self, layer: Layer) -> None:
@@ -77,18 +92,35 @@ class Model:
         split = self.constant(f"{name}_split", [o["batch"], o["length"], o["heads"], width])
         axes = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
         query, key, value = (
-            self.node("Transpose", f"{x}_heads", self.node("Reshape", f"{x}_parts", x, split), perm=perm)
+            self.node(
+                "Transpose", f"{x}_heads", self.node("Reshape", f"{x}_parts", x, split), perm=perm
+            )
             for x, perm in zip(layer.inputs, axes)
         )
         scale = self.constant(f"{name}_scale", width**-0.5, np.float32)
-        products = self.node("Mul", f"{name}_scaled", self.node("MatMul", f"{name}_products", query, key), scale)
-        mixed = self.node("MatMul", f"{name}_mixed", self.node("Softmax", f"{name}_shares", products, axis=-1), value)
+        products = self.node(
+            "Mul", f"{name}_scaled", self.node("MatMul", f"{name}_products", query, key), scale
+        )
+        mixed = self.node(
+            "MatMul",
+            f"{name}_mixed",
+            self.node("Softmax", f"{name}_shares", products, axis=-1),
+            value,
+        )
         rows = self.node("Transpose", f"{name}_rows", mixed, perm=[0, 2, 1, 3])
-        self.node("Reshape", name, rows, self.constant(f"{name}_joined", [o["batch"], o["length"], o["width"]]))
+        self.node(
+            "Reshape",
+            name,
+            rows,
+            self.constant(f"{name}_joined", [o["batch"], o["length"], o["width"]]),
+        )
 
     def bytes(self, net: Network) -> bytes:
         number = onnx.TensorProto.FLOAT
-        inputs = [helper.make_tensor_value_info(name, number, value.shape) for name, value in net.inputs.items()]
+        inputs = [
+            helper.make_tensor_value_info(name, number, value.shape)
+            for name, value in net.inputs.items()
+        ]
         outputs = [helper.make_tensor_value_info(net.output, number, None)]
         weights = [numpy_helper.from_array(value, name) for name, value in self.weights.items()]
         graph = helper.make_graph(self.nodes, net.name, inputs, outputs, weights)
@@ -103,7 +135,9 @@ def in_onnxruntime(net: Network, threads: int) -> Callable[[], Array]:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    session = onnxruntime.InferenceSession(Model(net).bytes(net), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        Model(net).bytes(net), options, providers=["CPUExecutionProvider"]
+    )
     inputs = dict(net.inputs)
     return lambda: session.run(None, inputs)[0]  # type: ignore[no-any-return]
 
@@ -114,7 +148,11 @@ def in_openvino(net: Network, threads: int, precision: str) -> Callable[[], Arra
     hint = {"float32": "f32", "bfloat16": "bf16"}[precision]
 
     core = openvino.Core()
-    settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": hint}
+    settings = {
+        "INFERENCE_NUM_THREADS": threads,
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": hint,
+    }
     compiled = core.compile_model(core.read_model(Model(net).bytes(net)), "CPU", settings)
     request = compiled.create_infer_request()
     for name, value in net.inputs.items():

@@ -31,7 +31,9 @@ def training(net: Network, threads: int, precision: str) -> Callable[[], float]:
     data = {**net.inputs, "target": net.target}
     graph = _graph(net, threads, True)
     batch = next(iter(net.inputs.values())).shape[0]
-    trainer = tenon.Trainer(graph, data, optimizer="adam", learning_rate=1e-3, batch=batch, precision=precision)
+    trainer = tenon.Trainer(
+        graph, data, optimizer="adam", learning_rate=1e-3, batch=batch, precision=precision
+    )
     tensors = {name: tenon.tensor(value) for name, value in data.items()}
     return lambda: trainer.step(tensors).loss
 

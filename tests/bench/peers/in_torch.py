@@ -11,7 +11,13 @@ from torch.nn import functional
 from networks import Array, Layer, Network
 
 Values = dict[str, Any]
-ONE = {"relu": torch.relu, "gelu": functional.gelu, "tanh": torch.tanh, "exp": torch.exp, "sigmoid": torch.sigmoid}
+ONE = {
+    "relu": torch.relu,
+    "gelu": functional.gelu,
+    "tanh": torch.tanh,
+    "exp": torch.exp,
+    "sigmoid": torch.sigmoid,
+}
 ONE |= {"sqrt": torch.sqrt, "square": torch.square}
 TWO = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div}
 
@@ -36,7 +42,9 @@ class Module(torch.nn.Module):
     def forward(self, *inputs: Any) -> Any:
         names = [name for layer in self.layers for name in layer.inputs]
         made = {layer.name for layer in self.layers}
-        values: Values = dict(zip(dict.fromkeys(name for name in names if name not in made), inputs))
+        values: Values = dict(
+            zip(dict.fromkeys(name for name in names if name not in made), inputs)
+        )
         for layer in self.layers:
             values[layer.name] = self._layer(layer, *(values[name] for name in layer.inputs))
         return values[self.layers[-1].name]
@@ -85,7 +93,9 @@ def inference(net: Network, threads: int, precision: str) -> Callable[[], Array]
     return run
 
 
-def training(net: Network, threads: int, precision: str, compiled: bool = False) -> Callable[[], float]:
+def training(
+    net: Network, threads: int, precision: str, compiled: bool = False
+) -> Callable[[], float]:
     module, inputs = _ready(net, threads)
     optimizer = torch.optim.Adam(module.parameters(), lr=1e-3, fused=True)
     loss_of = getattr(functional, {"mean_squared_error": "mse_loss"}.get(net.loss, net.loss))

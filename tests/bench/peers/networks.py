@@ -51,14 +51,18 @@ class Network:
         self.layers.append(Layer(kind, name, inputs, (), options))
         return name
 
-    def _weighted(self, kind: str, name: str, x: str, weights: dict[str, Array], **options: Any) -> str:
+    def _weighted(
+        self, kind: str, name: str, x: str, weights: dict[str, Array], **options: Any
+    ) -> str:
         names = tuple(f"{name}_{each}" for each in weights)
         self.weights.update(zip(names, weights.values()))
         self.layers.append(Layer(kind, name, (x,), names, options))
         return name
 
     def _normal(self, *shape: int, scale: float) -> Array:
-        return (self.random.standard_normal(shape, np.float32) * np.float32(scale)).astype(np.float32)
+        return (self.random.standard_normal(shape, np.float32) * np.float32(scale)).astype(
+            np.float32
+        )
 
     def _near(self, value: float, count: int) -> Array:
         return (value + 0.2 * self.random.uniform(-1, 1, count)).astype(np.float32)
@@ -66,7 +70,9 @@ class Network:
     def dense(self, name: str, x: str, units: int, features: int, gain: float = 2) -> str:
         """x @ weight.T + bias over the last axis."""
         weight = self._normal(units, features, scale=(gain / features) ** 0.5)
-        return self._weighted("dense", name, x, {"weight": weight, "bias": self._near(0, units)}, units=units)
+        return self._weighted(
+            "dense", name, x, {"weight": weight, "bias": self._near(0, units)}, units=units
+        )
 
     def convolution(
         self,
@@ -79,22 +85,34 @@ class Network:
         pad: int = 0,
         bias: bool = False,
     ) -> str:
-        weights = {"weight": self._normal(filters, channels, kernel, kernel, scale=(2 / (channels * kernel**2)) ** 0.5)}
+        weights = {
+            "weight": self._normal(
+                filters, channels, kernel, kernel, scale=(2 / (channels * kernel**2)) ** 0.5
+            )
+        }
         if bias:
             weights["bias"] = self._near(0, filters)
-        return self._weighted("convolution", name, x, weights, filters=filters, kernel=kernel, stride=stride, pad=pad)
+        return self._weighted(
+            "convolution", name, x, weights, filters=filters, kernel=kernel, stride=stride, pad=pad
+        )
 
     def batch_norm(self, name: str, x: str, channels: int) -> str:
         """The last two weights are the moving mean and variance."""
         near = {"gamma": 1, "beta": 0, "moving_mean": 0, "moving_var": 1}
         self.moving |= {f"{name}_moving_mean", f"{name}_moving_var"}
         return self._weighted(
-            "batch_norm", name, x, {each: self._near(value, channels) for each, value in near.items()}
+            "batch_norm",
+            name,
+            x,
+            {each: self._near(value, channels) for each, value in near.items()},
         )
 
     def layer_norm(self, name: str, x: str, features: int) -> str:
         return self._weighted(
-            "layer_norm", name, x, {"gamma": self._near(1, features), "beta": self._near(0, features)}
+            "layer_norm",
+            name,
+            x,
+            {"gamma": self._near(1, features), "beta": self._near(0, features)},
         )
 
     def loss_of_classes(self, batch: int, classes: int) -> Network:
@@ -102,7 +120,10 @@ class Network:
         return self
 
     def loss_of_values(self, *shape: int) -> Network:
-        self.loss, self.target = "mean_squared_error", self.random.standard_normal(shape, np.float32)
+        self.loss, self.target = (
+            "mean_squared_error",
+            self.random.standard_normal(shape, np.float32),
+        )
         return self
 
 
@@ -133,9 +154,15 @@ def lenet(batch: int = 64) -> Network:
 def _basic_block(net: Network, name: str, x: str, channels: int, filters: int, stride: int) -> str:
     y = net.convolution(f"{name}_conv1", x, filters, channels, 3, stride, 1)
     y = net.layer("relu", f"{name}_relu1", net.batch_norm(f"{name}_norm1", y, filters))
-    y = net.batch_norm(f"{name}_norm2", net.convolution(f"{name}_conv2", y, filters, filters, 3, 1, 1), filters)
+    y = net.batch_norm(
+        f"{name}_norm2", net.convolution(f"{name}_conv2", y, filters, filters, 3, 1, 1), filters
+    )
     if stride != 1 or channels != filters:
-        x = net.batch_norm(f"{name}_norm3", net.convolution(f"{name}_conv3", x, filters, channels, 1, stride), filters)
+        x = net.batch_norm(
+            f"{name}_norm3",
+            net.convolution(f"{name}_conv3", x, filters, channels, 1, stride),
+            filters,
+        )
     return net.layer("relu", f"{name}_relu2", net.layer("add", f"{name}_sum", y, x))
 
 
@@ -151,19 +178,33 @@ def resnet18(batch: int = 1, size: int = 224) -> Network:
             stride = 2 if stage > 0 and block == 0 else 1
             x = _basic_block(net, f"stage{stage + 1}_{block + 1}", x, channels, filters, stride)
             channels = filters
-    net.dense("scores", net.layer("global_average", "average", x, shape=[batch, 512]), 1000, 512, gain=0.1)
+    net.dense(
+        "scores", net.layer("global_average", "average", x, shape=[batch, 512]), 1000, 512, gain=0.1
+    )
     return net.loss_of_classes(batch, 1000)
 
 
-def encoder(batch: int = 4, length: int = 128, width: int = 256, heads: int = 4, layers: int = 4) -> Network:
+def encoder(
+    batch: int = 4, length: int = 128, width: int = 256, heads: int = 4, layers: int = 4
+) -> Network:
     """Vaswani et al., 2017: the encoder, with layer_norm after each sum, and gelu."""
     net = Network("encoder")
     x = net.input("x", batch, length, width)
     for number in range(1, layers + 1):
         name = f"layer{number}"
-        query, key, value = (net.dense(f"{name}_{each}", x, width, width, 1) for each in ("query", "key", "value"))
+        query, key, value = (
+            net.dense(f"{name}_{each}", x, width, width, 1) for each in ("query", "key", "value")
+        )
         y = net.layer(
-            "attention", f"{name}_attention", query, key, value, heads=heads, batch=batch, length=length, width=width
+            "attention",
+            f"{name}_attention",
+            query,
+            key,
+            value,
+            heads=heads,
+            batch=batch,
+            length=length,
+            width=width,
         )
         y = net.layer("add", f"{name}_sum1", x, net.dense(f"{name}_projection", y, width, width, 1))
         x = net.layer_norm(f"{name}_norm1", y, width)

@@ -27,7 +27,9 @@ def prepared(
     if program == "tenon":
         import in_tenon
 
-        return (in_tenon.training if training else in_tenon.inference)(net, threads, precision), in_tenon.version()
+        return (in_tenon.training if training else in_tenon.inference)(
+            net, threads, precision
+        ), in_tenon.version()
     if program in ("onnxruntime", "openvino"):
         import in_onnx
 
@@ -40,7 +42,9 @@ def prepared(
     import in_torch
 
     if training:
-        return in_torch.training(net, threads, precision, program == "torch.compile"), in_torch.version()
+        return in_torch.training(
+            net, threads, precision, program == "torch.compile"
+        ), in_torch.version()
     return in_torch.inference(net, threads, precision), in_torch.version()
 
 

@@ -36,7 +36,9 @@ class Case:
         return statistics.median(self.seconds)
 
     def to_json(self) -> dict[str, Any]:
-        quarters = statistics.quantiles(self.seconds, n=4) if len(self.seconds) > 1 else [self.median] * 3
+        quarters = (
+            statistics.quantiles(self.seconds, n=4) if len(self.seconds) > 1 else [self.median] * 3
+        )
         figures = {
             "median_ms": self.median,
             "least_ms": self.least,
@@ -46,7 +48,15 @@ class Case:
         return {
             **{
                 name: getattr(self, name)
-                for name in ("program", "network", "mode", "threads", "precision", "version", "bytes")
+                for name in (
+                    "program",
+                    "network",
+                    "mode",
+                    "threads",
+                    "precision",
+                    "version",
+                    "bytes",
+                )
             },
             **{name: round(value * 1e3, 4) for name, value in figures.items()},
             "turns": len(self.seconds),
@@ -57,7 +67,14 @@ class Case:
 class Process:
     def __init__(self, case: Case, result: Path) -> None:
         self.case, self.result = case, result
-        arguments = [case.program, case.network, case.mode, str(case.threads), case.precision, str(result)]
+        arguments = [
+            case.program,
+            case.network,
+            case.mode,
+            str(case.threads),
+            case.precision,
+            str(result),
+        ]
         self._process = subprocess.Popen(
             [sys.executable, str(Path(__file__).parent / "program.py"), *arguments],
             stdin=subprocess.PIPE,
@@ -117,7 +134,11 @@ def measure(cases: list[Case], turns: int, folder: Path, load: Load) -> dict[str
     processes: list[Process] = []
     try:
         for case in cases:
-            processes.append(Process(case, folder / f"{case.network}-{case.mode}-{case.threads}-{case.program}.npy"))
+            processes.append(
+                Process(
+                    case, folder / f"{case.network}-{case.mode}-{case.threads}-{case.program}.npy"
+                )
+            )
         for _ in range(turns):
             load.look()
             for process in processes:

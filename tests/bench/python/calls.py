@@ -114,7 +114,9 @@ def onnxruntime_cases() -> dict[str, tuple[Callable[[], Any], int | None]]:
         opset_imports=[make.make_opsetid("", 17)],
     )
     model.ir_version = 8
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     inputs = {"x": np.ones(4, np.float32)}
     return {"onnxruntime session.run": (lambda: session.run(None, inputs), None)}
 
@@ -133,7 +135,9 @@ def main() -> None:
     print(f"{'ns a call':42} {'least':>7} {'median':>7} {'most':>8} {'goal':>6}")
     for name, (_function, goal) in cases.items():
         found = times[name]
-        print(f"{name:42} {min(found):7.0f} {statistics.median(found):7.0f} {max(found):8.0f} {goal or '':>6}")
+        print(
+            f"{name:42} {min(found):7.0f} {statistics.median(found):7.0f} {max(found):8.0f} {goal or '':>6}"
+        )
 
 
 if __name__ == "__main__":

@@ -37,7 +37,9 @@ def main() -> None:
         for thread in threads:
             thread.join()
         ratios.append(one / (time.perf_counter() - begin))
-    print(f"speedup by two threads: median {statistics.median(ratios):.2f}, {min(ratios):.2f} to {max(ratios):.2f}")
+    print(
+        f"speedup by two threads: median {statistics.median(ratios):.2f}, {min(ratios):.2f} to {max(ratios):.2f}"
+    )
 
 
 if __name__ == "__main__":

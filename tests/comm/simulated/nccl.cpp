@@ -26,10 +26,12 @@ namespace {
   std::abort();
 }
 
-sockaddr_un address_of(const std::string& id, int rank) {  // the first character of an abstract socket name is 0
+sockaddr_un address_of(const std::string& id,
+                       int rank) {  // the first character of an abstract socket name is 0
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "tenon-nccl-%s-%d", id.c_str(), rank);
+  std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "tenon-nccl-%s-%d", id.c_str(),
+                rank);
   return address;
 }
 
@@ -62,7 +64,8 @@ struct ncclComm {
     if (const auto found = to.find(peer); found != to.end()) return found->second;
     const auto address = address_of(id, peer);
     const int made = socket(AF_UNIX, SOCK_STREAM, 0);
-    for (int i = 0; connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0; ++i) {
+    for (int i = 0; connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0;
+         ++i) {
       if (i > 10000) give_up("another process does not connect");
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -99,7 +102,8 @@ thread_local ncclComm* used = nullptr;
 class Pinned {
  public:
   explicit Pinned(std::size_t bytes) {
-    if (bytes > 0 && cudaHostAlloc(&data, bytes, cudaHostAllocDefault) != cudaSuccess) give_up("no memory");
+    if (bytes > 0 && cudaHostAlloc(&data, bytes, cudaHostAllocDefault) != cudaSuccess)
+      give_up("no memory");
   }
   ~Pinned() { cudaFreeHost(data); }
   Pinned(const Pinned&) = delete;
@@ -108,7 +112,8 @@ class Pinned {
 };
 
 void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  if (bytes > 0 && cudaMemcpyAsync(to, from, bytes, kind, stream) != cudaSuccess) give_up("the copy failed");
+  if (bytes > 0 && cudaMemcpyAsync(to, from, bytes, kind, stream) != cudaSuccess)
+    give_up("the copy failed");
   if (cudaStreamSynchronize(stream) != cudaSuccess) give_up("waiting for the stream failed");
 }
 
@@ -131,7 +136,9 @@ void join(std::vector<char>& sum, const std::vector<char>& other, nccl::Reductio
     T left{}, right{};
     std::memcpy(&left, sum.data() + at, sizeof left);
     std::memcpy(&right, other.data() + at, sizeof right);
-    const T result = how == nccl::Reduction::sum ? left + right : (how == nccl::Reduction::max) == (left > right) ? left : right;
+    const T result = how == nccl::Reduction::sum                       ? left + right
+                     : (how == nccl::Reduction::max) == (left > right) ? left
+                                                                       : right;
     std::memcpy(sum.data() + at, &result, sizeof result);
   }
 }
@@ -141,16 +148,23 @@ void join(std::vector<char>& sum, const std::vector<char>& other, nccl::Reductio
 extern "C" {
 
 [[gnu::visibility("default")]] int ncclGetUniqueId(ncclUniqueId* id) {
-  if (const char* const failing = std::getenv("SIMULATED_NCCL_FAILS"); failing && std::string(failing) == "id") return 2;
+  if (const char* const failing = std::getenv("SIMULATED_NCCL_FAILS");
+      failing && std::string(failing) == "id")
+    return 2;
   std::snprintf(id->internal, sizeof id->internal, "%x-%d", std::random_device()(), getpid());
   return 0;
 }
 
-[[gnu::visibility("default")]] int ncclCommInitRank(ncclComm** comm, int ranks, ncclUniqueId id, int rank) {
-  if (const char* const failing = std::getenv("SIMULATED_NCCL_FAILS"); failing && std::atoi(failing) == rank) return 2;
-  auto* const made = new ncclComm{id.internal, rank, ranks, socket(AF_UNIX, SOCK_STREAM, 0), {}, {}};
+[[gnu::visibility("default")]] int ncclCommInitRank(ncclComm** comm, int ranks, ncclUniqueId id,
+                                                    int rank) {
+  if (const char* const failing = std::getenv("SIMULATED_NCCL_FAILS");
+      failing && std::atoi(failing) == rank)
+    return 2;
+  auto* const made =
+      new ncclComm{id.internal, rank, ranks, socket(AF_UNIX, SOCK_STREAM, 0), {}, {}};
   const auto address = address_of(made->id, rank);
-  if (bind(made->listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(made->listener, ranks) != 0)
+  if (bind(made->listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      listen(made->listener, ranks) != 0)
     give_up("cannot listen on the socket");
   *comm = made;
   return 0;
@@ -165,13 +179,15 @@ extern "C" {
   return 0;
 }
 
-[[gnu::visibility("default")]] int ncclSend(const void* from, std::size_t count, int, int peer, ncclComm* comm, void* stream) {
+[[gnu::visibility("default")]] int ncclSend(const void* from, std::size_t count, int, int peer,
+                                            ncclComm* comm, void* stream) {
   used = comm;
   operations.push_back({true, from, nullptr, count, peer, static_cast<cudaStream_t>(stream)});
   return 0;
 }
 
-[[gnu::visibility("default")]] int ncclRecv(void* into, std::size_t count, int, int peer, ncclComm* comm, void* stream) {
+[[gnu::visibility("default")]] int ncclRecv(void* into, std::size_t count, int, int peer,
+                                            ncclComm* comm, void* stream) {
   used = comm;
   operations.push_back({false, nullptr, into, count, peer, static_cast<cudaStream_t>(stream)});
   return 0;
@@ -181,7 +197,8 @@ extern "C" {
   if (const char* const log = std::getenv("SIMULATED_NCCL_LOG")) {  // bytes that each process sends
     std::size_t bytes = 0;
     for (const auto& each : operations) bytes += each.sends ? each.bytes : 0;
-    if (auto* const file = std::fopen(log, "a")) std::fprintf(file, "%zu\n", bytes), std::fclose(file);
+    if (auto* const file = std::fopen(log, "a"))
+      std::fprintf(file, "%zu\n", bytes), std::fclose(file);
   }
   std::vector<std::pair<int, std::vector<char>>> sent;
   for (const auto& each : operations)
@@ -200,10 +217,12 @@ extern "C" {
   return 0;
 }
 
-[[gnu::visibility("default")]] int ncclAllReduce(const void* from, void* into, std::size_t count, int type, int how, ncclComm* comm,
-                                                 void* stream) {
+[[gnu::visibility("default")]] int ncclAllReduce(const void* from, void* into, std::size_t count,
+                                                 int type, int how, ncclComm* comm, void* stream) {
   const auto kind = static_cast<nccl::Type>(type);
-  if (kind != nccl::Type::f32 && kind != nccl::Type::f64 && kind != nccl::Type::i32 && kind != nccl::Type::i64) return 4;
+  if (kind != nccl::Type::f32 && kind != nccl::Type::f64 && kind != nccl::Type::i32 &&
+      kind != nccl::Type::i64)
+    return 4;
   const std::size_t size = kind == nccl::Type::f32 || kind == nccl::Type::i32 ? 4 : 8;
   auto sum = fetched(from, count * size, static_cast<cudaStream_t>(stream));
   if (comm->rank > 0) {

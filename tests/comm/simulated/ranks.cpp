@@ -27,7 +27,8 @@ MpiLibrary simulated() {
 
 /// The element of a lane at an index: numbers whose sums are rounded.
 float element(std::int64_t lane, std::int64_t at) {
-  auto bits = static_cast<std::uint64_t>(lane) * 0x9E3779B97F4A7C15 + static_cast<std::uint64_t>(at) * 0xD6E8FEB86659FD93;
+  auto bits = static_cast<std::uint64_t>(lane) * 0x9E3779B97F4A7C15 +
+              static_cast<std::uint64_t>(at) * 0xD6E8FEB86659FD93;
   bits = (bits ^ bits >> 32) * 0xD6E8FEB86659FD93;
   return static_cast<float>(static_cast<std::int64_t>(bits >> 40) - (1 << 23)) / 3e4F;
 }
@@ -42,29 +43,35 @@ float tree_of(std::int64_t begin, std::int64_t count, std::int64_t at) {
 bool sums_are_right(MpiPeers& peers, std::int64_t lanes, std::int64_t count, bool whole) {
   const Group group{peers, 0, 1, peers.size(), peers.rank()};
   const auto owners = tenon::LaneOwners::even(lanes, group.size);
-  const auto begin = owners.first(group.rank), end = group.rank + 1 < group.size ? owners.first(group.rank + 1) : lanes;
+  const auto begin = owners.first(group.rank),
+             end = group.rank + 1 < group.size ? owners.first(group.rank + 1) : lanes;
   std::vector<float> own(static_cast<std::size_t>(count)), scratch(own.size());
-  for (std::int64_t at = 0; at < count; ++at) own[static_cast<std::size_t>(at)] = tree_of(begin, end - begin, at);
+  for (std::int64_t at = 0; at < count; ++at)
+    own[static_cast<std::size_t>(at)] = tree_of(begin, end - begin, at);
   const auto exchange = [&](const std::vector<comm::Message>& messages) {
     std::vector<Transfer> transfers;
     for (const auto& message : messages)
-      transfers.push_back({message.peer, own.data() + message.send, static_cast<std::size_t>(message.send_count) * sizeof(float),
+      transfers.push_back({message.peer, own.data() + message.send,
+                           static_cast<std::size_t>(message.send_count) * sizeof(float),
                            (message.into_scratch ? scratch : own).data() + message.receive,
                            static_cast<std::size_t>(message.receive_count) * sizeof(float)});
     group.exchange(transfers, 1, {1e9, [] { return false; }});
   };
   const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n, bool) {
-    for (std::int64_t i = 0; i < n; ++i) own[static_cast<std::size_t>(to + i)] += scratch[static_cast<std::size_t>(from + i)];
+    for (std::int64_t i = 0; i < n; ++i)
+      own[static_cast<std::size_t>(to + i)] += scratch[static_cast<std::size_t>(from + i)];
   };
   const comm::TreePlan plan(owners, lanes, group.rank, count);
   if (whole)
     comm::reduce_whole(plan, group.rank, count, exchange, add);
   else
     comm::reduce_by_parts(plan, exchange, add);
-  const auto step = count > 97 ? count / 97 : 1;  // the direct computation takes all lanes of an element
+  const auto step =
+      count > 97 ? count / 97 : 1;  // the direct computation takes all lanes of an element
   for (std::int64_t at = 0; at<count; at += group.size> 64 ? step * 16 : step) {
     const float expected = tree_of(0, lanes, at);
-    if (std::memcmp(&expected, &own[static_cast<std::size_t>(at)], sizeof expected) != 0) return false;
+    if (std::memcmp(&expected, &own[static_cast<std::size_t>(at)], sizeof expected) != 0)
+      return false;
   }
   return true;
 }
@@ -77,12 +84,16 @@ int main(int argc, char** argv) {
   {
     const auto mpi = simulated();
     MpiPeers peers(mpi, mpi.world);
-    const std::int64_t lanes = argc > 1 ? std::atoll(argv[1]) : peers.size(), count = argc > 2 ? std::atoll(argv[2]) : 1000;
-    for (const bool whole : {true, false}) wrong += sums_are_right(peers, lanes, count, whole) ? 0 : 1;
+    const std::int64_t lanes = argc > 1 ? std::atoll(argv[1]) : peers.size(),
+                       count = argc > 2 ? std::atoll(argv[2]) : 1000;
+    for (const bool whole : {true, false})
+      wrong += sums_are_right(peers, lanes, count, whole) ? 0 : 1;
     int all = 0;
     MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     wrong = all;
-    if (peers.rank() == 0) std::printf("%d ranks, %lld micro-batches: %d wrong\n", peers.size(), static_cast<long long>(lanes), wrong);
+    if (peers.rank() == 0)
+      std::printf("%d ranks, %lld micro-batches: %d wrong\n", peers.size(),
+                  static_cast<long long>(lanes), wrong);
   }
   MPI_Finalize();
   return wrong == 0 ? 0 : 1;

@@ -1,7 +1,8 @@
 // Simulates the time of a training step on many machines, under SimGrid: each rank is a node whose
 // backward pass produces the gradients of one bucket after the other; the tree adds them, with
 // messages of the real sizes but without content.
-//     training MEGABYTES BUCKETS SECONDS OVERLAPS     SECONDS: work per step, a third of it forward; OVERLAPS: 1 or 0
+//     training MEGABYTES BUCKETS SECONDS OVERLAPS     SECONDS: work per step, a third of it
+//     forward; OVERLAPS: 1 or 0
 // Prints the efficiency: the time of the work divided by that of the step.
 #include <mpi.h>
 #include <simgrid/actor.h>
@@ -28,13 +29,17 @@ void add(const comm::TreePlan& plan, char* memory) {
         requests.clear();
         for (const auto& message : messages)
           if (message.receive_count > 0)
-            MPI_Irecv(memory, static_cast<int>(message.receive_count), MPI_BYTE, message.peer, 1, MPI_COMM_WORLD, &requests.emplace_back());
+            MPI_Irecv(memory, static_cast<int>(message.receive_count), MPI_BYTE, message.peer, 1,
+                      MPI_COMM_WORLD, &requests.emplace_back());
         for (const auto& message : messages)
           if (message.send_count > 0)
-            MPI_Isend(memory, static_cast<int>(message.send_count), MPI_BYTE, message.peer, 1, MPI_COMM_WORLD, &requests.emplace_back());
+            MPI_Isend(memory, static_cast<int>(message.send_count), MPI_BYTE, message.peer, 1,
+                      MPI_COMM_WORLD, &requests.emplace_back());
         MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
       },
-      [&](std::int64_t, std::int64_t, std::int64_t count) { sg_actor_sleep_for(static_cast<double>(count) / bytes_per_second); });
+      [&](std::int64_t, std::int64_t, std::int64_t count) {
+        sg_actor_sleep_for(static_cast<double>(count) / bytes_per_second);
+      });
 }
 
 }  // namespace
@@ -49,7 +54,8 @@ int main(int argc, char** argv) {
   const int buckets = std::atoi(argv[2]);
   const double work = std::atof(argv[3]);
   const bool overlaps = std::atoi(argv[4]) != 0;
-  auto* const memory = static_cast<char*>(SMPI_SHARED_MALLOC(static_cast<std::size_t>(bytes / buckets)));
+  auto* const memory =
+      static_cast<char*>(SMPI_SHARED_MALLOC(static_cast<std::size_t>(bytes / buckets)));
   const auto owners = tenon::LaneOwners::even(ranks, ranks);
   const comm::TreePlan plan(owners, ranks, rank, bytes / buckets);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -66,7 +72,8 @@ int main(int argc, char** argv) {
   }
   const double taken = (MPI_Wtime() - begin) / steps;
   if (rank == 0)
-    std::printf("%d nodes, %s: %.4f s per step, efficiency %.3f\n", ranks, overlaps ? "overlapped" : "in turn", taken, work / taken);
+    std::printf("%d nodes, %s: %.4f s per step, efficiency %.3f\n", ranks,
+                overlaps ? "overlapped" : "in turn", taken, work / taken);
   SMPI_SHARED_FREE(memory);
   MPI_Finalize();
 }

@@ -89,7 +89,8 @@ struct TakeOnGpu : Take {
     const auto data = call.input<float>(0);
     const auto index = call.input<std::int64_t>(1);
     tenon::gpu::for_each(call, index.size(),
-                         TakeBody{tenon::gpu::Fault(call), data.data(), data.size(), index.data(), call.output<float>(0).data()});
+                         TakeBody{tenon::gpu::Fault(call), data.data(), data.size(), index.data(),
+                                  call.output<float>(0).data()});
   }
 };
 TENON_KERNEL(take, cuda, TakeOnGpu)
@@ -101,7 +102,8 @@ struct Noise : Plain {
   }
   void forward(const tenon::Call& call) const {
     auto y = call.output<float>(0);
-    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = call.input<float>(0)[i] + call.random().uniform(static_cast<std::uint64_t>(i));
+    for (std::int64_t i = 0; i < y.size(); ++i)
+      y[i] = call.input<float>(0)[i] + call.random().uniform(static_cast<std::uint64_t>(i));
   }
 };
 TENON_OPERATOR(noise, Noise)
@@ -111,13 +113,16 @@ struct NoiseBody {
   const float* x;
   float* y;
 
-  TENON_DEVICE void operator()(std::int64_t i) const { y[i] = x[i] + random.uniform(static_cast<std::uint64_t>(i)); }
+  TENON_DEVICE void operator()(std::int64_t i) const {
+    y[i] = x[i] + random.uniform(static_cast<std::uint64_t>(i));
+  }
 };
 struct NoiseOnGpu : Noise {
   static constexpr bool capturable = true;
   void forward(const tenon::Call& call) const {
     auto y = call.output<float>(0);
-    tenon::gpu::for_each(call, y.size(), NoiseBody{call.random(), call.input<float>(0).data(), y.data()});
+    tenon::gpu::for_each(call, y.size(),
+                         NoiseBody{call.random(), call.input<float>(0).data(), y.data()});
   }
 };
 TENON_KERNEL(noise, cuda, NoiseOnGpu)
@@ -183,7 +188,8 @@ struct LiarOnGpu : Liar {
   static constexpr bool capturable = true;
   void forward(const tenon::Call& call) const {
     const auto x = call.input<float>(0);
-    tenon::gpu::copy(call, call.output<float>(0).data(), x.data(), static_cast<std::size_t>(x.size()) * sizeof(float));
+    tenon::gpu::copy(call, call.output<float>(0).data(), x.data(),
+                     static_cast<std::size_t>(x.size()) * sizeof(float));
     tenon::gpu::require(cudaStreamSynchronize(tenon::gpu::stream_of(call)));
   }
 };
@@ -202,7 +208,8 @@ struct DisturbedOnGpu : Disturbed {
   static constexpr bool capturable = true;
   void forward(const tenon::Call& call) {
     const auto x = call.input<float>(0);
-    tenon::gpu::copy(call, call.output<float>(0).data(), x.data(), static_cast<std::size_t>(x.size()) * sizeof(float));
+    tenon::gpu::copy(call, call.output<float>(0).data(), x.data(),
+                     static_cast<std::size_t>(x.size()) * sizeof(float));
     int device = 0;
     tenon::gpu::require(cudaGetDevice(&device));
     const auto disturb = [device] {
@@ -228,7 +235,9 @@ TENON_OPERATOR(wild, Wild)
 
 #if defined(__CUDACC__)
 struct WildBody {
-  TENON_DEVICE void operator()(std::int64_t) const { *reinterpret_cast<volatile int*>(std::uintptr_t{64}) = 1; }
+  TENON_DEVICE void operator()(std::int64_t) const {
+    *reinterpret_cast<volatile int*>(std::uintptr_t{64}) = 1;
+  }
 };
 #endif
 struct WildOnGpu : Wild {
@@ -236,7 +245,9 @@ struct WildOnGpu : Wild {
 #if defined(__CUDACC__)
     tenon::gpu::for_each(call, 1, WildBody{});
 #else
-    const auto lose = [](void*) { simulated_lose_device(cudaErrorIllegalAddress, "an illegal memory access was encountered"); };
+    const auto lose = [](void*) {
+      simulated_lose_device(cudaErrorIllegalAddress, "an illegal memory access was encountered");
+    };
     cudaLaunchHostFunc(static_cast<cudaStream_t>(call.stream()), lose, nullptr);
 #endif
   }
@@ -251,7 +262,8 @@ TENON_OPERATOR(patient, Patient)
 
 struct PatientOnGpu : Patient {
   void forward(const tenon::Call& call) const {
-    if (cudaStreamSynchronize(static_cast<cudaStream_t>(call.stream())) != cudaSuccess) static_cast<void>(cudaGetLastError());
+    if (cudaStreamSynchronize(static_cast<cudaStream_t>(call.stream())) != cudaSuccess)
+      static_cast<void>(cudaGetLastError());
   }
 };
 TENON_KERNEL(patient, cuda, PatientOnGpu)
@@ -265,7 +277,8 @@ struct Scratchy : Plain {
     op.param("mib", &Scratchy::mib, "MiB of scratch");
   }
   void forward(const tenon::Call& call) const {
-    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i];
+    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i];
   }
 };
 TENON_OPERATOR(scratchy, Scratchy)
@@ -276,9 +289,11 @@ struct ScratchyOnGpu : Scratchy {
     const auto count = mib << 17;
     const tenon::gpu::Scratch<std::int64_t> scratch(call, count);
     tenon::gpu::clear(call, scratch.data(), static_cast<std::size_t>(count) * sizeof(std::int64_t));
-    if (tenon::gpu::wait_for(call, scratch.data()) != 0) throw tenon::Error("the scratch is not clear");
+    if (tenon::gpu::wait_for(call, scratch.data()) != 0)
+      throw tenon::Error("the scratch is not clear");
     const auto x = call.input<float>(0);
-    tenon::gpu::copy(call, call.output<float>(0).data(), x.data(), static_cast<std::size_t>(x.size()) * sizeof(float));
+    tenon::gpu::copy(call, call.output<float>(0).data(), x.data(),
+                     static_cast<std::size_t>(x.size()) * sizeof(float));
   }
 };
 TENON_KERNEL(scratchy, cuda, ScratchyOnGpu)
@@ -287,7 +302,8 @@ TENON_KERNEL(scratchy, cuda, ScratchyOnGpu)
 /// this thread's captures.
 struct WithLibrary : Plain {
   void forward(const tenon::Call& call) const {
-    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i) call.output<float>(0)[i] = call.input<float>(0)[i];
+    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i];
   }
 };
 TENON_OPERATOR(with_library, WithLibrary)
@@ -301,7 +317,8 @@ struct WithLibraryOnGpu : WithLibrary {
       *made = &library;
     });
     const auto x = call.input<float>(0);
-    tenon::gpu::copy(call, call.output<float>(0).data(), x.data(), static_cast<std::size_t>(x.size()) * sizeof(float));
+    tenon::gpu::copy(call, call.output<float>(0).data(), x.data(),
+                     static_cast<std::size_t>(x.size()) * sizeof(float));
   }
 };
 TENON_KERNEL(with_library, cuda, WithLibraryOnGpu)

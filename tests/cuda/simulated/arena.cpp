@@ -15,7 +15,8 @@
 namespace simulated {
 namespace {
 
-constexpr std::uint64_t space = std::uint64_t{8} << 30;  // larger than device memory, so that gaps between blocks do not matter
+constexpr std::uint64_t space =
+    std::uint64_t{8} << 30;  // larger than device memory, so that gaps between blocks do not matter
 constexpr std::uint64_t grain = 256;
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t most_filled = 64u << 20;
@@ -31,7 +32,8 @@ std::uint64_t whole(std::uint64_t bytes) {
 
 // Drops the pages that lie completely in this range.
 void drop_pages(std::byte* memory, std::uint64_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory), first = round_up(begin, page), last = (begin + bytes) / page * page;
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory), first = round_up(begin, page),
+             last = (begin + bytes) / page * page;
   if (first < last) madvise(memory + (first - begin), last - first, MADV_DONTNEED);
 }
 
@@ -56,7 +58,8 @@ Arena::Arena() {
 std::byte* Arena::take(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto size = whole(bytes);
-  const auto found = std::find_if(free_.begin(), free_.end(), [&](const auto& range) { return range.second >= size; });
+  const auto found = std::find_if(free_.begin(), free_.end(),
+                                  [&](const auto& range) { return range.second >= size; });
   if (found == free_.end()) return nullptr;
   const auto [offset, room] = *found;
   free_.erase(found);

@@ -18,7 +18,8 @@ struct Device {
   std::uint64_t ended[2] = {};
 };
 Device& device_at(int id) {
-  static auto* const all = new Device[most_devices];  // never destroyed: threads of streams may outlive main()
+  static auto* const all =
+      new Device[most_devices];  // never destroyed: threads of streams may outlive main()
   return all[id];
 }
 
@@ -37,7 +38,8 @@ InFlight::InFlight(int device, Kind kind) : device_(device), kind_(kind) {
   }
   if (milliseconds == 0) return;  // even waiting for no time is a system call
   const auto before = own.ended[other];
-  own.changed.wait_for(lock, std::chrono::milliseconds(milliseconds), [&] { return own.ended[other] != before; });
+  own.changed.wait_for(lock, std::chrono::milliseconds(milliseconds),
+                       [&] { return own.ended[other] != before; });
 }
 
 InFlight::~InFlight() {

@@ -24,7 +24,8 @@ bool concerns_this_thread(const Capture& capture) {
 cudaError_t fault_of(const Capture& capture) {
   if (capture.broken) return cudaErrorStreamCaptureInvalidated;
   for (const auto& [stream, progress] : capture.streams)
-    if (stream != capture.origin && progress.joined < progress.added) return cudaErrorStreamCaptureUnjoined;
+    if (stream != capture.origin && progress.joined < progress.added)
+      return cudaErrorStreamCaptureUnjoined;
   return cudaSuccess;
 }
 
@@ -71,7 +72,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const auto capture = stream->capture;
   if (!capture) return result_of(cudaErrorIllegalState);
   if (capture->origin != stream) return result_of(cudaErrorStreamCaptureUnmatched);
-  if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != std::this_thread::get_id())
+  if (capture->mode != cudaStreamCaptureModeRelaxed &&
+      capture->thread != std::this_thread::get_id())
     return result_of(cudaErrorStreamCaptureWrongThread);
   const auto fault = fault_of(*capture);
   if (fault != cudaSuccess) ++counters().broken_captures;

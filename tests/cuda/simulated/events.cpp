@@ -75,7 +75,8 @@ static void wait_for(Mark& mark) {
   if (is_reached(mark)) return;
   hurry_all();
   std::unique_lock lock(mark.mutex);
-  while (!mark.reached && state() == cudaSuccess) mark.changed.wait_for(lock, std::chrono::milliseconds(10));
+  while (!mark.reached && state() == cudaSuccess)
+    mark.changed.wait_for(lock, std::chrono::milliseconds(10));
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {

@@ -44,7 +44,8 @@ bool in_heap([[maybe_unused]] const void* address) {
   char name[1];
   void* region = nullptr;
   std::size_t bytes = 0;
-  return __asan_locate_address(const_cast<void*>(address), name, sizeof name, &region, &bytes) == std::string_view("heap");
+  return __asan_locate_address(const_cast<void*>(address), name, sizeof name, &region, &bytes) ==
+         std::string_view("heap");
 #else
   return false;
 #endif
@@ -74,11 +75,13 @@ std::string host_address_in(const SimulatedLaunch& launch) {
     std::memcpy(&word, static_cast<const std::byte*>(bytes) + at, sizeof word);
     return word;
   };
-  for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= launch.bytes; at += sizeof(std::uintptr_t)) {
-    const char* kind = word_at(launch.members, at) == UINTPTR_MAX ? kind_of(word_at(launch.body, at)) : nullptr;
+  for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= launch.bytes;
+       at += sizeof(std::uintptr_t)) {
+    const char* kind =
+        word_at(launch.members, at) == UINTPTR_MAX ? kind_of(word_at(launch.body, at)) : nullptr;
     if (kind == nullptr) continue;
-    return "byte " + std::to_string(at) + " of a kernel's body of " + std::to_string(launch.bytes) + " is an address of the CPU's " + kind +
-           ", which a GPU cannot access";
+    return "byte " + std::to_string(at) + " of a kernel's body of " + std::to_string(launch.bytes) +
+           " is an address of the CPU's " + kind + ", which a GPU cannot access";
   }
   return {};
 }

@@ -21,7 +21,8 @@ struct alignas(64) Piece {
 // The bytes of a kernel body, which CUDA copies at the launch.
 class Copied {
  public:
-  explicit Copied(const SimulatedLaunch& launch) : pieces_(std::make_shared<std::vector<Piece>>(launch.bytes / sizeof(Piece) + 1)) {
+  explicit Copied(const SimulatedLaunch& launch)
+      : pieces_(std::make_shared<std::vector<Piece>>(launch.bytes / sizeof(Piece) + 1)) {
     std::memcpy(pieces_->data(), launch.body, launch.bytes);
   }
   const void* body() const { return pieces_->data(); }
@@ -33,7 +34,8 @@ class Copied {
 // Returns cudaSuccess, or the error of an invalid launch.
 cudaError_t judge(cudaStream_t stream, const SimulatedLaunch& launch) {
   if (state() != cudaSuccess) return state();
-  if (stream == nullptr || stream->device != current_device()) return cudaErrorInvalidResourceHandle;
+  if (stream == nullptr || stream->device != current_device())
+    return cudaErrorInvalidResourceHandle;
   const auto found = host_address_in(launch);
   if (found.empty()) return cudaSuccess;
   simulated_lose_device(cudaErrorIllegalAddress, found);
@@ -64,7 +66,8 @@ class BorrowedThreads {
  private:
   using Idle = std::vector<std::unique_ptr<ThreadsOfBlock>>;
   static Idle& idle() {
-    static auto* const all = new Idle;  // never destroyed: streams may still work when the program ends
+    static auto* const all =
+        new Idle;  // never destroyed: streams may still work when the program ends
     return *all;
   }
   static inline std::mutex mutex_;
@@ -83,7 +86,8 @@ void run_blocks(const void* body, std::int64_t count, ThreadsOfBlock::Run run) {
 
 cudaError_t simulated_launch(cudaStream_t stream, const SimulatedLaunch& launch) {
   if (const auto result = judge(stream, launch); result != cudaSuccess) return result_of(result);
-  stream->add(touching(stream->device, [device = stream->device, copied = Copied(launch), count = launch.count, run = launch.run] {
+  stream->add(touching(stream->device, [device = stream->device, copied = Copied(launch),
+                                        count = launch.count, run = launch.run] {
     const InFlight flight(device, Kind::kernel);
     ++counters().launches;
     run(copied.body(), count);
@@ -93,7 +97,8 @@ cudaError_t simulated_launch(cudaStream_t stream, const SimulatedLaunch& launch)
 
 cudaError_t simulated_launch_blocks(cudaStream_t stream, const SimulatedLaunch& launch) {
   if (const auto result = judge(stream, launch); result != cudaSuccess) return result_of(result);
-  stream->add(touching(stream->device, [device = stream->device, copied = Copied(launch), count = launch.count, run = launch.run] {
+  stream->add(touching(stream->device, [device = stream->device, copied = Copied(launch),
+                                        count = launch.count, run = launch.run] {
     const InFlight flight(device, Kind::kernel);
     ++counters().launches;
     run_blocks(copied.body(), count, run);

@@ -23,7 +23,8 @@ struct Table {
   std::mutex mutex;
   std::map<std::byte*, Allocation> allocations;
   std::map<int, std::set<cudaMemPool_t>> pools;  // by device
-  std::map<int, CUmemPoolHandle_st> defaults;    // each device's default pool, whose memory peers cannot access
+  std::map<int, CUmemPoolHandle_st>
+      defaults;  // each device's default pool, whose memory peers cannot access
 };
 Table& table() {
   static auto& only = *new Table;  // never destroyed: memory may be freed while the process exits
@@ -48,7 +49,9 @@ std::uint64_t reserved_on(int device) {
 
 // Returns a freed block that the stream may reuse, or null.
 std::byte* idle_block(CUmemPoolHandle_st& pool, std::uint64_t bytes, cudaStream_t stream) {
-  const auto fits = [&](const auto& idle) { return idle.bytes == bytes && (idle.stream == stream || *idle.passed); };
+  const auto fits = [&](const auto& idle) {
+    return idle.bytes == bytes && (idle.stream == stream || *idle.passed);
+  };
   const auto found = std::find_if(pool.idle.begin(), pool.idle.end(), fits);
   if (found == pool.idle.end()) return nullptr;
   std::byte* memory = found->data;
@@ -104,7 +107,8 @@ bool simulated::is_pinned(const void* memory, std::uint64_t bytes) {
 bool simulated::open_to(int owner, int other) {
   const std::lock_guard lock(table().mutex);
   const auto& pools = table().pools[owner];
-  return std::all_of(pools.begin(), pools.end(), [&](cudaMemPool_t pool) { return pool->open_to.contains(other); });
+  return std::all_of(pools.begin(), pools.end(),
+                     [&](cudaMemPool_t pool) { return pool->open_to.contains(other); });
 }
 
 void simulated::give_back_idle() {
@@ -147,7 +151,8 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t keep) {
   return result_of();
 }
 
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access, std::size_t count) {
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access,
+                                 std::size_t count) {
   const std::lock_guard lock(table().mutex);
   for (std::size_t i = 0; i < count; ++i) pool->open_to.insert(access[i].location.id);
   return result_of();
@@ -162,9 +167,10 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
 
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   const std::lock_guard lock(table().mutex);
-  *static_cast<std::uint64_t*>(value) = attribute == cudaMemPoolAttrReleaseThreshold     ? pool->threshold
-                                        : attribute == cudaMemPoolAttrReservedMemCurrent ? pool->reserved
-                                                                                         : pool->used;
+  *static_cast<std::uint64_t*>(value) =
+      attribute == cudaMemPoolAttrReleaseThreshold     ? pool->threshold
+      : attribute == cudaMemPoolAttrReservedMemCurrent ? pool->reserved
+                                                       : pool->used;
   return result_of();
 }
 
@@ -175,7 +181,8 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   return result_of();
 }
 
-cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream) {
   if (state() != cudaSuccess) return result_of();
   if (!has_pools()) return result_of(cudaErrorNotSupported);
   if (captures(stream)) return result_of(cudaErrorStreamCaptureUnsupported);
@@ -211,7 +218,8 @@ cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
   if (captures(stream)) return result_of(cudaErrorStreamCaptureUnsupported);
   const std::lock_guard lock(table().mutex);
   const auto found = table().allocations.find(static_cast<std::byte*>(memory));
-  if (found == table().allocations.end() || found->second.pool == nullptr) return result_of(cudaErrorInvalidValue);
+  if (found == table().allocations.end() || found->second.pool == nullptr)
+    return result_of(cudaErrorInvalidValue);
   const auto [data, allocation] = *found;
   allocation.pool->used -= allocation.bytes;
   const auto passed = std::make_shared<std::atomic<bool>>(false);
@@ -251,10 +259,12 @@ cudaError_t cudaFree(void* memory) {
   finish_device();
   const std::lock_guard lock(table().mutex);
   const auto found = table().allocations.find(static_cast<std::byte*>(memory));
-  if (found == table().allocations.end() || found->second.pool == nullptr) return result_of(cudaErrorInvalidValue);
+  if (found == table().allocations.end() || found->second.pool == nullptr)
+    return result_of(cudaErrorInvalidValue);
   const auto [data, allocation] = *found;
   table().allocations.erase(found);
-  touching(allocation.pool->device, [data = data, bytes = allocation.bytes] { abandon(data, bytes); })();
+  touching(allocation.pool->device,
+           [data = data, bytes = allocation.bytes] { abandon(data, bytes); })();
   allocation.pool->used -= allocation.bytes;
   allocation.pool->reserved -= allocation.bytes;
   arena_of(allocation.pool->device).give(data, allocation.bytes);
@@ -278,7 +288,8 @@ cudaError_t cudaFreeHost(void* memory) {
   if (state() == cudaErrorInitializationError) return result_of();
   cudaDeviceSynchronize();
   const std::lock_guard lock(table().mutex);
-  if (table().allocations.erase(static_cast<std::byte*>(memory)) == 0) return result_of(cudaErrorInvalidValue);
+  if (table().allocations.erase(static_cast<std::byte*>(memory)) == 0)
+    return result_of(cudaErrorInvalidValue);
   std::free(memory);
   return result_of();
 }
@@ -288,7 +299,9 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   const std::lock_guard lock(table().mutex);
   const auto* found = allocation_of(data, 1);
   *attributes = {};
-  attributes->type = found == nullptr ? cudaMemoryTypeUnregistered : found->pool == nullptr ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+  attributes->type = found == nullptr         ? cudaMemoryTypeUnregistered
+                     : found->pool == nullptr ? cudaMemoryTypeHost
+                                              : cudaMemoryTypeDevice;
   if (found != nullptr && found->pool != nullptr) attributes->device = found->pool->device;
   return result_of();
 }

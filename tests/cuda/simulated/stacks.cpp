@@ -52,7 +52,8 @@ Stacks::Stacks(int count) : count_(count) {
   void* found = mmap(nullptr, count_ * bytes_each, PROT_READ | PROT_WRITE, flags, -1, 0);
   bool guarded = found != MAP_FAILED;
   first_ = static_cast<std::byte*>(found);
-  for (int i = 0; guarded && i < count_; ++i) guarded = mprotect(first_ + i * bytes_each, guard_bytes, PROT_NONE) == 0;
+  for (int i = 0; guarded && i < count_; ++i)
+    guarded = mprotect(first_ + i * bytes_each, guard_bytes, PROT_NONE) == 0;
   if (guarded) return;
   std::perror("simulated GPU: stacks");
   std::abort();

@@ -25,7 +25,8 @@ thread_local cudaError_t last = cudaSuccess;
 
 // A driver does not survive fork(): its threads do not exist in the child.
 void refuse_children() {
-  static const int done = pthread_atfork(nullptr, nullptr, [] { lost = cudaErrorInitializationError; });
+  static const int done =
+      pthread_atfork(nullptr, nullptr, [] { lost = cudaErrorInitializationError; });
   static_cast<void>(done);
 }
 
@@ -48,13 +49,19 @@ constexpr Meaning meanings[] = {
     {NAMED(cudaErrorLaunchFailure), "unspecified launch failure"},
     {NAMED(cudaErrorNotSupported), "operation not supported"},
     {NAMED(cudaErrorStreamCaptureUnsupported), "operation not permitted when stream is capturing"},
-    {NAMED(cudaErrorStreamCaptureInvalidated), "operation failed due to a previous error during capture"},
-    {NAMED(cudaErrorStreamCaptureMerge), "operation would result in a merge of separate capture sequences"},
-    {NAMED(cudaErrorStreamCaptureUnmatched), "capture was not ended in the same stream as it began"},
+    {NAMED(cudaErrorStreamCaptureInvalidated),
+     "operation failed due to a previous error during capture"},
+    {NAMED(cudaErrorStreamCaptureMerge),
+     "operation would result in a merge of separate capture sequences"},
+    {NAMED(cudaErrorStreamCaptureUnmatched),
+     "capture was not ended in the same stream as it began"},
     {NAMED(cudaErrorStreamCaptureUnjoined), "capturing stream has unjoined work"},
-    {NAMED(cudaErrorStreamCaptureIsolation), "dependency created on uncaptured work in another stream"},
-    {NAMED(cudaErrorCapturedEvent), "operation not permitted on an event last recorded in a capturing stream"},
-    {NAMED(cudaErrorStreamCaptureWrongThread), "attempt to terminate a thread-local capture sequence from another thread"},
+    {NAMED(cudaErrorStreamCaptureIsolation),
+     "dependency created on uncaptured work in another stream"},
+    {NAMED(cudaErrorCapturedEvent),
+     "operation not permitted on an event last recorded in a capturing stream"},
+    {NAMED(cudaErrorStreamCaptureWrongThread),
+     "attempt to terminate a thread-local capture sequence from another thread"},
 };
 #undef NAMED
 
@@ -105,7 +112,8 @@ const char* cudaGetErrorName(cudaError_t error) {
 }
 
 const char* cudaGetErrorString(cudaError_t error) {
-  if (error == lost && error != cudaErrorInitializationError && error != cudaSuccess) return loss().reason.c_str();
+  if (error == lost && error != cudaErrorInitializationError && error != cudaSuccess)
+    return loss().reason.c_str();
   const auto* found = meaning_of(error);
   return found ? found->text : "simulated";
 }

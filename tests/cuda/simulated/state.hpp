@@ -26,8 +26,9 @@ int current_device();
 int device_count();
 
 struct Counters {
-  std::atomic<std::uint64_t> launches = 0, copies = 0, allocations = 0, mappings = 0, synchronizations = 0, graph_launches = 0,
-                             broken_captures = 0, overlaps = 0;
+  std::atomic<std::uint64_t> launches = 0, copies = 0, allocations = 0, mappings = 0,
+                             synchronizations = 0, graph_launches = 0, broken_captures = 0,
+                             overlaps = 0;
 };
 Counters& counters();
 

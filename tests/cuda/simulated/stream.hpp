@@ -20,7 +20,8 @@ using Work = std::function<void()>;
 /// graph allows.
 struct Capture {
   struct Progress {
-    std::uint64_t added = 0, joined = 0;  // joined: how much of it another stream of the capture waited for
+    std::uint64_t added = 0,
+                  joined = 0;  // joined: how much of it another stream of the capture waited for
   };
   cudaStream_t origin = nullptr;
   cudaStreamCaptureMode mode{};

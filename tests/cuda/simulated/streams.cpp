@@ -82,7 +82,8 @@ void CUstream_st::do_row(std::unique_lock<std::mutex>& lock, const std::function
       work_.pop_front();
       const auto number = random();
       lock.unlock();
-      if (number >> 58 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100 + (number >> 32) % 300));
+      if (number >> 58 == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(100 + (number >> 32) % 300));
       if (!opened) opened.emplace(device);
       if (state() == cudaSuccess) work();
       lock.lock();
@@ -134,8 +135,10 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  if (state() == cudaErrorInitializationError) return result_of();  // in a forked child: the thread belongs to the parent
-  std::shared_ptr<CUstream_st> last;  // another thread may wait for the device: work is completed before destruction
+  if (state() == cudaErrorInitializationError)
+    return result_of();  // in a forked child: the thread belongs to the parent
+  std::shared_ptr<CUstream_st>
+      last;  // another thread may wait for the device: work is completed before destruction
   {
     const std::lock_guard lock(captures_mutex());
     const auto found = streams().find(stream);
@@ -183,7 +186,8 @@ cudaError_t cudaDeviceSynchronize() {
     const std::lock_guard lock(captures_mutex());
     bool refused = false;  // breaks captures of any mode and thread
     for (const auto& [handle, stream] : streams())
-      if (stream->capture && stream->device == current_device()) stream->capture->broken = refused = true;
+      if (stream->capture && stream->device == current_device())
+        stream->capture->broken = refused = true;
     if (refused) return result_of(cudaErrorStreamCaptureUnsupported);
   }
   finish_device();

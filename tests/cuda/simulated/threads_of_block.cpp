@@ -10,7 +10,9 @@ thread_local ThreadsOfBlock* running = nullptr;
 
 ThreadsOfBlock& block() {
   if (running != nullptr) return *running;
-  std::fputs("simulated GPU: a body of for_each() used the threads of its block; use for_each_block()\n", stderr);
+  std::fputs(
+      "simulated GPU: a body of for_each() used the threads of its block; use for_each_block()\n",
+      stderr);
   std::abort();
 }
 
@@ -69,7 +71,8 @@ std::string ThreadsOfBlock::run(Run run, const void* body, std::int64_t i) {
   if (ended_ == count && !threw_) return {};
   stacks_.forget();
   if (threw_) return "the body threw an exception, which device code cannot do";
-  return "thread " + std::to_string(one_ended_) + " of block " + std::to_string(i) + " ended while thread " + std::to_string(one_waiting_) +
+  return "thread " + std::to_string(one_ended_) + " of block " + std::to_string(i) +
+         " ended while thread " + std::to_string(one_waiting_) +
          " waits at a sync: all threads of a block must reach every sync";
 }
 

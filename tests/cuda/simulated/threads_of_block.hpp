@@ -31,7 +31,8 @@ class ThreadsOfBlock {
   Run run_ = nullptr;
   const void* body_ = nullptr;
   std::int64_t i_ = 0;
-  int thread_ = 0, turn_ = 0;  // the running thread, and the number of threads that ran before it since the last sync
+  int thread_ = 0, turn_ = 0;  // the running thread, and the number of threads that ran before it
+                               // since the last sync
   bool forward_ = true;
   int ended_ = 0, one_ended_ = 0, one_waiting_ = 0;
   bool threw_ = false;

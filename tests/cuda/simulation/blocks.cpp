@@ -67,13 +67,16 @@ TEST_CASE("threads of a block compute sums, maxima and prefix sums") {
   CHECK(in_child([] {
           constexpr std::int64_t blocks = 5, threads = gpu::block_threads;
           const Gpu gpu;
-          const Sums body{gpu.memory<std::int64_t>(blocks), gpu.memory<std::int64_t>(blocks * threads)};
+          const Sums body{gpu.memory<std::int64_t>(blocks),
+                          gpu.memory<std::int64_t>(blocks * threads)};
           gpu::for_each_block(gpu.call(), blocks, body);
-          const auto totals = gpu.read(body.totals, blocks), before = gpu.read(body.before, blocks * threads);
+          const auto totals = gpu.read(body.totals, blocks),
+                     before = gpu.read(body.before, blocks * threads);
           std::int64_t wrong = 0;
           for (std::int64_t i = 0; i < blocks; ++i) {
             std::int64_t sum = 0;
-            for (std::int64_t t = 0; t < threads; sum += i + t++) wrong += before[static_cast<std::size_t>(i * threads + t)] != sum;
+            for (std::int64_t t = 0; t < threads; sum += i + t++)
+              wrong += before[static_cast<std::size_t>(i * threads + t)] != sum;
             wrong += totals[static_cast<std::size_t>(i)] != sum;
           }
           return std::to_string(wrong) + " wrong";
@@ -87,11 +90,13 @@ TEST_CASE("a missing sync changes the results") {
       CAPTURE(syncs);
       CHECK(in_child([=] {
               const Gpu gpu;
-              const HandOver body{gpu.memory<int>(gpu::block_threads), gpu.memory<int>(gpu::block_threads), syncs, by};
+              const HandOver body{gpu.memory<int>(gpu::block_threads),
+                                  gpu.memory<int>(gpu::block_threads), syncs, by};
               gpu::for_each_block(gpu.call(), 1, body);
               const auto found = gpu.read(body.out, gpu::block_threads);
               int wrong = 0;
-              for (int t = 0; t < gpu::block_threads; ++t) wrong += found[static_cast<std::size_t>(t)] != (t + by) % gpu::block_threads;
+              for (int t = 0; t < gpu::block_threads; ++t)
+                wrong += found[static_cast<std::size_t>(t)] != (t + by) % gpu::block_threads;
               return std::string(wrong == 0 ? "right" : "wrong");
             }) == (syncs ? "right" : "wrong"));
     }
@@ -99,10 +104,14 @@ TEST_CASE("a missing sync changes the results") {
 }
 
 TEST_CASE("a launch fails if not all threads reach a sync") {
-  const std::string error = "cudaErrorLaunchFailure: ", rule = ": all threads of a block must reach every sync";
+  const std::string error = "cudaErrorLaunchFailure: ",
+                    rule = ": all threads of a block must reach every sync";
   CHECK(outcome_of(LeavesEarly{gpu::block_threads}) == "cudaSuccess: no error");
-  CHECK(outcome_of(LeavesEarly{255}) == error + "thread 255 of block 0 ended while thread 254 waits at a sync" + rule);
-  CHECK(outcome_of(LeavesEarly{1}) == error + "thread 255 of block 0 ended while thread 0 waits at a sync" + rule);
-  CHECK(outcome_of(AlternatesSyncs{}) == error + "thread 0 of block 0 ended while thread 1 waits at a sync" + rule);
+  CHECK(outcome_of(LeavesEarly{255}) ==
+        error + "thread 255 of block 0 ended while thread 254 waits at a sync" + rule);
+  CHECK(outcome_of(LeavesEarly{1}) ==
+        error + "thread 255 of block 0 ended while thread 0 waits at a sync" + rule);
+  CHECK(outcome_of(AlternatesSyncs{}) ==
+        error + "thread 0 of block 0 ended while thread 1 waits at a sync" + rule);
   CHECK(outcome_of(Throws{}) == error + "the body threw an exception, which device code cannot do");
 }

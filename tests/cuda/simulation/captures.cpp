@@ -43,7 +43,8 @@ cudaEvent_t event() {
 
 }  // namespace
 
-TEST_CASE("a graph runs its work at each launch and not during the capture, on all joined streams") {
+TEST_CASE(
+    "a graph runs its work at each launch and not during the capture, on all joined streams") {
   CHECK(in_child([] {
           const Gpu gpu, side;
           auto* data = gpu.memory<int>(1);

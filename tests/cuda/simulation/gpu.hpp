@@ -33,7 +33,8 @@ class Gpu {
   std::vector<T> read(const T* from, std::size_t count) const {
     void* pinned = nullptr;
     tenon::gpu::require(cudaHostAlloc(&pinned, count * sizeof(T), cudaHostAllocPortable));
-    tenon::gpu::require(cudaMemcpyAsync(pinned, from, count * sizeof(T), cudaMemcpyDeviceToHost, stream));
+    tenon::gpu::require(
+        cudaMemcpyAsync(pinned, from, count * sizeof(T), cudaMemcpyDeviceToHost, stream));
     tenon::gpu::require(cudaStreamSynchronize(stream));
     std::vector<T> values(count);
     std::memcpy(values.data(), pinned, count * sizeof(T));

@@ -33,7 +33,8 @@ struct Shift {
 
 std::string text_of(const std::vector<float>& values) {
   std::string text;
-  for (const float value : values) text += std::isnan(value) ? "nan " : std::to_string(static_cast<int>(value)) + ' ';
+  for (const float value : values)
+    text += std::isnan(value) ? "nan " : std::to_string(static_cast<int>(value)) + ' ';
   return text;
 }
 
@@ -92,7 +93,8 @@ TEST_CASE("uninitialized and freed memory is NaN") {
           const auto written = text_of(gpu.read(data, 3));
           cudaFreeAsync(data, gpu.stream);
           const auto* again = gpu.memory<float>(3);
-          return before + written + (again == data ? "again " : "elsewhere ") + text_of(gpu.read(again, 3));
+          return before + written + (again == data ? "again " : "elsewhere ") +
+                 text_of(gpu.read(again, 3));
         }) == "nan nan nan 7 7 7 again nan nan nan ");
 }
 
@@ -106,7 +108,8 @@ TEST_CASE("work runs later") {
           cudaMemcpyAsync(pinned, data, sizeof(float), cudaMemcpyDeviceToHost, gpu.stream);
           const bool early = *static_cast<volatile float*>(pinned) == 0;
           cudaStreamSynchronize(gpu.stream);
-          return std::string(early ? "early " : "at once ") + (std::isnan(*static_cast<float*>(pinned)) ? "nan" : "?");
+          return std::string(early ? "early " : "at once ") +
+                 (std::isnan(*static_cast<float*>(pinned)) ? "nan" : "?");
         }) == "early nan");
 }
 
@@ -126,7 +129,8 @@ TEST_CASE("bodies that read elements written for other indices fail in either di
     CHECK(in_child([by] {
             const Gpu gpu;
             auto* data = gpu.memory<float>(10);
-            for (std::int64_t i = 0; i < 10; ++i) gpu::for_each(gpu.call(), 1, Fill{data + i, static_cast<float>(i)});
+            for (std::int64_t i = 0; i < 10; ++i)
+              gpu::for_each(gpu.call(), 1, Fill{data + i, static_cast<float>(i)});
             gpu::for_each(gpu.call(), 8, Shift{data, by});
             return text_of(gpu.read(data, 10));
           }) != (by < 0 ? "0 0 1 2 3 4 5 6 7 9 " : "0 2 3 4 5 6 7 8 9 9 "));
@@ -142,14 +146,18 @@ TEST_CASE("CPU addresses in a body are found") {
       {"stack", in_child([] {
          const Gpu gpu;
          const volatile float here = 1;
-         gpu::for_each(gpu.call(), 4, FillFrom{gpu.memory<float>(4), const_cast<const float*>(&here)});
+         gpu::for_each(gpu.call(), 4,
+                       FillFrom{gpu.memory<float>(4), const_cast<const float*>(&here)});
          return std::string();
        })},
       {"heap", in_child([] {
          const Gpu gpu;
          const std::vector<float> here(100);
          if (sanitized()) gpu::for_each(gpu.call(), 4, FillFrom{gpu.memory<float>(4), &here[7]});
-         if (!sanitized()) throw Error("byte 8 of a kernel's body of 16 is an address of the CPU's heap, as a sanitizer would know");
+         if (!sanitized())
+           throw Error(
+               "byte 8 of a kernel's body of 16 is an address of the CPU's heap, as a sanitizer "
+               "would know");
          return std::string();
        })},
       {"code or static data", in_child([] {
@@ -160,7 +168,9 @@ TEST_CASE("CPU addresses in a body are found") {
   };
   for (const auto& test : cases) {
     CAPTURE(test.found);
-    CHECK(test.found.find(std::string("byte 8 of a kernel's body of 16 is an address of the CPU's ") + test.kind) != std::string::npos);
+    CHECK(
+        test.found.find(std::string("byte 8 of a kernel's body of 16 is an address of the CPU's ") +
+                        test.kind) != std::string::npos);
   }
 }
 

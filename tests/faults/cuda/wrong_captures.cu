@@ -70,7 +70,8 @@ struct ShiftsOnGpu : Shifts {
   static constexpr bool capturable = true;
   void forward(const tenon::Call& call) const {
     auto y = call.output<float>(0);
-    tenon::gpu::for_each(call, y.size(), ShiftBody{call.input<float>(0).data(), y.data(), call.random().uniform(0)});
+    tenon::gpu::for_each(
+        call, y.size(), ShiftBody{call.input<float>(0).data(), y.data(), call.random().uniform(0)});
   }
 };
 TENON_KERNEL(bakes_a_number, cuda, ShiftsOnGpu)

@@ -15,17 +15,21 @@ struct Twice : tenon::Operator {
     op.takes_strides();
   }
   void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() { put(call.write(0), call.input<T>(0), call.output<T>(0)); });
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      put(call.write(0), call.input<T>(0), call.output<T>(0));
+    });
   }
   void backward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype,
-                                  [&]<class T>() { put(call.write(0), call.output_grad<T>(0), call.input_grad<T>(0)); });
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      put(call.write(0), call.output_grad<T>(0), call.input_grad<T>(0));
+    });
   }
 
  private:
   template <class T>
   static void put(tenon::Write write, tenon::View<const T> from, tenon::View<T> to) {
-    for (std::int64_t i = 0; i < to.size(); ++i) to[i] = static_cast<T>(from[i] + from[i] + (write == tenon::Write::add ? to[i] : T(0)));
+    for (std::int64_t i = 0; i < to.size(); ++i)
+      to[i] = static_cast<T>(from[i] + from[i] + (write == tenon::Write::add ? to[i] : T(0)));
   }
 };
 
@@ -56,7 +60,8 @@ struct TwiceBody {
 
   TENON_FN void operator()(std::int64_t i) const {
     std::int64_t place = 0, rest = i;
-    for (int axis = rank; axis-- > 0; rest /= dims[axis]) place += rest % dims[axis] * strides[axis];
+    for (int axis = rank; axis-- > 0; rest /= dims[axis])
+      place += rest % dims[axis] * strides[axis];
     const T x = from[rank == 0 ? i : place];
     to[i] = (x < 0 ? factor_of_negative : factor) * x + (add ? to[i] : T(0));
   }
@@ -66,26 +71,39 @@ template <Fault fault>
 struct TwiceCuda : Twice {
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const bool wrong = (fault == Fault::wrong_in_double && sizeof(T) == 8) ||
-                         (fault == Fault::wrong_in_place && call.input<T>(0).data() == call.output<T>(0).data());
-      launch<T>(call, call.input<T>(0), call.output<T>(0), fault == Fault::ignores_add, wrong ? T(2.001) : T(2),
-                fault == Fault::wrong_for_negative ? T(1) : T(2));
+      const bool wrong =
+          (fault == Fault::wrong_in_double && sizeof(T) == 8) ||
+          (fault == Fault::wrong_in_place && call.input<T>(0).data() == call.output<T>(0).data());
+      launch<T>(call, call.input<T>(0), call.output<T>(0), fault == Fault::ignores_add,
+                wrong ? T(2.001) : T(2), fault == Fault::wrong_for_negative ? T(1) : T(2));
     });
   }
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const bool in_place = call.output_grad<T>(0).data() == call.input_grad<T>(0).data();
-      const T factor = fault == Fault::wrong_gradient || (fault == Fault::wrong_gradient_in_place && in_place) ? 1 : 2;
-      launch<T>(call, call.output_grad<T>(0), call.input_grad<T>(0), fault == Fault::ignores_add_in_backward, factor, factor);
+      const T factor =
+          fault == Fault::wrong_gradient || (fault == Fault::wrong_gradient_in_place && in_place)
+              ? 1
+              : 2;
+      launch<T>(call, call.output_grad<T>(0), call.input_grad<T>(0),
+                fault == Fault::ignores_add_in_backward, factor, factor);
     });
   }
 
  private:
   template <class T>
-  static void launch(const tenon::Call& call, tenon::View<const T> from, tenon::View<T> to, bool ignores_add, T factor,
-                     T factor_of_negative) {
-    TwiceBody<T> body{from.data(), to.data(), call.write(0) == tenon::Write::add && !ignores_add, factor, factor_of_negative, 0, {}, {}};
-    if (fault == Fault::needs_alignment) body.from -= reinterpret_cast<std::uintptr_t>(body.from) % 64 / sizeof(T);
+  static void launch(const tenon::Call& call, tenon::View<const T> from, tenon::View<T> to,
+                     bool ignores_add, T factor, T factor_of_negative) {
+    TwiceBody<T> body{from.data(),
+                      to.data(),
+                      call.write(0) == tenon::Write::add && !ignores_add,
+                      factor,
+                      factor_of_negative,
+                      0,
+                      {},
+                      {}};
+    if (fault == Fault::needs_alignment)
+      body.from -= reinterpret_cast<std::uintptr_t>(body.from) % 64 / sizeof(T);
     if (!from.contiguous() && fault != Fault::ignores_strides) {
       body.rank = from.rank();
       for (int axis = 0; axis < from.rank(); ++axis) {
@@ -94,7 +112,8 @@ struct TwiceCuda : Twice {
       }
     }
     auto count = to.size();
-    if (fault == Fault::stops_early) count = count / 256 * 256 + (count < 256 ? count : 0);  // one block too few
+    if (fault == Fault::stops_early)
+      count = count / 256 * 256 + (count < 256 ? count : 0);  // one block too few
     if (fault == Fault::writes_before && count > 0) --body.to;
     if (fault == Fault::writes_behind && count > 0) ++count;
     tenon::gpu::for_each(call, count, body);

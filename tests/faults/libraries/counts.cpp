@@ -8,7 +8,8 @@ struct Counts : Doubling {
   void forward(const tenon::Call& call) const {
     auto y = call.output<float>(0);
 #ifdef LIBRARY
-    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(i % 2 == 0 ? count_in_library() : ++calls());
+    for (std::int64_t i = 0; i < y.size(); ++i)
+      y[i] = static_cast<float>(i % 2 == 0 ? count_in_library() : ++calls());
 #else
     const int now = ++calls() + version + number_of<int>();
     for (std::int64_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(now);

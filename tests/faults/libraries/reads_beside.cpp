@@ -20,7 +20,8 @@ struct ReadsBeside : Doubling {
     Dl_info info{};
     dladdr(reinterpret_cast<const void*>(&number_in), &info);
     const float number = number_in(tenon::plugin_folder() / "factor.txt");
-    const float again = number_in(std::filesystem::path(info.dli_fname).parent_path() / "factor.txt");
+    const float again =
+        number_in(std::filesystem::path(info.dli_fname).parent_path() / "factor.txt");
     const auto x = call.input<float>(0);
     auto y = call.output<float>(0);
     for (std::int64_t i = 0; i < y.size(); ++i) y[i] = (i % 2 == 0 ? number : again) * x[i];

@@ -77,6 +77,7 @@ class TENON_API NpyWriter {
 
 /// Writes dense tensors to a .npz file, uncompressed, as numpy.savez does; or one csr tensor, as
 /// save_array() does. Throws Failure as save_array() does.
-TENON_API void save_arrays(const std::filesystem::path& npz, const std::map<std::string, Tensor>& arrays);
+TENON_API void save_arrays(const std::filesystem::path& npz,
+                           const std::map<std::string, Tensor>& arrays);
 
 }  // namespace tenon

@@ -41,8 +41,8 @@ class AttributeValue {
   };
 
  public:
-  using Variant = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
-                               std::vector<std::string>, Tensor>;
+  using Variant = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
+                               std::vector<double>, std::vector<std::string>, Tensor>;
   template <class T>
   requires std::is_arithmetic_v<T> AttributeValue(T value) : value_(from_number(value)) {}
   AttributeValue(const char* value) : value_(std::string(value)) {}
@@ -50,7 +50,8 @@ class AttributeValue {
   AttributeValue(std::string_view value) : value_(std::string(value)) {}
   /// {1, 2} is a list of integers, {0.5, 1} a list of numbers.
   AttributeValue(std::initializer_list<Number> values) {
-    if (std::all_of(values.begin(), values.end(), [](const Number& number) { return number.whole; })) {
+    if (std::all_of(values.begin(), values.end(),
+                    [](const Number& number) { return number.whole; })) {
       auto& list = value_.emplace<std::vector<std::int64_t>>();
       for (const auto& number : values) list.push_back(number.integer);
     } else {
@@ -68,12 +69,14 @@ class AttributeValue {
   AttributeValue(std::vector<std::string> value) : value_(std::move(value)) {}
   /// Shares the elements until a node or a call takes them. An empty handle throws Failure (usage).
   AttributeValue(Tensor value) : value_(std::move(value)) {
-    if (!std::get<Tensor>(value_)) throw Failure(FailureKind::usage, "a parameter is an empty tensor handle");
+    if (!std::get<Tensor>(value_))
+      throw Failure(FailureKind::usage, "a parameter is an empty tensor handle");
   }
   AttributeValue(std::vector<std::int64_t> value) : value_(std::move(value)) {}
   AttributeValue(std::vector<double> value) : value_(std::move(value)) {}
   template <class T>
-  requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) AttributeValue(const std::vector<T>& values) {
+  requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+      AttributeValue(const std::vector<T>& values) {
     using Kept = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
     auto& list = value_.emplace<std::vector<Kept>>();
     for (const T value : values) list.push_back(std::get<Kept>(from_number(value)));
@@ -84,14 +87,15 @@ class AttributeValue {
     const auto* tensor = std::get_if<Tensor>(&left.value_);
     const auto* other = std::get_if<Tensor>(&right.value_);
     if (tensor != nullptr && other != nullptr) return same_bits(*tensor, *other);
-    return left.value_.index() == right.value_.index() && std::visit(
-                                                              [&]<class T>(const T& value) {
-                                                                if constexpr (std::is_same_v<T, Tensor>)
-                                                                  return false;
-                                                                else
-                                                                  return value == std::get<T>(right.value_);
-                                                              },
-                                                              left.value_);
+    return left.value_.index() == right.value_.index() &&
+           std::visit(
+               [&]<class T>(const T& value) {
+                 if constexpr (std::is_same_v<T, Tensor>)
+                   return false;
+                 else
+                   return value == std::get<T>(right.value_);
+               },
+               left.value_);
   }
 
  private:
@@ -99,8 +103,10 @@ class AttributeValue {
   static std::int64_t fitting(T value) {
     const auto number = +value;  // std::in_range does not accept character types
     if (!std::in_range<std::int64_t>(number))
-      throw Failure(FailureKind::usage, "the number " + std::to_string(number) + " does not fit a parameter, which holds int64: at most " +
-                                            std::to_string(std::numeric_limits<std::int64_t>::max()));
+      throw Failure(FailureKind::usage,
+                    "the number " + std::to_string(number) +
+                        " does not fit a parameter, which holds int64: at most " +
+                        std::to_string(std::numeric_limits<std::int64_t>::max()));
     return static_cast<std::int64_t>(number);
   }
   template <class T>
@@ -127,7 +133,9 @@ class Attributes {
   using Entry = std::pair<std::string, AttributeValue>;
   Attributes() = default;
   Attributes(std::initializer_list<Entry> entries) : entries_(entries) {}
-  void set(std::string name, AttributeValue value) { entries_.emplace_back(std::move(name), std::move(value)); }
+  void set(std::string name, AttributeValue value) {
+    entries_.emplace_back(std::move(name), std::move(value));
+  }
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   std::size_t size() const { return entries_.size(); }

@@ -23,14 +23,16 @@ struct Shard {
 /// own, also in a shard. `options` must not have destinations. Throws Failure (usage) before the
 /// first run if the inputs have different numbers of rows, if an output does not have one row for
 /// each input row, or if there is no such shard; otherwise as Session::run does.
-TENON_API NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::int64_t batch, const RunOptions& options = {},
+TENON_API NamedTensors run_in_batches(Session& session, const NamedTensors& inputs,
+                                      std::int64_t batch, const RunOptions& options = {},
                                       const Shard& shard = {});
 
 /// The same without concatenation, for outputs larger than memory. Calls `take(outputs, rows)` with
 /// each batch's outputs, on the CPU, in order; `rows` is the total number of rows of all batches.
 /// If there are no rows, calls it once with empty outputs.
-TENON_API void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t batch,
-                              const std::function<void(const NamedTensors& outputs, std::int64_t rows)>& take,
-                              const RunOptions& options = {}, const Shard& shard = {});
+TENON_API void run_each_batch(
+    Session& session, const NamedTensors& inputs, std::int64_t batch,
+    const std::function<void(const NamedTensors& outputs, std::int64_t rows)>& take,
+    const RunOptions& options = {}, const Shard& shard = {});
 
 }  // namespace tenon

@@ -110,7 +110,9 @@ class CallCache {
  private:
   std::unique_ptr<Node>& bucket(std::size_t hash) { return buckets_[hash % capacity_]; }
 
-  bool is_newer(const HostVersion& version) const { return version.host != version_.host || version.generation > version_.generation; }
+  bool is_newer(const HostVersion& version) const {
+    return version.host != version_.host || version.generation > version_.generation;
+  }
 
   void start(const HostVersion& version, Buckets& old) {
     Buckets none(capacity_);

@@ -18,6 +18,7 @@ TENON_API Tensor cast_storage(const Tensor& tensor, Storage storage, DType index
 /// precision, float16 and bfloat16 in float, integers modulo their range, bools by `or`. Sums of 0
 /// stay stored. The result has int64 indices and is on the values' device; GPU tensors are
 /// converted on the CPU. Throws Failure that names the first index out of range.
-TENON_API Tensor csr_from_coordinates(const Tensor& values, const Tensor& rows, const Tensor& columns, const Shape& shape);
+TENON_API Tensor csr_from_coordinates(const Tensor& values, const Tensor& rows,
+                                      const Tensor& columns, const Shape& shape);
 
 }  // namespace tenon

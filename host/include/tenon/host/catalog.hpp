@@ -18,7 +18,8 @@ namespace tenon {
 /// Creates an object of an application's operator from its parameters, for the functions of the
 /// operator's table; destroy() frees it. Throws a std::exception if the parameters are invalid.
 /// Threads: any, concurrently.
-using OperatorFactory = std::function<void*(const tenon_attribute* attributes, std::uint64_t count)>;
+using OperatorFactory =
+    std::function<void*(const tenon_attribute* attributes, std::uint64_t count)>;
 
 enum class PluginStatus : std::uint8_t {
   loaded,
@@ -35,7 +36,8 @@ enum class PluginStatus : std::uint8_t {
   hung,
   quarantined,
   untrusted,
-  unlisted,  ///< with HostOptions::trusted_only: neither on the list of trusted plugins nor signed by a key on it
+  unlisted,  ///< with HostOptions::trusted_only: neither on the list of trusted plugins nor signed
+             ///< by a key on it
 };
 TENON_API std::string_view name_of(PluginStatus status);  ///< for messages: `crashed while loading`
 
@@ -43,7 +45,8 @@ TENON_API std::string_view name_of(PluginStatus status);  ///< for messages: `cr
 /// for acme.rope.
 struct KernelInfo {
   std::string op, device;
-  std::string variant{};  ///< the class of an additional kernel (TENON_KERNEL_VARIANT); empty: the main kernel
+  std::string variant{};  ///< the class of an additional kernel (TENON_KERNEL_VARIANT); empty: the
+                          ///< main kernel
 };
 
 /// One file of a plugin folder, and whether it is usable.
@@ -52,7 +55,8 @@ struct PluginFile {
   /// other paths of the same file: links, and copies with other names
   std::vector<std::filesystem::path> also_at{};
   PluginStatus status = PluginStatus::indexed;
-  std::string reason;  ///< why it is not usable, to follow the path in a sentence: "is built for ..."; empty if it is
+  std::string reason;  ///< why it is not usable, to follow the path in a sentence: "is built for
+                       ///< ..."; empty if it is
   std::string name, version, compiler;
   std::uint32_t abi_minor = 0, sdk_version = 0, cuda_version = 0;
   std::uint64_t content_hash = 0;  ///< XXH3 of the whole file; 0 until it is loaded
@@ -65,15 +69,18 @@ struct PluginFile {
 TENON_API bool is_at(const PluginFile& file, const std::filesystem::path& path);
 /// Whether `word` is the plugin's name, the file's name with or without `.so`, or one of its paths.
 TENON_API bool is_called(const PluginFile& file, const std::string& word);
-TENON_API std::string next_step(const PluginFile& file);  ///< a hint how to make an unusable file usable
+TENON_API std::string next_step(
+    const PluginFile& file);  ///< a hint how to make an unusable file usable
 
 struct CatalogOperator {
-  CatalogOperator(std::shared_ptr<const OperatorInfo> of, int from, std::vector<std::string> kernels)
+  CatalogOperator(std::shared_ptr<const OperatorInfo> of, int from,
+                  std::vector<std::string> kernels)
       : description(std::move(of)), info(*description), file(from), devices(std::move(kernels)) {}
-  std::shared_ptr<const OperatorInfo> description;  ///< shared with the graphs and calls that use the operator
-  const OperatorInfo& info;                         ///< the same
-  int file = -1;                                    ///< index into files(); -1: registered by the application or built into the host
-  std::vector<std::string> devices;                 ///< devices for which a plugin has a kernel: "cpu", "cuda"
+  std::shared_ptr<const OperatorInfo>
+      description;           ///< shared with the graphs and calls that use the operator
+  const OperatorInfo& info;  ///< the same
+  int file = -1;  ///< index into files(); -1: registered by the application or built into the host
+  std::vector<std::string> devices;  ///< devices for which a plugin has a kernel: "cpu", "cuda"
   /// for each of `devices`, the file of its kernel; -1: the application's or the host's own
   std::vector<int> kernel_files{};
   struct Variant {
@@ -127,9 +134,11 @@ class TENON_API Catalog {
   /// All operators whose manifest claims this ONNX operator in this version of its domain ("" and
   /// "ai.onnx" are the same). Loads none. The forms decide whether a node's attributes and inputs
   /// fit.
-  std::vector<OnnxClaim> find_onnx(std::string_view domain, std::string_view type, int version) const&;
   std::vector<OnnxClaim> find_onnx(std::string_view domain, std::string_view type,
-                                   int version) const&& = delete;  // the results point into the catalog
+                                   int version) const&;
+  std::vector<OnnxClaim> find_onnx(std::string_view domain, std::string_view type,
+                                   int version) const&& =
+      delete;  // the results point into the catalog
   /// The shortest name that find() accepts for the operator: `relu`, or `acme.relu` if `relu` means
   /// another operator.
   std::string shortest_name(const CatalogOperator& op) const;
@@ -139,11 +148,13 @@ class TENON_API Catalog {
   /// Why an operator is unavailable although a file has it: the file is rejected, two files
   /// disagree, or the short name is ambiguous. Empty if no file has the name.
   std::string why_missing(std::string_view name) const;
-  std::string next_step(std::string_view name) const;  ///< what to do about it; empty if nothing is known
+  std::string next_step(
+      std::string_view name) const;  ///< what to do about it; empty if nothing is known
 
  private:
   friend class PluginSet;
-  Catalog(std::shared_ptr<const CatalogIndex> index, std::shared_ptr<const std::vector<PluginFile>> files);
+  Catalog(std::shared_ptr<const CatalogIndex> index,
+          std::shared_ptr<const std::vector<PluginFile>> files);
   std::vector<std::string> near_full_name(std::string_view name) const;
   const PluginFile* refused_file(std::string_view op) const;
   std::string ambiguity(std::string_view name) const;
@@ -152,7 +163,8 @@ class TENON_API Catalog {
 };
 
 /// Up to three of `names` that are similar to `name`, the most similar first.
-TENON_API std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& names);
+TENON_API std::vector<std::string> near_names(std::string_view name,
+                                              const std::vector<std::string>& names);
 
 /// A hint: "did you mean sum or sub?" for similar names, or `otherwise` if there are none.
 inline std::string did_you_mean(const std::vector<std::string>& near, std::string otherwise = {}) {

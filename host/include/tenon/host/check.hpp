@@ -38,8 +38,9 @@ TENON_API std::vector<CheckInfo> list_checks(std::string_view device = {});
 /// matching examples, or are searched for.
 struct CheckCall {
   Attributes parameters{};
-  std::map<std::string, Shape> shapes{};   ///< complete shapes of inputs; elements are generated
-  std::map<std::string, Tensor> inputs{};  ///< dense, on the CPU; the check chooses the operator's shared dtype
+  std::map<std::string, Shape> shapes{};  ///< complete shapes of inputs; elements are generated
+  std::map<std::string, Tensor>
+      inputs{};  ///< dense, on the CPU; the check chooses the operator's shared dtype
 };
 
 struct CheckOptions {
@@ -51,10 +52,11 @@ struct CheckOptions {
   /// The device whose kernels are compared with the CPU's, including kernels for operators of other
   /// plugins: `cuda`, `cuda:1`; empty: check the CPU's.
   std::string device{};
-  std::uint64_t seed = 0;                                          ///< seed of all inputs; the same seed gives the same inputs
-  std::chrono::milliseconds time_limit = std::chrono::minutes(1);  ///< for each check of an operator
-  bool trust_writable = false;                                     ///< as in HostOptions
-  bool trusted_only = false;                                       ///< as in HostOptions
+  std::uint64_t seed = 0;  ///< seed of all inputs; the same seed gives the same inputs
+  std::chrono::milliseconds time_limit =
+      std::chrono::minutes(1);  ///< for each check of an operator
+  bool trust_writable = false;  ///< as in HostOptions
+  bool trusted_only = false;    ///< as in HostOptions
   /// Bytes that the checks' process may allocate; 0: no limit. Does not apply to other devices'
   /// kernels and under sanitizers.
   std::uint64_t memory_limit = std::uint64_t{4} << 30;
@@ -80,13 +82,14 @@ struct CheckResult {
 /// first operator; of two concurrent calls, the second waits. Throws Failure: (file) if there is no
 /// such file, (plugin) if it cannot be used or has no operators, (usage) for an operator that it
 /// does not have and for unknown checks and devices. An operator's errors are results.
-TENON_API std::vector<CheckResult> check_plugin(const std::filesystem::path& plugin, const CheckOptions& options = {},
-                                                const std::function<void(const CheckResult&)>& report = {});
+TENON_API std::vector<CheckResult> check_plugin(
+    const std::filesystem::path& plugin, const CheckOptions& options = {},
+    const std::function<void(const CheckResult&)>& report = {});
 
 /// The same for an application's operator, from the arguments of Host::add_operator(). `options.op`
 /// is ignored; other operators of the application that it calls are not available.
-TENON_API std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make = {},
-                                                  const CheckOptions& options = {},
-                                                  const std::function<void(const CheckResult&)>& report = {});
+TENON_API std::vector<CheckResult> check_operator(
+    std::string_view manifest, const tenon_operator* table, OperatorFactory make = {},
+    const CheckOptions& options = {}, const std::function<void(const CheckResult&)>& report = {});
 
 }  // namespace tenon

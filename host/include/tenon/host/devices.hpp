@@ -15,7 +15,7 @@ struct DeviceInfo {
   int major = 0, minor = 0;           ///< CUDA's compute capability; 0.0 for the CPU
   int processors = 0;                 ///< cores of the CPU, multiprocessors of a GPU
   std::uint64_t free = 0, total = 0;  ///< bytes of memory
-  std::string error{};                ///< why the device does not respond, a sentence; empty: it does
+  std::string error{};  ///< why the device does not respond, a sentence; empty: it does
 };
 
 /// Lists the CPU, then CUDA devices by number. The first call in a process initializes CUDA; a
@@ -56,9 +56,10 @@ TENON_API std::string cuda_version_text(int version);
 
 /// The cores available to this process, possibly fewer than the machine has.
 struct TENON_API UsableCores {
-  int machine = 1;              ///< online cores
-  int affinity = 1;             ///< cores in the process's affinity mask
-  std::optional<double> quota;  ///< CPU time limit of the cgroups, in cores: 1.5 is one and a half; nothing: no limit
+  int machine = 1;   ///< online cores
+  int affinity = 1;  ///< cores in the process's affinity mask
+  std::optional<double>
+      quota;  ///< CPU time limit of the cgroups, in cores: 1.5 is one and a half; nothing: no limit
 
   /// The smaller of affinity and quota, rounded up; at least 1. HostOptions::threads of 0 means
   /// this number.

@@ -33,9 +33,11 @@ struct EpochMetrics {
 /// Aggregates a training's steps into epochs.
 class TENON_API LearningCurves {
  public:
-  void add_step(const StepReport& report);  ///< adds to the report's epoch, weighted by its examples
+  void add_step(
+      const StepReport& report);  ///< adds to the report's epoch, weighted by its examples
   void add_validation(std::uint64_t epoch, const Metrics& metrics);
-  std::vector<EpochMetrics> epochs() const;  ///< in order; the training loss of an epoch without steps is NaN
+  std::vector<EpochMetrics> epochs()
+      const;  ///< in order; the training loss of an epoch without steps is NaN
 
  private:
   struct Sums {

@@ -11,11 +11,13 @@
 namespace tenon {
 
 struct EvaluatorOptions {
-  std::string loss;               ///< an output or value with one floating element, the mean over a batch; empty: no loss
-  std::string scores, label;      ///< for accuracy: an output [examples, classes] and an integer input [examples]; or neither
-  std::int64_t batch = 64;        ///< examples in one run
-  std::uint64_t seed = 0;         ///< seed for random operators
-  std::string device{};           ///< as in SessionOptions
+  std::string loss;  ///< an output or value with one floating element, the mean over a batch;
+                     ///< empty: no loss
+  std::string scores, label;  ///< for accuracy: an output [examples, classes] and an integer input
+                              ///< [examples]; or neither
+  std::int64_t batch = 64;    ///< examples in one run
+  std::uint64_t seed = 0;     ///< seed for random operators
+  std::string device{};       ///< as in SessionOptions
   bool constant_weights = false;  ///< as in SessionOptions
   DType precision = f32;          ///< as in SessionOptions
 };
@@ -26,7 +28,8 @@ struct Evaluation {
   /// number of correct predictions, if scores and label are set
   std::optional<std::int64_t> right;
   std::optional<double> accuracy() const {
-    return right ? std::optional(static_cast<double>(*right) / static_cast<double>(examples)) : std::nullopt;
+    return right ? std::optional(static_cast<double>(*right) / static_cast<double>(examples))
+                 : std::nullopt;
   }
 };
 

@@ -20,7 +20,8 @@ enum class TENON_API FailureKind : int {
 /// `what()` is one sentence without a full stop; `hint()` may be empty.
 class Failure : public Error {
  public:
-  Failure(FailureKind kind, const std::string& message, std::string hint = {}) : Error(message), kind_(kind), hint_(std::move(hint)) {}
+  Failure(FailureKind kind, const std::string& message, std::string hint = {})
+      : Error(message), kind_(kind), hint_(std::move(hint)) {}
   FailureKind kind() const { return kind_; }
   const std::string& hint() const { return hint_; }
 

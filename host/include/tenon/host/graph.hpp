@@ -35,7 +35,8 @@ class Value {
 
  private:
   friend class Graph;
-  Value(std::uint32_t graph, std::uint32_t base, std::uint32_t offset = 0) : graph_(graph), base_(base), offset_(offset) {}
+  Value(std::uint32_t graph, std::uint32_t base, std::uint32_t offset = 0)
+      : graph_(graph), base_(base), offset_(offset) {}
   std::uint32_t graph_ = 0, base_ = 0xffffffff, offset_ = 0;
 };
 
@@ -43,11 +44,13 @@ struct GradientOptions {
   /// the gradient of the loss itself, with its shape; empty: ones, so that the elements of the loss
   /// are summed
   Value seed;
-  std::vector<Value> recompute;  ///< outputs of nodes to recompute in backward instead of storing them; not of nodes with states
+  std::vector<Value> recompute;  ///< outputs of nodes to recompute in backward instead of storing
+                                 ///< them; not of nodes with states
   /// Bytes that a training step may need besides inputs, variables and outputs. If they do not
   /// suffice to store all values, some are recomputed, those of cheap operators first. 0: no limit.
   std::int64_t memory_budget = 0;
-  std::map<std::string, Shape> shapes;  ///< for the budget: shapes of inputs with unknown dimensions
+  std::map<std::string, Shape>
+      shapes;  ///< for the budget: shapes of inputs with unknown dimensions
 };
 
 struct LoadOptions {
@@ -83,10 +86,11 @@ class TENON_API Graph {
   /// (`.weight()` of the SDK) that are omitted or empty become variables named `node_input`, whose
   /// shapes are inferred; optional weights only if the operator requests them. Omitting another
   /// required input throws Failure (usage). An empty name becomes `op`, `op_1` ...
-  Value add(std::string_view op, const std::vector<Value>& inputs, const Attributes& attributes = {}, std::string_view name = {});
+  Value add(std::string_view op, const std::vector<Value>& inputs,
+            const Attributes& attributes = {}, std::string_view name = {});
   /// The same with inputs by name.
-  Value add(std::string_view op, const std::vector<std::pair<std::string, Value>>& inputs, const Attributes& attributes = {},
-            std::string_view name = {});
+  Value add(std::string_view op, const std::vector<std::pair<std::string, Value>>& inputs,
+            const Attributes& attributes = {}, std::string_view name = {});
   /// Adds a node for an operator object of the application; its kernels run on copies of the
   /// object. Its parameters are those that describe() declares; other members are not saved, and
   /// loading such a file warns about the node. Registers the class at first use, under its name in
@@ -104,7 +108,8 @@ class TENON_API Graph {
   /// derivatives are available for nodes that this function added. Throws Failure (failed), with
   /// the path to the loss, if an operator on it has no gradient, or no second one, and Failure
   /// (usage) for values that are not floating; the graph is then unchanged.
-  std::vector<Value> gradient(Value loss, const std::vector<Value>& wrt, const GradientOptions& options = {});
+  std::vector<Value> gradient(Value loss, const std::vector<Value>& wrt,
+                              const GradientOptions& options = {});
   /// Returns the same value, through which no gradient passes.
   Value stop_gradient(Value value, std::string_view name = {});
   /// At the end of each run of a training session, `variable` is assigned `value`: in place,
@@ -126,8 +131,9 @@ class TENON_API Graph {
   Tensor tensor(Value value) const;
   Tensor tensor(std::string_view name) const { return tensor(find(name)); }
 
-  std::vector<ValueInfo> inputs() const;   ///< in insertion order, as are the lists below
-  std::vector<ValueInfo> outputs() const;  ///< the graph's outputs, under the names passed to output()
+  std::vector<ValueInfo> inputs() const;  ///< in insertion order, as are the lists below
+  std::vector<ValueInfo> outputs()
+      const;  ///< the graph's outputs, under the names passed to output()
   std::vector<ValueInfo> variables() const;
   std::vector<ValueInfo> states() const;
   std::vector<ValueInfo> constants() const;
@@ -141,7 +147,8 @@ class TENON_API Graph {
   std::optional<TrainingInfo> training() const;  ///< of a checkpoint; nothing for other graphs
   /// The inputs() that a run of these outputs needs, in a training session or otherwise; all of
   /// them if `outputs` is empty. Throws Failure (usage) for a name that is not an output.
-  std::vector<ValueInfo> needed_inputs(std::span<const std::string> outputs, bool training = false) const;
+  std::vector<ValueInfo> needed_inputs(std::span<const std::string> outputs,
+                                       bool training = false) const;
 
   /// Writes a .tenon file atomically. Variables without elements are first initialized from `seed`.
   void save(const std::filesystem::path& path, std::uint64_t seed = 0);
@@ -152,8 +159,10 @@ class TENON_API Graph {
   /// The same in memory, in the format of .tenon files. from_bytes() copies what it needs; `name`
   /// replaces the path in errors.
   std::vector<std::byte> to_bytes(std::uint64_t seed = 0);
-  static Graph from_bytes(Host& host, std::span<const std::byte> bytes, const std::string& name = "graph");
-  static Graph from_json(Host& host, std::string_view text, const std::filesystem::path& folder = {});
+  static Graph from_bytes(Host& host, std::span<const std::byte> bytes,
+                          const std::string& name = "graph");
+  static Graph from_json(Host& host, std::string_view text,
+                         const std::filesystem::path& folder = {});
   std::string to_json() const;
 
   /// Finds and loads every operator, creates each node's object and infers the types. The error
@@ -174,7 +183,8 @@ class TENON_API Graph {
     std::function<std::string(std::string_view name)> manifest;
     OperatorFactory make;
   };
-  Value add_object(Object object, const std::vector<Value>& inputs, const Attributes& attributes, std::string_view name);
+  Value add_object(Object object, const std::vector<Value>& inputs, const Attributes& attributes,
+                   std::string_view name);
 
   friend class Session;  // takes a snapshot
   friend struct Inner;   // the host's own code

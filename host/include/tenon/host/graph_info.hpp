@@ -18,14 +18,16 @@ enum class Role : std::uint8_t { input, variable, state, constant, output };  //
 
 /// A value, or an output of the graph.
 struct ValueInfo {
-  std::string name;  ///< for Graph::find(): `image`, `fc1`, `fc1:1`; for an output of the graph, the output's name
+  std::string name;  ///< for Graph::find(): `image`, `fc1`, `fc1:1`; for an output of the graph,
+                     ///< the output's name
   Role role = Role::output;
   std::optional<DType> dtype{};  ///< nothing if it is not known yet
   Shape shape{};                 ///< as far as it is known
   Storage storage = Storage::dense;
-  std::string doc{};                     ///< from the operator that returns it, else from the first one that reads it
-  std::string value{};                   ///< for an output of the graph: the name of the returned value
-  std::vector<std::string> dim_names{};  ///< of an input: for each dimension, mostly empty; equal names mean equal sizes
+  std::string doc{};  ///< from the operator that returns it, else from the first one that reads it
+  std::string value{};  ///< for an output of the graph: the name of the returned value
+  std::vector<std::string>
+      dim_names{};  ///< of an input: for each dimension, mostly empty; equal names mean equal sizes
   // Only for outputs of forward nodes, from Graph::info():
   /// the operator's name of the output, `y`; numbered if the operator has several of that name,
   /// `parts0`
@@ -49,8 +51,9 @@ struct NodeInfo {
   /// op: the short name, or `acme.rope` if the graph uses two operators of that name
   std::string name, op;
   NodeKind kind = NodeKind::forward;
-  std::string of{};                   ///< for the other kinds: the forward node that it differentiates or recomputes
-  std::vector<std::string> inputs{};  ///< names of values in the operator's order; empty for an omitted optional input
+  std::string of{};  ///< for the other kinds: the forward node that it differentiates or recomputes
+  std::vector<std::string>
+      inputs{};  ///< names of values in the operator's order; empty for an omitted optional input
   std::vector<std::string> states{};
   std::vector<std::string> outputs{};
   Attributes attributes{};  ///< all parameters, including defaults

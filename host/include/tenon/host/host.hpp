@@ -21,19 +21,23 @@ namespace tenon {
 /// process's memory only what its calls read and write. Only operators for the CPU can run there.
 struct Isolation {
   bool all = false;
-  std::vector<std::string> plugins{};  ///< by name, file name, file name without `.so`, or path; they may be added later
-  double call_seconds = 0;             ///< a longer call fails, and its worker is ended; 0: no limit; capped at 1e9
+  std::vector<std::string>
+      plugins{};  ///< by name, file name, file name without `.so`, or path; they may be added later
+  double call_seconds =
+      0;  ///< a longer call fails, and its worker is ended; 0: no limit; capped at 1e9
   /// bytes for a worker, and again for a call's tensors; 0: half of this machine's memory
   std::uint64_t memory = 0;
 };
 
 struct HostOptions {
-  int threads = 0;                ///< for parallel_for; 0: as many as the affinity mask and the cgroup's CPU quota allow
+  int threads =
+      0;  ///< for parallel_for; 0: as many as the affinity mask and the cgroup's CPU quota allow
   std::uint64_t seed = 0;         ///< seed of eager calls' random numbers: see Host::seed()
   bool trust_writable = false;    ///< accept plugins that other users may overwrite
   bool search_defaults = true;    ///< search TENON_PLUGIN_PATH, then the installed folder
   std::filesystem::path cache{};  ///< empty: the user's cache folder
-  bool strict_storage = false;    ///< throw Failure instead of converting a sparse tensor to dense if a kernel is missing
+  bool strict_storage = false;  ///< throw Failure instead of converting a sparse tensor to dense if
+                                ///< a kernel is missing
   /// Bytes of memory that the process may use; 0: no limit of its own. Before a session allocates
   /// memory for new input shapes, it checks this limit, the cgroup's and the address space's, and
   /// throws Failure (failed) with the bytes and the largest tensor if they do not suffice. Only
@@ -97,14 +101,16 @@ class TENON_API Host {
   /// results are on that device. Tensors may have any storage; empty tensors stand for omitted
   /// optional inputs. Checks of sparse indices, and conversions of storage or strides for which a
   /// GPU has no kernel, go through the CPU. Throws Failure.
-  Tensor call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
+  Tensor call(std::string_view op, const std::vector<Tensor>& inputs,
+              const Attributes& attributes = {});
   /// The same, but returns all outputs that are not hidden.
-  std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
+  std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs,
+                               const Attributes& attributes = {});
 
   /// Prepares calls with inputs of these types (Argument::like returns a tensor's). Each call then
   /// costs little more than its kernel.
-  PreparedCall prepare(std::string_view op, const std::vector<Argument>& inputs, const Attributes& attributes = {},
-                       const PrepareOptions& options = {});
+  PreparedCall prepare(std::string_view op, const std::vector<Argument>& inputs,
+                       const Attributes& attributes = {}, const PrepareOptions& options = {});
 
   /// Restarts the random numbers of eager and prepared calls as in a new host with
   /// HostOptions::seed = seed. Calls that run concurrently on other threads use either seed.
@@ -127,7 +133,8 @@ class TENON_API Host {
   /// The same from a manifest and a table of functions, which must live as long as the process.
   /// With `make`, objects come from there instead of the table's create(); they are passed to the
   /// table's functions and freed by its destroy().
-  std::string add_operator(std::string_view manifest, const tenon_operator* table, OperatorFactory make = {});
+  std::string add_operator(std::string_view manifest, const tenon_operator* table,
+                           OperatorFactory make = {});
 
   int threads() const;
 

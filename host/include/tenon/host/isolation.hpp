@@ -6,8 +6,9 @@
 namespace tenon {
 
 struct IsolationInfo {
-  std::string limits;  ///< in force in a worker started for this query: `seccomp, landlock, rlimits`
-  std::string error;   ///< why no worker can be started; a sentence, usually empty
+  std::string
+      limits;         ///< in force in a worker started for this query: `seccomp, landlock, rlimits`
+  std::string error;  ///< why no worker can be started; a sentence, usually empty
 };
 
 /// Starts a worker without a plugin, which restricts itself as far as the system allows. Does not

@@ -42,7 +42,9 @@ struct UsedOperator {
   std::size_t count = 0;     ///< the number of nodes
   std::string first_node{};  ///< the name of the first node; may be empty
   bool function = false;     ///< defined by a function of the model
-  std::string full_name() const { return (domain.empty() ? "" : domain + "::") + type + (overload.empty() ? "" : ':' + overload); }
+  std::string full_name() const {
+    return (domain.empty() ? "" : domain + "::") + type + (overload.empty() ? "" : ':' + overload);
+  }
 };
 
 /// An operator without an implementation: no plugin, composition of other operators or function of
@@ -67,7 +69,8 @@ struct ModelInfo {
   std::string graph;  ///< the graph's name
   std::int64_t ir_version = 0, model_version = 0;
   std::string producer, producer_version, domain;
-  std::vector<std::pair<std::string, std::int64_t>> opsets{};  ///< domain and version, as in the file
+  std::vector<std::pair<std::string, std::int64_t>>
+      opsets{};  ///< domain and version, as in the file
   std::vector<std::pair<std::string, std::string>> metadata{};
   std::vector<ValueInfo> inputs{}, outputs{};  ///< inputs without those that have an initializer
   /// inputs with an initializer, used if they are omitted; from IR 4 on
@@ -111,7 +114,8 @@ struct ImportOptions {
 
 /// The same, with all operators that load() would not find with these options. Loads no plugins and
 /// runs nothing.
-TENON_API ModelInfo describe(Host& host, const std::filesystem::path& path, const ImportOptions& options = {});
+TENON_API ModelInfo describe(Host& host, const std::filesystem::path& path,
+                             const ImportOptions& options = {});
 
 /// For messages: `2 nodes, the first 'a'; strong is near`.
 TENON_API std::string describe(const MissingOperator& missing);
@@ -122,12 +126,14 @@ TENON_API std::string describe(const MissingOperator& missing);
 /// the original graph, without plugins, unless anything but its weights has changed or options are
 /// set. Throws Failure: (file) with the node and the error, (plugin) with all missing operators,
 /// (usage) for options that do not fit.
-TENON_API Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& options = {});
+TENON_API Graph load(Host& host, const std::filesystem::path& path,
+                     const ImportOptions& options = {});
 
 struct ExportOptions {
-  std::int64_t opset = 17;                                ///< of standard ONNX operators, 13 to 24
-  std::uint64_t inline_limit = std::uint64_t{256} << 20;  ///< the maximum bytes of weights stored in the model itself
-  std::uint64_t seed = 0;                                 ///< seed for uninitialized variables
+  std::int64_t opset = 17;  ///< of standard ONNX operators, 13 to 24
+  std::uint64_t inline_limit = std::uint64_t{256}
+                               << 20;  ///< the maximum bytes of weights stored in the model itself
+  std::uint64_t seed = 0;              ///< seed for uninitialized variables
   /// called with what was left out or only Tenon supports; default: dropped
   std::function<void(const std::string&)> note{};
 };
@@ -139,6 +145,7 @@ struct ExportOptions {
 /// parameters become float32; nodes with a parameter that float32 cannot represent closely stay
 /// nodes of their own domain. Throws Failure: (failed), naming the node, for sparse tensors and if
 /// nothing is left; (plugin) for missing operators; (usage) for an unsupported opset; (file).
-TENON_API void save(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
+TENON_API void save(const Graph& graph, const std::filesystem::path& path,
+                    const ExportOptions& options = {});
 
 }  // namespace tenon::onnx

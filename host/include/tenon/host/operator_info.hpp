@@ -20,7 +20,19 @@ inline bool allows(DTypeMask mask, DType dtype) {
   return (mask >> static_cast<unsigned>(dtype) & 1U) != 0;
 }
 
-enum class ParamKind : std::uint8_t { boolean, int32, int64, float32, float64, text, ints, floats, choice, texts, tensor };
+enum class ParamKind : std::uint8_t {
+  boolean,
+  int32,
+  int64,
+  float32,
+  float64,
+  text,
+  ints,
+  floats,
+  choice,
+  texts,
+  tensor
+};
 /// The element types of tensor parameters.
 inline constexpr Types table_types = {i32, i64, f32, f64};
 TENON_API std::string_view name_of(ParamKind kind);    ///< for messages: `a whole number`
@@ -45,21 +57,24 @@ struct InputInfo {
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
-    field("name", self.name), field("doc", self.doc), field("optional", self.optional), field("variadic", self.variadic);
+    field("name", self.name), field("doc", self.doc), field("optional", self.optional),
+        field("variadic", self.variadic);
     field("types", self.types), field("initial", self.initial), field("weight", self.weight);
     field("on_cpu", self.on_cpu), field("shape_only", self.shape_only);
   }
 };
 struct OutputInfo {
   std::string name, doc;
-  bool hidden = false;     ///< only backward reads it
-  std::string count;       ///< the parameter that holds the number of outputs of this name; empty: one output
+  bool hidden = false;  ///< only backward reads it
+  std::string
+      count;  ///< the parameter that holds the number of outputs of this name; empty: one output
   bool allocated = false;  ///< only the kernel determines the shape, so plans cannot
   bool left_out = false;   ///< hidden because of a parameter: written only if backward reads it
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
-    field("name", self.name), field("doc", self.doc), field("hidden", self.hidden), field("count", self.count);
+    field("name", self.name), field("doc", self.doc), field("hidden", self.hidden),
+        field("count", self.count);
     field("allocated", self.allocated);
   }
 };
@@ -83,9 +98,11 @@ struct ParamInfo {
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
-    field("name", self.name), field("doc", self.doc), field("kind", self.kind), field("dtype", self.dtype);
+    field("name", self.name), field("doc", self.doc), field("kind", self.kind),
+        field("dtype", self.dtype);
     field("default", self.default_value);
-    field("required", self.required), field("min", self.min), field("max", self.max), field("above", self.above);
+    field("required", self.required), field("min", self.min), field("max", self.max),
+        field("above", self.above);
     field("below", self.below), field("choices", self.choices);
   }
 };
@@ -100,7 +117,8 @@ struct ConditionInfo {
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
-    field("of", self.of), field("names", self.names), field("param", self.param), field("values", self.values);
+    field("of", self.of), field("names", self.names), field("param", self.param),
+        field("values", self.values);
   }
 };
 /// A relation that two parameters must satisfy. The operator itself rejects violations.
@@ -120,7 +138,8 @@ struct RewriteInfo {
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
-    field("name", self.name), field("pattern", self.pattern), field("replacement", self.replacement), field("exact", self.exact);
+    field("name", self.name), field("pattern", self.pattern),
+        field("replacement", self.replacement), field("exact", self.exact);
   }
 };
 /// An ONNX operator that computes the same, for some versions of its domain, as declared by
@@ -142,7 +161,8 @@ struct OnnxForm {
   };
   struct Value {
     std::string param;
-    AttributeValue theirs = false, ours = false;  ///< ONNX's integer or text, and the parameter's value
+    AttributeValue theirs = false,
+                   ours = false;  ///< ONNX's integer or text, and the parameter's value
 
     template <class Self, class Field>
     static void each_field(Self& self, Field&& field) {
@@ -168,7 +188,8 @@ struct OnnxForm {
 
     template <class Self, class Field>
     static void each_field(Self& self, Field&& field) {
-      field("name", self.name), field("place", self.place), field("first", self.first), field("second", self.second);
+      field("name", self.name), field("place", self.place), field("first", self.first),
+          field("second", self.second);
     }
   };
   struct Constant {
@@ -213,7 +234,8 @@ struct OnnxForm {
   /// the same for ONNX's outputs; outputs that are empty or after the last must be unused
   std::vector<std::string> outputs;
   std::vector<Attribute> attributes;
-  std::vector<Value> values;       ///< all possible values of their parameters; other parameters have ONNX's own values
+  std::vector<Value>
+      values;  ///< all possible values of their parameters; other parameters have ONNX's own values
   std::vector<InputAs> inputs_as;  ///< inputs that become parameters, if their values are known
   std::vector<Halves> halves;
   std::vector<Constant> constants;   ///< set in every node of this form
@@ -225,15 +247,20 @@ struct OnnxForm {
   /// Converts ONNX's value of an attribute or input to the parameter's; nothing if there is no
   /// equivalent. An integer converts to a bool if it is 0 or 1, to a list of one for a list
   /// parameter, and to a number; a list of one converts to a number.
-  TENON_API std::optional<AttributeValue> value_of(const ParamInfo& param, const AttributeValue& theirs) const;
+  TENON_API std::optional<AttributeValue> value_of(const ParamInfo& param,
+                                                   const AttributeValue& theirs) const;
   /// The inverse; nothing if ONNX has no such value.
-  TENON_API std::optional<AttributeValue> onnx_value_of(const ParamInfo& param, const AttributeValue& ours) const;
+  TENON_API std::optional<AttributeValue> onnx_value_of(const ParamInfo& param,
+                                                        const AttributeValue& ours) const;
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
-    field("domain", self.domain), field("type", self.type), field("since", self.since), field("until", self.until);
-    field("types", self.types), field("inputs", self.inputs), field("outputs", self.outputs), field("attributes", self.attributes);
-    field("values", self.values), field("inputs_as", self.inputs_as), field("halves", self.halves), field("constants", self.constants);
+    field("domain", self.domain), field("type", self.type), field("since", self.since),
+        field("until", self.until);
+    field("types", self.types), field("inputs", self.inputs), field("outputs", self.outputs),
+        field("attributes", self.attributes);
+    field("values", self.values), field("inputs_as", self.inputs_as), field("halves", self.halves),
+        field("constants", self.constants);
     field("without", self.without), field("only", self.only), field("ignored", self.ignored);
   }
 };
@@ -247,7 +274,8 @@ struct ExampleInfo {
 
     template <class Self, class Field>
     static void each_field(Self& self, Field&& field) {
-      field("name", self.name), field("dtype", self.dtype), field("shape", self.shape), field("values", self.values);
+      field("name", self.name), field("dtype", self.dtype), field("shape", self.shape),
+          field("values", self.values);
     }
   };
   struct Param {
@@ -286,14 +314,19 @@ struct TENON_API OperatorInfo {
   std::vector<ParamInfo> params;
   std::vector<std::pair<int, int>> inplace;           ///< (input, output)
   std::vector<std::pair<int, int>> backward_inplace;  ///< (output, input)
-  std::vector<std::pair<int, int>> linear;            ///< terms of the output: the input, or the two, that each is linear in; -1: no second
-  std::vector<bool> backward_reads_input, backward_reads_output;  ///< one entry for each of inputs and outputs
-  bool accumulates = false, strides = false, random = false, elementwise = false, kernels_elsewhere = false;
-  bool derivative = false;  ///< nodes may have the parameter `derivative`, which is not in params: the input to differentiate by
+  std::vector<std::pair<int, int>> linear;  ///< terms of the output: the input, or the two, that
+                                            ///< each is linear in; -1: no second
+  std::vector<bool> backward_reads_input,
+      backward_reads_output;  ///< one entry for each of inputs and outputs
+  bool accumulates = false, strides = false, random = false, elementwise = false,
+       kernels_elsewhere = false;
+  bool derivative = false;  ///< nodes may have the parameter `derivative`, which is not in params:
+                            ///< the input to differentiate by
   /// inputs and outputs that may have that layout, all of them or none
   std::vector<std::string> channels_last;
-  std::vector<bool> channels_last_input, channels_last_output;  ///< the same, one entry for each of inputs and outputs
-  bool prefers_channels_last = false;                           ///< the kernel is faster with channels last
+  std::vector<bool> channels_last_input,
+      channels_last_output;            ///< the same, one entry for each of inputs and outputs
+  bool prefers_channels_last = false;  ///< the kernel is faster with channels last
   /// the gradient intentionally differs from the derivative of forward
   bool surrogate_gradient = false;
   bool communicates = false;  ///< kernels wait for other processes that run the same graph
@@ -312,7 +345,8 @@ struct TENON_API OperatorInfo {
   std::vector<Renamed> renamed;
   std::vector<Removed> removed;
   Added added, added_inputs, added_outputs, added_states;
-  std::vector<std::pair<std::string, AttributeValue>> was;  ///< values in older files of parameters in `added`, if not the default
+  std::vector<std::pair<std::string, AttributeValue>>
+      was;  ///< values in older files of parameters in `added`, if not the default
   std::vector<ConditionInfo> conditions;
   std::vector<RuleInfo> rules;
   std::vector<RewriteInfo> rewrites;
@@ -320,10 +354,13 @@ struct TENON_API OperatorInfo {
   std::vector<ExampleInfo> examples;
   std::vector<std::byte> manifest;  ///< the bytes that this was read from
 
-  std::string full_name() const { return space.empty() ? name : space + '.' + name; }  ///< `acme.rope`
+  std::string full_name() const {
+    return space.empty() ? name : space + '.' + name;
+  }  ///< `acme.rope`
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
   bool has(std::string_view function) const;
-  std::vector<std::string> read_by_backward() const;  ///< names of inputs and outputs, including conditional ones
+  std::vector<std::string> read_by_backward()
+      const;  ///< names of inputs and outputs, including conditional ones
   /// Whether the kernel allocates output i, or any output.
   bool allocates() const;
   bool allocates(std::size_t i) const {
@@ -339,17 +376,24 @@ struct TENON_API OperatorInfo {
   /// may be empty.
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
-    field("name", self.name), field("doc", self.doc), field("version", self.version), field("aliases", self.aliases);
-    field("types", self.types), field("inputs", self.inputs), field("outputs", self.outputs), field("states", self.states);
-    field("params", self.params), field("elementwise", self.elementwise, "element by element, broadcasts");
-    field("accumulates", self.accumulates, "adds to its outputs itself"), field("strides", self.strides, "takes strided inputs");
-    field("random", self.random, "draws random numbers"), field("kernels_elsewhere", self.kernels_elsewhere, "");
+    field("name", self.name), field("doc", self.doc), field("version", self.version),
+        field("aliases", self.aliases);
+    field("types", self.types), field("inputs", self.inputs), field("outputs", self.outputs),
+        field("states", self.states);
+    field("params", self.params),
+        field("elementwise", self.elementwise, "element by element, broadcasts");
+    field("accumulates", self.accumulates, "adds to its outputs itself"),
+        field("strides", self.strides, "takes strided inputs");
+    field("random", self.random, "draws random numbers"),
+        field("kernels_elsewhere", self.kernels_elsewhere, "");
     field("derivative", self.derivative, "can compute its derivative by input i (derivative=i)");
-    field("surrogate_gradient", self.surrogate_gradient, "its gradient is not the derivative of forward, on purpose");
+    field("surrogate_gradient", self.surrogate_gradient,
+          "its gradient is not the derivative of forward, on purpose");
     field("communicates", self.communicates, "waits for other processes");
     field("channels_last", self.channels_last);
     field("prefers_channels_last", self.prefers_channels_last, "is faster with channels last");
-    field("functions", self.functions), field("space", self.space), field("conditions", self.conditions);
+    field("functions", self.functions), field("space", self.space),
+        field("conditions", self.conditions);
     field("rules", self.rules), field("rewrites", self.rewrites), field("onnx", self.onnx);
     field("examples", self.examples);
   }

@@ -33,21 +33,24 @@ struct SavedPack {
 /// that they find next to themselves ($ORIGIN). The file is an uncompressed zip archive, written
 /// atomically; the same graph and plugins give the same bytes. Binds the graph. Throws Failure,
 /// also for operators of the application, which are in no plugin.
-TENON_API SavedPack save_pack(Graph& graph, const std::filesystem::path& path, const PackOptions& options = {});
+TENON_API SavedPack save_pack(Graph& graph, const std::filesystem::path& path,
+                              const PackOptions& options = {});
 
 /// Whether the file begins like a pack. False if it cannot be read.
 TENON_API bool is_pack(const std::filesystem::path& path);
 
 /// How a pack is trusted, and the user's folders.
 struct PackTrust {
-  std::string sha256{};            ///< of the file, with or without the prefix `sha256:`; empty: any pack on the list of trusted_plugins()
+  std::string sha256{};  ///< of the file, with or without the prefix `sha256:`; empty: any pack on
+                         ///< the list of trusted_plugins()
   std::filesystem::path config{};  ///< the folder of that list, as in HostOptions
   std::filesystem::path cache{};   ///< the folder to unpack to, as in HostOptions
 };
 
 /// Returns the SHA-256 of the file. Throws Failure (file) unless the user trusts it; nothing else
 /// of the file is read before.
-TENON_API std::string require_trusted_pack(const std::filesystem::path& path, const PackTrust& trust);
+TENON_API std::string require_trusted_pack(const std::filesystem::path& path,
+                                           const PackTrust& trust);
 
 struct OpenedPack {
   std::string sha256;
@@ -61,6 +64,7 @@ struct OpenedPack {
 TENON_API OpenedPack open_pack(const std::filesystem::path& path, const PackTrust& trust = {});
 
 /// Opens a pack, adds its plugins to the host, and loads its graph.
-TENON_API Graph load_pack(Host& host, const std::filesystem::path& path, const PackTrust& trust = {}, const LoadOptions& options = {});
+TENON_API Graph load_pack(Host& host, const std::filesystem::path& path,
+                          const PackTrust& trust = {}, const LoadOptions& options = {});
 
 }  // namespace tenon

@@ -38,16 +38,18 @@ struct PlannedKept {
 };
 
 struct PlannedStep {
-  std::string node, op;              ///< op: with a suffix such as ` backward`, as plans print it
-  std::string device;                ///< `cpu`, `cuda:0`; for a copy, the destination
-  std::string copied_from{};         ///< for a copy between devices: the source; empty: not a copy
-  std::int64_t copied = -1;          ///< for a copy: bytes; -1: as many as the sparse value stores
-  std::int64_t reordered = -1;       ///< for a step that changes a value's layout: bytes
-  std::string stream{};              ///< on a GPU: `kernels`, `copies to the device` or `copies from the device`; empty: runs on the CPU
+  std::string node, op;         ///< op: with a suffix such as ` backward`, as plans print it
+  std::string device;           ///< `cpu`, `cuda:0`; for a copy, the destination
+  std::string copied_from{};    ///< for a copy between devices: the source; empty: not a copy
+  std::int64_t copied = -1;     ///< for a copy: bytes; -1: as many as the sparse value stores
+  std::int64_t reordered = -1;  ///< for a step that changes a value's layout: bytes
+  std::string stream{};         ///< on a GPU: `kernels`, `copies to the device` or `copies from the
+                                ///< device`; empty: runs on the CPU
   std::vector<std::size_t> after{};  ///< steps on other streams whose events it waits for
   bool captured = false;             ///< launched together with its neighbours as one CUDA graph
   bool sparse = false;               ///< runs a sparse kernel
-  std::string variant{};             ///< the class of the kernel chosen by types (TENON_KERNEL_VARIANT); empty: the main kernel
+  std::string variant{};  ///< the class of the kernel chosen by types (TENON_KERNEL_VARIANT);
+                          ///< empty: the main kernel
   std::vector<PlannedOutput> outputs{};
   std::int64_t workspace = 0;  ///< scratch bytes
   /// outputs that a worker process omits, for isolated plugins; usually empty
@@ -86,7 +88,9 @@ struct PlannedArena {
   /// the maximum over steps of the bytes of live buffers: no plan needs less
   std::int64_t lower_bound = 0;
   std::string strategy;  ///< the placement strategy that found these offsets
-  double ratio() const { return lower_bound == 0 ? 1 : static_cast<double>(bytes) / static_cast<double>(lower_bound); }
+  double ratio() const {
+    return lower_bound == 0 ? 1 : static_cast<double>(bytes) / static_cast<double>(lower_bound);
+  }
 };
 
 struct PassCount {
@@ -104,11 +108,13 @@ struct PlannedPass {
 
 /// A plan as an independent value, which outlives the session.
 struct TENON_API PlanInfo {
-  std::vector<PlannedStep> steps;     ///< in execution order
-  std::vector<MemoryUse> memory;      ///< by first step, then by offset; without inputs, variables and outputs of the graph
-  std::vector<PlannedArena> arenas;   ///< the CPU's first
-  std::vector<LeftOut> left_out{};    ///< removed by optimization
-  std::vector<std::string> later{};   ///< nodes planned after these steps have run, since their shapes depend on elements
+  std::vector<PlannedStep> steps;  ///< in execution order
+  std::vector<MemoryUse> memory;   ///< by first step, then by offset; without inputs, variables and
+                                   ///< outputs of the graph
+  std::vector<PlannedArena> arenas;  ///< the CPU's first
+  std::vector<LeftOut> left_out{};   ///< removed by optimization
+  std::vector<std::string>
+      later{};  ///< nodes planned after these steps have run, since their shapes depend on elements
   std::vector<PlannedPass> passes{};  ///< in execution order
 
   std::int64_t bytes() const;  ///< of all arenas

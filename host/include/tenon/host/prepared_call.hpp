@@ -60,8 +60,10 @@ class TENON_API PreparedCall {
   /// contiguous and is overwritten. `states`: one for each of states(), changed in place; if the
   /// span is empty, new states for this call. Throws Failure: (usage) for tensors of other types,
   /// (failed) with the kernel's message.
-  void forward(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::span<const Tensor> states = {});
-  /// Runs the operator and returns its first output that is not hidden. Throws Failure (usage) if there is none.
+  void forward(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+               std::span<const Tensor> states = {});
+  /// Runs the operator and returns its first output that is not hidden. Throws Failure (usage) if
+  /// there is none.
   Tensor operator()(std::span<const Tensor> inputs);
 
   /// Returns the gradients of the inputs, computed from the gradients of the outputs (empty: zero)
@@ -70,8 +72,9 @@ class TENON_API PreparedCall {
   /// call. `wanted`: a flag for each input, or empty for all floating and complex inputs; the
   /// gradients of the other inputs are empty. Throws Failure (usage) if has_backward() is false,
   /// and as forward() does.
-  std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                               std::span<const Tensor> states = {}, const std::vector<bool>& wanted = {});
+  std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs,
+                               std::span<const Tensor> outputs, std::span<const Tensor> states = {},
+                               const std::vector<bool>& wanted = {});
 
   struct TENON_HIDDEN Impl;  ///< for the host's own code
 

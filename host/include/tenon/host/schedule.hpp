@@ -10,11 +10,14 @@ namespace tenon {
 struct TENON_API Schedule {
   enum class Kind : std::uint8_t { constant, step, cosine };
   Kind kind = Kind::constant;
-  double rate = 1e-3;          ///< the rate after the warm-up
-  std::uint64_t warm_up = 0;   ///< steps over which the rate grows linearly, from rate / warm_up to rate
-  std::uint64_t every = 1000;  ///< step: after the warm-up, the rate is multiplied by `factor` every `every` steps
+  double rate = 1e-3;  ///< the rate after the warm-up
+  std::uint64_t warm_up =
+      0;  ///< steps over which the rate grows linearly, from rate / warm_up to rate
+  std::uint64_t every =
+      1000;  ///< step: after the warm-up, the rate is multiplied by `factor` every `every` steps
   double factor = 0.1;
-  std::uint64_t total = 0;  ///< cosine: steps of the whole training, 0: all steps of the Trainer; then the rate stays at `end`
+  std::uint64_t total = 0;  ///< cosine: steps of the whole training, 0: all steps of the Trainer;
+                            ///< then the rate stays at `end`
   double end = 0;           ///< cosine: the final rate
 
   /// The rate of a step; the first step is 0. Cosine after Loshchilov and Hutter, "SGDR", 2017,
@@ -22,7 +25,8 @@ struct TENON_API Schedule {
   /// does.
   double at(std::uint64_t step) const;
 
-  /// Throws Failure (usage) for invalid numbers: a rate that is negative or not finite, `every` of 0.
+  /// Throws Failure (usage) for invalid numbers: a rate that is negative or not finite, `every` of
+  /// 0.
   void check() const;
 };
 

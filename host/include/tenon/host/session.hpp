@@ -43,7 +43,8 @@ struct SessionOptions {
   /// The maximum estimated bytes of all cached plans together, excluding the memory of their values
   /// and constants. Evicts in the same order, but never the newest plan.
   std::uint64_t plan_memory = std::uint64_t{256} << 20;
-  bool keep_on_device = false;  ///< leave outputs on the device that computed them; default: copy them to the CPU
+  bool keep_on_device =
+      false;  ///< leave outputs on the device that computed them; default: copy them to the CPU
   /// Before each kernel on the CPU, fill workspace and dense outputs with NaN, or with unlikely
   /// integers, and throw Failure (failed) with the node and the output if elements are unchanged
   /// after it. Runs then take two more passes over all outputs. Cannot be combined with `trace`.
@@ -65,7 +66,8 @@ struct SessionOptions {
   bool constant_weights = false;
 };
 
-using NamedTensors = std::map<std::string, Tensor>;  ///< sorted by name; Graph::outputs() and run_in_order() have the graph's order
+using NamedTensors = std::map<std::string, Tensor>;  ///< sorted by name; Graph::outputs() and
+                                                     ///< run_in_order() have the graph's order
 
 /// The times of a node, summed over all runs of a session.
 struct NodeTime {
@@ -74,7 +76,8 @@ struct NodeTime {
   std::uint64_t calls = 0;
   double seconds = 0;
   double least = 0;             ///< seconds of the shortest call
-  double bytes = 0, flops = 0;  ///< sums over all calls: bytes read and written; operations, 0 if the operator does not report them
+  double bytes = 0, flops = 0;  ///< sums over all calls: bytes read and written; operations, 0 if
+                                ///< the operator does not report them
   /// of the last run: seconds from its start to the node's start, and the node's duration
   double begin = 0, last = 0;
 };
@@ -98,9 +101,9 @@ struct RunOptions {
   /// changes no states, no variables and no destinations with `add`, and does not count as a run.
   std::stop_token stop{};
   /// Called with the name of an output that has a destination, as soon as no later node of the run
-  /// writes it, by the thread that executes the run: to overlap work with the rest of the run, such as sending
-  /// the output. Must not throw. Outputs for which it was not called, namely those stored elsewhere
-  /// first, are complete when the run returns.
+  /// writes it, by the thread that executes the run: to overlap work with the rest of the run, such
+  /// as sending the output. Must not throw. Outputs for which it was not called, namely those
+  /// stored elsewhere first, are complete when the run returns.
   std::function<void(const std::string&)> finished{};
 };
 
@@ -136,7 +139,8 @@ class TENON_API Session {
   /// other must be dense and contiguous, with the output's dtype and shape, and is overwritten.
   /// Returns whether inputs of these types always give outputs of these types. Throws Failure as
   /// run() does, and (usage) for wrong numbers of tensors.
-  bool run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::stop_token& stop = {});
+  bool run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                    const std::stop_token& stop = {});
 
   /// The plan for inputs of these shapes (others have their declared shapes), on the CPU: the steps
   /// in order, their devices, and the memory layout. Allocates and runs nothing. Throws Failure,

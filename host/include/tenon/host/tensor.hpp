@@ -59,10 +59,12 @@ class TENON_API Tensor {
   /// Wraps the caller's CPU memory, and keeps `owner` alive as long as any copy of the tensor.
   /// Strides are in elements; empty: contiguous. Throws Failure if `data` is null or not aligned to
   /// the element size.
-  static Tensor borrow(void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides = {},
+  static Tensor borrow(void* data, DType dtype, const Shape& shape,
+                       std::span<const std::int64_t> strides = {},
                        std::shared_ptr<const void> owner = nullptr);
   /// The same for memory that must not be written: the tensor is read_only().
-  static Tensor borrow_read_only(const void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides = {},
+  static Tensor borrow_read_only(const void* data, DType dtype, const Shape& shape,
+                                 std::span<const std::int64_t> strides = {},
                                  std::shared_ptr<const void> owner = nullptr);
   /// The same for a tensor of the C ABI with any storage and device; checks indices as csr() and
   /// row_sparse() do.
@@ -74,7 +76,8 @@ class TENON_API Tensor {
   /// device. Values are shared unless they are strided; indices are copied, since kernels use them
   /// unchecked, and the copies are read_only(). Throws Failure that names the first violated rule;
   /// indices on a GPU are copied to the CPU for these checks.
-  static Tensor csr(const Tensor& values, const Tensor& columns, const Tensor& row_starts, const Shape& shape);
+  static Tensor csr(const Tensor& values, const Tensor& columns, const Tensor& row_starts,
+                    const Shape& shape);
   /// A tensor that stores some of its rows: values [n, shape[1], ...], and the index of each row
   /// [n], ascending, without duplicates.
   static Tensor row_sparse(const Tensor& values, const Tensor& row_ids, const Shape& shape);
@@ -97,12 +100,13 @@ class TENON_API Tensor {
 
   /// The components of sparse tensors, as dense tensors that share the elements. They throw Failure
   /// if the storage has no such component.
-  std::int64_t stored() const;   ///< csr: number of values; row_sparse: number of rows; dense: 0
-  DType index_dtype() const;     ///< int32 or int64
-  Tensor stored_values() const;  ///< csr: [stored]; row_sparse: [stored, ...]; dense: the tensor itself
-  Tensor columns() const;        ///< csr: [stored]
-  Tensor row_starts() const;     ///< csr: [rows + 1]
-  Tensor row_ids() const;        ///< row_sparse: [stored]
+  std::int64_t stored() const;  ///< csr: number of values; row_sparse: number of rows; dense: 0
+  DType index_dtype() const;    ///< int32 or int64
+  Tensor stored_values()
+      const;               ///< csr: [stored]; row_sparse: [stored, ...]; dense: the tensor itself
+  Tensor columns() const;  ///< csr: [stored]
+  Tensor row_starts() const;  ///< csr: [rows + 1]
+  Tensor row_ids() const;     ///< row_sparse: [stored]
 
   /// The functions below are for dense tensors, unless stated otherwise.
   std::vector<std::int64_t> strides() const;
@@ -127,8 +131,9 @@ class TENON_API Tensor {
   /// The same shared elements, as a tensor that is read_only(); the tensor itself if it is already
   /// read-only, or sparse.
   Tensor read_only_view() const;
-  Tensor clone() const;            ///< a contiguous copy on the same device; any storage
-  Tensor make_contiguous() const;  ///< a contiguous copy, or the tensor itself if it is contiguous; any storage
+  Tensor clone() const;  ///< a contiguous copy on the same device; any storage
+  Tensor make_contiguous()
+      const;  ///< a contiguous copy, or the tensor itself if it is contiguous; any storage
 
   /// The same shared elements in another shape. The tensor must be contiguous. One dimension of
   /// `shape` may be unknown (-1).
@@ -145,8 +150,9 @@ class TENON_API Tensor {
   static Tensor from_dlpack(DLManagedTensor* managed);
   static Tensor from_dlpack(DLManagedTensorVersioned* managed);
 
-  /// dtype, shape and the first stored elements, for any storage and device: `float32 [2, 3]  1 2 3 ...`,
-  /// `csr float32 [9, 9], 2 stored  (0, 3) 1 (7, 0) 2`, `row_sparse float32 [9, 2], 1 stored  (4) 1 2`, `float32 [2] on cuda:0  1 2`
+  /// dtype, shape and the first stored elements, for any storage and device: `float32 [2, 3]  1 2 3
+  /// ...`, `csr float32 [9, 9], 2 stored  (0, 3) 1 (7, 0) 2`, `row_sparse float32 [9, 2], 1 stored
+  /// (4) 1 2`, `float32 [2] on cuda:0  1 2`
   std::string to_string(std::int64_t limit = 16) const;
 
   /// The tensor as plugins receive it, in any storage. The struct lives as long as the tensor.
@@ -159,8 +165,8 @@ class TENON_API Tensor {
   explicit Tensor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   const Impl& impl() const;  // throws if the handle is empty
   static Tensor copy_of(const void* values, std::size_t count, DType dtype, const Shape& shape);
-  static Tensor borrow_on(const Device& device, void* data, DType dtype, const Shape& shape, std::span<const std::int64_t> strides,
-                          std::shared_ptr<const void> owner);
+  static Tensor borrow_on(const Device& device, void* data, DType dtype, const Shape& shape,
+                          std::span<const std::int64_t> strides, std::shared_ptr<const void> owner);
   static Tensor empty_on(Device& device, DType dtype, const Shape& shape);
   Tensor strided_on_cpu() const;
   std::string dense_text(const std::string& where, std::int64_t limit) const;

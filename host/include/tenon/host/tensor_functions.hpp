@@ -21,8 +21,10 @@ TENON_API Tensor arange(DType dtype, std::int64_t count, double first = 0, doubl
 /// Random numbers, uniform in [low, high) or normal. The same seed gives the same numbers on every
 /// machine (Philox 4x32-10, as used by operators). Throws Failure (usage) for dtypes that are not
 /// floating.
-TENON_API Tensor random_uniform(DType dtype, const Shape& shape, std::uint64_t seed, double low = 0, double high = 1);
-TENON_API Tensor random_normal(DType dtype, const Shape& shape, std::uint64_t seed, double mean = 0, double deviation = 1);
+TENON_API Tensor random_uniform(DType dtype, const Shape& shape, std::uint64_t seed, double low = 0,
+                                double high = 1);
+TENON_API Tensor random_normal(DType dtype, const Shape& shape, std::uint64_t seed, double mean = 0,
+                               double deviation = 1);
 
 /// Rows [begin, end) of a CPU tensor. Rows of a contiguous dense tensor share its elements, others
 /// are copied. Throws Failure (usage) for a tensor without rows, for row_sparse, and for rows out
@@ -35,8 +37,9 @@ struct RandomOptions {
   /// number is rounded to an integer.
   double density = 1;
   std::uint64_t seed = 0;
-  std::optional<double> low{}, high{};  ///< numbers in [low, high); default: [-1, 1) for floating dtypes, [0, 10) for integers, any bool
-  std::uint64_t stream = 0;             ///< different numbers for the same seed, to generate several tensors
+  std::optional<double> low{}, high{};  ///< numbers in [low, high); default: [-1, 1) for floating
+                                        ///< dtypes, [0, 10) for integers, any bool
+  std::uint64_t stream = 0;  ///< different numbers for the same seed, to generate several tensors
 };
 
 /// Random numbers of any dtype in any storage, for tests and benchmarks; the same on every machine.
@@ -47,9 +50,10 @@ TENON_API Tensor random_tensor(DType dtype, const Shape& shape, const RandomOpti
 /// The result of all_close(). Converts to true if the tensors are close; printed, it says where
 /// they differ.
 struct Comparison {
-  std::int64_t different = 0;              ///< number of elements
-  std::vector<std::int64_t> first, worst;  ///< positions: the first, and the one with the largest excess over the tolerance
-  std::string text{};                      ///< empty if the tensors are close
+  std::int64_t different = 0;  ///< number of elements
+  std::vector<std::int64_t> first,
+      worst;  ///< positions: the first, and the one with the largest excess over the tolerance
+  std::string text{};  ///< empty if the tensors are close
   explicit operator bool() const { return text.empty(); }
 };
 inline std::ostream& operator<<(std::ostream& out, const Comparison& comparison) {
@@ -57,7 +61,8 @@ inline std::ostream& operator<<(std::ostream& out, const Comparison& comparison)
 }
 
 struct CloseOptions {
-  double rtol = -1;  ///< negative: 1e-3 for 16-bit floats, 1e-5 for float32, 1e-8 for float64, 0 for others
+  double rtol =
+      -1;  ///< negative: 1e-3 for 16-bit floats, 1e-5 for float32, 1e-8 for float64, 0 for others
   double atol = 1e-8;
   bool equal_nan = false;
 };
@@ -66,7 +71,9 @@ struct CloseOptions {
 /// + rtol * |expected|. Infinities are close to themselves; NaN is close to nothing, unless
 /// equal_nan. Tensors may have any storage and device. With doctest, CHECK(all_close(a, b)) prints:
 ///
-///     2 of 64 elements differ: at [0, 3] 1.5 instead of 1.25; the worst at [5, 2] 3 instead of 1, where 1.001e-05 is allowed
-TENON_API Comparison all_close(const Tensor& found, const Tensor& expected, const CloseOptions& options = {});
+///     2 of 64 elements differ: at [0, 3] 1.5 instead of 1.25; the worst at [5, 2] 3 instead of 1,
+///     where 1.001e-05 is allowed
+TENON_API Comparison all_close(const Tensor& found, const Tensor& expected,
+                               const CloseOptions& options = {});
 
 }  // namespace tenon

@@ -5,8 +5,9 @@
 //     tenon::Host host;
 //     host.add_plugins("half_square.so");
 //     const auto x = tenon::random_tensor(tenon::f64, {3, 4});
-//     CHECK(tenon::all_close(host.call("half_square", {x}), expected));  // doctest prints where they differ
-//     if (const auto result = tenon::check_gradient(host, "half_square", {x}); !result) std::cerr << result << '\n';
+//     CHECK(tenon::all_close(host.call("half_square", {x}), expected));  // doctest prints where
+//     they differ if (const auto result = tenon::check_gradient(host, "half_square", {x}); !result)
+//     std::cerr << result << '\n';
 #pragma once
 #include <string_view>
 #include <tenon/host/api.hpp>
@@ -21,7 +22,8 @@ namespace tenon {
 struct GradientTestOptions {
   /// added to and subtracted from an input's element; 0: 1e-6 for float64, 1e-2 for float32
   double step = 0;
-  double rtol = -1, atol = -1;  ///< as in CloseOptions; negative: 1e-5 and 1e-7 for float64, 2e-2 and 2e-3 for float32
+  double rtol = -1, atol = -1;  ///< as in CloseOptions; negative: 1e-5 and 1e-7 for float64, 2e-2
+                                ///< and 2e-3 for float32
   bool training = false;        ///< run in training mode
   std::uint64_t seed = 0;       ///< seed for the outputs' gradients and for random operators
 };
@@ -32,7 +34,9 @@ struct GradientTestOptions {
 /// derivative, such as 0 for abs. Inputs as in Host::call. The text of the result names input and
 /// output. Throws Failure (usage) if there is no floating input, or a 16-bit one, and as calls and
 /// Graph::gradient() do.
-TENON_API Comparison check_gradient(Host& host, std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {},
+TENON_API Comparison check_gradient(Host& host, std::string_view op,
+                                    const std::vector<Tensor>& inputs,
+                                    const Attributes& attributes = {},
                                     const GradientTestOptions& options = {});
 
 }  // namespace tenon

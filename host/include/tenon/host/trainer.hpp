@@ -16,12 +16,13 @@
 namespace tenon {
 
 struct TrainerOptions {
-  std::string loss;                ///< an output or value with one floating element, the mean over a batch
-  std::string optimizer = "adam";  ///< an operator of any plugin with the inputs weight, grad and learning_rate
-  Attributes parameters;           ///< of the optimizer
-  Schedule schedule;               ///< total 0: the steps of `epochs`
-  std::uint64_t epochs = 10;       ///< used by the schedule only
-  std::int64_t batch = 64;         ///< number of examples
+  std::string loss;  ///< an output or value with one floating element, the mean over a batch
+  std::string optimizer =
+      "adam";  ///< an operator of any plugin with the inputs weight, grad and learning_rate
+  Attributes parameters;      ///< of the optimizer
+  Schedule schedule;          ///< total 0: the steps of `epochs`
+  std::uint64_t epochs = 10;  ///< used by the schedule only
+  std::int64_t batch = 64;    ///< number of examples
   /// batches in a micro-batch; their gradients are averaged, weighted by their numbers of examples
   std::int64_t accumulate = 1;
   /// Micro-batches of a step. A step has lanes * accumulate batches. Each micro-batch takes
@@ -38,21 +39,24 @@ struct TrainerOptions {
   /// of the trainer with the same arguments; if one fails, all throw SharedFailure. Without a
   /// launcher: one process.
   bool distributed = false;
-  double comm_timeout = 300;           ///< seconds that a process waits for another one before it fails
-  std::uint64_t check_replicas = 100;  ///< steps after which the processes' variables are compared; 0: never
-  double clip_norm = 0;                ///< maximum norm of all gradients together; 0: no limit
+  double comm_timeout = 300;  ///< seconds that a process waits for another one before it fails
+  std::uint64_t check_replicas =
+      100;               ///< steps after which the processes' variables are compared; 0: never
+  double clip_norm = 0;  ///< maximum norm of all gradients together; 0: no limit
   /// Bytes for the values of one batch. If they do not suffice, some values are recomputed. 0: no
   /// limit.
   std::int64_t memory_budget = 0;
   bool shuffle = true;        ///< a new order of the examples in each epoch
   std::uint64_t seed = 0;     ///< seed for initial values, shuffling and random operators
-  std::string scores, label;  ///< for accuracy: an output [examples, classes] and an integer input [examples]; or neither
+  std::string scores, label;  ///< for accuracy: an output [examples, classes] and an integer input
+                              ///< [examples]; or neither
   /// As in SessionOptions; the optimizer's nodes run there, too. Variables, gradients and the
   /// optimizer's states stay on the device during training; each batch is copied to it once, and
   /// the loss and the scores are copied back.
   std::string device;
-  bool capture = true;    ///< as in SessionOptions
-  DType precision = f32;  ///< as in SessionOptions; variables, gradients and the optimizer's states stay f32
+  bool capture = true;  ///< as in SessionOptions
+  DType precision =
+      f32;  ///< as in SessionOptions; variables, gradients and the optimizer's states stay f32
 };
 
 struct Metrics {
@@ -148,7 +152,8 @@ TENON_API std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const s
 /// The graph that a training runs for each batch: the loss, the scores and the gradients of the
 /// variables. For inspecting it and its plan; only the shapes of `batch` matter. Throws Failure as
 /// a Trainer does.
-TENON_API Graph training_graph(const Graph& graph, const NamedTensors& batch, const TrainerOptions& options);
+TENON_API Graph training_graph(const Graph& graph, const NamedTensors& batch,
+                               const TrainerOptions& options);
 
 /// Dense gradients that are added across processes together.
 struct PlannedBucket {
@@ -161,6 +166,7 @@ struct PlannedBucket {
 /// The buckets of a training_graph() for this number of processes, in the order in which they are
 /// added, with their positions in its plan. Variables with sparse gradients have none: what is sent
 /// for those is known only at run time.
-TENON_API std::vector<PlannedBucket> planned_buckets(const Graph& training, const PlanInfo& plan, int processes);
+TENON_API std::vector<PlannedBucket> planned_buckets(const Graph& training, const PlanInfo& plan,
+                                                     int processes);
 
 }  // namespace tenon

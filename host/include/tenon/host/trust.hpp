@@ -23,12 +23,13 @@ struct QuarantinedPlugin {
 };
 
 /// The plugins quarantined by this user's processes. `cache`: as in HostOptions.
-TENON_API std::vector<QuarantinedPlugin> quarantined_plugins(const std::filesystem::path& cache = {});
+TENON_API std::vector<QuarantinedPlugin> quarantined_plugins(
+    const std::filesystem::path& cache = {});
 
 /// Removes a plugin, or all plugins of a folder, from quarantine, and returns those that were in
 /// it. Throws Failure (file) if a quarantine record cannot be removed.
-TENON_API std::vector<QuarantinedPlugin> release_plugins(const std::filesystem::path& file_or_folder,
-                                                         const std::filesystem::path& cache = {});
+TENON_API std::vector<QuarantinedPlugin> release_plugins(
+    const std::filesystem::path& file_or_folder, const std::filesystem::path& cache = {});
 
 /// Why a Host without HostOptions::trust_writable rejects the file, to follow its path in a
 /// sentence: users other than root, this user, and the owner of Tenon's library and the groups that
@@ -49,9 +50,11 @@ struct TrustedPlugin {
 TENON_API std::vector<TrustedPlugin> trusted_plugins(const std::filesystem::path& config = {});
 /// Adds the file with its current content. A file that is already listed stays unchanged in the
 /// list. Does not run any of its code.
-TENON_API TrustedPlugin trust_plugin(const std::filesystem::path& file, const std::filesystem::path& config = {});
+TENON_API TrustedPlugin trust_plugin(const std::filesystem::path& file,
+                                     const std::filesystem::path& config = {});
 /// Removes the plugin with this path or hash from the list, and returns it.
-TENON_API std::vector<TrustedPlugin> distrust_plugin(const std::string& path_or_sha256, const std::filesystem::path& config = {});
+TENON_API std::vector<TrustedPlugin> distrust_plugin(const std::string& path_or_sha256,
+                                                     const std::filesystem::path& config = {});
 
 /// A key whose signatures a Host with HostOptions::trusted_only accepts. `ssh-keygen -Y sign -n
 /// tenon-plugin -f KEY PLUGIN.so` signs a plugin; the signature is the file PLUGIN.so.sig next to
@@ -66,8 +69,10 @@ struct TrustedSigner {
 TENON_API std::vector<TrustedSigner> trusted_signers(const std::filesystem::path& config = {});
 /// Adds the key in a file NAME.pub of ssh-keygen. `name`: default: the key's comment, or NAME if it
 /// has none.
-TENON_API TrustedSigner trust_signer(const std::filesystem::path& public_key, const std::string& name = {},
+TENON_API TrustedSigner trust_signer(const std::filesystem::path& public_key,
+                                     const std::string& name = {},
                                      const std::filesystem::path& config = {});
-TENON_API std::vector<TrustedSigner> distrust_signer(const std::string& name, const std::filesystem::path& config = {});
+TENON_API std::vector<TrustedSigner> distrust_signer(const std::string& name,
+                                                     const std::filesystem::path& config = {});
 
 }  // namespace tenon

@@ -80,7 +80,8 @@ class CopyParameters : public detail::NullDescriber {
   Op* to_;
 };
 
-/// Constructs an object in zeroed memory, so that its padding is zero. The barrier keeps the compiler from dropping the zeros.
+/// Constructs an object in zeroed memory, so that its padding is zero. The barrier keeps the
+/// compiler from dropping the zeros.
 template <class T>
 class InZeroedMemory {
  public:
@@ -112,7 +113,8 @@ class MemberSpans : public detail::NullDescriber {
  public:
   explicit MemberSpans(const Op& object) : object_(&object) {
     Op::describe(*this);
-    std::sort(spans_.begin(), spans_.end(), [](const Span& left, const Span& right) { return left.begin < right.begin; });
+    std::sort(spans_.begin(), spans_.end(),
+              [](const Span& left, const Span& right) { return left.begin < right.begin; });
   }
 
   template <class Base, class M>
@@ -151,11 +153,13 @@ class MemberSpans : public detail::NullDescriber {
   template <class Base, class M>
   void add(M Base::*member) {
     const auto* begin = reinterpret_cast<const char*>(&(object_->*member));
-    spans_.push_back({static_cast<std::size_t>(begin - reinterpret_cast<const char*>(object_)), sizeof(M), alignof(M)});
+    spans_.push_back({static_cast<std::size_t>(begin - reinterpret_cast<const char*>(object_)),
+                      sizeof(M), alignof(M)});
   }
   static const char* bytes_of(Op& object) {
 #ifdef TENON_CLEARS_PADDING
-    if constexpr (std::is_trivially_copyable_v<Op>) __builtin_clear_padding(&object);  // assignment copies padding
+    if constexpr (std::is_trivially_copyable_v<Op>)
+      __builtin_clear_padding(&object);  // assignment copies padding
 #endif
     return reinterpret_cast<const char*>(&object);
   }
@@ -196,27 +200,35 @@ class MemberSpans : public detail::NullDescriber {
 
 template <class Op>
 std::string Host::add(std::string_view name) {
-  std::string chosen = name.empty() ? internal::snake_case(internal::class_name<Op>()) : std::string(name);
+  std::string chosen =
+      name.empty() ? internal::snake_case(internal::class_name<Op>()) : std::string(name);
   return add_operator(manifest_of<Op>(chosen), table_of<Op>());
 }
 
 template <class Op>
 std::string Host::add(std::string_view name, std::function<Op()> make) {
-  std::string chosen = name.empty() ? internal::snake_case(internal::class_name<Op>()) : std::string(name);
+  std::string chosen =
+      name.empty() ? internal::snake_case(internal::class_name<Op>()) : std::string(name);
   if (!make)
-    throw Failure(FailureKind::usage, "operator '" + chosen + "' is added with an empty function, but needs one that returns its objects");
-  return add_operator(manifest_of<Op>(chosen), table_of<Op>(), internal::factory_of<Op>(std::move(make)));
+    throw Failure(FailureKind::usage,
+                  "operator '" + chosen +
+                      "' is added with an empty function, but needs one that returns its objects");
+  return add_operator(manifest_of<Op>(chosen), table_of<Op>(),
+                      internal::factory_of<Op>(std::move(make)));
 }
 
 template <class Op>
 Value Graph::udf(const Op& op, const std::vector<Value>& inputs, std::string_view name) {
   Attributes attributes;
-  attributes_of(
-      op, [&](std::string_view parameter, const auto& value) { attributes.set(std::string(parameter), internal::attribute_from(value)); });
+  attributes_of(op, [&](std::string_view parameter, const auto& value) {
+    attributes.set(std::string(parameter), internal::attribute_from(value));
+  });
   const std::string class_name(internal::class_name<Op>());
-  return add_object({table_of<Op>(), class_name, internal::MemberSpans(op).follow_from_parameters() ? std::string() : class_name,
-                     manifest_of<Op>, internal::factory_of<Op>([op] { return op; })},
-                    inputs, attributes, name);
+  return add_object(
+      {table_of<Op>(), class_name,
+       internal::MemberSpans(op).follow_from_parameters() ? std::string() : class_name,
+       manifest_of<Op>, internal::factory_of<Op>([op] { return op; })},
+      inputs, attributes, name);
 }
 
 }  // namespace tenon

@@ -19,7 +19,8 @@ template <class T>
     if constexpr (std::is_same_v<T, bool>) {
       sum[i] = sum[i] | from[i];
     } else if constexpr (std::is_integral_v<T>) {
-      sum[i] = static_cast<T>(static_cast<std::uint64_t>(sum[i]) + static_cast<std::uint64_t>(from[i]));
+      sum[i] =
+          static_cast<T>(static_cast<std::uint64_t>(sum[i]) + static_cast<std::uint64_t>(from[i]));
     } else {
       sum[i] += from[i];
     }

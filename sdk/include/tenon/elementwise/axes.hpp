@@ -65,13 +65,15 @@ struct Box {
       stride[axis] = axis + 1 < axes.count ? stride[axis + 1] * axes.size[axis + 1] : 1;
       if (end[axis] <= begin[axis]) return;
     }
-    int outer = axes.count;  // axes before this one are iterated, the others form one contiguous range
+    int outer =
+        axes.count;  // axes before this one are iterated, the others form one contiguous range
     while (outer > 0 && length == (outer < axes.count ? stride[outer] * axes.size[outer] : 1)) {
       --outer;
       length *= end[outer] - begin[outer];
     }
     std::int64_t position = 0;
-    for (int axis = 0; axis < axes.count; ++axis) index[axis] = begin[axis], position += begin[axis] * stride[axis];
+    for (int axis = 0; axis < axes.count; ++axis)
+      index[axis] = begin[axis], position += begin[axis] * stride[axis];
     for (int axis = 0; axis >= 0;) {
       run(position, length);
       for (axis = outer - 1; axis >= 0; --axis) {

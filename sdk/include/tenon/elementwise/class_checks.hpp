@@ -29,7 +29,8 @@ enum class Fault {
 /// Whether the class gives its gradient as a graph of other operators.
 template <class Class>
 constexpr bool graph_gradient() {
-  if constexpr (detail::names_gradient<Class> && Signature<Class, SomeType<Class>>::rule == Rule::dual) {
+  if constexpr (detail::names_gradient<Class> &&
+                Signature<Class, SomeType<Class>>::rule == Rule::dual) {
     return detail::Members<Class>::gradient;
   } else {
     return false;
@@ -54,7 +55,8 @@ constexpr Fault gradient_fault() {
   if constexpr (S::rule != Rule::dual) {
     using Expected = std::conditional_t<arity<Class> == 1, T, Pair<T>>;
     using Found = decltype(S::some_gradient(std::declval<const Class&>(), T{}));
-    return arity<Class> <= 2 && std::is_same_v<Found, Expected> ? Fault::none : Fault::gradient_result;
+    return arity<Class> <= 2 && std::is_same_v<Found, Expected> ? Fault::none
+                                                                : Fault::gradient_result;
   } else if constexpr (graph_gradient<Class>()) {
     return Fault::none;
   } else if constexpr (detail::names_gradient<Class>) {
@@ -86,27 +88,38 @@ constexpr Fault class_fault() {
 /// Fails to compile with exactly one sentence if there is a fault.
 template <Fault found>
 void tell() {
-  static_assert(found != Fault::input_count, "an elementwise operator has 1 to 6 inputs: declare them in describe with op.input");
-  static_assert(found != Fault::input_kind, "the inputs of an elementwise operator can be neither optional nor variadic");
-  static_assert(found != Fault::outputs, "an elementwise operator has exactly one output: declare it in describe with op.output");
+  static_assert(
+      found != Fault::input_count,
+      "an elementwise operator has 1 to 6 inputs: declare them in describe with op.input");
+  static_assert(found != Fault::input_kind,
+                "the inputs of an elementwise operator can be neither optional nor variadic");
+  static_assert(
+      found != Fault::outputs,
+      "an elementwise operator has exactly one output: declare it in describe with op.output");
   static_assert(found != Fault::no_shared_dtype,
-                "every input declares its own .types(): omit them for the inputs whose dtype the operator computes in, and declare that "
+                "every input declares its own .types(): omit them for the inputs whose dtype the "
+                "operator computes in, and declare that "
                 "dtype with op.types()");
   static_assert(found != Fault::only_complex,
-                "op.types() names only complex dtypes: an elementwise operator needs real ones, too, such as tenon::floating + "
+                "op.types() names only complex dtypes: an elementwise operator needs real ones, "
+                "too, such as tenon::floating + "
                 "tenon::any_complex; or derive from tenon::Operator");
   static_assert(found != Fault::arguments,
-                "operator() must be public, const, and take as many arguments of one type as describe() has inputs: "
+                "operator() must be public, const, and take as many arguments of one type as "
+                "describe() has inputs: "
                 "template <class T> TENON_FN T operator()(T x) const for one");
-  static_assert(found != Fault::result, "operator() returns nothing: it must return the output's element");
+  static_assert(found != Fault::result,
+                "operator() returns nothing: it must return the output's element");
   static_assert(found != Fault::gradient_signature,
-                "gradient must be public, const, and take (T dy), (T dy, tenon::OutputOf<T> y), or (T dy, tenon::InputOf<T> x) with one "
+                "gradient must be public, const, and take (T dy), (T dy, tenon::OutputOf<T> y), or "
+                "(T dy, tenon::InputOf<T> x) with one "
                 "InputOf<T> for each input");
-  static_assert(
-      found != Fault::gradient_result,
-      "gradient must return T for one input and tenon::Pair<T> for two; with more inputs omit it, and Tenon differentiates operator()");
+  static_assert(found != Fault::gradient_result,
+                "gradient must return T for one input and tenon::Pair<T> for two; with more inputs "
+                "omit it, and Tenon differentiates operator()");
   static_assert(found != Fault::duals,
-                "operator() must be a template, template <class T> TENON_FN T operator()(T x) const, so that Tenon can differentiate it by "
+                "operator() must be a template, template <class T> TENON_FN T operator()(T x) "
+                "const, so that Tenon can differentiate it by "
                 "calling it with dual numbers; or define gradient");
 };
 

@@ -42,7 +42,8 @@ constexpr Sum summation() {
 
 /// Whether the output's dtype is that of the inputs, so that it may use their memory.
 template <class Class>
-inline constexpr bool output_like_inputs = std::is_same_v<Result<Class, SomeType<Class>>, SomeType<Class>>;
+inline constexpr bool output_like_inputs =
+    std::is_same_v<Result<Class, SomeType<Class>>, SomeType<Class>>;
 
 /// Class without the author's scalar gradient(), which must not be taken for a gradient graph of
 /// the same name.
@@ -53,7 +54,8 @@ struct WithoutScalarGradient : Class {
 
 /// Adds what follows from the function on every device: description and inference.
 template <class Class>
-struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutScalarGradient<Class>> {
+struct Semantics
+    : std::conditional_t<graph_gradient<Class>(), Class, WithoutScalarGradient<Class>> {
   static constexpr void describe(auto& op) {
     Class::describe(op);
     op.elementwise();
@@ -70,7 +72,8 @@ struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutSca
   }
 
   void infer(Infer& io) const {
-    if constexpr (!std::is_same_v<decltype(&Class::infer), void (Operator::*)(Infer&) const>) return Class::infer(io);
+    if constexpr (!std::is_same_v<decltype(&Class::infer), void (Operator::*)(Infer&) const>)
+      return Class::infer(io);
     const DType shared = io.input(first_shared<Class>).dtype;
     const DType dtype = shared == unknown_dtype ? shared : output_dtype(shared);
     if constexpr (arity<Class> == 1) {
@@ -83,7 +86,8 @@ struct Semantics : std::conditional_t<graph_gradient<Class>(), Class, WithoutSca
 
  private:
   static DType output_dtype(DType shared) {
-    return visit<detail::description_of<Class>.types>(shared, [&]<class T>() { return result_dtype<Class, Computed<T>>(shared); });
+    return visit<detail::description_of<Class>.types>(
+        shared, [&]<class T>() { return result_dtype<Class, Computed<T>>(shared); });
   }
   static constexpr void describe_reads(auto& op) {
     constexpr const auto& d = detail::description_of<Class>;
@@ -105,17 +109,20 @@ struct ForwardKernel : Semantics<Class> {
 
   static constexpr void describe(auto& op) {
     Semantics<Class>::describe(op);
-    if constexpr (has_derivative<Class> && twice_differentiable<Class>()) op.derivative(&ForwardKernel::derivative);
+    if constexpr (has_derivative<Class> && twice_differentiable<Class>())
+      op.derivative(&ForwardKernel::derivative);
   }
   void infer(Infer& io) const {
     if constexpr (complex_types<Class>() != Types{})
-      io.require(derivative < 0 || !any_complex.has(io.input(first_shared<Class>).dtype), "second derivatives for ",
-                 io.input(first_shared<Class>).dtype, " are not supported");
+      io.require(derivative < 0 || !any_complex.has(io.input(first_shared<Class>).dtype),
+                 "second derivatives for ", io.input(first_shared<Class>).dtype,
+                 " are not supported");
     Semantics<Class>::infer(io);
   }
   void forward(const Call& call) const {
     if (complex_forward(call, static_cast<const Class&>(*this))) return;
-    elementwise::forward(call, kernel(static_cast<DType>(call.raw().inputs[first_shared<Class>]->dtype)));
+    elementwise::forward(call,
+                         kernel(static_cast<DType>(call.raw().inputs[first_shared<Class>]->dtype)));
   }
   void trace(tenon_trace& io) const requires(traceable<Class>()) {
     if (derivative >= 0) fail(ErrorKind::failed, {"it represents a derivative"});
@@ -147,7 +154,8 @@ struct SparseKernel : ForwardKernel<Class> {
     if (this->derivative < 0) elementwise::infer_storage(static_cast<const Class&>(*this), io);
   }
   void forward_sparse(const Call& call) const {
-    elementwise::forward_sparse(call, this->kernel(static_cast<DType>(call.raw().inputs[0]->dtype)));
+    elementwise::forward_sparse(call,
+                                this->kernel(static_cast<DType>(call.raw().inputs[0]->dtype)));
   }
 };
 
@@ -229,8 +237,9 @@ struct Refused : Class {
 };
 
 template <class Class>
-constexpr bool gives_kernels = detail::names_forward<Class> || detail::names_forward_sparse<Class> || detail::names_backward<Class> ||
-                               detail::names_backward_sparse<Class>;
+constexpr bool gives_kernels =
+    detail::names_forward<Class> || detail::names_forward_sparse<Class> ||
+    detail::names_backward<Class> || detail::names_backward_sparse<Class>;
 
 /// A class that defines its own kernels, for another device or with another library, keeps them.
 template <class Class>

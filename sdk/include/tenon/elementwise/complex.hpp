@@ -34,14 +34,18 @@ struct ComplexOperand {
   std::int64_t strides[max_rank] = {};  ///< in bytes; 0 along broadcast axes
 
   ComplexOperand() = default;
-  ComplexOperand(const tenon_tensor* tensor, const tenon_dense& wide) : dtype(tensor ? static_cast<DType>(tensor->dtype) : unknown_dtype) {
+  ComplexOperand(const tenon_tensor* tensor, const tenon_dense& wide)
+      : dtype(tensor ? static_cast<DType>(tensor->dtype) : unknown_dtype) {
     if (!tensor) return;
     const tenon_dense& dense = tensor->dense;
     data = first_element(*tensor);
     auto row_major = static_cast<std::int64_t>(size_of(dtype));
     for (int own = dense.ndim - 1, axis = wide.ndim - 1; own >= 0; --own, --axis) {
-      const std::int64_t stride = dense.strides ? dense.strides[own] * static_cast<std::int64_t>(size_of(dtype)) : row_major;
-      if (axis < 0 || (dense.shape[own] != 1 && dense.shape[own] != wide.shape[axis])) refuse_broadcast(dense, wide.shape, wide.ndim);
+      const std::int64_t stride =
+          dense.strides ? dense.strides[own] * static_cast<std::int64_t>(size_of(dtype))
+                        : row_major;
+      if (axis < 0 || (dense.shape[own] != 1 && dense.shape[own] != wide.shape[axis]))
+        refuse_broadcast(dense, wide.shape, wide.ndim);
       strides[axis] = dense.shape[own] == 1 ? 0 : stride;
       row_major *= dense.shape[own];
     }
@@ -66,9 +70,10 @@ struct ComplexOperand {
 /// `wide`, it is the sum over the missing axes, in double precision and in an order that depends
 /// only on the shapes.
 template <class T, int count, class F>
-void complex_map(const Call& call, tenon_tensor& output, Write write, const tenon_dense& wide, const tenon_tensor* const (&sources)[count],
-                 const F& f) {
-  using Out = decltype(f(static_cast<const ComplexOperand*>(nullptr), static_cast<const std::int64_t*>(nullptr)));
+void complex_map(const Call& call, tenon_tensor& output, Write write, const tenon_dense& wide,
+                 const tenon_tensor* const (&sources)[count], const F& f) {
+  using Out = decltype(f(static_cast<const ComplexOperand*>(nullptr),
+                         static_cast<const std::int64_t*>(nullptr)));
   const ComplexOperand target(&output, wide);
   ComplexOperand from[count];
   for (int k = 0; k < count; ++k) from[k] = ComplexOperand(sources[k], wide);
@@ -80,7 +85,8 @@ void complex_map(const Call& call, tenon_tensor& output, Write write, const teno
     results *= size, terms *= summed[axis];
   }
   // Adds the offsets of point number i of a box.
-  const auto add_offsets = [&](const std::int64_t* dims, std::int64_t i, std::int64_t* offsets, std::int64_t& out) {
+  const auto add_offsets = [&](const std::int64_t* dims, std::int64_t i, std::int64_t* offsets,
+                               std::int64_t& out) {
     for (int axis = wide.ndim - 1; axis >= 0; --axis) {
       if (dims[axis] == 1) continue;
       const std::int64_t place = i % dims[axis];
@@ -117,7 +123,8 @@ void complex_map(const Call& call, tenon_tensor& output, Write write, const teno
   });
 }
 
-template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
+template <class Class, class T,
+          class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
 struct ComplexKernel;
 
 template <class Class, class T, std::size_t... I>
@@ -128,7 +135,9 @@ struct ComplexKernel<Class, T, std::index_sequence<I...>> {
     const tenon_call& raw = call.raw();
     const tenon_tensor* const sources[] = {raw.inputs[I]...};
     complex_map<T>(call, *raw.outputs[0], write, raw.outputs[0]->dense, sources,
-                   [&](const ComplexOperand* x, const std::int64_t* at) { return f(x[I].template at<T>(at[I])...); });
+                   [&](const ComplexOperand* x, const std::int64_t* at) {
+                     return f(x[I].template at<T>(at[I])...);
+                   });
   }
 
   template <std::size_t input>
@@ -136,22 +145,28 @@ struct ComplexKernel<Class, T, std::index_sequence<I...>> {
     const tenon_call& raw = call.raw();
     constexpr Rule found = Signature<Class, T>::rule;
     if (write == Write::none) return;
-    const auto read = [&](const tenon_tensor* tensor, bool is_read) { return is_read ? tensor : nullptr; };
-    const tenon_tensor* const sources[] = {raw.output_grads[0], read(raw.outputs[0], found == Rule::output),
-                                           read(raw.inputs[I], found == Rule::inputs || found == Rule::dual)...};
-    complex_map<T>(call, *raw.input_grads[input], write, raw.output_grads[0]->dense, sources,
-                   [&](const ComplexOperand* x, const std::int64_t* at) -> T {
-                     const auto dy = x[0].template at<Out>(at[0]);
-                     if constexpr (found == Rule::nothing) {
-                       return part<input>(f.gradient(dy));
-                     } else if constexpr (found == Rule::output) {
-                       return part<input>(f.gradient(dy, OutputOf<Out>{x[1].template at<Out>(at[1])}));
-                     } else if constexpr (found == Rule::inputs) {
-                       return part<input>(f.gradient(dy, InputOf<T>{x[2 + I].template at<T>(at[2 + I])}...));
-                     } else {
-                       return dy * conj(f(Dual<T>(x[2 + I].template at<T>(at[2 + I]), T(I == input ? 1 : 0))...).slope);
-                     }
-                   });
+    const auto read = [&](const tenon_tensor* tensor, bool is_read) {
+      return is_read ? tensor : nullptr;
+    };
+    const tenon_tensor* const sources[] = {
+        raw.output_grads[0], read(raw.outputs[0], found == Rule::output),
+        read(raw.inputs[I], found == Rule::inputs || found == Rule::dual)...};
+    complex_map<T>(
+        call, *raw.input_grads[input], write, raw.output_grads[0]->dense, sources,
+        [&](const ComplexOperand* x, const std::int64_t* at) -> T {
+          const auto dy = x[0].template at<Out>(at[0]);
+          if constexpr (found == Rule::nothing) {
+            return part<input>(f.gradient(dy));
+          } else if constexpr (found == Rule::output) {
+            return part<input>(f.gradient(dy, OutputOf<Out>{x[1].template at<Out>(at[1])}));
+          } else if constexpr (found == Rule::inputs) {
+            return part<input>(f.gradient(dy, InputOf<T>{x[2 + I].template at<T>(at[2 + I])}...));
+          } else {
+            return dy *
+                   conj(f(Dual<T>(x[2 + I].template at<T>(at[2 + I]), T(I == input ? 1 : 0))...)
+                            .slope);
+          }
+        });
   }
 
  private:
@@ -168,7 +183,8 @@ struct ComplexKernel<Class, T, std::index_sequence<I...>> {
 template <class Class>
 bool complex_forward(const Call& call, const Class& f) {
   if constexpr (complex_types<Class>() != Types{}) {
-    const auto dtype = static_cast<DType>(call.raw().inputs[detail::first_shared(detail::description_of<Class>)]->dtype);
+    const auto dtype = static_cast<DType>(
+        call.raw().inputs[detail::first_shared(detail::description_of<Class>)]->dtype);
     const auto write = static_cast<Write>(call.raw().writes[0]);
     if (!any_complex.has(dtype)) return false;
     visit<complex_types<Class>()>(dtype, [&]<class T>() {
@@ -185,13 +201,15 @@ template <class Class>
 bool complex_backward(const Call& call, const Class& f) {
   if constexpr (complex_types<Class>() != Types{}) {
     const tenon_call& raw = call.raw();
-    const auto dtype = static_cast<DType>(raw.inputs[detail::first_shared(detail::description_of<Class>)]->dtype);
+    const auto dtype =
+        static_cast<DType>(raw.inputs[detail::first_shared(detail::description_of<Class>)]->dtype);
     if (!any_complex.has(dtype)) return false;
     visit<complex_types<Class>()>(dtype, [&]<class T>() {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         for (const bool in_place : {false, true})
           ((raw.input_grads[I] && (static_cast<Write>(raw.writes[I]) == Write::in_place) == in_place
-                ? ComplexKernel<Class, T>::template gradient<I>(call, f, static_cast<Write>(raw.writes[I]))
+                ? ComplexKernel<Class, T>::template gradient<I>(call, f,
+                                                                static_cast<Write>(raw.writes[I]))
                 : void()),
            ...);
       }

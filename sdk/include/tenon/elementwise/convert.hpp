@@ -27,7 +27,8 @@ inline constexpr Whole most = std::numeric_limits<Whole>::max();
 /// Converts to an integer type; values out of range saturate, and NaN becomes 0.
 template <class To, class From>
 TENON_FN inline To number_as(From value) {
-  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&
+                !std::is_same_v<To, bool>) {
     // The upper limit may round up to a number that does not fit; everything below the rounded
     // limit fits.
     constexpr auto low = static_cast<From>(least<To>), high = static_cast<From>(most<To>);
@@ -53,9 +54,11 @@ using Convert = void (*)(DType from, DType to, const void* in, void* out, std::i
 /// Converts between the 16-bit types and float: sufficient for operators whose inputs share one
 /// dtype. Error (type): other dtypes.
 inline void convert_half(DType from, DType to, const void* in, void* out, std::int64_t n) {
-  if (from == DType::f16 && to == DType::f32) return widen_halves(static_cast<const half*>(in), static_cast<float*>(out), n);
+  if (from == DType::f16 && to == DType::f32)
+    return widen_halves(static_cast<const half*>(in), static_cast<float*>(out), n);
   if (from == DType::bf16 && to == DType::f32) return convert_block<bfloat16, float>(in, out, n);
-  if (from == DType::f32 && to == DType::f16) return round_to_halves(static_cast<const float*>(in), static_cast<half*>(out), n);
+  if (from == DType::f32 && to == DType::f16)
+    return round_to_halves(static_cast<const float*>(in), static_cast<half*>(out), n);
   if (from == DType::f32 && to == DType::bf16) return convert_block<float, bfloat16>(in, out, n);
   fail(ErrorKind::type, {from, " cannot be read as ", to, " here"});
 }

@@ -26,10 +26,12 @@ inline void convert_any(DType from, DType to, const void* in, void* out, std::in
   } wide;
   for (std::int64_t done = 0; done < n; done += block) {
     const std::int64_t count = std::min(block, n - done);
-    const auto* source = static_cast<const unsigned char*>(in) + done * static_cast<std::int64_t>(size_of(from));
+    const auto* source =
+        static_cast<const unsigned char*>(in) + done * static_cast<std::int64_t>(size_of(from));
     auto* target = static_cast<unsigned char*>(out) + done * static_cast<std::int64_t>(size_of(to));
     if (from == u64 && floating.has(to)) {  // may exceed int64
-      visit<floating>(to, [&]<class To>() { convert_block<std::uint64_t, To>(source, target, count); });
+      visit<floating>(to,
+                      [&]<class To>() { convert_block<std::uint64_t, To>(source, target, count); });
       continue;
     }
     visit<any_real + Types{boolean}>(from, [&]<class From>() {

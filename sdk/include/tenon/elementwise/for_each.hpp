@@ -40,7 +40,8 @@ TENON_SCALAR_CODE void one_by_one(std::int64_t i, std::int64_t n, const Body& bo
 template <class Body>
 inline void for_each(std::int64_t n, const Body& body) {
   std::int64_t done = 0;
-  if (n >= small_step) done = wide([=] { return in_steps<small_step>(in_steps<step>(0, n, body), n, body); });
+  if (n >= small_step)
+    done = wide([=] { return in_steps<small_step>(in_steps<step>(0, n, body), n, body); });
   if (done < n) one_by_one(done, n, body);
 }
 

@@ -33,7 +33,8 @@ constexpr bool twice_differentiable() {
 
 /// The loops for arguments of type T. Sources of derivatives: what the rule reads, then the
 /// output's gradient.
-template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
+template <class Class, class T,
+          class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
 struct TypedLoops;
 
 template <class Class, class T, std::size_t... I>
@@ -55,7 +56,8 @@ struct TypedLoops<Class, T, std::index_sequence<I...>> {
       for_each(n, [=](std::int64_t i) { dx[i] = part<input>(f.gradient(dy[i])); });
     } else if constexpr (rule == Rule::output) {
       const T *y = static_cast<const T*>(in[0]), *dy = static_cast<const T*>(in[1]);
-      for_each(n, [=](std::int64_t i) { dx[i] = part<input>(f.gradient(dy[i], OutputOf<T>{y[i]})); });
+      for_each(n,
+               [=](std::int64_t i) { dx[i] = part<input>(f.gradient(dy[i], OutputOf<T>{y[i]})); });
     } else {
       const T* const x[] = {static_cast<const T*>(in[I])...};
       const T* dy = static_cast<const T*>(in[sizeof...(I)]);
@@ -71,12 +73,15 @@ struct TypedLoops<Class, T, std::index_sequence<I...>> {
 
   /// Computes the derivative with respect to one input, or its derivative with respect to another
   /// one, times the last source. Second derivatives are rare, so this is compiled to be small.
-  [[gnu::cold]] static void partial(const void* op, const void* const* in, void* out, std::int64_t n) {
+  [[gnu::cold]] static void partial(const void* op, const void* const* in, void* out,
+                                    std::int64_t n) {
     const Partial of = *static_cast<const Partial*>(op);
     const Class f = *static_cast<const Class*>(of.op);
     for (std::int64_t i = 0; i < n; ++i) {
       const Dual<T> slope = slope_of(f, of, static_cast<const T*>(in[I])[i]...);
-      static_cast<T*>(out)[i] = of.then < 0 ? slope.value : chain(static_cast<const T*>(in[sizeof...(I)])[i], slope.slope);
+      static_cast<T*>(out)[i] =
+          of.then < 0 ? slope.value
+                      : chain(static_cast<const T*>(in[sizeof...(I)])[i], slope.slope);
     }
   }
 

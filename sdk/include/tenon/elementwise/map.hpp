@@ -40,13 +40,16 @@ inline bool map_single(const Job& job) {
 /// Prefetches the lines that the block from `position` on will write. A loop that restarts for each
 /// block would stall on them: the CPU predicts reads better than writes. Inlined because GCC drops
 /// calls whose only effect is a prefetch.
-[[gnu::always_inline]] inline void expect_writes(const Target& target, std::int64_t position, std::int64_t end) {
+[[gnu::always_inline]] inline void expect_writes(const Target& target, std::int64_t position,
+                                                 std::int64_t end) {
   constexpr std::int64_t line = 64;
   const auto bytes = std::min(block, end - position) * target.operand.size;
-  for (std::int64_t byte = 0; byte < bytes; byte += line) __builtin_prefetch(target.at(position) + byte, 1);
+  for (std::int64_t byte = 0; byte < bytes; byte += line)
+    __builtin_prefetch(target.at(position) + byte, 1);
 }
 
-[[gnu::cold]] inline void map_part(const Job& job, const Sources& sources, const Target& target, std::int64_t begin, std::int64_t end) {
+[[gnu::cold]] inline void map_part(const Job& job, const Sources& sources, const Target& target,
+                                   std::int64_t begin, std::int64_t end) {
   Reader reader(sources);
   Writer writer(target);
   const bool ahead = target.operand.access == Access::flat && target.write != Write::add;
@@ -68,7 +71,8 @@ inline void map_in_order(const Call& call, const Job& job, std::int64_t total) {
   for_each_part(call, total, grain, [&](std::int64_t begin, std::int64_t end) {
     if (!direct) return map_part(job, sources, target, begin, end);
     const void* in[max_sources];
-    for (int i = 0; i < sources.count; ++i) in[i] = sources.source[i].operand.data + begin * sources.source[i].operand.size;
+    for (int i = 0; i < sources.count; ++i)
+      in[i] = sources.source[i].operand.data + begin * sources.source[i].operand.size;
     job.loop(job.op, in, target.at(begin), end - begin);
   });
 }
@@ -76,7 +80,8 @@ inline void map_in_order(const Call& call, const Job& job, std::int64_t total) {
 inline void map(const Call& call, const Job& job) {
   const std::int64_t total = element_count(job.output->dense);
   if (total == 0 || (total == 1 && map_single(job))) return;
-  if (out_of_order(job.output->dense)) return map_in_order(call, OrderedJob(job, job.output->dense).job(), total);
+  if (out_of_order(job.output->dense))
+    return map_in_order(call, OrderedJob(job, job.output->dense).job(), total);
   map_in_order(call, job, total);
 }
 

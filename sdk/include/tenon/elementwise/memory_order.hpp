@@ -28,12 +28,14 @@ inline bool out_of_order(const tenon_dense& dense) {
 /// that tensor.
 class OrderedJob {
  public:
-  [[gnu::cold]] OrderedJob(const Job& given, const tenon_dense& wide) : job_(given), rank_(wide.ndim) {
+  [[gnu::cold]] OrderedJob(const Job& given, const tenon_dense& wide)
+      : job_(given), rank_(wide.ndim) {
     // Insertion sort by descending stride. std::stable_sort would take a tenth of a plugin's
     // compile time.
     for (int axis = 0; axis < rank_; ++axis) {
       int place = axis;
-      for (; place > 0 && wide.strides[order_[place - 1]] < wide.strides[axis]; --place) order_[place] = order_[place - 1];
+      for (; place > 0 && wide.strides[order_[place - 1]] < wide.strides[axis]; --place)
+        order_[place] = order_[place - 1];
       order_[place] = axis;
     }
     tenon_tensor tensor = *given.output;
@@ -63,7 +65,8 @@ class OrderedJob {
       tensor = from;
       const tenon_dense& dense = from.dense;
       std::int64_t row_major[max_rank], next = 1;
-      for (int axis = dense.ndim - 1; axis >= 0; --axis) row_major[axis] = next, next *= dense.shape[axis];
+      for (int axis = dense.ndim - 1; axis >= 0; --axis)
+        row_major[axis] = next, next *= dense.shape[axis];
       for (int axis = 0; axis < rank; ++axis) {
         const int own = order[axis] - (rank - dense.ndim);
         shape[axis] = own < 0 ? 1 : dense.shape[own];

@@ -16,15 +16,18 @@ struct Part {
   void (*run)(const void* body, std::int64_t begin, std::int64_t end);
 };
 
-[[gnu::noinline]] inline void run_parts(const Call& call, std::int64_t n, std::int64_t grain, Part part) {
-  call.parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) { part.run(part.body, begin, end); });
+[[gnu::noinline]] inline void run_parts(const Call& call, std::int64_t n, std::int64_t grain,
+                                        Part part) {
+  call.parallel_for(n, grain,
+                    [&](std::int64_t begin, std::int64_t end) { part.run(part.body, begin, end); });
 }
 
 /// Calls body(begin, end) for chunks of [0, n), each of about `grain` indices.
 template <class Body>
 void for_each_part(const Call& call, std::int64_t n, std::int64_t grain, const Body& body) {
-  run_parts(call, n, grain,
-            {&body, [](const void* self, std::int64_t begin, std::int64_t end) { (*static_cast<const Body*>(self))(begin, end); }});
+  run_parts(call, n, grain, {&body, [](const void* self, std::int64_t begin, std::int64_t end) {
+                               (*static_cast<const Body*>(self))(begin, end);
+                             }});
 }
 
 }  // namespace tenon::TENON_SDK::elementwise

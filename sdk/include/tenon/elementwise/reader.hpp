@@ -20,7 +20,8 @@ struct Source {
   DType stored, wanted;
 
   Source() = default;
-  [[gnu::cold]] Source(const tenon_tensor* tensor, DType wanted, const std::int64_t* dims, int rank) : stored(wanted), wanted(wanted) {
+  [[gnu::cold]] Source(const tenon_tensor* tensor, DType wanted, const std::int64_t* dims, int rank)
+      : stored(wanted), wanted(wanted) {
     if (!tensor) {
       operand.data = const_cast<unsigned char*>(zero);
       operand.size = static_cast<std::int64_t>(size_of(wanted));
@@ -37,14 +38,17 @@ class SourceBlocks {
  public:
   /// Returns n <= block elements from `position` on, as `wanted`; valid until the next call. Those
   /// of a constant source are cached.
-  [[gnu::noinline]] const void* read(const Source& source, Convert convert, std::int64_t position, std::int64_t n) {
+  [[gnu::noinline]] const void* read(const Source& source, Convert convert, std::int64_t position,
+                                     std::int64_t n) {
     const Operand& operand = source.operand;
     if (operand.access == Access::constant) return spread(source, convert, 0, block);
-    if (operand.access == Access::repeated && operand.dims[0] <= longest_repeated(source)) return repeat(source, convert, position);
+    if (operand.access == Access::repeated && operand.dims[0] <= longest_repeated(source))
+      return repeat(source, convert, position);
     const void* stored = operand.data + position * operand.size;
     if (operand.access != Access::flat) {
       cursor_.seek(operand, position);
-      if (cursor_.run(operand, n) == n && (operand.strides[0] == operand.size || operand.strides[0] == 0)) {
+      if (cursor_.run(operand, n) == n &&
+          (operand.strides[0] == operand.size || operand.strides[0] == 0)) {
         const std::int64_t offset = cursor_.offset;
         cursor_.advance(operand, n);
         if (operand.strides[0] == 0) return spread(source, convert, offset, n);
@@ -64,7 +68,8 @@ class SourceBlocks {
   unsigned char* raw() { return memory_ + half_size; }
 
   /// Returns n copies of one element; cached.
-  [[gnu::cold]] const void* spread(const Source& source, Convert convert, std::int64_t offset, std::int64_t n) {
+  [[gnu::cold]] const void* spread(const Source& source, Convert convert, std::int64_t offset,
+                                   std::int64_t n) {
     if (spread_from_ == offset && spread_count_ >= n) return stage();
     spread_from_ = offset, spread_count_ = n;
     const auto size = static_cast<std::int64_t>(size_of(source.wanted));
@@ -84,7 +89,8 @@ class SourceBlocks {
     return (source.stored == source.wanted ? 2 * half_size : half_size) / size - block;
   }
   const void* repeat(const Source& source, Convert convert, std::int64_t position) {
-    const std::int64_t length = source.operand.dims[0], size = static_cast<std::int64_t>(size_of(source.wanted));
+    const std::int64_t length = source.operand.dims[0],
+                       size = static_cast<std::int64_t>(size_of(source.wanted));
     if (!repeated_) {
       repeated_ = true;
       if (source.stored == source.wanted) {
@@ -119,7 +125,8 @@ struct Sources {
   Convert convert;
   Source source[max_sources];
 
-  [[gnu::cold]] Sources(const Job& job, const std::int64_t* dims, int rank) : count(job.source_count), convert(job.convert) {
+  [[gnu::cold]] Sources(const Job& job, const std::int64_t* dims, int rank)
+      : count(job.source_count), convert(job.convert) {
     for (int i = 0; i < count; ++i) source[i] = Source(job.sources[i], job.compute, dims, rank);
   }
   [[gnu::cold]] bool direct() const {
@@ -133,7 +140,8 @@ class Reader {
  public:
   explicit Reader(const Sources& sources) : sources_(&sources) {}
   const void* const* read(std::int64_t position, std::int64_t n) {
-    for (int i = 0; i < sources_->count; ++i) pointers_[i] = blocks_[i].read(sources_->source[i], sources_->convert, position, n);
+    for (int i = 0; i < sources_->count; ++i)
+      pointers_[i] = blocks_[i].read(sources_->source[i], sources_->convert, position, n);
     return pointers_;
   }
 

@@ -33,16 +33,21 @@ struct Kernel {
 };
 
 /// Turns the job of a kernel into that of its derivative.
-[[gnu::cold, gnu::noinline]] inline void differentiate(const Kernel& kernel, Job& job, Partial& partial, int then) {
-  const bool fits = kernel.loops->partial && kernel.by < max_inputs && kernel.loops->derivatives[kernel.by];
-  if (!fits) fail(ErrorKind::type, {kernel.loops->compute, " has no derivative by input ", kernel.by});
+[[gnu::cold, gnu::noinline]] inline void differentiate(const Kernel& kernel, Job& job,
+                                                       Partial& partial, int then) {
+  const bool fits =
+      kernel.loops->partial && kernel.by < max_inputs && kernel.loops->derivatives[kernel.by];
+  if (!fits)
+    fail(ErrorKind::type, {kernel.loops->compute, " has no derivative by input ", kernel.by});
   partial = {kernel.op, kernel.by, then};
   job.op = &partial, job.loop = kernel.loops->partial;
 }
 
 inline Job forward_job(const Kernel& kernel, tenon_tensor* output, Write write) {
   const Loops& loops = *kernel.loops;
-  return {kernel.op, loops.forward, loops.accumulate_result, kernel.convert, loops.compute, loops.result, output, write};
+  return {kernel.op,      loops.forward, loops.accumulate_result,
+          kernel.convert, loops.compute, loops.result,
+          output,         write};
 }
 
 inline void forward(const Call& call, const Kernel& kernel) {
@@ -64,8 +69,9 @@ inline bool same_shape(const tenon_dense& left, const tenon_dense& right) {
 
 /// For operators with one input, which always has the output's shape.
 [[gnu::cold]] inline void no_sum(const Call&, const Job& job, const tenon_dense& wide) {
-  fail(ErrorKind::type, {"the gradient of the input is ", Shape(job.output->dense.shape, job.output->dense.ndim),
-                         " but the gradient of the output is ", Shape(wide.shape, wide.ndim)});
+  fail(ErrorKind::type,
+       {"the gradient of the input is ", Shape(job.output->dense.shape, job.output->dense.ndim),
+        " but the gradient of the output is ", Shape(wide.shape, wide.ndim)});
 }
 
 /// Computes the gradient of one input; the output's gradient must exist.
@@ -74,8 +80,14 @@ inline void input_gradient(const Call& call, const Kernel& kernel, int input) {
   const Loops& loops = *kernel.loops;
   const tenon_tensor& dy = *raw.output_grads[0];
   if (!loops.derivatives[input]) fail(ErrorKind::type, {loops.compute, " has no gradient"});
-  Job job{kernel.op,     loops.derivatives[input], loops.accumulate_gradient, kernel.convert, loops.compute,
-          loops.compute, raw.input_grads[input],   write_of(call, input)};
+  Job job{kernel.op,
+          loops.derivatives[input],
+          loops.accumulate_gradient,
+          kernel.convert,
+          loops.compute,
+          loops.compute,
+          raw.input_grads[input],
+          write_of(call, input)};
   Partial partial;
   if (kernel.by >= 0) differentiate(kernel, job, partial, input);
   if (kernel.rule == Rule::output) job.read(raw.outputs[0]);
@@ -97,8 +109,9 @@ void fill_with_zero(const void*, const void* const*, void* out, std::int64_t n) 
   if (write == Write::none || write == Write::add) return;
   tenon_tensor* dx = call.raw().input_grads[input];
   const auto dtype = static_cast<DType>(dx->dtype);
-  map(call, Job{nullptr, dtype == DType::f64 ? fill_with_zero<double> : fill_with_zero<float>, nullptr, convert_half,
-                dtype == DType::f64 ? dtype : DType::f32, dtype == DType::f64 ? dtype : DType::f32, dx, Write::to});
+  map(call, Job{nullptr, dtype == DType::f64 ? fill_with_zero<double> : fill_with_zero<float>,
+                nullptr, convert_half, dtype == DType::f64 ? dtype : DType::f32,
+                dtype == DType::f64 ? dtype : DType::f32, dx, Write::to});
 }
 
 /// Computes all requested gradients; the output's must exist. One that uses its memory comes last,
@@ -107,7 +120,8 @@ inline void backward(const Call& call, const Kernel& kernel) {
   for (const bool in_place : {false, true})
     for (int i = 0; i < call.inputs(); ++i) {
       const Write write = write_of(call, i);
-      if (write != Write::none && (write == Write::in_place) == in_place) input_gradient(call, kernel, i);
+      if (write != Write::none && (write == Write::in_place) == in_place)
+        input_gradient(call, kernel, i);
     }
 }
 

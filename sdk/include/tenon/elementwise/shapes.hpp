@@ -15,13 +15,15 @@ namespace tenon::TENON_SDK::elementwise {
 /// "left is [2, 3], right is [4]"
 [[gnu::cold]] inline std::string shapes_of(const Infer& io, const detail::NameGroup& names) {
   std::string text;
-  for (int i = 0; i < io.inputs(); ++i) append_text(text, join(i ? ", " : "", names.at(i, io.inputs()), " is ", io.input(i).shape));
+  for (int i = 0; i < io.inputs(); ++i)
+    append_text(text, join(i ? ", " : "", names.at(i, io.inputs()), " is ", io.input(i).shape));
   return text;
 }
 
 /// Returns the size that all inputs broadcast to at an axis counted from the last (0). Unknown
 /// while it may be 1 or more.
-[[gnu::cold]] inline std::int64_t broadcast_size(const Infer& io, int from_last, const detail::NameGroup& names) {
+[[gnu::cold]] inline std::int64_t broadcast_size(const Infer& io, int from_last,
+                                                 const detail::NameGroup& names) {
   std::int64_t size = 1;
   bool open = false;
   for (int i = 0; i < io.inputs(); ++i) {
@@ -30,8 +32,8 @@ namespace tenon::TENON_SDK::elementwise {
     open = open || dim == unknown;
     if (dim == unknown || dim == 1) continue;
     if (size != 1 && size != dim)
-      fail(ErrorKind::type,
-           {shapes_of(io, names), ": sizes ", size, " and ", dim, " at axis ", -1 - from_last, " differ and neither is 1"});
+      fail(ErrorKind::type, {shapes_of(io, names), ": sizes ", size, " and ", dim, " at axis ",
+                             -1 - from_last, " differ and neither is 1"});
     size = dim;
   }
   return size == 1 && open ? unknown : size;

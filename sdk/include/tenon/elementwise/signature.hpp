@@ -25,19 +25,29 @@ enum class Rule { nothing, output, inputs, dual };
 template <class T, std::size_t>
 using Each = T;
 
-template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
+template <class Class, class T,
+          class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
 struct Signature;
 
 /// Tests the class's functions for one T.
 template <class Class, class T, std::size_t... I>
 struct Signature<Class, T, std::index_sequence<I...>> {
   static constexpr bool callable = requires(const Class& f, T x) { f(Each<T, I>(x)...); };
-  static constexpr bool takes_duals = requires(const Class& f, Dual<T> x) { f(Each<Dual<T>, I>(x)...); };
+  static constexpr bool takes_duals = requires(const Class& f, Dual<T> x) {
+    f(Each<Dual<T>, I>(x)...);
+  };
 
   static constexpr bool reads_nothing = requires(const Class& f, T dy) { f.gradient(dy); };
-  static constexpr bool reads_output = requires(const Class& f, T dy, OutputOf<T> y) { f.gradient(dy, y); };
-  static constexpr bool reads_inputs = requires(const Class& f, T dy, InputOf<T> x) { f.gradient(dy, Each<InputOf<T>, I>(x)...); };
-  static constexpr Rule rule = reads_nothing ? Rule::nothing : reads_output ? Rule::output : reads_inputs ? Rule::inputs : Rule::dual;
+  static constexpr bool reads_output = requires(const Class& f, T dy, OutputOf<T> y) {
+    f.gradient(dy, y);
+  };
+  static constexpr bool reads_inputs = requires(const Class& f, T dy, InputOf<T> x) {
+    f.gradient(dy, Each<InputOf<T>, I>(x)...);
+  };
+  static constexpr Rule rule = reads_nothing  ? Rule::nothing
+                               : reads_output ? Rule::output
+                               : reads_inputs ? Rule::inputs
+                                              : Rule::dual;
 
   static auto result(const Class& f, T x) { return f(Each<T, I>(x)...); }
 
@@ -97,8 +107,8 @@ using SomeType = decltype(some_type<Class>());
 
 /// Whether the operator has a derivative: the inputs are floating and the result has the same type.
 template <class Class>
-inline constexpr bool differentiable =
-    std::is_floating_point_v<SomeType<Class>>&& std::is_same_v<Result<Class, SomeType<Class>>, SomeType<Class>>;
+inline constexpr bool differentiable = std::is_floating_point_v<SomeType<Class>>&&
+    std::is_same_v<Result<Class, SomeType<Class>>, SomeType<Class>>;
 
 template <class Class>
 inline constexpr Rule rule = Signature<Class, SomeType<Class>>::rule;

@@ -35,29 +35,36 @@ class BroadcastSum {
         row_(tiled_axis_ < 0 ? 1 : axes_.size[tiled_axis_]) {
     totals_.size = sizeof(double);
     for (int axis = axes_.count - 1; axis >= 0; --axis)
-      totals_.add_axis(axes_.size[axis], axis == tiled_axis_ ? static_cast<std::int64_t>(sizeof(double)) : 0);
+      totals_.add_axis(axes_.size[axis],
+                       axis == tiled_axis_ ? static_cast<std::int64_t>(sizeof(double)) : 0);
     const std::int64_t results = element_count(job.output->dense);
     terms_ = results ? element_count(wide) / results : 0;
     // If results are contiguous, long rows of them are summed at once, otherwise as many as suit
     // one thread.
     const bool side_by_side = tiled_axis_ == axes_.count - 1;
-    tile_ = std::min(row_, side_by_side ? max_tile : std::clamp(2 * grain / std::max<std::int64_t>(terms_, 1), std::int64_t{1}, max_tile));
+    tile_ = std::min(row_, side_by_side ? max_tile
+                                        : std::clamp(2 * grain / std::max<std::int64_t>(terms_, 1),
+                                                     std::int64_t{1}, max_tile));
     tiles_in_row_ = row_ ? (row_ + tile_ - 1) / tile_ : 0;
     tasks_ = row_ ? results / row_ * tiles_in_row_ : 0;
   }
 
   [[gnu::cold]] void run(const Call& call) const {
     const std::int64_t work = std::max<std::int64_t>(terms_ * tile_, 1);
-    const std::int64_t parts = tasks_ >= 16 || split_axis_ < 0 ? 1 : std::min({max_parts, work / (2 * grain), axes_.size[split_axis_]});
+    const std::int64_t parts =
+        tasks_ >= 16 || split_axis_ < 0
+            ? 1
+            : std::min({max_parts, work / (2 * grain), axes_.size[split_axis_]});
     if (parts <= 1) {
-      for_each_part(call, tasks_, std::max<std::int64_t>(2 * grain / work, 1), [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t task = begin; task < end; ++task) {
-          double totals[max_tile];
-          std::fill_n(totals, count(task), 0.0);
-          sum(task, 0, 1, totals);
-          write(task, totals);
-        }
-      });
+      for_each_part(call, tasks_, std::max<std::int64_t>(2 * grain / work, 1),
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t task = begin; task < end; ++task) {
+                        double totals[max_tile];
+                        std::fill_n(totals, count(task), 0.0);
+                        sum(task, 0, 1, totals);
+                        write(task, totals);
+                      }
+                    });
       return;
     }
     for (std::int64_t task = 0; task < tasks_; ++task) {
@@ -65,7 +72,8 @@ class BroadcastSum {
       for_each_part(call, parts, 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t part = begin; part < end; ++part) sum(task, part, parts, totals[part]);
       });
-      for (std::int64_t part = 1; part < parts; ++part) accumulate<double>(totals[part], totals[0], tile_);
+      for (std::int64_t part = 1; part < parts; ++part)
+        accumulate<double>(totals[part], totals[0], tile_);
       write(task, totals[0]);
     }
   }
@@ -77,7 +85,8 @@ class BroadcastSum {
   std::int64_t count(std::int64_t task) const { return std::min(tile_, row_ - first_in_row(task)); }
 
   /// Adds segment `part` of `parts` of the terms to totals, which are the task's tile of results.
-  [[gnu::cold]] void sum(std::int64_t task, std::int64_t part, std::int64_t parts, double* totals) const {
+  [[gnu::cold]] void sum(std::int64_t task, std::int64_t part, std::int64_t parts,
+                         double* totals) const {
     Box box(axes_);
     std::int64_t row = task / tiles_in_row_;
     for (int axis = tiled_axis_ - 1; axis >= 0; --axis) {
@@ -99,7 +108,8 @@ class BroadcastSum {
     box.for_each_run(axes_, [&](std::int64_t position, std::int64_t length) {
       for (std::int64_t done = 0, n; done < length; done += n) {
         n = std::min(block, length - done);
-        job_->loop(job_->op, reader.read(position + done, n), is_double ? static_cast<void*>(terms) : rounded, n);
+        job_->loop(job_->op, reader.read(position + done, n),
+                   is_double ? static_cast<void*>(terms) : rounded, n);
         if (!is_double) convert_block<float, double>(rounded, terms, n);
         add(terms, cursor, position + done, n, totals, first);
       }
@@ -107,8 +117,8 @@ class BroadcastSum {
   }
 
   /// Adds n terms to their totals.
-  [[gnu::noinline]] void add(const double* terms, Cursor& cursor, std::int64_t position, std::int64_t n, double* totals,
-                             std::int64_t first) const {
+  [[gnu::noinline]] void add(const double* terms, Cursor& cursor, std::int64_t position,
+                             std::int64_t n, double* totals, std::int64_t first) const {
     if (totals_.rank == 0) {
       totals[0] += total_of(terms, n);
       return;
@@ -137,7 +147,9 @@ class BroadcastSum {
           static_cast<double*>(place)[i] = totals[done + i];
         } else {
           const double total = totals[done + i];
-          static_cast<float*>(place)[i] = target_.stored == DType::f32 ? static_cast<float>(total) : halves::round_to_odd(total);
+          static_cast<float*>(place)[i] = target_.stored == DType::f32
+                                              ? static_cast<float>(total)
+                                              : halves::round_to_odd(total);
         }
       }
       writer.write(first + done, place, n);

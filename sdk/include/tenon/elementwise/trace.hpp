@@ -30,12 +30,14 @@ constexpr bool records(std::index_sequence<I...>) {
 template <class Class>
 constexpr bool traceable() {
   constexpr const auto& d = detail::description_of<Class>;
-  constexpr bool by_default =
-      differentiable<Class> && rule<Class> == Rule::dual && !detail::names_gradient<Class> && complex_types<Class>() == Types{};
-  if constexpr (!std::is_floating_point_v<SomeType<Class>> || !(d.traced.given ? d.traced.value : by_default)) {
+  constexpr bool by_default = differentiable<Class> && rule<Class> == Rule::dual &&
+                              !detail::names_gradient<Class> && complex_types<Class>() == Types{};
+  if constexpr (!std::is_floating_point_v<SomeType<Class>> ||
+                !(d.traced.given ? d.traced.value : by_default)) {
     return false;
   } else {
-    return records<Class, SomeType<Class>>(std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>{});
+    return records<Class, SomeType<Class>>(
+        std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>{});
   }
 }
 
@@ -56,7 +58,8 @@ void set_result(tenon_trace& io, Number result) {
   if constexpr (sizeof(Number) == 8 && std::is_integral_v<Number>)
     tracing::refuse("its result is a 64-bit integer");
   else
-    set_result(io, tracing::Scalar{static_cast<double>(result), nullptr, 0, static_cast<std::uint32_t>(dtype_of<Number>)});
+    set_result(io, tracing::Scalar{static_cast<double>(result), nullptr, 0,
+                                   static_cast<std::uint32_t>(dtype_of<Number>)});
 }
 
 template <class Class, class T, std::size_t... I>

@@ -28,7 +28,9 @@ struct Target {
         convert(job.convert),
         accumulate(job.accumulate) {}
   /// Whether a loop may write directly to the output.
-  bool direct() const { return operand.access == Access::flat && stored == result && write != Write::add; }
+  bool direct() const {
+    return operand.access == Access::flat && stored == result && write != Write::add;
+  }
   unsigned char* at(std::int64_t position) const { return operand.data + position * operand.size; }
 };
 
@@ -52,7 +54,8 @@ class Writer {
       target_->accumulate(before_.read(old_, target_->convert, position, n), values, n);
     }
     const Operand& operand = target_->operand;
-    const bool flat = operand.access == Access::flat || operand.rank == 0;  // a single element has no axes
+    const bool flat =
+        operand.access == Access::flat || operand.rank == 0;  // a single element has no axes
     const void* stored = values;
     if (target_->stored != target_->result) {
       void* to = flat ? target_->at(position) : converted_;

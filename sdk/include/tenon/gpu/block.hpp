@@ -28,9 +28,8 @@ inline constexpr int block_threads = 256;
 ///
 ///       TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t row) const {
 ///         float sum = 0;
-///         for (std::int64_t j = block.thread(); j < columns; j += tenon::gpu::block_threads) sum += x[row * columns + j];
-///         sum = block.sum(sum);
-///         if (block.thread() == 0) sums[row] = sum;
+///         for (std::int64_t j = block.thread(); j < columns; j += tenon::gpu::block_threads) sum
+///         += x[row * columns + j]; sum = block.sum(sum); if (block.thread() == 0) sums[row] = sum;
 ///       }
 ///     };
 ///     tenon::gpu::for_each_block(call, rows, RowSum{x, sums, columns});
@@ -74,7 +73,8 @@ class Block {
     // a single warp needs no barrier
     if (thread() < warp) {
       value = of_warps<0, 1>(shared + thread(), combine);
-      for (int half = warp / 2; half > 0; half /= 2) value = combine(value, from_lane_above(value, half));
+      for (int half = warp / 2; half > 0; half /= 2)
+        value = combine(value, from_lane_above(value, half));
       if (thread() == 0) shared[0] = value;
     }
 #else
@@ -106,7 +106,8 @@ class Block {
   /// output to which every thread writes some elements:
   ///
   ///     std::int64_t total = 0;
-  ///     std::int64_t to = start + block.sum_before(std::int64_t{keep}, total);  // keep: whether this thread has an element to write
+  ///     std::int64_t to = start + block.sum_before(std::int64_t{keep}, total);  // keep: whether
+  ///     this thread has an element to write
   template <class T>
   TENON_DEVICE T sum_before(T value, T& total) const {
     T* const shared = slots<T>();
@@ -148,7 +149,8 @@ class Block {
     if constexpr (step == block_threads / warp)
       return of_lane[first * warp];
     else
-      return combine(of_warps<first, 2 * step>(of_lane, combine), of_warps<first + step, 2 * step>(of_lane, combine));
+      return combine(of_warps<first, 2 * step>(of_lane, combine),
+                     of_warps<first + step, 2 * step>(of_lane, combine));
   }
 
   // Returns the value of the thread that is `distance` above. For the last threads of a warp it is
@@ -157,7 +159,8 @@ class Block {
   TENON_DEVICE static T from_lane_above(const T& value, int distance) {
     unsigned words[(sizeof(T) + 3) / 4] = {};
     __builtin_memcpy(words, &value, sizeof(T));
-    for (unsigned& word : words) word = __shfl_down_sync(0xffffffff, word, static_cast<unsigned>(distance));
+    for (unsigned& word : words)
+      word = __shfl_down_sync(0xffffffff, word, static_cast<unsigned>(distance));
     T above = value;
     __builtin_memcpy(static_cast<void*>(&above), words, sizeof(T));
     return above;
@@ -172,7 +175,8 @@ class Block {
 #if defined(__CUDACC__)
     __shared__ __align__(16) unsigned char memory[16 * block_threads];
 #else
-    alignas(16) static thread_local unsigned char memory[16 * block_threads];  // a block runs on one thread of the CPU
+    alignas(16) static thread_local unsigned char
+        memory[16 * block_threads];  // a block runs on one thread of the CPU
 #endif
     return reinterpret_cast<T*>(memory);
   }

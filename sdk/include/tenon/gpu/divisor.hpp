@@ -31,7 +31,8 @@ struct Divided {
 ///       const float *x, *scales;
 ///       float* y;
 ///       tenon::gpu::Divisor columns;
-///       TENON_FN void operator()(std::int64_t i) const { y[i] = x[i] * scales[columns.divide(static_cast<std::int32_t>(i)).quotient]; }
+///       TENON_FN void operator()(std::int64_t i) const { y[i] = x[i] *
+///       scales[columns.divide(static_cast<std::int32_t>(i)).quotient]; }
 ///     };
 class Divisor {
  public:
@@ -43,13 +44,15 @@ class Divisor {
     if (number_ > INT32_MAX) return;  // the quotient of any int32_t is 0
     const auto divisor = static_cast<std::uint64_t>(number_);
     shift_ = static_cast<std::uint32_t>(std::bit_width(divisor - 1));
-    multiplier_ = static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + shift_)) + divisor - 1) / divisor);
+    multiplier_ =
+        static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + shift_)) + divisor - 1) / divisor);
   }
 
   TENON_FN std::int64_t number() const { return number_; }
 
   TENON_FN Divided<std::int32_t> divide(std::int32_t n) const {
-    const auto twice = static_cast<std::uint32_t>(n) * 2;  // so that the result is the upper half of the product
+    const auto twice =
+        static_cast<std::uint32_t>(n) * 2;  // so that the result is the upper half of the product
     const auto high = static_cast<std::uint32_t>(std::uint64_t{twice} * multiplier_ >> 32);
     const auto quotient = static_cast<std::int32_t>(high >> shift_);
     return {quotient, n - quotient * static_cast<std::int32_t>(number_)};

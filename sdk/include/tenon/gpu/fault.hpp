@@ -54,7 +54,8 @@ class Fault {
   // Claims the fault for this thread. Simulated GPUs run one thread at a time.
   TENON_DEVICE bool first() const {
 #if defined(__CUDACC__)
-    return atomicCAS(reinterpret_cast<unsigned long long*>(&fault_->kind), static_cast<unsigned long long>(TENON_FAULT_NONE),
+    return atomicCAS(reinterpret_cast<unsigned long long*>(&fault_->kind),
+                     static_cast<unsigned long long>(TENON_FAULT_NONE),
                      static_cast<unsigned long long>(TENON_FAULT_INDEX)) == TENON_FAULT_NONE;
 #else
     if (fault_->kind != TENON_FAULT_NONE) return false;

@@ -33,7 +33,8 @@ inline constexpr std::size_t launch_bytes = 4000;
 ///     tenon::gpu::require(cudaMemsetAsync(memory, 0xff, bytes, tenon::gpu::stream_of(call)));
 [[gnu::cold]] inline void require(cudaError_t code) {
   if (code == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // clears CUDA's last error, which the next launch would report as its own
+  static_cast<void>(cudaGetLastError());  // clears CUDA's last error, which the next launch would
+                                          // report as its own
   throw Error(std::string("CUDA: ") + cudaGetErrorName(code) + ", " + cudaGetErrorString(code));
 }
 
@@ -53,12 +54,14 @@ inline unsigned blocks_for(std::int64_t count) {
 #if defined(__CUDACC__)
 template <class Body>
 __global__ void run_each(const __grid_constant__ Body body, std::int64_t count) {
-  for (std::int64_t i = blockIdx.x * std::int64_t{block_threads} + threadIdx.x; i < count; i += gridDim.x * std::int64_t{block_threads})
+  for (std::int64_t i = blockIdx.x * std::int64_t{block_threads} + threadIdx.x; i < count;
+       i += gridDim.x * std::int64_t{block_threads})
     body(i);
 }
 
 template <class Body>
-__global__ void __launch_bounds__(block_threads) run_each_block(const __grid_constant__ Body body, std::int64_t count) {
+__global__ void __launch_bounds__(block_threads)
+    run_each_block(const __grid_constant__ Body body, std::int64_t count) {
   const Block block;
   for (std::int64_t i = blockIdx.x; i < count; i += gridDim.x) {
     body(block, i);
@@ -69,7 +72,8 @@ __global__ void __launch_bounds__(block_threads) run_each_block(const __grid_con
 
 template <class Body>
 constexpr void require_launchable() {
-  static_assert(std::is_trivially_copyable_v<Body>, "a body must be trivially copyable to be passed to the device");
+  static_assert(std::is_trivially_copyable_v<Body>,
+                "a body must be trivially copyable to be passed to the device");
   static_assert(sizeof(Body) <= launch_bytes, "a body must fit into a launch: at most 4000 bytes");
 }
 
@@ -95,7 +99,8 @@ void for_each(const Call& call, std::int64_t count, const Body& body) {
   detail::require_launchable<Body>();
   if (count <= 0) return;
 #if defined(__CUDACC__)
-  detail::run_each<<<detail::blocks_for((count + block_threads - 1) / block_threads), block_threads, 0, stream_of(call)>>>(body, count);
+  detail::run_each<<<detail::blocks_for((count + block_threads - 1) / block_threads), block_threads,
+                     0, stream_of(call)>>>(body, count);
 #else
   simulate_each(stream_of(call), count, body);
 #endif
@@ -112,7 +117,8 @@ void for_each_block(const Call& call, std::int64_t count, const Body& body) {
   detail::require_launchable<Body>();
   if (count <= 0) return;
 #if defined(__CUDACC__)
-  detail::run_each_block<<<detail::blocks_for(count), block_threads, 0, stream_of(call)>>>(body, count);
+  detail::run_each_block<<<detail::blocks_for(count), block_threads, 0, stream_of(call)>>>(body,
+                                                                                           count);
 #else
   simulate_each_block<Block>(stream_of(call), count, body);
 #endif
@@ -125,9 +131,11 @@ inline void clear(const Call& call, void* memory, std::size_t bytes) {
   if (bytes > 0) require(cudaMemsetAsync(memory, 0, bytes, stream_of(call)));
 }
 
-/// Copies `bytes` bytes within the device; the ranges must not overlap. With 0 bytes, both pointers may be null.
+/// Copies `bytes` bytes within the device; the ranges must not overlap. With 0 bytes, both pointers
+/// may be null.
 inline void copy(const Call& call, void* to, const void* from, std::size_t bytes) {
-  if (bytes > 0) require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_of(call)));
+  if (bytes > 0)
+    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_of(call)));
 }
 
 }  // namespace tenon::TENON_SDK::gpu

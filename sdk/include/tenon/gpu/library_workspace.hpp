@@ -1,8 +1,10 @@
 // Scratch memory for CUDA libraries, from the workspace of the call.
 //
-//     std::size_t workspace(const tenon::Infer&) const { return tenon::gpu::library_workspace_bytes(8 << 20); }
+//     std::size_t workspace(const tenon::Infer&) const { return
+//     tenon::gpu::library_workspace_bytes(8 << 20); }
 //     ...
-//     void* const scratch = tenon::gpu::library_workspace(call, 8 << 20);  // in forward: the same size
+//     void* const scratch = tenon::gpu::library_workspace(call, 8 << 20);  // in forward: the same
+//     size
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -26,8 +28,10 @@ constexpr std::size_t library_workspace_bytes(std::size_t bytes) {
 /// returned less.
 inline void* library_workspace(const Call& call, std::size_t bytes) {
   if (bytes == 0) return nullptr;
-  const auto begin = reinterpret_cast<std::uintptr_t>(call.workspace<std::byte>(library_workspace_bytes(bytes)));
-  return reinterpret_cast<void*>((begin + library_alignment - 1) / library_alignment * library_alignment);
+  const auto begin =
+      reinterpret_cast<std::uintptr_t>(call.workspace<std::byte>(library_workspace_bytes(bytes)));
+  return reinterpret_cast<void*>((begin + library_alignment - 1) / library_alignment *
+                                 library_alignment);
 }
 
 }  // namespace tenon::TENON_SDK::gpu

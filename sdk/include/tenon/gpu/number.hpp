@@ -15,16 +15,21 @@ namespace tenon::TENON_SDK::gpu {
 ///
 /// Example:
 ///
-///     tenon::gpu::scan(call, rows, stored_in_row, sums, scratch);  // sums[rows]: number of elements of the result
-///     const auto y = call.allocate_csr<float>(0, tenon::gpu::wait_for(call, sums + rows));
+///     tenon::gpu::scan(call, rows, stored_in_row, sums, scratch);  // sums[rows]: number of
+///     elements of the result const auto y = call.allocate_csr<float>(0, tenon::gpu::wait_for(call,
+///     sums + rows));
 inline std::int64_t wait_for(const Call& call, const std::int64_t* number) {
   struct Pinned {
     std::int64_t* memory = nullptr;
-    Pinned() { require(cudaHostAlloc(reinterpret_cast<void**>(&memory), sizeof *memory, cudaHostAllocDefault)); }
+    Pinned() {
+      require(
+          cudaHostAlloc(reinterpret_cast<void**>(&memory), sizeof *memory, cudaHostAllocDefault));
+    }
     ~Pinned() { static_cast<void>(cudaFreeHost(memory)); }
   };
   static thread_local const Pinned pinned;  // only copies to pinned memory are asynchronous
-  require(cudaMemcpyAsync(pinned.memory, number, sizeof *number, cudaMemcpyDeviceToHost, stream_of(call)));
+  require(cudaMemcpyAsync(pinned.memory, number, sizeof *number, cudaMemcpyDeviceToHost,
+                          stream_of(call)));
   require(cudaStreamSynchronize(stream_of(call)));
   return *pinned.memory;
 }

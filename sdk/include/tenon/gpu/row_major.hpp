@@ -46,7 +46,9 @@ class RowMajor {
   /// axis and before add_offsets().
   void fit(const std::int64_t* strides) {
     double furthest = 0;  // next to an empty axis, others may overflow integers
-    for (int axis = 0; axis < rank_; ++axis) furthest += static_cast<double>(size(axis) - 1) * std::abs(static_cast<double>(strides[axis]));
+    for (int axis = 0; axis < rank_; ++axis)
+      furthest +=
+          static_cast<double>(size(axis) - 1) * std::abs(static_cast<double>(strides[axis]));
     if (furthest > INT32_MAX) count_in_int64();
   }
   /// For tests: computes in int64_t, as for large boxes.
@@ -63,7 +65,8 @@ class RowMajor {
   /// axis). Use one call for all operands: computing the indices takes longer than everything else.
   template <int n, class Stride>
   TENON_FN void add_offsets(std::int64_t (&offsets)[n], std::int64_t i, Stride stride) const {
-    wide_ ? add_places(offsets, i, stride) : add_places(offsets, static_cast<std::int32_t>(i), stride);
+    wide_ ? add_places(offsets, i, stride)
+          : add_places(offsets, static_cast<std::int32_t>(i), stride);
   }
 
  private:

@@ -25,7 +25,8 @@ namespace tenon::TENON_SDK::gpu {
 /// Example:
 ///
 ///     const tenon::gpu::Scratch<std::int64_t> sums(call, x.nnz + 1);
-///     tenon::gpu::clear(call, sums.data(), static_cast<std::size_t>(x.nnz + 1) * sizeof(std::int64_t));
+///     tenon::gpu::clear(call, sums.data(), static_cast<std::size_t>(x.nnz + 1) *
+///     sizeof(std::int64_t));
 template <class T>
 class Scratch {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -34,10 +35,12 @@ class Scratch {
   /// Throws Error (memory) if the device has too little memory even after the host has freed its
   /// cached memory.
   Scratch(const Call& call, std::int64_t count)
-      : call_(call.raw()), free_(tenon::detail::host_function<tenon_free_scratch>(call_, "free_scratch/1")) {
+      : call_(call.raw()),
+        free_(tenon::detail::host_function<tenon_free_scratch>(call_, "free_scratch/1")) {
     if (count <= 0) return;
     const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
-    const auto allocate = tenon::detail::host_function<tenon_allocate_scratch>(call_, "allocate_scratch/1");
+    const auto allocate =
+        tenon::detail::host_function<tenon_allocate_scratch>(call_, "allocate_scratch/1");
     HostError error;
     if (!allocate || !free_)
       require(cudaMallocAsync(&memory_, bytes, stream()));
@@ -49,7 +52,8 @@ class Scratch {
     if (free_)
       free_(&call_, memory_);
     else
-      static_cast<void>(cudaFreeAsync(memory_, stream()));  // the next call that can fail reports a lost device
+      static_cast<void>(
+          cudaFreeAsync(memory_, stream()));  // the next call that can fail reports a lost device
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

@@ -17,7 +17,8 @@ namespace tenon::TENON_SDK::gpu {
 /// Example: the row of stored value i in a csr matrix.
 ///
 ///     const std::int64_t row = tenon::gpu::first_not_below(x.row_starts, x.rows + 1, i + 1) - 1;
-TENON_FN inline std::int64_t first_not_below(const std::int64_t* list, std::int64_t count, std::int64_t number) {
+TENON_FN inline std::int64_t first_not_below(const std::int64_t* list, std::int64_t count,
+                                             std::int64_t number) {
   std::int64_t low = 0, high = count;
   while (low < high) {
     const auto middle = low + (high - low) / 2;
@@ -34,7 +35,8 @@ TENON_FN inline std::int64_t first_not_below(const std::int64_t* list, std::int6
 ///
 /// Example: `tenon::gpu::place_of(x.row_ids, x.rows, row)` is the position at which a row_sparse
 /// tensor stores row `row`, or -1 if it does not store it.
-TENON_FN inline std::int64_t place_of(const std::int64_t* list, std::int64_t count, std::int64_t number) {
+TENON_FN inline std::int64_t place_of(const std::int64_t* list, std::int64_t count,
+                                      std::int64_t number) {
   const auto place = first_not_below(list, count, number);
   return place < count && list[place] == number ? place : -1;
 }

@@ -22,7 +22,8 @@ namespace detail {
 std::size_t sort_bytes(std::int64_t n, std::int64_t most);
 /// Sorts `from` by its keys, none of which is above `most`. Returns `from` or `spare`, whichever
 /// has the result.
-Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare, void* temporary, std::size_t bytes);
+Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare,
+                  void* temporary, std::size_t bytes);
 
 template <class Key>
 struct PutKey {
@@ -40,7 +41,10 @@ struct PutKey {
 /// Returns the scratch size, in int64, of sort() for n keys from 0 to `most` on the current device,
 /// including the result; for workspace(). 0 for n <= 0. Throws Error if CUDA fails.
 inline std::int64_t sort_scratch(std::int64_t n, std::int64_t most) {
-  return n <= 0 ? 0 : 4 * n + static_cast<std::int64_t>((detail::sort_bytes(n, most) + sizeof(std::int64_t) - 1) / sizeof(std::int64_t));
+  return n <= 0 ? 0
+                : 4 * n + static_cast<std::int64_t>(
+                              (detail::sort_bytes(n, most) + sizeof(std::int64_t) - 1) /
+                              sizeof(std::int64_t));
 }
 
 /// Sorts key(0) ... key(n - 1) on the call's stream. Key is a trivially copyable class with
@@ -55,13 +59,16 @@ inline std::int64_t sort_scratch(std::int64_t n, std::int64_t most) {
 ///       const std::int64_t* indices;
 ///       TENON_FN std::int64_t operator()(std::int64_t i) const { return indices[i]; }
 ///     };
-///     const auto sorted = tenon::gpu::sort(call, n, IndexAt{indices}, rows - 1, scratch);  // sorted.places groups uses by row
+///     const auto sorted = tenon::gpu::sort(call, n, IndexAt{indices}, rows - 1, scratch);  //
+///     sorted.places groups uses by row
 template <class Key>
-Sorted sort(const Call& call, std::int64_t n, const Key& key, std::int64_t most, std::int64_t* scratch) {
+Sorted sort(const Call& call, std::int64_t n, const Key& key, std::int64_t most,
+            std::int64_t* scratch) {
   const Sorted from{scratch, scratch + 2 * n}, spare{scratch + n, scratch + 3 * n};
   if (n <= 0) return from;
   for_each(call, n, detail::PutKey<Key>{key, from});
-  return detail::sort_pairs(call, n, most, from, spare, scratch + 4 * n, detail::sort_bytes(n, most));
+  return detail::sort_pairs(call, n, most, from, spare, scratch + 4 * n,
+                            detail::sort_bytes(n, most));
 }
 
 }  // namespace tenon::TENON_SDK::gpu

@@ -1,8 +1,9 @@
 // Implementation of sort() and scan(): CUB, or plain loops on simulated GPUs. Include it in exactly
 // one source of a plugin that uses them, because CUB takes longer to compile than most plugins:
 //
-//     #include <tenon/gpu/sort_and_scan.hpp>                                                // the only line of sort_and_scan.cu
-//     tenon_add_plugin(my_plugin SOURCES my_kernels.cu sort_and_scan.cu CUDA)               // in CMakeLists.txt
+//     #include <tenon/gpu/sort_and_scan.hpp>                                                // the
+//     only line of sort_and_scan.cu tenon_add_plugin(my_plugin SOURCES my_kernels.cu
+//     sort_and_scan.cu CUDA)               // in CMakeLists.txt
 //
 // If no source includes it, the linker reports undefined references to gpu::detail::sort_bytes and
 // related functions; if two do, multiple definitions. Other sources include sort.hpp and scan.hpp,
@@ -68,9 +69,11 @@ struct SortPairs {
     std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
     for (std::int64_t i = 0; i < n; ++i) pairs.emplace_back(from.keys[i], from.places[i]);
     std::stable_sort(pairs.begin(), pairs.end(), [bits](const auto& left, const auto& right) {
-      return (static_cast<std::uint64_t>(left.first) & bits) < (static_cast<std::uint64_t>(right.first) & bits);
+      return (static_cast<std::uint64_t>(left.first) & bits) <
+             (static_cast<std::uint64_t>(right.first) & bits);
     });
-    for (std::int64_t i = 0; i < n; ++i) std::tie(to.keys[i], to.places[i]) = pairs[static_cast<std::size_t>(i)];
+    for (std::int64_t i = 0; i < n; ++i)
+      std::tie(to.keys[i], to.places[i]) = pairs[static_cast<std::size_t>(i)];
   }
 };
 
@@ -94,8 +97,10 @@ std::size_t sort_bytes(std::int64_t n, std::int64_t most) {
 
 /// The result is always in `spare`, whereas CUB may end in either: a kernel that relies on one of
 /// them is wrong.
-Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare, void* temporary, std::size_t bytes) {
-  for_each(call, 1, SortPairs{n, most, from, spare, {static_cast<unsigned char*>(temporary), bytes}});
+Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare,
+                  void* temporary, std::size_t bytes) {
+  for_each(call, 1,
+           SortPairs{n, most, from, spare, {static_cast<unsigned char*>(temporary), bytes}});
   return spare;
 }
 
@@ -104,7 +109,8 @@ std::size_t scan_bytes(std::int64_t n) {
   return static_cast<std::size_t>(1 + n / 100);
 }
 
-void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary, std::size_t bytes) {
+void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary,
+                std::size_t bytes) {
   for_each(call, 1, SumBefore{n, numbers, {static_cast<unsigned char*>(temporary), bytes}});
 }
 
@@ -113,7 +119,8 @@ void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* t
 /// CUB's double buffer of keys, between which CUB may sort back and forth. The keys are
 /// nonnegative, and unsigned, so that CUB need not flip their sign bit.
 inline cub::DoubleBuffer<std::uint64_t> keys_in(Sorted from, Sorted spare) {
-  return {reinterpret_cast<std::uint64_t*>(from.keys), reinterpret_cast<std::uint64_t*>(spare.keys)};
+  return {reinterpret_cast<std::uint64_t*>(from.keys),
+          reinterpret_cast<std::uint64_t*>(spare.keys)};
 }
 
 /// Uses CUB's own size: a call with null as temporary memory sorts nothing and sets `bytes`.
@@ -127,10 +134,12 @@ std::size_t sort_bytes(std::int64_t n, std::int64_t most) {
 
 /// Returns the buffer that CUB ended in: `from` after an even number of passes, `spare` after an
 /// odd one.
-Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare, void* temporary, std::size_t bytes) {
+Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare,
+                  void* temporary, std::size_t bytes) {
   auto keys = keys_in(from, spare);
   cub::DoubleBuffer<std::int64_t> places(from.places, spare.places);
-  require(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, places, n, 0, bits_of(most), stream_of(call)));
+  require(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, places, n, 0, bits_of(most),
+                                          stream_of(call)));
   return {reinterpret_cast<std::int64_t*>(keys.Current()), places.Current()};
 }
 
@@ -140,7 +149,8 @@ inline auto items(std::int64_t n) {
 #if CUB_VERSION < 200700
   if (n > std::numeric_limits<int>::max())
     throw Error("sums of " + std::to_string(n) +
-                " numbers need a plugin built with CUDA 12.8 or later; the maximum of this one is 2^31 - 1");
+                " numbers need a plugin built with CUDA 12.8 or later; the maximum of this one is "
+                "2^31 - 1");
   return static_cast<int>(n);
 #else
   return n;
@@ -156,8 +166,10 @@ std::size_t scan_bytes(std::int64_t n) {
 }
 
 /// In place, on the call's stream. Integer sums are exact, so their order does not matter.
-void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary, std::size_t bytes) {
-  require(cub::DeviceScan::ExclusiveSum(temporary, bytes, numbers, numbers, items(n), stream_of(call)));
+void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary,
+                std::size_t bytes) {
+  require(
+      cub::DeviceScan::ExclusiveSum(temporary, bytes, numbers, numbers, items(n), stream_of(call)));
 }
 
 #endif

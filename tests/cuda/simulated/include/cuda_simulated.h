@@ -14,7 +14,8 @@ struct SimulatedCounts {
   std::uint64_t synchronizations = 0;  ///< of streams, events and devices by a CPU thread
   std::uint64_t graph_launches = 0;
   std::uint64_t broken_captures = 0;
-  std::uint64_t overlaps = 0;  ///< kernels that started during a copy of the same GPU, and copies during a kernel
+  std::uint64_t overlaps =
+      0;  ///< kernels that started during a copy of the same GPU, and copies during a kernel
 };
 SimulatedCounts simulated_counts();
 

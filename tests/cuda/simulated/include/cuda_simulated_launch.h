@@ -56,8 +56,11 @@ cudaError_t simulate_each(cudaStream_t stream, std::int64_t count, const Body& b
 /// Block is gpu::Block, which is declared later.
 template <class Block, class Body>
 cudaError_t simulate_each_block(cudaStream_t stream, std::int64_t count, const Body& body) {
-  const auto run = [](const void* memory, std::int64_t i) { (*static_cast<const Body*>(memory))(Block(), i); };
-  return simulated_launch_blocks(stream, {&body, sizeof body, count, run, simulated_members_of<Body>()});
+  const auto run = [](const void* memory, std::int64_t i) {
+    (*static_cast<const Body*>(memory))(Block(), i);
+  };
+  return simulated_launch_blocks(stream,
+                                 {&body, sizeof body, count, run, simulated_members_of<Body>()});
 }
 
 inline int simulated_thread() {

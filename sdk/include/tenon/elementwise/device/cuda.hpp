@@ -24,16 +24,19 @@ struct BlockSumBody {
   DeviceSum sum;
 
   TENON_DEVICE void operator()(const gpu::Block& block, std::int64_t i) const {
-    const double total = block.sum(sum_terms<Function, Stored>(f, sum, i, block.thread(), gpu::block_threads));
+    const double total =
+        block.sum(sum_terms<Function, Stored>(f, sum, i, block.thread(), gpu::block_threads));
     if (block.thread() == 0) store_sum<Function, Stored>(sum, i, total);
   }
 };
 
 template <class Class>
 void launch_settings_fit() {
-  static_assert(std::is_trivially_copyable_v<Class>, "an elementwise class must be trivially copyable to run on CUDA");
-  static_assert(sizeof(Class) + sizeof(DeviceSum) <= gpu::launch_bytes,
-                "the parameters of an elementwise class must fit into a CUDA launch: at most 2 KiB");
+  static_assert(std::is_trivially_copyable_v<Class>,
+                "an elementwise class must be trivially copyable to run on CUDA");
+  static_assert(
+      sizeof(Class) + sizeof(DeviceSum) <= gpu::launch_bytes,
+      "the parameters of an elementwise class must fit into a CUDA launch: at most 2 KiB");
 }
 
 template <class Function, class Stored, class Class>
@@ -41,7 +44,8 @@ void launch_map(const Call& call, const Class& f, const Job& job) {
   launch_settings_fit<Class>();
   const DeviceMap map = device_map(job);
   if constexpr (packable<Function, Class>) {
-    if (const auto flat = device_flat(map, dtype_of<Stored>, dtype_of<Written<Function, Stored, Class>>, Function::flags)) {
+    if (const auto flat = device_flat(
+            map, dtype_of<Stored>, dtype_of<Written<Function, Stored, Class>>, Function::flags)) {
       const FlatBody<Function, Stored, Class> body{f, *flat};
       return gpu::for_each(call, body.pieces(), body);
     }
@@ -66,22 +70,26 @@ struct CudaForward : Class {
   static constexpr bool capturable = true;
 
   /// Complex numbers run on the CPU only.
-  bool supports(const Infer& types) const { return !any_complex.has(types.input(first_shared<Class>).dtype); }
+  bool supports(const Infer& types) const {
+    return !any_complex.has(types.input(first_shared<Class>).dtype);
+  }
   void forward(const Call& call) const {
     const tenon_call& raw = call.raw();
     if (write_of(call, 0) == Write::none) return;
-    run_forward(call, static_cast<DType>(raw.inputs[first_shared<Class>]->dtype), raw.outputs[0], write_of(call, 0), raw.inputs,
-                static_cast<int>(raw.input_count));
+    run_forward(call, static_cast<DType>(raw.inputs[first_shared<Class>]->dtype), raw.outputs[0],
+                write_of(call, 0), raw.inputs, static_cast<int>(raw.input_count));
   }
 
  protected:
-  void run_forward(const Call& call, DType shared, tenon_tensor* output, Write write, const tenon_tensor* const* inputs, int count) const {
+  void run_forward(const Call& call, DType shared, tenon_tensor* output, Write write,
+                   const tenon_tensor* const* inputs, int count) const {
     visit<real_types<Class>()>(shared, [&]<class Stored>() {
       Job job{};
       job.output = output;
       job.write = write;
       for (int i = 0; i < count; ++i) job.read(inputs[i]);
-      launch_map<ForwardAt<Class, Computed<Stored>>, Stored>(call, static_cast<const Class&>(*this), job);
+      launch_map<ForwardAt<Class, Computed<Stored>>, Stored>(call, static_cast<const Class&>(*this),
+                                                             job);
     });
   }
 };
@@ -89,14 +97,17 @@ struct CudaForward : Class {
 /// Adds the sparse kernel: the stored values change, their indices are copied.
 template <class Class>
 struct CudaSparse : CudaForward<Class> {
-  void infer_storage(InferStorage& io) const { elementwise::infer_storage(static_cast<const Class&>(*this), io); }
+  void infer_storage(InferStorage& io) const {
+    elementwise::infer_storage(static_cast<const Class&>(*this), io);
+  }
   void forward_sparse(const Call& call) const {
     const tenon_call& raw = call.raw();
     if (write_of(call, 0) == Write::none) return;
     const tenon_tensor& in = *raw.inputs[0];
     tenon_tensor& out = allocate_like(raw, in);
     const auto copy = [&](const void* from, const void* to, std::int64_t n) {
-      gpu::copy(call, const_cast<void*>(to), from, static_cast<std::size_t>(n) * sizeof(std::int64_t));
+      gpu::copy(call, const_cast<void*>(to), from,
+                static_cast<std::size_t>(n) * sizeof(std::int64_t));
     };
     copy(in.indices, out.indices, in.stored);
     if (in.storage == TENON_CSR) copy(in.row_starts, out.row_starts, in.dense.shape[0] + 1);
@@ -112,15 +123,18 @@ struct CudaSparse : CudaForward<Class> {
 template <class Class, class Forward>
 struct CudaBackward : Forward {
   void backward(const Call& call) const {
-    for (const bool in_place :
-         {false, true})  // a gradient that uses the output gradient's memory comes last, because the others still read it
-      each_input(call, in_place, std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>{});
+    for (const bool in_place : {false, true})  // a gradient that uses the output gradient's memory
+                                               // comes last, because the others still read it
+      each_input(call, in_place,
+                 std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>{});
   }
 
  private:
   template <std::size_t... I>
   void each_input(const Call& call, bool in_place, std::index_sequence<I...>) const {
-    const auto wanted = [&](int i) { return write_of(call, i) != Write::none && (write_of(call, i) == Write::in_place) == in_place; };
+    const auto wanted = [&](int i) {
+      return write_of(call, i) != Write::none && (write_of(call, i) == Write::in_place) == in_place;
+    };
     ((wanted(static_cast<int>(I)) ? input_gradient<I>(call) : void()), ...);
   }
 
@@ -150,7 +164,8 @@ struct CudaBackward : Forward {
 
   static void zero(const Call& call, tenon_tensor& dx, Write write) {
     if (write == Write::add) return;
-    const auto bytes = static_cast<std::size_t>(element_count(dx.dense)) * size_of(static_cast<DType>(dx.dtype));
+    const auto bytes =
+        static_cast<std::size_t>(element_count(dx.dense)) * size_of(static_cast<DType>(dx.dtype));
     gpu::clear(call, static_cast<unsigned char*>(dx.dense.data) + dx.dense.byte_offset, bytes);
   }
 };

@@ -13,16 +13,20 @@
 namespace tenon::TENON_SDK::elementwise {
 
 template <class Function, class Class>
-using ValueOf = decltype(Function::at(std::declval<const Class&>(), static_cast<const typename Function::Number*>(nullptr)));
+using ValueOf = decltype(Function::at(std::declval<const Class&>(),
+                                      static_cast<const typename Function::Number*>(nullptr)));
 
 /// The output's element type if all sources (except flags) have Stored: the same type, or the
 /// result type of a comparison.
 template <class Function, class Stored, class Class>
-using Written = std::conditional_t<std::is_same_v<ValueOf<Function, Class>, typename Function::Number>, Stored, ValueOf<Function, Class>>;
+using Written =
+    std::conditional_t<std::is_same_v<ValueOf<Function, Class>, typename Function::Number>, Stored,
+                       ValueOf<Function, Class>>;
 
 /// Functions with such a result type.
 template <class Function, class Class>
-inline constexpr bool packable = std::is_convertible_v<ValueOf<Function, Class>, typename Function::Number>;
+inline constexpr bool packable =
+    std::is_convertible_v<ValueOf<Function, Class>, typename Function::Number>;
 
 inline constexpr std::int64_t pack_bytes = 16;
 
@@ -47,13 +51,16 @@ struct DeviceFlat {
 
 /// Returns nullopt unless all sources have dtype `stored`, the output has `written`, and all are
 /// contiguous. `flags` has a bit for each source that is bool instead.
-inline std::optional<DeviceFlat> device_flat(const DeviceMap& map, DType stored, DType written, unsigned flags = 0) {
+inline std::optional<DeviceFlat> device_flat(const DeviceMap& map, DType stored, DType written,
+                                             unsigned flags = 0) {
   const bool single = map.space.rank() == 0;  // then strides are meaningless
   const auto width = pack_width(stored, written);
   bool aligned = true;
   const auto lies_flat = [&](const DeviceOperand& operand) {
     const auto size = static_cast<std::int64_t>(size_of(operand.dtype));
-    aligned &= reinterpret_cast<std::uintptr_t>(operand.data) % static_cast<std::uintptr_t>(width * size) == 0;
+    aligned &= reinterpret_cast<std::uintptr_t>(operand.data) %
+                   static_cast<std::uintptr_t>(width * size) ==
+               0;
     return single || operand.strides[0] == size;
   };
   if (map.space.rank() > 1 || map.out.dtype != written || !lies_flat(map.out)) return {};
@@ -61,7 +68,8 @@ inline std::optional<DeviceFlat> device_flat(const DeviceMap& map, DType stored,
   for (int i = 0; i < map.source_count; ++i) {
     const DeviceOperand& source = map.sources[i];
     const bool repeated = !source.data || single || source.strides[0] == 0;
-    const bool expected = !source.data || source.dtype == (flags >> i & 1 ? DType::boolean : stored);
+    const bool expected =
+        !source.data || source.dtype == (flags >> i & 1 ? DType::boolean : stored);
     if (!expected || (!repeated && !lies_flat(source))) return {};
     flat.sources[i] = {source.data, repeated};
   }
@@ -79,7 +87,9 @@ struct FlatBody {
   DeviceFlat map;
 
   std::int64_t pieces() const { return map.count - map.packs * (width - 1); }
-  TENON_FN void operator()(std::int64_t i) const { i < map.packs ? take<width>(i * width) : take<1>(i + map.packs * (width - 1)); }
+  TENON_FN void operator()(std::int64_t i) const {
+    i < map.packs ? take<width>(i * width) : take<1>(i + map.packs * (width - 1));
+  }
 
  private:
   using T = typename Function::Number;
@@ -92,7 +102,10 @@ struct FlatBody {
     if (row.repeated)
       elements[0] = row.data ? *reinterpret_cast<const E*>(row.data) : E{};
     else
-      __builtin_memcpy(elements, __builtin_assume_aligned(row.data + first * static_cast<std::int64_t>(sizeof(E)), bytes), bytes);
+      __builtin_memcpy(
+          elements,
+          __builtin_assume_aligned(row.data + first * static_cast<std::int64_t>(sizeof(E)), bytes),
+          bytes);
   }
 
   /// Processes n elements from `first` on. All loads are issued before any value is used.
@@ -103,19 +116,23 @@ struct FlatBody {
     alignas(pack_bytes) bool flags[Function::sources][n];
     alignas(pack_bytes) Out out[n];
     for (int k = 0; k < Function::sources; ++k)
-      Function::flags >> k & 1 ? read(flags[k], map.sources[k], first) : read(in[k], map.sources[k], first);
+      Function::flags >> k & 1 ? read(flags[k], map.sources[k], first)
+                               : read(in[k], map.sources[k], first);
     unsigned char* const start = map.out + first * static_cast<std::int64_t>(sizeof(Out));
-    auto* const to = __builtin_assume_aligned(start, bytes);  // of bytes: nvcc 13 fails for any other type
+    auto* const to =
+        __builtin_assume_aligned(start, bytes);  // of bytes: nvcc 13 fails for any other type
     if (map.add) __builtin_memcpy(out, to, bytes);
     for (std::int64_t j = 0; j < n; ++j) {
       T x[Function::sources];
       for (int k = 0; k < Function::sources; ++k) {
         const bool repeated = map.sources[k].repeated;
-        x[k] = Function::flags >> k & 1 ? number_as<T>(repeated ? flags[k][0] : flags[k][j]) : number_as<T>(repeated ? in[k][0] : in[k][j]);
+        x[k] = Function::flags >> k & 1 ? number_as<T>(repeated ? flags[k][0] : flags[k][j])
+                                        : number_as<T>(repeated ? in[k][0] : in[k][j]);
       }
       using Wide = Computed<Out>;
       const auto value = static_cast<Wide>(Function::at(f, x));
-      out[j] = static_cast<Out>(map.add ? static_cast<Wide>(static_cast<Wide>(out[j]) + value) : value);
+      out[j] =
+          static_cast<Out>(map.add ? static_cast<Wide>(static_cast<Wide>(out[j]) + value) : value);
     }
     __builtin_memcpy(to, out, bytes);
   }

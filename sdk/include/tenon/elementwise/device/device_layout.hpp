@@ -41,15 +41,18 @@ inline DeviceOperand operand_of(const tenon_tensor* tensor, const tenon_dense& w
 /// Returns the space of the axes of `wide` for which take(axis) holds, and sets the operands'
 /// strides along them. Axes that are contiguous in all operands are merged.
 template <class Take>
-gpu::RowMajor join_axes(const tenon_dense& wide, DeviceOperand* const* operands, int count, Take take) {
+gpu::RowMajor join_axes(const tenon_dense& wide, DeviceOperand* const* operands, int count,
+                        Take take) {
   gpu::RowMajor space;
   for (int axis = 0; axis < wide.ndim; ++axis) {
     const std::int64_t size = wide.shape[axis];
     if (!take(axis) || size == 1) continue;
     bool joins = space.rank() > 0;
-    for (int i = 0; i < count && joins; ++i) joins = operands[i]->strides[space.rank() - 1] == operands[i]->strides[axis] * size;
+    for (int i = 0; i < count && joins; ++i)
+      joins = operands[i]->strides[space.rank() - 1] == operands[i]->strides[axis] * size;
     joins ? space.extend(size) : space.push(size);
-    for (int i = 0; i < count; ++i) operands[i]->strides[space.rank() - 1] = operands[i]->strides[axis];
+    for (int i = 0; i < count; ++i)
+      operands[i]->strides[space.rank() - 1] = operands[i]->strides[axis];
   }
   for (int i = 0; i < count; ++i) space.fit(operands[i]->strides);
   return space;

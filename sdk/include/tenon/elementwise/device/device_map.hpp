@@ -27,7 +27,8 @@ inline constexpr unsigned bool_inputs = [] {
 
 /// What a kernel computes from the numbers x[0], x[1] ... of its sources at one point, all in T.
 /// flags: the sources that are bool_inputs.
-template <class Class, class T, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
+template <class Class, class T,
+          class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
 struct ForwardAt;
 template <class Class, class T, std::size_t... I>
 struct ForwardAt<Class, T, std::index_sequence<I...>> {
@@ -37,14 +38,18 @@ struct ForwardAt<Class, T, std::index_sequence<I...>> {
   TENON_FN static auto at(const Class& f, const T* x) { return f(x[I]...); }
 };
 
-template <class Class, class T, std::size_t input, class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
+template <class Class, class T, std::size_t input,
+          class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
 struct DerivativeAt;
 template <class Class, class T, std::size_t input, std::size_t... I>
 struct DerivativeAt<Class, T, input, std::index_sequence<I...>> {
   using Number = T;
   static constexpr Rule rule = Signature<Class, T>::rule;
-  static constexpr int sources = 1 + (rule == Rule::nothing ? 0 : rule == Rule::output ? 1 : sizeof...(I));
-  static constexpr unsigned flags = rule == Rule::inputs || rule == Rule::dual ? bool_inputs<Class> : 0;
+  static constexpr int sources = 1 + (rule == Rule::nothing  ? 0
+                                      : rule == Rule::output ? 1
+                                                             : sizeof...(I));
+  static constexpr unsigned flags =
+      rule == Rule::inputs || rule == Rule::dual ? bool_inputs<Class> : 0;
   TENON_FN static T at(const Class& f, const T* x) {
     if constexpr (rule == Rule::nothing) {
       return part(f.gradient(x[0]));
@@ -76,7 +81,8 @@ TENON_FN T load(const DeviceOperand& operand, std::int64_t offset) {
   if (operand.dtype == dtype_of<Stored>) return number_as<T>(*reinterpret_cast<const Stored*>(at));
 #define TENON_DTYPE(name, number, type, ...) \
   if constexpr (!is_complex<type>)           \
-    if (operand.dtype == DType::name) return number_as<T>(static_cast<Computed<type>>(*reinterpret_cast<const type*>(at)));
+    if (operand.dtype == DType::name)        \
+      return number_as<T>(static_cast<Computed<type>>(*reinterpret_cast<const type*>(at)));
   TENON_DTYPES(TENON_DTYPE)
 #undef TENON_DTYPE
   return T(0);
@@ -89,7 +95,9 @@ TENON_FN void store(const DeviceOperand& out, std::int64_t offset, Value value, 
   const auto put = [&](auto* to) {
     using To = std::remove_pointer_t<decltype(to)>;
     using Wide = Computed<To>;
-    *to = add ? static_cast<To>(static_cast<Wide>(static_cast<Wide>(*to) + static_cast<Wide>(value))) : static_cast<To>(value);
+    *to =
+        add ? static_cast<To>(static_cast<Wide>(static_cast<Wide>(*to) + static_cast<Wide>(value)))
+            : static_cast<To>(value);
   };
   if (out.dtype == dtype_of<Stored>) return put(reinterpret_cast<Stored*>(at));
   if constexpr (!std::is_same_v<Value, Stored>) put(reinterpret_cast<Value*>(at));
@@ -130,7 +138,9 @@ struct MapBody {
     using T = typename Function::Number;
     constexpr int sources = Function::sources;
     std::int64_t offsets[sources + 1] = {};
-    map.space.add_offsets(offsets, i, [&](int k, int axis) { return (k < sources ? map.sources[k] : map.out).strides[axis]; });
+    map.space.add_offsets(offsets, i, [&](int k, int axis) {
+      return (k < sources ? map.sources[k] : map.out).strides[axis];
+    });
     T x[sources];
     for (int k = 0; k < sources; ++k) x[k] = load<T, Stored>(map.sources[k], offsets[k]);
     store<Stored>(map.out, offsets[sources], Function::at(f, x), map.add);

@@ -11,8 +11,8 @@
 namespace tenon::TENON_SDK::elementwise {
 
 struct DeviceSum {
-  DeviceMap results;                                 ///< space: the elements of the gradient; sources: their first terms
-  gpu::RowMajor terms;                               ///< the terms of each element
+  DeviceMap results;    ///< space: the elements of the gradient; sources: their first terms
+  gpu::RowMajor terms;  ///< the terms of each element
   std::int64_t strides[max_sources][max_rank] = {};  ///< strides of the sources between terms
 };
 
@@ -35,7 +35,8 @@ inline DeviceSum device_sum(const Job& job, const tenon_dense& wide) {
   };
   sum.terms = join_axes(wide, to_term, job.source_count, [&](int axis) { return !kept(axis); });
   for (int i = 0; i < job.source_count; ++i)
-    for (int axis = 0; axis < sum.terms.rank(); ++axis) sum.strides[i][axis] = terms[i].strides[axis];
+    for (int axis = 0; axis < sum.terms.rank(); ++axis)
+      sum.strides[i][axis] = terms[i].strides[axis];
   sum.results.space = join_axes(wide, all, job.source_count + 1, kept);
   sum.results.add = job.write == Write::add;
   return sum;
@@ -43,7 +44,8 @@ inline DeviceSum device_sum(const Job& job, const tenon_dense& wide) {
 
 /// Returns the sum in double of terms begin, begin + step, begin + 2 step ... of result i.
 template <class Function, class Stored, class Class>
-TENON_FN double sum_terms(const Class& f, const DeviceSum& sum, std::int64_t i, std::int64_t begin, std::int64_t step) {
+TENON_FN double sum_terms(const Class& f, const DeviceSum& sum, std::int64_t i, std::int64_t begin,
+                          std::int64_t step) {
   using T = typename Function::Number;
   const DeviceMap& map = sum.results;
   constexpr int sources = Function::sources;
@@ -80,7 +82,9 @@ struct SumBody {
   [[no_unique_address]] Class f;  // often empty: no undefined padding ahead of the other members
   DeviceSum sum;
 
-  TENON_FN void operator()(std::int64_t i) const { store_sum<Function, Stored>(sum, i, sum_terms<Function, Stored>(f, sum, i, 0, 1)); }
+  TENON_FN void operator()(std::int64_t i) const {
+    store_sum<Function, Stored>(sum, i, sum_terms<Function, Stored>(f, sum, i, 0, 1));
+  }
 };
 
 }  // namespace tenon::TENON_SDK::elementwise

@@ -19,9 +19,12 @@ struct ReducedAngle {
 };
 
 /// Selects one of five constants by the magnitude of an angle, with masks.
-TENON_FN inline double by_size(float size, double first, double second, double third, double fourth, double last) {
+TENON_FN inline double by_size(float size, double first, double second, double third, double fourth,
+                               double last) {
   using Bits = std::uint64_t;
-  const auto difference = [](double left, double right) { return bits_as<Bits>(left) ^ bits_as<Bits>(right); };
+  const auto difference = [](double left, double right) {
+    return bits_as<Bits>(left) ^ bits_as<Bits>(right);
+  };
   Bits bits = bits_as<Bits>(last);
   bits ^= difference(last, fourth) & (Bits(0) - Bits(size < 0x1p105f));
   bits ^= difference(fourth, third) & (Bits(0) - Bits(size < 0x1p80f));
@@ -37,21 +40,27 @@ TENON_FN inline ReducedAngle reduce_angle(float x) {
   constexpr double shift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to nearest
   const float size = bits_as<float>(bits_as<std::uint32_t>(x) & 0x7fffffffu);
   const double angle = x;
-  const double high = angle * by_size(size, 0x1.45f306dp-1, 0x1.7cc1b72p-7, 0x1.27220a9p-31, 0x1.29fc275p-56, 0x1.5f47d4cp-82);
-  const double middle = angle * by_size(size, 0x1.9391054p-30, 0x1.c882a5p-37, 0x1.3f84eacp-61, 0x1.f47d4dp-86, 0x1.377036cp-110);
-  const double low = angle * by_size(size, 0x1.4fe13abe8fa9ap-59, 0x1.fc2757d1f534cp-64, 0x1.d1f534ddc0db6p-88, 0x1.bb81b6c52b327p-113,
-                                     0x1.8a5664f10e41p-138);
-  const double first = high + shift, part = (high - (first - shift)) + middle, second = part + shift;
+  const double high = angle * by_size(size, 0x1.45f306dp-1, 0x1.7cc1b72p-7, 0x1.27220a9p-31,
+                                      0x1.29fc275p-56, 0x1.5f47d4cp-82);
+  const double middle = angle * by_size(size, 0x1.9391054p-30, 0x1.c882a5p-37, 0x1.3f84eacp-61,
+                                        0x1.f47d4dp-86, 0x1.377036cp-110);
+  const double low =
+      angle * by_size(size, 0x1.4fe13abe8fa9ap-59, 0x1.fc2757d1f534cp-64, 0x1.d1f534ddc0db6p-88,
+                      0x1.bb81b6c52b327p-113, 0x1.8a5664f10e41p-138);
+  const double first = high + shift, part = (high - (first - shift)) + middle,
+               second = part + shift;
   const double rest = (part - (second - shift)) + low;
-  return {static_cast<std::uint32_t>(bits_as<std::uint64_t>(first) + bits_as<std::uint64_t>(second)),
-          static_cast<float>(rest * 1.5707963267948966)};
+  return {
+      static_cast<std::uint32_t>(bits_as<std::uint64_t>(first) + bits_as<std::uint64_t>(second)),
+      static_cast<float>(rest * 1.5707963267948966)};
 }
 
 /// sin(rest + quarters * pi/2)
 TENON_FN inline float sine_of(ReducedAngle angle) {
   const float r = angle.rest, s = r * r;
   const float sine = r + r * (s * ((-1.95043176e-4f * s + 8.332083e-3f) * s - 1.66666538e-1f));
-  const float cosine = (1.0f - 0.5f * s) + s * s * ((2.4423889e-5f * s - 1.38872431e-3f) * s + 4.16666456e-2f);
+  const float cosine =
+      (1.0f - 0.5f * s) + s * s * ((2.4423889e-5f * s - 1.38872431e-3f) * s + 4.16666456e-2f);
   const float result = select((angle.quarters & 1u) != 0, cosine, sine);
   return bits_as<float>(bits_as<std::uint32_t>(result) ^ (angle.quarters & 2u) << 30);
 }

@@ -41,15 +41,22 @@ struct Dual {
   TENON_FN constexpr Dual(T value, T slope) : value(value), slope(slope) {}
   /// A constant. Implicit, so that literals and members mix with duals.
   template <class Constant>
-  requires std::is_convertible_v<Constant, T> TENON_FN constexpr Dual(Constant constant) : value(static_cast<T>(constant)) {}
+  requires std::is_convertible_v<Constant, T> TENON_FN constexpr Dual(Constant constant)
+      : value(static_cast<T>(constant)) {}
 
   template <class Number>
-  requires std::is_arithmetic_v<Number> TENON_FN explicit constexpr operator Number() const { return static_cast<Number>(value); }
+  requires std::is_arithmetic_v<Number> TENON_FN explicit constexpr operator Number() const {
+    return static_cast<Number>(value);
+  }
 
   TENON_FN friend constexpr Dual operator+(Dual x) { return x; }
   TENON_FN friend constexpr Dual operator-(Dual x) { return {-x.value, -x.slope}; }
-  TENON_FN friend constexpr Dual operator+(Dual l, Dual r) { return {l.value + r.value, l.slope + r.slope}; }
-  TENON_FN friend constexpr Dual operator-(Dual l, Dual r) { return {l.value - r.value, l.slope - r.slope}; }
+  TENON_FN friend constexpr Dual operator+(Dual l, Dual r) {
+    return {l.value + r.value, l.slope + r.slope};
+  }
+  TENON_FN friend constexpr Dual operator-(Dual l, Dual r) {
+    return {l.value - r.value, l.slope - r.slope};
+  }
   TENON_FN friend constexpr Dual operator*(Dual l, Dual r) {
     return {l.value * r.value, chain(l.slope, r.value) + chain(r.slope, l.value)};
   }

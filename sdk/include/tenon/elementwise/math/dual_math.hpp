@@ -85,11 +85,14 @@ TENON_FN Dual<T> atanh(Dual<T> x) {
 }
 template <class T>
 TENON_FN Dual<T> erf(Dual<T> x) {
-  return {erf(x.value), chain(x.slope, T(1.1283791670955126) * exp(-x.value * x.value))};  // 2 / sqrt(pi)
+  return {erf(x.value),
+          chain(x.slope, T(1.1283791670955126) * exp(-x.value * x.value))};  // 2 / sqrt(pi)
 }
 template <class T>
 TENON_FN Dual<T> normal_cdf(Dual<T> x) {
-  return {normal_cdf(x.value), chain(x.slope, T(0.3989422804014327) * exp(T(-0.5) * x.value * x.value))};  // 1 / sqrt(2 pi)
+  return {
+      normal_cdf(x.value),
+      chain(x.slope, T(0.3989422804014327) * exp(T(-0.5) * x.value * x.value))};  // 1 / sqrt(2 pi)
 }
 template <class T>
 TENON_FN Dual<T> floor(Dual<T> x) {

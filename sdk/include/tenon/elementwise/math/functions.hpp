@@ -63,7 +63,8 @@ using Common = typename common_of<Computed<Left>, Computed<Right>>::type;
 }  // namespace elementwise
 
 /// Base of operators that are fully defined by one scalar function:
-///     template <class T> TENON_FN T operator()(T x) const      with as many T as describe() has inputs.
+///     template <class T> TENON_FN T operator()(T x) const      with as many T as describe() has
+///     inputs.
 /// T is float, double, a dual number of these (for the derivative), or an integer type or bool if
 /// op.types() allows them; half and bfloat16 are computed in float. If the result is bool or
 /// another fixed type, the output has that dtype.
@@ -269,7 +270,8 @@ struct OutputOf {
   T value;
   TENON_FN constexpr operator T() const { return value; }
 };
-/// The gradients of an operator's two inputs, which its gradient() returns: `return tenon::Pair<T>{dy * right, dy * left};`
+/// The gradients of an operator's two inputs, which its gradient() returns: `return
+/// tenon::Pair<T>{dy * right, dy * left};`
 template <class T>
 struct Pair {
   T left, right;

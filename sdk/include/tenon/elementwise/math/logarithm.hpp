@@ -22,7 +22,9 @@ TENON_FN inline float scaled_logarithm(float x, std::int32_t shift) {
   tail = (tail * f - 1.31601825e-1f) * f + 1.42017588e-1f;
   tail = (tail * f - 1.66233569e-1f) * f + 2.00012267e-1f;
   tail = (tail * f - 2.50008196e-1f) * f + 3.33333313e-1f;
-  return n * 0.693145752f + (f - (0.5f * f * f - (f * f * f * tail + n * 1.42860677e-6f)));  // ln 2 as a sum of two parts
+  return n * 0.693145752f +
+         (f -
+          (0.5f * f * f - (f * f * f * tail + n * 1.42860677e-6f)));  // ln 2 as a sum of two parts
 }
 
 /// Returns result if 0 < x < infinity, otherwise log(x): -infinity at 0, NaN below, and x itself
@@ -34,7 +36,8 @@ TENON_FN inline float logarithm_outside(float x, float result) {
 
 TENON_FN inline float vector_log(float x) {
   const bool denormal = x < 1.17549435e-38f;
-  const float result = scaled_logarithm(select(denormal, x * 8388608.0f, x), select(denormal, -23, 0));
+  const float result =
+      scaled_logarithm(select(denormal, x * 8388608.0f, x), select(denormal, -23, 0));
   return logarithm_outside(x, result);
 }
 

@@ -3,12 +3,11 @@
 // call them as members of tenon::Elementwise (functions.hpp), which converts half, bfloat16 and
 // integers first; dual_math.hpp has the same functions with derivatives.
 //
-//     function                          float on the CPU                            double, and all on a device
-//     tan, sinh, cosh, sqrt             the C library                               the platform's
-//     asin, acos, atan, asinh,          the C library                               the platform's
-//     acosh, atanh
-//     exp, expm1, log, log1p, tanh      within 2 ulp                                the platform's
-//     erf, sin, cos, pow, normal_cdf    the same                                    the platform's
+//     function                          float on the CPU                            double, and all
+//     on a device tan, sinh, cosh, sqrt             the C library                               the
+//     platform's asin, acos, atan, asinh,          the C library                               the
+//     platform's acosh, atanh exp, expm1, log, log1p, tanh      within 2 ulp the platform's erf,
+//     sin, cos, pow, normal_cdf    the same                                    the platform's
 //     floor, ceil, rint, abs            exact                                       exact
 //
 // Special values are those of C: exp overflows to infinity and underflows to 0; log(0) is
@@ -190,7 +189,8 @@ requires std::is_arithmetic_v<Number> TENON_FN Number abs(Number x) {
     return std::fabs(x);
   } else if constexpr (std::is_signed_v<Number>) {
     using Bits = std::make_unsigned_t<Number>;
-    return static_cast<Number>(x < 0 ? static_cast<Bits>(Bits(0) - static_cast<Bits>(x)) : static_cast<Bits>(x));
+    return static_cast<Number>(x < 0 ? static_cast<Bits>(Bits(0) - static_cast<Bits>(x))
+                                     : static_cast<Bits>(x));
   } else {
     return x;
   }
@@ -212,7 +212,8 @@ requires std::is_arithmetic_v<Number> TENON_FN constexpr Number min(Number left,
   const Number smaller = left != left ? left : of_numbers;
   if constexpr (std::is_floating_point_v<Number> && sizeof(Number) <= 8) {
     using Bits = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
-    return select(left == right, bits_as<Number>(Bits(bits_as<Bits>(left) | bits_as<Bits>(right))), smaller);
+    return select(left == right, bits_as<Number>(Bits(bits_as<Bits>(left) | bits_as<Bits>(right))),
+                  smaller);
   } else {
     return smaller;
   }
@@ -223,7 +224,8 @@ requires std::is_arithmetic_v<Number> TENON_FN constexpr Number max(Number left,
   const Number larger = left != left ? left : of_numbers;
   if constexpr (std::is_floating_point_v<Number> && sizeof(Number) <= 8) {
     using Bits = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
-    return select(left == right, bits_as<Number>(Bits(bits_as<Bits>(left) & bits_as<Bits>(right))), larger);
+    return select(left == right, bits_as<Number>(Bits(bits_as<Bits>(left) & bits_as<Bits>(right))),
+                  larger);
   } else {
     return larger;
   }
@@ -236,7 +238,8 @@ requires std::is_arithmetic_v<Number> TENON_FN constexpr Number max(Number left,
 template <class Whole>
 requires std::is_integral_v<Whole> TENON_FN constexpr Whole pow(Whole base, Whole exponent) {
   if constexpr (std::is_signed_v<Whole>) {
-    if (exponent < 0) return static_cast<Whole>(base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0);
+    if (exponent < 0)
+      return static_cast<Whole>(base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0);
   }
   std::uint64_t result = 1;
   for (std::uint64_t square = static_cast<std::make_unsigned_t<Whole>>(base); exponent > 0;
@@ -253,7 +256,8 @@ requires std::is_integral_v<Whole> TENON_FN constexpr Whole pow(Whole base, Whol
 ///
 ///     y = where(x < -30.0f, 0.0f, exp(x));
 template <class Number>
-requires std::is_arithmetic_v<Number> TENON_FN constexpr Number where(bool condition, Number yes, Number no) {
+requires std::is_arithmetic_v<Number> TENON_FN constexpr Number where(bool condition, Number yes,
+                                                                      Number no) {
   return select(condition, yes, no);
 }
 

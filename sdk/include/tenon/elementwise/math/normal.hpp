@@ -18,8 +18,12 @@ namespace tenon::TENON_SDK::elementwise {
 TENON_FN inline float vector_normal_cdf(float x) {
   const float magnitude = bits_as<float>(bits_as<std::uint32_t>(x) & 0x7fffffffu);
   const double a = select(magnitude > 14.5f, 14.5f, magnitude);
-  const double above = (((0.0041238229 * a + 0.0406837685) * a + 0.183384941) * a + 0.438496951) * a + 0.500000003;
-  const double below = ((((0.010336773 * a + 0.101985463) * a + 0.469866134) * a + 1.20312504) * a + 1.67487889) * a + 1.0;
+  const double above =
+      (((0.0041238229 * a + 0.0406837685) * a + 0.183384941) * a + 0.438496951) * a + 0.500000003;
+  const double below =
+      ((((0.010336773 * a + 0.101985463) * a + 0.469866134) * a + 1.20312504) * a + 1.67487889) *
+          a +
+      1.0;
   const double tail = exp2_for_float(a * a * -0.72134752044448170) * (above / below);
   return static_cast<float>(select(x < 0.0f, tail, 1.0 - tail));
 }

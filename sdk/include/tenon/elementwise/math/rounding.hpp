@@ -30,8 +30,10 @@ TENON_FN inline float vector_ceil(float x) {
 TENON_FN inline float vector_rint(float x) {
   const std::uint32_t sign = bits_as<std::uint32_t>(x) & 0x80000000u;  // also for -0
   const float magnitude = bits_as<float>(bits_as<std::uint32_t>(x) ^ sign);
-  const float rounded = (magnitude + 8388608.0f) - 8388608.0f;  // floats of the sum's magnitude are integers
-  return bits_as<float>(bits_as<std::uint32_t>(select(magnitude < 8388608.0f, rounded, magnitude)) | sign);
+  const float rounded =
+      (magnitude + 8388608.0f) - 8388608.0f;  // floats of the sum's magnitude are integers
+  return bits_as<float>(bits_as<std::uint32_t>(select(magnitude < 8388608.0f, rounded, magnitude)) |
+                        sign);
 }
 
 }  // namespace tenon::TENON_SDK::elementwise

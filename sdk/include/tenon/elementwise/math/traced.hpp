@@ -39,7 +39,8 @@ struct Scalar {
 /// Ends the trace if the host failed, for its reason.
 [[gnu::cold]] TENON_FN inline void check(const tenon_trace* in, std::int32_t failed) {
 #if !defined(__CUDA_ARCH__)
-  if (failed) throw Error(static_cast<ErrorKind>(in->error->kind), std::string_view(in->error->text));
+  if (failed)
+    throw Error(static_cast<ErrorKind>(in->error->kind), std::string_view(in->error->text));
 #else
   static_cast<void>(in), static_cast<void>(failed);
 #endif
@@ -58,7 +59,8 @@ struct Scalar {
   return value;
 }
 /// Records an operation, at least one of whose operands is recorded.
-[[gnu::cold, gnu::noinline]] TENON_FN inline Scalar apply(const char* operation, const Scalar& x, const Scalar* y = nullptr,
+[[gnu::cold, gnu::noinline]] TENON_FN inline Scalar apply(const char* operation, const Scalar& x,
+                                                          const Scalar* y = nullptr,
                                                           const Scalar* z = nullptr) {
   tenon_trace* const in = x.in ? x.in : y->in ? y->in : z->in;
   tenon_value operands[3] = {value_in(in, x)};
@@ -83,8 +85,11 @@ struct Scalar {
 /// The result of a comparison. Its conversion to bool is a branch.
 struct Condition {
   Scalar scalar;
-  TENON_FN explicit constexpr Condition(bool known) : scalar{known ? 1.0 : 0.0, nullptr, 0, TENON_BOOLEAN} {}
-  TENON_FN explicit constexpr Condition(const Scalar& scalar) : scalar(scalar) { this->scalar.dtype = TENON_BOOLEAN; }
+  TENON_FN explicit constexpr Condition(bool known)
+      : scalar{known ? 1.0 : 0.0, nullptr, 0, TENON_BOOLEAN} {}
+  TENON_FN explicit constexpr Condition(const Scalar& scalar) : scalar(scalar) {
+    this->scalar.dtype = TENON_BOOLEAN;
+  }
   TENON_FN operator bool() const { return decide(scalar); }
 
 #define TENON_LOGICAL(symbol, operation)                                                     \
@@ -98,7 +103,8 @@ struct Condition {
   TENON_LOGICAL(||, "logical_or")
 #undef TENON_LOGICAL
   TENON_FN friend Condition operator!(Condition x) {
-    return x.scalar.in ? Condition(apply("logical_not", x.scalar)) : Condition(x.scalar.number == 0);
+    return x.scalar.in ? Condition(apply("logical_not", x.scalar))
+                       : Condition(x.scalar.number == 0);
   }
 };
 
@@ -143,7 +149,8 @@ struct Traced : FoundHere {
   /// From another floating type; implicit only to the smaller one, so that
   /// `condition ? x : 0.5 * x` is unambiguous.
   template <class Other>
-  requires(!std::is_same_v<Other, T>) TENON_FN explicit(sizeof(Other) < sizeof(T)) constexpr Traced(const Traced<Other>& x)
+  requires(!std::is_same_v<Other, T>) TENON_FN
+      explicit(sizeof(Other) < sizeof(T)) constexpr Traced(const Traced<Other>& x)
       : scalar{cast(x.scalar, number_dtype<T>)} {
     if (!scalar.in) scalar.number = static_cast<double>(static_cast<T>(x.scalar.number));
   }
@@ -158,7 +165,9 @@ struct Traced : FoundHere {
   }
 
   TENON_FN friend constexpr Traced operator+(Traced x) { return x; }
-  TENON_FN friend constexpr Traced operator-(Traced x) { return x.recorded() ? of(apply("neg", x.scalar)) : Traced(-x.number()); }
+  TENON_FN friend constexpr Traced operator-(Traced x) {
+    return x.recorded() ? of(apply("neg", x.scalar)) : Traced(-x.number());
+  }
   template <class Other>
   TENON_FN constexpr Traced& operator+=(const Other& x) {
     return *this = Traced(*this + x);
@@ -180,7 +189,8 @@ struct Traced : FoundHere {
 /// The type of l + r if one of them is recorded.
 template <class L, class R>
 requires(NumberOf<L>::is_traced || NumberOf<R>::is_traced) using Sum =
-    Traced<decltype(std::declval<typename NumberOf<L>::type>() + std::declval<typename NumberOf<R>::type>())>;
+    Traced<decltype(std::declval<typename NumberOf<L>::type>() +
+                    std::declval<typename NumberOf<R>::type>())>;
 
 #define TENON_ARITHMETIC(symbol, operation)                                  \
   template <class L, class R>                                                \
@@ -216,10 +226,11 @@ using tracing::Condition;
 using tracing::Traced;
 
 // Cold, so that the functions that they call are not inlined into them again.
-#define TENON_TRACED(name, operation)                                                                       \
-  template <class T>                                                                                        \
-  [[gnu::cold]] TENON_FN Traced<T> name(Traced<T> x) {                                                      \
-    return x.recorded() ? Traced<T>::of(tracing::apply(operation, x.scalar)) : Traced<T>(name(x.number())); \
+#define TENON_TRACED(name, operation)                                        \
+  template <class T>                                                         \
+  [[gnu::cold]] TENON_FN Traced<T> name(Traced<T> x) {                       \
+    return x.recorded() ? Traced<T>::of(tracing::apply(operation, x.scalar)) \
+                        : Traced<T>(name(x.number()));                       \
   }
 TENON_TRACED(exp, "exp")
 TENON_TRACED(expm1, "expm1")

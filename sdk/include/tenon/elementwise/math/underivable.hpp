@@ -52,28 +52,33 @@ struct first_dual<Traced<T>, Rest...> {
   struct refused_##name {                        \
     static_assert(!std::is_void_v<T>, sentence); \
   };
-#define TENON_REFUSED(name)                                                                                                            \
-  template <class... Arguments>                                                                                                        \
-  requires ::tenon::elementwise::HasDual<Arguments...> TENON_FN typename ::tenon::elementwise::first_dual<Arguments...>::type name(    \
-      Arguments...) {                                                                                                                  \
-    return (static_cast<void>(sizeof(::tenon::elementwise::refused_##name<std::conditional_t<sizeof...(Arguments) == 0, int, void>>)), \
-            typename ::tenon::elementwise::first_dual<Arguments...>::type());                                                          \
+#define TENON_REFUSED(name)                                                                       \
+  template <class... Arguments>                                                                   \
+  requires ::tenon::elementwise::HasDual<Arguments...>                                            \
+      TENON_FN typename ::tenon::elementwise::first_dual<Arguments...>::type name(Arguments...) { \
+    return (static_cast<void>(sizeof(::tenon::elementwise::refused_##name<                        \
+                                     std::conditional_t<sizeof...(Arguments) == 0, int, void>>)), \
+            typename ::tenon::elementwise::first_dual<Arguments...>::type());                     \
   }
-#define TENON_UNDERIVABLE(name)                                                                                                            \
-  TENON_SENTENCE(                                                                                                                          \
-      name, "Tenon cannot differentiate " #name                                                                                            \
-            "(x): it supports exp, expm1, log, log1p, sqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, " \
-            "normal_cdf, abs, floor, ceil, rint, pow, min, max and where; use these, or define gradient()")                                \
+#define TENON_UNDERIVABLE(name)                                                                   \
+  TENON_SENTENCE(name, "Tenon cannot differentiate " #name                                        \
+                       "(x): it supports exp, expm1, log, log1p, sqrt, sin, cos, tan, asin, "     \
+                       "acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, "                 \
+                       "normal_cdf, abs, floor, ceil, rint, pow, min, max and where; use these, " \
+                       "or define gradient()")                                                    \
   TENON_REFUSED(name)
-#define TENON_QUALIFIED(name) \
-  TENON_SENTENCE(name, "write " #name "(x) instead of std::" #name "(x) in an elementwise class, so that Tenon can differentiate it")
-#define TENON_EACH_QUALIFIED(what)                                                                                                \
-  what(exp) what(expm1) what(log) what(log1p) what(sqrt) what(sin) what(cos) what(tan) what(sinh) what(cosh) what(tanh) what(erf) \
-      what(abs) what(floor) what(ceil) what(rint) what(pow) what(asin) what(acos) what(atan) what(asinh) what(acosh) what(atanh)
-#define TENON_EACH_UNDERIVABLE(what)                                                                                                       \
-  what(atan2) what(cbrt) what(copysign) what(erfc) what(exp2) what(fabs) what(fdim) what(fma) what(fmax) what(fmin) what(fmod) what(frexp) \
-      what(hypot) what(isfinite) what(isinf) what(isnan) what(ldexp) what(lgamma) what(log10) what(log2) what(modf) what(nearbyint)        \
-          what(remainder) what(round) what(signbit) what(tgamma) what(trunc)
+#define TENON_QUALIFIED(name)                                      \
+  TENON_SENTENCE(name, "write " #name "(x) instead of std::" #name \
+                       "(x) in an elementwise class, so that Tenon can differentiate it")
+#define TENON_EACH_QUALIFIED(what)                                                                \
+  what(exp) what(expm1) what(log) what(log1p) what(sqrt) what(sin) what(cos) what(tan) what(sinh) \
+      what(cosh) what(tanh) what(erf) what(abs) what(floor) what(ceil) what(rint) what(pow)       \
+          what(asin) what(acos) what(atan) what(asinh) what(acosh) what(atanh)
+#define TENON_EACH_UNDERIVABLE(what)                                                             \
+  what(atan2) what(cbrt) what(copysign) what(erfc) what(exp2) what(fabs) what(fdim) what(fma)    \
+      what(fmax) what(fmin) what(fmod) what(frexp) what(hypot) what(isfinite) what(isinf)        \
+          what(isnan) what(ldexp) what(lgamma) what(log10) what(log2) what(modf) what(nearbyint) \
+              what(remainder) what(round) what(signbit) what(tgamma) what(trunc)
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {

@@ -28,7 +28,8 @@ inline tenon_tensor flat(const tenon_tensor& like, const void* data, const std::
 }
 
 inline std::int64_t elements(const tenon_tensor& like, const Stored& stored, std::int64_t units) {
-  return units * (stored.unit_size / static_cast<std::int64_t>(size_of(static_cast<DType>(like.dtype))));
+  return units *
+         (stored.unit_size / static_cast<std::int64_t>(size_of(static_cast<DType>(like.dtype))));
 }
 
 inline unsigned char* stored_data(const tenon_tensor& out) {
@@ -53,7 +54,9 @@ class StoredBesideDense {
     std::int64_t row_major = element_size;
     for (int back = 1; back <= dense.ndim; ++back) {
       const auto dim = dense.shape[dense.ndim - back];
-      steps_[shape_.ndim - back] = dim == 1 ? 0 : dense.strides ? dense.strides[dense.ndim - back] * element_size : row_major;
+      steps_[shape_.ndim - back] = dim == 1        ? 0
+                                   : dense.strides ? dense.strides[dense.ndim - back] * element_size
+                                                   : row_major;
       row_major *= dim;
     }
   }
@@ -67,7 +70,8 @@ class StoredBesideDense {
   template <class Told>
   void each(std::int64_t line, Told told) const {
     if (csr_) {
-      for (auto e = stored_.begin(line); e < stored_.end(line); ++e) told(e, line * steps_[0] + stored_.columns_of[e] * steps_[1]);
+      for (auto e = stored_.begin(line); e < stored_.end(line); ++e)
+        told(e, line * steps_[0] + stored_.columns_of[e] * steps_[1]);
     } else {
       std::int64_t element = line;
       for (int axis = 1; axis < shape_.ndim; ++axis) element *= shape_.shape[axis];
@@ -81,7 +85,8 @@ class StoredBesideDense {
     if (axis == shape_.ndim) return told(element, offset);
     std::int64_t inner = 1;
     for (int behind = axis + 1; behind < shape_.ndim; ++behind) inner *= shape_.shape[behind];
-    for (std::int64_t i = 0; i < shape_.shape[axis]; ++i) each_behind(axis + 1, element + i * inner, offset + i * steps_[axis], told);
+    for (std::int64_t i = 0; i < shape_.shape[axis]; ++i)
+      each_behind(axis + 1, element + i * inner, offset + i * steps_[axis], told);
   }
 
   const Stored stored_;
@@ -101,18 +106,21 @@ void for_each_beside(const Call& call, const StoredBesideDense& beside, Told tol
 
 /// Gathers the elements of the dense tensor, broadcast to the sparse one, at the positions that the
 /// sparse one stores.
-[[gnu::cold]] inline void gather_dense(const Call& call, const tenon_tensor& sparse, const tenon_tensor& dense, unsigned char* to) {
+[[gnu::cold]] inline void gather_dense(const Call& call, const tenon_tensor& sparse,
+                                       const tenon_tensor& dense, unsigned char* to) {
   const auto size = static_cast<std::int64_t>(size_of(static_cast<DType>(dense.dtype)));
   const auto* const from = static_cast<const unsigned char*>(first_element(dense));
-  for_each_beside(call, StoredBesideDense(sparse, dense.dense, size), [=](std::int64_t element, std::int64_t offset) {
-    std::memcpy(to + element * size, from + offset, static_cast<std::size_t>(size));
-  });
+  for_each_beside(call, StoredBesideDense(sparse, dense.dense, size),
+                  [=](std::int64_t element, std::int64_t offset) {
+                    std::memcpy(to + element * size, from + offset, static_cast<std::size_t>(size));
+                  });
 }
 
 /// Whether two tensors of the same shape and storage have the same sparsity pattern.
 inline bool same_places(const Stored& left, const Stored& right) {
   const auto same = [](const std::int64_t* l, const std::int64_t* r, std::int64_t count) {
-    return l == r || count == 0 || std::memcmp(l, r, static_cast<std::size_t>(count) * sizeof *l) == 0;
+    return l == r || count == 0 ||
+           std::memcmp(l, r, static_cast<std::size_t>(count) * sizeof *l) == 0;
   };
   return left.count == right.count && same(left.columns_of, right.columns_of, left.count) &&
          (!left.row_starts || same(left.row_starts, right.row_starts, left.rows + 1));
@@ -126,11 +134,15 @@ class AtPlaces {
   [[gnu::cold]] AtPlaces(const Call& call, const tenon_tensor& places, const tenon_tensor* of)
       : there_(of != nullptr),
         count_(elements(places, Stored(places), places.stored)),
-        memory_(is_read_in_place(places, of) ? 0 : count_ * static_cast<std::int64_t>(size_of(static_cast<DType>(places.dtype)))) {
+        memory_(is_read_in_place(places, of)
+                    ? 0
+                    : count_ *
+                          static_cast<std::int64_t>(size_of(static_cast<DType>(places.dtype)))) {
     if (!of) return;
     if (is_read_in_place(places, of)) {
       count_ = of->storage == TENON_DENSE ? 1 : count_;
-      flat_ = flat(*of, of->storage == TENON_DENSE ? first_element(*of) : Stored(*of).values, &count_);
+      flat_ =
+          flat(*of, of->storage == TENON_DENSE ? first_element(*of) : Stored(*of).values, &count_);
       return;
     }
     if (of->storage == TENON_DENSE)
@@ -146,12 +158,14 @@ class AtPlaces {
  private:
   static bool is_read_in_place(const tenon_tensor& places, const tenon_tensor* of) {
     if (!of) return true;
-    return of->storage == TENON_DENSE ? element_count(of->dense) == 1 : same_places(Stored(places), Stored(*of));
+    return of->storage == TENON_DENSE ? element_count(of->dense) == 1
+                                      : same_places(Stored(places), Stored(*of));
   }
 
   void gather_stored(const Call& call, const Stored& places, const Stored& of) const {
     const Scratch<std::int64_t> found(places.count);
-    const std::int64_t grain = 1 + (1 << 14) * places.rows / (places.count + of.count + places.rows + 1);
+    const std::int64_t grain =
+        1 + (1 << 14) * places.rows / (places.count + of.count + places.rows + 1);
     for_each_part(call, places.rows, grain, [&](std::int64_t begin, std::int64_t end) {
       for (auto row = begin; row < end; ++row)
         join_row(places, of, row, [&](std::int64_t, std::int64_t wanted, std::int64_t place) {

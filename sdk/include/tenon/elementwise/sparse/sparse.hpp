@@ -25,12 +25,15 @@ namespace tenon::TENON_SDK::elementwise {
 
 /// Allocates output number `output` with the sparsity pattern of `like`; in backward, the gradient
 /// of that input. Error (type): it has another storage, or the indices are not int64.
-[[gnu::cold]] inline tenon_tensor& allocate_like(const tenon_call& raw, const tenon_tensor& like, std::uint32_t output = 0) {
+[[gnu::cold]] inline tenon_tensor& allocate_like(const tenon_call& raw, const tenon_tensor& like,
+                                                 std::uint32_t output = 0) {
   const bool backward = raw.dispatch == TENON_BACKWARD || raw.dispatch == TENON_BACKWARD_SPARSE;
   const tenon_tensor& wanted = backward ? *raw.input_grads[output] : *raw.outputs[output];
   if (wanted.storage != like.storage || like.index_dtype != TENON_I64)
-    fail(ErrorKind::type, {"this sparse kernel preserves the storage and needs int64 indices, but ", static_cast<Storage>(like.storage),
-                           " with ", static_cast<DType>(like.index_dtype), " is to become ", static_cast<Storage>(wanted.storage)});
+    fail(ErrorKind::type,
+         {"this sparse kernel preserves the storage and needs int64 indices, but ",
+          static_cast<Storage>(like.storage), " with ", static_cast<DType>(like.index_dtype),
+          " is to become ", static_cast<Storage>(wanted.storage)});
   tenon_tensor* out = nullptr;
   HostError error;
   if (raw.host->allocate_sparse(&raw, output, like.stored, &out, error.raw())) error.raise();
@@ -48,7 +51,8 @@ inline tenon_tensor values_of(const tenon_tensor& sparse, std::int64_t* count) {
 
 inline std::int64_t stored_elements(const tenon_tensor& sparse) {
   std::int64_t count = sparse.stored;
-  for (int axis = 1; sparse.storage == TENON_ROW_SPARSE && axis < sparse.dense.ndim; ++axis) count *= sparse.dense.shape[axis];
+  for (int axis = 1; sparse.storage == TENON_ROW_SPARSE && axis < sparse.dense.ndim; ++axis)
+    count *= sparse.dense.shape[axis];
   return count;
 }
 
@@ -58,7 +62,8 @@ inline std::int64_t stored_elements(const tenon_tensor& sparse) {
   const tenon_tensor& in = *raw.inputs[0];
   tenon_tensor& out = allocate_like(raw, in);
   const auto copy = [](const void* from, const void* to, std::int64_t n) {
-    if (n > 0) std::memcpy(const_cast<void*>(to), from, static_cast<std::size_t>(n) * sizeof(std::int64_t));
+    if (n > 0)
+      std::memcpy(const_cast<void*>(to), from, static_cast<std::size_t>(n) * sizeof(std::int64_t));
   };
   const bool csr = in.storage == TENON_CSR;
   copy(in.indices, out.indices, in.stored);

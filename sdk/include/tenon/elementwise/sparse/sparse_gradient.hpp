@@ -27,7 +27,9 @@ struct GradientRule {
 /// is 0 does not depend on the other there, so the gradient with respect to the other is 0, too.
 template <class Class>
 GradientRule gradient_rule(const Class& f) {
-  GradientRule found{rule<Class> == Rule::nothing ? 0 : rule<Class> == Rule::output ? 1 : arity<Class>};
+  GradientRule found{rule<Class> == Rule::nothing  ? 0
+                     : rule<Class> == Rule::output ? 1
+                                                   : arity<Class>};
   for (int input = 0; input < arity<Class>; ++input) {
     found.at_zeros[input] = holds_in_every_type<Class>([&]<class T>() {
       if constexpr (std::is_floating_point_v<T>) {
@@ -42,7 +44,9 @@ GradientRule gradient_rule(const Class& f) {
       }
     });
     for (int operand = 0; operand < found.operands; ++operand)
-      found.by_operand[input][operand] = found.operands == 1 ? found.at_zeros[input] : operand != input && zero_where<Class>(operand);
+      found.by_operand[input][operand] = found.operands == 1
+                                             ? found.at_zeros[input]
+                                             : operand != input && zero_where<Class>(operand);
   }
   return found;
 }
@@ -67,7 +71,8 @@ struct GradientSources {
 
 /// In backward: calls sparse_kernel() if every gradient can be computed this way. `operand`: the
 /// storage of an operand.
-[[gnu::cold]] inline void choose_gradient_storage(InferStorage& io, const GradientRule& rule, const Storage (&operand)[2]) {
+[[gnu::cold]] inline void choose_gradient_storage(InferStorage& io, const GradientRule& rule,
+                                                  const Storage (&operand)[2]) {
   const tenon_infer_storage& raw = io.raw();
   GradientSources sources{rule.operands + 1, {}};
   for (int i = 0; i < rule.operands; ++i) sources.storage[i] = operand[i];
@@ -83,9 +88,12 @@ struct GradientSources {
   Storage chosen[2] = {};
   for (int i = 0; i < io.inputs(); ++i) {
     const auto shape = io.input_type(i).shape;
-    const bool is_whole = shape == whole, sparse_operand = rule.operands == io.inputs() && operand[i] != Storage::dense;
+    const bool is_whole = shape == whole,
+               sparse_operand = rule.operands == io.inputs() && operand[i] != Storage::dense;
     const bool made_zero = sources.zero_maker(rule, i) >= 0;
-    if (!whole.known() || (!is_whole && (sparse_operand || !made_zero || !broadcasts_to(shape, whole)))) return;
+    if (!whole.known() ||
+        (!is_whole && (sparse_operand || !made_zero || !broadcasts_to(shape, whole))))
+      return;
     chosen[i] = is_whole && made_zero ? found : Storage::dense;
   }
   for (int i = 0; i < io.inputs(); ++i) io.set_output(i, chosen[i]);
@@ -101,10 +109,16 @@ void copy_loop(const void*, const void* const* in, void* out, std::int64_t n) {
 class GradientCall {
  public:
   GradientCall(const Call& call, const Kernel& kernel, const GradientRule& rule)
-      : call_(call), raw_(call.raw()), kernel_(kernel), rule_(rule), sources_{rule.operands + 1, {}} {
-    for (int i = 0; i < rule.operands; ++i) source_[i] = kernel.rule == Rule::output ? raw_.outputs[0] : raw_.inputs[i];
+      : call_(call),
+        raw_(call.raw()),
+        kernel_(kernel),
+        rule_(rule),
+        sources_{rule.operands + 1, {}} {
+    for (int i = 0; i < rule.operands; ++i)
+      source_[i] = kernel.rule == Rule::output ? raw_.outputs[0] : raw_.inputs[i];
     source_[rule.operands] = raw_.output_grads[0];
-    for (int i = 0; i < sources_.count; ++i) sources_.storage[i] = static_cast<Storage>(source_[i]->storage);
+    for (int i = 0; i < sources_.count; ++i)
+      sources_.storage[i] = static_cast<Storage>(source_[i]->storage);
   }
 
   /// A gradient that uses the memory of the output's gradient comes last, because the others still
@@ -122,13 +136,21 @@ class GradientCall {
  private:
   Job job(int input, tenon_tensor& result, Write write) const {
     const Loops& loops = *kernel_.loops;
-    return {kernel_.op, loops.derivatives[input], loops.accumulate_gradient, kernel_.convert, loops.compute, loops.compute, &result, write};
+    return {kernel_.op,
+            loops.derivatives[input],
+            loops.accumulate_gradient,
+            kernel_.convert,
+            loops.compute,
+            loops.compute,
+            &result,
+            write};
   }
 
   const tenon_tensor* source(int i) const { return i < sources_.count ? source_[i] : nullptr; }
 
   void compute_at(int input, const tenon_tensor& places, tenon_tensor result) const {
-    const AtPlaces first(call_, places, source(0)), second(call_, places, source(1)), third(call_, places, source(2));
+    const AtPlaces first(call_, places, source(0)), second(call_, places, source(1)),
+        third(call_, places, source(2));
     const AtPlaces* const all[] = {&first, &second, &third};
     Job at = job(input, result, Write::to);
     for (int i = 0; i < sources_.count; ++i) at.read(all[i]->tensor());
@@ -150,7 +172,8 @@ class GradientCall {
   void sum_of_places(int input, const tenon_tensor& places) const {
     tenon_tensor& wanted = *raw_.input_grads[input];
     const bool is_double = kernel_.loops->compute == DType::f64;
-    const auto count = elements(places, Stored(places), places.stored), sums = element_count(wanted.dense);
+    const auto count = elements(places, Stored(places), places.stored),
+               sums = element_count(wanted.dense);
     const Scratch<unsigned char> terms(count * 8);
     const Scratch<double> totals(sums);
     tenon_tensor result = flat(places, terms.data(), &count);
@@ -163,14 +186,17 @@ class GradientCall {
     for (std::int64_t line = 0; line < beside.lines(); ++line)
       beside.each(line, [&](std::int64_t element, std::int64_t offset) {
         const auto place = offset / static_cast<std::int64_t>(sizeof(double));
-        totals[place] += is_double ? reinterpret_cast<const double*>(terms.data())[element]
-                                   : static_cast<double>(reinterpret_cast<const float*>(terms.data())[element]);
+        totals[place] +=
+            is_double ? reinterpret_cast<const double*>(terms.data())[element]
+                      : static_cast<double>(reinterpret_cast<const float*>(terms.data())[element]);
       });
-    is_double ? write_sums<double>(totals, sums, wanted, input) : write_sums<float>(totals, sums, wanted, input);
+    is_double ? write_sums<double>(totals, sums, wanted, input)
+              : write_sums<float>(totals, sums, wanted, input);
   }
 
   template <class T>
-  void write_sums(const Scratch<double>& totals, std::int64_t count, tenon_tensor& wanted, int input) const {
+  void write_sums(const Scratch<double>& totals, std::int64_t count, tenon_tensor& wanted,
+                  int input) const {
     const Scratch<T> rounded(count);
     for (std::int64_t i = 0; i < count; ++i) rounded[i] = static_cast<T>(totals[i]);
     tenon_tensor from = wanted;
@@ -191,7 +217,8 @@ class GradientCall {
     tenon_tensor& wanted = *raw_.input_grads[input];
     const Patch first(*this, input, sparse_operand(0)), second(*this, input, sparse_operand(1));
     Job all = job(input, wanted, write_of(call_, input));
-    for (int i = 0; i < sources_.count; ++i) all.read(sources_.storage[i] == Storage::dense ? source_[i] : nullptr);
+    for (int i = 0; i < sources_.count; ++i)
+      all.read(sources_.storage[i] == Storage::dense ? source_[i] : nullptr);
     map(call_, all);
     first.put(wanted);
     second.put(wanted);
@@ -205,7 +232,9 @@ class GradientCall {
   class Patch {
    public:
     Patch(const GradientCall& of, int input, const tenon_tensor* places)
-        : of_(of), places_(places), values_(places ? elements(*places, Stored(*places), places->stored) * size(*places) : 0) {
+        : of_(of),
+          places_(places),
+          values_(places ? elements(*places, Stored(*places), places->stored) * size(*places) : 0) {
       if (!places) return;
       const auto count = elements(*places, Stored(*places), places->stored);
       of.compute_at(input, *places, flat(*places, values_.data(), &count));
@@ -213,15 +242,20 @@ class GradientCall {
     void put(const tenon_tensor& wanted) const {
       if (!places_) return;
       const auto bytes = size(wanted);
-      auto* const to = static_cast<unsigned char*>(const_cast<void*>(static_cast<const void*>(first_element(wanted))));
+      auto* const to = static_cast<unsigned char*>(
+          const_cast<void*>(static_cast<const void*>(first_element(wanted))));
       const auto* const from = values_.data();
-      for_each_beside(of_.call_, StoredBesideDense(*places_, wanted.dense, bytes), [=](std::int64_t element, std::int64_t offset) {
-        std::memcpy(to + offset, from + element * bytes, static_cast<std::size_t>(bytes));
-      });
+      for_each_beside(of_.call_, StoredBesideDense(*places_, wanted.dense, bytes),
+                      [=](std::int64_t element, std::int64_t offset) {
+                        std::memcpy(to + offset, from + element * bytes,
+                                    static_cast<std::size_t>(bytes));
+                      });
     }
 
    private:
-    static std::int64_t size(const tenon_tensor& tensor) { return static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype))); }
+    static std::int64_t size(const tenon_tensor& tensor) {
+      return static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype)));
+    }
     const GradientCall& of_;
     const tenon_tensor* places_;
     Scratch<unsigned char> values_;

@@ -22,7 +22,8 @@ struct ZeroRule {
 
 template <class Class>
 ZeroRule zero_rule(const Class& f) {
-  if constexpr (!std::is_floating_point_v<SomeType<Class>>) return {};  // an integer division by 0 would crash the host
+  if constexpr (!std::is_floating_point_v<SomeType<Class>>)
+    return {};  // an integer division by 0 would crash the host
   return {is_zero_of_zeros(f), zero_where<Class>(0), zero_where<Class>(1)};
 }
 
@@ -31,7 +32,7 @@ ZeroRule zero_rule(const Class& f) {
   if (io.input(0) == Storage::dense && io.input(1) == Storage::dense) return;
   const auto left = io.input(0), right = io.input(1);
   const auto left_shape = io.input_type(0).shape, right_shape = io.input_type(1).shape;
-  const bool fits = left == right             ? rule.both && left_shape.known() && left_shape == right_shape
+  const bool fits = left == right ? rule.both && left_shape.known() && left_shape == right_shape
                     : right == Storage::dense ? rule.left && broadcasts_to(right_shape, left_shape)
                     : left == Storage::dense  ? rule.right && broadcasts_to(left_shape, right_shape)
                                               : false;
@@ -56,7 +57,8 @@ inline bool is_zero_unit(const unsigned char* unit, std::int64_t bytes, DType dt
 /// One call of such a kernel.
 class PairCall {
  public:
-  PairCall(const Call& call, const Kernel& kernel, ZeroRule rule) : call_(call), raw_(call.raw()), kernel_(kernel), rule_(rule) {}
+  PairCall(const Call& call, const Kernel& kernel, ZeroRule rule)
+      : call_(call), raw_(call.raw()), kernel_(kernel), rule_(rule) {}
 
   void run() const {
     const tenon_tensor &left = *raw_.inputs[0], &right = *raw_.inputs[1];
@@ -80,10 +82,12 @@ class PairCall {
     const Stored l(left), r(right);
     const Joined places(call_, l, r);
     const auto count = elements(left, l, places.count);
-    const Scratch<unsigned char> l_values(places.count * l.unit_size), r_values(places.count * r.unit_size);
+    const Scratch<unsigned char> l_values(places.count * l.unit_size),
+        r_values(places.count * r.unit_size);
     gather(call_, l, places.left.data(), places.count, l_values.data());
     gather(call_, r, places.right.data(), places.count, r_values.data());
-    const auto l_flat = flat(left, l_values.data(), &count), r_flat = flat(right, r_values.data(), &count);
+    const auto l_flat = flat(left, l_values.data(), &count),
+               r_flat = flat(right, r_values.data(), &count);
     if (rule_.left && rule_.right) return join_where_not_zero(left, places, l_flat, r_flat, count);
     tenon_tensor& out = allocate_places(left, places.count);
     copy_places(places, out);
@@ -92,13 +96,14 @@ class PairCall {
 
   /// As for products: elements that only one side stores are dropped if they give 0, as they do
   /// except for infinities and nan.
-  void join_where_not_zero(const tenon_tensor& like, const Joined& places, const tenon_tensor& left, const tenon_tensor& right,
-                           std::int64_t count) const {
+  void join_where_not_zero(const tenon_tensor& like, const Joined& places, const tenon_tensor& left,
+                           const tenon_tensor& right, std::int64_t count) const {
     const auto unit = places.count > 0 ? count / places.count * result_size() : 0;
     const Scratch<unsigned char> results(count * result_size());
     compute(&left, &right, flat(*raw_.outputs[0], results.data(), &count));
     const auto kept = [&](std::int64_t i) {
-      return (places.left[i] >= 0 && places.right[i] >= 0) || !is_zero_unit(results.data() + i * unit, unit, result_dtype());
+      return (places.left[i] >= 0 && places.right[i] >= 0) ||
+             !is_zero_unit(results.data() + i * unit, unit, result_dtype());
     };
     std::int64_t stored = 0;
     for (std::int64_t i = 0; i < places.count; ++i) stored += kept(i);
@@ -109,7 +114,9 @@ class PairCall {
       for (auto i = places.row_starts[row]; i < places.row_starts[row + 1]; ++i) {
         if (!kept(i)) continue;
         columns_of(out)[to] = places.columns_of[i];
-        if (unit > 0) std::memcpy(stored_data(out) + to * unit, results.data() + i * unit, static_cast<std::size_t>(unit));
+        if (unit > 0)
+          std::memcpy(stored_data(out) + to * unit, results.data() + i * unit,
+                      static_cast<std::size_t>(unit));
         ++to;
       }
     }
@@ -123,7 +130,8 @@ class PairCall {
     if (total > 0 && !gives_zeros(dense, given, side)) {
       if (given < total)
         fail(ErrorKind::type,
-             {"where the ", static_cast<Storage>(sparse.storage), " input stores nothing, the result is not 0 for every element of the ",
+             {"where the ", static_cast<Storage>(sparse.storage),
+              " input stores nothing, the result is not 0 for every element of the ",
               "broadcast dense input: make the sparse input dense by cast_storage"});
       return with_all(sparse, dense, side, total);
     }
@@ -133,11 +141,13 @@ class PairCall {
     if (given > 1) gather_dense(call_, sparse, dense, others.data());
     const std::int64_t one = 1;
     const auto own = flat(sparse, stored.values, &count);
-    auto other = given == 1 ? flat(dense, first_element(dense), &one) : flat(dense, others.data(), &count);
+    auto other =
+        given == 1 ? flat(dense, first_element(dense), &one) : flat(dense, others.data(), &count);
     tenon_tensor& out = allocate_places(sparse, stored.count);
     copy_indices(columns_of(out), stored.columns_of, stored.count);
     if (stored.row_starts) copy_indices(starts_of(out), stored.row_starts, stored.rows + 1);
-    compute(side == 0 ? &own : &other, side == 0 ? &other : &own, flat(out, stored_data(out), &count));
+    compute(side == 0 ? &own : &other, side == 0 ? &other : &own,
+            flat(out, stored_data(out), &count));
   }
 
   /// Whether f of zero and each element of the dense side is 0.
@@ -152,11 +162,14 @@ class PairCall {
       const Scratch<unsigned char> results(slice_count * result_size());
       for (auto slice = begin; slice < end; ++slice) {
         tenon_tensor part = dense;
-        std::int64_t n = slice_count < count - slice * slice_count ? slice_count : count - slice * slice_count;
+        std::int64_t n =
+            slice_count < count - slice * slice_count ? slice_count : count - slice * slice_count;
         if (whole) {
-          part = flat(dense, static_cast<unsigned char*>(first_element(dense)) + slice * most * size, &n);
+          part = flat(dense,
+                      static_cast<unsigned char*>(first_element(dense)) + slice * most * size, &n);
         } else {
-          part.dense.data = static_cast<unsigned char*>(first_element(dense)) + slice * dense.dense.strides[0] * size;
+          part.dense.data = static_cast<unsigned char*>(first_element(dense)) +
+                            slice * dense.dense.strides[0] * size;
           part.dense.byte_offset = 0;
           part.dense.ndim -= 1;
           part.dense.shape += 1;
@@ -178,7 +191,8 @@ class PairCall {
 
   /// The dense side has its own element at each position, and some of them give nonzero results
   /// with 0: these are stored, too.
-  void with_all(const tenon_tensor& sparse, const tenon_tensor& dense, int side, std::int64_t total) const {
+  void with_all(const tenon_tensor& sparse, const tenon_tensor& dense, int side,
+                std::int64_t total) const {
     const Stored stored(sparse);
     const Scratch<unsigned char> results(total * result_size());
     tenon_tensor result = *raw_.outputs[0];
@@ -195,7 +209,9 @@ class PairCall {
     for (std::int64_t row = 0; row < stored.rows; ++row) {
       starts[row] = found;
       for (std::int64_t column = 0; column < stored.columns; ++column)
-        if (!is_zero_unit(results.data() + (row * stored.columns + column) * unit, unit, result_dtype())) columns[found++] = column;
+        if (!is_zero_unit(results.data() + (row * stored.columns + column) * unit, unit,
+                          result_dtype()))
+          columns[found++] = column;
     }
     starts[stored.rows] = found;
     tenon_tensor extra = sparse;
@@ -204,17 +220,20 @@ class PairCall {
     extra.row_starts = sparse.storage == TENON_CSR ? starts.data() : nullptr;
     const Joined places(call_, stored, Stored(extra));
     const auto count = elements(sparse, stored, places.count);
-    const Scratch<unsigned char> own(places.count * stored.unit_size), other(places.count * stored.unit_size);
+    const Scratch<unsigned char> own(places.count * stored.unit_size),
+        other(places.count * stored.unit_size);
     gather(call_, stored, places.left.data(), places.count, own.data());
     tenon_tensor wanted = sparse;
     wanted.stored = places.count;
     wanted.indices = places.columns_of.data();
     wanted.row_starts = sparse.storage == TENON_CSR ? places.row_starts.data() : nullptr;
     gather_dense(call_, wanted, dense, other.data());
-    const auto own_flat = flat(sparse, own.data(), &count), other_flat = flat(dense, other.data(), &count);
+    const auto own_flat = flat(sparse, own.data(), &count),
+               other_flat = flat(dense, other.data(), &count);
     tenon_tensor& out = allocate_places(sparse, places.count);
     copy_places(places, out);
-    compute(side == 0 ? &own_flat : &other_flat, side == 0 ? &other_flat : &own_flat, flat(out, stored_data(out), &count));
+    compute(side == 0 ? &own_flat : &other_flat, side == 0 ? &other_flat : &own_flat,
+            flat(out, stored_data(out), &count));
   }
 
   tenon_tensor& allocate_places(const tenon_tensor& like, std::int64_t stored) const {
@@ -224,7 +243,8 @@ class PairCall {
   }
   static void copy_places(const Joined& places, const tenon_tensor& out) {
     copy_indices(columns_of(out), places.columns_of.data(), places.count);
-    if (out.storage == TENON_CSR) copy_indices(starts_of(out), places.row_starts.data(), places.rows + 1);
+    if (out.storage == TENON_CSR)
+      copy_indices(starts_of(out), places.row_starts.data(), places.rows + 1);
   }
 
   const Call& call_;

@@ -38,8 +38,9 @@ inline constexpr bool has_derivative = differentiable<Class> && !graph_gradient<
 /// Whether that kernel also supports sparse tensors. An author's own infer_storage() applies to
 /// forward only.
 template <class Class>
-inline constexpr bool has_sparse_derivative = has_derivative<Class> && !detail::Members<Class>::infer_storage && arity<Class> <= 2 &&
-                                              conversion<Class>() == convert_half && (arity<Class> == 1 || rule<Class> != Rule::output);
+inline constexpr bool has_sparse_derivative =
+    has_derivative<Class> && !detail::Members<Class>::infer_storage && arity<Class> <= 2 &&
+    conversion<Class>() == convert_half && (arity<Class> == 1 || rule<Class> != Rule::output);
 
 template <class Class>
 void infer_storage(const Class& f, InferStorage& io) {
@@ -50,8 +51,12 @@ void infer_storage(const Class& f, InferStorage& io) {
     if (!io.backward()) {
       if (keeps) keep_storage(io);
     } else if constexpr (has_sparse_derivative<Class>) {
-      const bool reads_output = rule<Class> == Rule::output;  // stored like the input if the function preserves its storage
-      choose_gradient_storage(io, gradient_rule(f), {reads_output && !keeps ? Storage::dense : io.input(0), Storage::dense});
+      const bool reads_output =
+          rule<Class> ==
+          Rule::output;  // stored like the input if the function preserves its storage
+      choose_gradient_storage(
+          io, gradient_rule(f),
+          {reads_output && !keeps ? Storage::dense : io.input(0), Storage::dense});
     }
   } else if (!io.backward()) {
     keep_pair_storage(io, zero_rule(f));

@@ -62,9 +62,11 @@ void join_row(const Stored& left, const Stored& right, std::int64_t row, Told to
   auto l = left.begin(row), r = right.begin(row);
   const auto l_end = left.end(row), r_end = right.end(row);
   while (l < l_end || r < r_end) {
-    const auto l_column = l < l_end ? left.columns_of[l] : left.columns, r_column = r < r_end ? right.columns_of[r] : right.columns;
+    const auto l_column = l < l_end ? left.columns_of[l] : left.columns,
+               r_column = r < r_end ? right.columns_of[r] : right.columns;
     const auto column = l_column < r_column ? l_column : r_column;
-    told(column, l_column == column ? l++ : std::int64_t{-1}, r_column == column ? r++ : std::int64_t{-1});
+    told(column, l_column == column ? l++ : std::int64_t{-1},
+         r_column == column ? r++ : std::int64_t{-1});
   }
 }
 
@@ -75,7 +77,12 @@ struct Joined {
   Scratch<std::int64_t> row_starts, columns_of, left, right;
 
   Joined(const Call& call, const Stored& l, const Stored& r)
-      : rows(l.rows), count(0), row_starts(rows + 1), columns_of(l.count + r.count), left(l.count + r.count), right(l.count + r.count) {
+      : rows(l.rows),
+        count(0),
+        row_starts(rows + 1),
+        columns_of(l.count + r.count),
+        left(l.count + r.count),
+        right(l.count + r.count) {
     const std::int64_t grain = 1 + (1 << 14) * rows / (l.count + r.count + rows + 1);
     for_each_part(call, rows, grain, [&](std::int64_t begin, std::int64_t end) {
       for (auto row = begin; row < end; ++row) {
@@ -101,21 +108,23 @@ struct Joined {
 };
 
 /// Gathers the units at `places` contiguously; zeros if an index is -1.
-[[gnu::cold]] inline void gather(const Call& call, const Stored& from, const std::int64_t* places, std::int64_t count, unsigned char* to) {
+[[gnu::cold]] inline void gather(const Call& call, const Stored& from, const std::int64_t* places,
+                                 std::int64_t count, unsigned char* to) {
   const auto size = static_cast<std::size_t>(from.unit_size);
   if (size == 0) return;
-  for_each_part(call, count, 1 + (1 << 16) / from.unit_size, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = begin; i < end; ++i) {
-      unsigned char* const unit = to + i * from.unit_size;
-      if (places[i] < 0) {
-        std::memset(unit, 0, size);
-      } else if (size == 4) {
-        std::memcpy(unit, from.values + places[i] * 4, 4);  // a constant size, the common case
-      } else {
-        std::memcpy(unit, from.values + places[i] * from.unit_size, size);
-      }
-    }
-  });
+  for_each_part(
+      call, count, 1 + (1 << 16) / from.unit_size, [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = begin; i < end; ++i) {
+          unsigned char* const unit = to + i * from.unit_size;
+          if (places[i] < 0) {
+            std::memset(unit, 0, size);
+          } else if (size == 4) {
+            std::memcpy(unit, from.values + places[i] * 4, 4);  // a constant size, the common case
+          } else {
+            std::memcpy(unit, from.values + places[i] * from.unit_size, size);
+          }
+        }
+      });
 }
 
 }  // namespace tenon::TENON_SDK::elementwise

@@ -30,7 +30,9 @@ inline constexpr DTypeOrder floats_first = [] {
 template <class Class, class Asked>
 bool holds_in_every_type(Asked asked) {
   for (int i = 0; i < floats_first<Class>.count; ++i)
-    if (!visit<real_types<Class>()>(floats_first<Class>.dtypes[i], [&]<class T>() { return asked.template operator()<Computed<T>>(); }))
+    if (!visit<real_types<Class>()>(floats_first<Class>.dtypes[i], [&]<class T>() {
+          return asked.template operator()<Computed<T>>();
+        }))
       return false;
   return true;
 }
@@ -49,7 +51,8 @@ constexpr bool zero_where(int input) {
 template <class Class>
 bool is_zero_of_zeros(const Class& f) {
   if constexpr (!std::is_floating_point_v<SomeType<Class>>) return zero_where<Class>(0);
-  return holds_in_every_type<Class>([&]<class T>() { return Signature<Class, T>::result(f, T(0)) == Result<Class, T>(0); });
+  return holds_in_every_type<Class>(
+      [&]<class T>() { return Signature<Class, T>::result(f, T(0)) == Result<Class, T>(0); });
 }
 
 }  // namespace tenon::TENON_SDK::elementwise
