@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -304,3 +305,38 @@ def test_random_numbers_are_of_the_blocks_host():
         assert inner is tenon.default_host()
         assert first + draws(2) == expected
     assert not set(outside + draws(2)) & set(expected)
+
+
+def test_a_closed_host_ends_its_workers(python: Callable[..., str]):
+    """Prepared calls of operators that are not called again do not keep a closed host alive."""
+    code = """
+    import os, time
+    import numpy as np, tenon
+    from tenon import ops
+
+    def workers():
+        found = 0
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{entry}/stat") as file:
+                    name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+            except OSError:
+                continue
+            state, parent = rest.split()[:2]
+            found += "worker" in name and int(parent) == os.getpid() and state != "Z"
+        return found
+
+    x = np.ones(5000, "float32")
+    for name in ("exp", "abs", "neg"):
+        host = tenon.Host(isolate=True, threads=1)
+        with host:
+            getattr(ops, name)(x)
+        before = workers()
+        host.close()
+        for _ in range(100):
+            if workers() == 0:
+                break
+            time.sleep(0.05)
+        print(before, workers())
+    """
+    assert python(code).split("\n")[:3] == ["1 0"] * 3

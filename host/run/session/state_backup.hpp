@@ -23,6 +23,7 @@ class StateBackup {
   /// Like save(), for a caller's tensor; the backup is released after the run.
   void save_destination(const Tensor& destination);
 
+  std::size_t copies() const { return states_.size(); }  ///< with memory, for tests
   /// The run succeeded: keeps the backups' memory for the next run.
   void forget() {
     if (!saved_.empty() || !destinations_.empty()) [[unlikely]]
