@@ -3,13 +3,15 @@
 import functools
 import gc
 import shutil
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 import tenon
 from exchange_stand_in import Box, function_of
-from tenon import ops
+from tenon import _call_cache, ops
 from tenon._call_cache import CallCache, forget
 
 WAIT = 30
@@ -371,6 +373,81 @@ def test_a_host_that_closes_is_forgotten():
         assert len(function._traces) == 1
         own.close()
     assert len(function._traces) == 0
+
+
+@pytest.fixture
+def rapid_switches():
+    """Threads take turns after nearly every instruction."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def while_others(work, do):
+    """Calls do() for a second, with two threads that repeat work() meanwhile."""
+    stop = threading.Event()
+
+    def repeat():
+        while not stop.is_set():
+            work()
+
+    ends = [run(repeat) for _ in range(2)]
+    try:
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            do()
+    finally:
+        stop.set()
+        for each in ends:
+            each()
+
+
+def test_a_host_is_forgotten_while_other_threads_make_caches(rapid_switches):
+    live, host = [CallCache() for _ in range(2000)], Version(1)
+
+    def close():
+        lease(live[0], host, "key"), lease(live[-1], host, "key")
+        forget(1)
+        assert len(live[0]) == len(live[-1]) == 0
+
+    while_others(lambda: [CallCache() for _ in range(50)], close)
+
+
+def test_a_host_is_forgotten_while_other_threads_use_the_same_cache(rapid_switches):
+    """With keys that are hashed by Python code."""
+
+    class Key:
+        def __init__(self, number):
+            self.number = number
+
+        def __hash__(self):
+            return hash(self.number)
+
+        def __eq__(self, other):
+            return self.number == other.number
+
+    cache, host, other = CallCache(), Version(1), Version(2)
+    use = lambda: [cache.shared(other, Key(number), object) for number in range(60)]  # noqa: E731
+    use()
+
+    def close():
+        cache.shared(host, "key", object)
+        assert len(cache) > 0
+        forget(1)
+        assert not any(key[0] == host.version for key in dict.keys(cache._entries))
+
+    while_others(use, close)
+
+
+def test_caches_that_nothing_uses_are_destroyed():
+    gc.collect()
+    before = len(_call_cache._caches)
+    made = [CallCache() for _ in range(5)]
+    assert len(_call_cache._caches) == before + 5
+    del made
+    gc.collect()
+    assert len(_call_cache._caches) == before
 
 
 def test_what_entries_do_when_they_go_may_use_the_cache():

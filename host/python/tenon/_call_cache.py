@@ -47,7 +47,9 @@ class Lease(Generic[T]):
             self._cache._keep(self._key, self._entry)
 
 
-_caches: weakref.WeakSet[CallCache[Any]] = weakref.WeakSet()
+# Not a WeakSet, whose iterator runs Python code: other threads and the garbage collector may add
+# caches meanwhile.
+_caches: set[weakref.ref[CallCache[Any]]] = set()
 
 
 class CallCache(Generic[T]):
@@ -67,7 +69,7 @@ class CallCache(Generic[T]):
         # atomic. Reentrant, because the garbage collector may run here and call an operator on this
         # thread.
         self._lock = threading.RLock()
-        _caches.add(self)
+        _caches.add(weakref.ref(self, _caches.discard))
 
     @property
     def counts(self) -> Counts:
@@ -76,7 +78,7 @@ class CallCache(Generic[T]):
 
     def __len__(self) -> int:
         """The number of idle entries."""
-        return sum(map(len, list(self._entries.values())))
+        return sum(map(len, list(dict.values(self._entries))))
 
     def lease(
         self,
@@ -134,11 +136,16 @@ class CallCache(Generic[T]):
 
     def _drop(self, over: Callable[[tuple[Any, Any]], bool]) -> None:
         with self._lock:
-            gone = [self._entries.pop(key, None) for key in list(self._entries) if over(key)]
+            # dict's own iterator: that of an OrderedDict hashes each key, and other threads may
+            # move keys to the end meanwhile.
+            keys = list(dict.keys(self._entries))
+            gone = [self._entries.pop(key, None) for key in keys if over(key)]
         del gone  # outside of the lock
 
 
 def forget(host: int) -> None:
     """Drops the entries of a closing host, given by its number, from all caches."""
-    for cache in list(_caches):
-        cache._drop(lambda key: key[0][0] == host)
+    for reference in list(_caches):  # a copy that no other thread can interrupt
+        cache = reference()
+        if cache is not None:
+            cache._drop(lambda key: key[0][0] == host)
