@@ -83,6 +83,14 @@ def test_a_scorer_loads_once_in_a_process_and_runs_in_any_thread(network, monkey
     assert len(results) == 4 * 29 and all(results) and loads == [str(network)]
 
 
+def test_options_of_another_type_are_checked_however_often_the_graph_was_loaded(network):
+    """1.0 equals 1, with which the graph is there already, but is not a seed."""
+    for option in ("seed", "threads"):
+        tenon.Scorer(network, **{option: 1})(batch())
+        with pytest.raises(TypeError, match=f"{option}=1.0"):
+            tenon.Scorer(network, **{option: 1.0})(batch())
+
+
 def test_a_scorer_goes_to_another_process(network, tmp_path, python):
     sent = tmp_path / "scorer"
     sent.write_bytes(pickle.dumps(tenon.Scorer(network)))

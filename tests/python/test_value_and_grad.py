@@ -1,5 +1,10 @@
 """Gradients of functions against closed forms and finite differences."""
 
+import copy
+import dataclasses
+import decimal
+import enum
+import fractions
 import resource
 import shutil
 import threading
@@ -119,6 +124,73 @@ def test_it_is_traced_once_for_dtypes_and_numbers_of_dimensions():
     np.testing.assert_allclose(made(np.ones(3), 3.0, scale=2.0), [6] * 3)
     np.testing.assert_allclose(made(np.ones(3), 3), [3] * 3)
     assert traced == [(None,), (None, None), (None,), (None,), (None,), (None,)]
+
+
+class Color(enum.Enum):
+    RED = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Scales:
+    low: float
+    high: float = 1.0
+    note: str = dataclasses.field(default="", compare=False)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [0, 0.0, -0.0, False, 0j, complex(0.0, -0.0), complex(-0.0, 0.0), Color.RED, "0"],
+        [1, 1.0, True, 1 + 0j, fractions.Fraction(1)],
+        [[1], [1.0], (1,), (True,), [0.0], [-0.0]],
+        [{1: 2}, {True: 2}, {1.0: 2}, {1: 2.0}, {"1": 2}, {0.0: 2}, {-0.0: 2}],
+        [
+            frozenset([1]),
+            frozenset([True]),
+            frozenset([0.0]),
+            frozenset([-0.0]),
+            frozenset([np.float32(-0.0)]),
+        ],
+        [Scales(0.0), Scales(-0.0), Scales(0), Scales(0.0, 1), Scales(0.0, True)],
+        [decimal.Decimal("0"), decimal.Decimal("-0"), decimal.Decimal("0.0")],
+        [float("nan"), float("inf"), -float("inf"), 5e-324, None],
+    ],
+)
+def test_arguments_that_are_not_arrays_are_told_apart_by_type_and_value(arguments):
+    """Each is traced once, also if it equals another one."""
+    traced = []
+
+    def loss(x, other):
+        traced.append(other)
+        return ops.sum(x)
+
+    made = tenon.grad(loss)
+    for _ in range(2):
+        for each in arguments:
+            made(np.ones(2), copy.deepcopy(each))
+            made(np.ones(2), other=copy.deepcopy(each))
+    assert [repr(each) for each in traced] == [repr(each) for each in arguments for _ in range(2)]
+
+
+def test_zeros_of_either_sign_have_graphs_of_their_own():
+    for order in ([0.0, -0.0], [-0.0, 0.0]):
+        made = tenon.value_and_grad(lambda x, scale: ops.sum(ops.reciprocal(x * scale)))
+        for scale in order * 2:
+            assert made(np.ones(3, np.float32), scale)[0] == np.copysign(np.inf, scale)
+
+
+def test_data_classes_that_are_hashed_by_name_may_hold_lists():
+    @dataclasses.dataclass
+    class Named:
+        name: str
+        sizes: list
+
+        def __hash__(self):
+            return hash(self.name)
+
+    made = tenon.grad(lambda x, named: ops.sum(x * named.sizes[0]))
+    for size in (2.0, 3.0, 2.0):
+        assert made(np.ones(1), Named("layer", [size])) == size
 
 
 def test_a_function_that_needs_sizes_is_traced_with_them():

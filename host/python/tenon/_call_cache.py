@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
+import dataclasses
+import decimal
+import struct
 import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+
 from . import _core
 from ._errors import UsageError
 
 T = TypeVar("T")
+
+
+def exact(value: Any) -> Any:
+    """A key for a hashable value. Two are equal if the values have the same type and, for floating
+    numbers, the same bits: 0, 0.0, -0.0 and False have four keys, and NaN equals itself."""
+    kind: Any = type(value)
+    if isinstance(value, np.generic):
+        return kind, value.dtype, value.tobytes()
+    if isinstance(value, float | complex):
+        bits = struct.pack("dd", value.real, value.imag)
+        return (kind, bits) if kind in (float, complex) else (kind, bits, value)
+    if isinstance(value, decimal.Decimal):
+        return kind, str(value)
+    if isinstance(value, tuple):
+        return kind, tuple(map(exact, value))
+    if isinstance(value, frozenset):
+        return kind, frozenset(map(exact, value))
+    if dataclasses.is_dataclass(value) and kind.__hash__ is not object.__hash__:
+        fields = [each.name for each in dataclasses.fields(value) if each.compare]
+        parts = tuple(exact(getattr(value, name, None)) for name in fields)
+        return (kind, value, parts) if _is_hashable(parts) else (kind, value)
+    return kind, value
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 class Counts(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import Kind, kind_of, kind_of_one
-from ._call_cache import CallCache
+from ._call_cache import CallCache, exact
 from ._errors import UsageError
 from ._graph import Graph, Value
 
@@ -77,12 +77,29 @@ class _Leaf:
 LEAF = _Leaf()
 
 
+class _Other:
+    """An argument that is not an array. Equal to those of the same type and exact value: 0.0 is
+    not -0.0."""
+
+    __slots__ = ("_key", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value, self._key = value, exact(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Other) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
 def flatten(tree: Any, leaves: list[Any], arrays: bool = False) -> Any:
     """Appends the arrays to `leaves` and returns the structure around them, hashable. `arrays`:
     numbers count as arrays.
     """
     if isinstance(tree, dict):
-        return dict, tuple(tree), tuple(flatten(each, leaves, arrays) for each in tree.values())
+        keys = tuple(key if type(key) is str else _Other(key) for key in tree)
+        return dict, keys, tuple(flatten(each, leaves, arrays) for each in tree.values())
     if isinstance(tree, list | tuple):
         return type(tree), None, tuple(flatten(each, leaves, arrays) for each in tree)
     if arrays and isinstance(tree, int | float):
@@ -96,7 +113,7 @@ def flatten(tree: Any, leaves: list[Any], arrays: bool = False) -> Any:
         raise TypeError(
             f"an argument is {type(tree).__name__}, which is neither an array nor hashable"
         ) from None
-    return None, type(tree), tree
+    return None, None, _Other(tree)
 
 
 def unflatten(form: Any, leaves: Iterator[Any]) -> Any:
@@ -104,10 +121,10 @@ def unflatten(form: Any, leaves: Iterator[Any]) -> Any:
         return next(leaves)
     kind, keys, parts = form
     if kind is None:
-        return parts
+        return parts.value
     made = [unflatten(part, leaves) for part in parts]
     if kind is dict:
-        return dict(zip(keys, made))
+        return dict(zip((key.value if isinstance(key, _Other) else key for key in keys), made))
     return kind(*made) if hasattr(kind, "_fields") else kind(made)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrow, _core
+from ._call_cache import exact
 from ._errors import FileError, UsageError, plain_type_errors
 from ._graph import Graph, load
 from ._host import Host, path_text
@@ -178,13 +179,8 @@ class Scorer:
         return next(iter(scored.values()))
 
     def _loaded(self) -> _Loaded:
-        key = (
-            os.getpid(),
-            self._files,
-            self._outputs,
-            self._threads,
-            tuple(sorted(self._options.items())),
-        )
+        options = tuple((name, exact(value)) for name, value in sorted(self._options.items()))
+        key = os.getpid(), self._files, self._outputs, exact(self._threads), options
         found = _loaded.get(key)
         if found is None:
             with _lock:
