@@ -103,6 +103,39 @@ def test_the_graph_gets_what_was_trained():
         np.testing.assert_array_equal(graph["first_weight"].numpy(), before)
 
 
+def test_states_are_those_of_the_module_to_the_bit():
+    """A session of states that are 0.0 is not used again for -0.0."""
+
+    @tenon.operator
+    class OverState:
+        """x / a state"""
+
+        def describe(op):
+            op.types("float64")
+            op.input("x")
+            op.output("y")
+            op.state("divisor", "of all").initial(1)
+
+        def infer(self, io):
+            io.set_output("y", io.shape("x"))
+            io.set_state("divisor", (1,))
+
+        def forward(self, call):
+            with np.errstate(divide="ignore"):
+                call.y[...] = call.x / call.divisor
+
+    graph = tenon.Graph()
+    graph.outputs(y=ops.over_state(graph.input("x", "float64", (1,)), name="node"))
+    module = tenon.torch.module(graph).eval()
+    (divisor,) = module.buffers()
+    for value in (2.0, 0.0, -0.0, -0.0, 0.0):
+        divisor.fill_(value)
+        made = module(torch.ones(1, dtype=torch.float64)).numpy()
+        with np.errstate(divide="ignore"):
+            np.testing.assert_array_equal(made, np.ones(1) / np.full(1, value))
+    assert OverState
+
+
 def test_state_dicts_carry_parameters_and_states():
     first, second = tenon.torch.module(network()), tenon.torch.module(network(), seed=9)
     for _ in range(3):

@@ -186,6 +186,17 @@ class GraphModule(torch.nn.Module):
         )
 
 
+def have_same_bits(left: Tensor, right: Tensor) -> bool:
+    """Unlike torch.equal(), to which -0.0 equals 0.0 and NaN differs from itself."""
+
+    def bits(tensor: Tensor) -> Tensor:
+        return tensor.clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8)
+
+    return (left.dtype, left.shape) == (right.dtype, right.shape) and torch.equal(
+        bits(left), bits(right)
+    )
+
+
 class StatefulSession:
     """A session with its states."""
 
@@ -206,7 +217,7 @@ class StatefulSession:
 
     def has(self, states: dict[str, Tensor]) -> bool:
         return all(
-            torch.equal(to_torch(self.state(name)), states[name].cpu()) for name in self._names
+            have_same_bits(to_torch(self.state(name)), states[name].cpu()) for name in self._names
         )
 
     def state(self, name: str) -> _core.Tensor:
