@@ -1,5 +1,6 @@
 """Registered operators called in `with` blocks of hosts: each call uses its own host."""
 
+import shutil
 import threading
 
 import pytest
@@ -115,3 +116,52 @@ def test_a_module_of_a_graph_follows_replaced_operators():
         made.sum().backward()
         assert made.tolist() == data.grad.tolist() == [5] * 3
         assert first is not second
+
+
+SCALED_BY_TABLE = """#include <tenon/operator.hpp>
+#include <tenon/table.hpp>
+struct ScaledByTable : tenon::Operator {
+  tenon::Table<double> factors = {1};
+  static constexpr void describe(auto& op) {
+    op.doc("x times the factor in the middle");
+    op.types({tenon::f64});
+    op.input("x", "any shape");
+    op.output("y", "same shape as x");
+    op.param("factors", &ScaledByTable::factors, "any");
+  }
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input<double>(0);
+    const auto y = call.output<double>(0);
+    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = factor() * x[i];
+  }
+  void gradient(tenon::Gradient& g) const {
+    g.set_input_grad("x", g.add("quadratic", {g.output_grad(0)}, {{"b", factor()}}));
+  }
+  double factor() const { return factors[factors.size() / 2]; }
+};
+TENON_OPERATOR(scaled_by_table, ScaledByTable)
+"""
+
+
+@pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="no C++ compiler")
+def test_gradients_by_graphs_are_of_the_tensors_that_the_call_is_given():
+    """Also of those that torch prints as the same text: it rounds to four digits, and leaves out elements of long ones."""
+    compiled = tenon.compile(SCALED_BY_TABLE, flags=["-O0"])
+    scaled = tenon.torch.register("scaled_by_table")
+    long = torch.zeros(2000, dtype=torch.float64)
+    middle = long.clone()
+    middle[1000] = 1
+    for factors in (
+        torch.tensor([2.00001], dtype=torch.float64),
+        torch.tensor([2.00002], dtype=torch.float64),
+        long,
+        middle,
+    ):
+        for _ in range(2):
+            data = torch.ones(3, dtype=torch.float64, requires_grad=True)
+            made = scaled(data, factors=factors)
+            made.sum().backward()
+            expected = torch.full((3,), float(factors[len(factors) // 2]), dtype=torch.float64)
+            torch.testing.assert_close(made.detach(), expected, rtol=1e-12, atol=0)
+            torch.testing.assert_close(data.grad, expected, rtol=1e-6, atol=0)
+    assert compiled

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from . import _core
-from ._call_cache import CallCache
+from ._call_cache import CallCache, Lease
 from ._errors import UsageError
 from ._graph import Graph, Value
 from ._operators import OperatorInfo
@@ -80,9 +80,13 @@ class GraphGradients:
         given |= {
             f"dy{place}": to_tenon(grad) for place, grad in enumerate(grads) if grad is not None
         }
-        with self._sessions.lease(
-            host, key, lambda: self._make(host, call, present, wanted, elements)
-        ) as session:
+
+        def make() -> Session:
+            return self._make(host, call, present, wanted, elements)
+
+        # repr() abbreviates tensors, so that different ones would share a session.
+        has_tensors = any(isinstance(value, torch.Tensor) for value in call.params.values())
+        with Lease(make()) if has_tensors else self._sessions.lease(host, key, make) as session:
             made = session._core.run(given, arrays=False)
         return [made.get(f"dx{place}") for place in range(len(call.inputs))]
 
@@ -94,7 +98,7 @@ class GraphGradients:
         wanted: Sequence[bool],
         elements: Mapping[int, torch.Tensor],
     ) -> Session:
-        from ._torch_operator import dtype_name
+        from ._torch_operator import RegisteredOperator, dtype_name
 
         graph = Graph(host)
         inputs = [
@@ -105,7 +109,7 @@ class GraphGradients:
             else graph.input(f"x{place}", dtype_name(tensor), tuple(tensor.shape))
             for place, tensor in enumerate(call.inputs)
         ]
-        made = graph.ops[self._info.full_name](*inputs, **call.params)
+        made = graph.ops[self._info.full_name](*inputs, **RegisteredOperator.attributes(call))
         outputs: list[Value] = list(made) if isinstance(made, tuple) else [made]
         wrt = {
             f"dx{place}": value
