@@ -2,9 +2,11 @@
 
 import asyncio
 import contextvars
+import gc
 import threading
 import time
 from collections.abc import Callable
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -189,6 +191,34 @@ def test_tasks_have_blocks_of_their_own(hosts):
             assert await inside is hosts[0]
             outlives = asyncio.create_task(late())
         assert await outlives is before  # not a host that its user has already closed
+
+    asyncio.run(main())
+
+
+def test_a_task_that_outlives_a_block_does_not_keep_its_host(hosts):
+    """The context of the task holds on to the block that it began in."""
+    before = tenon.default_host()
+
+    async def late(go):
+        inside = weakref.ref(tenon.default_host())
+        await go.wait()
+        gc.collect()
+        return inside(), tenon.default_host()
+
+    async def main():
+        go = asyncio.Event()
+        with hosts[0]:
+            with tenon.Host(threads=1, search_defaults=False):
+                below = asyncio.create_task(late(go))
+                await asyncio.sleep(0)
+            go.set()
+            assert await below == (None, hosts[0])
+            go.clear()
+            with tenon.Host(threads=1, search_defaults=False):
+                alone = asyncio.create_task(late(go))
+                await asyncio.sleep(0)
+        go.set()
+        assert await alone == (None, before)
 
     asyncio.run(main())
 

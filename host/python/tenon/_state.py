@@ -26,14 +26,14 @@ def make_default_host() -> _core.Host:
 
 class Block:
     """A `with` block of a host. An ended block has no effect, neither in a task that started inside
-    it nor below another block that ends later.
+    it nor below another block that ends later. Such tasks refer to the block, so that an ended one
+    has no host.
     """
 
-    __slots__ = ("host", "open")
+    __slots__ = ("host",)
 
     def __init__(self, host: _core.Host) -> None:
-        self.host = host
-        self.open = True
+        self.host: _core.Host | None = host
 
 
 _blocks: ContextVar[tuple[Block, ...]] = ContextVar(
@@ -46,8 +46,9 @@ def host_of_block() -> _core.Host | None:
     block is open.
     """
     for block in reversed(_blocks.get()):
-        if block.open:
-            return block.host
+        host = block.host  # read once: another thread may end the block
+        if host is not None:
+            return host
     return None
 
 
@@ -59,7 +60,7 @@ def enter(host: _core.Host) -> Block:
 
 
 def leave(block: Block) -> None:
-    block.open = False
+    block.host = None
     _blocks.set(_here())
     _core.count_blocks(-1)
 
@@ -79,7 +80,7 @@ def is_here(block: Block) -> bool:
 
 
 def _here() -> tuple[Block, ...]:
-    return tuple(block for block in _blocks.get() if block.open)
+    return tuple(block for block in _blocks.get() if block.host is not None)
 
 
 def replace_all(host: _core.Host) -> None:
