@@ -1,12 +1,12 @@
 #include "serve/signature.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/failure.hpp>
 
+#include "io/listed.hpp"
 #include "serve/served_dtype.hpp"
 
 namespace tenon::serve {
@@ -45,7 +45,7 @@ Signature signature_of(const Graph& graph, std::span<const std::string> given) {
     if (!outputs.back().empty()) continue;
     throw Failure(FailureKind::usage, fmt::format("the graph has no output '{}'", name),
                   did_you_mean(near_names(name, names),
-                               fmt::format("its outputs are {}", fmt::join(names, ", "))));
+                               fmt::format("its outputs are {}", listed(names))));
   }
   for (const auto& output : all)
     if (outputs.empty() || std::find(outputs.begin(), outputs.end(), output.name) != outputs.end())

@@ -145,6 +145,10 @@ TEST_CASE("model folder: the signature of a graph, and graphs that cannot be ser
   CHECK(!signature(R"("x": {"dtype": "float32", "shape": []})", y).may_have_rows);
   CHECK(!signature(R"("x": {"dtype": "float32", "shape": [2, -1]})", y).may_have_rows);
   CHECK(refused(open, both, {"y", "q"}) == "the graph has no output 'q'; its outputs are y, z");
+  std::string many = R"("y0": "a")";
+  for (int i = 1; i < 20; ++i) many += ", \"y" + std::to_string(i) + "\": \"a\"";
+  CHECK(refused(open, many, {"q"}).find("; its outputs are y0, y1, ") != std::string::npos);
+  CHECK(refused(open, many, {"q"}).ends_with(", y14, y15 and 4 more"));
   CHECK(refused(open, both, {"z"}) ==
         "the graph has no inputs, so every response would be the same; use tenon run to write its "
         "outputs");
