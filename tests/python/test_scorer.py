@@ -188,6 +188,24 @@ def test_what_a_batch_lacks_is_said(network):
         tenon.Scorer("no_such.tenon")
 
 
+def test_errors_of_wide_graphs_list_sixteen_names(tmp_path):
+    graph = tenon.Graph()
+    names = [f"x{number}" for number in range(20)]
+    graph.outputs(**{f"y{name}": ops.relu(graph.input(name, "float32", (None,))) for name in names})
+    graph.save(tmp_path / "wide.tenon")
+    scorer, column = tenon.Scorer(tmp_path / "wide.tenon"), np.zeros(1, np.float32)
+    with pytest.raises(
+        tenon.UsageError, match="the graph has the inputs x0, .*, x15 and 4 more, but got 1 columns"
+    ):
+        scorer.columns(column)
+    with pytest.raises(
+        tenon.UsageError, match="the graph has the outputs yx0, .*, yx15 and 4 more; select"
+    ):
+        scorer.columns(*[column] * 20)
+    with pytest.raises(tenon.UsageError, match="no column 'x0'; it has x1, .*, x16 and 3 more$"):
+        scorer(dict.fromkeys(names[1:], column))
+
+
 def test_engines_say_the_threads_by_the_environment(network, python):
     code = f"""
         import tenon

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon import ops
+from tenon._errors import listed
 
 X = np.arange(12, dtype="float32").reshape(3, 4)
 K = np.float32(2)
@@ -424,3 +425,39 @@ def test_a_host_that_is_closed():
     assert np.array_equal(session(np.float32([-1, 1]))["y"], [0, 1]) and np.array_equal(
         graph(np.float32([-1, 1]))["y"], [0, 1]
     )
+
+
+def test_errors_of_wide_graphs_list_sixteen_names():
+    graph, x = tenon.Graph(), np.zeros(2, np.float32)
+    inputs = [graph.input(f"x{number}", "float32", (2,)) for number in range(20)]
+    graph.outputs(**{f"y{number}": ops.neg(each) for number, each in enumerate(inputs)})
+    session = tenon.Session(graph)
+    for call, what in ((session, "session"), (graph, "graph")):
+        with pytest.raises(
+            TypeError, match=rf"the {what} has 20 inputs \(x0, .*, x15 and 4 more\) but got 21"
+        ):
+            call(*[x] * 21)
+    results = session(*[x] * 20)
+    with pytest.raises(
+        AttributeError, match="there is no output 'z'; the outputs are y0, .*, y15 and 4 more$"
+    ):
+        results.z
+    assert (
+        not hasattr(results, "z")
+        and "x15 and 4 more" in repr(session)
+        and "y15 and 4 more" in repr(graph)
+    )
+    with pytest.raises(
+        TypeError, match=r"got arguments that do not fit: \(x0=0, .*, x15=15 and 4 more\)$"
+    ):
+        tenon.Host(**{f"x{number}": number for number in range(20)})
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "none"), (1, "n0"), (16, None), (17, None), (100, None)]
+)
+def test_lists_of_names_end_after_sixteen(count, text):
+    names = [f"n{number}" for number in range(count)]
+    if text is None:
+        text = ", ".join(names[:16]) + (f" and {count - 16} more" if count > 16 else "")
+    assert listed(names) == listed(dict.fromkeys(names)) == text

@@ -341,3 +341,24 @@ def test_the_digits_are_learned_in_25_lines(tmp_path):
     labels = np.load(REPOSITORY / "tests/data/digits_labels.npy")[1500:]
     scores = tenon.load(tmp_path / "digits.tenon")(image=images, label=labels).scores
     assert 100 * (scores.argmax(1) == labels).mean() == pytest.approx(right, abs=0.01)
+
+
+def test_errors_of_wide_graphs_list_sixteen_names():
+    graph, data = tenon.Graph(), np.zeros((4, 2), np.float32)
+    inputs = [graph.input(f"x{number}", "float32", (None, 2)) for number in range(20)]
+    graph.outputs(**{f"y{number}": each + 1.0 for number, each in enumerate(inputs)})
+    with pytest.raises(tenon.UsageError, match="its outputs are y0, .*, y15 and 4 more"):
+        tenon.train(graph, [data] * 20, epochs=1, progress=False)
+    graph.output("loss", ops.mean(graph.variable("w", np.ones(2, np.float32)) * inputs[0]))
+    with pytest.raises(
+        tenon.UsageError, match=r"20 inputs \(x0, .*, x15 and 4 more\), but got 1 arrays"
+    ):
+        tenon.train(graph, [data], epochs=1, progress=False)
+    named = {f"x{number}": data for number in range(20)}
+    with pytest.raises(
+        tenon.UsageError, match="no input 'z'; its inputs are x0, .*, x15 and 4 more"
+    ):
+        tenon.train(graph, named, epochs=1, progress=False, validate={"z": data})
+    held = named | {"x0": data[:3]}
+    with pytest.raises(tenon.UsageError, match="differ: 3 for 'x0', .*, 4 for 'x15' and 4 more"):
+        tenon.train(graph, named, epochs=1, progress=False, validate=held)

@@ -244,3 +244,17 @@ def test_copies_and_pickles_go_on_alone(again):
         for parameter in second.parameters():
             parameter.zero_()
     assert not torch.equal(second(x), first(x))
+
+
+def test_errors_of_wide_graphs_list_sixteen_names():
+    graph = tenon.Graph()
+    graph.outputs(
+        **{
+            f"y{number}": ops.neg(graph.input(f"x{number}", "float32", (2,)))
+            for number in range(20)
+        }
+    )
+    with pytest.raises(
+        TypeError, match="inputs are x0, .*, x15 and 4 more, but got 0 by position and none by"
+    ):
+        tenon.torch.module(graph)()

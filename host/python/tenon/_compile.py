@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _compiler_errors, _core
-from ._errors import CompileError, FileError, UsageError
+from ._errors import CompileError, FileError, UsageError, listed
 from ._places import include_dir
 
 OPERATOR = re.compile(r"^[^/\n]*\bTENON_(?:OPERATOR|KERNEL\w*)\s*\(\s*(\w+)", re.MULTILINE)
@@ -45,14 +45,14 @@ class Compiled:
         if bare in functions:
             return functions[bare]
         raise AttributeError(
-            f"the compiled plugin has no operator '{name}'; it has {', '.join(functions)}"
+            f"the compiled plugin has no operator '{name}'; it has {listed(functions)}"
         )
 
     def __dir__(self) -> list[str]:
         return ["path", *map(_core.python_name, self._functions)]
 
     def __repr__(self) -> str:
-        return f"<compiled plugin '{self._name}': {', '.join(self._functions)}>"
+        return f"<compiled plugin '{self._name}': {listed(self._functions)}>"
 
     def _repr_html_(self) -> str:
         from ._operators import doc_of

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import os.path
 import re
 import reprlib
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
+
+MAX_LISTED = 16
 
 
 class Error(Exception):
@@ -102,6 +105,13 @@ def is_own(error: BaseException) -> bool:
     return isinstance(error, Error)
 
 
+def listed(names: Collection[str], none: str = "none") -> str:
+    """`a, b, c`, or `none`. If there are more than 16 names: `a, ..., p and 84 more`."""
+    text = ", ".join(itertools.islice(names, MAX_LISTED))
+    more = len(names) - MAX_LISTED
+    return (f"{text} and {more} more" if more > 0 else text) if names else none
+
+
 def plain_type_errors(kind: type[Any]) -> type[Any]:
     """Replaces pybind11's lists of overloads by readable errors in a class's public methods."""
     for name, found in list(vars(kind).items()):
@@ -149,7 +159,7 @@ def plain_error(
     found = [_shown(value) for value in given] + [
         f"{key}={_shown(value)}" for key, value in named.items()
     ]
-    return TypeError(f"{name}{wanted} got arguments that do not fit: ({', '.join(found)})")
+    return TypeError(f"{name}{wanted} got arguments that do not fit: ({listed(found, '')})")
 
 
 def _shown(value: Any) -> str:

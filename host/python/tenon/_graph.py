@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from . import _core
 from ._arrays import to_tensor
-from ._errors import UsageError, plain_type_errors, plainly, say
+from ._errors import UsageError, listed, plain_type_errors, plainly, say
 from ._host import path_text
 from ._nodes import GraphOperators
 from ._session import ByName, Results, Session, by_name, own_name
@@ -275,8 +275,8 @@ class Graph:
         return graph_bundle(self)
 
     def __repr__(self) -> str:
-        inputs = ", ".join(each["name"] for each in self._core.inputs())
-        outputs = ", ".join(each["name"] for each in self._core.outputs())
+        inputs = listed([each["name"] for each in self._core.inputs()], "")
+        outputs = listed([each["name"] for each in self._core.outputs()], "")
         return f"<tenon.Graph of {len(self._core.nodes())} nodes: ({inputs}) -> ({outputs})>"
 
     # ---- inside -----------------------------------------------------------------------------------------------------

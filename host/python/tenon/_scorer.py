@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _arrow, _core
 from ._call_cache import exact
-from ._errors import FileError, UsageError, plain_type_errors
+from ._errors import FileError, UsageError, listed, plain_type_errors
 from ._graph import Graph, load
 from ._host import Host, path_text
 from ._session import ByName, Session, by_own_names
@@ -148,7 +148,7 @@ class Scorer:
         inputs = self._loaded().inputs
         if len(columns) != len(inputs):
             raise UsageError(
-                f"the graph has the inputs {', '.join(inputs)}, but got {len(columns)} columns"
+                f"the graph has the inputs {listed(inputs)}, but got {len(columns)} columns"
             )
         if not columns or not _arrow.is_arrow(columns[0]):
             return self._only(dict(zip(inputs, columns)))
@@ -174,7 +174,7 @@ class Scorer:
         scored = self._score(batch)
         if len(scored) != 1:
             raise UsageError(
-                f"the graph has the outputs {', '.join(scored)}; select one with Scorer(..., outputs=)"
+                f"the graph has the outputs {listed(scored)}; select one with Scorer(..., outputs=)"
             )
         return next(iter(scored.values()))
 
@@ -213,9 +213,7 @@ def _as_input(
 
 def _column(batch: Mapping[str, Any], name: str) -> Any:
     if name not in batch:
-        raise UsageError(
-            f"the batch has no column '{name}'; it has {', '.join(map(str, batch)) or 'none'}"
-        )
+        raise UsageError(f"the batch has no column '{name}'; it has {listed([*map(str, batch)])}")
     return batch[name]
 
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _arrays, _core
-from ._errors import UsageError, plain_error, plain_type_errors
+from ._errors import UsageError, listed, plain_error, plain_type_errors
 
 if TYPE_CHECKING:
     from ._graph import Graph
@@ -83,7 +83,7 @@ class Results(ByName[Any]):
             return self[name]
         except KeyError:
             raise AttributeError(
-                f"there is no output '{name}'; the outputs are {', '.join(self)}"
+                f"there is no output '{name}'; the outputs are {listed(self)}"
             ) from None
 
     def __dir__(self) -> list[str]:
@@ -294,7 +294,7 @@ class Session(_core.SessionBase):
         return (
             "<tenon.Session, closed>"
             if self._core.closed
-            else f"<tenon.Session of ({', '.join(self._inputs)}), {self.step} runs>"
+            else f"<tenon.Session of ({listed(self._inputs, '')}), {self.step} runs>"
         )
 
 
@@ -304,7 +304,7 @@ def by_name(
     """All inputs by name, including those passed by position."""
     if len(positional) > len(names):
         raise TypeError(
-            f"the {what} has {len(names)} inputs ({', '.join(names)}) but got {len(positional)} by position"
+            f"the {what} has {len(names)} inputs ({listed(names)}) but got {len(positional)} by position"
         )
     for name, array in zip(names, positional):
         if name in named:

@@ -15,7 +15,7 @@ from torch.autograd.function import once_differentiable
 
 from . import _core
 from ._call_cache import CallCache, Lease
-from ._errors import UsageError
+from ._errors import UsageError, listed
 from ._graph import Graph, _from_bytes, from_json
 from ._session import Results, Session
 from ._torch_autograd import has_gradient
@@ -115,7 +115,7 @@ class GraphModule(torch.nn.Module):
             or len(positional) + len(named) != len(given)
         ):
             raise TypeError(
-                f"the graph's inputs are {', '.join(self._inputs)}, but got {len(positional)} by position and {', '.join(named) or 'none'} by name"
+                f"the graph's inputs are {listed(self._inputs)}, but got {len(positional)} by position and {listed(named)} by name"
             )
         tensors = [torch.as_tensor(given[name]) for name in self._inputs]
         made = GraphCall.apply(

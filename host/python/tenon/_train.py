@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._confusion import Confusion
-from ._errors import FileError, UsageError
+from ._errors import FileError, UsageError, listed
 from ._graph import Graph
 from ._progress import make_progress
 from ._trainer import Examples, Metrics, Path, Report, Trainer, named_tensors, whole
@@ -177,7 +177,7 @@ def _validation(graph: Graph, validate: Examples) -> dict[str, Any]:
     for name, tensor in tensors.items():
         if name not in inputs:
             raise UsageError(
-                f"validate: the graph has no input '{name}'; its inputs are {', '.join(inputs)}"
+                f"validate: the graph has no input '{name}'; its inputs are {listed(inputs)}"
             )
         if inputs[name].dtype not in (None, tensor.dtype_name):
             raise UsageError(
@@ -187,7 +187,7 @@ def _validation(graph: Graph, validate: Examples) -> dict[str, Any]:
         if name not in tensors:
             raise UsageError(f"validate: there are no examples for input '{name}'")
     if len({tensor.shape[:1] for tensor in tensors.values()}) > 1:
-        counts = ", ".join(f"{len(tensor)} for '{name}'" for name, tensor in tensors.items())
+        counts = listed([f"{len(tensor)} for '{name}'" for name, tensor in tensors.items()])
         raise UsageError(f"validate: the numbers of examples differ: {counts}")
     return tensors
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from . import _core
 from ._arrays import to_tensor
-from ._errors import Error, FileError, UsageError, Warning
+from ._errors import Error, FileError, UsageError, Warning, listed
 from ._graph import Graph, Value
 from ._session import by_own_names, own_name
 
@@ -317,7 +317,7 @@ def named_tensors(
             )
         if len(data) != len(inputs):
             raise UsageError(
-                f"the graph has {len(inputs)} inputs ({', '.join(inputs)}), but got {len(data)} arrays"
+                f"the graph has {len(inputs)} inputs ({listed(inputs)}), but got {len(data)} arrays"
             )
         data = dict(zip(inputs, data))
     tensors = {}
@@ -347,7 +347,7 @@ def loss_of(graph: Graph, given: str | Value | None) -> str:
         return name
     raise UsageError(
         "the graph has no output 'loss', and not exactly one that is a floating number; "
-        f"its outputs are {', '.join(graph.outputs()) or 'none'}",
+        f"its outputs are {listed(graph.outputs())}",
         "set loss= to the value to minimize",
     )
 
