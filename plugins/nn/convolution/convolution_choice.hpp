@@ -126,23 +126,25 @@ inline bool fits_gradient_by_filters(const ConvolutionCase& of) {
 
 inline constexpr ConvolutionRow forward[] = {
     {ConvolutionAlgorithm::im2col, "im2col",
-     "weights larger than 4 times data and output, at most 32 output positions (128 for plain "
-     "tensors on a processor with AMX)",
+     "weights larger than 4 times data and output, at most 32 output positions (128 for "
+     "plain tensors with AMX), not more positions than filters, no groups",
      few_positions_forward,
      "0.4 (8 positions, 1x1) to 1.4 (16 positions, 3x3) of direct's time with constant weights "
      "(Xeon with AVX-512)",
      "different summation order; padding is multiplied"},
     {ConvolutionAlgorithm::amx, "implicit GEMM by AMX",
-     "bfloat16, channels-last, no dilation, at least a quarter of the tiles' multiplications "
-     "needed",
+     "bfloat16, channels-last, two axes, no dilation, no groups, at least a quarter of the "
+     "tiles' multiplications needed",
      fits_amx, "ResNet-18 in 0.22 of float32's time (Xeon with AMX)",
      "different summation order; padding is multiplied"},
     {ConvolutionAlgorithm::winograd, "Winograd F(4x4, 3x3)",
-     "float32, channels-last, 3x3 filters, at least 32 channels, 32 filters and 32 tiles per "
-     "sample",
+     "float32, channels-last, 3x3 filters, stride 1, no dilation, no groups; channels and "
+     "filters are multiples of 16 and at least 32; per sample at least 32 tiles, and "
+     "channels x filters at most 512 x tiles",
      fits_winograd, "0.6 of direct's time (Xeon with AVX-512)", "about twice the rounding error"},
     {ConvolutionAlgorithm::direct_by_filters, "direct by filters",
-     "weights larger than 4 times data and output, number of filters a multiple of the chunk size",
+     "weights larger than 4 times data and output, no groups, number of filters a multiple "
+     "of 64 (128 if oneDNN uses AVX-512)",
      [](const ConvolutionCase& of) {
        return of.has_large_weights() && of.filters() % filters_of_part(of) == 0;
      },
@@ -153,7 +155,8 @@ inline constexpr ConvolutionRow forward[] = {
 
 inline constexpr ConvolutionRow data_gradient[] = {
     {ConvolutionAlgorithm::im2col, "col2im",
-     "weights larger than 4 times data and output, at most 64 output positions (256 with AMX)",
+     "weights larger than 4 times data and output, at most 64 output positions (256 with "
+     "AMX), not more positions than filters, no groups",
      few_positions, "not recorded", "different summation order"},
     {ConvolutionAlgorithm::direct_by_samples, "direct by samples", "otherwise",
      [](const ConvolutionCase&) { return true; }, "", "identical"},
@@ -161,11 +164,12 @@ inline constexpr ConvolutionRow data_gradient[] = {
 
 inline constexpr ConvolutionRow weight_gradient[] = {
     {ConvolutionAlgorithm::im2col, "im2col",
-     "weights larger than 4 times data and output, at most 64 output positions (256 with AMX)",
+     "weights larger than 4 times data and output, at most 64 output positions (256 with "
+     "AMX), not more positions than filters, no groups",
      few_positions, "not recorded", "different summation order"},
     {ConvolutionAlgorithm::direct_by_filters, "direct by filters",
-     "weights larger than data and output, at least 128 filters", fits_gradient_by_filters,
-     "not recorded", "different summation order"},
+     "weights larger than data and output, no groups, at least 128 filters",
+     fits_gradient_by_filters, "not recorded", "different summation order"},
     {ConvolutionAlgorithm::direct_by_samples, "direct by samples", "otherwise",
      [](const ConvolutionCase&) { return true; }, "", "identical"},
 };
