@@ -124,5 +124,5 @@ BENCHMARK(session<Nothing>)->Name("session, no-op");
 BENCHMARK(bare<Square>)->Name("bare loop, one element");
 BENCHMARK(session<Square>)->Name("session, one element");
 BENCHMARK(one_node)->Name("session of one node");
-BENCHMARK(one_node_by_places)->Name("session of one node, by places");
+BENCHMARK(one_node_by_places)->Name("session of one node, by index");
 BENCHMARK_MAIN();

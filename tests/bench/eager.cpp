@@ -100,7 +100,7 @@ extern "C" int posix_memalign(void** memory, std::size_t alignment, std::size_t 
 
 BENCHMARK(by_name)->Name("eager call by name, one element");
 BENCHMARK(prepared)->Name("prepared call, one element");
-BENCHMARK(prepared_in_place)->Name("prepared call into given memory, one element");
+BENCHMARK(prepared_in_place)->Name("prepared call with destination, one element");
 BENCHMARK(bare)->Name("the bare function, one element");
-BENCHMARK(result_alone)->Name("the result's tensor alone");
+BENCHMARK(result_alone)->Name("only the result's tensor");
 BENCHMARK_MAIN();

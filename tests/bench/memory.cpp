@@ -97,13 +97,13 @@ BENCHMARK_CAPTURE(random_graphs, place, place)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(random_graphs, by_size, [](const auto& buffers) {
   return place_by(Strategy::by_size, buffers);
-}) -> Name("200 random graphs, by size alone") -> Unit(benchmark::kMillisecond);
+}) -> Name("200 random graphs, only by size") -> Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(random_graphs, by_breadth, [](const auto& buffers) {
   return place_by(Strategy::by_breadth, buffers);
-}) -> Name("200 random graphs, by breadth alone") -> Unit(benchmark::kMillisecond);
+}) -> Name("200 random graphs, only by breadth") -> Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(random_graphs, execution_order, [](const auto& buffers) {
   return place_by(Strategy::execution_order, buffers);
-}) -> Name("200 random graphs, in execution order alone") -> Unit(benchmark::kMillisecond);
+}) -> Name("200 random graphs, only in execution order") -> Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(values_100000, forward, false)
     ->Name("100,000 values")
     ->Unit(benchmark::kMillisecond);
@@ -111,7 +111,7 @@ BENCHMARK_CAPTURE(values_100000, backward, true)
     ->Name("50,000 values and their gradients")
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(buffers_100000)
-    ->Name("100,000 buffers of any size, which live so many steps")
+    ->Name("100,000 buffers of any size, with lifetimes in steps")
     ->RangeMultiplier(10)
     ->Range(10, 100000)
     ->Unit(benchmark::kMillisecond);

@@ -256,7 +256,7 @@ nlohmann::json measure(const tenon::Graph& graph, int turns) {
   try {
     half = std::make_unique<Pair>(graph, work, Type::bf16);
   } catch (const std::exception& error) {  // this machine does not support bfloat16
-    std::cerr << "bench_primitives: float32 alone: " << error.what() << '\n';
+    std::cerr << "bench_primitives: only float32: " << error.what() << '\n';
   }
   for (int turn = 0; turn <= turns; ++turn) {  // the first turn prepares the kernels
     single.run(turn > 0);

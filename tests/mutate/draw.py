@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""draw.py SEED COUNT FILE...: draws small faults from C++ sources, all that the rules find being equally likely.
+"""draw.py SEED COUNT FILE...: draws small faults from C++ sources, all with equal probability.
 
-Prints for each: the file, the line, what is changed, and a sed line that does it, with tabs between them. The rules see clang-format's
-spacing: operators of two sides stand between blanks, the angle brackets of templates do not."""
+Prints for each fault: the file, the line, the change, and a sed command that applies it, separated by
+tabs. The rules rely on clang-format's spacing: binary operators are surrounded by spaces, the angle brackets of
+templates are not."""
 
 import random
 import re
@@ -15,7 +16,7 @@ CHECK_CALL = re.compile(r"^\s*((\w+(\.|->|::))*(check|require|verify|validate|re
 
 
 def code_places(line):
-    """Whether each character is code, neither of a text nor of a comment."""
+    """Returns whether each character is code, not part of a string or comment."""
     places, quote, i = [], None, 0
     while i < len(line):
         if quote:
@@ -37,7 +38,7 @@ def code_places(line):
 
 
 def condition_of(line, begin):
-    """Where the condition of an if is whose ( stands at `begin`, without what it declares first; None where it cannot be changed."""
+    """Returns the range of an if's condition, whose ( is at `begin`, without an init statement, or None."""
     depth, start = 0, begin + 1
     for i in range(begin, len(line)):
         depth += line[i] in "([{"
@@ -50,7 +51,7 @@ def condition_of(line, begin):
 
 
 def faults_of(line, following):
-    """Pairs: what is changed, the line then."""
+    """Yields pairs: a description of the change, and the changed line."""
     places = code_places(line)
     found = lambda pattern: (m for m in re.finditer(pattern, line) if places[m.start()])
     for m in found(r"(?<= )(<=|>=|==|!=|<|>|&&|\|\|)(?= )"):
@@ -92,7 +93,7 @@ def candidates(path):
 def main():
     seed, count, files = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
     every = [fault for path in sorted(files) for fault in candidates(path)]
-    print(f"{len(every)} faults can be made in {len(files)} files", file=sys.stderr)
+    print(f"{len(every)} possible faults in {len(files)} files", file=sys.stderr)
     for fault in random.Random(seed).sample(every, min(count, len(every))):
         print(*fault, sep="\t")
 

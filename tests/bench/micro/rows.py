@@ -130,8 +130,8 @@ def dispatch() -> list[Row]:
         ),
         Row(
             "dispatch",
-            "session of one node, by places",
-            "session of one node, by places",
+            "session of one node, by index",
+            "session of one node, by index",
             "ns",
             time("ns"),
             bare,
@@ -168,7 +168,7 @@ def eager() -> list[Row]:
         Row(
             "eager",
             "prepared call into memory",
-            "prepared call into given memory, one element",
+            "prepared call with destination, one element",
             "ns",
             time("ns"),
             bare,
