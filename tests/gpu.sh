@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs everything that needs a GPU and reports the results: gpu.sh [--call CALL] [--out FOLDER] [BUILD]
-#   BUILD   a build folder, which may have been moved, or an archive made by --pack; default: `build`.
-#           Nothing is built.
+# gpu.sh [--call CALL] [--out FOLDER] [BUILD]: runs everything that needs a GPU and
+# reports the results.
+#   BUILD   a build folder, which may have been moved, or an archive made by --pack; default:
+#           `build`. Nothing is built.
 #   FOLDER  gets summary.txt, the benchmarks' figures and logs.tar.xz; default: $OUT
 #   CALL    one of three test runs of at most ten minutes:
 #           first   whether everything works, and how fast (default)
@@ -10,7 +11,7 @@
 # A step that fails does not stop the others. The exit code is 1 if a step failed, 77 without a GPU,
 # and 2 for wrong usage.
 #
-# gpu.sh --pack FILE.tar.xz [--limit MIB] [BUILD] writes an archive for a machine that has the driver
+# gpu.sh --pack FILE.tar.xz [--limit MIB] [BUILD] writes an archive for a machine with the driver
 # and CUDA's own libraries, for which PyTorch's will do. With kernels for one architecture it is
 # smaller than the default limit of 60 MiB. With -lineinfo, sanitizers report lines of kernels:
 #   cmake --preset cuda -DCMAKE_CUDA_ARCHITECTURES=90-real -DCMAKE_CUDA_FLAGS=-lineinfo && cmake --build build-cuda

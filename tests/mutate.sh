@@ -15,11 +15,11 @@
 #                 whose tests then decide (build-ci/venv/bin/python)
 #   --build DIR   folder of the copy of the tree and its build, reused by the next run (build/mutate)
 #
-# Works on a copy of the last commit; the working tree stays unchanged. For each fault only the library
-# is compiled again, not the tests. The test program of the fault's folder is linked and run first,
-# then the others, fast ones first, until one fails. One line per fault says killed, and by which
-# program, or SURVIVED; the table at the end has the score. Headers are left out. Code that only GPUs
-# run survives unless the copy is built for simulated GPUs, which takes longer:
+# Works on a copy of the last commit; the working tree stays unchanged. For each fault only the
+# library is compiled again, not the tests. The test program of the fault's folder is linked and run
+# first, then the others, fast ones first, until one fails. One line per fault says killed, and by
+# which program, or SURVIVED; the table at the end has the score. Headers are left out. Code that
+# only GPUs run survives unless the copy is built for simulated GPUs, which takes longer:
 # `mutate.sh --build build/mutate-simulated -- -DTENON_CUDA=SIMULATED`
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

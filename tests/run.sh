@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Runs all tests, each in the build that finds the most with it (tests/README.md has the table):
 # the optimized build (default), and the unit tests under AddressSanitizer and
-# UndefinedBehaviorSanitizer with CUDA code on simulated GPUs (simulated). Further stages run by name:
-# all kernels compiled by nvcc (cuda), unit tests without CUDA (asan), multithreaded tests under
-# ThreadSanitizer (tsan), a build by clang (clang), clang-tidy (tidy), the bundled plugins on emulated
-# older processors (qemu), the Python package as a wheel (wheel), distributed training (ranks) and the
-# documentation site (docs). `all` leaves out: libFuzzer (fuzz), tests with torch, which is gigabytes
-# (torch), all node tests of PyPI's onnx, and exported models in onnxruntime (onnx), tenon.Scorer in
-# Ray, Dask, Spark and DataFusion (engines), and graphs in Triton Inference Server (triton).
-# The summary at the end lists what ran and what did not.
-# run.sh [STAGE]...: runs some stages of: default simulated cuda asan tsan clang tidy qemu wheel ranks
-# docs torch onnx engines triton fuzz; or all but the last five: run.sh all
+# UndefinedBehaviorSanitizer with CUDA code on simulated GPUs (simulated). Further stages run by
+# name: all kernels compiled by nvcc (cuda), unit tests without CUDA (asan), multithreaded tests
+# under ThreadSanitizer (tsan), a build by clang (clang), clang-tidy (tidy), the bundled plugins on
+# emulated older processors (qemu), the Python package as a wheel (wheel), distributed training
+# (ranks) and the documentation site (docs). `all` leaves out: libFuzzer (fuzz), tests with torch,
+# which is gigabytes (torch), all node tests of PyPI's onnx, and exported models in onnxruntime
+# (onnx), tenon.Scorer in Ray, Dask, Spark and DataFusion (engines), and graphs in Triton Inference
+# Server (triton). The summary at the end lists what ran and what did not.
+# run.sh [STAGE]...: runs some stages of: default simulated cuda asan tsan clang tidy qemu wheel
+# ranks docs torch onnx engines triton fuzz; or all but the last five: run.sh all
 set -uo pipefail
 cd "$(dirname "$0")/.."
 all=(default simulated cuda asan tsan clang tidy qemu wheel ranks docs torch onnx engines triton fuzz)

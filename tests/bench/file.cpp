@@ -1,7 +1,6 @@
 // .tenon files: bytes per node, the time from a path to a checked graph, and the cost of 1 GiB of
 // weights before the first run.
-//   bench_file                    prints the counters bytes_per_node and resident_MiB next to the
-//   times
+//   bench_file        prints the counters bytes_per_node and resident_MiB next to the times
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 // Simulates the time of a training step on many machines, under SimGrid: each rank is a node whose
 // backward pass produces the gradients of one bucket after the other; the tree adds them, with
 // messages of the real sizes but without content.
-//     training MEGABYTES BUCKETS SECONDS OVERLAPS     SECONDS: work per step, a third of it
-//     forward; OVERLAPS: 1 or 0
+//     training MEGABYTES BUCKETS SECONDS OVERLAPS
+// SECONDS: work per step, a third of it in the forward pass; OVERLAPS: 1 or 0.
 // Prints the efficiency: the time of the work divided by that of the step.
 #include <mpi.h>
 #include <simgrid/actor.h>
