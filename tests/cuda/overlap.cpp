@@ -60,7 +60,7 @@ void compare(const Graph& graph, const SessionOptions& options, int runs) {
 struct Example {
   std::string what;
   std::function<void(Graph&)> make;
-  std::uint64_t overlaps, waits;  // of a run: at least so many overlaps, exactly so many waits
+  std::uint64_t overlaps, waits;  // overlaps: at least, per run; waits: exactly, per run
 };
 
 const Example examples[] = {

@@ -21,7 +21,7 @@ cudaError_t state();
 /// every call.
 cudaError_t result_of(cudaError_t error = cudaSuccess);
 
-/// Of the calling thread.
+/// The calling thread's current device.
 int current_device();
 int device_count();
 
