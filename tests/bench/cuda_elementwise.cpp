@@ -68,7 +68,7 @@ void two_inputs(benchmark::State& state, const char* op) {
   count_bytes(state, arrays, 3);
 }
 
-// The same with one broadcast row, which is hardly read from memory.
+// With one broadcast row, which is hardly read from memory.
 void with_row(benchmark::State& state, const char* op) {
   constexpr std::int64_t columns = 1024;
   CudaKernel kernel(op);

@@ -80,7 +80,7 @@ void one_node_by_places(benchmark::State& state) {
   }
 }
 
-// The same objects and calls in an array, without a session.
+// Like a session, with the same objects and calls, but in a plain array.
 template <class Op>
 void bare(benchmark::State& state) {
   const auto* table = tenon::table_of<Op>();
