@@ -131,11 +131,11 @@ if [[ $gpus == *simulated* ]]; then
     SIMULATED_NCCL_FAILS=$which ranks 2 bash train.sh "fails-$which.tenon" >log 2>&1 || { tail -n 12 log; fail "NCCL fails: $which"; }
     cmp one.tenon "fails-$which.tenon" || fail "NCCL fails: another file"
     [[ $(grep -c 'gradients are added on the CPU: .*NCCL failed to start on rank .: .*: simulated failure' log) == 1 ]] ||
-      { tail -n 12 log; fail "NCCL fails: nothing says why"; }
+      { tail -n 12 log; fail "NCCL fails: no reason is reported"; }
   done
 fi
 nccl=$work ranks 2 bash train.sh without.tenon >log 2>&1 || { tail -n 12 log; fail "a training without NCCL"; }
-cmp one.tenon without.tenon || fail "a training without NCCL makes another file"
+cmp one.tenon without.tenon || fail "training without NCCL writes a different file"
 [[ $gpus != *simulated* || $(grep -c "gradients are added on the CPU" log) == 1 ]] || { tail -n 12 log; fail "no message about adding on the CPU"; }
 
 ((failed == 0)) && echo "all passed"

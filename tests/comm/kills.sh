@@ -38,5 +38,5 @@ for ((i = 1; killed < times && i <= 2 * times; ++i)); do  # the training may hav
   fi
 done
 ((killed == times)) || { echo "FAILED: only $killed of $((i - 1)) trainings were killed"; failed=1; }
-echo "$killed of $((i - 1)) killed; the last process was gone after at most $worst ms"
+echo "$killed of $((i - 1)) killed; all processes ended within $worst ms"
 exit $failed

@@ -74,8 +74,8 @@ data_of() {
     echo "--data image=$digits/digits_images.npy[0:700] --data label=$digits/digits_labels.npy[0:700] --accuracy scores=label"
   fi
 }
-# 700 rows are 5.5 steps of 8 lanes of 16: in the last step of an epoch, some processes have no
-# lane.
+# 700 rows are 5.5 steps of 8 micro-batches of 16: in the last step of an epoch, some processes have
+# no micro-batch.
 options() { echo "$(data_of "$1") --batch 16 --lanes ${lanes:-8} --seed ${seed:-3} --clip-norm 1"; }
 train() { # NET OUTPUT OPTION...
   local net=$1 output=$2
@@ -109,7 +109,7 @@ cmp convnet-1.tenon whole.tenon || fail "resumed: a different file is written"
 # refused PATTERN: the last run failed, wrote no file, and printed a matching error.
 refused() {
   local code=$?
-  ((code != 0 && code != 124)) || fail "it should have been refused, but ended with $code: $1"
+  ((code != 0 && code != 124)) || fail "expected an error, but the exit code is $code: $1"
   grep -qE "$1" log || { tail -n 12 log; fail "no error matches: $1"; }
   [[ ! -e x.tenon ]] || fail "something was written"
 }
@@ -135,7 +135,8 @@ ranks 2 bash -c '. ./rank.sh; ((rank == 1)) && exit 3; train mlp x.tenon --comm-
 code=$?
 ((code != 0 && code != 124)) || fail "a process that never joins: exit code $code"
 
-# In the second step each lane's gradient is finite, but their sum, which all processes see, is not.
+# In the second step the gradient of each micro-batch is finite, but their sum, which all processes
+# see, is not.
 awk 'BEGIN { for (i = 0; i < 8; ++i) print "0 1:" (i < 4 ? "0.001" : "3e38") }' >large.svm
 cat >large.json <<'E2'
 {"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 1], "storage": "csr"}},

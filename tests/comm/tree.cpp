@@ -43,7 +43,7 @@ std::string sum(const std::string& left, const std::string& right) {
   return '(' + left + '+' + right + ')';
 }
 
-/// Directly computes the sum of lanes [begin, begin + count).
+/// Directly computes the sum of the micro-batches [begin, begin + count).
 std::string tree_of(std::int64_t begin, std::int64_t count) {
   if (count == 1) return std::to_string(begin);
   std::int64_t left = 1;
@@ -53,7 +53,7 @@ std::string tree_of(std::int64_t begin, std::int64_t count) {
 
 enum class Way { parts, whole, own_part };
 
-/// Returns each rank's result for `count` elements, each of which is the lane's number.
+/// Returns each rank's result for `count` elements, each of which is the micro-batch's number.
 std::vector<Elements> reduced(std::int64_t lanes, int ranks, std::int64_t count, Way way,
                               Mail& mail) {
   std::vector<Elements> results(static_cast<std::size_t>(ranks));
@@ -118,7 +118,7 @@ void check_sums(std::int64_t lanes, int ranks, std::int64_t count) {
 
 }  // namespace
 
-TEST_CASE("comm tree: every rank gets the sum of all lanes, in the order of the tree") {
+TEST_CASE("comm tree: every rank gets the sum of all micro-batches, in tree order") {
   for (std::int64_t lanes = 1; lanes <= 13; ++lanes)
     for (int ranks = 1; ranks <= 7; ++ranks)
       for (const std::int64_t count : {0, 1, 5}) check_sums(lanes, ranks, count);

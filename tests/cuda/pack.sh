@@ -41,7 +41,7 @@ bash gpu.sh --pack "$work/gpu.tar.xz" --limit 100 "$build" >"$work/packed" 2>&1 
 cat "$work/packed"
 refuses "would exceed 1 MiB, the limit set by --limit;" --pack "$work/small.tar.xz" --limit 1 "$build"
 files=("$work"/small*)
-((${#files[@]} == 0)) || fail "a refused archive leaves ${files[*]}"
+((${#files[@]} == 0)) || fail "a rejected archive leaves ${files[*]}"
 ! grep -E ' libraries/lib((c|m|stdc\+\+|gcc_s)\.|cu|nv)' "$work/packed" || fail "these files do not belong into the archive"
 
 # The chroot contains these programs with their libraries, and the runtime libraries of the C++
@@ -69,7 +69,7 @@ inside() {
     mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && exec chroot "$0" /usr/bin/env -i PATH=/usr/bin:/bin bash -c "$1"' "$root" "$1"
 }
 inside true 2>"$work/why" || skip "cannot create a chroot: $(head -1 "$work/why")"
-others='for each in /proc/[0-9]*; do [[ $each == /proc/$$ || ! -e $each/exe ]] || { echo "goes on: $(tr "\0" " " <$each/cmdline)"; exit 1; }; done'
+others='for each in /proc/[0-9]*; do [[ $each == /proc/$$ || ! -e $each/exe ]] || { echo "still running: $(tr "\0" " " <$each/cmdline)"; exit 1; }; done'
 
 echo
 code=0

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """draw.py SEED COUNT FILE...: draws small faults from C++ sources, all with equal probability.
 
-Prints for each fault: the file, the line, the change, and a sed command that applies it, separated by
-tabs. The rules rely on clang-format's spacing: binary operators are surrounded by spaces, the angle brackets of
-templates are not."""
+Prints for each fault: the file, the line, the change, and a sed command that applies it, separated
+by tabs. The rules rely on clang-format's spacing: binary operators are surrounded by spaces, the
+angle brackets of templates are not."""
 
 import random
 import re
@@ -38,7 +38,7 @@ def code_places(line):
 
 
 def condition_of(line, begin):
-    """Returns the range of an if's condition, whose ( is at `begin`, without an init statement, or None."""
+    """Returns the range of an if's condition without an init statement, or None; ( is at `begin`."""
     depth, start = 0, begin + 1
     for i in range(begin, len(line)):
         depth += line[i] in "([{"

@@ -1,4 +1,5 @@
-"""The rows of the table: a figure, its floor in the same run, and the goal for their ratio or for the figure itself."""
+"""The rows of the table: a figure, its floor in the same run, and the goal for their ratio or for
+the figure itself."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ LARGE, SMALL = 1 << 24, 1 << 12  # elements, as in elementwise.cpp
 
 
 def time(unit: str) -> Value:
-    """CPU time for work on one thread, which other programs do not lengthen; otherwise real time."""
+    """CPU time for work on one thread, which other load does not affect; otherwise real time."""
     factors = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
     def value(found: Figures) -> float:
@@ -45,8 +46,8 @@ def counter(name: str) -> Value:
 
 @dataclass
 class Row:
-    """`goal` is a lower bound if `least` is set, otherwise an upper bound. It applies to the ratio if there is a floor,
-    unless `of_figure` is set."""
+    """`goal` is a lower bound if `least` is set, otherwise an upper bound. It applies to the ratio
+    if there is a floor, unless `of_figure` is set."""
 
     program: str
     name: str

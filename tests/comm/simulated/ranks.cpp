@@ -25,7 +25,7 @@ MpiLibrary simulated() {
   return mpi;
 }
 
-/// The element of a lane at an index: numbers whose sums are rounded.
+/// The element of a micro-batch at an index: numbers whose sums are rounded.
 float element(std::int64_t lane, std::int64_t at) {
   auto bits = static_cast<std::uint64_t>(lane) * 0x9E3779B97F4A7C15 +
               static_cast<std::uint64_t>(at) * 0xD6E8FEB86659FD93;
@@ -66,8 +66,7 @@ bool sums_are_right(MpiPeers& peers, std::int64_t lanes, std::int64_t count, boo
     comm::reduce_whole(plan, group.rank, count, exchange, add);
   else
     comm::reduce_by_parts(plan, exchange, add);
-  const auto step =
-      count > 97 ? count / 97 : 1;  // the direct computation takes all lanes of an element
+  const auto step = count > 97 ? count / 97 : 1;  // a direct sum takes all micro-batches
   for (std::int64_t at = 0; at<count; at += group.size> 64 ? step * 16 : step) {
     const float expected = tree_of(0, lanes, at);
     if (std::memcmp(&expected, &own[static_cast<std::size_t>(at)], sizeof expected) != 0)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ranks.sh PROGRAM RANKS...: runs the program on each number of simulated ranks, with four lanes per
-# rank.
+# ranks.sh PROGRAM RANKS...: runs the program on each number of simulated ranks, with four
+# micro-batches per rank.
 set -euo pipefail
 program=$1
 shift
