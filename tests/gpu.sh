@@ -18,6 +18,10 @@
 #   bash tests/gpu.sh --pack gpu.tar.xz build-cuda
 # The other machine needs nothing else, because the archive contains this script:
 #   tar xf gpu.tar.xz && bash tests/gpu.sh --out results .
+set -uo pipefail
+shopt -s nullglob
+most=560 # seconds of one call, so that ten minutes also suffice for the transfers
+call=first out=${OUT:-} pack='' limit=60
 
 refuse() {
   echo "gpu.sh: $*" >&2
