@@ -375,6 +375,47 @@ def test_a_host_that_closes_is_forgotten():
     assert len(function._traces) == 0
 
 
+@pytest.mark.parametrize("way", ["lease", "shared"])
+def test_what_is_made_while_its_host_closes_is_dropped(way):
+    cache, host = CallCache(), tenon.Host(threads=1, search_defaults=False)
+
+    def make():
+        host.close()
+        return object()
+
+    entry = lease(cache, host, "key", make) if way == "lease" else cache.shared(host, "key", make)
+    assert entry is not None and len(cache._entries) == 0
+
+
+def test_what_is_kept_while_its_host_closes_is_dropped():
+    """The host closes between the check of its version and the insertion."""
+
+    class Closing(Version):
+        def __init__(self):
+            self.closed = False
+
+        @property
+        def version(self):
+            if self.closed:
+                raise tenon.UsageError("closed")
+            return 1, 0
+
+    host = Closing()
+
+    class Key:
+        def __hash__(self):
+            if ready:  # the key is looked up to be inserted
+                ready.clear()
+                forget(1)
+                host.closed = True
+            return 1
+
+    cache, ready = CallCache(), []
+    with cache.lease(host, Key(), object):
+        ready.append(True)
+    assert len(cache._entries) == 0
+
+
 @pytest.fixture
 def rapid_switches():
     """Threads take turns after nearly every instruction."""

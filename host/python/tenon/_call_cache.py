@@ -55,6 +55,13 @@ class Counts(NamedTuple):
     evictions: int
 
 
+def _is_current(host: Any, version: tuple[int, int]) -> bool:
+    try:
+        return bool(host.version == version)
+    except UsageError:  # closed
+        return False
+
+
 class Lease(Generic[T]):
     """A `with` block in which an entry belongs to one call.
 
@@ -74,12 +81,7 @@ class Lease(Generic[T]):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind is not None or self._cache is None or self._entry is None:
             return
-        try:
-            current = self._host.version
-        except UsageError:  # closed meanwhile
-            return
-        if current == self._key[0]:
-            self._cache._keep(self._key, self._entry)
+        self._cache._keep(self._host, self._key, self._entry)
 
 
 # Not a WeakSet, whose iterator runs Python code: other threads and the garbage collector may add
@@ -150,19 +152,25 @@ class CallCache(Generic[T]):
         except LookupError:
             self._miss(whole[0])
             entry = make()
-            self._keep(whole, entry)
+            self._keep(host, whole, entry)
         return entry
 
-    def _keep(self, key: tuple[Any, Any], entry: T) -> None:
+    def _keep(self, host: Any, key: tuple[Any, Any], entry: T) -> None:
         entries = self._entries.get(key)
+        gone: list[Any] = []  # destroyed outside of the lock
         if entries is not None:
-            return entries.append(entry)
-        gone = []  # destroyed outside of the lock
-        with self._lock:
-            self._entries.setdefault(key, []).append(entry)
-            while len(self._entries) > self._capacity:
-                gone.append(self._entries.popitem(last=False))
-                self._evictions += 1
+            entries.append(entry)
+        else:
+            with self._lock:
+                self._entries.setdefault(key, []).append(entry)
+                while len(self._entries) > self._capacity:
+                    gone.append(self._entries.popitem(last=False))
+                    self._evictions += 1
+        # Checked afterwards: the host may close at any time, and forget() came too early for this
+        # entry if it has closed by now.
+        if not _is_current(host, key[0]):
+            with self._lock:
+                gone.append(self._entries.pop(key, None))
 
     def _miss(self, version: tuple[int, int]) -> None:
         with self._lock:
