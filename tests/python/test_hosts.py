@@ -5,8 +5,8 @@ import contextvars
 import gc
 import threading
 import time
-from collections.abc import Callable
 import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

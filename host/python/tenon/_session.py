@@ -304,7 +304,8 @@ def by_name(
     """All inputs by name, including those passed by position."""
     if len(positional) > len(names):
         raise TypeError(
-            f"the {what} has {len(names)} inputs ({listed(names)}) but got {len(positional)} by position"
+            f"the {what} has {len(names)} inputs ({listed(names)}) "
+            f"but got {len(positional)} by position"
         )
     for name, array in zip(names, positional):
         if name in named:

@@ -115,7 +115,8 @@ class GraphModule(torch.nn.Module):
             or len(positional) + len(named) != len(given)
         ):
             raise TypeError(
-                f"the graph's inputs are {listed(self._inputs)}, but got {len(positional)} by position and {listed(named)} by name"
+                f"the graph's inputs are {listed(self._inputs)}, "
+                f"but got {len(positional)} by position and {listed(named)} by name"
             )
         tensors = [torch.as_tensor(given[name]) for name in self._inputs]
         made = GraphCall.apply(
