@@ -22,7 +22,7 @@ struct Plan {
   GpuSchedule gpus;
   std::vector<bool>
       constant;  ///< of each value of the session's graph: kernels may pack it; empty: none
-  std::vector<PackedConstant> kept{};  ///< packed constants in step order
+  std::vector<PackedConstant> packed{};  ///< packed constants in step order
 
   const GraphModel& model() const {
     return graph.model();
