@@ -1,4 +1,6 @@
-// An operator that fails depending on its input, and so for some requests only.
+// Operators for requests that fail alone: one fails by what is in its input, one counts how often
+// its types were inferred.
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <tenon/operator.hpp>
@@ -28,3 +30,21 @@ struct Fragile : tenon::Operator {
   }
 };
 TENON_OPERATOR(fragile, Fragile)
+
+struct Inferences : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("how often infer() of this operator was called in this process");
+    op.types({tenon::f32});
+    op.input("x", "any shape");
+    op.output("count", "same shape as x");
+  }
+  void infer(tenon::Infer& types) const {
+    types.set_output(0, types.input(0).shape);
+    ++count;
+  }
+  void forward(const tenon::Call& call) const {
+    for (float& value : call.output<float>(0)) value = static_cast<float>(count);
+  }
+  static inline std::atomic<int> count = 0;
+};
+TENON_OPERATOR(inferences, Inferences)

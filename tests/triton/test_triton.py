@@ -100,6 +100,20 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tenon("triton", square, "-o", repository)
     tenon("triton", square, "-o", repository, "--version", 2)
 
+    nodes = [
+        {"name": "a", "op": "add", "inputs": ["x", "w"]},
+        {"name": "b", "op": "inferences", "inputs": ["a"]},
+    ]
+    counted = write_graph(
+        folder,
+        "counted",
+        {"x": "float32 -1 -1", "w": "float32 -1 3"},
+        nodes,
+        {"y": "a", "count": "b"},
+        plugins,
+    )
+    tenon("triton", counted, "-o", repository, "--plugins", plugins)
+
     bare = repository / "bare/1"
     bare.mkdir(parents=True)
     shutil.copy(square, bare / "model.tenon")
@@ -245,6 +259,25 @@ def test_a_request_that_fails_fails_alone(server: Server):
                 assert "[fragile] node 'a'" in answer and "x has 500, which is too much" in answer
     assert server.statistics("fragile")["inference_stats"]["fail"]["count"] == 40
     assert server.metric("nv_inference_request_failure", "fragile") >= 0
+
+
+def test_a_request_whose_shapes_are_refused_costs_no_plan(server: Server):
+    def ask(to: http.InferenceServerClient, rows: int, columns: int) -> int:
+        x, w = np.ones((rows, columns), np.float32), np.ones((rows, 3), np.float32)
+        result = to.infer("counted", [given(http, "x", x, "FP32"), given(http, "w", w, "FP32")])
+        assert (result.as_numpy("y") == 2).all()
+        return int(result.as_numpy("count").max())
+
+    with client(http, server) as to:
+        first = [ask(to, rows, 3) for rows in (1, 2, 3)]
+        assert first[0] < first[1] < first[2], "each shape has a plan of its own"
+        for columns in (4, 5, 4, 7, 0):
+            with pytest.raises(InferenceServerException, match="node 'a'"):
+                ask(to, 2, columns)
+            assert [ask(to, rows, 3) for rows in (2, 1, 3)] == [first[2]] * 3, (
+                "a request that is refused cost others a plan"
+            )
+        assert ask(to, 4, 3) > first[2]
 
 
 def test_what_throws_is_an_error_of_the_server(server: Server):
