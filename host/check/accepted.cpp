@@ -185,7 +185,7 @@ Outcome check_dtypes(const CheckedOperator& subject) {
 // An error with a reason is a valid answer (there is no largest element of an empty tensor); this
 // check finds crashes and hangs.
 Outcome check_shapes(const CheckedOperator& subject) {
-  constexpr std::size_t most_ordinary = 8;
+  constexpr std::size_t max_ordinary = 8;
   Threads threads(1);
   int ran = 0, refused = 0;
   Refusals searched, refusals;  // of the search, and of kernels
@@ -194,7 +194,7 @@ Outcome check_shapes(const CheckedOperator& subject) {
     const auto& samples = find_samples(subject, kind);
     searched.add(samples.refusals);
     for (std::size_t i = 0; i < samples.found.size(); ++i) {
-      if (kind == TestInputKind::ordinary && i == most_ordinary) break;
+      if (kind == TestInputKind::ordinary && i == max_ordinary) break;
       const auto& sample = samples.found[i];
       tell_call(*subject.op.info, sample);
       const OperatorCall call(subject.op, sample.attributes);

@@ -17,8 +17,8 @@ namespace {
 
 volatile int report_pipe = -1;
 
-constexpr std::size_t most_places = 8;
-std::uintptr_t places[most_places + 8];
+constexpr std::size_t max_places = 8;
+std::uintptr_t places[max_places + 8];
 struct Module {
   // addresses of the code segment, and base of the whole file
   std::uintptr_t begin = 0, end = 0, base = 0;
@@ -111,7 +111,7 @@ void add_places(const void* context, ShortText& text) {
   read_modules(count + 1);
   const auto& own = modules[count];
   for (std::size_t i = 0;
-       i < std::min(count, most_places) && (i == 0 || modules[i].begin != own.begin); ++i) {
+       i < std::min(count, max_places) && (i == 0 || modules[i].begin != own.begin); ++i) {
     if (i > 0) text << ", ";
     if (modules[i].begin != 0) text << modules[i].name << "+";
     text.hexadecimal(places[i] - modules[i].base);

@@ -42,7 +42,7 @@ Outcome with_device(const CheckedOperator& subject, Body&& body) {
 }
 
 // samples per kind
-constexpr std::size_t most_of_first_dtype = 12, most_of_others = 3, most_large = 2;
+constexpr std::size_t max_of_first_dtype = 12, max_of_others = 3, max_large = 2;
 
 struct Result {
   std::size_t calls = 0;
@@ -167,9 +167,9 @@ void each_dtype(const CheckedOperator& subject, Result& result, Look&& look) {
       if (kind == TestInputKind::large && !first) continue;
       const auto& samples = find_samples(subject, dtype, kind);
       result.refusals.add(samples.refusals);
-      const auto most = kind == TestInputKind::large ? most_large
-                        : first                      ? most_of_first_dtype
-                                                     : most_of_others;
+      const auto most = kind == TestInputKind::large ? max_large
+                        : first                      ? max_of_first_dtype
+                                                     : max_of_others;
       for (std::size_t i = 0; i < std::min(most, samples.found.size()) && result.fault.empty();
            ++i) {
         if (!is_for_devices(samples.found[i])) continue;

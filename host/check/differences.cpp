@@ -57,11 +57,11 @@ std::string words_for(const InputNumbers& numbers) {
 }
 
 bool is_small(const TestInput& sample) {
-  constexpr std::int64_t most_elements = 2000;
+  constexpr std::int64_t max_elements = 2000;
   std::int64_t elements = 0;
   for (const auto& type : sample.types.inputs)
     if (type.present) elements += element_count(type);
-  return elements <= most_elements;
+  return elements <= max_elements;
 }
 
 Differences::Differences(Host& host, const CheckedOperator& subject, const TestInput& sample,

@@ -13,7 +13,7 @@
 namespace tenon::checks {
 namespace {
 
-constexpr std::int64_t most_of_first = 100'000;  // elements of a first input that is created to fit
+constexpr std::int64_t max_of_first = 100'000;  // elements of a first input that is created to fit
 
 std::string names_of_inputs(const OperatorInfo& info) {
   std::string names;
@@ -274,7 +274,7 @@ std::vector<Shape> InputSearch::shapes_like(const Shape& first, const CallTypes&
       if (learned.inputs[0].rank == last.rank() && learned.inputs[0].dims[axis] >= 0) continue;
       auto shape = last;
       shape.set(axis, size);
-      if (shape.size() > 0 && shape.size() <= most_of_first) shapes.push_back(shape);
+      if (shape.size() > 0 && shape.size() <= max_of_first) shapes.push_back(shape);
     }
   std::vector<Shape> distinct;
   for (const auto& shape : shapes)
@@ -343,7 +343,7 @@ bool InputSearch::give_elements(const Shape& first, const CallTypes& types, int 
 }
 
 bool InputSearch::finish(const CallTypes& types, TestInput& found) {
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
+  constexpr std::int64_t max_bytes = std::int64_t{1} << 28;
   bool certain = true;  // whether other elements would make no difference
   for (std::size_t i = 0; i < types.wanted.size(); ++i)
     certain = certain && (types.wanted[i] == 0 || given_[i]);
@@ -353,7 +353,7 @@ bool InputSearch::finish(const CallTypes& types, TestInput& found) {
       if (group == &types.outputs && call_.info().allocates(i) && type.rank >= 0 &&
           type.dtype != TENON_DTYPE_UNKNOWN)
         continue;
-      if (!is_known(type) || byte_count(type) < 0 || byte_count(type) > most_bytes) {
+      if (!is_known(type) || byte_count(type) < 0 || byte_count(type) > max_bytes) {
         const auto name = group == &types.outputs ? output_words(call_, i)
                                                   : "state '" + call_.info().states[i].name + "'";
         refusals_.add(

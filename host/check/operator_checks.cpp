@@ -11,7 +11,7 @@
 namespace tenon::checks {
 namespace {
 
-constexpr std::size_t most_calls = 10'000;  // remembered per check
+constexpr std::size_t max_calls = 10'000;  // remembered per check
 
 Outcome outcome_of(const ChildOutcome& child, int timeout_ms) {
   static constexpr char pipe[] =
@@ -40,7 +40,7 @@ bool OperatorChecks::step(int wait_ms) {
   if (said->line && is_call(*said->line)) {
     call_ = said->line->substr(1);
     question_.clear();
-    if (calls_.size() < most_calls) calls_.push_back(call_);
+    if (calls_.size() < max_calls) calls_.push_back(call_);
     return true;
   }
   if (said->line && is_question(*said->line)) {

@@ -10,8 +10,8 @@ namespace tenon::checks {
 namespace {
 
 constexpr int base_sets = 7;
-constexpr std::size_t most_of_number = 5, most_of_list = 8, most_varied = 48, mixed_sets = 4;
-constexpr double most_worth_trying = 1e6;  // large numbers may imply large allocations
+constexpr std::size_t max_of_number = 5, max_of_list = 8, max_varied = 48, mixed_sets = 4;
+constexpr double max_worth_trying = 1e6;  // large numbers may imply large allocations
 
 using List = std::vector<double>;
 
@@ -119,7 +119,7 @@ class Distinct {
   Distinct(const ParamInfo& param, const AttributeValue& now, std::size_t most)
       : param_(param), now_(now), most_(most) {}
   void add(const List& numbers) {
-    const auto is_large = [](double number) { return !(std::abs(number) <= most_worth_trying); };
+    const auto is_large = [](double number) { return !(std::abs(number) <= max_worth_trying); };
     if (!numbers.empty() && std::any_of(numbers.begin(), numbers.end(), is_large)) return;
     if (numbers.empty() && !is_list(param_.kind)) return;
     add(value_of(param_, numbers));
@@ -139,11 +139,11 @@ class Distinct {
 
 void add_numbers(const ParamInfo& param, double now, Distinct& found) {
   const double near = is_whole(param.kind) ? 1 : 0.125 * (1 + std::abs(now)),
-               lowest = -most_worth_trying;
+               lowest = -max_worth_trying;
   found.add(List{now + near});
   if (param.min || param.above) found.add(List{within(param, lowest)});
   found.add(List{now - near});
-  if (param.max || param.below) found.add(List{within(param, most_worth_trying)});
+  if (param.max || param.below) found.add(List{within(param, max_worth_trying)});
   found.add(List{2 * now + (is_whole(param.kind) ? 1 : 0.75)});
   found.add(List{0});
   found.add(List{-now - 0.25});
@@ -210,7 +210,7 @@ std::vector<AttributeValue> alternatives(const OperatorInfo& info, const ParamIn
                                          const AttributeValue& now) {
   const bool many =
       is_list(param.kind) || param.kind == ParamKind::texts || param.kind == ParamKind::tensor;
-  Distinct found(param, now, many ? most_of_list : most_of_number);
+  Distinct found(param, now, many ? max_of_list : max_of_number);
   for (const auto& condition : info.conditions)
     if (condition.param == param.name)
       for (const auto& value : condition.values) found.add(value);
@@ -226,7 +226,7 @@ std::vector<AttributeValue> alternatives(const OperatorInfo& info, const ParamIn
   const auto numbers = numbers_of(now);
   if (is_list(param.kind))
     add_lists(numbers, found);
-  else if (!numbers.empty() && std::abs(numbers[0]) <= most_worth_trying)
+  else if (!numbers.empty() && std::abs(numbers[0]) <= max_worth_trying)
     add_numbers(param, numbers[0], found);
   else
     add_numbers(param, 2, found);  // defaults such as the largest int64 mean "everything"
@@ -315,7 +315,7 @@ std::vector<Attributes> varied_sets(const OperatorInfo& info, const Attributes& 
     set = with_parameter(info, set, info.params[i].name, all[i][which]);
   };
   for (std::size_t which = 0; which < longest; ++which)
-    for (std::size_t i = 0; i < all.size() && sets.size() < most_varied; ++i)
+    for (std::size_t i = 0; i < all.size() && sets.size() < max_varied; ++i)
       if (which < all[i].size()) change(sets.emplace_back(base), i, which);
   if (std::count_if(all.begin(), all.end(), [](const auto& values) { return !values.empty(); }) < 2)
     return sets;

@@ -6,7 +6,7 @@
 namespace tenon::checks {
 namespace {
 
-constexpr std::size_t most_ordinary = 64, most_unusual = 24, most_bases = 2;
+constexpr std::size_t max_ordinary = 64, max_unusual = 24, max_bases = 2;
 constexpr std::size_t patience = 20'000;  // rejections after which parameters are no longer varied
 
 // The first shapes of a kind are tried with every set of parameters.
@@ -120,7 +120,7 @@ TestInputs SampleSearch::all() {
   add_turn(found, 0);
   std::size_t varied = 0;
   for (const auto& base : found)
-    if ((!base.found.empty() || !result_.found.empty()) && varied++ < most_bases) vary(base);
+    if ((!base.found.empty() || !result_.found.empty()) && varied++ < max_bases) vary(base);
   for (std::size_t turn = 1; turn < 2 * shapes_.size() + ways_.size(); ++turn)
     add_turn(found, turn);
   return std::move(result_);
@@ -140,7 +140,7 @@ std::vector<CallBase> SampleSearch::bases() const {
 }
 
 std::size_t SampleSearch::most() const {
-  return kind_ == TestInputKind::ordinary ? most_ordinary : most_unusual;
+  return kind_ == TestInputKind::ordinary ? max_ordinary : max_unusual;
 }
 
 void SampleSearch::add(TestInput sample) {

@@ -21,7 +21,7 @@ namespace {
 using Storages = std::vector<std::uint8_t>;  // of a call's inputs, or of its output gradients
 
 // samples per kind
-constexpr std::size_t most_ordinary_ones = 16, most_odd_ones = 5, most_on_device = 4;
+constexpr std::size_t max_ordinary_ones = 16, max_odd_ones = 5, max_on_device = 4;
 
 /// Which elements of a sparse tensor are stored.
 enum class Content : std::uint8_t { half, every, nothing, one, some_rows };
@@ -455,9 +455,9 @@ Outcome check_sparse(const CheckedOperator& subject) {
   for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty}) {
     const auto& samples = find_samples(subject, kind).found;
     refusals.add(find_samples(subject, kind).refusals);
-    const auto most = !device.is_cpu()                  ? most_on_device
-                      : kind == TestInputKind::ordinary ? most_ordinary_ones
-                                                        : most_odd_ones;
+    const auto most = !device.is_cpu()                  ? max_on_device
+                      : kind == TestInputKind::ordinary ? max_ordinary_ones
+                                                        : max_odd_ones;
     for (std::size_t i = 0; i < std::min(most, samples.size()); ++i) {
       if (!device.is_cpu() && !is_for_devices(samples[i])) continue;
       const auto accepted = accepted_by_kernel(subject, samples[i], refusals);

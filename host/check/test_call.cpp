@@ -86,7 +86,7 @@ void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput&
 // A constant in all elements of an input, in every combination for the first few inputs; then
 // ascending numbers.
 std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestInput& sample) {
-  constexpr std::size_t most_combined = 3;
+  constexpr std::size_t max_combined = 3;
   constexpr std::size_t choices = 4;
   std::vector<TestInput> all{sample};
   std::vector<std::size_t> open;
@@ -98,7 +98,7 @@ std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestI
   }
   if (open.empty()) return all;
   std::size_t combinations = 1;
-  for (std::size_t i = 0; i < std::min(most_combined, open.size()); ++i) combinations *= choices;
+  for (std::size_t i = 0; i < std::min(max_combined, open.size()); ++i) combinations *= choices;
   for (std::size_t combination = 0; combination < combinations; ++combination) {
     auto& other = all.emplace_back(sample);
     other.given.resize(sample.types.inputs.size());

@@ -22,13 +22,13 @@ std::string values_of(const Attributes& parameters) {
 
 }  // namespace
 
-DType most_telling(const OperatorInfo& info) {
+DType most_informative_dtype(const OperatorInfo& info) {
   return allows(info.types, DType::f32) ? DType::f32
                                         : static_cast<DType>(std::countr_zero(info.types));
 }
 
 std::vector<DType> shared_dtypes(const OperatorInfo& info) {
-  std::vector<DType> dtypes{most_telling(info)};
+  std::vector<DType> dtypes{most_informative_dtype(info)};
   for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
     if (const auto dtype = static_cast<DType>(i); allows(info.types, dtype) && dtype != dtypes[0])
       dtypes.push_back(dtype);
@@ -45,11 +45,11 @@ const TestInputs& find_samples(const CheckedOperator& subject, DType shared, Tes
 }
 
 const TestInputs& find_samples(const CheckedOperator& subject, TestInputKind kind) {
-  return find_samples(subject, most_telling(*subject.op.info), kind);
+  return find_samples(subject, most_informative_dtype(*subject.op.info), kind);
 }
 
 TestInputs find_samples(const LoadedOperator& op, TestInputKind kind) {
-  return SampleSearch(op, most_telling(*op.info), kind).all();
+  return SampleSearch(op, most_informative_dtype(*op.info), kind).all();
 }
 
 TestInputs find_sample(const CheckedOperator& subject, DType shared) {

@@ -49,10 +49,10 @@ struct TestInputs {
 /// `shared` is the dtype of inputs without declared dtypes. The result is cached per process.
 const TestInputs& find_samples(const CheckedOperator& subject, DType shared, TestInputKind kind);
 /// The most informative dtype: float32, else the first that the operator supports.
-DType most_telling(const OperatorInfo& info);
-/// All dtypes that inputs without declared dtypes may share, most_telling() first.
+DType most_informative_dtype(const OperatorInfo& info);
+/// All dtypes that inputs without declared dtypes may share, most_informative_dtype() first.
 std::vector<DType> shared_dtypes(const OperatorInfo& info);
-/// With most_telling().
+/// With most_informative_dtype().
 const TestInputs& find_samples(const CheckedOperator& subject, TestInputKind kind);
 /// For an operator that is not in a plugin file; not cached.
 TestInputs find_samples(const LoadedOperator& op, TestInputKind kind);

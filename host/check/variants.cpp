@@ -39,12 +39,12 @@ class VariantCalls {
         name_("kernel " + variant.name) {}
 
   void run() {
-    constexpr std::size_t most_of_first = 12, most_of_others = 3;
+    constexpr std::size_t max_of_first = 12, max_of_others = 3;
     for (const auto dtype : shared_dtypes(*subject_.op.info))
       for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty,
                               TestInputKind::scalar, TestInputKind::round, TestInputKind::large})
         look(find_samples(subject_, dtype, kind), kind,
-             dtype == most_telling(*subject_.op.info) ? most_of_first : most_of_others);
+             dtype == most_informative_dtype(*subject_.op.info) ? max_of_first : max_of_others);
   }
   const std::string& name() const { return name_; }
   const std::string& fault() const { return fault_; }

@@ -24,11 +24,11 @@ constexpr std::uint64_t large = 4 * huge_page;
 
 #if defined(__SANITIZE_ADDRESS__)
 // so that AddressSanitizer detects use after free
-constexpr std::uint64_t most_kept = 0;
-constexpr std::uint64_t least_mapped = std::numeric_limits<std::uint64_t>::max();  // and leaks
+constexpr std::uint64_t max_kept = 0;
+constexpr std::uint64_t min_mapped = std::numeric_limits<std::uint64_t>::max();  // and leaks
 #else
-constexpr std::uint64_t most_kept = 128u << 20;
-constexpr std::uint64_t least_mapped = 128u << 10;  // smaller holes in the heap are soon reused
+constexpr std::uint64_t max_kept = 128u << 20;
+constexpr std::uint64_t min_mapped = 128u << 10;  // smaller holes in the heap are soon reused
 #endif
 
 std::byte* allocate_new(std::uint64_t whole, std::uint64_t alignment) {
@@ -65,12 +65,12 @@ class FreeBlocks {
   /// Returns whether the block was cached. Evicts the oldest blocks to make room.
   bool keep(std::byte* memory, std::uint64_t bytes) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock || bytes > most_kept ||
+    if (!lock || bytes > max_kept ||
         ::madvise(memory, bytes / huge_page * huge_page, MADV_FREE) != 0)
       return false;
     blocks_.push_back({memory, bytes});
     total_ += bytes;
-    while (total_ > most_kept) free_first();
+    while (total_ > max_kept) free_first();
     return true;
   }
 
@@ -131,7 +131,7 @@ Memory allocate(std::uint64_t bytes) {
 namespace {
 
 std::byte* map_pages(std::uint64_t bytes) {
-  if (bytes < least_mapped) return allocate_new(bytes, memory_alignment);
+  if (bytes < min_mapped) return allocate_new(bytes, memory_alignment);
   auto* const memory =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -155,7 +155,7 @@ Pages::Pages(std::uint64_t bytes, const char* what)
 }
 
 void Pages::Unmap::operator()(std::byte* memory) const {
-  if (bytes < least_mapped)
+  if (bytes < min_mapped)
     std::free(memory);
   else
     ::munmap(memory, bytes);

@@ -108,7 +108,7 @@ class Loop {
   // is likely in the cache; then it helps with the remaining shares.
   void spread(const void* arena, int threads) {
     const auto workers = std::min<std::int64_t>(threads, parts());
-    shares_ = std::min(workers, most_shares);
+    shares_ = std::min(workers, max_shares);
     left_.store(shares_, std::memory_order_relaxed);
     happens_before(&begun_);
     // Without isolation, a thread that waits here could pick up a chunk of an outer loop while in
@@ -154,10 +154,10 @@ class Loop {
   const tenon_body body_;
   void* const context_;
   const ThreadCaller caller_;
-  static constexpr std::int64_t most_shares = 16;
+  static constexpr std::int64_t max_shares = 16;
   std::int64_t shares_ = 1;
-  std::array<std::atomic<std::int64_t>, most_shares> next_{};  // of each share
-  std::atomic<std::int64_t> left_ = 1;                         // shares that are not exhausted
+  std::array<std::atomic<std::int64_t>, max_shares> next_{};  // of each share
+  std::atomic<std::int64_t> left_ = 1;                        // shares that are not exhausted
   std::atomic<bool> left_modes_ = false;
   // two sync objects: with one, chunks would seem to be ordered among each other
   char begun_ = 0, ended_ = 0;
@@ -166,14 +166,14 @@ class Loop {
 }  // namespace
 
 struct Threads::Arena {
-  explicit Arena(int count) : arena(count), most_callers(std::max(1, count / 2)) {
+  explicit Arena(int count) : arena(count), max_callers(std::max(1, count / 2)) {
     // By default oneTBB starts no more workers than the machine has cores.
     if (count > tbb::info::default_concurrency())
       more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count));
   }
   std::optional<tbb::global_control> more;
   tbb::task_arena arena;
-  const int most_callers;  // with more callers, none would have helpers
+  const int max_callers;  // with more callers, none would have helpers
   std::atomic<int> callers = 0;
 };
 
@@ -182,8 +182,8 @@ class Threads::Entry {
  public:
   explicit Entry(Arena* arena) : arena_(arena), inside_(arena != nullptr && arena_here == arena) {
     if (arena == nullptr || inside_) return;
-    counted_ = arena->callers.load(std::memory_order_relaxed) < arena->most_callers;
-    if (counted_ && arena->callers.fetch_add(1, std::memory_order_relaxed) >= arena->most_callers) {
+    counted_ = arena->callers.load(std::memory_order_relaxed) < arena->max_callers;
+    if (counted_ && arena->callers.fetch_add(1, std::memory_order_relaxed) >= arena->max_callers) {
       arena->callers.fetch_sub(1, std::memory_order_relaxed);
       counted_ = false;
     }

@@ -50,11 +50,11 @@ double round_step(double length, int most) {
 }
 
 /// Ends at round numbers, or close to low and high.
-Axis even_axis(double low, double high, int most, double least_step, bool round_ends) {
+Axis even_axis(double low, double high, int most, double min_step, bool round_ends) {
   const double middle = std::max(std::abs(low), std::abs(high));
   if (high - low <= middle * 1e-9)
     low -= std::max(middle * 0.05, 0.05), high += std::max(middle * 0.05, 0.05);
-  const double step = std::max(round_step(high - low, most), least_step);
+  const double step = std::max(round_step(high - low, most), min_step);
   const double first = round_ends ? std::floor(low / step + 1e-9) : std::ceil(low / step - 1e-9);
   const double last = round_ends ? std::ceil(high / step - 1e-9) : std::floor(high / step + 1e-9);
   Axis axis{round_ends ? first * step : low, round_ends ? last * step : high, 0, 1, false, {}};

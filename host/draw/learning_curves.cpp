@@ -14,7 +14,7 @@ namespace tenon {
 namespace {
 
 // examples of one step; keeps sums within 64 bits
-constexpr std::int64_t most_examples = std::int64_t{1} << 32;
+constexpr std::int64_t max_examples = std::int64_t{1} << 32;
 
 double number_or_nan(const JsonField& line, const char* key) {
   const auto field = line.need(key, "a line of metrics");
@@ -28,7 +28,7 @@ Metrics metrics_of(const JsonField& fields) {
 }
 
 std::int64_t count_of(const JsonField& line, const char* key) {
-  return line.need(key, "a line of metrics").integer(fmt::format("'{}'", key), 0, most_examples);
+  return line.need(key, "a line of metrics").integer(fmt::format("'{}'", key), 0, max_examples);
 }
 
 void add_line(LearningCurves& curves, const JsonField& line) {

@@ -52,7 +52,7 @@ class ProfilePage {
  private:
   static constexpr double width = 960, bar_height = 34, axis_height = 18;  // of the timeline
   // of the tables, and of the timeline, which shows the longest
-  static constexpr std::size_t most_rows = 1000;
+  static constexpr std::size_t max_rows = 1000;
 
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
@@ -87,7 +87,7 @@ void ProfilePage::add_timeline() {
   add("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"Helvetica\" "
       "font-size=\"11\">\n",
       width, bar_height + axis_height);
-  for (const auto& time : times_.first(std::min(times_.size(), most_rows)))
+  for (const auto& time : times_.first(std::min(times_.size(), max_rows)))
     add("<rect x=\"{:.2f}\" y=\"0\" width=\"{:.2f}\" height=\"{}\" fill=\"{}\"><title>{} ({}): "
         "{:.2f} us at {:.2f} us</title></rect>\n",
         time.begin / end_ * width, std::max(time.last / end_ * width, 0.1), bar_height,
@@ -130,11 +130,11 @@ void ProfilePage::add_nodes() {
   add("<table>\n<tr><th class=\"name\">node</th><th "
       "class=\"name\">operator</th><th>calls</th><th>ms</th><th>us per call</th><th>share</th>"
       "<th>GB/s</th><th>GFLOP/s</th></tr>\n");
-  for (const auto& time : times_.first(std::min(times_.size(), most_rows)))
+  for (const auto& time : times_.first(std::min(times_.size(), max_rows)))
     add_row(time.node, xml_text(time.op), time);
   add("</table>\n");
-  if (times_.size() > most_rows)
-    add("<p>Not shown: {} with shorter times.</p>\n", counted(times_.size() - most_rows, "node"));
+  if (times_.size() > max_rows)
+    add("<p>Not shown: {} with shorter times.</p>\n", counted(times_.size() - max_rows, "node"));
 }
 
 }  // namespace

@@ -144,9 +144,9 @@ bool same_parameters(const GraphModel& model, const NodeRecord& left, const Node
 
 /// Nodes with equal parameters share an object because inference never changes it. Remembers the
 /// last node of each operator.
-class Alike {
+class SharedInstances {
  public:
-  Alike(const GraphModel& model, const Binding& binding)
+  SharedInstances(const GraphModel& model, const Binding& binding)
       : model_(model), binding_(binding), last_(model.operators.size(), none) {}
 
   /// Returns a node whose object can be shared, or null. Only objects made by the operator itself
@@ -199,7 +199,7 @@ void bind(GraphModel& model, PluginSet& plugins, Binding& binding) {
   const auto first_new = binding.operators.size();
   find_operators(model, plugins, binding);
   std::vector<tenon_attribute> attributes;
-  Alike alike(model, binding);
+  SharedInstances alike(model, binding);
   // Reserve for a whole graph only: when nodes are bound one by one, exact reserves would copy each
   // time.
   if (binding.nodes.empty()) binding.nodes.reserve(model.nodes.size());

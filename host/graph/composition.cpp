@@ -5,16 +5,16 @@
 
 #include <algorithm>
 
-#include "graph/backward_again.hpp"
 #include "graph/gradient.hpp"
 #include "graph/gradient_graph.hpp"
 #include "graph/operator_use.hpp"
+#include "graph/second_derivative.hpp"
 #include "tensor/kernel_function.hpp"
 
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_nodes =
+constexpr std::size_t max_nodes =
     20000;  // added by one composed operator, including nested composed ones
 
 /// The composed operators that this thread is currently expanding, outermost first, and the number
@@ -107,13 +107,13 @@ bool is_composed(const LoadedOperator& op) {
 }
 
 std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node) {
-  GraphAround around{.function = "forward()",
-                     .input_count = static_cast<std::uint32_t>(node.inputs.size()),
-                     .output_count = node.outputs,
-                     .input = {},
-                     .output = {},
-                     .output_grad = {},
-                     .connected = {}};
+  GraphCallbacks around{.function = "forward()",
+                        .input_count = static_cast<std::uint32_t>(node.inputs.size()),
+                        .output_count = node.outputs,
+                        .input = {},
+                        .output = {},
+                        .output_grad = {},
+                        .connected = {}};
   const Entered entered(composing, node.op);
   around.input = [&](std::uint32_t i) {
     if (node.inputs[i] == none)
@@ -127,9 +127,9 @@ std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node) {
   around.name_of = [&](std::string_view op) { return fmt::format("{}/{}", node.name, op); };
   around.added = [&](NodeId id) {
     require_no_values_of_its_own(builder.model(), id, node.inputs);
-    if (++composing.nodes > most_nodes)
+    if (++composing.nodes > max_nodes)
       throw Failure(FailureKind::plugin,
-                    fmt::format("its forward() adds more than {} nodes", most_nodes));
+                    fmt::format("its forward() adds more than {} nodes", max_nodes));
   };
   around.device = node.device;
   around.only_given = node.inputs;

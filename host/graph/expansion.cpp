@@ -6,12 +6,12 @@
 #include <unordered_map>
 
 #include "device/devices.hpp"
-#include "graph/backward_again.hpp"
 #include "graph/composition.hpp"
 #include "graph/gradient.hpp"
 #include "graph/inference.hpp"
 #include "graph/kernel_set.hpp"
 #include "graph/parameters.hpp"
+#include "graph/second_derivative.hpp"
 
 namespace tenon {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "graph/backward_again.hpp"
 #include "graph/composition.hpp"
 #include "graph/gradient_graph.hpp"
 #include "graph/operator_inference.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/recomputed_values.hpp"
+#include "graph/second_derivative.hpp"
 
 namespace tenon {
 namespace {
@@ -159,9 +159,9 @@ class GradientBuilder {
   void again(NodeId id) {
     const auto node = model_.nodes[id];
     const auto first = static_cast<NodeId>(model_.nodes.size());
-    const BackwardAgain backward(builder_, id,
-                                 {gradients_.begin() + node.first_output,
-                                  gradients_.begin() + node.first_output + node.output_count});
+    const SecondDerivative backward(builder_, id,
+                                    {gradients_.begin() + node.first_output,
+                                     gradients_.begin() + node.first_output + node.output_count});
     if (backward.is_linear()) {
       for (const auto& [value, gradient] : backward.by_linearity()) add_to(value, gradient, id);
       return;
@@ -237,7 +237,7 @@ class GradientBuilder {
 
   void by_graph(NodeId id) {
     const auto node = model_.nodes[id];
-    GraphAround around;
+    GraphCallbacks around;
     around.input_count = node.input_count;
     around.output_count = node.output_count;
     around.results.assign(node.input_count, none);

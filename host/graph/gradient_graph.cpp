@@ -52,7 +52,7 @@ AttributeValue value_of(const tenon_attribute& attribute) {
 struct Construction {
   tenon_gradient raw;
   GraphBuilder* builder;
-  GraphAround* around;
+  GraphCallbacks* around;
   ErrorBuffer buffer;
   std::optional<Failure> refused{};  // the last failure: the plugin returns only its text
   ValueId first_own = 0;             // first value added by this call
@@ -193,7 +193,7 @@ struct Construction {
 }  // namespace
 
 void run_graph_function(GraphBuilder& builder, const LoadedOperator& op, const void* object,
-                        GraphAround& around) {
+                        GraphCallbacks& around) {
   around.home = op.info->space;
   Construction construction{{}, &builder, &around, {}};
   construction.first_own = static_cast<ValueId>(builder.model().values.size());

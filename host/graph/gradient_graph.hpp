@@ -11,7 +11,7 @@ namespace tenon {
 
 /// The values around one node, looked up on demand, and the results of its operator: gradients of
 /// inputs, or outputs.
-struct GraphAround {
+struct GraphCallbacks {
   const char* function = "gradient()";
   std::uint32_t input_count = 0, output_count = 0;
   std::function<ValueId(std::uint32_t)> input, output,
@@ -31,6 +31,6 @@ struct GraphAround {
 /// Runs the operator's gradient() or, without `output_grad`, its forward(Compose&), and checks
 /// every request. Throws Failure with the operator's reason.
 void run_graph_function(GraphBuilder& builder, const LoadedOperator& op, const void* object,
-                        GraphAround& around);
+                        GraphCallbacks& around);
 
 }  // namespace tenon

@@ -247,7 +247,7 @@ bool Inference::evaluate(ValueId value, int depth, std::set<ValueId>& failed) {
 }
 
 bool Inference::run_kernel(NodeId id, int depth, std::set<ValueId>& failed) {
-  constexpr std::size_t most_bytes = 65536;
+  constexpr std::size_t max_bytes = 65536;
   const auto& node = model_.nodes[id];
   const auto& bound = binding_.nodes[id];
   const auto& info = *bound.info;
@@ -271,7 +271,7 @@ bool Inference::run_kernel(NodeId id, int depth, std::set<ValueId>& failed) {
     if (info.allocates(i) || !is_known(types.outputs[i])) return false;
     bytes += byte_count(types.outputs[i]);
   }
-  if (bytes > most_bytes) return false;
+  if (bytes > max_bytes) return false;
   auto made = (*evaluate_)(id, types);
   if (made.empty()) return false;
   for (std::uint32_t i = 0; i < node.output_count; ++i)

@@ -22,8 +22,8 @@ namespace {
 
 }  // namespace
 
-WantedOutputs::WantedOutputs(const GraphModel& model, std::span<const std::string> names,
-                             bool training) {
+RequestedOutputs::RequestedOutputs(const GraphModel& model, std::span<const std::string> names,
+                                   bool training) {
   std::unordered_map<StringId, ValueId> all(model.outputs.begin(), model.outputs.end());
   std::unordered_set<StringId> taken;
   for (const auto& name : names) {
@@ -58,7 +58,7 @@ std::vector<ValueId> needed_inputs(const GraphModel& model, std::span<const std:
                                    bool training) {
   std::vector<ValueId> inputs(model.inputs.begin(), model.inputs.end());
   if (outputs.empty()) return inputs;
-  const WantedOutputs wanted(model, outputs, training);
+  const RequestedOutputs wanted(model, outputs, training);
   std::erase_if(inputs, [&](ValueId id) { return !wanted.values[id]; });
   return inputs;
 }

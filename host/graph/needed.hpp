@@ -9,10 +9,10 @@
 namespace tenon {
 
 /// The subgraph to run: the requested outputs and, in training, the requested updates of variables.
-struct WantedOutputs {
-  WantedOutputs() = default;
+struct RequestedOutputs {
+  RequestedOutputs() = default;
   /// Throws Failure (usage) for a name that is not in the graph.
-  WantedOutputs(const GraphModel& model, std::span<const std::string> names, bool training);
+  RequestedOutputs(const GraphModel& model, std::span<const std::string> names, bool training);
 
   std::vector<std::pair<StringId, ValueId>> outputs;
   std::vector<std::pair<ValueId, ValueId>> updates;
@@ -25,7 +25,7 @@ struct WantedOutputs {
 };
 
 /// Returns the inputs that these outputs need; all inputs if `outputs` is empty. Throws like
-/// WantedOutputs.
+/// RequestedOutputs.
 std::vector<ValueId> needed_inputs(const GraphModel& model, std::span<const std::string> outputs,
                                    bool training);
 

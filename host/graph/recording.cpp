@@ -13,10 +13,10 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_ways = 64;  // paths through the branches of one function
+constexpr std::size_t max_ways = 64;  // paths through the branches of one function
 // decisions on one path: a data-dependent loop takes one for each iteration
-constexpr std::size_t most_decisions = 256;
-constexpr std::size_t most_steps = 10000;
+constexpr std::size_t max_decisions = 256;
+constexpr std::size_t max_steps = 10000;
 
 struct Arity {
   std::string_view operation;
@@ -113,8 +113,8 @@ class Recorder {
     for (const auto operand : step.operands) key += fmt::format(" {}", operand);
     const auto [known, is_new] = values_.emplace(std::move(key), next);
     if (!is_new) return known->second;
-    if (recording_.steps.size() == most_steps)
-      refuse(fmt::format("it computes more than {} steps", most_steps));
+    if (recording_.steps.size() == max_steps)
+      refuse(fmt::format("it computes more than {} steps", max_steps));
     recording_.steps.push_back(std::move(step));
     return next;
   }
@@ -127,7 +127,7 @@ class Recorder {
     for (std::size_t i = 0; i < at_; ++i)
       if (way_[i].condition == condition) return way_[i].yes != negated;
     if (at_ == way_.size()) {
-      if (at_ == most_decisions)
+      if (at_ == max_decisions)
         refuse(
             fmt::format("it has more than {} branches in a row, such as a loop whose end depends "
                         "on computed values",
@@ -179,8 +179,8 @@ class Recorder {
   }
 
   tenon_value trace() {
-    if (++ways_ > most_ways)
-      refuse(fmt::format("it has more than {} paths through its branches", most_ways));
+    if (++ways_ > max_ways)
+      refuse(fmt::format("it has more than {} paths through its branches", max_ways));
     at_ = 0;
     raw_.result = TENON_NO_VALUE;
     const PluginCall call(op_, op_.owner, PluginFunction::trace);

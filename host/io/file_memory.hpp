@@ -21,14 +21,14 @@ namespace tenon {
 /// of a borrowed Tensor. Thread-safe.
 class FileMemory : public std::enable_shared_from_this<FileMemory> {
  public:
-  static constexpr std::uint64_t most_read = std::uint64_t{64} << 20;
+  static constexpr std::uint64_t max_read = std::uint64_t{64} << 20;
   /// Maps files larger than `map_above` bytes. Throws Failure (file) with the reason, also if the
   /// file changes while it is read.
   static std::shared_ptr<const FileMemory> open(const std::filesystem::path& path,
-                                                std::uint64_t map_above = most_read);
+                                                std::uint64_t map_above = max_read);
   /// Same for a file that is already open, called `path` in messages.
   static std::shared_ptr<const FileMemory> of(const std::filesystem::path& path, OpenFile file,
-                                              std::uint64_t map_above = most_read);
+                                              std::uint64_t map_above = max_read);
   /// Returns the mapped file that contains the byte; null if there is none. The caller must hold
   /// what the byte belongs to.
   static std::shared_ptr<const FileMemory> at(const void* address);

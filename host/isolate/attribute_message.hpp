@@ -166,12 +166,12 @@ class OwnedAttributes {
     all_.push_back(attribute);
   }
 
-  struct KeptTensor {
+  struct OwnedTensor {
     TensorParameterRecord record;
     std::vector<std::byte> elements;  // aligned like memory from operator new
     tenon_tensor tensor{};
   };
-  std::deque<KeptTensor> tensors_;
+  std::deque<OwnedTensor> tensors_;
   std::deque<std::string> names_;
   std::deque<std::vector<std::int64_t>> values_;
   std::vector<tenon_attribute> all_;

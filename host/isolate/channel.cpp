@@ -27,8 +27,8 @@ using namespace isolate;
 
 namespace {
 
-constexpr std::uint64_t least_room = 64 << 10;
-constexpr std::uint32_t most_forgotten = 64;  // per request; a socket buffers about 200 notices
+constexpr std::uint64_t min_room = 64 << 10;
+constexpr std::uint32_t max_forgotten = 64;  // per request; a socket buffers about 200 notices
 
 /// Spinning pays off only with a core per side.
 std::uint32_t spin_ns() {
@@ -57,9 +57,9 @@ bool send_descriptors(int socket, const BlockNotice& notice, std::span<const int
          static_cast<ssize_t>(sizeof notice);
 }
 
-Channel::Channel(std::uint32_t number, std::uint64_t most_bytes)
+Channel::Channel(std::uint32_t number, std::uint64_t max_bytes)
     : number_(number),
-      most_bytes_(most_bytes),
+      max_bytes_(max_bytes),
       control_(sizeof(Control), SharedBlock::Access::write, "a conversation") {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -74,15 +74,15 @@ SharedBlock& Channel::room(std::size_t which, std::uint64_t bytes) {
   while (rooms_.size() <= which) rooms_.emplace_back();
   auto& room = rooms_[which];
   if (room != nullptr && room->bytes() >= bytes) return *room;
-  if (most_bytes_ > 0 && bytes > most_bytes_)
+  if (max_bytes_ > 0 && bytes > max_bytes_)
     throw Failure(FailureKind::failed, "its tensors need " + readable_bytes(bytes) +
                                            ", but the limit for isolated operators is " +
-                                           readable_bytes(most_bytes_));
+                                           readable_bytes(max_bytes_));
   if (room != nullptr) forget(*room);
   room.reset();
   const bool read = which == messages || which == inputs;
   auto larger = std::make_unique<SharedBlock>(
-      std::max(bytes, least_room), read ? SharedBlock::Access::read : SharedBlock::Access::write,
+      std::max(bytes, min_room), read ? SharedBlock::Access::read : SharedBlock::Access::write,
       "its tensors");
   announce(*larger);
   room = std::move(larger);
@@ -97,7 +97,7 @@ std::uint64_t Channel::share(const SharedBlock& block, SharedBlock::Access acces
   const auto number = block.id() | (writes ? 0 : for_reading);
   if (shared_.contains(number)) return number;
   std::erase_if(shared_, [&](std::uint64_t known) {
-    if (new_blocks_ >= most_forgotten || shared_memory::lives(known & ~for_reading)) return false;
+    if (new_blocks_ >= max_forgotten || shared_memory::lives(known & ~for_reading)) return false;
     send({known, 0, 0, 1}, -1);
     return true;
   });

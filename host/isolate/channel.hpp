@@ -30,7 +30,7 @@ class CallbackHandler {
 /// Used by one thread at a time.
 class Channel {
  public:
-  Channel(std::uint32_t number, std::uint64_t most_bytes);
+  Channel(std::uint32_t number, std::uint64_t max_bytes);
 
   /// Returns one of the channel's own buffers, with its previous content; it is reused by later
   /// requests. Throws Failure if it would exceed the limit of a call.
@@ -66,7 +66,7 @@ class Channel {
   void answer(CallbackHandler* handler);
 
   const std::uint32_t number_;
-  const std::uint64_t most_bytes_;
+  const std::uint64_t max_bytes_;
   SharedBlock control_;
   OpenFile socket_{-1}, worker_socket_{-1};
   std::deque<std::unique_ptr<SharedBlock>> rooms_;

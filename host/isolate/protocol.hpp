@@ -196,12 +196,12 @@ struct CrashFrame {
   std::uint64_t offset;
 };
 struct CrashRecord {
-  static constexpr std::uint32_t most_frames = 24;
+  static constexpr std::uint32_t max_frames = 24;
   std::atomic<std::uint32_t> signal;
   std::uint32_t conversation;  // conversation of the crashing thread; 0 for other threads
   std::atomic<std::uint32_t> frame_count;
   std::uint32_t reserved;
-  CrashFrame frames[most_frames];
+  CrashFrame frames[max_frames];
 };
 
 }  // namespace tenon::isolate

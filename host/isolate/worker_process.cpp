@@ -244,8 +244,8 @@ std::string WorkerProcess::how_it_ended(std::uint32_t channel) const {
 std::string WorkerProcess::backtrace() const {
   const auto& crash = *reinterpret_cast<const CrashRecord*>(crash_.data());
   if (!ended_because_.empty() || crash.signal.load() == 0) return {};
-  constexpr std::uint32_t most_shown = 8;
-  const auto count = std::min(crash.frame_count.load(), most_shown);
+  constexpr std::uint32_t max_shown = 8;
+  const auto count = std::min(crash.frame_count.load(), max_shown);
   std::string text;
   for (std::uint32_t i = 0; i < count; ++i) {
     CrashFrame frame;

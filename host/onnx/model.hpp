@@ -187,8 +187,7 @@ struct Model {
 
 /// Throws Failure (file) with a one-sentence reason. Tensor elements are not read; see TensorReader
 /// (tensor_data.hpp). Files larger than `map_above` bytes are mapped.
-Model read_model(const std::filesystem::path& path,
-                 std::uint64_t map_above = FileMemory::most_read);
+Model read_model(const std::filesystem::path& path, std::uint64_t map_above = FileMemory::max_read);
 /// Reads a file that is already in memory.
 Model read_model(const FileBytes& file);
 

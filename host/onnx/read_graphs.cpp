@@ -43,8 +43,7 @@ void MessageReader::read(Wire wire, proto::Node& node) {
 }
 
 void MessageReader::read(Wire wire, proto::Graph& graph) {
-  if (++graphs_ > most_graphs)
-    wire.refuse("graphs are nested more than {} levels deep", most_graphs);
+  if (++graphs_ > max_graphs) wire.refuse("graphs are nested more than {} levels deep", max_graphs);
   const FieldCounts counts(wire);
   auto nodes = fill<proto::Node>(wire, counts[field::graph::node], "nodes");
   auto inputs = fill<proto::ValueInfo>(wire, counts[field::graph::input], "inputs");

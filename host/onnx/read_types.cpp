@@ -58,7 +58,7 @@ void MessageReader::read_element(Wire wire, proto::Type& type) {
 }
 
 void MessageReader::read(Wire wire, proto::Type& type) {
-  if (++types_ > most_types) wire.refuse("types are nested more than {} levels deep", most_types);
+  if (++types_ > max_types) wire.refuse("types are nested more than {} levels deep", max_types);
   const auto set = [&](proto::TypeKind kind) {
     if (type.kind != proto::TypeKind::unknown) wire.refuse("it has two kinds at once");
     type.kind = kind;

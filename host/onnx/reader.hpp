@@ -64,7 +64,7 @@ class MessageReader {
 
  private:
   // limits on nesting; protobuf's own readers stop at about 33 graphs
-  static constexpr int most_graphs = 32, most_types = 16;
+  static constexpr int max_graphs = 32, max_types = 16;
 
   void read(Wire wire, proto::Node& node);
   void read(Wire wire, proto::Attribute& attribute);

@@ -11,7 +11,7 @@ namespace tenon {
 namespace {
 
 // for each plan; pinned memory cannot be swapped out
-constexpr std::int64_t most_staging = 64 << 20;
+constexpr std::int64_t max_staging = 64 << 20;
 
 class Scheduling {
  public:
@@ -90,7 +90,7 @@ void Scheduling::stage_copies() {
   for (std::uint32_t i = 0; i < graph_.copies.size(); ++i) {
     const auto& copy = graph_.copies[i];
     const auto bytes = byte_count(memory_.types[copy.copy]);
-    if (!may_stage(copy) || bytes > most_staging - schedule_.staging_bytes) continue;
+    if (!may_stage(copy) || bytes > max_staging - schedule_.staging_bytes) continue;
     schedule_.staging[i] = schedule_.staging_bytes;
     if (graph_.places[copy.copy]->is_cpu()) schedule_.delivered.push_back(i);
     schedule_.staging_bytes += static_cast<std::int64_t>(

@@ -37,7 +37,7 @@ class Grouping {
   LayoutGroup elementwise() {
     const auto& shape = types_[node_.first_output];
     if (node_.output_count != 1 || !fits(shape)) return {};
-    LayoutGroup group{LayoutWish::takes, {}, {0}};
+    LayoutGroup group{LayoutPreference::takes, {}, {0}};
     for (std::uint32_t i = 0; i < node_.input_count; ++i) {
       const auto value = input(i);
       if (value == none) continue;
@@ -51,7 +51,7 @@ class Grouping {
 
   LayoutGroup declared() {
     LayoutGroup group{
-        info_.prefers_channels_last ? LayoutWish::prefers : LayoutWish::takes, {}, {}};
+        info_.prefers_channels_last ? LayoutPreference::prefers : LayoutPreference::takes, {}, {}};
     for (std::uint32_t i = 0; i < node_.input_count; ++i)
       if (input(i) != none && info_.channels_last_input[declared_input(info_, i)] &&
           !add(group.inputs, i, input(i)))
@@ -90,7 +90,7 @@ LayoutGroup layout_group(const LoweredGraph& graph, const Kernels& kernels, Node
   Grouping grouping(graph, id, types);
   auto group = info.elementwise ? grouping.elementwise() : grouping.declared();
   const auto& set = kernels.all_of(graph.model(), id, *graph.devices[id]);
-  if (group.wish == LayoutWish::plain || !set.chooses()) return group;
+  if (group.wish == LayoutPreference::plain || !set.chooses()) return group;
   CallTypes around;
   gather_types(graph.model(), node, types, around);
   for (const auto i : group.inputs) around.inputs[i].layout = TENON_LAYOUT_CHANNELS_LAST;

@@ -7,11 +7,11 @@
 
 namespace tenon {
 
-enum class LayoutWish : std::uint8_t { plain, takes, prefers };
+enum class LayoutPreference : std::uint8_t { plain, takes, prefers };
 
 /// Inputs and outputs of a node, by index, that must have the same layout.
 struct LayoutGroup {
-  LayoutWish wish = LayoutWish::plain;
+  LayoutPreference wish = LayoutPreference::plain;
   std::vector<std::uint32_t> inputs, outputs;
 };
 

@@ -29,8 +29,8 @@ class LayoutChoice {
 
   void run() {
     for (const auto id : graph_.order) {
-      if (groups_[id].wish == LayoutWish::prefers) put(id, true);
-      if (groups_[id].wish == LayoutWish::takes) put(id, follows(id));
+      if (groups_[id].wish == LayoutPreference::prefers) put(id, true);
+      if (groups_[id].wish == LayoutPreference::takes) put(id, follows(id));
     }
     improve();
   }
@@ -103,10 +103,10 @@ std::int64_t LayoutChoice::cost_around(NodeId id) const {
 // Flips nodes that merely accept channels-last while that reduces the bytes to reorder; a few
 // sweeps in both directions suffice.
 void LayoutChoice::improve() {
-  constexpr int most_sweeps = 6;
+  constexpr int max_sweeps = 6;
   bool changed = true;
   const auto look = [&](NodeId id) {
-    if (groups_[id].wish != LayoutWish::takes) return;
+    if (groups_[id].wish != LayoutPreference::takes) return;
     const auto before = cost_around(id);
     put(id, !last_[id]);
     if (cost_around(id) < before)
@@ -114,7 +114,7 @@ void LayoutChoice::improve() {
     else
       put(id, !last_[id]);
   };
-  for (int sweep = 0; sweep < most_sweeps && changed; ++sweep) {
+  for (int sweep = 0; sweep < max_sweeps && changed; ++sweep) {
     changed = false;
     if (sweep % 2 == 0)
       std::for_each(graph_.order.rbegin(), graph_.order.rend(), look);

@@ -18,7 +18,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 46;  // 64 TiB, more than any machine has
+constexpr std::uint64_t max_bytes = std::uint64_t{1} << 46;  // 64 TiB, more than any machine has
 constexpr std::size_t longest_key = 4096;
 
 /// One call of a kernel's prepare(). The ABI struct comes first: its address is also this object's.
@@ -121,7 +121,7 @@ void Asking::keep(std::uint32_t slot, std::uint32_t input, const char* key, std:
   if (length == 0 || length > longest_key || !is_name({key, length}))
     refuse(fmt::format("gives slot {} a key that is not 1 to {} bytes of printable text", slot,
                        longest_key));
-  if (bytes == 0 || bytes > most_bytes)
+  if (bytes == 0 || bytes > max_bytes)
     refuse(fmt::format("requests {} for slot {}", counted(bytes, "byte"), slot));
   if (fill == nullptr) refuse(fmt::format("has no fill function for slot {}", slot));
   taken_[slot] = true;

@@ -68,7 +68,7 @@ std::map<ValueId, tenon_type> input_types(const GraphModel& model,
 }
 
 Inferred infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
-                    const std::map<ValueId, tenon_type>& inputs, const WantedOutputs* wanted,
+                    const std::map<ValueId, tenon_type>& inputs, const RequestedOutputs* wanted,
                     const KnownBefore& known) {
   Inferred inferred;
   auto& types = inferred.types = known.types == nullptr ? declared_types(model) : *known.types;

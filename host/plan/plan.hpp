@@ -65,9 +65,9 @@ struct PlanRequest {
   bool training = false;  ///< apply updates of variables
   /// leave outputs on the device that produces them; false: copy them to the CPU
   bool keep_on_device = false;
-  bool capture = true;                    ///< capture capturable kernels on GPUs
-  std::map<ValueId, Device*> devices{};   ///< devices of inputs that are not on the CPU
-  const WantedOutputs* wanted = nullptr;  ///< null: all outputs and updates
+  bool capture = true;                       ///< capture capturable kernels on GPUs
+  std::map<ValueId, Device*> devices{};      ///< devices of inputs that are not on the CPU
+  const RequestedOutputs* wanted = nullptr;  ///< null: all outputs and updates
   Optimize optimize =
       Optimize::full;            ///< allowed changes: none, bit-identical, or different rounding
   std::vector<bool> constant{};  ///< see Plan::constant
@@ -105,7 +105,7 @@ struct KnownBefore {
 /// from the inputs and `tensors`. Throws Failure for inputs that do not match.
 Inferred infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
                     const std::map<ValueId, tenon_type>& inputs,
-                    const WantedOutputs* wanted = nullptr, const KnownBefore& known = {});
+                    const RequestedOutputs* wanted = nullptr, const KnownBefore& known = {});
 
 /// Describes the plan's steps for printing and for applications. Throws Failure if a kernel fails
 /// to report its algorithm.

@@ -19,7 +19,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_left_out = 40;  // printed at most
+constexpr std::size_t max_left_out = 40;  // printed at most
 
 PlannedPlace place_of(const Plan& plan, const PlannedOutput& output, ValueId value) {
   if (output.write == Write::none) return PlannedPlace::nowhere;
@@ -225,10 +225,10 @@ std::string describe(const PlanInfo& plan) {
     if (!step.algorithm.empty()) text += "  algorithm " + step.algorithm;
     text += '\n';
   }
-  for (std::size_t i = 0; i < std::min(plan.left_out.size(), most_left_out); ++i)
+  for (std::size_t i = 0; i < std::min(plan.left_out.size(), max_left_out); ++i)
     fmt::format_to(to, "    -  {:<24} {}\n", plan.left_out[i].node, plan.left_out[i].why);
-  if (plan.left_out.size() > most_left_out)
-    fmt::format_to(to, "    -  and {} more\n", plan.left_out.size() - most_left_out);
+  if (plan.left_out.size() > max_left_out)
+    fmt::format_to(to, "    -  and {} more\n", plan.left_out.size() - max_left_out);
   if (!plan.later.empty())
     fmt::format_to(to, "then {} that {} planned when the shapes are known: {}\n",
                    counted(plan.later.size(), "node"), plan.later.size() == 1 ? "is" : "are",

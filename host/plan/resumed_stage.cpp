@@ -6,9 +6,9 @@
 namespace tenon {
 namespace {
 
-class Resuming {
+class FallbackToOriginal {
  public:
-  Resuming(const GraphSnapshot& original, const Stage& rest)
+  FallbackToOriginal(const GraphSnapshot& original, const Stage& rest)
       : original_(original.model),
         binding_(original.binding),
         rest_(rest),
@@ -49,11 +49,11 @@ class Resuming {
   const Binding& binding_;
   const Stage& rest_;
   std::vector<ValueId> input_for_;  // of each value: the input of `rest` that holds its elements
-  WantedOutputs needed_;
+  RequestedOutputs needed_;
 };
 
 // An input provides only the first of several values that it replaces; the others are recomputed.
-void Resuming::find_inputs() {
+void FallbackToOriginal::find_inputs() {
   std::vector<bool> taken(rest_.model().values.size());
   for (ValueId value = 0; value < original_.values.size(); ++value) {
     const auto given = now(value);
@@ -64,7 +64,7 @@ void Resuming::find_inputs() {
   }
 }
 
-bool Resuming::need(NodeId id) {
+bool FallbackToOriginal::need(NodeId id) {
   if (needed_.nodes[id]) return true;
   if (may_have_effect(id) && has_run(id)) return false;
   needed_.nodes[id] = true;
@@ -78,7 +78,7 @@ bool Resuming::need(NodeId id) {
 }
 
 // Visits nodes in reverse: a node comes after its inputs.
-bool Resuming::find_needed() {
+bool FallbackToOriginal::find_needed() {
   find_inputs();
   for (const auto& [name, value] : rest_.part->outputs) {
     const auto output = std::find_if(
@@ -97,7 +97,8 @@ bool Resuming::find_needed() {
   return true;
 }
 
-std::shared_ptr<Stage> Resuming::stage(const std::shared_ptr<const GraphSnapshot>& original) const {
+std::shared_ptr<Stage> FallbackToOriginal::stage(
+    const std::shared_ptr<const GraphSnapshot>& original) const {
   auto graph = std::make_shared<GraphSnapshot>(*original);
   auto stage = std::make_shared<Stage>();
   stage->types = declared_types(original_);
@@ -129,7 +130,7 @@ std::shared_ptr<Stage> Resuming::stage(const std::shared_ptr<const GraphSnapshot
 
 std::shared_ptr<Stage> resumed(const std::shared_ptr<const GraphSnapshot>& original,
                                const Stage& rest) {
-  Resuming resuming(*original, rest);
+  FallbackToOriginal resuming(*original, rest);
   return resuming.find_needed() ? resuming.stage(original) : nullptr;
 }
 

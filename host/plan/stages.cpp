@@ -118,7 +118,7 @@ CutStage Cutting::cut() const {
   auto now = std::make_shared<Stage>(stage_), later = std::make_shared<Stage>();
   auto rest = std::make_shared<GraphSnapshot>(*stage_.graph);
   auto needed = needed_later();
-  WantedOutputs first, second;
+  RequestedOutputs first, second;
   first.partial = second.partial = stage_.part && stage_.part->partial;
   first.values = stage_.part ? stage_.part->values : std::vector<bool>(model_.values.size(), true);
   first.nodes.resize(later_.size());

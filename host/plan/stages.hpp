@@ -17,14 +17,14 @@ namespace tenon {
 struct Stage {
   std::uint64_t id = 0;  ///< unique within the session
   std::shared_ptr<const GraphSnapshot> graph;
-  std::optional<WantedOutputs> part;  ///< nullopt: the whole graph
+  std::optional<RequestedOutputs> part;  ///< nullopt: the whole graph
   std::vector<tenon_type>
       types;  ///< of all values, as known from earlier stages; empty: as declared
   /// inputs, variables and states whose elements inference may read
   std::vector<ValueId> seen;
 
   const GraphModel& model() const { return graph->model; }
-  const WantedOutputs* wanted() const { return part ? &*part : nullptr; }
+  const RequestedOutputs* wanted() const { return part ? &*part : nullptr; }
   bool sees(ValueId value) const;
 };
 

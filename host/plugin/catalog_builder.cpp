@@ -4,7 +4,7 @@
 #include <functional>
 #include <tenon/host/failure.hpp>
 
-#include "plugin/operator_contest.hpp"
+#include "plugin/operator_conflict.hpp"
 #include "plugin/operator_name.hpp"
 #include "plugin/short_names.hpp"
 
@@ -24,19 +24,20 @@ class Building {
   std::vector<std::string> unused() const;
 
  private:
-  std::shared_ptr<const Definition> before(const Winner& winner) const;
-  std::shared_ptr<const Definition> define(const Winner& winner, OwnOperator own,
+  std::shared_ptr<const Definition> before(const ResolvedOperator& winner) const;
+  std::shared_ptr<const Definition> define(const ResolvedOperator& winner, OwnOperator own,
                                            const KernelTable& table,
                                            std::shared_ptr<const Definition> old) const;
-  void find_other_versions(const std::vector<Winner>& claims, const Winner& winner);
-  void define_other_version(Winner other, const Winner& winner);
+  void find_other_versions(const std::vector<ResolvedOperator>& claims,
+                           const ResolvedOperator& winner);
+  void define_other_version(ResolvedOperator other, const ResolvedOperator& winner);
   std::string reason_unused(std::size_t file) const;
 
   const PluginSources& sources_;
   const std::set<int>& named_;
   const CatalogIndex& before_;
   CatalogIndex& index_;
-  Winners winners_;
+  ResolvedOperators winners_;
   KernelTable kernels_;
   // files that only provide other versions, and one version of each
   std::map<int, int> other_files_;
@@ -44,7 +45,7 @@ class Building {
 
 void Building::settle(const Claims& claims) {
   for (const auto& [name, of_name] : claims) {
-    OperatorContest contest(of_name, sources_, index_.notes);
+    OperatorConflict contest(of_name, sources_, index_.notes);
     if (!contest.winner()) {
       index_.disputed[name] = contest.dispute();
       continue;
@@ -57,15 +58,16 @@ void Building::settle(const Claims& claims) {
 }
 
 // For each other version, finds the candidate that would win among those of that version.
-void Building::find_other_versions(const std::vector<Winner>& claims, const Winner& winner) {
-  std::map<int, std::vector<Winner>> by_version;
+void Building::find_other_versions(const std::vector<ResolvedOperator>& claims,
+                                   const ResolvedOperator& winner) {
+  std::map<int, std::vector<ResolvedOperator>> by_version;
   const bool only_named = named_.contains(winner.file);
   for (const auto& claim : claims)
     if (claim.info->version != winner.info->version && (!only_named || named_.contains(claim.file)))
       by_version[claim.info->version].push_back(claim);
   for (const auto& [version, of_version] : by_version) {
     std::vector<std::string> notes;
-    const OperatorContest contest(of_version, sources_, notes);
+    const OperatorConflict contest(of_version, sources_, notes);
     if (contest.winner() && contest.winner()->file >= 0)
       define_other_version(*contest.winner(), winner);
   }
@@ -73,7 +75,7 @@ void Building::find_other_versions(const std::vector<Winner>& claims, const Winn
 
 // It gets the kernels of its own file, and those of its folder if the operator that the name refers
 // to is in another folder.
-void Building::define_other_version(Winner other, const Winner& winner) {
+void Building::define_other_version(ResolvedOperator other, const ResolvedOperator& winner) {
   auto sources = sources_;
   for (std::size_t i = 0; i < sources.files.size(); ++i)
     sources.files[i].sound =
@@ -98,7 +100,7 @@ void Building::define_other_version(Winner other, const Winner& winner) {
 void Building::list(const std::function<OwnOperator(const std::string&)>& own_of,
                     const std::vector<std::string>& preferred) {
   auto kernel_notes = kernels_.settle(sources_, winners_, preferred);
-  std::vector<const Winners::value_type*> sorted;
+  std::vector<const ResolvedOperators::value_type*> sorted;
   for (const auto& winner : winners_) sorted.push_back(&winner);
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
     return a->second.info->name < b->second.info->name;
@@ -129,7 +131,7 @@ void Building::list(const std::function<OwnOperator(const std::string&)>& own_of
 }
 
 /// Returns the operator's earlier definition if the name already referred to it, else null.
-std::shared_ptr<const Definition> Building::before(const Winner& winner) const {
+std::shared_ptr<const Definition> Building::before(const ResolvedOperator& winner) const {
   const auto known = before_.find(winner.info->full_name());
   if (known == CatalogIndex::nowhere || before_.definitions[known]->info != winner.info)
     return nullptr;
@@ -137,7 +139,7 @@ std::shared_ptr<const Definition> Building::before(const Winner& winner) const {
 }
 
 // Unchanged definitions stay the same object, because it records whether the operator is loaded.
-std::shared_ptr<const Definition> Building::define(const Winner& winner, OwnOperator own,
+std::shared_ptr<const Definition> Building::define(const ResolvedOperator& winner, OwnOperator own,
                                                    const KernelTable& table,
                                                    std::shared_ptr<const Definition> old) const {
   const auto name = winner.info->full_name();

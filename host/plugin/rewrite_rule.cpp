@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t longest_rule = 4000, deepest_rule = 12, most_calls = 32, most_names = 32;
+constexpr std::size_t longest_rule = 4000, deepest_rule = 12, max_calls = 32, max_names = 32;
 
 bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -86,7 +86,7 @@ class RuleParser {
         std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
     if (found == all.end()) {
       if (!is_pattern_) refuse(fmt::format("has '{}', which the pattern does not have", name));
-      if (all.size() == most_names) refuse(fmt::format("has more than {} variables", most_names));
+      if (all.size() == max_names) refuse(fmt::format("has more than {} variables", max_names));
       found = all.insert(all.end(), {name});
     }
     while (at_ < text_.size() && (text_[at_] == '!' || text_[at_] == '?')) {
@@ -117,7 +117,7 @@ class RuleParser {
   }
   RewriteRule::Operand add(RewriteRule::Call made) {
     auto& calls = is_pattern_ ? rule_.pattern : rule_.replacement;
-    if (calls.size() == most_calls) refuse(fmt::format("has more than {} calls", most_calls));
+    if (calls.size() == max_calls) refuse(fmt::format("has more than {} calls", max_calls));
     calls.push_back(std::move(made));
     return {true, static_cast<std::uint32_t>(calls.size() - 1)};
   }
@@ -156,8 +156,8 @@ class RuleParser {
     auto found = std::find(all.begin(), all.end(), name);
     if (found == all.end()) {
       if (!is_pattern_) refuse(fmt::format("has '${}', which the pattern does not have", name));
-      if (all.size() == most_names)
-        refuse(fmt::format("captures more than {} parameters", most_names));
+      if (all.size() == max_names)
+        refuse(fmt::format("captures more than {} parameters", max_names));
       found = all.insert(all.end(), name);
     }
     return static_cast<std::uint32_t>(found - all.begin());

@@ -16,7 +16,7 @@ namespace tenon {
 /// otherwise it is ambiguous.
 class ShortNames {
  public:
-  ShortNames(const PluginSources& sources, const Winners& winners,
+  ShortNames(const PluginSources& sources, const ResolvedOperators& winners,
              const std::vector<std::string>& preferred, CatalogIndex& index)
       : sources_(sources), winners_(winners), preferred_(preferred), index_(index) {}
 
@@ -32,7 +32,7 @@ class ShortNames {
   const OperatorInfo& info(std::size_t op) const { return index_.operators[op].info; }
 
   const PluginSources& sources_;
-  const Winners& winners_;
+  const ResolvedOperators& winners_;
   const std::vector<std::string>& preferred_;
   CatalogIndex& index_;
 };

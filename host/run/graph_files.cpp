@@ -14,7 +14,7 @@
 namespace tenon {
 namespace {
 
-static_assert(LoadOptions{}.map_above == FileMemory::most_read);
+static_assert(LoadOptions{}.map_above == FileMemory::max_read);
 
 std::string read_text(const std::filesystem::path& path, std::uint64_t map_above) {
   const auto file = FileMemory::open(path, map_above);

@@ -20,7 +20,7 @@ class RuleCache;
 const tenon_host& host_table();
 
 /// The position in the random streams from which a call draws.
-struct RandomPlace {
+struct RandomPosition {
   std::uint64_t seed = 0, step = 0;
 };
 
@@ -55,7 +55,7 @@ struct Host::Impl : std::enable_shared_from_this<Host::Impl> {
 
   /// The position for the next call. The seed is read after the step, so that no call combines a
   /// step of a new seed with the old seed.
-  RandomPlace next_random() {
+  RandomPosition next_random() {
     const auto step = eager_calls_.fetch_add(1);
     return {seed_.load(), step};
   }

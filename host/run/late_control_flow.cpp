@@ -10,7 +10,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_inferred = 2000;  // inferences of the bodies of nested loops, per node
+constexpr std::size_t max_inferred = 2000;  // inferences of the bodies of nested loops, per node
 
 /// Widens `into` to a type that covers both: differing dimensions, ranks or dtypes become unknown.
 /// Returns whether `into` changed.
@@ -110,7 +110,7 @@ struct Loop : Operator {
     std::vector<tenon_type> data{type_of(i64, Shape::scalar()), type_of(boolean, Shape::scalar())};
     const auto all = input_types(io, 2, count);
     data.insert(data.end(), all.begin(), all.end());
-    const InferenceBudget budget(most_inferred);
+    const InferenceBudget budget(max_inferred);
     const auto inferred = [&] {
       InferenceBudget::charge();
       return step->infer(data);

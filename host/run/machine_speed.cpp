@@ -13,7 +13,7 @@ using Seconds = std::chrono::duration<double>;
 
 /// The shortest time of several runs, after a warm-up run.
 template <class Body>
-double least_seconds(int runs, Body&& body) {
+double min_seconds(int runs, Body&& body) {
   double least = 0;
   for (int i = 0; i <= runs; ++i) {
     const auto begin = std::chrono::steady_clock::now();
@@ -36,7 +36,7 @@ double copy_speed(const Threads& threads) {
                 static_cast<std::size_t>(end - begin));
   };
   return 2 * static_cast<double>(bytes) /
-         least_seconds(5, [&] { threads.parallel_for(bytes, part, body, &copy); });
+         min_seconds(5, [&] { threads.parallel_for(bytes, part, body, &copy); });
 }
 
 double product_speed(Host& host) {
@@ -45,7 +45,7 @@ double product_speed(Host& host) {
   if (catalog.find("tenon.matmul") == nullptr) return 0;
   const auto left = Tensor::zeros(DType::f32, {size, size}),
              right = Tensor::zeros(DType::f32, {size, size});
-  return 2.0 * size * size * size / least_seconds(10, [&] {
+  return 2.0 * size * size * size / min_seconds(10, [&] {
            host.call("tenon.matmul", {left, right});
          });
 }

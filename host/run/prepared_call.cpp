@@ -197,9 +197,9 @@ void require_writable(const Tensor& tensor, std::string_view what, const Argumen
 
 /// Backs up the caller's states, in case the call fails. Bundled operators refuse invalid arguments
 /// before they write.
-class StatesAsBefore {
+class CallerStateBackup {
  public:
-  StatesAsBefore(const OperatorInfo& info, std::span<const Tensor> states) : states_(states) {
+  CallerStateBackup(const OperatorInfo& info, std::span<const Tensor> states) : states_(states) {
     if (states.empty() || info.space == bundled_space) return;
     for (const auto& state : states) before_.push_back(state ? state.clone() : Tensor());
   }
@@ -305,7 +305,7 @@ void PreparedCall::Impl::forward(std::span<const Tensor> given, std::span<Tensor
     pass.tensors.outputs[i] = &pass.written[i];
   }
   random_ = host.next_random();
-  const StatesAsBefore as_before(info(), given_states);
+  const CallerStateBackup as_before(info(), given_states);
   try {
     run(pass);
     for (std::size_t i = 0; i < made.size(); ++i)

@@ -67,8 +67,8 @@ struct PreparedCall::Impl {
   bool depends_on_values_ = false, some_on_cpu_ = false;
   CallTypes types_;
   std::vector<tenon_type>
-      inferred_;        // of outputs; kernel-allocated ones get their full shapes in each call
-  RandomPlace random_;  // of the latest forward call; backward draws from it, too
+      inferred_;           // of outputs; kernel-allocated ones get their full shapes in each call
+  RandomPosition random_;  // of the latest forward call; backward draws from it, too
   SparseMemory memory_;
   std::vector<Tensor> kept_;  // copies and temporaries of one call
   std::vector<tenon_tensor> state_tensors_;

@@ -30,7 +30,7 @@ std::int64_t row_size(const tenon_dense& dense) {
   return size;
 }
 
-std::int64_t most_stored(const tenon_tensor& tensor) {
+std::int64_t max_stored(const tenon_tensor& tensor) {
   return tensor.storage == TENON_CSR ? product(tensor.dense.shape[0], tensor.dense.shape[1])
                                      : tensor.dense.shape[0];
 }
@@ -61,13 +61,13 @@ std::span<const std::byte> bytes_at(const T* data, std::int64_t bytes) {
 void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
   tensor.stored = -1;  // until memory is allocated: a kernel may continue after a failure
   const bool csr = tensor.storage == TENON_CSR;
-  if (stored < 0 || stored > most_stored(tensor))
+  if (stored < 0 || stored > max_stored(tensor))
     throw Failure(
         FailureKind::failed,
         fmt::format("{} requested, but {} {} holds at most {}",
                     counted(stored, csr ? "value is" : "row is", csr ? "values are" : "rows are"),
                     name_of(static_cast<Storage>(tensor.storage)),
-                    to_string(Shape(tensor.dense.shape, tensor.dense.ndim)), most_stored(tensor)));
+                    to_string(Shape(tensor.dense.shape, tensor.dense.ndim)), max_stored(tensor)));
   const auto values = value_bytes(tensor, stored), indices = index_bytes(stored);
   const auto starts = csr ? row_start_bytes(tensor) : 0;
   auto& parts = parts_of(tensor);

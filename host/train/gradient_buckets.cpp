@@ -28,13 +28,13 @@ Tensor part_of(const Tensor& flat, std::int64_t byte, const Shape& shape) {
 
 std::vector<std::size_t> bucket_ends(const std::vector<std::pair<DType, Shape>>& gradients,
                                      int processes) {
-  const auto most_bytes =
+  const auto max_bytes =
       std::clamp<std::int64_t>(processes * (mebibyte / 4), mebibyte, 4 * mebibyte);
   std::vector<std::size_t> ends;
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const auto& [dtype, shape] = gradients[i];
-    if (i > 0 && (dtype != gradients[i - 1].first || bytes >= most_bytes)) {
+    if (i > 0 && (dtype != gradients[i - 1].first || bytes >= max_bytes)) {
       ends.push_back(i);
       bytes = 0;
     }

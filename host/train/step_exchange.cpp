@@ -75,7 +75,7 @@ constexpr std::int64_t failed = 0, idle = 1, worked = 2;
 
 StepExchange::StepExchange(Processes& processes, Host& host,
                            const std::vector<TrainedVariable>& trained, const Graph& forward,
-                           const KeptStates& states, std::string device)
+                           const StepStateBackup& states, std::string device)
     : processes_(processes),
       host_(host),
       forward_(forward),

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "train/gradient_buckets.hpp"
-#include "train/kept_states.hpp"
 #include "train/processes.hpp"
+#include "train/step_state_backup.hpp"
 #include "train/training_graphs.hpp"
 
 namespace tenon {
@@ -32,7 +32,7 @@ struct LaneSum {
 class StepExchange {
  public:
   StepExchange(Processes& processes, Host& host, const std::vector<TrainedVariable>& trained,
-               const Graph& forward, const KeptStates& states, std::string device);
+               const Graph& forward, const StepStateBackup& states, std::string device);
 
   /// The memory in which dense gradients are added on the CPU, from the second step on: results
   /// computed there need no copy. Empty before, and on a GPU.
@@ -86,7 +86,7 @@ class StepExchange {
   Processes& processes_;
   Host& host_;
   const Graph& forward_;
-  const KeptStates& states_;
+  const StepStateBackup& states_;
   std::string device_;  // of gradients that this process does not compute
   std::map<std::string, std::string>
       variables_;                   // by gradient name: one of the variables that have it

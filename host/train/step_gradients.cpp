@@ -45,7 +45,7 @@ Tensor filled(DType dtype, const Shape& shape, double value) {
 }
 
 StepGradients::StepGradients(Session& session, const GradientGraph& parts,
-                             const TrainerOptions& options, const KeptStates& states,
+                             const TrainerOptions& options, const StepStateBackup& states,
                              StepExchange* exchange)
     : session_(session), parts_(parts), options_(options), states_(states), exchange_(exchange) {}
 

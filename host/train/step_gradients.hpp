@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "train/batches.hpp"
-#include "train/kept_states.hpp"
 #include "train/step_exchange.hpp"
+#include "train/step_state_backup.hpp"
 #include "train/training_graphs.hpp"
 
 namespace tenon {
@@ -33,10 +33,10 @@ class StepGradients {
 
   /// `exchange`: with the other processes; null if there are none.
   StepGradients(Session& session, const GradientGraph& parts, const TrainerOptions& options,
-                const KeptStates& states, StepExchange* exchange);
+                const StepStateBackup& states, StepExchange* exchange);
 
   /// The sums of losses and correct predictions over all processes. Every micro-batch begins with
-  /// the states of KeptStates::keep(). Throws Failure.
+  /// the states of StepStateBackup::keep(). Throws Failure.
   Evaluation find(Batches& source, const Examples& examples);
   /// The gradients of the last step; empty before the first.
   const NamedTensors& gradients() const { return gradients_; }
@@ -58,7 +58,7 @@ class StepGradients {
   Session& session_;
   const GradientGraph& parts_;
   const TrainerOptions& options_;
-  const KeptStates& states_;
+  const StepStateBackup& states_;
   StepExchange* exchange_;
   std::vector<NamedTensors> memory_;  // of dense gradients, for each slot of the summation tree
   std::map<std::string, PreparedCall> additions_;

@@ -20,8 +20,8 @@
 #include "train/agreement.hpp"
 #include "train/batches.hpp"
 #include "train/checkpoint.hpp"
-#include "train/kept_states.hpp"
 #include "train/step_gradients.hpp"
+#include "train/step_state_backup.hpp"
 #include "train/tally.hpp"
 #include "train/training_graphs.hpp"
 
@@ -313,7 +313,7 @@ struct Trainer::Impl {
   Graph forward;  // shares the sessions' variables and states
   GradientGraph parts;
   Session update, gradient;
-  KeptStates states;
+  StepStateBackup states;
   Processes processes;
   std::optional<StepExchange> exchange;  // only in distributed training
   StepGradients gradients;

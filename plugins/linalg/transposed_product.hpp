@@ -43,7 +43,7 @@ class Strips {
   std::int64_t first_value(std::int64_t strip) const {
     return matrix_.row_starts[first_row(strip)];
   }
-  std::int64_t most_values_in_a_round() const {
+  std::int64_t max_values_in_a_round() const {
     std::int64_t most = 0;
     for (std::int64_t strip = 0; strip < count_; strip += in_a_round_)
       most = std::max(most, first_value(strip + in_a_round_) - first_value(strip));
@@ -113,7 +113,7 @@ class StripMemory {
         starts_(std::make_unique_for_overwrite<std::int32_t[]>(
             static_cast<std::size_t>(strips.in_a_round() * starts_of_one_))),
         terms_(std::make_unique_for_overwrite<StripTerm<T>[]>(
-            static_cast<std::size_t>(strips.most_values_in_a_round()))) {}
+            static_cast<std::size_t>(strips.max_values_in_a_round()))) {}
 
   /// The memory of strip `strip` in the round that begins with strip `first`.
   TransposedStrip<T> at(std::int64_t first, std::int64_t strip) const {

@@ -35,7 +35,7 @@ struct AdaptiveMoments : Optimizer {
     io.set_state("steps", tenon::Shape::scalar(), tenon::i64);
   }
 
-  bool may_flush() const { return epsilon >= least_divisor; }
+  bool may_flush() const { return epsilon >= min_divisor; }
 
  protected:
   static constexpr void describe_moments(auto& op) {

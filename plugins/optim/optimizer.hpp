@@ -59,7 +59,7 @@ struct Optimizer : tenon::Operator {
 
   /// Whether denormals may be flushed to zero. False for steps that might divide by a denormal.
   bool may_flush() const { return true; }
-  static constexpr double least_divisor =
+  static constexpr double min_divisor =
       1e-12;  // the root of a denormal is negligible compared with it
 
   static double learning_rate(const tenon::Call& call) {

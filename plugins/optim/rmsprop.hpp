@@ -25,7 +25,7 @@ struct RmsProp : Optimizer {
 
   void infer(tenon::Infer& io) const { infer_step(io, {"square_average"}); }
 
-  bool may_flush() const { return epsilon >= least_divisor; }
+  bool may_flush() const { return epsilon >= min_divisor; }
   void forward(const tenon::Call& call) const { step(call, *this); }
   void forward_sparse(const tenon::Call& call) const { forward(call); }
 

@@ -105,7 +105,7 @@ struct PutBack {
 };
 
 /// The largest key of a sort by `bits` bits of `lines` lines.
-std::int64_t most_of(std::int64_t lines, int bits) {
+std::int64_t max_of(std::int64_t lines, int bits) {
   return (lines << bits) - 1;
 }
 
@@ -175,8 +175,8 @@ struct TopKCuda : TopK {
   struct Sorts {
     Sorts(const tenon::Shape& x, std::int64_t axis) : elements(x.size()) {
       const auto lines = elements / x[static_cast<int>(axis)];
-      first = key_bits<T> == 64 ? most_of(1, 32) : most_of(lines, key_bits<T> % 64);
-      second = key_bits<T> == 64 ? most_of(lines, 32) : 0;
+      first = key_bits<T> == 64 ? max_of(1, 32) : max_of(lines, key_bits<T> % 64);
+      second = key_bits<T> == 64 ? max_of(lines, 32) : 0;
     }
     std::int64_t first_numbers() const { return tenon::gpu::sort_scratch(elements, first); }
     std::int64_t numbers() const {

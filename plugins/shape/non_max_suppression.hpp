@@ -27,7 +27,7 @@ struct NonMaxSuppression : tenon::Operator {
         .types({tenon::f32})
         .optional()
         .on_cpu();
-    op.input("least_score", "one element; replaces the parameter `score_threshold`")
+    op.input("min_score", "one element; replaces the parameter `score_threshold`")
         .types({tenon::f32})
         .optional()
         .on_cpu();
@@ -111,9 +111,9 @@ struct NonMaxSuppression : tenon::Operator {
     const auto limit = given_number(call, "limit", most);
     const auto iou = call.has_input("iou") ? *call.input<float>("iou").data() : iou_threshold;
     const bool any =
-        !call.has_input("least_score") && score_threshold == -std::numeric_limits<float>::max();
+        !call.has_input("min_score") && score_threshold == -std::numeric_limits<float>::max();
     const auto least =
-        call.has_input("least_score") ? *call.input<float>("least_score").data() : score_threshold;
+        call.has_input("min_score") ? *call.input<float>("min_score").data() : score_threshold;
     std::vector<std::int64_t> order, kept;
     for (std::int64_t i = 0; i < count; ++i)
       if (any || scores[i] > least) order.push_back(i);

@@ -10,7 +10,7 @@ using Indices = AnyElements<std::int64_t, std::uint8_t, std::int8_t, std::int32_
 
 template <int bytes>
 struct PutHot {
-  HotPlaces places;
+  OneHotIndexing places;
   Indices indices;
   const Unit<bytes>* values;  ///< null: use `plain`
   Unit<bytes> plain[2];
@@ -33,7 +33,7 @@ struct OffAndOn {
 
 template <class T>
 struct Slope {
-  HotPlaces places;
+  OneHotIndexing places;
   Indices indices;
   const T* dy;
 

@@ -9,7 +9,7 @@
 #include "dims.hpp"
 
 /// Maps an element of output to the index that determines it.
-struct HotPlaces {
+struct OneHotIndexing {
   std::int64_t size, inner;  ///< size of the new axis, and number of elements after it
   bool negative;
 
@@ -113,7 +113,7 @@ struct OneHot : tenon::Operator {
     std::byte plain[2][16] = {};
   };
 
-  HotPlaces places_of(const tenon::Call& call) const {
+  OneHotIndexing places_of(const tenon::Call& call) const {
     const auto output = call.output_type(0).shape;
     const int at = axis_of(axis, output.rank());
     std::int64_t inner = 1;

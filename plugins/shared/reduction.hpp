@@ -91,10 +91,10 @@ class Fold {
 /// Returns the number of segments of each unit: 1, unless there are too few units to keep the
 /// threads busy.
 inline std::int64_t parts_of(const Strips& strips, std::int64_t elements) {
-  constexpr std::int64_t enough_units = 16, most_parts = 64, elements_of_part = 1 << 16;
+  constexpr std::int64_t enough_units = 16, max_parts = 64, elements_of_part = 1 << 16;
   if (strips.units() >= enough_units) return 1;
   return std::clamp<std::int64_t>(elements / elements_of_part, 1,
-                                  std::min(most_parts, strips.steps()));
+                                  std::min(max_parts, strips.steps()));
 }
 
 /// Merges segments pairwise, as everything else.

@@ -109,10 +109,10 @@ class KernelWatch {
     throw std::runtime_error(std::string("CUPTI fails: ") + text);
   }
   static void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes,
-                                   std::size_t* most_records) {
+                                   std::size_t* max_records) {
     *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, buffer_bytes));
     *bytes = *buffer == nullptr ? 0 : buffer_bytes;
-    *most_records = 0;
+    *max_records = 0;
   }
   static void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
                                    std::size_t, std::size_t filled) {

@@ -22,7 +22,7 @@ using tenon::NamedTensors;
 using tenon::Tensor;
 
 constexpr int graphs = 8;
-constexpr std::int64_t most_rows = 24, columns = 16;
+constexpr std::int64_t max_rows = 24, columns = 16;
 
 tenon::Graph make_graph(tenon::Host& host, int number) {
   tenon::Graph graph(host);
@@ -71,7 +71,7 @@ struct State {
       shared.back().bind();
       tenon::Session session(shared.back());
       auto& results = expected.emplace_back();
-      for (std::int64_t rows = 0; rows <= most_rows; ++rows)
+      for (std::int64_t rows = 0; rows <= max_rows; ++rows)
         results.push_back(session.run({{"x", input_of(rows)}}));
     }
   }
@@ -89,7 +89,7 @@ void work(State& state, unsigned seed, std::vector<tenon::Graph> own, const fs::
   std::vector<std::unique_ptr<tenon::Session>> sessions(graphs);
   while (!state.over) {
     const auto number = random() % graphs;
-    const auto rows = static_cast<std::int64_t>(random() % (most_rows + 1));
+    const auto rows = static_cast<std::int64_t>(random() % (max_rows + 1));
     try {
       auto& session = sessions[number];
       if (!session || random() % 64 == 0) {

@@ -10,14 +10,14 @@
 
 namespace {
 
-constexpr int most_frames = 32;
+constexpr int max_frames = 32;
 thread_local bool counting = false;
 thread_local std::uint64_t counted = 0;
 
 // Whether libcuda.so.1 or libtenon_simulated_cuda.so allocates.
 bool asked_by_cuda() {
-  void* frames[most_frames];
-  const int count = backtrace(frames, most_frames);
+  void* frames[max_frames];
+  const int count = backtrace(frames, max_frames);
   for (int i = 0; i < count; ++i) {
     Dl_info found{};
     if (dladdr(frames[i], &found) == 0 || found.dli_fname == nullptr) continue;

@@ -31,7 +31,7 @@ struct KeptObject {
 struct KeepsObject : Keeps<KeptObject> {};
 TENON_OPERATOR(keeps_object, KeepsObject)
 
-struct KeptTensor {
+struct OwnedTensor {
   const tenon_tensor* first = nullptr;
   void see(const tenon::Call& call) {
     if (first == nullptr) first = call.raw().inputs[0];
@@ -39,7 +39,7 @@ struct KeptTensor {
       throw tenon::Error("no tensor");
   }
 };
-struct KeepsTensor : Keeps<KeptTensor> {};
+struct KeepsTensor : Keeps<OwnedTensor> {};
 TENON_OPERATOR(keeps_tensor, KeepsTensor)
 
 struct KeptShape {

@@ -16,7 +16,7 @@ using tenon::Shape;
 using tenon::Tensor;
 
 // actual tensors are small; larger shapes are far too large
-constexpr std::int64_t most_elements = 1 << 12;
+constexpr std::int64_t max_elements = 1 << 12;
 
 class Program {
  public:
@@ -91,7 +91,7 @@ class Program {
   Tensor dense() {
     const auto wanted = shape();
     // an error
-    if (!wanted.known() || wanted.size() > most_elements)
+    if (!wanted.known() || wanted.size() > max_elements)
       return Tensor::empty(dtype(), {std::int64_t{1} << 61});
     auto tensor = Tensor::zeros(dtype(), wanted);
     auto* const bytes = static_cast<std::uint8_t*>(tensor.data());
@@ -150,7 +150,7 @@ class Program {
       for (int axis = 0; axis < std::max(0, shape.rank()); ++axis)
         if (shape[axis] == tenon::unknown)
           shape.set(axis, static_cast<std::int64_t>(choices_.below(4)));
-      const bool fits = shape.known() && shape.size() <= most_elements && choices_.below(8) != 0;
+      const bool fits = shape.known() && shape.size() <= max_elements && choices_.below(8) != 0;
       inputs[input.name] = fits ? Tensor::zeros(*input.dtype, shape) : tensor();
     }
     tenon::RunOptions request;
@@ -168,7 +168,7 @@ class Program {
     return values_.empty() || choices_.below(32) == 0 ? tenon::Value() : choices_.of(values_);
   }
   void keep(Tensor tensor) {
-    if (tensor && tensor.size() <= most_elements) tensors_.push_back(std::move(tensor));
+    if (tensor && tensor.size() <= max_elements) tensors_.push_back(std::move(tensor));
   }
 
   std::vector<Tensor> tensors() {

@@ -39,7 +39,7 @@ inline DType dtype_of(std::string_view short_name) {
 struct Schema {
   std::int64_t since = 0;
   bool deprecated = false;
-  std::size_t least_inputs = 0, most_inputs = 0, least_outputs = 0, most_outputs = 0;
+  std::size_t min_inputs = 0, max_inputs = 0, min_outputs = 0, max_outputs = 0;
   Texts inputs{}, outputs{};  ///< their type variables; `=f32` is a fixed type
   std::map<std::string, Texts> types{};
   std::map<std::string, std::string> attributes{};  ///< their kinds
@@ -57,8 +57,8 @@ inline std::multimap<std::string, Schema> read_schemas() {
     const auto words = split(line, ' ');
     Schema one{.since = std::stol(words.at(1)), .deprecated = words.at(2) == "deprecated"};
     if (!one.deprecated) {
-      one.least_inputs = count_of(words.at(2)), one.most_inputs = count_of(words.at(3));
-      one.least_outputs = count_of(words.at(4)), one.most_outputs = count_of(words.at(5));
+      one.min_inputs = count_of(words.at(2)), one.max_inputs = count_of(words.at(3));
+      one.min_outputs = count_of(words.at(4)), one.max_outputs = count_of(words.at(5));
       one.inputs = split(words.at(6), ','), one.outputs = split(words.at(7), ',');
       for (const auto& variable : split(words.at(8), ';')) {
         const auto equal = variable.find('=');
@@ -138,11 +138,11 @@ class ModelCheck {
     const auto* const schema = schema_of(node.type, opset_);
     if (schema == nullptr || schema->deprecated)
       return fault(node, "opset {} has no such operator", opset_);
-    if (node.inputs.size() < schema->least_inputs || node.inputs.size() > schema->most_inputs)
+    if (node.inputs.size() < schema->min_inputs || node.inputs.size() > schema->max_inputs)
       fault(node, "{} inputs", node.inputs.size());
-    if (node.outputs.size() < schema->least_outputs || node.outputs.size() > schema->most_outputs)
+    if (node.outputs.size() < schema->min_outputs || node.outputs.size() > schema->max_outputs)
       fault(node, "{} outputs", node.outputs.size());
-    for (std::size_t i = 0; i < std::min(schema->least_inputs, node.inputs.size()); ++i)
+    for (std::size_t i = 0; i < std::min(schema->min_inputs, node.inputs.size()); ++i)
       if (node.inputs[i].empty()) fault(node, "input {} is left out", i);
     check_attributes(node, *schema);
     check_types(node, *schema, types);

@@ -30,7 +30,7 @@ Tensor numbers_of(const tenon::Shape& shape, unsigned seed) {
   return Tensor::from(std::vector<float>(numbers.values.begin(), numbers.values.end()), shape);
 }
 
-struct KeptProduct {
+struct CachedProduct {
   const char* op;
   tenon::Shape data, weight;
   tenon::Attributes attributes = {};
@@ -56,7 +56,7 @@ std::int64_t in_parts_and_marks(std::int64_t depth, std::int64_t columns) {
   return depth * columns * 6 + 64;
 }
 
-std::vector<KeptProduct> kept_products() {
+std::vector<CachedProduct> kept_products() {
   const tenon::Attributes layer{{"num_hidden", 170}, {"no_bias", true}};
   return {
       {"matmul", {200, 33}, {33, 70}, {}, in_floats(33, 80)},

@@ -10,7 +10,7 @@
 #include "cli/input/graph_inputs.hpp"
 #include "cli/output/gradient_outputs.hpp"
 #include "cli/output/output_paths.hpp"
-#include "cli/output/wanted_outputs.hpp"
+#include "cli/output/requested_outputs.hpp"
 #include "cli/print/parameter_text.hpp"
 
 namespace tenon::cli {

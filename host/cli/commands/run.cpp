@@ -12,7 +12,7 @@
 #include "cli/input/optimize.hpp"
 #include "cli/output/gradient_outputs.hpp"
 #include "cli/output/output_paths.hpp"
-#include "cli/output/wanted_outputs.hpp"
+#include "cli/output/requested_outputs.hpp"
 #include "cli/print/profile.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
@@ -21,7 +21,7 @@ namespace tenon::cli {
 namespace {
 
 /// Refuses output files that would overwrite each other or an input, before any work.
-void check_files(const Arguments& arguments, const WantedOutputs& wanted) {
+void check_files(const Arguments& arguments, const RequestedOutputs& wanted) {
   std::vector<NamedFile> outputs{{"--trace", arguments.get("trace")},
                                  {"--profile-html", arguments.get("profile-html")}};
   add_output_files(outputs, wanted);
@@ -52,7 +52,7 @@ void add_gradients(Graph& graph, const std::string& loss) {
 }
 
 // Each batch has its own loss, so gradients of batches are not those of all rows.
-void check_gradient(const Arguments& arguments, const WantedOutputs& wanted) {
+void check_gradient(const Arguments& arguments, const RequestedOutputs& wanted) {
   if (!arguments.has("gradient")) return;
   if (arguments.integer("batch") != 0)
     throw Failure(FailureKind::usage,

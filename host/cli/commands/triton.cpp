@@ -10,7 +10,7 @@
 #include "cli/print/json_text.hpp"
 #include "cli/repository/backend_files.hpp"
 #include "cli/repository/model_repository.hpp"
-#include "cli/repository/row_trial.hpp"
+#include "cli/repository/row_test.hpp"
 #include "cli/streams.hpp"
 #include "io/counted.hpp"
 #include "serve/config_text.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t most_rows = 64;  // default for --max-batch
+constexpr std::int64_t max_rows = 64;  // default for --max-batch
 
 /// Returns the global options that apply to the server's host.
 serve::Parameters parameters_of(const Context& context) {
@@ -51,7 +51,7 @@ serve::Parameters parameters_of(const Context& context) {
 /// Returns the maximum number of rows per run; 0 if requests are not batched.
 std::int64_t choose_max_batch(const Arguments& arguments, Session& session,
                               const serve::Signature& signature) {
-  const auto wanted = arguments.has("max-batch") ? arguments.integer("max-batch") : most_rows;
+  const auto wanted = arguments.has("max-batch") ? arguments.integer("max-batch") : max_rows;
   if (wanted == 0) return 0;
   const auto refuse = [&](const std::string& why) {
     if (arguments.has("max-batch"))

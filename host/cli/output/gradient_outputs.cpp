@@ -25,7 +25,7 @@ void add_gradient_outputs(Graph& graph, const std::vector<Value>& gradients,
     if (!gradients[i].empty()) graph.output(names[i], gradients[i]);
 }
 
-void require_wanted_gradient(const WantedOutputs& wanted) {
+void require_wanted_gradient(const RequestedOutputs& wanted) {
   const auto is_gradient = [](const auto& output) { return output.first.starts_with(prefix); };
   if (!wanted.empty() && std::none_of(wanted.begin(), wanted.end(), is_gradient))
     throw Failure(

@@ -9,7 +9,7 @@
 namespace tenon::cli {
 namespace {
 
-constexpr std::size_t most_nodes = 40;  // longest-running nodes shown in the text table
+constexpr std::size_t max_nodes = 40;  // longest-running nodes shown in the text table
 
 std::string per_second(double amount, double seconds) {
   return amount > 0 && seconds > 0 ? fmt::format("{:.2f}", amount / seconds / 1e9)
@@ -64,11 +64,11 @@ std::string profile_text(const std::vector<NodeTime>& times, const MachineSpeed&
     add_line(text, op.op, std::to_string(op.nodes), op, whole);
   text += '\n';
   add_titles(text, "node", "operator");
-  for (std::size_t i = 0; i < std::min(times.size(), most_nodes); ++i)
+  for (std::size_t i = 0; i < std::min(times.size(), max_nodes); ++i)
     add_line(text, times[i].node, times[i].op, times[i], whole);
-  if (times.size() > most_nodes)
+  if (times.size() > max_nodes)
     text += fmt::format("{} with less time omitted; use --json or --profile-html to see all\n",
-                        counted(times.size() - most_nodes, "node"));
+                        counted(times.size() - max_nodes, "node"));
   text += fmt::format("\nthis machine on {}: copy {:.1f} GB/s", counted(machine.threads, "thread"),
                       machine.copy / 1e9);
   if (machine.product > 0)
@@ -81,7 +81,7 @@ JsonItem profile_json(const std::vector<NodeTime>& times, const MachineSpeed& ma
   items.reserve(times.size());
   for (const auto& time : times)
     items.push_back(json_object("node", time.node, "operator", time.op, "device", time.device,
-                                "calls", time.calls, "ms", 1e3 * time.seconds, "least_ms",
+                                "calls", time.calls, "ms", 1e3 * time.seconds, "min_ms",
                                 1e3 * time.least, "bytes", time.bytes, "flops", time.flops,
                                 "begin_ms", 1e3 * time.begin, "last_ms", 1e3 * time.last));
   return json_object("nodes", json_list(items), "copy_bytes_per_second", machine.copy,

@@ -107,9 +107,9 @@ void print_text(const onnx::ModelInfo& model, const std::optional<Failure>& refu
   for (const auto& [domain, version] : model.opsets)
     line("opset", domain.empty() ? "ai.onnx" : domain, fmt::format("{}", version));
   // embedded graphs of exported models are long, for example; --json shows everything
-  constexpr std::size_t most_shown = 60;
+  constexpr std::size_t max_shown = 60;
   for (const auto& [key, value] : model.metadata)
-    line("metadata", key, value.size() <= most_shown ? value : counted(value.size(), "byte"));
+    line("metadata", key, value.size() <= max_shown ? value : counted(value.size(), "byte"));
   print_values("input", model.inputs);
   print_values("default", model.defaults);
   print_values("output", model.outputs);

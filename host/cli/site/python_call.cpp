@@ -68,7 +68,7 @@ std::string python_program(const CalledOperator& of, const ExampleCall& call) {
   if (!of.plugin().empty())
     text += fmt::format("tenon.add_plugins({})\n", python_string(of.plugin()));
   if (random) text += "random = np.random.default_rng(0)\n";
-  PythonPart part{fmt::format("{} = {}(", names.result, python_operator(of)), {}, ")"};
+  PythonExpression part{fmt::format("{} = {}(", names.result, python_operator(of)), {}, ")"};
   for (auto& argument : arguments) part.items.push_back({std::move(argument)});
   return fmt::format("{}{}{}\nprint({})\n", text, lines, python_lines(part, 0), names.result);
 }

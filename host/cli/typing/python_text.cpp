@@ -54,7 +54,7 @@ std::string nested(const Tensor& table, int axis, std::size_t& at) {
   return tuple_of(items);
 }
 
-std::string one_line(const PythonPart& part) {
+std::string one_line(const PythonExpression& part) {
   std::vector<std::string> items;
   for (const auto& item : part.items) items.push_back(one_line(item));
   return fmt::format("{}{}{}", part.head, fmt::join(items, ", "), part.tail);
@@ -138,7 +138,7 @@ std::string python_literal(const AttributeValue& value, ParamKind kind) {
       value.variant());
 }
 
-std::string python_lines(const PythonPart& part, std::size_t indent) {
+std::string python_lines(const PythonExpression& part, std::size_t indent) {
   const std::string margin(indent, ' '), inner(indent + 4, ' ');
   if (auto line = margin + one_line(part); line.size() <= width || part.items.empty()) return line;
   std::vector<std::string> items;

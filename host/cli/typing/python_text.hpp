@@ -25,14 +25,14 @@ std::string python_string(std::string_view text);
 std::string python_literal(const AttributeValue& value, ParamKind kind);
 
 /// A piece of a line that may be broken between its items: `relu(` x, slope `)`.
-struct PythonPart {
+struct PythonExpression {
   std::string head;
-  std::vector<PythonPart> items{};
+  std::vector<PythonExpression> items{};
   std::string tail{};
 };
 /// Formats the piece in lines of at most 120 characters, broken like black does, without a trailing
 /// newline.
-std::string python_lines(const PythonPart& part, std::size_t indent);
+std::string python_lines(const PythonExpression& part, std::size_t indent);
 
 /// Formats a docstring whose first line is on the line of the opening quotes.
 std::string python_docstring(const std::vector<std::string>& lines, std::size_t indent);

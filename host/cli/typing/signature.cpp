@@ -27,7 +27,7 @@ struct Overload {
 
 class Writer {
  public:
-  Writer(const PythonFunction& function, PythonForm form, PythonWords& words)
+  Writer(const PythonFunction& function, PythonForm form, PythonImports& words)
       : function_(function), info_(*function.info), form_(form), words_(words), names_(info_) {
     fixed_ = info_.inputs.size() - (info_.variadic() ? 1 : 0);
     // in Python, a parameter without a default cannot follow one with a default
@@ -129,9 +129,9 @@ class Writer {
     return words_("Any");
   }
 
-  PythonPart type_of(const ParamInfo& param) {
+  PythonExpression type_of(const ParamInfo& param) {
     if (!param.choices.empty()) {
-      PythonPart literal{words_("Literal") + '[', {}, "]"};
+      PythonExpression literal{words_("Literal") + '[', {}, "]"};
       for (const auto& choice : param.choices) literal.items.push_back({python_string(choice)});
       if (param.kind == ParamKind::texts)
         literal.head = words_("Sequence") + '[' + literal.head, literal.tail += ']';
@@ -161,7 +161,7 @@ class Writer {
     return {words_("str")};
   }
 
-  void add_inputs(std::vector<PythonPart>& parts, const Overload& overload) {
+  void add_inputs(std::vector<PythonExpression>& parts, const Overload& overload) {
     for (std::size_t i = 0; i < fixed_; ++i) {
       if (overload.keyword_only != 0 && i == overload.keyword_only) parts.push_back({"*"});
       const auto taken = overload.inputs[i];
@@ -199,7 +199,7 @@ class Writer {
                      overload.inputs.end(), Taken::value) != overload.inputs.end();
   }
 
-  void add_params(std::vector<PythonPart>& parts) {
+  void add_params(std::vector<PythonExpression>& parts) {
     for (std::size_t i = 0; i < info_.params.size(); ++i) {
       auto part = type_of(info_.params[i]);
       part.head = names_.params[i] + ": " + part.head;
@@ -211,9 +211,9 @@ class Writer {
   }
 
   std::string decorated(const std::string& decorator, const Overload& overload, bool whole) {
-    PythonPart part{fmt::format("def {}(", function_.name),
-                    {},
-                    fmt::format(") -> {}:{}", overload.result, whole ? " ..." : "")};
+    PythonExpression part{fmt::format("def {}(", function_.name),
+                          {},
+                          fmt::format(") -> {}:{}", overload.result, whole ? " ..." : "")};
     add_inputs(part.items, overload);
     if (!info_.variadic() && overload.keyword_only == 0) part.items.push_back({"*"});
     add_params(part.items);
@@ -266,7 +266,7 @@ class Writer {
   }
 
   std::string call_after(const std::string& beginning) {
-    PythonPart call{
+    PythonExpression call{
         fmt::format("{}{}[{}](", beginning, operators_name, python_string(info_.full_name())),
         {},
         ")"};
@@ -284,7 +284,7 @@ class Writer {
   const PythonFunction& function_;
   const OperatorInfo& info_;
   PythonForm form_;
-  PythonWords& words_;
+  PythonImports& words_;
   PythonNames names_;
   // number of inputs that are not variadic; index of the first of the trailing ones that have a
   // default
@@ -293,17 +293,17 @@ class Writer {
 
 }  // namespace
 
-std::string PythonWords::operator()(const std::string& word) {
+std::string PythonImports::operator()(const std::string& word) {
   used_.insert(word);
   return is_taken(word) ? '_' + word : word;
 }
 
-std::string PythonWords::import_of(const std::string& word) const {
+std::string PythonImports::import_of(const std::string& word) const {
   if (!used_.contains(word)) return {};
   return is_taken(word) ? fmt::format("{} as _{}", word, word) : word;
 }
 
-std::string python_function(const PythonFunction& function, PythonForm form, PythonWords& words) {
+std::string python_function(const PythonFunction& function, PythonForm form, PythonImports& words) {
   return Writer(function, form, words).text();
 }
 

@@ -8,9 +8,9 @@ namespace tenon::cli {
 
 /// Imported names that a file uses. If a function of the file has the same name, it is imported as
 /// `_name`.
-class PythonWords {
+class PythonImports {
  public:
-  explicit PythonWords(std::set<std::string> functions) : functions_(std::move(functions)) {}
+  explicit PythonImports(std::set<std::string> functions) : functions_(std::move(functions)) {}
   /// Returns the name as written in the file, and marks it as used.
   std::string operator()(const std::string& word);
   /// Returns `Sequence` or `Sequence as _Sequence`; empty if the file does not use the word.
@@ -35,6 +35,6 @@ struct PythonFunction {
 /// Returns the function's source. Overloads map argument types to the result type: a graph Value if
 /// any input is one, numpy arrays for numpy arrays, numbers and lists, else the type of the first
 /// input.
-std::string python_function(const PythonFunction& function, PythonForm form, PythonWords& words);
+std::string python_function(const PythonFunction& function, PythonForm form, PythonImports& words);
 
 }  // namespace tenon::cli

@@ -73,7 +73,7 @@ class File {
   // Returns `from MODULE import ...` for the words that the file uses, or an empty text.
   std::string import(const char* module, const std::vector<std::string>& words,
                      std::size_t indent = 0) const {
-    PythonPart part{fmt::format("from {} import ", module)};
+    PythonExpression part{fmt::format("from {} import ", module)};
     for (const auto& word : words)
       if (auto text = words_.import_of(word); !text.empty())
         part.items.push_back({std::move(text)});
@@ -104,7 +104,7 @@ class File {
   }
 
   std::string module_start(const std::string& plugin) {
-    PythonPart all{"__all__ = [", {}, "]"};
+    PythonExpression all{"__all__ = [", {}, "]"};
     for (const auto& name : content_.names()) all.items.push_back({python_string(name)});
     return python_lines(all, 0) + "\n\n" +
            fmt::format(
@@ -114,7 +114,7 @@ class File {
 
   const Content& content_;
   PythonForm form_;
-  PythonWords words_;
+  PythonImports words_;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace tenon {
 
 // 8 TiB, more than any device has; CUDA may misinterpret such sizes
-static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 43;
+static constexpr std::uint64_t max_bytes = std::uint64_t{1} << 43;
 
 MemoryPool& CudaDevice::pool() {
   const std::lock_guard lock(mutex_);
@@ -20,7 +20,7 @@ MemoryPool& CudaDevice::pool() {
 std::byte* CudaDevice::allocate(std::uint64_t bytes, void* stream, const char* what) {
   const CurrentDevice current(*this);
   std::byte* found = nullptr;
-  if (bytes <= most_bytes) {
+  if (bytes <= max_bytes) {
     const auto whole = bytes == 0 ? memory_alignment : align_up(bytes);
     found = pool().allocate(whole, static_cast<cudaStream_t>(stream));
     if (found == nullptr) {
@@ -41,7 +41,7 @@ void CudaDevice::free(std::byte* memory, void* stream) noexcept {
 std::byte* CudaDevice::allocate_pinned(std::uint64_t bytes, const char* what) {
   const CurrentDevice current(*this);
   void* memory = nullptr;
-  if (bytes > most_bytes) throw out_of_memory("the CPU", what, bytes, cpu_device().memory());
+  if (bytes > max_bytes) throw out_of_memory("the CPU", what, bytes, cpu_device().memory());
   const std::unique_lock lock(
       captures_);  // the driver may synchronize the device, here and when memory is freed
   // Portable: pinned for all devices, so copies with peers are fast, too.

@@ -17,7 +17,7 @@ namespace tenon {
 /// first use, and writes stay in memory. Other files (Fortran order, big-endian, misaligned) are
 /// converted. Throws Failure (file) if the file cannot be read, is broken, or has bytes after the
 /// array. Python objects are never unpickled.
-Tensor read_npy(const std::filesystem::path& path, std::uint64_t map_above = FileMemory::most_read);
+Tensor read_npy(const std::filesystem::path& path, std::uint64_t map_above = FileMemory::max_read);
 
 /// Writes version 1.0 in C order, atomically. bfloat16, which numpy lacks, is written as ml_dtypes
 /// does (see npy_header.hpp).

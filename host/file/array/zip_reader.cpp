@@ -17,7 +17,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::uint64_t most_members = 100000;
+constexpr std::uint64_t max_members = 100000;
 
 std::uint64_t number(std::string_view record, std::size_t at, std::size_t bytes) {
   std::uint64_t value = 0;
@@ -64,7 +64,7 @@ ZipReader::ZipReader(const std::filesystem::path& path)
   if (file_.size() == 0) throw file_failure("read", path_, "it is empty");
   const auto directory = find_directory();
   directory_ = directory.offset;
-  if (directory.count > most_members)
+  if (directory.count > max_members)
     throw file_failure(
         "read", path_,
         "it has " + std::to_string(directory.count) + " members but at most 100000 are supported");

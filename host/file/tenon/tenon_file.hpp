@@ -28,7 +28,7 @@ enum class FileCheck : std::uint8_t {
 /// their users call BackingFiles afterwards. Throws Failure (file) with one sentence about the
 /// fault.
 GraphModel read_tenon(const std::filesystem::path& path, FileCheck check = FileCheck::structure,
-                      std::uint64_t map_above = FileMemory::most_read);
+                      std::uint64_t map_above = FileMemory::max_read);
 
 /// A file that is already in memory, aligned to 64 bytes: its tensors point into the bytes and
 /// share `owner`.

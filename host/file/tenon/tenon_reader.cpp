@@ -25,8 +25,8 @@ const format::Model& verify(const std::vector<std::uint8_t>& metadata,
                             const std::filesystem::path& path) {
   // Every table is reached through a four-byte offset, so this does not limit valid files and keeps
   // the work linear for others.
-  const auto most_tables = static_cast<flatbuffers::uoffset_t>(metadata.size() / 4 + 1);
-  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), 8, most_tables);
+  const auto max_tables = static_cast<flatbuffers::uoffset_t>(metadata.size() / 4 + 1);
+  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), 8, max_tables);
   if (!format::VerifyModelBuffer(verifier))
     refuse_file(path,
                 "the metadata is not a valid FlatBuffer: an offset or a length points outside it");

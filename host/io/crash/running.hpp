@@ -100,14 +100,14 @@ class RunningSlot {
   };
   Seen seen{};
 
-  static constexpr std::size_t most_frames = 6, most_node_bytes = 104;
+  static constexpr std::size_t max_frames = 6, max_node_bytes = 104;
   /// A call without a prepared record, with a copy of the node's name. Nested calls have a frame
   /// each; null if there are too many.
   struct Frame {
     Running running;
-    char node[most_node_bytes];
+    char node[max_node_bytes];
   };
-  Frame* push_frame() { return depth_++ < most_frames ? &frames_[depth_ - 1] : nullptr; }
+  Frame* push_frame() { return depth_++ < max_frames ? &frames_[depth_ - 1] : nullptr; }
   void pop_frame() { --depth_; }
 
  private:
@@ -123,7 +123,7 @@ class RunningSlot {
   std::atomic<const CodeOwner*> last_ = nullptr;
   const char* node_ = nullptr;
   std::size_t depth_ = 0;
-  Frame frames_[most_frames];
+  Frame frames_[max_frames];
   RunningSlot* next_ = nullptr;
   std::atomic<bool> taken_ = false;
   std::atomic<pid_t> thread_ = 0;  ///< the slot's thread

@@ -18,17 +18,17 @@ struct Module {
   std::uintptr_t base, begin, end;
   char name[sizeof CrashFrame::module];
 };
-constexpr std::size_t most_modules = 128;
+constexpr std::size_t max_modules = 128;
 constexpr std::size_t signal_stack_bytes = 64 << 10;
 
 // Data for the handler, written before it is installed.
-Module modules[most_modules];
+Module modules[max_modules];
 std::size_t module_count = 0;
 CrashRecord* crash = nullptr;
 thread_local std::uint32_t conversation_here = 0;
 
 int add_module(dl_phdr_info* info, std::size_t, void* names_by_path) {
-  if (module_count == most_modules) return 1;
+  if (module_count == max_modules) return 1;
   auto& module = modules[module_count];
   module = {info->dlpi_addr, UINTPTR_MAX, 0, ""};
   for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -50,7 +50,7 @@ int add_module(dl_phdr_info* info, std::size_t, void* names_by_path) {
 
 void add_frame(std::uintptr_t address, bool returns_there) {
   const auto count = crash->frame_count.load(std::memory_order_relaxed);
-  if (count == CrashRecord::most_frames) return;
+  if (count == CrashRecord::max_frames) return;
   auto& frame = crash->frames[count];
   frame.module[0] = '\0';
   frame.offset = address;
@@ -73,7 +73,7 @@ void on_signal(int signal, siginfo_t*, void* context) {
     crash->conversation = conversation_here;
     const auto fault = interrupted_code(context);
     add_frame(fault, false);
-    void* addresses[CrashRecord::most_frames + 4];
+    void* addresses[CrashRecord::max_frames + 4];
     const int count = backtrace(addresses, static_cast<int>(std::size(addresses)));
     int first = 0;  // skip the handler's own frames
     while (first < count && reinterpret_cast<std::uintptr_t>(addresses[first]) != fault) ++first;

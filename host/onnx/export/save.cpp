@@ -18,7 +18,7 @@ namespace {
 
 // of tensors in the external data file, so that they can be mapped
 constexpr std::uint64_t alignment = 4096;
-constexpr std::int64_t least_external = 1024;  // in bytes; smaller tensors stay in the model file
+constexpr std::int64_t min_external = 1024;  // in bytes; smaller tensors stay in the model file
 
 std::int64_t ir_version(std::int64_t opset) {
   constexpr std::int64_t first_opset[] = {19, 21, 23, 24};  // of IR 9, 10, 11, 12
@@ -98,7 +98,7 @@ void ModelWriter::choose() {
                   "add one with output()");
   if (!model_.updates.empty())
     job_.note("variable updates are not written, because ONNX cannot express them");
-  WantedOutputs wanted(model_, names, false);
+  RequestedOutputs wanted(model_, names, false);
   nodes_ = std::move(wanted.nodes), values_ = std::move(wanted.values);
   whole_ = outputs_.size() == model_.outputs.size() && model_.updates.empty() && !model_.training &&
            std::find(nodes_.begin(), nodes_.end(), false) == nodes_.end();
@@ -164,7 +164,7 @@ void ModelWriter::place_external() {
     all += static_cast<std::uint64_t>(tensor.bytes());
   if (all <= options_.inline_limit) return;
   for (const auto& [name, tensor] : scope_.initializers) {
-    if (tensor.bytes() < least_external) continue;
+    if (tensor.bytes() < min_external) continue;
     end = (end + alignment - 1) / alignment * alignment;
     const auto size = static_cast<std::uint64_t>(tensor.bytes());
     external_.emplace(name, written::External{data_path().filename().string(), end, size});

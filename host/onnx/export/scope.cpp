@@ -60,9 +60,9 @@ void Scope::limit(const OnnxForm& form) {
 }
 
 std::string Scope::constant(std::string_view wanted, const Tensor& elements) {
-  constexpr std::int64_t most_shared = 64;  // in bytes; enough for axes, sizes and factors
+  constexpr std::int64_t max_shared = 64;  // in bytes; enough for axes, sizes and factors
   auto name = std::string();
-  if (elements.bytes() <= most_shared) {
+  if (elements.bytes() <= max_shared) {
     const auto here = elements.to("cpu").make_contiguous();
     const std::string_view bytes(static_cast<const char*>(here.data()),
                                  static_cast<std::size_t>(here.bytes()));

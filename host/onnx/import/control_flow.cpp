@@ -15,11 +15,11 @@ namespace tenon::onnx {
 namespace {
 
 constexpr std::size_t own_cost = 100;  // of a subgraph, in nodes
-constexpr std::size_t most_inlined = 1'000'000;
-constexpr int most_nested = 32;          // nesting depth of subgraphs, including those in functions
+constexpr std::size_t max_inlined = 1'000'000;
+constexpr int max_nested = 32;           // nesting depth of subgraphs, including those in functions
 constexpr std::size_t of_a_reading = 4;  // cost of importing a loop's body, in inferences of it
 // of a Loop that becomes a scan over its iteration numbers
-constexpr std::int64_t most_rows = 1 << 20;
+constexpr std::int64_t max_rows = 1 << 20;
 
 /// Widens `into` until it covers `other`; returns whether it changed.
 bool generalize(tenon_type& into, const tenon_type& other) {
@@ -40,39 +40,39 @@ Operand one(bool value) {
 }  // namespace
 
 /// A subgraph, imported by its own Importer.
-class InnerGraph {
+class SubgraphImport {
  public:
-  InnerGraph(NodeImport& node, const proto::Graph& graph,
-             CapturedTypes captured = CapturedTypes::whole)
+  SubgraphImport(NodeImport& node, const proto::Graph& graph,
+                 CapturedTypes captured = CapturedTypes::whole)
       : node_(node), graph_(graph), inner_(node.importer(), graph) {
     inner_.captured_types_ = captured;
     int depth = 0;
     for (const auto* at = inner_.outer_; at != nullptr; at = at->outer_) ++depth;
-    node.require(depth <= most_nested,
-                 fmt::format("subgraphs are nested more than {} levels deep", most_nested));
+    node.require(depth <= max_nested,
+                 fmt::format("subgraphs are nested more than {} levels deep", max_nested));
   }
 
   /// A branch may not fit the types it captures, either because it is not the one that runs or
   /// because the model declares too much. It is therefore imported again with unknown sizes, and
   /// then with unknown ranks. If one of its nodes cannot be computed even then, the branch becomes
   /// a graph that fails when it runs. Returns null if operators are missing.
-  static std::unique_ptr<InnerGraph> read_branch(NodeImport& node, const proto::Graph& graph) {
+  static std::unique_ptr<SubgraphImport> read_branch(NodeImport& node, const proto::Graph& graph) {
     std::optional<Failure> first;
     bool may_fail = false;
     for (const auto captured :
          {CapturedTypes::whole, CapturedTypes::ranks, CapturedTypes::dtypes}) {
       try {
-        auto branch = std::make_unique<InnerGraph>(node, graph, captured);
+        auto branch = std::make_unique<SubgraphImport>(node, graph, captured);
         return branch->import() ? std::move(branch) : nullptr;
       } catch (const Failure& failure) {
         if (!first)
           first = failure, may_fail = dynamic_cast<const NodeFailure*>(&failure) != nullptr;
         // the number of imports grows with each nesting level
-        if (node.importer().inlined_ > most_inlined) break;
+        if (node.importer().inlined_ > max_inlined) break;
       }
     }
-    if (!may_fail || node.importer().inlined_ > most_inlined) throw *std::move(first);
-    auto branch = std::make_unique<InnerGraph>(node, graph);
+    if (!may_fail || node.importer().inlined_ > max_inlined) throw *std::move(first);
+    auto branch = std::make_unique<SubgraphImport>(node, graph);
     branch->fail(*first);
     return branch;
   }
@@ -93,7 +93,7 @@ class InnerGraph {
       ~Lent() { inner.lend(outer); }
     } const lent(inner_, outer);
     if ((inner_.inlined_ += graph_.nodes.size() + graph_.initializers.size() +
-                            graph_.inputs.size() + own_cost) > most_inlined)
+                            graph_.inputs.size() + own_cost) > max_inlined)
       node_.refuse("the model has too many subgraphs, or they are too large");
     for (const auto& output : graph_.outputs) inner_.read_.insert(output.name);
     for (const auto& node : graph_.nodes) inner_.import_node(node);
@@ -200,8 +200,8 @@ void if_else(NodeImport& node) {
                  "its condition must be one boolean");
     return give(node, node.inlined(condition.elements.values<bool>()[0] ? then : otherwise));
   }
-  const auto first = InnerGraph::read_branch(node, then),
-             second = InnerGraph::read_branch(node, otherwise);
+  const auto first = SubgraphImport::read_branch(node, then),
+             second = SubgraphImport::read_branch(node, otherwise);
   if (!first || !second) return;
   auto &one = *first, &other = *second;
   if (one.failure() && other.failure()) throw NodeFailure(*one.failure());
@@ -217,10 +217,10 @@ void if_else(NodeImport& node) {
   // the operators need at least one value
   if (captures.empty()) captures.push_back(node.importer().value_of(condition));
   for (const auto value : captures) one.capture(value), other.capture(value);
-  give(node, InnerGraph::add(node, same ? "tenon.if" : "tenon.branch", {condition}, captures,
-                             {{"then", one.text({}, captures)},
-                              {"else", other.text({}, captures)},
-                              {"outputs", static_cast<std::int64_t>(one.results())}}));
+  give(node, SubgraphImport::add(node, same ? "tenon.if" : "tenon.branch", {condition}, captures,
+                                 {{"then", one.text({}, captures)},
+                                  {"else", other.text({}, captures)},
+                                  {"outputs", static_cast<std::int64_t>(one.results())}}));
 }
 
 /// The components of a Loop: limit, condition and carried values.
@@ -251,7 +251,7 @@ struct LoopParts {
 
 // True if the condition never changes and all shapes are known, so that only the trip count
 // decides.
-bool is_scan(const LoopParts& parts, const InnerGraph& body) {
+bool is_scan(const LoopParts& parts, const SubgraphImport& body) {
   const auto holds = [](const Operand& condition) {
     return condition.known() && condition.elements.dtype() == boolean &&
            condition.elements.size() == 1 && condition.elements.values<bool>()[0];
@@ -260,7 +260,7 @@ bool is_scan(const LoopParts& parts, const InnerGraph& body) {
   if (!holds(parts.condition) || (!passed_on && !holds(body.result(0)))) return false;
   if (parts.limit.known() &&
       (parts.limit.elements.dtype() != i64 || parts.limit.elements.size() != 1 ||
-       parts.limit.elements.values<std::int64_t>()[0] > most_rows))
+       parts.limit.elements.values<std::int64_t>()[0] > max_rows))
     return false;
   for (std::size_t i = 1; i < body.results(); ++i)
     if (!is_known(body.type(i))) return false;
@@ -273,7 +273,7 @@ Operand as_scalar(NodeImport& node, const Operand& operand) {
   return node.add("tenon.reshape", std::vector{operand}, {{"shape", std::vector<std::int64_t>{}}});
 }
 
-void add_loop(NodeImport& node, const LoopParts& parts, InnerGraph& body) {
+void add_loop(NodeImport& node, const LoopParts& parts, SubgraphImport& body) {
   const auto carries = static_cast<std::int64_t>(parts.carried.size());
   const auto captures = body.captures();
   Order order;
@@ -287,11 +287,11 @@ void add_loop(NodeImport& node, const LoopParts& parts, InnerGraph& body) {
         node.add("tenon.range", std::vector{zero, as_scalar(node, parts.limit), step}));
     inputs.push_back(one(true));
     order.insert(order.end(), {0, 1});
-    return give(node, InnerGraph::add(node, "tenon.scan", std::move(inputs), captures,
-                                      {{"body", body.text(order, captures, 1)},
-                                       {"carries", carries},
-                                       {"scanned", 1},
-                                       {"outputs", parts.outputs()}}));
+    return give(node, SubgraphImport::add(node, "tenon.scan", std::move(inputs), captures,
+                                          {{"body", body.text(order, captures, 1)},
+                                           {"carries", carries},
+                                           {"scanned", 1},
+                                           {"outputs", parts.outputs()}}));
   }
   inputs = {parts.limit, parts.condition};
   inputs.insert(inputs.end(), parts.carried.begin(), parts.carried.end());
@@ -301,10 +301,10 @@ void add_loop(NodeImport& node, const LoopParts& parts, InnerGraph& body) {
     auto condition = parts.condition;
     stays.push_back(node.importer().value_of(condition));
   }
-  give(node, InnerGraph::add(node, "tenon.loop", std::move(inputs), stays,
-                             {{"body", body.text(order, stays)},
-                              {"carries", carries},
-                              {"outputs", parts.outputs()}}));
+  give(node, SubgraphImport::add(node, "tenon.loop", std::move(inputs), stays,
+                                 {{"body", body.text(order, stays)},
+                                  {"carries", carries},
+                                  {"outputs", parts.outputs()}}));
 }
 
 // The body is imported again with wider types until its results fit its inputs.
@@ -314,7 +314,7 @@ void loop(NodeImport& node) {
   for (const auto& operand : parts.carried) types.push_back(node.importer().type_of(operand));
   for (bool fits = false; !fits;) {
     InferenceBudget::charge(of_a_reading);
-    InnerGraph body(node, parts.body);
+    SubgraphImport body(node, parts.body);
     body.input(type_of(i64, Shape::scalar()));
     body.input(type_of(boolean, Shape::scalar()));
     for (const auto& type : types) body.input(type);
@@ -390,7 +390,7 @@ void scan(NodeImport& node) {
   const Directions out(node, "scan_output_axes", "scan_output_directions",
                        graph.outputs.size() - carries);
   const bool reverse = in.all_back() && out.all_back();
-  InnerGraph body(node, graph);
+  SubgraphImport body(node, graph);
   std::vector<Operand> inputs;
   for (std::size_t i = 0; i < carries; ++i) {
     inputs.push_back(node.input(i));
@@ -410,12 +410,12 @@ void scan(NodeImport& node) {
   Order order;
   for (std::size_t i = 0; i < node.inputs(); ++i) order.push_back(i);
   const auto captures = body.captures();
-  auto made = InnerGraph::add(node, "tenon.scan", std::move(inputs), captures,
-                              {{"body", body.text(order, captures)},
-                               {"carries", static_cast<std::int64_t>(carries)},
-                               {"scanned", scanned},
-                               {"outputs", static_cast<std::int64_t>(graph.outputs.size())},
-                               {"reverse", reverse}});
+  auto made = SubgraphImport::add(node, "tenon.scan", std::move(inputs), captures,
+                                  {{"body", body.text(order, captures)},
+                                   {"carries", static_cast<std::int64_t>(carries)},
+                                   {"scanned", scanned},
+                                   {"outputs", static_cast<std::int64_t>(graph.outputs.size())},
+                                   {"reverse", reverse}});
   for (auto i = carries; i < made.size(); ++i) {
     if (out.directions[i - carries] == 1 && !reverse) made[i] = turned(node, made[i]);
     made[i] = moved(node, made[i], out.axes[i - carries], false);

@@ -10,17 +10,17 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr std::int64_t most_folded = 1 << 20;  // bytes that a folded call may read and write
-constexpr std::size_t least_made = std::size_t{32} << 20;
+constexpr std::int64_t max_folded = 1 << 20;  // bytes that a folded call may read and write
+constexpr std::size_t min_made = std::size_t{32} << 20;
 // limit on nodes of expanded functions, plus the weight of their contents
-constexpr std::size_t least_inlined = 100'000;
+constexpr std::size_t min_inlined = 100'000;
 constexpr std::int64_t of_a_tensor = 256;  // overhead of a tensor, in bytes
 
 }  // namespace
 
 bool Importer::may_make(std::int64_t bytes) {
   if (bytes < 0) return false;
-  const auto most = least_made + 4 * model_.bytes.size();
+  const auto most = min_made + 4 * model_.bytes.size();
   if (static_cast<std::size_t>(bytes) + of_a_tensor > most - std::min(most, made_)) return false;
   made_ += static_cast<std::size_t>(bytes + of_a_tensor);
   return true;
@@ -42,7 +42,7 @@ bool Importer::may_compute(const OperatorInfo& info, std::span<const Operand* co
     if (!input->known() || input->elements.storage() != Storage::dense) return false;
     bytes += byte_count(type_of({none, input->elements, {}}));
   }
-  return bytes <= most_folded;
+  return bytes <= max_folded;
 }
 
 // Results of broadcast_to, tile or pad may be far larger than their inputs.
@@ -65,7 +65,7 @@ bool Importer::may_compute(const LoadedOperator& op, const std::vector<Tensor>& 
     call.infer(types);
     for (const auto& type : types.outputs)
       if (is_known(type) &&
-          (byte_count(type) > most_folded || (bytes += byte_count(type)) > most_folded))
+          (byte_count(type) > max_folded || (bytes += byte_count(type)) > max_folded))
         return false;
   } catch (const Failure&) {
     return true;  // the call itself will report the error
@@ -101,7 +101,7 @@ void Importer::charge_inlined(const NodeImport& node, const proto::Function& fun
             attribute.value);
     });
   inlined_ += known->second;
-  if (const auto most = least_inlined + model_.bytes.size() / 40; inlined_ > most)
+  if (const auto most = min_inlined + model_.bytes.size() / 40; inlined_ > most)
     node.refuse(fmt::format("its functions expand to more than {} nodes", most));
 }
 

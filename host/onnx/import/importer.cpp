@@ -18,7 +18,7 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr std::size_t least_inferred = 2000;  // inferences of loop bodies, in the whole model
+constexpr std::size_t min_inferred = 2000;  // inferences of loop bodies, in the whole model
 
 [[noreturn]] void refuse(const Model& model, const std::string& reason,
                          const std::string& hint = {}) {
@@ -65,7 +65,7 @@ Importer::Importer(Host& host, const Model& model, const ImportOptions& options,
       may_wait_(may_wait) {}
 
 Graph Importer::import() {
-  const InferenceBudget budget(least_inferred + model_.bytes.size() / 16);
+  const InferenceBudget budget(min_inferred + model_.bytes.size() / 16);
   for (const auto& tensor : model_.graph.initializers) initializers_.emplace(tensor.name, &tensor);
   for (const auto& tensor : model_.graph.sparse_initializers)
     sparse_initializers_.emplace(tensor.values->name, &tensor);

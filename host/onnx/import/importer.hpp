@@ -21,7 +21,7 @@
 namespace tenon::onnx {
 
 class NodeImport;
-class InnerGraph;
+class SubgraphImport;
 
 /// Thrown for a node that cannot be computed as the model declares it; harmless in a branch that is
 /// not taken.
@@ -74,7 +74,7 @@ class Importer {
 
  private:
   friend class NodeImport;
-  friend class InnerGraph;
+  friend class SubgraphImport;
   using Scope = std::unordered_map<std::string_view, Operand>;
   /// How nodes of one type are computed; determined once per type.
   struct Kind {

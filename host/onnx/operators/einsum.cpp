@@ -45,7 +45,7 @@ class Equation {
     if (arrow == std::string::npos)
       output_ = implied();
     else
-      output_ = read(text.substr(arrow + 2), most_dots_);
+      output_ = read(text.substr(arrow + 2), max_dots_);
     for (std::size_t i = 0; i < output_.size(); ++i)
       node.require(place(output_, output_[i]) == static_cast<std::int64_t>(i) &&
                        std::any_of(terms_.begin(), terms_.end(),
@@ -88,7 +88,7 @@ class Equation {
     node_.require(ellipsis ? rank >= letters : rank == letters,
                   fmt::format("term '{}' of its equation does not match {}", text,
                               to_string(node_.importer().type_of(x))));
-    if (ellipsis) most_dots_ = std::max(most_dots_, rank - letters);
+    if (ellipsis) max_dots_ = std::max(max_dots_, rank - letters);
     Term term{node_.widened(x), read(text, rank - letters)};
     for (std::size_t i = 0; i < term.labels.size(); ++i)
       while (
@@ -141,7 +141,7 @@ class Equation {
         result.push_back(label);
     std::sort(result.begin(), result.end());
     Labels all;
-    for (int axis = most_dots_; axis > 0; --axis) all.push_back(-axis);
+    for (int axis = max_dots_; axis > 0; --axis) all.push_back(-axis);
     all.insert(all.end(), result.begin(), result.end());
     return all;
   }
@@ -263,7 +263,7 @@ class Equation {
   std::vector<Term> terms_;
   Labels output_;
   std::set<int> repeated_;  // letters that are repeated within a term
-  int most_dots_ = 0;
+  int max_dots_ = 0;
 };
 
 void einsum(NodeImport& node) {

@@ -124,7 +124,7 @@ bool split(NodeExport& node) {
 
 bool non_max_suppression(NodeExport& node) {
   written::Texts inputs{node.input("boxes"), node.input("scores"), node.input("limit"),
-                        node.input("iou"), node.input("least_score")};
+                        node.input("iou"), node.input("min_score")};
   const auto number = [&](const char* name) {
     return node.constant(Tensor::from({static_cast<float>(node.real(name))}, {1}));
   };

@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_nodes = 32;
+constexpr std::size_t max_nodes = 32;
 
 class GroupFinder {
  public:
@@ -135,7 +135,7 @@ void GroupFinder::join(NodeId id, const tenon_type& whole, std::int64_t row) {
     const auto& group = groups_[read];
     const auto rows = std::max(row, group.found.blocks.row);
     const auto nodes = group.nodes.size() + (own == none ? 0 : groups_[own].nodes.size());
-    if (nodes < most_nodes &&
+    if (nodes < max_nodes &&
         (row == 0 || group.found.blocks.row == 0 || row == group.found.blocks.row) &&
         extent_in(group.found.whole, whole) == Extent::whole && may_wait(group)) {
       row = rows;

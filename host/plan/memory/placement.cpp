@@ -11,7 +11,7 @@ namespace {
 
 // Budgets in pairs of buffers; about 30 million are examined per second.
 constexpr std::int64_t work_of_strategy = 3'000'000, work_of_reordering = 1'000'000;
-constexpr int most_orders = 1000;
+constexpr int max_orders = 1000;
 
 std::vector<Buffer> rounded(std::span<const Buffer> buffers) {
   std::vector<Buffer> rounded(buffers.begin(), buffers.end());
@@ -71,7 +71,7 @@ class Search {
 // front of the order, alternately half of the way and all of it, and everything is placed again.
 void Search::reorder(std::vector<std::uint32_t> order) {
   std::int64_t work = work_of_reordering;
-  for (int i = 0; i < most_orders && !near(); ++i) {
+  for (int i = 0; i < max_orders && !near(); ++i) {
     const auto stuck = static_cast<std::ptrdiff_t>(placer_.place(order, best_.bytes - 1, work));
     if (work < 0) return;
     if (stuck == std::ssize(order))

@@ -19,16 +19,17 @@ bool same_bytes(const PluginSource& left, const PluginSource& right) {
 }
 
 /// A kernel made for an operator that previously had the name does not fit the current one.
-bool serves(const PluginSource& file, const Winner& winner, const PluginSources& sources) {
+bool serves(const PluginSource& file, const ResolvedOperator& winner,
+            const PluginSources& sources) {
   return winner.rank.layer == Rank::own_layer || file.rank.layer >= winner.since ||
          sources.first_layer.at(winner.info->full_name()) == winner.since;
 }
 
-using Meant = std::vector<const Winner*>;
+using Meant = std::vector<const ResolvedOperator*>;
 
 /// Returns the operators that kernels may refer to, by the name in their symbols: `rope` and
 /// `acme__rope`.
-std::map<std::string, Meant> by_symbol(const Winners& winners) {
+std::map<std::string, Meant> by_symbol(const ResolvedOperators& winners) {
   std::map<std::string, Meant> found;
   for (const auto& [full, op] : winners) found[op.info->name].push_back(&op);
   for (const auto& [full, op] : winners)
@@ -40,21 +41,23 @@ std::map<std::string, Meant> by_symbol(const Winners& winners) {
 /// Among operators with the same name, returns those that existed when the file was added, or else
 /// the first added after it.
 Meant at_its_time(Meant meant, const PluginSource& file, const PluginSources& sources) {
-  const auto since = [&](const Winner* op) {
+  const auto since = [&](const ResolvedOperator* op) {
     return op->rank.layer == Rank::own_layer
                ? 0
                : std::max(file.rank.layer, sources.first_layer.at(op->info->full_name()));
   };
   const auto first = since(*std::min_element(meant.begin(), meant.end(),
                                              [&](auto a, auto b) { return since(a) < since(b); }));
-  std::erase_if(meant,
-                [&](const Winner* op) { return since(op) > std::max(first, file.rank.layer); });
+  std::erase_if(meant, [&](const ResolvedOperator* op) {
+    return since(op) > std::max(first, file.rank.layer);
+  });
   return meant;
 }
 
 }  // namespace
 
-std::vector<std::string> KernelTable::settle(const PluginSources& sources, const Winners& winners,
+std::vector<std::string> KernelTable::settle(const PluginSources& sources,
+                                             const ResolvedOperators& winners,
                                              const std::vector<std::string>& preferred) {
   choices_.clear();
   variants_.clear();
@@ -69,7 +72,7 @@ std::vector<std::string> KernelTable::settle(const PluginSources& sources, const
   return notes;
 }
 
-void KernelTable::collect(const PluginSources& sources, const Winners& winners,
+void KernelTable::collect(const PluginSources& sources, const ResolvedOperators& winners,
                           const std::vector<std::string>& preferred, Claims& claims,
                           std::vector<std::string>& notes) {
   for (const auto& [name, op] : winners) {
@@ -92,13 +95,15 @@ void KernelTable::collect(const PluginSources& sources, const Winners& winners,
           list[{kernel.op, kernel.device}].push_back({choice, file.rank});
         continue;
       }
-      const auto beside = std::find_if(found->second.begin(), found->second.end(),
-                                       [&](const Winner* op) { return op->file == number; });
+      const auto beside =
+          std::find_if(found->second.begin(), found->second.end(),
+                       [&](const ResolvedOperator* op) { return op->file == number; });
       const bool is_beside = beside != found->second.end();
       if (!is_beside && file.brings(kernel.op)) continue;
       const auto meant = is_beside ? Meant{*beside} : at_its_time(found->second, file, sources);
-      const auto chosen = sources.choose(
-          meant, preferred, [](const Winner* op) { return std::pair(op->info.get(), op->file); });
+      const auto chosen = sources.choose(meant, preferred, [](const ResolvedOperator* op) {
+        return std::pair(op->info.get(), op->file);
+      });
       if (chosen == meant.end()) {
         notes.push_back("the " + kernel.device + " kernel of operator '" + kernel.op + "' in " +
                         file.path.string() + " is not used: it is ambiguous between " +

@@ -22,14 +22,14 @@ struct KernelChoice {
 };
 
 /// The operator that a name refers to, and who added it.
-struct Winner {
+struct ResolvedOperator {
   std::shared_ptr<const OperatorInfo> info;
   int file = -1;
   Rank rank;
   /// first layer in which the name has referred to it, also if it was added again unchanged
   int since = 0;
 };
-using Winners = std::map<std::string, Winner, std::less<>>;  // by full name
+using ResolvedOperators = std::map<std::string, ResolvedOperator, std::less<>>;  // by full name
 
 /// Reading is thread-safe once settle() has returned.
 class KernelTable {
@@ -43,7 +43,7 @@ class KernelTable {
   /// A kernel names its operator as SPACE__NAME or just NAME. NAME refers to the operator of its
   /// own file, or else, among the operators that existed when it was added or were the first added
   /// after it, to the one that the name refers to; to none if that is ambiguous.
-  std::vector<std::string> settle(const PluginSources& sources, const Winners& winners,
+  std::vector<std::string> settle(const PluginSources& sources, const ResolvedOperators& winners,
                                   const std::vector<std::string>& preferred = {});
 
   KernelChoice find(std::string_view op, std::string_view device) const;
@@ -62,7 +62,7 @@ class KernelTable {
   using Key = std::pair<std::string, std::string>;  // operator, device
   using Claims = std::map<Key, std::vector<Claim>>;
 
-  void collect(const PluginSources& sources, const Winners& winners,
+  void collect(const PluginSources& sources, const ResolvedOperators& winners,
                const std::vector<std::string>& preferred, Claims& claims,
                std::vector<std::string>& notes);
   static KernelChoice decide(const Key& key, std::vector<Claim> claims,

@@ -12,8 +12,8 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_forms = 64, most_entries = 256, longest_name = 128;
-constexpr std::int64_t most_inputs = 32;
+constexpr std::size_t max_forms = 64, max_entries = 256, longest_name = 128;
+constexpr std::int64_t max_inputs = 32;
 constexpr std::array<std::string_view, 15> known_keys = {
     "domain", "type",      "since",  "until",     "types",   "inputs", "outputs", "attributes",
     "values", "inputs_as", "halves", "constants", "without", "only",   "ignored"};
@@ -48,8 +48,8 @@ class FormReader {
   void each(const char* key, Read read) {
     const auto list = entry_.find(key);
     if (!list) return;
-    if (list->size() > most_entries)
-      list->refuse("has {} entries; at most {} are allowed", list->size(), most_entries);
+    if (list->size() > max_entries)
+      list->refuse("has {} entries; at most {} are allowed", list->size(), max_entries);
     for (const auto& item : list->list()) read(item);
   }
   static std::string name(const JsonField& field) {
@@ -110,7 +110,7 @@ class FormReader {
     return found;
   }
   std::size_t place(const JsonField& field) {
-    const auto index = field.integer({}, 0, most_inputs - 1);
+    const auto index = field.integer({}, 0, max_inputs - 1);
     if (!places_.insert(static_cast<std::size_t>(index)).second)
       field.refuse("is {}, an input position that is already used", index);
     return static_cast<std::size_t>(index);
@@ -118,8 +118,8 @@ class FormReader {
 
   void read_names(const char* key, std::vector<std::string>& names, std::set<std::string>& taken) {
     each(key, [&](const JsonField& item) {
-      if (names.size() == most_inputs)
-        item.refuse("is one too many; at most {} are allowed", most_inputs);
+      if (names.size() == max_inputs)
+        item.refuse("is one too many; at most {} are allowed", max_inputs);
       auto text = plain_text(item);
       const bool output = std::string_view(key) == "outputs";
       const bool known =
@@ -291,8 +291,8 @@ bool overlap(const OnnxForm& left, const OnnxForm& right) {
 void read_onnx(const JsonField& root, OperatorInfo& info) {
   const auto list = root.find("onnx");
   if (!list) return;
-  if (list->size() > most_forms)
-    list->refuse("has {} mappings; at most {} are allowed", list->size(), most_forms);
+  if (list->size() > max_forms)
+    list->refuse("has {} mappings; at most {} are allowed", list->size(), max_forms);
   for (const auto& entry : list->list()) {
     if (!is_known(entry)) continue;  // of a newer SDK: this version cannot represent it
     auto form = FormReader(entry, info).read();

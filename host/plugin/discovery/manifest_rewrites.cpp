@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_rewrites = 64;
+constexpr std::size_t max_rewrites = 64;
 
 RewriteInfo read_rewrite(const JsonField& entry, std::set<std::string>& names) {
   RewriteInfo rule{identifier(entry["name"]), plain_text(entry["pattern"]),
@@ -33,8 +33,8 @@ RewriteInfo read_rewrite(const JsonField& entry, std::set<std::string>& names) {
 void read_rewrites(const JsonField& root, OperatorInfo& info) {
   const auto list = root.find("rewrites");
   if (!list) return;
-  if (list->size() > most_rewrites)
-    list->refuse("has {} rules; at most {} are allowed", list->size(), most_rewrites);
+  if (list->size() > max_rewrites)
+    list->refuse("has {} rules; at most {} are allowed", list->size(), max_rewrites);
   std::set<std::string> names;
   for (const auto& entry : list->list()) info.rewrites.push_back(read_rewrite(entry, names));
 }

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 // Readers mostly wait for the disk, so more threads than cores help; for a few files, a thread
 // costs more than it saves.
-constexpr std::size_t most_readers = 24, files_per_reader = 32;
+constexpr std::size_t max_readers = 24, files_per_reader = 32;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ std::vector<Candidate> read_candidates(
     }
   };
   std::vector<std::future<void>> readers;
-  const std::size_t count = std::min(most_readers, files.size() / files_per_reader);
+  const std::size_t count = std::min(max_readers, files.size() / files_per_reader);
   try {
     for (std::size_t i = 1; i < count; ++i)
       readers.push_back(std::async(std::launch::async, read_some));

@@ -46,8 +46,8 @@ std::vector<ElfFile::UniqueSymbol> own_unique(const ElfFile& elf,
   return symbols;
 }
 
-constexpr std::uint64_t most_alignment = std::uint64_t{1} << 30,
-                        most_address = std::uint64_t{1} << 46;
+constexpr std::uint64_t max_alignment = std::uint64_t{1} << 30,
+                        max_address = std::uint64_t{1} << 46;
 
 std::uint64_t round_up(std::uint64_t number, std::uint64_t step) {
   return (number + step - 1) / step * step;
@@ -126,7 +126,7 @@ class Change {
       end = std::max<std::uint64_t>(end, segment.p_vaddr + segment.p_memsz);
     }
     // no linker produces such files
-    if (!std::has_single_bit(alignment) || alignment > most_alignment || end > most_address) return;
+    if (!std::has_single_bit(alignment) || alignment > max_alignment || end > max_address) return;
     const auto offset = round_up(copy_.size(), alignment), address = round_up(end, alignment);
     std::string text;
     const auto table_size = (segments.size() + 1) * sizeof(Elf64_Phdr);

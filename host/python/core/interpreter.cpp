@@ -104,7 +104,7 @@ std::vector<Kept>& kept() {
   static auto* all = new std::vector<Kept>;
   return *all;
 }
-constexpr std::size_t most_kept = 16, compared = 120;
+constexpr std::size_t max_kept = 16, compared = 120;
 
 nb::object error_class(const char* name) {
   return nb::module_::import_("tenon._errors").attr(name);
@@ -295,7 +295,7 @@ Failure keep_exception(const nb::python_error& error) {
   {
     const std::lock_guard lock(kept_mutex);
     kept().push_back({text.substr(0, compared), value});
-    if (kept().size() > most_kept) {
+    if (kept().size() > max_kept) {
       forgotten = kept().front().exception;
       kept().erase(kept().begin());
     }

@@ -10,10 +10,10 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most_variants =
+constexpr std::size_t max_variants =
     4;  // enough for memory that alternates, e.g. of two batches; more would rarely be reused
-constexpr int most_failures = 3;
-constexpr std::size_t most_thread_ids = 256;  // remembered ids
+constexpr int max_failures = 3;
+constexpr std::size_t max_thread_ids = 256;  // remembered ids
 
 void put(const Step& step) {
   RunningCalls calls;
@@ -30,7 +30,7 @@ const std::vector<Step>& Captures::steps_for(std::span<const std::uint64_t> key)
     return std::equal(key.begin(), key.end(), variant.key.begin());
   });
   if (found == variants_.end()) {
-    if (variants_.size() == most_variants) variants_.pop_front();
+    if (variants_.size() == max_variants) variants_.pop_front();
     variants_.push_back({{key.begin(), key.end()}, {}, {}});
     first_in_this_thread();
     return steps_;
@@ -41,7 +41,7 @@ const std::vector<Step>& Captures::steps_for(std::span<const std::uint64_t> key)
 
 // Returns true on a thread's first call.
 bool Captures::first_in_this_thread() {
-  if (ready_.size() == most_thread_ids) ready_.clear();
+  if (ready_.size() == max_thread_ids) ready_.clear();
   return ready_.insert(std::this_thread::get_id()).second;
 }
 
@@ -66,7 +66,7 @@ void Captures::capture(Variant& variant) {
     variant.steps = std::move(steps);
   } catch (const std::exception& failure) {
     variant.launches.clear();
-    if (++failures_ == most_failures) failure_ = failure.what();
+    if (++failures_ == max_failures) failure_ = failure.what();
   }
 }
 

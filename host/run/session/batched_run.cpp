@@ -5,7 +5,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "io/counted.hpp"
-#include "run/session/given_run.hpp"
+#include "run/session/renamed_run.hpp"
 #include "run/session/session_impl.hpp"
 #include "tensor/backing_files.hpp"
 #include "tensor/row_range.hpp"
@@ -104,7 +104,7 @@ struct Rows {
 };
 
 std::vector<tenon_type> types_with(const Session::Impl& session, const Rows& inputs,
-                                   std::int64_t rows, const WantedOutputs* wanted) {
+                                   std::int64_t rows, const RequestedOutputs* wanted) {
   auto types = inputs.types;
   for (const auto id : inputs.ids) types[id].dims[0] = rows;
   auto tensors = session.graphs.last().tensors;  // the original graph's values come first
@@ -129,7 +129,7 @@ NamedTensors check_outputs(const Session::Impl& session, const Rows& inputs,
   const auto wanted =
       options.outputs.empty()
           ? std::nullopt
-          : std::make_optional<WantedOutputs>(model, options.outputs, session.options.training);
+          : std::make_optional<RequestedOutputs>(model, options.outputs, session.options.training);
   const auto some = types_with(session, inputs, rows.first, wanted ? &*wanted : nullptr);
   const auto others = types_with(session, inputs, rows.second, wanted ? &*wanted : nullptr);
   NamedTensors without_rows;
@@ -287,7 +287,7 @@ NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::i
                             const RunOptions& options, const Shard& shard) {
   const Session::Impl::Use use(session);
   auto& impl = impl_of(session);
-  const auto given = GivenRun::of(impl.model(), inputs, options);
+  const auto given = RenamedRun::of(impl.model(), inputs, options);
   if (!given) return run_in_batches(impl, inputs, batch, options, shard);
   auto made = run_in_batches(impl, given->inputs, batch, given->request, shard);
   given->name(made);
@@ -298,7 +298,7 @@ void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t b
                     const Take& take, const RunOptions& options, const Shard& shard) {
   const Session::Impl::Use use(session);
   auto& impl = impl_of(session);
-  const auto given = GivenRun::of(impl.model(), inputs, options);
+  const auto given = RenamedRun::of(impl.model(), inputs, options);
   if (!given) return run_each_batch(impl, inputs, batch, take, options, shard);
   const auto take_named = [&](NamedTensors outputs, std::int64_t rows) {
     given->name(outputs);

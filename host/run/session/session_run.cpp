@@ -7,7 +7,7 @@
 #include "io/crash/crash_handler.hpp"
 #include "io/file_memory.hpp"
 #include "run/execution/step_walk.hpp"
-#include "run/session/given_run.hpp"
+#include "run/session/renamed_run.hpp"
 #include "run/session/session_impl.hpp"
 #include "run/session/watched_stop.hpp"
 
@@ -175,7 +175,7 @@ NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& re
   const bool plain = request.outputs.empty() && request.destinations.empty() && !request.finished;
   if (plain)
     if (auto made = repeat(inputs, request.stop)) return *std::move(made);
-  if (const auto given = GivenRun::of(model(), inputs, request)) {
+  if (const auto given = RenamedRun::of(model(), inputs, request)) {
     auto made = run(given->inputs, given->request);
     given->name(made);
     return made;

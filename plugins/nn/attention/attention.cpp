@@ -16,12 +16,12 @@ namespace attention {
 
 /// The mask, which is added to the scores.
 template <class W>
-struct Mask : MaskPlaces {
+struct Mask : MaskIndexing {
   std::vector<W> values;
 
   /// Adds the mask of the visible keys. Returns whether no key remains visible.
-  bool add(std::int64_t sample, std::int64_t head, std::int64_t query, const Sight::Keys& seen,
-           W* row) const {
+  bool add(std::int64_t sample, std::int64_t head, std::int64_t query,
+           const AttentionWindow::Keys& seen, W* row) const {
     if (!given) return seen.first == seen.last;
     const W* const added = values.data() + at(sample, head, query, 0);
     const auto end = one ? seen.last : std::clamp(keys, seen.first, seen.last);
@@ -38,7 +38,7 @@ struct Mask : MaskPlaces {
 
 template <class W>
 Mask<W> mask_of(const tenon::Call& call, std::int64_t all) {
-  Mask<W> mask{MaskPlaces::of(call, all), {}};
+  Mask<W> mask{MaskIndexing::of(call, all), {}};
   if (!mask.given) return mask;
   const auto type = call.input_type(3);
   mask.values.resize(static_cast<std::size_t>(type.shape.size()));
@@ -101,7 +101,7 @@ class RowOfScores {
 
   const W scale, cap;
 
-  Sight::Keys seen(std::int64_t sample, std::int64_t at) const {
+  AttentionWindow::Keys seen(std::int64_t sample, std::int64_t at) const {
     const auto length = lengths_ ? std::max<std::int64_t>(lengths_[sample], 0) : -1;
     return sight_.seen(at + sizes_.first_query(length), sizes_.all(), length);
   }
@@ -143,7 +143,7 @@ class RowOfScores {
     });
   }
 
-  const Sight sight_;
+  const AttentionWindow sight_;
   const Attention::Sizes& sizes_;
   const Mask<W> mask_;
   const std::int64_t* const lengths_;
@@ -207,14 +207,14 @@ class Pass {
   }
 
   /// The union of the keys visible to the block's queries.
-  Sight::Keys seen(const Part& part) const {
-    Sight::Keys seen{sizes_.all(), 0};
+  AttentionWindow::Keys seen(const Part& part) const {
+    AttentionWindow::Keys seen{sizes_.all(), 0};
     for_each_row(part, [&](std::int64_t, std::int64_t, std::int64_t at, std::int64_t) {
       const auto own = rows.seen(part.sample, at);
       if (own.first < own.last)
         seen = {std::min(seen.first, own.first), std::max(seen.last, own.last)};
     });
-    return seen.first < seen.last ? seen : Sight::Keys{0, 0};
+    return seen.first < seen.last ? seen : AttentionWindow::Keys{0, 0};
   }
 
   void gather_keys(const Part& part, W* to) const {
@@ -236,8 +236,8 @@ class Pass {
   /// Computes the softmax from queries and keys; only keys in `shown` are multiplied. Calls
   /// show(stage, row, index in the block, index among all rows).
   template <class Show>
-  void make_shares(const Part& part, const W* queries, const W* keys, const Sight::Keys& shown,
-                   W* shares, const Show& show) const {
+  void make_shares(const Part& part, const W* queries, const W* keys,
+                   const AttentionWindow::Keys& shown, W* shares, const Show& show) const {
     const auto all = sizes_.all(), size = sizes_.size;
     multiply<W>({queries, size, false}, {keys + shown.first * size, size, true},
                 {part.count(), shown.last - shown.first, size}, {shares + shown.first, all});
@@ -255,7 +255,7 @@ class Pass {
     const auto seen = this->seen(part);
     gather_keys(part, keys);
     gather_queries(part, queries);
-    make_shares(part, queries, keys, scores ? Sight::Keys{0, all} : seen, shares,
+    make_shares(part, queries, keys, scores ? AttentionWindow::Keys{0, all} : seen, shares,
                 [&](Scores what, const W* row, std::int64_t, std::int64_t place) {
                   for (std::int64_t n = 0; scores && op_.scores_are == what && n < all; ++n)
                     scores[place * all + n] = T(row[n]);

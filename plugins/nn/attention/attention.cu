@@ -4,7 +4,7 @@
 #include "../../shared/device_gemm.hpp"
 #include "heads.hpp"
 #include "shared/store.hpp"
-#include "shared/team.hpp"
+#include "shared/thread_group.hpp"
 
 namespace attention {
 
@@ -71,7 +71,7 @@ struct PutHeads {
 
 /// The mask, which is added to the scores.
 template <class W>
-struct MaskOnDevice : MaskPlaces {
+struct MaskOnDevice : MaskIndexing {
   AnyElements<W, bool, tenon::half, tenon::bfloat16, float, double> values{};
 
   TENON_FN W operator()(std::int64_t sample, std::int64_t head, std::int64_t query,
@@ -109,7 +109,7 @@ template <class T>
 struct SoftmaxOfScores {
   using W = Wide<T>;
   ScoreRows rows;
-  Sight sight;
+  AttentionWindow sight;
   MaskOnDevice<W> mask;
   const std::int64_t* lengths;
   W cap;
@@ -118,8 +118,8 @@ struct SoftmaxOfScores {
   T* shown;   ///< null, or output scores
   Scores what;
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t row) const {
+  template <class ThreadGroup>
+  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
     const auto all = rows.sizes.all(), sample = rows.sample(row), head = rows.head(row),
                query = rows.query(row);
     const auto given = lengths ? lengths[sample] : 0, length = !lengths    ? -1
@@ -130,7 +130,7 @@ struct SoftmaxOfScores {
     T* const to = shown ? shown + rows.in_all(row) : nullptr;
     W most = never<W>, sum = 0;
     int seen = 0;
-    for (std::int64_t n = team.thread(); n < all; n += team_size<Team>) {
+    for (std::int64_t n = team.thread(); n < all; n += group_size<ThreadGroup>) {
       W score = at[n];
       if (to && what == Scores::scaled) to[n] = T(score);
       if (cap > 0) score = cap * std::tanh(score / cap);
@@ -145,10 +145,10 @@ struct SoftmaxOfScores {
     }
     most = team.reduce(most, LargerOrNan<W>());
     const bool nothing = team.max(seen) == 0 || most == never<W>;
-    for (std::int64_t n = team.thread(); n < all; n += team_size<Team>)
+    for (std::int64_t n = team.thread(); n < all; n += group_size<ThreadGroup>)
       sum += at[n] = nothing ? W(0) : std::exp(at[n] - most);
     sum = team.sum(sum);
-    for (std::int64_t n = team.thread(); n < all; n += team_size<Team>) {
+    for (std::int64_t n = team.thread(); n < all; n += group_size<ThreadGroup>) {
       if (!nothing) at[n] /= sum;
       if (to && what == Scores::softmax) to[n] = T(at[n]);
     }
@@ -165,19 +165,19 @@ struct SoftmaxBack {
   Scores what;
   W *d, *d_masked;  ///< d_masked: null, or the gradient for the mask
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t row) const {
+  template <class ThreadGroup>
+  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
     const auto all = rows.sizes.all(), begin = row * all;
     const auto add_shown = [&](Scores stage, std::int64_t n) {
       return d_shown && what == stage ? static_cast<W>(d_shown[rows.in_all(row) + n]) : W(0);
     };
     W sum = 0;
-    for (std::int64_t n = team.thread(); n < all; n += team_size<Team>) {
+    for (std::int64_t n = team.thread(); n < all; n += group_size<ThreadGroup>) {
       d[begin + n] += add_shown(Scores::softmax, n);
       sum += softmax[begin + n] == 0 ? W(0) : softmax[begin + n] * d[begin + n];
     }
     sum = team.sum(sum);
-    for (std::int64_t n = team.thread(); n < all; n += team_size<Team>) {
+    for (std::int64_t n = team.thread(); n < all; n += group_size<ThreadGroup>) {
       W slope = softmax[begin + n] == 0 ? W(0) : softmax[begin + n] * (d[begin + n] - sum);
       slope += add_shown(Scores::masked, n);
       if (d_masked) d_masked[begin + n] = slope;
@@ -192,7 +192,7 @@ struct SoftmaxBack {
 template <class W>
 struct SumForMask {
   ScoreRows rows;
-  MaskPlaces mask;
+  MaskIndexing mask;
   std::int64_t samples, sizes[3];  ///< samples of these rows; sizes of the mask's axes but the last
   const W* d_masked;
   W* sums;
@@ -293,7 +293,7 @@ struct AttentionCuda : Attention {
           parts_(sizes, call.has_input("mask") ? call.input_type(3).shape.size() : 0) {
       mask_.given = call.has_input("mask");
       if (mask_.given)
-        mask_ = {attention::MaskPlaces::of(call, sizes.all()), mask_.values.of(call, 3)};
+        mask_ = {attention::MaskIndexing::of(call, sizes.all()), mask_.values.of(call, 3)};
       if (call.has_input("lengths")) lengths_ = call.input<std::int64_t>("lengths").data();
       query_ = {{sizes.q_heads, sizes.queries, sizes.size, sizes.flat},
                 0,

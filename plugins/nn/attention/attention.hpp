@@ -5,7 +5,7 @@
 #include <tenon/operator.hpp>
 
 /// The attention window: which keys a query attends to.
-struct Sight {
+struct AttentionWindow {
   bool causal;
   std::int64_t left_window, right_window;
 
@@ -135,7 +135,7 @@ struct Attention : tenon::Operator {
       return length < 0 ? past : length - queries;
     }
   };
-  Sight sight() const { return {causal, left_window, right_window}; }
+  AttentionWindow sight() const { return {causal, left_window, right_window}; }
   double scale_for(std::int64_t size) const {
     return scale > 0 ? scale : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(size, 1)));
   }

@@ -141,7 +141,7 @@ struct FusedAttention : tenon::Operator {
           scale(call.has_input("scale") ? call.input<float>("scale").data() : nullptr),
           divide(divide),
           output(call.output<float>(0)),
-          mask_places(attention::MaskPlaces::of(call, keys)) {
+          mask_places(attention::MaskIndexing::of(call, keys)) {
       parts = attention::parts_of(call, batch * heads, queries, keys);
     }
 
@@ -181,7 +181,7 @@ struct FusedAttention : tenon::Operator {
     const float *query, *key, *value, *mask, *scale;
     bool divide;
     tenon::View<float> output;
-    attention::MaskPlaces mask_places;
+    attention::MaskIndexing mask_places;
 
    private:
     void make_shares(float* row, const float* added, std::int64_t step) const {

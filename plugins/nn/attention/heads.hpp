@@ -23,12 +23,12 @@ struct Heads {
 
 /// Maps a score to the mask element that is added to it. The mask broadcasts, and may have fewer
 /// keys than there are.
-struct MaskPlaces {
+struct MaskIndexing {
   std::int64_t strides[3] = {0, 0, 0}, keys = 0;  ///< strides of batch, head and query
   bool given = false, one = false;                ///< one: a single element for all keys
 
-  static MaskPlaces of(const tenon::Call& call, std::int64_t all) {
-    MaskPlaces mask;
+  static MaskIndexing of(const tenon::Call& call, std::int64_t all) {
+    MaskIndexing mask;
     mask.given = call.has_input("mask");
     if (!mask.given) return mask;
     const auto shape = call.input_type(3).shape;

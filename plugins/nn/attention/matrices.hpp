@@ -14,13 +14,13 @@ namespace attention {
 /// work. Sums do not depend on it.
 inline std::int64_t parts_of(const tenon::Call& call, std::int64_t heads, std::int64_t queries,
                              std::int64_t keys) {
-  constexpr std::int64_t most_scores = 1 << 18, least_rows = 24;
+  constexpr std::int64_t max_scores = 1 << 18, min_rows = 24;
   const auto up = [](std::int64_t size, std::int64_t divisor) {
     return (size + divisor - 1) / std::max<std::int64_t>(divisor, 1);
   };
   const auto wanted = call.threads() == 1 ? 1 : up(2 * std::int64_t{call.threads()}, heads);
-  const auto rows = std::min(most_scores / std::max<std::int64_t>(keys, 1), up(queries, wanted));
-  return up(queries, std::clamp(rows, least_rows, product::most_tall));
+  const auto rows = std::min(max_scores / std::max<std::int64_t>(keys, 1), up(queries, wanted));
+  return up(queries, std::clamp(rows, min_rows, product::max_tall));
 }
 
 /// A result matrix: its first element and the distance between rows.
@@ -36,13 +36,13 @@ void multiply_in(const Arithmetic& arithmetic, const gemm::Operand<float>& left,
                  const typename Arithmetic::Right& right, const product::Size& size,
                  const Result<float>& to, bool add = false) {
   const auto wide = arithmetic.cut_for(left, right).wide;
-  for (std::int64_t row = 0; row < size.rows; row += product::most_tall)
+  for (std::int64_t row = 0; row < size.rows; row += product::max_tall)
     for (std::int64_t column = 0; column < size.columns; column += wide) {
       const product::Target corner{to.data + row * to.row_size + column, to.row_size};
       arithmetic.multiply_tile(
           left, right, corner,
           add ? product::Start{corner.data, corner.row_size} : product::Start{},
-          {row, std::min(product::most_tall, size.rows - row), column,
+          {row, std::min(product::max_tall, size.rows - row), column,
            std::min(wide, size.columns - column)});
     }
 }

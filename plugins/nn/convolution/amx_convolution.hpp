@@ -144,7 +144,7 @@ class AmxConvolution {
     if (static_cast<std::int64_t>(packed_bytes()) > read + written)
       return {1, std::min(panels(), rounded_up(threads, samples_))};
     const auto most =
-        std::max<std::int64_t>(count_of(tiling_.positions.rows) / (4 * amx::most_rows), 1);
+        std::max<std::int64_t>(count_of(tiling_.positions.rows) / (4 * amx::max_rows), 1);
     return {std::min({tiling_.positions.rows, most,
                       std::max(rounded_up(read + written, cached), wanted)}),
             1};
@@ -203,7 +203,7 @@ class AmxConvolution {
       place(of.data, rows, placed);
     const auto offsets = offsets_for(rows.size());
     const auto count = count_of(rows.size()), blocks = rounded_up(count, windows);
-    amx::begin(amx::most_rows);
+    amx::begin(amx::max_rows);
     for (auto panel = across.begin; panel < across.end; ++panel) {
       const auto columns = std::min(panel_tiles(), tiles() - panel * panel_tiles());
       const Bits* const weights = of.weights + panel_begin(panel);
@@ -309,7 +309,7 @@ class AmxConvolution {
   }
 
   static_assert(AmxTiling::side == amx::side && AmxTiling::chunk == amx::chunk &&
-                AmxTiling::most_interleaved == amx::InTurns::most_rows);
+                AmxTiling::max_interleaved == amx::InTurns::max_rows);
 
   AmxTiling tiling_;
   std::int64_t samples_;

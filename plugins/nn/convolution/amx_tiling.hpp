@@ -13,7 +13,7 @@ struct AmxTiling {
   };
 
   static constexpr std::int64_t side = 16, chunk = 2 * side;
-  static constexpr std::int64_t most_interleaved =
+  static constexpr std::int64_t max_interleaved =
       16;  // maximum kernel height for which rows are interleaved (one channel)
 
   AmxTiling(const Window& window, const tenon::Shape& data_shape, const tenon::Shape& output_shape)
@@ -24,7 +24,7 @@ struct AmxTiling {
         kernel{window.kernel[0], window.kernel[1]},
         stride{window.stride[0], window.stride[1]},
         before{window.pad[0], window.pad[1]},
-        interleaved(channels == 1 && kernel.rows <= most_interleaved),
+        interleaved(channels == 1 && kernel.rows <= max_interleaved),
         element(interleaved ? kernel.rows : channels),
         runs(interleaved ? 1 : kernel.rows),
         run_chunks(rounded_up(kernel.columns * element, chunk)) {

@@ -2,7 +2,7 @@
 #include "conv_transpose.hpp"
 
 #include "convolution_kernel.hpp"
-#include "shared/kept_kernels.hpp"
+#include "shared/kernel_cache.hpp"
 
 TENON_OPERATOR(conv_transpose, ConvTranspose)
 
@@ -80,6 +80,6 @@ struct ConvTransposeCpu : ConvTranspose {
     });
   }
 
-  KeptKernels<ConvolutionShape, ConvolutionKernel> kernels_;
+  KernelCache<ConvolutionShape, ConvolutionKernel> kernels_;
 };
 TENON_KERNEL(conv_transpose, cpu, ConvTransposeCpu)

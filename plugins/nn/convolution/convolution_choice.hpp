@@ -117,10 +117,10 @@ inline std::int64_t filters_of_part(const ConvolutionCase& of) {
   return of.onednn_avx512 ? 128 : 64;
 }
 
-inline constexpr std::int64_t least_gradient_filters =
+inline constexpr std::int64_t min_gradient_filters =
     64;  ///< minimum number of filters per chunk of the weights' gradient
 inline bool fits_gradient_by_filters(const ConvolutionCase& of) {
-  return of.groups == 1 && of.samples() > 0 && of.filters() >= 2 * least_gradient_filters &&
+  return of.groups == 1 && of.samples() > 0 && of.filters() >= 2 * min_gradient_filters &&
          of.weights() > of.data.size() + of.output.size();
 }
 
@@ -189,14 +189,14 @@ constexpr bool asks_for_training(std::int64_t filters, std::int64_t columns) {
   return is_narrow(columns) || filters <= 16;
 }
 
-inline constexpr std::int64_t most_small_filters = 16;
+inline constexpr std::int64_t max_small_filters = 16;
 
 inline constexpr StepRow step[] = {
     {StepAlgorithm::small_filter, "small-filter loops by AVX2",
      "at most 16 filters, channels-last, two axes, oneDNN's code would use AVX2",
      [](const StepCase& of) {
        return of.implementation == "jit:avx2" && of.data_last && of.output_last && of.axes == 2 &&
-              of.groups == 1 && of.filters <= most_small_filters;
+              of.groups == 1 && of.filters <= max_small_filters;
      },
      "not recorded", "different summation order"},
     {StepAlgorithm::channels_last, "oneDNN, channels-last",

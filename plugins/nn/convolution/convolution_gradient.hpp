@@ -21,19 +21,19 @@ inline double operations(const ConvolutionShape& shape, std::size_t weight_bytes
 class ConvolutionGradient {
  public:
   /// cut_filters: split by filters instead of samples.
-  ConvolutionGradient(const ConvolutionSteps& steps, const WindowParts& parts,
+  ConvolutionGradient(const ConvolutionPrimitives& steps, const WindowPartition& parts,
                       const ConvolutionShape& shape, bool cut_filters)
       : steps_(&steps), filters_(shape.output[1]), bias_(shape.bias), cut_filters_(cut_filters) {
     const auto bytes = steps.weights().get_size();
     if (shape.data[0] == 0) return;
-    const auto most = WindowParts::worthwhile(operations(shape, bytes), 0);
+    const auto most = WindowPartition::worthwhile(operations(shape, bytes), 0);
     onednn::use([&] {
       if (cut_filters_) {
-        const auto size = std::max((filters_ + most - 1) / most, least_filters);
-        parts_ = parts.of_filters((size + least_filters - 1) / least_filters * least_filters);
+        const auto size = std::max((filters_ + most - 1) / most, min_filters);
+        parts_ = parts.of_filters((size + min_filters - 1) / min_filters * min_filters);
       } else {
         const auto fitting =
-            static_cast<std::int64_t>(std::clamp<std::size_t>(most_gradient_bytes / bytes, 1, 16));
+            static_cast<std::int64_t>(std::clamp<std::size_t>(max_gradient_bytes / bytes, 1, 16));
         parts_ = parts.of_samples(std::min(most, fitting));
       }
       add_step(parts_.front());
@@ -60,13 +60,13 @@ class ConvolutionGradient {
   }
 
  private:
-  static constexpr auto least_filters = convolution_choice::least_gradient_filters;
-  static constexpr std::size_t most_gradient_bytes =
+  static constexpr auto min_filters = convolution_choice::min_gradient_filters;
+  static constexpr std::size_t max_gradient_bytes =
       64 << 20;  // limit for the weight gradients of all chunks together
 
   /// All chunks of a split batch compute their gradients in the same layout, so that these can be
   /// added.
-  void add_step(const WindowPart& part) {
+  void add_step(const WindowChunk& part) {
     const bool first = steps_of_parts_.empty();
     const auto weights = cut_filters_ || first
                              ? onednn::any(steps_->weights_of(part.filters))
@@ -74,7 +74,7 @@ class ConvolutionGradient {
     steps_of_parts_.push_back(steps_->backward_weights(part, weights, cut_filters_));
   }
 
-  const onednn::Step& step_of(const WindowPart& part) const {
+  const onednn::Step& step_of(const WindowChunk& part) const {
     return part.like(parts_.front()) ? steps_of_parts_.front() : steps_of_parts_.back();
   }
 
@@ -120,10 +120,10 @@ class ConvolutionGradient {
     if (bias_grad) std::copy_n(biases.add_up(call), filters_, bias_grad);
   }
 
-  const ConvolutionSteps* steps_;
+  const ConvolutionPrimitives* steps_;
   std::int64_t filters_;
   bool bias_, cut_filters_;
-  std::vector<WindowPart> parts_;
+  std::vector<WindowChunk> parts_;
   std::vector<onednn::Step> steps_of_parts_;  // one primitive for chunks of equal size, and another
                                               // for a smaller last one
   onednn::Reorder from_layout_;

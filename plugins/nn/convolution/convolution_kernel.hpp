@@ -70,7 +70,7 @@ class ConvolutionKernel {
     if (!forward_)
       forward_.emplace(cut_forward(), shape_.output[1],
                        steps_.any_weights_of(cut_forward().front().filters),
-                       [&](const WindowPart& part, const onednn::Desc& weights) {
+                       [&](const WindowChunk& part, const onednn::Desc& weights) {
                          return steps_.forward(part, weights);
                        });
     return &*forward_;
@@ -87,14 +87,15 @@ class ConvolutionKernel {
       return;
     auto* const pass = forward_pass();
     if (!pass) return;
-    pass->for_each(call, weight, kept,
-                   [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {
-                     const float* const part_bias = bias ? bias + part.filter : nullptr;
-                     const void* const ports[] = {data + steps_.data_offset(part), laid_out,
-                                                  output + steps_.output_offset(part), part_bias};
-                     step.run({ports, bias ? 4u : 3u});
-                     steps_.for_each_run(part, after);
-                   });
+    pass->for_each(
+        call, weight, kept,
+        [&](const WindowChunk& part, const ConvolutionPrimitive& step, const void* laid_out) {
+          const float* const part_bias = bias ? bias + part.filter : nullptr;
+          const void* const ports[] = {data + steps_.data_offset(part), laid_out,
+                                       output + steps_.output_offset(part), part_bias};
+          step.run({ports, bias ? 4u : 3u});
+          steps_.for_each_run(part, after);
+        });
   }
 
   void backward_data(const tenon::Call& call, const float* output_grad, const float* weight,
@@ -105,13 +106,13 @@ class ConvolutionKernel {
     if (!backward_data_)
       backward_data_.emplace(parts_.of_samples(worthwhile()), shape_.output[1],
                              steps_.any_weights_of(shape_.output[1]),
-                             [&](const WindowPart& part, const onednn::Desc& weights) {
+                             [&](const WindowChunk& part, const onednn::Desc& weights) {
                                return steps_.backward_data(part, weights);
                              });
     const auto kept = [](std::size_t) -> const void* { return nullptr; };
     backward_data_->for_each(
         call, weight, kept,
-        [&](const WindowPart& part, const ConvolutionStep& step, const void* laid_out) {
+        [&](const WindowChunk& part, const ConvolutionPrimitive& step, const void* laid_out) {
           const void* const ports[] = {output_grad + steps_.output_offset(part), laid_out,
                                        data_grad + steps_.data_offset(part)};
           step.run(ports);
@@ -150,7 +151,7 @@ class ConvolutionKernel {
   }
 
   /// Splits by filters if the weights are large, so that not every chunk reads all of them.
-  std::vector<WindowPart> cut_forward() const {
+  std::vector<WindowChunk> cut_forward() const {
     return forward_choice_.algorithm == ConvolutionAlgorithm::direct_by_filters
                ? parts_.of_filters(filters_of_part_)
                : parts_.of_rows(worthwhile());
@@ -158,11 +159,11 @@ class ConvolutionKernel {
 
   std::int64_t worthwhile() const {
     const auto bytes = steps_.weights().get_size();
-    return WindowParts::worthwhile(operations(shape_, bytes), bytes);
+    return WindowPartition::worthwhile(operations(shape_, bytes), bytes);
   }
 
-  ConvolutionSteps steps_;
-  WindowParts parts_;
+  ConvolutionPrimitives steps_;
+  WindowPartition parts_;
   ConvolutionShape shape_;
   const ConvolutionRow &forward_choice_, &data_gradient_choice_, &weight_gradient_choice_;
   std::int64_t filters_of_part_;

@@ -8,7 +8,7 @@
 
 #include "convolution_step.hpp"
 #include "onednn/layout.hpp"
-#include "shared/window_parts.hpp"
+#include "shared/window_partition.hpp"
 
 class ConvolutionPass {
  public:
@@ -16,7 +16,7 @@ class ConvolutionPass {
   /// the chunk's filters. make(part, weights) returns the primitive for a chunk, with weights in
   /// the described layout or, if that is `any`, in the one it prefers.
   template <class Make>
-  ConvolutionPass(std::vector<WindowPart> parts, std::int64_t filters, const onednn::Desc& weights,
+  ConvolutionPass(std::vector<WindowChunk> parts, std::int64_t filters, const onednn::Desc& weights,
                   Make&& make)
       : parts_(std::move(parts)),
         slices_(filters / parts_.front().filters),
@@ -75,8 +75,8 @@ class ConvolutionPass {
  private:
   /// Shared by chunks of equal size.
   struct Work {
-    WindowPart part;
-    ConvolutionStep step;
+    WindowChunk part;
+    ConvolutionPrimitive step;
     std::size_t layout;
   };
   struct WeightLayout {
@@ -90,13 +90,13 @@ class ConvolutionPass {
   }
 
   template <class Make>
-  std::size_t find_or_make(const WindowPart& part, const onednn::Desc& any, Make&& make) {
+  std::size_t find_or_make(const WindowChunk& part, const onednn::Desc& any, Make&& make) {
     for (std::size_t i = 0; i < works_.size(); ++i)
       if (works_[i].part.like(part)) return i;
-    ConvolutionStep step = make(part, any);
+    ConvolutionPrimitive step = make(part, any);
     auto layout = place_of(step.weights());
     for (std::size_t i = 0; i < layouts_.size() && layout == layouts_.size(); ++i) {
-      ConvolutionStep sharing = make(part, layouts_[i].desc);
+      ConvolutionPrimitive sharing = make(part, layouts_[i].desc);
       if (sharing.slow() && !step.slow()) continue;
       step = std::move(sharing);
       layout = i;
@@ -124,7 +124,7 @@ class ConvolutionPass {
     return layout.laid_out.data();
   }
 
-  std::vector<WindowPart> parts_;
+  std::vector<WindowChunk> parts_;
   std::int64_t slices_;  // slices of the weights, one for each chunk of filters
   onednn::Desc slice_;
   std::vector<std::size_t> work_of_part_;

@@ -8,10 +8,10 @@
 #include "onednn/step.hpp"
 #include "small_filter_convolution.hpp"
 
-class ConvolutionStep {
+class ConvolutionPrimitive {
  public:
-  ConvolutionStep(onednn::Step step) : work_(std::move(step)) {}
-  ConvolutionStep(SmallFilterConvolution loops) : work_(std::move(loops)) {}
+  ConvolutionPrimitive(onednn::Step step) : work_(std::move(step)) {}
+  ConvolutionPrimitive(SmallFilterConvolution loops) : work_(std::move(loops)) {}
 
   /// The descriptor of the weights.
   const onednn::Desc& weights() const {

@@ -9,7 +9,7 @@
 #include "convolution_step.hpp"
 #include "onednn/layout.hpp"
 #include "onednn/step.hpp"
-#include "shared/window_parts.hpp"
+#include "shared/window_partition.hpp"
 
 /// The configuration of a convolution: sizes, the layouts of the tensors, and the type to which
 /// factors are rounded. All tensors and sums are f32.
@@ -24,9 +24,9 @@ struct ConvolutionShape {
 /// Creates the primitives for any chunk of one convolution. Weights are in the layout that the
 /// primitive chose (layout(DNNL_ARG_WEIGHTS)), so that many chunks share weights that were
 /// reordered once.
-class ConvolutionSteps {
+class ConvolutionPrimitives {
  public:
-  ConvolutionSteps(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
+  ConvolutionPrimitives(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
       : shape_(shape),
         groups_(groups),
         data_(shape.data.begin(), shape.data.end()),
@@ -61,18 +61,18 @@ class ConvolutionSteps {
   }
 
   /// Offset of a chunk, in elements.
-  std::int64_t data_offset(const WindowPart& part) const {
+  std::int64_t data_offset(const WindowChunk& part) const {
     const auto strides = onednn::strides_of(data_, shape_.data_layout);
     return part.sample * strides[0] + part.data_row * strides[2];
   }
-  std::int64_t output_offset(const WindowPart& part) const {
+  std::int64_t output_offset(const WindowChunk& part) const {
     const auto strides = onednn::strides_of(output_, shape_.output_layout);
     return part.sample * strides[0] + part.filter * strides[1] + part.row * strides[2];
   }
 
   /// Calls body(first, count) for each contiguous run of a chunk's output elements.
   template <class Body>
-  void for_each_run(const WindowPart& part, Body&& body) const {
+  void for_each_run(const WindowChunk& part, Body&& body) const {
     const auto strides = onednn::strides_of(output_, shape_.output_layout);
     const auto first = output_offset(part);
     const bool plain = shape_.output_layout == onednn::Layout::plain,
@@ -94,7 +94,7 @@ class ConvolutionSteps {
   }
 
   /// Ports: data, weight, output and, if there is one, bias.
-  ConvolutionStep forward(const WindowPart& part, const onednn::Desc& weights) const {
+  ConvolutionPrimitive forward(const WindowChunk& part, const onednn::Desc& weights) const {
     const bool data_last = shape_.data_layout == onednn::Layout::channels_last;
     const bool output_last = shape_.output_layout == onednn::Layout::channels_last;
     StepCase of{static_cast<int>(stride_.size()), groups_,     output_[1], output_.back(),
@@ -115,7 +115,7 @@ class ConvolutionSteps {
   }
 
   /// Ports: output gradient, weight, data gradient.
-  onednn::Step backward_data(const WindowPart& part, const onednn::Desc& weights) const {
+  onednn::Step backward_data(const WindowChunk& part, const onednn::Desc& weights) const {
     using Backward = dnnl::convolution_backward_data;
     const auto data = data_of(part), output = output_of(part);
     const Backward::desc wanted(algorithm, onednn::any(data), weights, any_factor(output), stride_,
@@ -132,7 +132,7 @@ class ConvolutionSteps {
 
   /// Ports: data, output gradient, weight gradient (in the primitive's layout, or plain) and, with
   /// a bias, bias gradient.
-  onednn::Step backward_weights(const WindowPart& part, const onednn::Desc& weights,
+  onednn::Step backward_weights(const WindowChunk& part, const onednn::Desc& weights,
                                 bool to_plain) const {
     using Backward = dnnl::convolution_backward_weights;
     const auto data = data_of(part), output = output_of(part);
@@ -159,7 +159,7 @@ class ConvolutionSteps {
   static constexpr auto algorithm = dnnl::algorithm::convolution_direct;
   using Description = dnnl::convolution_forward::primitive_desc;
 
-  SmallFilterConvolution small_filter(const WindowPart& part) const {
+  SmallFilterConvolution small_filter(const WindowChunk& part) const {
     const auto axis = [&](std::size_t i, std::int64_t size, std::int64_t places,
                           std::int64_t before) {
       return SmallFilterConvolution::Axis{size,       places,         weights_[i + 2],
@@ -174,13 +174,13 @@ class ConvolutionSteps {
     return onednn::any(dims, shape_.rounded);
   }
 
-  onednn::Dims data_of(const WindowPart& part) const {
+  onednn::Dims data_of(const WindowChunk& part) const {
     auto dims = data_;
     dims[0] = part.samples;
     dims[2] = part.data_rows;
     return dims;
   }
-  onednn::Dims output_of(const WindowPart& part) const {
+  onednn::Dims output_of(const WindowChunk& part) const {
     auto dims = output_;
     dims[0] = part.samples;
     dims[1] = part.filters;
@@ -197,7 +197,7 @@ class ConvolutionSteps {
     return {part, onednn::Type::f32, onednn::strides_of(whole, layout)};
   }
 
-  onednn::Step forward_step(const WindowPart& part, const Description& made) const {
+  onednn::Step forward_step(const WindowChunk& part, const Description& made) const {
     const auto data = data_of(part), output = output_of(part);
     const auto output_given = given(output_, output, shape_.output_layout);
     std::vector<onednn::Port> ports{
@@ -209,7 +209,7 @@ class ConvolutionSteps {
   }
 
   /// layout: none: the one that oneDNN prefers.
-  Description description(const WindowPart& part, const onednn::Desc& weights,
+  Description description(const WindowChunk& part, const onednn::Desc& weights,
                           std::optional<onednn::Layout> layout) const {
     const auto data = data_of(part), output = output_of(part);
     const auto desc = [&](const onednn::Dims& dims, onednn::Type type) {

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "convolution_kernel.hpp"
-#include "shared/kept_kernels.hpp"
+#include "shared/kernel_cache.hpp"
 
-using ConvolutionKernels = KeptKernels<ConvolutionShape, ConvolutionKernel>;
+using ConvolutionKernels = KernelCache<ConvolutionShape, ConvolutionKernel>;
 
 /// The shape of a forward call, or of one to prepare for. Tensors are named as in
 /// Convolution::describe().

@@ -10,7 +10,7 @@
 
 #include "convolution_choice.hpp"
 #include "onednn/layout.hpp"
-#include "shared/window_parts.hpp"
+#include "shared/window_partition.hpp"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -24,14 +24,14 @@
 /// For channels-last tensors with two spatial axes and one group.
 class SmallFilterConvolution {
  public:
-  static constexpr std::int64_t most = convolution_choice::most_small_filters;
+  static constexpr std::int64_t most = convolution_choice::max_small_filters;
 
   struct Axis {
     std::int64_t size, places, kernel, stride, distance,
         before;  // distance: between taps of the kernel
   };
 
-  SmallFilterConvolution(const WindowPart& part, std::int64_t channels, std::int64_t filters,
+  SmallFilterConvolution(const WindowChunk& part, std::int64_t channels, std::int64_t filters,
                          const Axis& rows, const Axis& columns)
       : samples_(part.samples),
         channels_(channels),
@@ -116,8 +116,8 @@ class SmallFilterConvolution {
     static constexpr auto two = blocks_of<2>(std::make_integer_sequence<int, 5>());
     const bool narrow = filters_ <= lanes;
     const auto places = columns_.places,
-               most_places = static_cast<std::int64_t>(narrow ? one.size() : two.size());
-    const auto count = (places + most_places - 1) / most_places;
+               max_places = static_cast<std::int64_t>(narrow ? one.size() : two.size());
+    const auto count = (places + max_places - 1) / max_places;
     for (std::int64_t i = 0; i < count; ++i) {
       const auto first = places * i / count, size = places * (i + 1) / count - first;
       const auto block = narrow ? one[static_cast<std::size_t>(size - 1)]

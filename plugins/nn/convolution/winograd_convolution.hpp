@@ -93,8 +93,8 @@ class WinogradConvolution {
 
  private:
   static constexpr std::int64_t places = 4, reach = 6, points = reach * reach;
-  static constexpr std::int64_t vector = product::vector, block = product::most_columns;
-  static constexpr std::int64_t most_tiles = 64;  // per chunk
+  static constexpr std::int64_t vector = product::vector, block = product::max_columns;
+  static constexpr std::int64_t max_tiles = 64;  // per chunk
 
   /// Polynomials are multiplied via their values at 0, near, -near, far, -far and infinity. Points
   /// close to the square roots of 1/2 and 2 keep errors small (a quarter of those with 1 and 2),
@@ -144,11 +144,11 @@ class WinogradConvolution {
 
   Cut cut(const tenon::Call& call) const {
     const auto threads = std::int64_t{call.threads()}, all = tiles(rows_);
-    const auto across = rounded_up(tiles(columns_), most_tiles),
+    const auto across = rounded_up(tiles(columns_), max_tiles),
                width = rounded_up(tiles(columns_), across);
     const auto wanted =
         threads == 1 ? 1 : rounded_up(2 * threads, std::max<std::int64_t>(samples_, 1) * across);
-    return {std::min(all, std::max(rounded_up(all, std::max<std::int64_t>(most_tiles / width, 1)),
+    return {std::min(all, std::max(rounded_up(all, std::max<std::int64_t>(max_tiles / width, 1)),
                                    wanted)),
             across};
   }

@@ -98,7 +98,7 @@ struct FullyConnectedOnDevice : FullyConnectedShapes {
                 call.workspace<double>(sums.bytes() / sizeof(double)));
   }
 
-  KeptProduct product_, data_gradient_, weight_gradient_;
+  CachedProduct product_, data_gradient_, weight_gradient_;
 };
 
 struct FullyConnectedCuda : FullyConnectedOnDevice<false> {};

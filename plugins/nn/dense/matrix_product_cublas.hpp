@@ -133,7 +133,7 @@ class Product {
 }  // namespace cublas_lt
 
 /// The cached state of one product of a node.
-struct KeptProduct {
+struct CachedProduct {
   cublas_lt::Product whole, added;  ///< added: for results that are initialized first
 };
 
@@ -141,7 +141,7 @@ struct KeptProduct {
 /// has one summation order, and the algorithm is chosen by sizes and alignment.
 template <class T>
 void multiply(const tenon::Call& call, MatrixProduct<T> product, void* workspace,
-              KeptProduct& kept) {
+              CachedProduct& kept) {
   using namespace cublas_lt;
   if (product.rows == 0 || product.columns == 0) return;
   // Kernels of the library may load the bias 16 bytes at a time, and cuBLASLt has no attribute for

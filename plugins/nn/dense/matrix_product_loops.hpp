@@ -26,9 +26,9 @@ struct ProductElement {
   }
 };
 
-struct KeptProduct {};
+struct CachedProduct {};
 
 template <class T>
-void multiply(const tenon::Call& call, const MatrixProduct<T>& product, void*, KeptProduct&) {
+void multiply(const tenon::Call& call, const MatrixProduct<T>& product, void*, CachedProduct&) {
   tenon::gpu::for_each(call, product.rows * product.columns, ProductElement<T>{product});
 }

@@ -1,6 +1,6 @@
 // softmax and log_softmax on CUDA.
+#include "group_exponentials.hpp"
 #include "softmax.hpp"
-#include "team_exponentials.hpp"
 
 namespace {
 
@@ -11,12 +11,12 @@ struct Values {
   Axis along;
   tenon::Write write;
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t run) const {
+  template <class ThreadGroup>
+  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t run) const {
     const auto start = along.start(run);
     const auto row = exponentials(team, x + start, along.length, along.inner);
     const auto norm = Rule::norm(row.sum);
-    for (std::int64_t k = team.thread(); k < along.length; k += team_size<Team>) {
+    for (std::int64_t k = team.thread(); k < along.length; k += group_size<ThreadGroup>) {
       const auto i = start + k * along.inner;
       store(write, y[i], Rule::value(Wide<T>(x[i]) - row.largest, norm));
     }
@@ -30,16 +30,16 @@ struct Gradients {
   Axis along;
   tenon::Write write;
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t run) const {
+  template <class ThreadGroup>
+  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t run) const {
     const auto start = along.start(run);
     Wide<T> sum = 0;
-    for (std::int64_t k = team.thread(); k < along.length; k += team_size<Team>) {
+    for (std::int64_t k = team.thread(); k < along.length; k += group_size<ThreadGroup>) {
       const auto i = start + k * along.inner;
       sum += Rule::term(Wide<T>(y[i]), Wide<T>(dy[i]));
     }
     sum = team.sum(sum);
-    for (std::int64_t k = team.thread(); k < along.length; k += team_size<Team>) {
+    for (std::int64_t k = team.thread(); k < along.length; k += group_size<ThreadGroup>) {
       const auto i = start + k * along.inner;
       store(write, dx[i], Rule::gradient(Wide<T>(y[i]), Wide<T>(dy[i]), sum));
     }

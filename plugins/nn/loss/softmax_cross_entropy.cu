@@ -2,11 +2,11 @@
 #include <tenon/gpu/fault.hpp>
 
 #include "../../shared/rows.hpp"
+#include "group_exponentials.hpp"
 #include "shared/block_sums.hpp"
 #include "shared/index_reader.hpp"
 #include "shared/store_sum.hpp"
 #include "softmax_cross_entropy.hpp"
-#include "team_exponentials.hpp"
 
 namespace {
 
@@ -21,12 +21,12 @@ struct Sample {
   double* term;
   tenon::Write write_loss, write_shares;
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t sample) const {
+  template <class ThreadGroup>
+  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t sample) const {
     const T* const row = x + sample * classes;
     const auto all = exponentials(team, row, classes, 1);
     if (shares)
-      for (std::int64_t c = team.thread(); c < classes; c += team_size<Team>)
+      for (std::int64_t c = team.thread(); c < classes; c += group_size<ThreadGroup>)
         store(write_shares, shares[sample * classes + c], all.share(row[c]));
     if (team.thread() != 0) return;
     const auto label = labels[sample];

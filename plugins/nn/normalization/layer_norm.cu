@@ -4,7 +4,7 @@
 #include "layer_norm.hpp"
 #include "shared/column_sums.hpp"
 #include "shared/store_sum.hpp"
-#include "shared/team.hpp"
+#include "shared/thread_group.hpp"
 
 namespace {
 
@@ -18,15 +18,15 @@ struct NormalisedRow {
   double epsilon;
   tenon::Write write, write_mean, write_inverse;
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t row) const {
+  template <class ThreadGroup>
+  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
     const T* const x = data + row * size;
     const auto n = static_cast<double>(size);
     double total = 0, squares = 0;
-    for (std::int64_t i = team.thread(); i < size; i += team_size<Team>)
+    for (std::int64_t i = team.thread(); i < size; i += group_size<ThreadGroup>)
       total += static_cast<double>(Wide<T>(x[i]));
     const double mean = team.sum(total) / n;
-    for (std::int64_t i = team.thread(); i < size; i += team_size<Team>) {
+    for (std::int64_t i = team.thread(); i < size; i += group_size<ThreadGroup>) {
       const double difference = static_cast<double>(Wide<T>(x[i])) - mean;
       squares += difference * difference;
     }
@@ -35,7 +35,7 @@ struct NormalisedRow {
                scale = static_cast<Wide<T>>(1 / std::sqrt(squares / n + epsilon));
     if (means && team.thread() == 0) store(write_mean, means[row], centre);
     if (inverse_stds && team.thread() == 0) store(write_inverse, inverse_stds[row], scale);
-    for (std::int64_t i = team.thread(); i < size; i += team_size<Team>)
+    for (std::int64_t i = team.thread(); i < size; i += group_size<ThreadGroup>)
       store(write, output[row * size + i],
             (Wide<T>(x[i]) - centre) * scale * Wide<T>(gamma[i]) + Wide<T>(beta[i]));
   }
@@ -79,17 +79,17 @@ struct DataGradientRow {
   T* dx;
   tenon::Write write;
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t row) const {
+  template <class ThreadGroup>
+  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
     double slopes = 0, slopes_normal = 0;
-    for (std::int64_t i = team.thread(); i < from.size; i += team_size<Team>) {
+    for (std::int64_t i = team.thread(); i < from.size; i += group_size<ThreadGroup>) {
       slopes += static_cast<double>(slope(row, i));
       slopes_normal += static_cast<double>(slope(row, i) * from.normal(row, i));
     }
     const auto n = static_cast<double>(from.size);
     const auto mean_slope = static_cast<Wide<T>>(team.sum(slopes) / n);
     const auto mean_slope_normal = static_cast<Wide<T>>(team.sum(slopes_normal) / n);
-    for (std::int64_t i = team.thread(); i < from.size; i += team_size<Team>)
+    for (std::int64_t i = team.thread(); i < from.size; i += group_size<ThreadGroup>)
       store(write, dx[row * from.size + i],
             from.inverse_stds[row] *
                 (slope(row, i) - mean_slope - from.normal(row, i) * mean_slope_normal));

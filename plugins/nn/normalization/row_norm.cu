@@ -4,7 +4,7 @@
 #include "row_norm.hpp"
 #include "shared/column_sums.hpp"
 #include "shared/store_sum.hpp"
-#include "shared/team.hpp"
+#include "shared/thread_group.hpp"
 
 namespace row_norm_cuda {
 
@@ -27,16 +27,16 @@ struct Statistics {
   W mean, scale;
 };
 
-template <class T, class Team>
-TENON_DEVICE Statistics<Wide<T>> statistics(const Team& team, const Rows<T>& from, std::int64_t row,
-                                            bool centred, double epsilon) {
+template <class T, class ThreadGroup>
+TENON_DEVICE Statistics<Wide<T>> statistics(const ThreadGroup& team, const Rows<T>& from,
+                                            std::int64_t row, bool centred, double epsilon) {
   const auto n = static_cast<double>(from.rows.size);
   double total = 0, squares = 0;
   if (centred)
-    for (std::int64_t i = team.thread(); i < from.rows.size; i += team_size<Team>)
+    for (std::int64_t i = team.thread(); i < from.rows.size; i += group_size<ThreadGroup>)
       total += static_cast<double>(from.at(row, i));
   const double mean = centred ? team.sum(total) / n : 0;
-  for (std::int64_t i = team.thread(); i < from.rows.size; i += team_size<Team>) {
+  for (std::int64_t i = team.thread(); i < from.rows.size; i += group_size<ThreadGroup>) {
     const double difference = static_cast<double>(from.at(row, i)) - mean;
     squares += difference * difference;
   }
@@ -51,10 +51,10 @@ struct NormaliseRow {
   T* output;
   double epsilon;
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t row) const {
+  template <class ThreadGroup>
+  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
     const auto found = statistics(team, from, row, beta != nullptr, epsilon);
-    for (std::int64_t i = team.thread(); i < from.rows.size; i += team_size<Team>) {
+    for (std::int64_t i = team.thread(); i < from.rows.size; i += group_size<ThreadGroup>) {
       const auto number = from.number(row, i);
       const auto scaled =
           (from.at(row, i) - found.mean) * found.scale * Wide<T>(from.gamma[number]);
@@ -87,8 +87,8 @@ struct PutStatistics {
   bool centred;
   double epsilon;
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t row) const {
+  template <class ThreadGroup>
+  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
     const auto found = statistics(team, back.from, row, centred, epsilon);
     if (team.thread() == 0) back.found[row] = found;
   }
@@ -130,18 +130,18 @@ struct RowDataGradient {
   bool centred;
   T* dx;
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t row) const {
+  template <class ThreadGroup>
+  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
     const auto size = back.from.rows.size;
     double slopes = 0, along = 0;
-    for (std::int64_t i = team.thread(); i < size; i += team_size<Team>) {
+    for (std::int64_t i = team.thread(); i < size; i += group_size<ThreadGroup>) {
       slopes += static_cast<double>(back.slope(row, i));
       along += static_cast<double>(back.slope(row, i) * back.normal(row, i));
     }
     const auto n = static_cast<double>(size);
     const auto mean = centred ? static_cast<Wide<T>>(team.sum(slopes) / n) : Wide<T>(0),
                mean_along = static_cast<Wide<T>>(team.sum(along) / n);
-    for (std::int64_t i = team.thread(); i < size; i += team_size<Team>)
+    for (std::int64_t i = team.thread(); i < size; i += group_size<ThreadGroup>)
       dx[row * size + i] =
           T(back.found[row].scale * (back.slope(row, i) - mean - back.normal(row, i) * mean_along));
   }

@@ -20,7 +20,7 @@ struct Port {
 
 class Step {
  public:
-  static constexpr std::size_t most_ports = 4;
+  static constexpr std::size_t max_ports = 4;
   static constexpr std::size_t bytes =
       100 << 10;  ///< average size of code and descriptors: 1,024 steps take 100 MiB
 
@@ -59,7 +59,7 @@ class Step {
     const dnnl::stream stream(cpu());
     auto* const scratch = onednn::scratch(scratch_bytes_);
     auto* buffer = scratch + aligned(shared_bytes_);
-    std::array<const void*, most_ports> at{};  // the memory of each tensor as the primitive sees it
+    std::array<const void*, max_ports> at{};  // the memory of each tensor as the primitive sees it
     for (std::size_t i = 0; i < ports_.size(); ++i) {
       const auto& port = ports_[i];
       at[i] = port.reorder.needed() ? buffer : data[i];
@@ -84,8 +84,8 @@ class Step {
   /// Uses the C API: the C++ API needs a map, which costs more than a small primitive.
   void execute(const dnnl::stream& stream, std::span<const void* const> at,
                std::byte* scratch) const {
-    std::array<dnnl::memory, most_ports + 1> memories;
-    std::array<dnnl_exec_arg_t, most_ports + 1> arguments{};
+    std::array<dnnl::memory, max_ports + 1> memories;
+    std::array<dnnl_exec_arg_t, max_ports + 1> arguments{};
     int count = 0;
     const auto add = [&](int name, const Desc& desc, const void* data) {
       const auto place = static_cast<std::size_t>(count++);

@@ -7,7 +7,7 @@
 #include "pooling_choice.hpp"
 #include "pooling_kernel.hpp"
 #include "pooling_loops.hpp"
-#include "shared/kept_kernels.hpp"
+#include "shared/kernel_cache.hpp"
 
 /// The CPU kernel of a pooling operator with pooling() and window(data).
 template <class Operator>
@@ -110,5 +110,5 @@ struct PoolingCpu : Operator {
                        [&] { return PoolingKernel(algorithm, this->window(shape.data), shape); });
   }
 
-  KeptKernels<PoolingShape, PoolingKernel> kernels_;
+  KernelCache<PoolingShape, PoolingKernel> kernels_;
 };

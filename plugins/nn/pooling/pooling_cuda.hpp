@@ -5,7 +5,7 @@
 #include "../../shared/larger.hpp"
 #include "pool.hpp"
 #include "shared/sliding.hpp"
-#include "shared/team.hpp"
+#include "shared/thread_group.hpp"
 
 namespace pooling {
 
@@ -74,14 +74,15 @@ struct LargestOfWindow {
   std::int64_t* places;
   bool in_all = false;  ///< indices refer to all of data instead of one plane
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t i) const {
+  template <class ThreadGroup>
+  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t i) const {
     const auto window = Place::of(windows.all, i);
     const float* const plane = data + window.plane * Sliding::count(windows.way.size);
     Largest largest{0, -1};
-    windows.each_element(window.point, team.thread(), team_size<Team>, [&](std::int64_t at) {
-      largest = First()(largest, {plane[at], at});
-    });
+    windows.each_element(window.point, team.thread(), group_size<ThreadGroup>,
+                         [&](std::int64_t at) {
+                           largest = First()(largest, {plane[at], at});
+                         });
     largest = team.reduce(largest, First());
     if (team.thread() != 0) return;
     if (output) output[i] = largest.value;
@@ -112,12 +113,12 @@ struct AverageOfWindow {
   Divisor divisor;
   float* output;
 
-  template <class Team>
-  TENON_DEVICE void operator()(const Team& team, std::int64_t i) const {
+  template <class ThreadGroup>
+  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t i) const {
     const auto window = Place::of(windows.all, i);
     const float* const plane = data + window.plane * Sliding::count(windows.way.size);
     float sum = 0;
-    windows.each_element(window.point, team.thread(), team_size<Team>,
+    windows.each_element(window.point, team.thread(), group_size<ThreadGroup>,
                          [&](std::int64_t at) { sum += plane[at]; });
     sum = team.sum(sum);
     if (team.thread() == 0) output[i] = sum / divisor.of(windows.way, window.point);

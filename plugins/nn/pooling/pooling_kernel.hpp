@@ -8,7 +8,7 @@
 #include "onednn/chunks.hpp"
 #include "onednn/layout.hpp"
 #include "onednn/parts.hpp"
-#include "shared/window_parts.hpp"
+#include "shared/window_partition.hpp"
 
 /// The configuration of a pooling. Backward supports plain tensors only.
 struct PoolingShape {
@@ -34,9 +34,9 @@ class PoolingKernel {
                        data_[axis + 2] - window.pad[axis]);
     }
     // Rows of a plain sample are not contiguous; those of a small one are not worth a chunk.
-    const WindowParts parts(window, shape.data, shape.output);
+    const WindowPartition parts(window, shape.data, shape.output);
     const bool rows = layout_ == onednn::Layout::channels_last && shape.data.size() > 1 << 18;
-    if (data_[0] > 0) parts_ = rows ? parts.of_rows(most_chunks) : parts.of_samples(most_chunks);
+    if (data_[0] > 0) parts_ = rows ? parts.of_rows(max_chunks) : parts.of_samples(max_chunks);
   }
 
   std::size_t bytes() const { return steps_.size() * onednn::Step::bytes; }  // backward has as few
@@ -68,7 +68,7 @@ class PoolingKernel {
   }
 
  private:
-  static constexpr std::int64_t most_chunks = 16;  // more threads than that have no work
+  static constexpr std::int64_t max_chunks = 16;  // more threads than that have no work
 
   static onednn::Desc batch_of(std::int64_t samples, onednn::Dims dims) {
     dims[0] = samples;
@@ -83,10 +83,10 @@ class PoolingKernel {
 
   /// Creates a step for each size of chunk.
   void make_steps() {
-    std::vector<WindowPart> made;
+    std::vector<WindowChunk> made;
     for (const auto& part : parts_) {
       const auto found = std::find_if(made.begin(), made.end(),
-                                      [&](const WindowPart& other) { return part.like(other); });
+                                      [&](const WindowChunk& other) { return part.like(other); });
       step_of_part_.push_back(static_cast<std::size_t>(found - made.begin()));
       if (found != made.end()) continue;
       made.push_back(part);
@@ -94,7 +94,7 @@ class PoolingKernel {
     }
   }
 
-  dnnl::pooling_forward::primitive_desc description(const WindowPart& part,
+  dnnl::pooling_forward::primitive_desc description(const WindowChunk& part,
                                                     dnnl::prop_kind kind) const {
     auto data = data_, output = output_, before = before_, after = after_;
     data[0] = output[0] = part.samples;
@@ -111,15 +111,15 @@ class PoolingKernel {
   }
 
   /// Ports: data, output.
-  onednn::Step forward_step(const WindowPart& part) const {
+  onednn::Step forward_step(const WindowChunk& part) const {
     const auto made = description(part, dnnl::prop_kind::forward_inference);
     const std::vector<onednn::Port> ports{{DNNL_ARG_SRC, made.src_desc(), made.src_desc()},
                                           {DNNL_ARG_DST, made.dst_desc(), made.dst_desc(), true}};
     return {dnnl::pooling_forward(made), made.scratchpad_desc(), ports};
   }
 
-  WindowPart samples_alone(std::int64_t samples) const {
-    WindowPart part{};
+  WindowChunk samples_alone(std::int64_t samples) const {
+    WindowChunk part{};
     part.samples = samples;
     part.rows = output_[2];
     part.data_rows = data_[2];
@@ -142,7 +142,7 @@ class PoolingKernel {
 
   void make_backward() {
     if (!backward_)
-      backward_.emplace(data_[0], most_chunks, [&](std::int64_t samples, const onednn::Step*) {
+      backward_.emplace(data_[0], max_chunks, [&](std::int64_t samples, const onednn::Step*) {
         return backward_step(samples);
       });
   }
@@ -150,7 +150,7 @@ class PoolingKernel {
   dnnl::algorithm algorithm_;
   onednn::Layout layout_;
   onednn::Dims data_, output_, kernel_, stride_, before_, after_;
-  std::vector<WindowPart> parts_;
+  std::vector<WindowChunk> parts_;
   std::vector<std::size_t> step_of_part_;
   std::vector<onednn::Step> steps_;  // of forward
   std::optional<onednn::Chunks> backward_;

@@ -11,12 +11,12 @@
 /// The position at which a tap reads a plane of data: the element above and to the left, and the
 /// distance from it.
 template <class W>
-struct DeformedPlace {
+struct BilinearPosition {
   std::int64_t row = 0, column = 0, rows, columns;
   W y, x;
   bool outside;
 
-  TENON_FN DeformedPlace(std::int64_t of_rows, std::int64_t of_columns, W at_y, W at_x)
+  TENON_FN BilinearPosition(std::int64_t of_rows, std::int64_t of_columns, W at_y, W at_x)
       : rows(of_rows), columns(of_columns), y(at_y), x(at_x) {
     outside = !(y > -1 && y < static_cast<W>(rows) && x > -1 && x < static_cast<W>(columns));
     if (outside) return;
@@ -78,7 +78,8 @@ struct DeformTensors {
   TENON_FN W factor(std::int64_t at, std::int64_t place) const {
     return mask ? static_cast<W>(mask[at * places + place]) : W(1);
   }
-  TENON_FN DeformedPlace<W> place_of(std::int64_t at, std::int64_t tap, std::int64_t place) const {
+  TENON_FN BilinearPosition<W> place_of(std::int64_t at, std::int64_t tap,
+                                        std::int64_t place) const {
     const auto y = place / width * stride[0] - pad[0] + tap / kernel_width * dilate[0];
     const auto x = place % width * stride[1] - pad[1] + tap % kernel_width * dilate[1];
     return {rows, columns, static_cast<W>(y) + static_cast<W>(offset[2 * at * places + place]),

@@ -7,7 +7,7 @@ namespace {
 
 template <class T>
 struct SampleGrid {
-  GridPlaces of;
+  GridSampler of;
   const T *data, *grid;
   T* output;
 
@@ -26,7 +26,7 @@ struct SampleGrid {
 /// summation.
 template <class T>
 struct SpreadGrid {
-  GridPlaces of;
+  GridSampler of;
   const T *grid, *dy;
   Wide<T>* sums;
   T* dx;
@@ -46,7 +46,7 @@ struct SpreadGrid {
 
 template <class T>
 struct GridGradient {
-  GridPlaces of;
+  GridSampler of;
   const T *data, *grid, *dy;
   T* dgrid;
 
@@ -105,7 +105,7 @@ struct GridSampleCuda : GridSampleShapes {
   }
 
  private:
-  GridPlaces places(const tenon::Call& call) const {
+  GridSampler places(const tenon::Call& call) const {
     return places_of(call.input_type(0).shape, call.input_type(1).shape);
   }
 };

@@ -7,7 +7,7 @@
 #include "shared/store.hpp"
 
 /// Maps a grid's positions to data, including its padding.
-struct GridPlaces {
+struct GridSampler {
   enum class Mode { linear, nearest, cubic };
   enum class Outside { zeros, border, reflection };
   Mode mode;
@@ -128,8 +128,8 @@ struct GridPlaces {
 };
 
 struct GridSampleShapes : tenon::Operator {
-  using Mode = GridPlaces::Mode;
-  using Outside = GridPlaces::Outside;
+  using Mode = GridSampler::Mode;
+  using Outside = GridSampler::Outside;
   Mode mode = Mode::linear;
   Outside padding = Outside::zeros;
   bool align_corners = false;
@@ -196,8 +196,8 @@ struct GridSampleShapes : tenon::Operator {
   }
 
  protected:
-  GridPlaces places_of(const tenon::Shape& data, const tenon::Shape& grid) const {
-    GridPlaces of{mode, padding, align_corners, data.rank() - 2, data[0], data[1]};
+  GridSampler places_of(const tenon::Shape& data, const tenon::Shape& grid) const {
+    GridSampler of{mode, padding, align_corners, data.rank() - 2, data[0], data[1]};
     for (int axis = 0; axis < of.axes; ++axis) {
       of.size[axis] = data[axis + 2];
       of.elements *= data[axis + 2];

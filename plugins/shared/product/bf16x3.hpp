@@ -15,13 +15,13 @@ using bf16::Bits;
 
 inline constexpr std::int64_t parts = 3;
 inline constexpr std::int64_t side = bf16::amx::side;
-inline constexpr std::int64_t chunk = 2 * side;      ///< steps of the depth per instruction
-inline constexpr std::int64_t panel = 2 * side;      ///< columns of a panel
-inline constexpr std::int64_t most_rows = 2 * side;  ///< maximum rows of a block
-inline constexpr std::int64_t most_depth = 512;      ///< maximum steps of the depth per pass
+inline constexpr std::int64_t chunk = 2 * side;     ///< steps of the depth per instruction
+inline constexpr std::int64_t panel = 2 * side;     ///< columns of a panel
+inline constexpr std::int64_t max_rows = 2 * side;  ///< maximum rows of a block
+inline constexpr std::int64_t max_depth = 512;      ///< maximum steps of the depth per pass
 /// Distance between split rows; not a power of two, with which all rows would share a few cache
 /// sets.
-inline constexpr std::int64_t row_step = most_depth + chunk;
+inline constexpr std::int64_t row_step = max_depth + chunk;
 inline constexpr std::int64_t chunk_size =
     parts * chunk *
     panel;  ///< numbers in 32 rows of a panel: two tiles for each of the three terms
@@ -64,14 +64,14 @@ struct Largest {
     const Lanes size = reinterpret_cast<Lanes>(numbers) << 1;
     bits = size > bits ? size : bits;
   }
-  PRODUCT_SPLIT bool is_out_of_range(int least_exponent) const {
+  PRODUCT_SPLIT bool is_out_of_range(int min_exponent) const {
     std::uint32_t largest = 0;
     for (std::int64_t i = 0; i < vector; ++i) largest = std::max(largest, bits[i]);
     const auto from = [](int exponent) { return static_cast<std::uint32_t>(127 + exponent) << 24; };
-    return largest != 0 && (largest < from(least_exponent) || largest >= from(26));
+    return largest != 0 && (largest < from(min_exponent) || largest >= from(26));
   }
 };
-inline constexpr int least_of_rows = -70, least_of_panels = -30;
+inline constexpr int min_of_rows = -70, min_of_panels = -30;
 
 /// Splits numbers and tracks the largest magnitude.
 struct Splitter {
@@ -111,7 +111,7 @@ PRODUCT_SPLIT inline bool split_row(const float* from, std::int64_t depth, Bits*
   if (k < depth)
     splitter.put(load<false>(from + k, depth - k), load<false>(from + k + side, depth - k - side),
                  to + k, part_step);
-  return splitter.largest.is_out_of_range(least_of_rows);
+  return splitter.largest.is_out_of_range(min_of_rows);
 }
 
 /// Splits one chunk of a panel of 1 to 32 columns. `depth` is the number of remaining rows, which
@@ -138,7 +138,7 @@ PRODUCT_SPLIT inline bool split_panel(const float* from, std::int64_t row, std::
       split_rows_of_panel<true>(from, row, depth, columns, to, splitter);
     else
       split_rows_of_panel<false>(from, row, depth, columns, to, splitter);
-  return splitter.largest.is_out_of_range(least_of_panels);
+  return splitter.largest.is_out_of_range(min_of_panels);
 }
 
 /// Splits panels whose columns are contiguous in memory (a transposed matrix).
@@ -167,7 +167,7 @@ PRODUCT_SPLIT inline bool split_turned_panel(const float* from, std::int64_t row
       else
         split_columns_of_panel<false>(from + j * row, row, depth, columns - j, to + j * chunk,
                                       splitter);
-  return splitter.largest.is_out_of_range(least_of_panels);
+  return splitter.largest.is_out_of_range(min_of_panels);
 }
 
 }  // namespace product::bf16x3

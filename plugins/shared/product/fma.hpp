@@ -44,7 +44,7 @@ inline bool lies_badly(const gemm::Operand<float>& left) {
 inline bool worth_packing(const Level& level, const gemm::Operand<float>& left, const Tile& tile) {
   constexpr std::int64_t enough = 64 * 256;
   return lies_badly(left) && tile.columns > level.cut.panel &&
-         tile.rows >= level.most_rows(level.cut.panel) && left.row_size >= enough / tile.columns;
+         tile.rows >= level.max_rows(level.cut.panel) && left.row_size >= enough / tile.columns;
 }
 
 /// Returns the left side of a tile for columns `first` to `first + depth`. Transposed blocks are
@@ -56,7 +56,7 @@ inline Left left_side(const Level& level, const gemm::Operand<float>& left, cons
   const float* const from = left.row(tile.row) + first * step;
   if (!worth_packing(level, left, tile)) return {from, row, step, 0};
   constexpr std::int64_t width = 8, few = 8, line = 16;
-  constexpr auto size = most_tall / 4 * width * (most_depth + 2 * line);
+  constexpr auto size = max_tall / 4 * width * (max_depth + 2 * line);
   float* const to = thread_memory<float, size>();
   if (!left.transposed) {
     const auto packed_row = depth + line;
@@ -101,7 +101,7 @@ struct Panels {
     } else if (in_place) {
       block.right = right.matrix.row(first) + column;
     } else {
-      float* const panel = thread_memory<float, most_depth * most_columns>();
+      float* const panel = thread_memory<float, max_depth * max_columns>();
       pack(level, right.matrix, first, rows, column, columns, panel);
       block.right = panel;
     }
@@ -126,7 +126,7 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
                    const Finish& finish = {}) {
   const auto parts = std::max<std::int64_t>((depth + level.depth - 1) / level.depth, 1),
              panel = level.cut.panel;
-  const Blocks blocks{tile.rows, level.most_rows(std::min(tile.columns, panel))};
+  const Blocks blocks{tile.rows, level.max_rows(std::min(tile.columns, panel))};
   const Panels panels{level, right, depth, !right.packed && readable_in_place(right.matrix, tile)};
   Block block{};
   block.result_row = to.row_size;
@@ -158,8 +158,8 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
         if (last && tile.columns <= panel)
           finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
       }
-      const auto end = column + block.columns, begin = (end - 1) / most_columns * most_columns;
-      if (last && tile.columns > panel && (end % most_columns == 0 || end == tile.columns))
+      const auto end = column + block.columns, begin = (end - 1) / max_columns * max_columns;
+      if (last && tile.columns > panel && (end % max_columns == 0 || end == tile.columns))
         finish(Tile{tile.row, tile.rows, tile.column + begin, end - begin});
     }
   }
@@ -171,8 +171,8 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
 inline Cut cut_for(const Level& level, const gemm::Operand<float>& left, const Right& right) {
   Cut cut = level.cut;
   if (!right.packed && !lies_badly(left)) cut.tall *= 2;
-  if (left.transposed && left.row_size >= most_wide)
-    cut.wide = most_wide;  // packed once for several panels
+  if (left.transposed && left.row_size >= max_wide)
+    cut.wide = max_wide;  // packed once for several panels
   return cut;
 }
 

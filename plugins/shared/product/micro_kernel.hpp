@@ -17,16 +17,16 @@ namespace product {
 
 inline constexpr std::int64_t vector =
     16;  ///< floats of an AVX-512 vector; all levels count columns in these
-inline constexpr std::int64_t most_columns = 4 * vector;  ///< maximum columns of a block
-inline constexpr std::int64_t most_wide =
-    4 * most_columns;  ///< maximum columns of a tile that packs its own panels
-inline constexpr std::int64_t widest = 2 * most_wide;  ///< maximum columns of any tile
+inline constexpr std::int64_t max_columns = 4 * vector;  ///< maximum columns of a block
+inline constexpr std::int64_t max_wide =
+    4 * max_columns;  ///< maximum columns of a tile that packs its own panels
+inline constexpr std::int64_t widest = 2 * max_wide;  ///< maximum columns of any tile
 
 /// Default maximum of the rows of a tile.
-inline constexpr std::int64_t most_tall = 256;
+inline constexpr std::int64_t max_tall = 256;
 
 /// Rows of a panel per depth block: together they stay in the second-level cache.
-inline constexpr std::int64_t most_depth = 512;
+inline constexpr std::int64_t max_depth = 512;
 
 /// result[rows, columns] = start + left[rows, depth] * right[depth, columns]. Strides are in
 /// elements.
@@ -40,7 +40,7 @@ struct Block {
   std::int64_t start_row;
   float* result;
   std::int64_t result_row;
-  std::int64_t columns, depth;  ///< columns: 1 to most_columns
+  std::int64_t columns, depth;  ///< columns: 1 to max_columns
 };
 
 inline std::int64_t vectors_of(std::int64_t columns) {

@@ -11,7 +11,7 @@
 namespace product::bf16::amx {
 
 inline constexpr std::int64_t side = 16;  ///< rows, columns, or pairs of the depth of a tile
-inline constexpr std::int64_t most_rows = 2 * side;
+inline constexpr std::int64_t max_rows = 2 * side;
 
 /// AMX tile configuration: tiles 0 to 3 are sums, 4 and 5 are rows, 6 and 7 are columns.
 struct alignas(64) Tiles {
@@ -108,7 +108,7 @@ PRODUCT_AMX inline void copy_columns(const float* from, std::int64_t from_row, s
     }
 }
 
-/// Configures the tiles for blocks of 1 to most_rows rows.
+/// Configures the tiles for blocks of 1 to max_rows rows.
 PRODUCT_AMX inline void begin(std::int64_t rows) {
   const Tiles tiles(rows);
   order_memory(&tiles);
@@ -121,7 +121,7 @@ PRODUCT_AMX inline void end() {
 
 /// While it lives, all tiles are configured as whole.
 struct InTiles {
-  InTiles() { begin(most_rows); }
+  InTiles() { begin(max_rows); }
   ~InTiles() { end(); }
   InTiles(const InTiles&) = delete;
   InTiles& operator=(const InTiles&) = delete;
@@ -143,12 +143,12 @@ PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {
     if (columns % side == 0) {
       sum(of, right, {start, of.start_row, result, of.result_row}, wanted);
     } else {
-      alignas(64) float sums[most_rows * most_rows] = {};
-      if (start) copy_columns(start, of.start_row, rows, columns, sums, most_rows);
+      alignas(64) float sums[max_rows * max_rows] = {};
+      if (start) copy_columns(start, of.start_row, rows, columns, sums, max_rows);
       order_memory(sums);
-      sum(of, right, {start ? sums : nullptr, most_rows, sums, most_rows}, wanted);
+      sum(of, right, {start ? sums : nullptr, max_rows, sums, max_rows}, wanted);
       order_memory(sums);
-      copy_columns(sums, most_rows, rows, columns, result, of.result_row);
+      copy_columns(sums, max_rows, rows, columns, result, of.result_row);
     }
     wanted.next += of.pairs / side * wanted.lines * line;
   }

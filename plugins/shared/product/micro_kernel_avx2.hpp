@@ -12,7 +12,7 @@ namespace product::avx2 {
 
 inline constexpr std::int64_t lanes = 8;
 
-inline std::int64_t most_rows(std::int64_t) {
+inline std::int64_t max_rows(std::int64_t) {
   return 6;
 }
 
@@ -76,7 +76,7 @@ void with_rows(std::int64_t rows, const Block& of) {
   blocks[static_cast<std::size_t>(rows - 1)](of);
 }
 
-/// `rows`: 1 to most_rows(); of.columns: 1 to `vector`.
+/// `rows`: 1 to max_rows(); of.columns: 1 to `vector`.
 inline void multiply(std::int64_t rows, const Block& of) {
   if (of.columns == 2 * lanes) return with_rows<2, true>(rows, of);
   of.columns > lanes ? with_rows<2, false>(rows, of) : with_rows<1, false>(rows, of);

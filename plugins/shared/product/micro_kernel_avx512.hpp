@@ -9,7 +9,7 @@
 
 namespace product::avx512 {
 
-inline std::int64_t most_rows(std::int64_t columns) {
+inline std::int64_t max_rows(std::int64_t columns) {
   constexpr std::int64_t most[] = {12, 12, 8, 6};
   return most[vectors_of(columns) - 1];
 }
@@ -56,7 +56,7 @@ void with_rows(std::int64_t count, const Block& of) {
   block<rows, vectors>(of);
 }
 
-/// `rows`: 1 to most_rows(of.columns).
+/// `rows`: 1 to max_rows(of.columns).
 inline void multiply(std::int64_t rows, const Block& of) {
   switch (vectors_of(of.columns)) {
     case 1:

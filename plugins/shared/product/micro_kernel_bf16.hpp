@@ -115,7 +115,7 @@ void with_rows(std::int64_t count, const Block& of) {
   block<rows, vectors>(of);
 }
 
-/// `rows`: 1 to avx512::most_rows(of.columns).
+/// `rows`: 1 to avx512::max_rows(of.columns).
 inline void multiply(std::int64_t rows, const Block& of) {
   constexpr std::int64_t line = 64 / sizeof(Bits);
   for (std::int64_t k = 0; k < of.wanted_size; k += line) __builtin_prefetch(of.wanted + k, 0, 2);

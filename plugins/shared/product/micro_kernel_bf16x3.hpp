@@ -13,7 +13,7 @@ namespace product::bf16x3 {
 
 /// Up to 32 rows of a result and their operands, for one depth block.
 struct Strip {
-  const Bits* left;  ///< rows from split_row(): [parts][most_rows][row_step]
+  const Bits* left;  ///< rows from split_row(): [parts][max_rows][row_step]
   std::int64_t rows;
   std::uint32_t left_out;  ///< bit i: row i is not written
   const Bits* right;       ///< panels from split_panel()
@@ -62,12 +62,12 @@ struct Chunk {
   }
   template <int part, std::int64_t row = 0>
   [[gnu::always_inline]] PRODUCT_AMX void load_rows_4() const {
-    _tile_loadd(4, left + (part * most_rows + row) * row_step,
+    _tile_loadd(4, left + (part * max_rows + row) * row_step,
                 row_step * std::int64_t{sizeof(Bits)});
   }
   template <int part, std::int64_t row = 0>
   [[gnu::always_inline]] PRODUCT_AMX void load_rows_5() const {
-    _tile_loadd(5, left + (part * most_rows + row) * row_step,
+    _tile_loadd(5, left + (part * max_rows + row) * row_step,
                 row_step * std::int64_t{sizeof(Bits)});
   }
   template <int part>
@@ -110,7 +110,7 @@ struct Chunk {
 /// large ones. Meanwhile the previous panel's sums are written.
 PRODUCT_AMX inline void sum_two(const Strip& of, const Bits* right, float* large, float* small,
                                 Sums& last) {
-  const auto rows_each = of.chunks > 0 ? (most_rows + of.chunks - 1) / of.chunks : 0;
+  const auto rows_each = of.chunks > 0 ? (max_rows + of.chunks - 1) / of.chunks : 0;
   Chunk at{of.left, right};
   clear_sums();
   for (std::int64_t k = 0; k < of.chunks; ++k, at.advance()) {
@@ -142,7 +142,7 @@ PRODUCT_AMX inline void sum_two(const Strip& of, const Bits* right, float* large
 /// 2 and 3 the small ones.
 PRODUCT_AMX inline void sum_one(const Strip& of, const Bits* right, float* large, float* small,
                                 Sums& last) {
-  const auto rows_each = of.chunks > 0 ? (most_rows + of.chunks - 1) / of.chunks : 0;
+  const auto rows_each = of.chunks > 0 ? (max_rows + of.chunks - 1) / of.chunks : 0;
   Chunk at{of.left, right};
   clear_sums();
   for (std::int64_t k = 0; k < of.chunks; ++k, at.advance()) {
@@ -170,9 +170,9 @@ PRODUCT_AMX inline void sum_one(const Strip& of, const Bits* right, float* large
   _tile_stored(3, small + side, step);
 }
 
-/// Computes all panels of a strip, after amx::begin(most_rows).
+/// Computes all panels of a strip, after amx::begin(max_rows).
 PRODUCT_AMX inline void multiply(const Strip& of) {
-  alignas(64) float memory[2][2][most_rows * panel];
+  alignas(64) float memory[2][2][max_rows * panel];
   Sums last;
   int turn = 0;
   for (std::int64_t column = 0; column < of.columns; column += panel, turn ^= 1) {
@@ -184,7 +184,7 @@ PRODUCT_AMX inline void multiply(const Strip& of) {
     else
       sum_one(of, right, large, small, last);
     bf16::amx::order_memory(memory);
-    last.write(of, most_rows);
+    last.write(of, max_rows);
     last = {large,
             small,
             of.to.data + column,
@@ -192,7 +192,7 @@ PRODUCT_AMX inline void multiply(const Strip& of) {
             0,
             std::min(panel, of.columns - column)};
   }
-  last.write(of, most_rows);
+  last.write(of, max_rows);
 }
 
 }  // namespace product::bf16x3

@@ -6,7 +6,7 @@
 
 namespace product::scalar {
 
-inline std::int64_t most_rows(std::int64_t) {
+inline std::int64_t max_rows(std::int64_t) {
   return 4;
 }
 
@@ -29,7 +29,7 @@ void strip(const Block& b, std::int64_t columns) {
   for (int i = 0; i < rows; ++i) std::copy_n(sums[i], columns, b.result + i * b.result_row);
 }
 
-/// `rows`: 1 to most_rows().
+/// `rows`: 1 to max_rows().
 inline void multiply(std::int64_t rows, Block of) {
   constexpr std::int64_t width = 8;
   for (auto left = of.columns; left > 0; left -= width) {

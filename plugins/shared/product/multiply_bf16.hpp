@@ -9,14 +9,14 @@
 
 namespace product::bf16 {
 
-inline constexpr std::int64_t most_depth = 2 * product::most_depth;
+inline constexpr std::int64_t max_depth = 2 * product::max_depth;
 /// Distance between rounded rows: an odd number of cache lines, because rows a power of two apart
 /// would share few cache sets.
-inline constexpr std::int64_t row_step = most_depth + 32;
+inline constexpr std::int64_t row_step = max_depth + 32;
 
 /// The kernels of one instruction set, and their requirements.
 struct Instructions {
-  std::int64_t (*most_rows)(std::int64_t columns);
+  std::int64_t (*max_rows)(std::int64_t columns);
   void (*begin)(
       std::int64_t rows);  ///< called before blocks of `rows` rows; end() follows the last of them
   void (*multiply)(std::int64_t rows, const Block& of);
@@ -29,10 +29,10 @@ struct Instructions {
 
 inline const Instructions& instructions() {
   static constexpr Instructions by_avx512{
-      avx512::most_rows, [](std::int64_t) {}, multiply, [] {}, 1, {most_columns, most_wide, 24}};
+      avx512::max_rows, [](std::int64_t) {}, multiply, [] {}, 1, {max_columns, max_wide, 24}};
   static constexpr Instructions by_amx{
-      [](std::int64_t) { return amx::most_rows; }, amx::begin, amx::multiply, amx::end, amx::side,
-      {most_columns, most_wide, amx::most_rows}};
+      [](std::int64_t) { return amx::max_rows; }, amx::begin, amx::multiply, amx::end, amx::side,
+      {max_columns, max_wide, amx::max_rows}};
   static const bool has_amx =
       choose(Multiplies::bf16).algorithm == Algorithm::bf16_amx;  // cached: it is read for each row
   return has_amx ? by_amx : by_avx512;
@@ -72,7 +72,7 @@ inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::in
   const auto padding = 2 * pairs_of(depth) - depth;
   for (std::int64_t i = 0; i < rows; ++i, to += row_step) {
     if (of.transposed) {
-      float* const numbers = thread_memory<float, most_depth>();
+      float* const numbers = thread_memory<float, max_depth>();
       for (std::int64_t k = 0; k < depth; ++k)
         numbers[k] = of.data[(first + k) * of.row_size + row + i];
       round_row(numbers, depth, to);
@@ -84,7 +84,7 @@ inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::in
 }
 
 /// Packs columns `column` to `column + columns` of `right` in pairs at `to`: `depth` rows from
-/// `first` on, at most most_depth. Padding is zero.
+/// `first` on, at most max_depth. Padding is zero.
 inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth,
                  std::int64_t column, std::int64_t columns, Bits* to) {
   const auto width = padded(columns), pairs = pairs_of(depth);
@@ -113,11 +113,11 @@ inline void pack(const gemm::Operand<float>& right, std::int64_t first, std::int
 /// Packs the whole right side into packed_size() numbers.
 inline void pack(const gemm::Operand<float>& right, std::int64_t depth, std::int64_t columns,
                  Bits* to) {
-  for (std::int64_t column = 0; column < columns; column += most_columns) {
-    const auto count = std::min(most_columns, columns - column);
+  for (std::int64_t column = 0; column < columns; column += max_columns) {
+    const auto count = std::min(max_columns, columns - column);
     for (std::int64_t first = 0; first < depth;
-         first += most_depth)  // a pair never crosses the end of a depth block
-      pack(right, first, std::min(most_depth, depth - first), column, count,
+         first += max_depth)  // a pair never crosses the end of a depth block
+      pack(right, first, std::min(max_depth, depth - first), column, count,
            to + 2 * column * pairs_of(depth) + first * padded(count));
   }
 }
@@ -130,7 +130,7 @@ struct Panels {
   std::int64_t step, before;
 
   const Bits* at(std::int64_t column, std::int64_t columns) const {
-    return data + column / most_columns * step + before * padded(columns);
+    return data + column / max_columns * step + before * padded(columns);
   }
 };
 
@@ -146,7 +146,7 @@ struct Next {
     constexpr std::int64_t line = 64 / sizeof(Bits);
     const auto begin = size * block / blocks / line * line;
     of.wanted = panels.at(column, of.columns) +
-                (after_last ? (columns + most_columns - 1) / most_columns * panels.step : size) +
+                (after_last ? (columns + max_columns - 1) / max_columns * panels.step : size) +
                 begin;
     of.wanted_size = size * (block + 1) / blocks - begin;
   }
@@ -156,8 +156,8 @@ struct Next {
 inline void multiply_panels(const Instructions& by, const Bits* left, std::int64_t rows,
                             std::int64_t columns, std::int64_t pairs, const Panels& panels,
                             Target to, Start start, const Next& next) {
-  for (std::int64_t column = 0; column < columns; column += most_columns) {
-    const auto count = std::min(most_columns, columns - column);
+  for (std::int64_t column = 0; column < columns; column += max_columns) {
+    const auto count = std::min(max_columns, columns - column);
     Block block{left,
                 row_step,
                 panels.at(column, count),
@@ -176,11 +176,11 @@ inline void multiply_panels(const Instructions& by, const Bits* left, std::int64
 /// Packs the panels of a tile from the right side.
 inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, std::int64_t depth,
                          const Tile& tile) {
-  Bits* const to = thread_memory<Bits, most_depth * most_wide>();
-  const Panels panels{to, 2 * most_columns * pairs_of(depth), 0};
-  for (std::int64_t column = 0; column < tile.columns; column += most_columns)
-    pack(right, first, depth, tile.column + column, std::min(most_columns, tile.columns - column),
-         to + column / most_columns * panels.step);
+  Bits* const to = thread_memory<Bits, max_depth * max_wide>();
+  const Panels panels{to, 2 * max_columns * pairs_of(depth), 0};
+  for (std::int64_t column = 0; column < tile.columns; column += max_columns)
+    pack(right, first, depth, tile.column + column, std::min(max_columns, tile.columns - column),
+         to + column / max_columns * panels.step);
   return panels;
 }
 
@@ -189,15 +189,15 @@ template <class Finish>
 void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::int64_t depth,
                    Target to, Start start, const Tile& tile, const Finish& finish) {
   const auto& by = instructions();
-  const auto rows_at_once = by.most_rows(std::min(tile.columns, most_columns)),
+  const auto rows_at_once = by.max_rows(std::min(tile.columns, max_columns)),
              blocks = (tile.rows + rows_at_once - 1) / rows_at_once;
-  const auto parts = std::max<std::int64_t>((depth + most_depth - 1) / most_depth, 1);
-  Bits* const rounded_rows = thread_memory<Bits, amx::most_rows * row_step>();
+  const auto parts = std::max<std::int64_t>((depth + max_depth - 1) / max_depth, 1);
+  Bits* const rounded_rows = thread_memory<Bits, amx::max_rows * row_step>();
   InBlocks in_blocks(by);
   for (std::int64_t part = 0; part < parts; ++part) {
-    const auto first = part * most_depth, steps = std::min(most_depth, depth - first);
+    const auto first = part * max_depth, steps = std::min(max_depth, depth - first);
     const auto panels = right.packed ? Panels{right.packed + 2 * tile.column * pairs_of(depth),
-                                              2 * most_columns * pairs_of(depth), first}
+                                              2 * max_columns * pairs_of(depth), first}
                                      : own_panels(right.matrix, first, steps, tile);
     if (part > 0) start = {to.data, to.row_size};
     for (std::int64_t i = 0; i < blocks; ++i) {
@@ -246,7 +246,7 @@ class Bf16Arithmetic {
     bf16::pack(right, size_.depth, size_.columns, to);
   }
   static std::string packing() {
-    return tenon::join("panels of ", most_columns,
+    return tenon::join("panels of ", max_columns,
                        " pairs of bfloat16; pairs per column padded to a multiple of ",
                        instructions().pairs);
   }

@@ -15,7 +15,7 @@ inline std::int64_t panels_of(std::int64_t columns) {
   return (columns + panel - 1) / panel;
 }
 inline std::int64_t parts_of_depth(std::int64_t depth) {
-  return (depth + most_depth - 1) / most_depth;
+  return (depth + max_depth - 1) / max_depth;
 }
 
 /// A packed matrix: the panels, followed by a mark for each panel and depth block that says whether
@@ -42,8 +42,8 @@ inline bool pack(const gemm::Operand<float>& right, std::int64_t first, std::int
 inline void pack(const gemm::Operand<float>& right, const Packing& packing, Bits* to) {
   Bits* mark = to + packing.marks();
   for (std::int64_t column = 0; column < packing.columns; column += panel)
-    for (std::int64_t first = 0; first < packing.depth; first += most_depth)
-      *mark++ = pack(right, first, std::min(most_depth, packing.depth - first), column,
+    for (std::int64_t first = 0; first < packing.depth; first += max_depth)
+      *mark++ = pack(right, first, std::min(max_depth, packing.depth - first), column,
                      std::min(panel, packing.columns - column),
                      to + column / panel * packing.panel_step() + first / chunk * chunk_size);
 }
@@ -62,13 +62,13 @@ inline Panels packed_panels(const Bits* packed, const Packing& packing, std::int
                             std::int64_t column) {
   const auto step = packing.panel_step(), parts = parts_of_depth(packing.depth);
   return {packed + column / panel * step + first / chunk * chunk_size, step,
-          packed + packing.marks() + column / panel * parts + first / most_depth, parts};
+          packed + packing.marks() + column / panel * parts + first / max_depth, parts};
 }
 
 /// Packs the panels of a tile from the right side.
 inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, std::int64_t steps,
                          const Tile& tile) {
-  constexpr auto most = most_depth * most_wide * parts;  // wider tiles have less depth
+  constexpr auto most = max_depth * max_wide * parts;  // wider tiles have less depth
   Bits* const to = thread_memory<Bits, most + widest / panel>();
   Bits* const marks = to + most;
   const auto step = chunks_of(steps) * chunk_size;
@@ -87,11 +87,11 @@ inline std::uint32_t split_rows(const gemm::Operand<float>& left, std::int64_t r
   const float* from = left.row(row) + first;
   auto from_step = left.row_size;
   if (left.transposed) {
-    float* const turned = thread_memory<float, most_rows * row_step>();
+    float* const turned = thread_memory<float, max_rows * row_step>();
     from = turned;
     from_step = row_step;
     std::int64_t k = 0;
-    for (; k + side <= steps && rows == most_rows; k += side)
+    for (; k + side <= steps && rows == max_rows; k += side)
       for (std::int64_t i = 0; i < rows; i += side)
         avx512::transpose_square(left.column(first + k) + row + i, left.row_size,
                                  turned + i * row_step + k, row_step);
@@ -102,7 +102,7 @@ inline std::uint32_t split_rows(const gemm::Operand<float>& left, std::int64_t r
   std::uint32_t out_of_range = 0;
   for (std::int64_t i = 0; i < rows; ++i)
     out_of_range |= std::uint32_t{split_row(from + i * from_step, steps, to + i * row_step,
-                                            most_rows * row_step)}
+                                            max_rows * row_step)}
                     << i;
   return out_of_range;
 }
@@ -169,21 +169,21 @@ class Bf16x3Arithmetic {
   Cut cut_for(const gemm::Operand<float>&, const Right& right) const {
     constexpr std::int64_t tall = 96, tallest = 1024;
     const std::int64_t each = right.packed ? 2 : 1;
-    return {most_columns, size_.depth <= most_depth / 2 ? widest : most_wide, most_rows, tall, each,
+    return {max_columns, size_.depth <= max_depth / 2 ? widest : max_wide, max_rows, tall, each,
             tallest};
   }
   /// Computes one tile at `to`: start + left * right; then calls finish(tile rows).
   template <class Finish = Nothing>
   void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start,
                      const Tile& tile, const Finish& finish = {}) const {
-    Bits* const rows = thread_memory<Bits, parts * most_rows * row_step>();
-    for (std::int64_t first = 0; first < size_.depth; first += most_depth) {
-      const Part part{level_, left, right.matrix, first, std::min(most_depth, size_.depth - first)};
+    Bits* const rows = thread_memory<Bits, parts * max_rows * row_step>();
+    for (std::int64_t first = 0; first < size_.depth; first += max_depth) {
+      const Part part{level_, left, right.matrix, first, std::min(max_depth, size_.depth - first)};
       const auto panels = right.packed ? packed_panels(right.packed, packed(), first, tile.column)
                                        : own_panels(right.matrix, first, part.steps, tile);
       const bf16::amx::InTiles in_tiles;
-      for (std::int64_t i = 0; i < tile.rows; i += most_rows) {
-        const Tile block{tile.row + i, std::min(most_rows, tile.rows - i), tile.column,
+      for (std::int64_t i = 0; i < tile.rows; i += max_rows) {
+        const Tile block{tile.row + i, std::min(max_rows, tile.rows - i), tile.column,
                          tile.columns};
         const auto left_out = split_rows(left, block.row, block.rows, first, part.steps, rows);
         part.multiply_rows(rows, left_out, panels, {to.data + i * to.row_size, to.row_size},

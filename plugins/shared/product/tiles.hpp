@@ -60,7 +60,7 @@ T* thread_memory() {
 
 /// Limits the height of tiles that write_tile() adds.
 inline Cut for_sums(Cut cut, bool add) {
-  if (add) cut.tallest = most_tall;
+  if (add) cut.tallest = max_tall;
   return cut;
 }
 
@@ -70,7 +70,7 @@ template <class Body>
 void write_tile(Target result, bool add, const Tile& tile, Body&& body) {
   float* const corner = result.data + tile.row * result.row_size + tile.column;
   if (!add) return body(Target{corner, result.row_size});
-  float* const sums = thread_memory<float, most_tall * widest>();
+  float* const sums = thread_memory<float, max_tall * widest>();
   body(Target{sums, tile.columns});
   for (std::int64_t i = 0; i < tile.rows; ++i)
     tenon::elementwise::for_each(
@@ -91,7 +91,7 @@ void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, 
           ? 1
           : cut.each * std::int64_t{call.threads()};  // so that threads end at the same time
   auto width = cut.wide;
-  while (width > most_columns && count * up(size.columns, width) * up(size.rows, cut.tall) < wanted)
+  while (width > max_columns && count * up(size.columns, width) * up(size.rows, cut.tall) < wanted)
     width /= 2;
   const auto panels = up(size.columns, cut.panel), across = up(panels, width / cut.panel);
   const auto parts = std::max(up(wanted, count * across), up(size.rows, cut.tallest));

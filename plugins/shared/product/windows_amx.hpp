@@ -27,7 +27,7 @@ struct Windows {
 };
 
 /// Multiplies `rows` times sixteen windows by `columns` times sixteen columns, after
-/// begin(most_rows). At most four tiles of sums.
+/// begin(max_rows). At most four tiles of sums.
 template <int rows, int columns>
 PRODUCT_AMX void sum_windows(const Windows& of) {
   static_assert(rows * columns <= 4 && rows <= 2);
@@ -138,14 +138,14 @@ PRODUCT_AMX inline void add_bias(const float* sums, std::int64_t sums_row, std::
 /// multiple of 32. Each row of `from` has that many numbers.
 class InTurns {
  public:
-  static constexpr std::int64_t most_rows = 16;
+  static constexpr std::int64_t max_rows = 16;
 
   explicit InTurns(std::int64_t rows) : rows_(rows) {
     for (std::int64_t i = 0; i < rows * chunk; ++i) {
       const auto at = static_cast<std::size_t>(i);
       places_[at] = static_cast<std::uint16_t>(i / rows);
-      lanes_[static_cast<std::size_t>(i / chunk * most_rows + i % rows)] |= std::uint32_t{1}
-                                                                            << i % chunk;
+      lanes_[static_cast<std::size_t>(i / chunk * max_rows + i % rows)] |= std::uint32_t{1}
+                                                                           << i % chunk;
     }
   }
 
@@ -158,7 +158,7 @@ class InTurns {
       case 7:
         return mix<7>(from, row, width, to);
       default:
-        return mix<most_rows>(from, row, width, to);
+        return mix<max_rows>(from, row, width, to);
     }
   }
 
@@ -172,18 +172,17 @@ class InTurns {
         __m512i mixed = _mm512_setzero_si512();
         PRODUCT_UNROLL
         for (std::int64_t y = 0; y < most; ++y)
-          if (most < most_rows || y < rows_)
+          if (most < max_rows || y < rows_)
             mixed = _mm512_mask_permutexvar_epi16(
-                mixed, lanes_[static_cast<std::size_t>(part * most_rows + y)], places,
+                mixed, lanes_[static_cast<std::size_t>(part * max_rows + y)], places,
                 _mm512_loadu_si512(from + y * row + x));
         _mm512_storeu_si512(to, mixed);
       }
   }
 
   std::int64_t rows_;
-  std::array<std::uint16_t, most_rows * chunk>
-      places_{};  // index of each written number in its row
-  std::array<std::uint32_t, most_rows * most_rows>
+  std::array<std::uint16_t, max_rows * chunk> places_{};  // index of each written number in its row
+  std::array<std::uint32_t, max_rows * max_rows>
       lanes_{};  // for each written vector, the lanes that come from each row
 };
 

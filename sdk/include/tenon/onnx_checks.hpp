@@ -23,7 +23,7 @@ namespace tenon::TENON_SDK::detail {
 
 /// ONNX inputs that become parameters have an index below this; also the host's limit
 /// (manifest_onnx.cpp).
-constexpr int most_onnx_inputs = 32;
+constexpr int max_onnx_inputs = 32;
 
 /// Whether an entry names an ONNX attribute, so that no other entry of the form may.
 constexpr bool names_attribute(const OnnxPart& part) {
@@ -57,7 +57,7 @@ constexpr Found check_onnx_names(const Description& d, const OnnxPart& part) {
   if (part.word == OnnxWord::halves && index_of(d.params, part.second) < 0)
     return {ClassFault::onnx_unknown, part.second};
   if (part.word == OnnxWord::input_as || (part.word == OnnxWord::halves && !*part.name))
-    if (part.index < 0 || part.index >= most_onnx_inputs)
+    if (part.index < 0 || part.index >= max_onnx_inputs)
       return {ClassFault::onnx_place, part.param};
   return ClassFault::none;
 }

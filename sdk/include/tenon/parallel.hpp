@@ -55,13 +55,13 @@ struct ParallelLoop {
 /// from another compiler.
 template <class Body>
 void run_parallel(const tenon_call& call, std::int64_t n, std::int64_t grain, Body& body) {
-  constexpr std::int64_t most_pieces = 65536;
+  constexpr std::int64_t max_pieces = 65536;
   detail::ParallelLoop<Body> loop{body, n, grain};
   const std::int64_t parts = loop.parts();
   const tenon_body run = [](void* context, std::int64_t first, std::int64_t last) {
     static_cast<detail::ParallelLoop<Body>*>(context)->run(first, last);
   };
-  call.host->parallel_for(&call, parts, (parts - 1) / most_pieces + 1, run, &loop);
+  call.host->parallel_for(&call, parts, (parts - 1) / max_pieces + 1, run, &loop);
   if (loop.failure) std::rethrow_exception(loop.failure);
 }
 

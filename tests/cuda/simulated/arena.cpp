@@ -19,7 +19,7 @@ constexpr std::uint64_t space =
     std::uint64_t{8} << 30;  // larger than device memory, so that gaps between blocks do not matter
 constexpr std::uint64_t grain = 256;
 constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t most_filled = 64u << 20;
+constexpr std::uint64_t max_filled = 64u << 20;
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -101,17 +101,17 @@ void Arena::shut() {
 }
 
 Arena& arena_of(int device) {
-  static auto* const arenas = new Arena[most_devices];
+  static auto* const arenas = new Arena[max_devices];
   return arenas[device];
 }
 
 void fill_undefined(std::byte* memory, std::uint64_t bytes) {
-  std::memset(memory, 255, std::min(bytes, most_filled));
+  std::memset(memory, 255, std::min(bytes, max_filled));
 }
 
 #if defined(__SANITIZE_ADDRESS__)
 void forbid(std::byte* memory, std::uint64_t bytes) {
-  __asan_poison_memory_region(memory, std::min(bytes, most_filled));
+  __asan_poison_memory_region(memory, std::min(bytes, max_filled));
 }
 void allow(std::byte* memory, std::uint64_t bytes) {
   __asan_unpoison_memory_region(memory, bytes);

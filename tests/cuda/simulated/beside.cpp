@@ -19,7 +19,7 @@ struct Device {
 };
 Device& device_at(int id) {
   static auto* const all =
-      new Device[most_devices];  // never destroyed: threads of streams may outlive main()
+      new Device[max_devices];  // never destroyed: threads of streams may outlive main()
   return all[id];
 }
 

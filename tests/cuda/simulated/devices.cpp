@@ -15,9 +15,9 @@ thread_local int current = 0;
 // CUDA_VISIBLE_DEVICES: "", "0", "1", "0,1" ...; the first invalid device ends the list.
 int visible_devices() {
   const char* text = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (text == nullptr) return most_devices;
+  if (text == nullptr) return max_devices;
   int count = 0;
-  for (std::string_view rest = text; !rest.empty() && count < most_devices; ++count) {
+  for (std::string_view rest = text; !rest.empty() && count < max_devices; ++count) {
     const auto end = rest.find(',');
     const auto word = rest.substr(0, end);
     if (word != "0" && word != "1") break;

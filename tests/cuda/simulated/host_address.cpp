@@ -58,7 +58,7 @@ const char* kind_of(std::uintptr_t word) {
   if (word < least || word >= most) return nullptr;
   if (word - stack.begin < stack.bytes) return "stack";
   const void* address = reinterpret_cast<const void*>(word);
-  for (int device = 0; device < most_devices; ++device)
+  for (int device = 0; device < max_devices; ++device)
     if (on_device(address, 0, device)) return nullptr;
   if (is_pinned(address, 0)) return nullptr;
   Dl_info found;

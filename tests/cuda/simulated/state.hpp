@@ -12,7 +12,7 @@
 
 namespace simulated {
 
-inline constexpr int most_devices = 2;
+inline constexpr int max_devices = 2;
 inline constexpr std::uint64_t device_bytes = 1u << 30;
 
 /// The error of every call of this process; cudaSuccess while the devices are usable.

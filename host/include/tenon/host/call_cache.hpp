@@ -87,7 +87,7 @@ class CallCache {
     if (is_newer(lease.node_->version)) start(lease.node_->version, old);
     if (lease.node_->version != version_) return;
     if (idle_ == capacity_) {
-      evicted = unlink(least_used());
+      evicted = unlink(min_used());
       ++counts_.evictions;
     }
     auto& first = bucket(lease.node_->hash);
@@ -129,7 +129,7 @@ class CallCache {
     return node;
   }
 
-  std::unique_ptr<Node>& least_used() {
+  std::unique_ptr<Node>& min_used() {
     std::unique_ptr<Node>* found = nullptr;
     for (auto& first : buckets_)
       for (auto* link = &first; *link != nullptr; link = &(*link)->next)

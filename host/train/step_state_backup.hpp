@@ -10,12 +10,12 @@ namespace tenon {
 
 /// On a GPU both copies are enqueued on the session's kernel stream, so that a successful step does
 /// not wait for them. The session outlives it. Threads: one at a time.
-class KeptStates {
+class StepStateBackup {
  public:
-  explicit KeptStates(const SharedValues& values);
-  ~KeptStates() { finish(); }  // before the memory is released
-  KeptStates(const KeptStates&) = delete;
-  KeptStates& operator=(const KeptStates&) = delete;
+  explicit StepStateBackup(const SharedValues& values);
+  ~StepStateBackup() { finish(); }  // before the memory is released
+  StepStateBackup(const StepStateBackup&) = delete;
+  StepStateBackup& operator=(const StepStateBackup&) = delete;
 
   /// To be called before the run that may change the states. Throws Failure.
   void keep() const;

@@ -1,4 +1,4 @@
-#include "run/session/given_run.hpp"
+#include "run/session/renamed_run.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,8 +7,8 @@
 
 namespace tenon {
 
-std::optional<GivenRun> GivenRun::of(const GraphModel& model, const NamedTensors& inputs,
-                                     const RunOptions& request) {
+std::optional<RenamedRun> RenamedRun::of(const GraphModel& model, const NamedTensors& inputs,
+                                         const RunOptions& request) {
   const auto colon = [](const std::string& name) { return name.find(':') != std::string::npos; };
   const auto any = [&](const auto& named) {
     return std::any_of(named.begin(), named.end(),
@@ -17,7 +17,7 @@ std::optional<GivenRun> GivenRun::of(const GraphModel& model, const NamedTensors
   if (!any(inputs) && !any(request.destinations) &&
       std::none_of(request.outputs.begin(), request.outputs.end(), colon))
     return {};
-  GivenRun run{inputs, request};
+  RenamedRun run{inputs, request};
   const auto outputs = output_names_of(model);
   const auto own_inputs = own_names(model, input_names_of(model), inputs),
              destinations = own_names(model, outputs, request.destinations);
@@ -31,7 +31,7 @@ std::optional<GivenRun> GivenRun::of(const GraphModel& model, const NamedTensors
   return run;
 }
 
-void GivenRun::name(NamedTensors& outputs) const {
+void RenamedRun::name(NamedTensors& outputs) const {
   rename_keys(outputs, requested);
 }
 

@@ -17,10 +17,10 @@ inline bool may_have_gradient(const tenon_type& type) {
 }
 
 /// One backward node whose outputs have gradients. Adds nodes to the graph. Not thread-safe.
-class BackwardAgain {
+class SecondDerivative {
  public:
   /// `gradients`: one for each output of the node; `none` means zero.
-  BackwardAgain(GraphBuilder& builder, NodeId backward, std::vector<ValueId> gradients);
+  SecondDerivative(GraphBuilder& builder, NodeId backward, std::vector<ValueId> gradients);
 
   /// Whether the forward operator is a sum of terms that are linear in one input or in each of two.
   /// Its forward and backward kernels then suffice for the second derivative.

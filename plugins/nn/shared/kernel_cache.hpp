@@ -8,11 +8,11 @@
 #include <vector>
 
 template <class Shape, class Kernel>
-class KeptKernels {
+class KernelCache {
  public:
   /// Returns the cached kernel for a shape, or caches the result of make(). Evicts the least
   /// recently used kernels: the cache holds the latest kernel, and at most 7 others of at most
-  /// most_bytes in total.
+  /// max_bytes in total.
   template <class Make>
   Kernel& of(const Shape& shape, Make&& make) {
     const auto found = std::find_if(kept_.begin(), kept_.end(),
@@ -21,14 +21,14 @@ class KeptKernels {
       std::rotate(kept_.begin(), found, found + 1);
     } else {
       auto made = std::make_unique<Kernel>(make());
-      while (kept_.size() == most || bytes() > most_bytes) kept_.pop_back();
+      while (kept_.size() == most || bytes() > max_bytes) kept_.pop_back();
       kept_.insert(kept_.begin(), Entry{shape, std::move(made)});
     }
     return *kept_.front().kernel;
   }
 
  private:
-  static constexpr std::size_t most = 8, most_bytes = std::size_t{1} << 20;
+  static constexpr std::size_t most = 8, max_bytes = std::size_t{1} << 20;
 
   // Kernels grow while their passes are created.
   std::size_t bytes() const {

@@ -24,9 +24,10 @@ class Alone {
   }
 };
 
-/// Number of threads of a group: thread t takes elements t, t + team_size, ...
-template <class Team>
-inline constexpr int team_size = std::is_same_v<Team, Alone> ? 1 : tenon::gpu::block_threads;
+/// Number of threads of a group: thread t takes elements t, t + group_size, ...
+template <class ThreadGroup>
+inline constexpr int group_size =
+    std::is_same_v<ThreadGroup, Alone> ? 1 : tenon::gpu::block_threads;
 
 template <class Body>
 struct WorksAlone {

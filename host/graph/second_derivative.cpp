@@ -1,4 +1,4 @@
-#include "graph/backward_again.hpp"
+#include "graph/second_derivative.hpp"
 
 #include <fmt/format.h>
 
@@ -28,7 +28,8 @@ bool is_same_shape(const tenon_type& left, const tenon_type& right) {
 
 }  // namespace
 
-BackwardAgain::BackwardAgain(GraphBuilder& builder, NodeId backward, std::vector<ValueId> gradients)
+SecondDerivative::SecondDerivative(GraphBuilder& builder, NodeId backward,
+                                   std::vector<ValueId> gradients)
     : builder_(builder),
       model_(builder.model()),
       node_(model_.nodes[backward]),
@@ -43,17 +44,17 @@ BackwardAgain::BackwardAgain(GraphBuilder& builder, NodeId backward, std::vector
     }
 }
 
-const OperatorInfo& BackwardAgain::info() const {
+const OperatorInfo& SecondDerivative::info() const {
   return *builder_.binding().nodes[node_.origin].info;
 }
 
-bool BackwardAgain::is_linear() const {
+bool SecondDerivative::is_linear() const {
   return !info().linear.empty() && beside_terms() == none;
 }
 
 // Returns a floating-point input that no op.linear() term names: the operator may be nonlinear in
 // it. `none` if there is none.
-std::uint32_t BackwardAgain::beside_terms() const {
+std::uint32_t SecondDerivative::beside_terms() const {
   for (std::uint32_t i = 0; i < partner_.size(); ++i)
     if (partner_[i] == none && input(i) != none && may_have_gradient(model_.values[input(i)].type))
       return i;
@@ -62,14 +63,14 @@ std::uint32_t BackwardAgain::beside_terms() const {
 
 // Returns the value that backward reads, or would read. It is never recomputed here because the
 // gradient flows through it.
-ValueId BackwardAgain::input(std::uint32_t i) const {
+ValueId SecondDerivative::input(std::uint32_t i) const {
   const auto read = model_.edges[node_.first_edge + origin_.output_count + i];
   const auto given = model_.edges[origin_.first_edge + i];
   return read != none ? read : given;
 }
 
-ValueId BackwardAgain::helper(std::string_view op, const std::vector<ValueId>& inputs,
-                              const Attributes& attributes) const {
+ValueId SecondDerivative::helper(std::string_view op, const std::vector<ValueId>& inputs,
+                                 const Attributes& attributes) const {
   const auto name = free_name();
   const auto own = fmt::format("{}.{}", bundled_space, op);
   const auto added = builder_.node(
@@ -77,16 +78,16 @@ ValueId BackwardAgain::helper(std::string_view op, const std::vector<ValueId>& i
   return model_.nodes[added].first_output;
 }
 
-std::string BackwardAgain::free_name() const {
+std::string SecondDerivative::free_name() const {
   return tenon::free_name(model_, fmt::format("{}_gradient", model_.strings[node_.name]));
 }
 
-ValueId BackwardAgain::zeros(ValueId like) const {
+ValueId SecondDerivative::zeros(ValueId like) const {
   return helper("fill_like", {like}, {{"value", 0.0}});
 }
 
 // For y = a b + c and gradients g of backward's results, dy has the gradient g_a b + a g_b + g_c.
-BackwardAgain::Factors BackwardAgain::factors() const {
+SecondDerivative::Factors SecondDerivative::factors() const {
   bool left = false, right = false;
   for (std::uint32_t i = 0; i < partner_.size(); ++i)
     if (partner_[i] != none && gradients_[i] != none) (partner_[i] < i ? right : left) = true;
@@ -103,7 +104,7 @@ BackwardAgain::Factors BackwardAgain::factors() const {
   return factors;
 }
 
-std::vector<std::pair<ValueId, ValueId>> BackwardAgain::by_linearity() const {
+std::vector<std::pair<ValueId, ValueId>> SecondDerivative::by_linearity() const {
   std::vector<std::pair<ValueId, ValueId>> found;
   const auto output_gradient = model_.edges[node_.first_edge];
   if (output_gradient == none) return found;
@@ -132,7 +133,7 @@ std::vector<std::pair<ValueId, ValueId>> BackwardAgain::by_linearity() const {
   return found;
 }
 
-std::string BackwardAgain::refusal() const {
+std::string SecondDerivative::refusal() const {
   const auto& op = *builder_.binding().nodes[node_.origin].op;
   if (op.table->gradient != nullptr || is_composed(op)) return {};
   if (!info().linear.empty())
@@ -147,7 +148,7 @@ std::string BackwardAgain::refusal() const {
                              "op.gradient_of_duals() if it has its own gradient()";
 }
 
-std::vector<ValueId> BackwardAgain::as_graph() const {
+std::vector<ValueId> SecondDerivative::as_graph() const {
   const auto& op = *builder_.binding().nodes[node_.origin].op;
   return op.table->gradient != nullptr ? by_gradient()
          : is_composed(op)             ? by_composition()
@@ -155,7 +156,7 @@ std::vector<ValueId> BackwardAgain::as_graph() const {
 }
 
 // Adds the composed nodes a second time and differentiates them.
-std::vector<ValueId> BackwardAgain::by_composition() const {
+std::vector<ValueId> SecondDerivative::by_composition() const {
   const auto& bound = builder_.binding().nodes[node_.origin];
   std::vector<ValueId> inputs, wrt;
   for (std::uint32_t i = 0; i < origin_.input_count; ++i) inputs.push_back(input(i));
@@ -188,11 +189,11 @@ std::vector<ValueId> BackwardAgain::by_composition() const {
   return written;
 }
 
-std::vector<ValueId> BackwardAgain::by_gradient() const {
+std::vector<ValueId> SecondDerivative::by_gradient() const {
   const auto output_gradient = [this](std::uint32_t i) {
     return model_.edges[node_.first_edge + i];
   };
-  GraphAround around;
+  GraphCallbacks around;
   around.input_count = origin_.input_count;
   around.output_count = origin_.output_count;
   around.results.assign(origin_.input_count, none);
@@ -226,7 +227,7 @@ std::vector<ValueId> BackwardAgain::by_gradient() const {
 }
 
 // dx = dy * f'(x), summed over the axes along which x was broadcast.
-std::vector<ValueId> BackwardAgain::with_derivatives() const {
+std::vector<ValueId> SecondDerivative::with_derivatives() const {
   std::vector<ValueId> written(origin_.input_count, none), inputs;
   const auto output_gradient = model_.edges[node_.first_edge];
   if (output_gradient == none) return written;

@@ -1,21 +1,22 @@
-#include "plugin/operator_contest.hpp"
+#include "plugin/operator_conflict.hpp"
 
 #include <algorithm>
 
 namespace tenon {
 
-OperatorContest::OperatorContest(std::vector<Winner> claims, const PluginSources& sources,
-                                 std::vector<std::string>& notes)
+OperatorConflict::OperatorConflict(std::vector<ResolvedOperator> claims,
+                                   const PluginSources& sources, std::vector<std::string>& notes)
     : sources_(sources), notes_(notes) {
-  std::stable_sort(claims.begin(), claims.end(), [](const Winner& left, const Winner& right) {
-    return left.rank.beats(right.rank);
-  });
+  std::stable_sort(claims.begin(), claims.end(),
+                   [](const ResolvedOperator& left, const ResolvedOperator& right) {
+                     return left.rank.beats(right.rank);
+                   });
   const auto* const end = claims.data() + claims.size();
   for (const auto* folder = claims.data(); folder != end;) {
-    const auto* const next =
-        std::find_if(folder, end, [&](const Winner& claim) { return claim.rank != folder->rank; });
+    const auto* const next = std::find_if(
+        folder, end, [&](const ResolvedOperator& claim) { return claim.rank != folder->rank; });
     if (winner_)
-      std::for_each(folder, next, [&](const Winner& claim) { lose(claim); });
+      std::for_each(folder, next, [&](const ResolvedOperator& claim) { lose(claim); });
     else
       settle_folder(folder, next);
     folder = next;
@@ -23,9 +24,9 @@ OperatorContest::OperatorContest(std::vector<Winner> claims, const PluginSources
   if (winner_ && !dispute_.empty()) notes_.push_back(dispute_);
 }
 
-void OperatorContest::settle_folder(const Winner* begin, const Winner* end) {
+void OperatorConflict::settle_folder(const ResolvedOperator* begin, const ResolvedOperator* end) {
   disputed_.clear();
-  std::for_each(begin, end, [&](const Winner& claim) { take(claim); });
+  std::for_each(begin, end, [&](const ResolvedOperator& claim) { take(claim); });
   if (disputed_.empty()) return;
   winner_.reset();
   std::string sentence = versioned(disputed_[0]) + " is in ";
@@ -36,7 +37,7 @@ void OperatorContest::settle_folder(const Winner* begin, const Winner* end) {
 
 // winner_ is the highest version so far; disputed_ has all candidates of that version if there are
 // several.
-void OperatorContest::take(const Winner& claim) {
+void OperatorConflict::take(const ResolvedOperator& claim) {
   if (!winner_) {
     winner_ = claim;
   } else if (claim.info->version > winner_->info->version) {
@@ -56,7 +57,7 @@ void OperatorContest::take(const Winner& claim) {
   }
 }
 
-void OperatorContest::meet_equal(const Winner& claim) {
+void OperatorConflict::meet_equal(const ResolvedOperator& claim) {
   if (disputed_.empty() && claim.info->manifest == winner_->info->manifest) {
     notes_.push_back(versioned(claim) + " is in " + place(*winner_) +
                      " and, with the same manifest, in " + place(claim) + ": the first is used");
@@ -66,7 +67,7 @@ void OperatorContest::meet_equal(const Winner& claim) {
   disputed_.push_back(claim);
 }
 
-void OperatorContest::lose(const Winner& claim) {
+void OperatorConflict::lose(const ResolvedOperator& claim) {
   const std::string begin = versioned(claim) + " of " + place(claim) + " is not used: ";
   if (winner_->rank.layer == Rank::own_layer)
     notes_.push_back(begin + "it is built into the host");
@@ -77,7 +78,7 @@ void OperatorContest::lose(const Winner& claim) {
     notes_.push_back(begin + place(*winner_) + ", which was added later, also has it");
 }
 
-std::string OperatorContest::versioned(const Winner& claim) const {
+std::string OperatorConflict::versioned(const ResolvedOperator& claim) const {
   return "operator '" + claim.info->full_name() + "' version " +
          std::to_string(claim.info->version);
 }

@@ -9,7 +9,7 @@
 
 /// Samples, filters, and rows (of the first spatial axis) of output, with the rows of data that
 /// these need.
-struct WindowPart {
+struct WindowChunk {
   std::int64_t sample, samples;
   std::int64_t row, rows;
   std::int64_t data_row, data_rows;
@@ -17,15 +17,15 @@ struct WindowPart {
   std::int64_t filter, filters;
 
   /// Whether both are the same work at different offsets.
-  bool like(const WindowPart& other) const {
+  bool like(const WindowChunk& other) const {
     return samples == other.samples && rows == other.rows && data_rows == other.data_rows &&
            before == other.before && after == other.after && filters == other.filters;
   }
 };
 
-class WindowParts {
+class WindowPartition {
  public:
-  WindowParts(const Window& window, const tenon::Shape& data, const tenon::Shape& output)
+  WindowPartition(const Window& window, const tenon::Shape& data, const tenon::Shape& output)
       : reach_(window.reach(0)),
         stride_(window.stride[0]),
         pad_(window.pad[0]),
@@ -35,8 +35,8 @@ class WindowParts {
         filters_(output[1]) {}
 
   /// Whole samples: at most `most` chunks of equal size, and a smaller last one if needed.
-  std::vector<WindowPart> of_samples(std::int64_t most) const {
-    std::vector<WindowPart> parts;
+  std::vector<WindowChunk> of_samples(std::int64_t most) const {
+    std::vector<WindowChunk> parts;
     const auto size = std::max<std::int64_t>((batch_ + most - 1) / most, 1);
     for (std::int64_t first = 0; first < batch_; first += size)
       parts.push_back(part(first, std::min(size, batch_ - first), 0, rows_));
@@ -44,10 +44,10 @@ class WindowParts {
   }
 
   /// Like of_samples(), but splits each sample into rows if there are fewer samples than `most`.
-  std::vector<WindowPart> of_rows(std::int64_t most) const {
-    const auto cuts = batch_ > 0 ? even(std::min({most / batch_, rows_, most_cuts})) : 1;
+  std::vector<WindowChunk> of_rows(std::int64_t most) const {
+    const auto cuts = batch_ > 0 ? even(std::min({most / batch_, rows_, max_cuts})) : 1;
     if (cuts <= 1) return of_samples(most);
-    std::vector<WindowPart> parts;
+    std::vector<WindowChunk> parts;
     for (std::int64_t sample = 0; sample < batch_; ++sample)
       for (std::int64_t i = 0; i < cuts; ++i) {
         const auto first = rows_ * i / cuts;
@@ -58,8 +58,8 @@ class WindowParts {
   }
 
   /// All samples, split into chunks of `size` filters, with a smaller last one if needed.
-  std::vector<WindowPart> of_filters(std::int64_t size) const {
-    std::vector<WindowPart> parts;
+  std::vector<WindowChunk> of_filters(std::int64_t size) const {
+    std::vector<WindowChunk> parts;
     for (std::int64_t first = 0; first < filters_; first += size) {
       parts.push_back(part(0, batch_, 0, rows_));
       parts.back().filter = first;
@@ -76,15 +76,15 @@ class WindowParts {
   }
 
  private:
-  static constexpr std::int64_t most_cuts = 8;  // per sample; smaller chunks cost several percent
+  static constexpr std::int64_t max_cuts = 8;  // per sample; smaller chunks cost several percent
 
   /// The largest power of two up to n, so that two and four threads get equal shares.
   static std::int64_t even(std::int64_t n) {
     return n < 1 ? 1 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
   }
 
-  WindowPart part(std::int64_t sample, std::int64_t samples, std::int64_t row,
-                  std::int64_t rows) const {
+  WindowChunk part(std::int64_t sample, std::int64_t samples, std::int64_t row,
+                   std::int64_t rows) const {
     const auto from = row * stride_ - pad_, to = (row + rows - 1) * stride_ - pad_ + reach_;
     const bool whole = rows == rows_;  // then rows that the stride leaves over belong to it, too
     const auto first = whole ? 0 : std::max<std::int64_t>(from, 0),

@@ -1,5 +1,5 @@
 // onnx_node: a node whose composition needs ranks or sizes that are known only at run time.
-#include "onnx/import/late_node.hpp"
+#include "onnx/import/deferred_node.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ namespace tenon::onnx {
 namespace {
 
 constexpr const char* shape_hint = "give the inputs whole shapes";
-constexpr std::size_t most_kept = 16;  // cached graphs of a node, one per combination of types
+constexpr std::size_t max_kept = 16;  // cached graphs of a node, one per combination of types
 
 tenon_type plain_type(const tenon_type& type) {
   return tenon::type_of(static_cast<DType>(type.dtype), tenon::shape_of(type));
@@ -47,8 +47,8 @@ void require_pure(const Graph& graph) {
 
 /// Larger inputs and inputs with more axes are taken to hold data.
 bool may_hold_sizes(const tenon_type& type) {
-  constexpr std::int64_t most_sizes = 512;
-  return type.rank <= 0 || (type.rank == 1 && type.dims[0] <= most_sizes);
+  constexpr std::int64_t max_sizes = 512;
+  return type.rank <= 0 || (type.rank == 1 && type.dims[0] <= max_sizes);
 }
 
 bool same_elements(const std::vector<std::optional<Tensor>>& left,
@@ -68,11 +68,11 @@ bool all_known(std::span<const tenon_type> types) {
 
 }  // namespace
 
-LateNode::LateNode(Host::Impl& host, std::string_view text)
+DeferredNode::DeferredNode(Host::Impl& host, std::string_view text)
     : host_(host), model_(read_text(text)) {}
 
-LateNode::Imported& LateNode::imported(const std::vector<tenon_type>& types,
-                                       std::vector<std::optional<Tensor>> elements) {
+DeferredNode::Imported& DeferredNode::imported(const std::vector<tenon_type>& types,
+                                               std::vector<std::optional<Tensor>> elements) {
   const auto same = [&](const Imported& one) {
     return std::memcmp(one.inputs.data(), types.data(), types.size() * sizeof(tenon_type)) == 0 &&
            same_elements(one.elements, elements);
@@ -91,7 +91,7 @@ LateNode::Imported& LateNode::imported(const std::vector<tenon_type>& types,
       options.shapes.emplace(name, tenon::shape_of(types[i]));
   }
   auto& made = imported_.emplace_front(Imported{types, std::move(elements)});
-  if (imported_.size() > most_kept) imported_.pop_back();
+  if (imported_.size() > max_kept) imported_.pop_back();
   try {
     Host handle = Inner::handle(host_.shared_from_this());
     auto graph = Importer(handle, model_, options, false).import();
@@ -103,8 +103,8 @@ LateNode::Imported& LateNode::imported(const std::vector<tenon_type>& types,
   return made;
 }
 
-LateNode::Imported* LateNode::import_by(std::span<const tenon_type> inputs,
-                                        const Elements& elements) {
+DeferredNode::Imported* DeferredNode::import_by(std::span<const tenon_type> inputs,
+                                                const Elements& elements) {
   std::vector<tenon_type> types;
   for (const auto& input : inputs) types.push_back(plain_type(input));
   auto& made = imported(types, {});
@@ -119,8 +119,8 @@ LateNode::Imported* LateNode::import_by(std::span<const tenon_type> inputs,
   return known ? &imported(types, std::move(given)) : nullptr;
 }
 
-std::vector<tenon_type> LateNode::infer(std::span<const tenon_type> inputs,
-                                        const Elements& elements) {
+std::vector<tenon_type> DeferredNode::infer(std::span<const tenon_type> inputs,
+                                            const Elements& elements) {
   const std::lock_guard lock(mutex_);
   std::vector<tenon_type> outputs;
   for (const auto& output : model_.graph.outputs) {
@@ -149,7 +149,8 @@ std::vector<tenon_type> LateNode::infer(std::span<const tenon_type> inputs,
   return outputs;
 }
 
-void LateNode::run(bool training, const std::vector<Tensor>& inputs, std::vector<Tensor> outputs) {
+void DeferredNode::run(bool training, const std::vector<Tensor>& inputs,
+                       std::vector<Tensor> outputs) {
   std::vector<tenon_type> types;
   for (const auto& input : inputs) types.push_back(tenon::type_of(input));
   const std::lock_guard lock(mutex_);
@@ -170,7 +171,7 @@ struct OnnxNode : Operator {
   Text model;
   std::int32_t outputs = 1;
   Host::Impl* host = nullptr;
-  Held<LateNode> node;
+  Held<DeferredNode> node;
 
   static constexpr void describe(auto& op) {
     op.doc("an ONNX node that becomes a graph when its input shapes are known");
@@ -276,7 +277,7 @@ class Waiting {
     const std::vector<DType> unknown_ones(node_.node().outputs.size(), unknown_dtype);
     const auto text = bytes(unknown_ones);
     if (!text) return {};
-    LateNode late(*host(), to_base64(*text));
+    DeferredNode late(*host(), to_base64(*text));
     const auto charged = [] {  // a file may have many such nodes
       try {
         InferenceBudget::charge();
@@ -309,7 +310,7 @@ class Waiting {
   std::shared_ptr<Host::Impl> host() const { return impl_of(node_.host()).shared_from_this(); }
 
   // Gives the first input of unknown rank the rank `rank`, and the others `other`.
-  std::vector<DType> dtypes_for(LateNode& late, int rank, int other, std::int64_t size) {
+  std::vector<DType> dtypes_for(DeferredNode& late, int rank, int other, std::int64_t size) {
     std::vector<tenon_type> types;
     bool first = true;
     for (const auto& [i, type] : inputs_) {
@@ -367,7 +368,7 @@ bool Importer::wait(NodeImport& node) {
   const auto count = std::count_if(outputs.begin(), outputs.end(),
                                    [](std::string_view name) { return !name.empty(); });
   if (!may_wait_ || node.inputs() == 0 || count == 0) return false;
-  constexpr std::int64_t most_elements = 512;  // of the constants stored in the node
+  constexpr std::int64_t max_elements = 512;  // of the constants stored in the node
   std::vector<std::pair<std::size_t, tenon_type>> inputs;
   std::vector<ValueId> values;
   bool open = false;
@@ -378,7 +379,7 @@ bool Importer::wait(NodeImport& node) {
     if (type.dtype == TENON_DTYPE_UNKNOWN ||
         (type.storage != TENON_DENSE && type.storage != TENON_STORAGE_UNKNOWN))
       return false;
-    if (operand.known() && operand.value == none && operand.elements.size() <= most_elements)
+    if (operand.known() && operand.value == none && operand.elements.size() <= max_elements)
       continue;
     open = open || !is_known(type);
     inputs.emplace_back(i, type);

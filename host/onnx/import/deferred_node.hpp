@@ -17,10 +17,10 @@ namespace tenon::onnx {
 
 /// An ONNX model of one node. The node becomes a separate graph for each combination of input types
 /// and, if types do not suffice, of the elements of inputs that may hold sizes. Thread-safe.
-class LateNode {
+class DeferredNode {
  public:
   /// `text`: the model in base64. Throws Failure.
-  LateNode(Host::Impl& host, std::string_view text);
+  DeferredNode(Host::Impl& host, std::string_view text);
 
   std::size_t inputs() const { return model_.graph.inputs.size(); }
   std::size_t outputs() const { return model_.graph.outputs.size(); }

@@ -13,30 +13,30 @@ namespace tenon::cli {
 
 /// Names of outputs and their files; outputs with an empty file name are printed. If the map is
 /// empty, all outputs are printed.
-using WantedOutputs = std::map<std::string, std::string>;
+using RequestedOutputs = std::map<std::string, std::string>;
 
 Option output_option();
 /// Throws Failure (usage) for values that are not NAME or NAME=FILE, and for repeated names.
-WantedOutputs wanted_outputs(const Arguments& arguments);
-void add_output_files(std::vector<NamedFile>& files, const WantedOutputs& wanted);
+RequestedOutputs wanted_outputs(const Arguments& arguments);
+void add_output_files(std::vector<NamedFile>& files, const RequestedOutputs& wanted);
 /// Returns whether every output goes to a .npy file, so that none needs to be held in memory as a
 /// whole.
-bool all_to_npy(const Context& context, const WantedOutputs& wanted);
+bool all_to_npy(const Context& context, const RequestedOutputs& wanted);
 /// Writes the outputs of batches, as delivered by run_each_batch(), to their .npy files. The files
 /// do not exist before commit().
 class BatchFiles {
  public:
-  explicit BatchFiles(const WantedOutputs& wanted) : wanted_(wanted) {}
+  explicit BatchFiles(const RequestedOutputs& wanted) : wanted_(wanted) {}
   void take(const NamedTensors& outputs, std::int64_t rows);
   void commit();
 
  private:
-  const WantedOutputs& wanted_;
+  const RequestedOutputs& wanted_;
   std::map<std::string, NpyWriter> files_;  // by output name
 };
 /// Writes files, and prints the other outputs (with --json, all of them) in the graph's order.
 /// Throws Failure if a file cannot be written.
 void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs,
-                  const WantedOutputs& wanted);
+                  const RequestedOutputs& wanted);
 
 }  // namespace tenon::cli

@@ -11,10 +11,10 @@ namespace tenon {
 
 /// The arguments of a run, converted to the graph's names. Results keep the names by which they
 /// were requested.
-struct GivenRun {
+struct RenamedRun {
   /// Returns nullopt if every name is a name of the graph, or unknown.
-  static std::optional<GivenRun> of(const GraphModel& model, const NamedTensors& inputs,
-                                    const RunOptions& request);
+  static std::optional<RenamedRun> of(const GraphModel& model, const NamedTensors& inputs,
+                                      const RunOptions& request);
 
   void name(NamedTensors& outputs) const;
 

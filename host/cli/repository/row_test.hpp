@@ -8,13 +8,13 @@
 
 namespace tenon::cli {
 
-struct RowTrial {
+struct RowTest {
   std::string dependent;  ///< why rows cannot be batched; empty if no dependence was found
   std::string untried;    ///< why the test could not run; usually empty
 };
 
 /// Runs three random rows together and each one separately, and compares the results. The signature
 /// must have rows.
-RowTrial try_rows(Session& session, const serve::Signature& signature);
+RowTest try_rows(Session& session, const serve::Signature& signature);
 
 }  // namespace tenon::cli

@@ -1,4 +1,4 @@
-#include "cli/repository/row_trial.hpp"
+#include "cli/repository/row_test.hpp"
 
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ std::string difference(const std::string& name, const Tensor& all, const Tensor&
                             name, same.text);
 }
 
-RowTrial compare(Session& session, const serve::Signature& signature, const NamedTensors& inputs) {
+RowTest compare(Session& session, const serve::Signature& signature, const NamedTensors& inputs) {
   RunOptions options;
   for (const auto& output : signature.outputs) options.outputs.push_back(output.name);
   const auto all = session.run(inputs, options);
@@ -59,7 +59,7 @@ RowTrial compare(Session& session, const serve::Signature& signature, const Name
 
 }  // namespace
 
-RowTrial try_rows(Session& session, const serve::Signature& signature) {
+RowTest try_rows(Session& session, const serve::Signature& signature) {
   for (const bool zero_integers : {false, true}) {
     try {
       return compare(session, signature, made_up(signature, zero_integers));

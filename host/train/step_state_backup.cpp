@@ -1,4 +1,4 @@
-#include "train/kept_states.hpp"
+#include "train/step_state_backup.hpp"
 
 #include <fmt/format.h>
 
@@ -18,16 +18,16 @@ static void copy_on(const Stream& stream, const Tensor& from, const Tensor& to) 
 }
 
 // Nodes that write a state run on its device.
-KeptStates::KeptStates(const SharedValues& values) {
+StepStateBackup::StepStateBackup(const SharedValues& values) {
   for (auto& [name, tensor, stream] : values.states())
     states_.push_back({name, tensor, tensor.clone(), stream});
 }
 
-void KeptStates::keep() const {
+void StepStateBackup::keep() const {
   for (const auto& state : states_) copy_on(state.stream, state.now, state.kept);
 }
 
-void KeptStates::put_back() const noexcept {
+void StepStateBackup::put_back() const noexcept {
   try {
     restore();
   } catch (const Failure&) {
@@ -36,11 +36,11 @@ void KeptStates::put_back() const noexcept {
   finish();
 }
 
-void KeptStates::restore() const {
+void StepStateBackup::restore() const {
   for (const auto& state : states_) copy_on(state.stream, state.kept, state.now);
 }
 
-std::vector<Tensor> KeptStates::copies() const {
+std::vector<Tensor> StepStateBackup::copies() const {
   std::vector<Tensor> copies;
   for (const auto& state : states_) {
     state.stream.synchronize();
@@ -49,7 +49,7 @@ std::vector<Tensor> KeptStates::copies() const {
   return copies;
 }
 
-void KeptStates::add(std::vector<Tensor>& left, const std::vector<Tensor>& right) const {
+void StepStateBackup::add(std::vector<Tensor>& left, const std::vector<Tensor>& right) const {
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (floating.has(left[i].dtype()))
       add_elements(right[i], left[i]);
@@ -58,7 +58,7 @@ void KeptStates::add(std::vector<Tensor>& left, const std::vector<Tensor>& right
   }
 }
 
-void KeptStates::require_equal(std::size_t i, const Tensor& left, const Tensor& right) const {
+void StepStateBackup::require_equal(std::size_t i, const Tensor& left, const Tensor& right) const {
   if (std::memcmp(left.data(), right.data(), static_cast<std::size_t>(left.bytes())) == 0) return;
   throw Failure(FailureKind::failed,
                 fmt::format("the state '{}' is {} and differs between the step's micro-batches: "
@@ -67,7 +67,7 @@ void KeptStates::require_equal(std::size_t i, const Tensor& left, const Tensor& 
                 "train with one micro-batch (lanes = 1)");
 }
 
-void KeptStates::set_to_means(const std::vector<Tensor>& sums, std::int64_t lanes) const {
+void StepStateBackup::set_to_means(const std::vector<Tensor>& sums, std::int64_t lanes) const {
   for (std::size_t i = 0; i < sums.size(); ++i) {
     if (floating.has(sums[i].dtype()))
       visit<floating>(sums[i].dtype(), [&]<class T>() {
@@ -79,7 +79,7 @@ void KeptStates::set_to_means(const std::vector<Tensor>& sums, std::int64_t lane
   }
 }
 
-void KeptStates::finish() const noexcept {
+void StepStateBackup::finish() const noexcept {
   try {
     for (const auto& state : states_) state.stream.synchronize();
   } catch (const Failure&) {

@@ -1,4 +1,4 @@
-#include "cli/output/wanted_outputs.hpp"
+#include "cli/output/requested_outputs.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 namespace tenon::cli {
 namespace {
 
-void write_files(const NamedTensors& outputs, const WantedOutputs& wanted) {
+void write_files(const NamedTensors& outputs, const RequestedOutputs& wanted) {
   for (const auto& [name, file] : wanted) {
     if (file.empty()) continue;
     if (file.ends_with(".npz"))
@@ -30,8 +30,8 @@ Option output_option() {
           Text{true}};
 }
 
-WantedOutputs wanted_outputs(const Arguments& arguments) {
-  WantedOutputs wanted;
+RequestedOutputs wanted_outputs(const Arguments& arguments) {
+  RequestedOutputs wanted;
   for (const auto& text : arguments.all("output")) {
     const auto equals = text.find('=');
     const auto name = text.substr(0, equals),
@@ -46,11 +46,11 @@ WantedOutputs wanted_outputs(const Arguments& arguments) {
   return wanted;
 }
 
-void add_output_files(std::vector<NamedFile>& files, const WantedOutputs& wanted) {
+void add_output_files(std::vector<NamedFile>& files, const RequestedOutputs& wanted) {
   for (const auto& [name, file] : wanted) files.push_back({"--output " + name, file});
 }
 
-bool all_to_npy(const Context& context, const WantedOutputs& wanted) {
+bool all_to_npy(const Context& context, const RequestedOutputs& wanted) {
   return !context.json() && !wanted.empty() &&
          std::all_of(wanted.begin(), wanted.end(), [](const auto& output) {
            return !output.second.empty() && !output.second.ends_with(".npz");
@@ -71,7 +71,7 @@ void BatchFiles::commit() {
 }
 
 void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs,
-                  const WantedOutputs& wanted) {
+                  const RequestedOutputs& wanted) {
   write_files(outputs, wanted);
   OrderedTensors ordered;
   for (const auto& output : graph.outputs())
