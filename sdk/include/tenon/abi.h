@@ -144,7 +144,7 @@ typedef struct tenon_tensor {
   const void* row_starts; /* csr: [rows + 1], from 0 to stored */
 } tenon_tensor;
 
-/* What is known about a tensor before it exists. 72 bytes; never grows (an array element). */
+/* Everything known about a tensor before it exists. 72 bytes; never grows (an array element). */
 typedef struct tenon_type {
   int64_t dims[TENON_MAX_RANK]; /* -1: unknown; entries from rank on are 0 */
   int32_t rank;                 /* -1: unknown */

@@ -54,8 +54,8 @@ class AttributeLayout {
   std::uint32_t size() const { return size_; }
 
  private:
-  /// What one attribute points to. A linked list, because <vector> would add 5,000 lines to each
-  /// plugin.
+  /// The memory that one attribute points to. A linked list, because <vector> would add 5,000 lines
+  /// to each plugin.
   struct Made {
     std::string text;
     tenon_tensor tensor{};

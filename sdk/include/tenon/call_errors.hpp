@@ -118,7 +118,7 @@ inline const tenon_tensor& Call::sparse(Slot where, int i, Storage storage, DTyp
 
 /// The host knows the output's shape, storage and dtype from the plan; the kernel adds the number
 /// of stored values. Errors (type): another storage or dtype than planned; (failed): a negative
-/// number; and the host's own errors if the shape cannot hold that many or memory is short.
+/// number; and the host's own errors if the shape cannot hold this number or memory is short.
 inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wanted,
                                           std::int64_t stored) const {
   const Slot where = written();

@@ -48,7 +48,7 @@ class List {
   TENON_FN constexpr const T* begin() const { return values_; }
   TENON_FN constexpr const T* end() const { return values_ + size_; }
 
-  /// The same number of equal values; NaN equals nothing.
+  /// True if both have equally many values and these are equal; NaN equals nothing.
   friend constexpr bool operator==(const List& left, const List& right) {
     if (left.size_ != right.size_) return false;
     for (std::size_t i = 0; i < left.size_; ++i)

@@ -89,7 +89,7 @@ class Table {
   constexpr const T* begin() const { return many_ ? many_ : few_; }
   constexpr const T* end() const { return begin() + size_; }
 
-  /// The same shape and equal elements; NaN equals nothing.
+  /// True if shapes and elements are equal; NaN equals nothing.
   friend bool operator==(const Table& left, const Table& right) {
     if (!(left.shape() == right.shape())) return false;
     for (std::int64_t i = 0; i < left.size_; ++i)

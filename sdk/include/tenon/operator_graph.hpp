@@ -191,7 +191,8 @@ class OperatorGraph {
     add_outputs(op, inputs.begin(), inputs.size(), outputs.data(), count, attrs);
     return outputs;
   }
-  /// The same with numbers that are known only at run time: fills outputs[0 ... count).
+  /// Like add_outputs() above, with numbers of inputs and outputs that are known only at run time:
+  /// fills outputs[0 ... count).
   void add_outputs(detail::OnlyName op, const Value* inputs, std::size_t input_count,
                    Value* outputs, std::size_t count, std::initializer_list<Attr> attrs = {}) {
     if (!has_minor_1())

@@ -152,7 +152,7 @@ inline const tenon_operator* kernel_table<void>() {
 /// op.kernels_elsewhere() in describe(). The plugin gets the symbol tenon_kernel_v1__DEVICE__NAME.
 #define TENON_KERNEL(name, device, Class) TENON_KERNEL_OF(#device "__" #name, #name, device, Class)
 
-/// The same for the operator space.name, if several spaces have one of that name:
+/// Like TENON_KERNEL, for the operator space.name, if several spaces have one of that name:
 /// TENON_KERNEL_IN(acme, rope, cuda, AcmeRopeCuda). Tenon's own operators have the space tenon. The
 /// symbol is tenon_kernel_v1__DEVICE__SPACE__NAME.
 #define TENON_KERNEL_IN(space, name, device, Class) \
@@ -178,7 +178,7 @@ inline const tenon_operator* kernel_table<void>() {
 #define TENON_KERNEL_VARIANT(name, device, Class) \
   TENON_VARIANT_OF(#device "__" #name "__" #Class, #name, device, Class)
 
-/// The same for the operator space.name.
+/// Like TENON_KERNEL_VARIANT, for the operator space.name.
 #define TENON_KERNEL_VARIANT_IN(space, name, device, Class) \
   TENON_VARIANT_OF(#device "__" #space "__" #name "__" #Class, #space "__" #name, device, Class)
 

@@ -98,9 +98,9 @@ class TENON_OPEN Shape {
   TENON_HIDDEN constexpr const std::int64_t* begin() const { return dims_; }
   TENON_HIDDEN constexpr const std::int64_t* end() const { return dims_ + (rank_ < 0 ? 0 : rank_); }
 
-  /// The same rank and dimensions. `unknown` equals only itself: [2, ?] != [2, 3], although they
-  /// may turn out to be the same shape. In infer(), compare with io.set_input and io.set_output,
-  /// which merge instead.
+  /// True if rank and dimensions are equal. `unknown` equals only itself: [2, ?] != [2, 3],
+  /// although they may turn out to be the same shape. In infer(), compare with io.set_input and
+  /// io.set_output, which merge instead.
   friend constexpr bool operator==(const Shape& left, const Shape& right) {
     if (left.rank_ != right.rank_) return false;
     for (int axis = 0; axis < left.rank_; ++axis)
@@ -137,8 +137,8 @@ class TENON_OPEN Shape {
   int rank_ = -1;                     // -1: unknown
 };
 
-/// What is known about a tensor: its shape and the dtype of its elements (unknown_dtype if that is
-/// not known either). io.input(i) and call.input_type(i) return it:
+/// Everything known about a tensor: its shape and the dtype of its elements (unknown_dtype if that
+/// is not known either). io.input(i) and call.input_type(i) return it:
 ///
 ///     const auto [shape, dtype] = call.input_type(0);
 ///     if (io.input("data").dtype == tenon::i64) ...
@@ -173,7 +173,7 @@ struct TENON_OPEN TensorType {
   append_part(text, type.shape);
 }
 
-/// The same as a string.
+/// "[2, ?]"
 inline std::string to_string(const Shape& shape) {
   return join(shape);
 }

@@ -178,8 +178,8 @@ struct Trampolines {
     });
   }
 
-  // The same for a composed operator. Its outputs are values of that graph, which the host plans
-  // and runs as part of the user's.
+  // Like gradient(), for a composed operator. Its outputs are values of that graph, which the host
+  // plans and runs as part of the user's.
   static std::int32_t compose(const void* instance, tenon_gradient* io) noexcept {
     return guarded(io->error, [&] {
       Compose wrapped(*io, names_of<C>);

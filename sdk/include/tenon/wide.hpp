@@ -24,9 +24,9 @@
 #include "vector_level.hpp"
 #include "version.hpp"
 
-// How loops are compiled. At -O2, GCC 12 vectorises only loops with a constant count unless told
-// otherwise. clang decides on contraction per source and not per function, so it is disabled for
-// everything that follows.
+// How loops are compiled. At -O2, GCC 12 vectorises only loops with a constant count, unless an
+// option requests more. clang decides on contraction per source and not per function, so it is
+// disabled for everything that follows.
 #if defined(__CUDACC__)
 #define TENON_WIDE_CODE inline
 #define TENON_SCALAR_CODE inline

@@ -198,7 +198,7 @@ class Words : public VersionWords<records> {
 
   constexpr explicit Words(Description* description) : VersionWords<records>(description) {}
 
-  /// What the operator computes; required.
+  /// The operator's computation in a sentence; required.
   constexpr void doc(const char* sentence) { set(&Description::doc, sentence); }
   /// The prefix of the operator's full name, as in acme.rope: a name that the vendor chooses.
   /// Default: the SPACE of tenon_add_plugin(), or else the plugin's name. Operators with the same
@@ -244,8 +244,9 @@ class Words : public VersionWords<records> {
   /// The inputs and outputs whose elements backward reads; the memory of the others is reused
   /// early. Default: all of them; () for none. Reading any other one in backward is an error.
   ///
-  ///     op.backward_reads("output").when("kind", "max");  // a maximum recovers its position from
-  ///     the output op.backward_reads("weight");
+  ///     // a maximum recovers its position from the output
+  ///     op.backward_reads("output").when("kind", "max");
+  ///     op.backward_reads("weight");
   template <class... Names>
   constexpr Conditional backward_reads(Names... names) {
     int first = 0;
@@ -256,7 +257,7 @@ class Words : public VersionWords<records> {
     }
     return Conditional(description_, "backward_reads", first);
   }
-  /// The same from an array, for families of operators: `count` pointers to literals.
+  /// Takes the names from an array, for families of operators: `count` pointers to literals.
   constexpr void backward_reads(const char* const* names, int count) {
     backward_reads();
     for (int i = 0; records && i < count; ++i) description_->backward_reads.value.push(names[i]);
@@ -310,8 +311,8 @@ class Words : public VersionWords<records> {
   constexpr void takes_channels_last(Names... names) {
     (add(&Description::channels_last, names), ...);
   }
-  /// The same, and the kernel is faster with this layout, as a convolution is: Tenon reorders
-  /// tensors to use it.
+  /// Declares takes_channels_last(), and that the kernel is faster with this layout, as a
+  /// convolution is: Tenon reorders tensors to use it.
   template <class... Names>
   constexpr void prefers_channels_last(Names... names) {
     takes_channels_last(names...);
@@ -351,7 +352,7 @@ class Words : public VersionWords<records> {
   constexpr void rule(const char* name, const char* pattern, const char* replacement) {
     add(&Description::rewrites, RewriteEntry{name, pattern, replacement, false});
   }
-  /// The same for a replacement with bit-identical results, such as an identity:
+  /// Like rule(), for a replacement with bit-identical results, such as an identity:
   ///
   ///     op.exact_rule("inference", "dropout(x; ...)", "x");
   constexpr void exact_rule(const char* name, const char* pattern, const char* replacement) {

@@ -59,7 +59,7 @@ struct Signature<Class, T, std::index_sequence<I...>> {
   }
 };
 
-/// What operator() returns for arguments of T.
+/// The type that operator() returns for arguments of T.
 template <class Class, class T>
 using Result = decltype(Signature<Class, T>::result(std::declval<const Class&>(), T{}));
 

@@ -51,7 +51,7 @@ void set_result(tenon_trace& io, const Traced<T>& result) {
 inline void set_result(tenon_trace& io, const Condition& result) {
   set_result(io, result.scalar);
 }
-/// The same number on this path through the function.
+/// A result that is a constant on this path through the function.
 template <class Number>
 requires std::is_arithmetic_v<Number>
 void set_result(tenon_trace& io, Number result) {

@@ -25,8 +25,8 @@ inline constexpr unsigned bool_inputs = [] {
   return inputs;
 }();
 
-/// What a kernel computes from the numbers x[0], x[1] ... of its sources at one point, all in T.
-/// flags: the sources that are bool_inputs.
+/// Computes a kernel's result from the numbers x[0], x[1] ... of its sources at one point, all in
+/// T. flags: the sources that are bool_inputs.
 template <class Class, class T,
           class Indices = std::make_index_sequence<static_cast<std::size_t>(arity<Class>)>>
 struct ForwardAt;

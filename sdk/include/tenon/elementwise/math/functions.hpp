@@ -23,7 +23,7 @@ namespace elementwise {
 template <class T>
 using Computed = std::conditional_t<is_half<T>, float, T>;
 
-/// The same for functions with non-integer results: double for integers and bool.
+/// Like Computed, for functions with non-integer results: double for integers and bool.
 template <class T>
 using Real = std::conditional_t<std::is_integral_v<T>, double, Computed<T>>;
 
@@ -237,9 +237,9 @@ struct Elementwise : Operator {
     using T = elementwise::Common<Yes, No>;
     return elementwise::where(condition, T(yes), T(no));
   }
-  /// The same while the function is traced: the condition is then a recorded value, as x > 0 is for
-  /// a traced number x, and both results are kept. Combine conditions with | and &; converted to
-  /// bool, a condition would be a branch:
+  /// Called instead while the function is traced: the condition is then a recorded value, as x > 0
+  /// is for a traced number x, and both results are kept. Combine conditions with | and &;
+  /// converted to bool, a condition would be a branch:
   ///
   ///     where((x < low) | (x > high), low, x)
   template <class Yes, class No>

@@ -58,7 +58,7 @@ struct Scalar {
   if (!x.in) check(in, in->number(in, x.dtype, x.number, &value));
   return value;
 }
-/// Records an operation, at least one of whose operands is recorded.
+/// Records an operation with at least one recorded operand.
 [[gnu::cold, gnu::noinline]] TENON_FN inline Scalar apply(const char* operation, const Scalar& x,
                                                           const Scalar* y = nullptr,
                                                           const Scalar* z = nullptr) {
