@@ -92,7 +92,7 @@ std::vector<T> packed(const Rows<T>& left, Dense<const T> right, std::int64_t fi
   return from;
 }
 
-/// Variant without packing: for few values and many columns, most of which would be packed in vain.
+/// Variant without packing: for few values and many columns, most of which packing would not help.
 template <class T>
 void sum_unpacked(const Rows<T>& left, Dense<const T> right, std::int64_t first, std::int64_t width,
                   T* to) {

@@ -27,7 +27,7 @@ inline std::optional<Numbers> given_numbers(const tenon::Infer& io, const char* 
   return Numbers(values.begin(), values.end());
 }
 
-/// The same values inside a kernel.
+/// Returns these values inside a kernel.
 inline Numbers given_numbers(const tenon::Call& call, const char* input,
                              const tenon::Ints& parameter) {
   if (!call.has_input(input)) return Numbers(parameter.begin(), parameter.end());

@@ -37,7 +37,7 @@ std::optional<nccl::Type> type_of(tenon::DType dtype) {
   }
 }
 
-/// What a process announces to another one before they exchange bytes.
+/// The numbers that a process announces to another one before they exchange bytes.
 struct Announced {
   std::uint64_t out, in;
 };

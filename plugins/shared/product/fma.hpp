@@ -144,7 +144,7 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
                      std::min(panel, tile.columns - column));
       for (std::int64_t i = 0; i < blocks.count; ++i) {
         const auto begin = blocks.begin(i), end = blocks.begin(i + 1);
-        // Prefetches what is multiplied next; it is mostly in a cache that many cores share.
+        // Prefetches what is multiplied next; it is mostly in a cache shared by many cores.
         if (right.packed)
           fetch_part(block.right + block.depth * block.right_row, block.depth * block.right_row, i,
                      blocks.count);

@@ -135,7 +135,7 @@ PRODUCT_AMX inline void add_bias(const float* sums, std::int64_t sums_row, std::
 }
 
 /// Interleaves rows: to[x * rows + y] = from[y * row + x], for x below `width` rounded up to a
-/// multiple of 32. Each row of `from` has that many numbers.
+/// multiple of 32. Each row of `from` has the rounded number of elements.
 class InTurns {
  public:
   static constexpr std::int64_t max_rows = 16;
