@@ -1,4 +1,4 @@
-// What the child process reports when plugin code crashes it.
+// The report of a child process that plugin code crashed.
 #pragma once
 
 namespace tenon::checks {

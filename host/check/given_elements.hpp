@@ -7,8 +7,8 @@ namespace tenon::checks {
 
 /// A dense tensor of these numbers in row-major order.
 Tensor elements_in(const std::vector<double>& numbers, DType dtype, const Shape& shape);
-/// The same tensor if the dtype matches, else a dense copy with the nearest values; complex numbers
-/// become their real parts in real dtypes.
+/// Returns the tensor itself if the dtype matches, else a dense copy with the nearest values;
+/// complex numbers become their real parts in real dtypes.
 Tensor elements_in(const Tensor& tensor, DType dtype);
 
 }  // namespace tenon::checks

@@ -17,8 +17,8 @@ class PrintedText {
   struct Texts {
     std::string out, err;
   };
-  /// What was printed since the last call. It is also copied to the real stderr, to help locate the
-  /// code.
+  /// Returns the text printed since the last call. It is also copied to the real stderr, to help
+  /// locate the code.
   Texts take();
 
  private:

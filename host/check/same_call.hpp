@@ -33,8 +33,8 @@ class SameCall {
   /// Failure if forward rejects the call.
   CallMemory backward_memory(Numbers numbers, const std::vector<bool>& wanted, bool training) const;
 
-  /// What differs, or why the device's kernel rejects the call; empty if nothing, or if the CPU's
-  /// kernel rejects the call, too.
+  /// Returns what differs, or why the device's kernel rejects the call; empty if nothing differs,
+  /// or if the CPU's kernel rejects the call, too.
   std::string compare(const CallMemory& memory, bool backward, Lie lie, bool training) const;
   /// Like compare(), with a call that is captured with `first`, as sessions do, and replayed with
   /// the contents of `second`.

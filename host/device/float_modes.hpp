@@ -44,7 +44,7 @@ class FloatModes {
   void set() const {
 #if defined(__SSE2__)
     const auto x87 = static_cast<std::uint16_t>(bits_ >> 32);
-    // fldcw checks for pending exceptions, which may be unmasked by now.
+    // fldcw checks for pending exceptions, which the code that ran may have unmasked.
     asm volatile("fnclex\n\tfldcw %0\n\temms" : : "m"(x87));
     _mm_setcsr((_mm_getcsr() & mxcsr_flags) | static_cast<std::uint32_t>(bits_));
 #elif defined(__aarch64__)

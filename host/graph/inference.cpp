@@ -64,7 +64,7 @@ void Inference::run() {
     if (!counts(node) || !may_tell(node)) continue;
     changed_.clear();
     infer(node);
-    // What a node learned about its own outputs reaches their readers within the same sweep.
+    // Readers of its outputs see within the same sweep what the node learned about them.
     const auto& record = model_.nodes[node];
     for (const auto value : changed_)
       if (value < record.first_output || value >= record.first_output + record.output_count)

@@ -1,4 +1,4 @@
-// What a graph records about the operators it uses.
+// A graph's records of the operators that it uses.
 #pragma once
 #include "graph/binding.hpp"
 #include "graph/model.hpp"

@@ -33,7 +33,7 @@ struct WorkerOptions {
   int threads = 1;  ///< for parallel loops
 };
 
-/// What a worker loads.
+/// A plugin that a worker loads.
 struct WorkerPlugin {
   /// the original file, as seen by the plugin's own code; messages show its name: `half_square.so`
   std::filesystem::path path;

@@ -26,7 +26,7 @@ constexpr std::uint32_t value_fields[] = {
     field::attribute::type_protos,
 };
 
-/// What a first pass over an attribute finds, besides its names.
+/// The result of a first pass over an attribute, apart from its names.
 struct Outline {
   std::int64_t kind = 0;
   std::uint32_t values = 0;  // bit set of the value fields that are present

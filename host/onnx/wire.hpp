@@ -54,7 +54,7 @@ class Wire {
   float real(const char* name) const {
     return require(protozero::pbf_wire_type::fixed32, name), from_bits<float>(bytes_.data());
   }
-  /// The same message, from its start.
+  /// Reads this message again, from its start.
   Wire again() const { return {file_, message_, kind_}; }
   Wire message(const char* name, const char* kind) const { return {file_, bytes(name), kind}; }
 

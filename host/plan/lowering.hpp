@@ -73,7 +73,7 @@ struct LoweredGraph {
     if (const auto* group = group_at(id); group != nullptr) return group->adds[output];
     return binding().nodes[id].info->accumulates && !sparse[id];
   }
-  /// The plugin in whose worker process the node runs; null: in this process.
+  /// Returns the plugin whose worker process runs the node; null if this process runs it.
   const IsolatedPlugin* worker_of(NodeId id) const {
     return copies_at(id) || !devices[id]->is_cpu() ? nullptr
                                                    : binding().nodes[id].op->isolated_plugin();

@@ -92,8 +92,8 @@ struct Inferred {
   std::map<ValueId, Tensor> evaluated{};           ///< see Inference::take_evaluated()
 };
 
-/// What inference starts from. `types` null: the declared types; `elements` null: only constants.
-/// `settled`: see GraphSnapshot.
+/// The types and elements that inference starts from. `types` null: the declared types; `elements`
+/// null: only constants. `settled`: see GraphSnapshot.
 struct KnownBefore {
   const std::vector<tenon_type>* types = nullptr;
   const Inference::Elements* elements = nullptr;

@@ -7,7 +7,7 @@
 namespace tenon {
 
 /// Returns the path of the host's library. Empty if it is not certain, because it was loaded by a
-/// relative path that may lead elsewhere by now.
+/// relative path that may now lead elsewhere.
 std::filesystem::path library_file();
 
 /// Returns the file or folder `name` next to the host's library or, for an installation, in tenon/

@@ -128,7 +128,7 @@ void PluginSet::Impl::warn_of_short_name(const LoadedOperator& op, std::string_v
     (*op.warn)("short name " + std::string(name), found->second.warning);
 }
 
-/// Returns null if the name refers to another operator by now: errors of the replaced operator are
+/// Returns null if the name now refers to another operator: errors of the replaced operator are
 /// ignored.
 template <class StillMeant>
 const LoadedOperator* PluginSet::Impl::load(const std::shared_ptr<const Definition>& definition,

@@ -59,8 +59,7 @@ struct LoadedOperator {
 
   /// Returns the kernel for a type of device (enum tenon_device); null if there is none.
   const tenon_operator* kernel(std::int32_t device_type) const { return kernels[device_type]; }
-  /// Returns the plugin in whose worker process its CPU kernels run; null if they run in this
-  /// process.
+  /// Returns the plugin whose worker process runs its CPU kernels; null if this process runs them.
   const IsolatedPlugin* isolated_plugin() const;
   /// Returns null if the table is not that of a variant.
   const Variant* variant_of(const tenon_operator& its) const {

@@ -41,8 +41,8 @@ struct Graph::Impl {
   /// Sets the tensor of each value for which `tensor_of` returns one.
   void set_tensors(const std::function<Tensor(ValueId)>& tensor_of);
 
-  /// The same graph, bound and complete; this one is unchanged. Cached until the graph is edited or
-  /// the host's operators change; callers share it.
+  /// Returns a bound and complete copy of this graph, which is unchanged. Cached until the graph is
+  /// edited or the host's operators change; callers share it.
   Graph completed();
 
   /// The value's id in this graph. Throws Failure (usage) for a value of another graph.

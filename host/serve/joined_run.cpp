@@ -42,7 +42,7 @@ bool only_truths(const GivenInput& input) {
   });
 }
 
-/// What is wrong with an input, to follow its name in a message; empty if nothing is.
+/// Returns what is wrong with an input, to follow its name in a message; empty if nothing is.
 std::string fault(const ServedTensor& declared, const GivenInput& given) {
   if (given.dtype != declared.dtype)
     return fmt::format("is {} but must be {}",

@@ -73,7 +73,7 @@ inline constexpr std::uint32_t release_all = 1, final_response = 1;
   X(ServerError*, TRITONBACKEND_InputProperties,                                                   \
     (ServerInput*, const char** name, int* dtype, const std::int64_t** dims, std::uint32_t* rank,  \
      std::uint64_t* bytes, std::uint32_t* buffers))                                                \
-  /* memory: what the backend wants, then what it gets */                                          \
+  /* memory: requested by the backend, then actual */                                              \
   X(ServerError*, TRITONBACKEND_InputBuffer,                                                       \
     (ServerInput*, std::uint32_t i, const void** data, std::uint64_t* bytes, int* memory,          \
      std::int64_t* device))                                                                        \
@@ -85,7 +85,7 @@ inline constexpr std::uint32_t release_all = 1, final_response = 1;
   X(ServerError*, TRITONBACKEND_OutputBuffer,                                                      \
     (ServerOutput*, void** data, std::uint64_t bytes, int* memory, std::int64_t* device))          \
   X(ServerError*, TRITONBACKEND_ResponseSend,                                                      \
-    (ServerResponse*, std::uint32_t flags, ServerError*)) /* frees the response alone */
+    (ServerResponse*, std::uint32_t flags, ServerError*)) /* frees only the response */
 
 /// The functions of the server that loaded this library; they are looked up at run time, not
 /// linked.

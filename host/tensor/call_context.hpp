@@ -19,7 +19,7 @@ class KernelLog {
   virtual void add(std::int32_t level, std::string_view text) = 0;
 };
 
-/// What a kernel call needs from the host and the caller.
+/// Everything that a kernel call needs from the host and the caller.
 struct CallContext {
   Threads& threads;
   std::uint64_t seed = 0, step = 0;  ///< for random numbers

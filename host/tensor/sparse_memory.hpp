@@ -33,8 +33,8 @@ class SparseMemory {
   static void use_for_all(Source source) { source_of_all_ = std::move(source); }
 
   /// Allocates `stored` values (csr) or rows (row_sparse) with int64 indices and points the tensor
-  /// to them. Throws Failure if its shape cannot hold so many, if their size overflows, or if
-  /// memory runs out. Previous memory of the tensor may then be gone, and its `stored` is -1.
+  /// to them. Throws Failure if its shape cannot hold them, if their size overflows, or if memory
+  /// runs out. Previous memory of the tensor may then be gone, and its `stored` is -1.
   void allocate(tenon_tensor& tensor, std::int64_t stored);
 
   /// Allocates a dense tensor whose storage is TENON_STORAGE_UNKNOWN. Its shape has -1 where `dims`

@@ -15,7 +15,7 @@
 namespace tenon {
 namespace {
 
-/// The same graph with loss and scores as its only outputs.
+/// Returns a copy of the graph with loss and scores as its only outputs.
 Graph measured(const Graph& graph, const EvaluatorOptions& options) {
   if (options.loss.empty() && options.scores.empty())
     throw Failure(FailureKind::usage, "nothing to measure: name a loss, or scores and a label");

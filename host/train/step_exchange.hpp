@@ -65,7 +65,7 @@ class StepExchange {
     Storage storage = Storage::dense;
     std::int64_t stored = 0;
   };
-  /// What each process sends to the others before they add.
+  /// The message of each process to the others before they add.
   struct Account {
     bool has_lanes = false, stops = false;
     std::vector<Evaluation> batches;

@@ -12,7 +12,7 @@
 namespace tenon::cli {
 namespace {
 
-// What an overload accepts for one input.
+// The kind of argument that an overload accepts for one input.
 enum class Taken { value, value_or_array, array, numpy, kind, anything };
 
 // One overload: the type of each input and of the result, and which of the common call options it

@@ -121,7 +121,7 @@ class SvmReader {
     });
     try {
       return Tensor::csr(values, list(columns_), list(starts_), shape);
-    } catch (const Failure& failure) {  // the shape is too large; all else is checked
+    } catch (const Failure& failure) {  // the shape is too large; everything else is checked
       throw file_failure("read", path_, failure.what());
     }
   }

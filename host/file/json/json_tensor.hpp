@@ -36,8 +36,8 @@ Tensor read_json_values(const JsonField& values, const tenon_type& type);
 /// dimensions that have a name are written as the name.
 std::string json_type(const tenon_type& type, const std::vector<std::string_view>& dim_names = {});
 
-/// `"values": [[1, 2], [3, 4]]` and all else that read_json_tensor() needs; a list without elements
-/// is [].
+/// `"values": [[1, 2], [3, 4]]` and everything else that read_json_tensor() needs; a list without
+/// elements is [].
 std::string json_elements(const Tensor& tensor);
 
 Init read_init(const JsonField& field, std::string_view what);

@@ -17,7 +17,7 @@ namespace tenon {
 
 class RuleMatch;
 
-/// What the session knows about its graph.
+/// Properties of the session that decide how its graph is rewritten.
 struct RewriteSetting {
   Optimize optimize = Optimize::full;
   const Device* device = nullptr;  ///< device of nodes that name none

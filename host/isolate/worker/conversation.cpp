@@ -234,7 +234,7 @@ struct RemoteGradient {
     return *static_cast<RemoteGradient*>(self->context);
   }
 
-  // `out` receives the answer's number, `answer` that many bytes of its text.
+  // `out` receives the answer's number, `answer` the first `bytes` bytes of its text.
   std::int32_t ask(Operation operation, tenon_value* out, void* answer = nullptr,
                    std::size_t bytes = 0) {
     const auto& resume = conversation.ask(operation, message);

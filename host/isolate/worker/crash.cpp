@@ -65,7 +65,7 @@ void add_frame(std::uintptr_t address, bool returns_there) {
   crash->frame_count.store(count + 1, std::memory_order_release);
 }
 
-// Async-signal-safe: backtrace() is initialized by now, and libgcc finds frame tables without a
+// Async-signal-safe: backtrace() is already initialized, and libgcc finds frame tables without a
 // lock. Another signal in here kills the process.
 void on_signal(int signal, siginfo_t*, void* context) {
   std::uint32_t nobody = 0;

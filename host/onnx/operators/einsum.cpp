@@ -98,8 +98,8 @@ class Equation {
     terms_.push_back(std::move(term));
   }
 
-  // Of two axes with the same letter, the later one is removed: elements off the diagonal become 0,
-  // and the axis is summed.
+  // Removes the later of two axes with the same letter: elements off the diagonal become 0, and the
+  // axis is summed.
   Term diagonal(const Term& term, std::size_t first) {
     repeated_.insert(term.labels[first]);
     auto second = first + 1;

@@ -40,7 +40,7 @@ std::vector<std::uint32_t> order_by(std::uint32_t Buffer::*step, std::span<const
                 [&](auto left, auto right) { return buffers[left].*step < buffers[right].*step; });
 }
 
-// Of equal sizes, longest lifetime first: short-lived buffers fit into what is left.
+// Orders buffers of equal size by lifetime, longest first: short-lived ones fit into what is left.
 std::vector<std::uint32_t> order_by_size(std::span<const Buffer> buffers) {
   return sorted(buffers.size(), [&](auto left, auto right) {
     const auto &one = buffers[left], &other = buffers[right];

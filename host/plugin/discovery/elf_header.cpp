@@ -82,7 +82,7 @@ void check_kind(const Elf64_Ehdr& header) {
 }
 
 /// Reports how much is missing, which libelf does not. Refuses tables with more than 65,279
-/// sections, whose count is stored elsewhere: no plugin needs that many, and reading them would use
+/// sections, whose count is stored elsewhere: no plugin needs as many, and reading them would use
 /// as much memory as the file claims.
 void check_section_table(const Elf64_Ehdr& header, std::uint64_t size) {
   if (header.e_shoff == 0)

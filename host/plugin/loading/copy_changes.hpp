@@ -30,9 +30,9 @@ struct CopyChanges {
   std::map<std::string, std::string> needed{};  ///< replacement paths by the name in DT_NEEDED
 };
 
-/// Changes the copy: `descriptor` is open for writing, `copy` for reading. Leaves files alone that
-/// are not valid shared objects or have no room for a change, and the symbol order of plugins that
-/// define malloc or operator new, whose allocations are freed by libraries that do not use the
+/// Changes the copy: `descriptor` is open for writing, `copy` for reading. Does not change files
+/// that are not valid shared objects or have no room for a change, nor the symbol order of plugins
+/// that define malloc or operator new, whose allocations are freed by libraries that do not use the
 /// plugin's allocator.
 void change_copy(int descriptor, const InputFile& copy, const CopyChanges& changes);
 

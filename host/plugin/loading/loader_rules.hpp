@@ -1,4 +1,4 @@
-// Folders that the system's loader searches in addition to those it is told.
+// Folders that the system's loader searches in addition to those that it is given.
 #pragma once
 #include <map>
 #include <string>

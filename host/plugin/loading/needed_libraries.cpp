@@ -117,7 +117,7 @@ class Search {
   }
 
  private:
-  /// What the search reads from a file, and the object that first needed it.
+  /// A file as the search reads it, and the object that first needed it.
   struct Object {
     std::vector<SearchFolder> rpath, runpath;
     std::vector<std::string> needed;

@@ -32,8 +32,8 @@ std::int64_t bytes_of_array(PyObject* array);
 /// The array's own memory, without a reference to the array: for calls during which the array stays
 /// alive. Requires is_fast_array().
 Tensor borrow_array(PyObject* array);
-/// The same with a reference to the array. Copies what kernels cannot read (another byte order, an
-/// unaligned address). Throws Failure (usage).
+/// Like borrow_array(), with a reference to the array. Copies what kernels cannot read (another
+/// byte order, an unaligned address). Throws Failure (usage).
 Tensor tensor_from(nb::handle array);
 /// The array's own memory, never a copy, since it is written to. `what`: names the array in
 /// messages. Throws TypeError for an object that is not a numpy array and has no buffer, Failure

@@ -95,7 +95,8 @@ class ExchangeCalls {
       : host_(std::move(host)), arrays_(arrays), ways_(std::move(ways)), calls_(std::move(op)) {}
 
   nb::object call(PyObject* const* given, std::size_t count, PyObject* keywords);
-  /// The same, if the first argument is torch's set of dispatch keys and gradients may be needed.
+  /// Like call(), if the first argument is torch's set of dispatch keys and gradients may be
+  /// needed.
   nb::object call_with_keys(PyObject* const* given, std::size_t count, PyObject* keywords);
   CallCacheCounts counts() const { return calls_.counts(); }
 

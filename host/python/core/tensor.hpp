@@ -14,7 +14,7 @@ Tensor any_tensor_from(nb::handle object);
 std::vector<Tensor> tensors_from(nb::list given);  ///< None is an empty tensor
 NamedTensors named_tensors_from(nb::dict given);
 
-/// The same memory, read-only; GPU memory is returned unchanged.
+/// Returns a read-only view of the memory; a GPU tensor is returned unchanged.
 Tensor read_only_view(const Tensor& tensor);
 
 void bind_tensor(nb::module_& module);

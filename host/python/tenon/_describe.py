@@ -237,7 +237,7 @@ class Describer(Versions):
         self.conversions: dict[str, Callable[[str], Any]] = {}
 
     def doc(self, sentence: str) -> None:
-        """What the operator computes. Default: the first line of the class's docstring."""
+        """The computation in a sentence. Default: the first line of the class's docstring."""
         self._doc = sentence
 
     def space(self, name: str) -> None:

@@ -75,7 +75,7 @@ class Value:
         return tensor.clone().numpy()
 
     def stop_gradient(self, name: str = "") -> Value:
-        """The same value, but no gradient passes through it."""
+        """This value, but no gradient passes through it."""
         return Value(self.graph, self.graph._core.stop_gradient(self._handle, name))
 
     def astype(self, dtype: Any) -> Value:

@@ -16,7 +16,7 @@
 
 namespace tenon {
 
-/// What all executions of a session share.
+/// State that all executions of a session share.
 struct ExecutionContext {
   CallContext call;  ///< without memory and stop, which belong to the execution
   Streams* streams = nullptr;

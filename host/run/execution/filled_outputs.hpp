@@ -11,7 +11,7 @@
 namespace tenon {
 
 /// Detaches kernel-allocated outputs of a step from the memory of the last run, which the caller
-/// may own by now.
+/// may now own.
 void forget_allocated(const Plan& plan, std::size_t step, const tenon_call& call);
 
 /// Fills the workspace and the CPU's dense outputs that the call overwrites with NaN, or with

@@ -14,7 +14,7 @@ Device& device_for(const SessionOptions& options) {
   return find_device(options.device.empty() ? "cpu" : options.device);
 }
 
-// Wraps the tensors, so that handles of the application can be told apart from the session's.
+// Wraps the tensors, so that handles of the application can be distinguished from the session's.
 void hold_constants(const GraphModel& model, const SessionOptions& options, TensorTable& tensors) {
   for (ValueId id = 0; id < tensors.size(); ++id)
     if (tensors[id] && !run_changes(model, options, id))

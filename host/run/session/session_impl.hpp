@@ -37,7 +37,8 @@ struct Session::Impl {
     std::shared_ptr<const Stage> stage;
     std::vector<std::string> outputs;  ///< requested by the run; empty: all
   };
-  /// What determines a plan, with contiguous copies of inputs, which live until the end of the run.
+  /// The properties of a run that determine its plan, with contiguous copies of inputs, which live
+  /// until the end of the run.
   struct Request {
     std::map<ValueId, tenon_type> types{};
     std::map<ValueId, Device*> devices{};

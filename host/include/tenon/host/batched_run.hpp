@@ -27,9 +27,9 @@ TENON_API NamedTensors run_in_batches(Session& session, const NamedTensors& inpu
                                       std::int64_t batch, const RunOptions& options = {},
                                       const Shard& shard = {});
 
-/// The same without concatenation, for outputs larger than memory. Calls `take(outputs, rows)` with
-/// each batch's outputs, on the CPU, in order; `rows` is the total number of rows of all batches.
-/// If there are no rows, calls it once with empty outputs.
+/// Like run_in_batches(), without concatenation: for outputs larger than memory. Calls
+/// `take(outputs, rows)` with each batch's outputs, on the CPU, in order; `rows` is the total
+/// number of rows of all batches. If there are no rows, calls it once with empty outputs.
 TENON_API void run_each_batch(
     Session& session, const NamedTensors& inputs, std::int64_t batch,
     const std::function<void(const NamedTensors& outputs, std::int64_t rows)>& take,

@@ -86,8 +86,9 @@ TENON_API std::vector<CheckResult> check_plugin(
     const std::filesystem::path& plugin, const CheckOptions& options = {},
     const std::function<void(const CheckResult&)>& report = {});
 
-/// The same for an application's operator, from the arguments of Host::add_operator(). `options.op`
-/// is ignored; other operators of the application that it calls are not available.
+/// Checks an application's operator like check_plugin(), from the arguments of
+/// Host::add_operator(). `options.op` is ignored; other operators of the application that it calls
+/// are not available.
 TENON_API std::vector<CheckResult> check_operator(
     std::string_view manifest, const tenon_operator* table, OperatorFactory make = {},
     const CheckOptions& options = {}, const std::function<void(const CheckResult&)>& report = {});

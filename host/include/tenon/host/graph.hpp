@@ -88,7 +88,7 @@ class TENON_API Graph {
   /// required input throws Failure (usage). An empty name becomes `op`, `op_1` ...
   Value add(std::string_view op, const std::vector<Value>& inputs,
             const Attributes& attributes = {}, std::string_view name = {});
-  /// The same with inputs by name.
+  /// Like add() above, with inputs by name.
   Value add(std::string_view op, const std::vector<std::pair<std::string, Value>>& inputs,
             const Attributes& attributes = {}, std::string_view name = {});
   /// Adds a node for an operator object of the application; its kernels run on copies of the
@@ -156,8 +156,8 @@ class TENON_API Graph {
   /// runs need. A graph.json file needs its operators at once. Throws Failure (file) that says what
   /// is wrong and where; damaged tensors are named.
   static Graph load(Host& host, const std::filesystem::path& path, const LoadOptions& options = {});
-  /// The same in memory, in the format of .tenon files. from_bytes() copies what it needs; `name`
-  /// replaces the path in errors.
+  /// Like save() and load(), in memory, in the format of .tenon files. from_bytes() copies what it
+  /// needs; `name` replaces the path in errors.
   std::vector<std::byte> to_bytes(std::uint64_t seed = 0);
   static Graph from_bytes(Host& host, std::span<const std::byte> bytes,
                           const std::string& name = "graph");

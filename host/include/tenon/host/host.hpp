@@ -103,7 +103,7 @@ class TENON_API Host {
   /// GPU has no kernel, go through the CPU. Throws Failure.
   Tensor call(std::string_view op, const std::vector<Tensor>& inputs,
               const Attributes& attributes = {});
-  /// The same, but returns all outputs that are not hidden.
+  /// Like call(), but returns all outputs that are not hidden.
   std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs,
                                const Attributes& attributes = {});
 
@@ -124,15 +124,15 @@ class TENON_API Host {
   /// Failure (usage) for the space `tenon`.
   template <class Op>
   std::string add(std::string_view name = {});
-  /// The same with objects returned by `make`: members that describe() does not declare as
+  /// Like add() above, with objects returned by `make`: members that describe() does not declare as
   /// parameters keep the values set there, so that one class may implement several operators.
   /// `make` is called for each new node and call, from any thread, and may throw an error message.
   /// It lives as long as the host and its graphs.
   template <class Op>
   std::string add(std::string_view name, std::function<Op()> make);
-  /// The same from a manifest and a table of functions, which must live as long as the process.
-  /// With `make`, objects come from there instead of the table's create(); they are passed to the
-  /// table's functions and freed by its destroy().
+  /// Registers an operator from a manifest and a table of functions, which must live as long as the
+  /// process. With `make`, objects come from there instead of the table's create(); they are passed
+  /// to the table's functions and freed by its destroy().
   std::string add_operator(std::string_view manifest, const tenon_operator* table,
                            OperatorFactory make = {});
 

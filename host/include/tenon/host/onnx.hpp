@@ -112,8 +112,8 @@ struct ImportOptions {
   std::function<void(const std::string&)> note{};
 };
 
-/// The same, with all operators that load() would not find with these options. Loads no plugins and
-/// runs nothing.
+/// Like describe() above, with all operators that load() would not find with these options. Loads
+/// no plugins and runs nothing.
 TENON_API ModelInfo describe(Host& host, const std::filesystem::path& path,
                              const ImportOptions& options = {});
 

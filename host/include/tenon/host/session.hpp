@@ -57,7 +57,7 @@ struct SessionOptions {
   /// Everything else, including trained weights, stays f32. Throws Failure (usage) if no node
   /// supports it.
   DType precision = f32;
-  /// Kernels may cache packed weights and constants, unless `optimize` is none. If this is false,
+  /// Kernels may cache packed weights and constants, unless `optimize` is `none`. If this is false,
   /// they do so only for elements that cannot be written: those of files and generated ones, those
   /// of borrow_read_only(), and those of tensors to which the application has neither a handle nor
   /// a writable pointer any more. True: the application promises not to change any weight or

@@ -62,11 +62,11 @@ class TENON_API Tensor {
   static Tensor borrow(void* data, DType dtype, const Shape& shape,
                        std::span<const std::int64_t> strides = {},
                        std::shared_ptr<const void> owner = nullptr);
-  /// The same for memory that must not be written: the tensor is read_only().
+  /// Like borrow(), for memory that must not be written: the tensor is read_only().
   static Tensor borrow_read_only(const void* data, DType dtype, const Shape& shape,
                                  std::span<const std::int64_t> strides = {},
                                  std::shared_ptr<const void> owner = nullptr);
-  /// The same for a tensor of the C ABI with any storage and device; checks indices as csr() and
+  /// Borrows a tensor of the C ABI with any storage and device; checks indices as csr() and
   /// row_sparse() do.
   static Tensor borrow(const tenon_tensor& tensor, std::shared_ptr<const void> owner = nullptr);
 
@@ -128,15 +128,15 @@ class TENON_API Tensor {
     return {data<T>(), static_cast<std::size_t>(size())};
   }
 
-  /// The same shared elements, as a tensor that is read_only(); the tensor itself if it is already
+  /// Returns a read_only() tensor that shares the elements; the tensor itself if it is already
   /// read-only, or sparse.
   Tensor read_only_view() const;
   Tensor clone() const;  ///< a contiguous copy on the same device; any storage
   Tensor make_contiguous()
       const;  ///< a contiguous copy, or the tensor itself if it is contiguous; any storage
 
-  /// The same shared elements in another shape. The tensor must be contiguous. One dimension of
-  /// `shape` may be unknown (-1).
+  /// Returns a tensor of another shape that shares the elements. The tensor must be contiguous. One
+  /// dimension of `shape` may be unknown (-1).
   Tensor reshape(const Shape& shape) const;
 
   /// DLPack 0.x and 1.x, in both directions: CPU or CUDA memory, including strided tensors. Work on

@@ -102,8 +102,8 @@ class TENON_API Trainer {
   /// save_checkpoint() and graph() then refuse.
   StepReport step();
 
-  /// The same with a batch of your own with any number of examples: a tensor for each input, as the
-  /// constructor takes them. It is one batch: the options batch, accumulate, lanes and
+  /// Like step(), with a batch of your own of any number of examples: a tensor for each input, as
+  /// the constructor takes them. It is one batch: the options batch, accumulate, lanes and
   /// memory_budget do not split it. The position in the trainer's own data does not change, and
   /// random numbers follow from the number of steps, so that checkpoints resume as usual if you
   /// continue with the same batches. If all your steps bring their own batch, one example is enough
