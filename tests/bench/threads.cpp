@@ -52,8 +52,8 @@ void nested(benchmark::State& state) {
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-// A loop after the caller has worked alone for the given microseconds, so that workers may be
-// asleep. This pause is not timed.
+// A loop after the caller has worked for the given microseconds without other threads, so that
+// workers may be asleep. This pause is not timed.
 void after_pause(benchmark::State& state) {
   using Clock = std::chrono::steady_clock;
   const tenon::Threads threads(static_cast<int>(state.range(0)));

@@ -1,5 +1,5 @@
-// What a training saves if writing messages or files fails, a signal ends it, or another training
-// uses the same files.
+// Files that a training saves if writing messages or files fails, a signal ends it, or another
+// training uses the same files.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/file.h>

@@ -22,7 +22,7 @@ struct ProgramPlace {
   /// Where stdout and stderr go: a file, `closed`, or `broken`, a pipe without a reader; empty:
   /// into the result.
   std::string out{}, err{};
-  std::function<void(pid_t)> started{};  ///< is told the process
+  std::function<void(pid_t)> started{};  ///< receives the process number
 };
 
 /// Returns the command as typed in a shell, for failure messages.

@@ -4,7 +4,7 @@
 #include <immintrin.h>
 #endif
 
-// What g++ before 13 links into a shared object for -ffast-math.
+// The code that g++ older than 13 links into a shared object for -ffast-math.
 __attribute__((constructor)) static void flush_to_zero() {
 #if defined(__SSE2__)
   _mm_setcsr(_mm_getcsr() | 0x8040);

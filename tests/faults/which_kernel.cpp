@@ -26,7 +26,7 @@ struct Large : WhichKernel {
   void backward(const tenon::Call& call) const { write_gradient(call, 2); }
 };
 
-/// Of the lowest priority, so it is never chosen.
+/// Has the lowest priority, so it is never chosen.
 struct Last : WhichKernel {
   static constexpr int priority = -1;
   void forward(const tenon::Call& call) const { write(call, 99); }

@@ -223,7 +223,7 @@ inline tenon::GraphModel gradient_graph() {
   return std::move(make.model);
 }
 
-/// The same graph in the middle of a training whose optimizer has parameters of every kind.
+/// gradient_graph() in the middle of a training whose optimizer has parameters of every kind.
 inline tenon::GraphModel training_graph() {
   using namespace tenon;
   auto model = gradient_graph();

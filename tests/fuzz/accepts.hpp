@@ -1,5 +1,5 @@
-// What a reader may do with arbitrary bytes: return something, or throw a Failure of the expected
-// kind.
+// Accepted results of a reader of arbitrary bytes: it returns something, or throws a Failure of the
+// expected kind.
 #pragma once
 #include <cstdlib>
 #include <tenon/host/failure.hpp>

@@ -1,4 +1,4 @@
-// Packs round-trip; all else is refused.
+// Packs round-trip; everything else is refused.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 

@@ -91,7 +91,7 @@ TEST_CASE(
   if (found_host == nullptr) return;
   auto& host = *found_host;
   constexpr std::int64_t rows = 50, inner = 40, columns = 9;
-  // The same number of values in each row, at different positions.
+  // Each row has the same number of values, at different positions.
   const auto matrix = [&](std::int64_t first, std::int64_t step) {
     Tensor dense = Tensor::zeros(tenon::f32, {rows, inner});
     for (std::int64_t row = 0; row < rows; ++row)

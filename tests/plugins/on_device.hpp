@@ -8,8 +8,8 @@
 #include "array.hpp"
 #include "device/block.hpp"
 
-/// Null: the tests run on the CPU. If there is no such device, the program exits with the reason
-/// (exit code 77).
+/// Returns the device to test; null if the tests run on the CPU. If there is no such device, the
+/// program exits with the reason (exit code 77).
 tenon::Device* test_device();
 
 /// The memory of one call on a device: copies of arrays with their margins, which are copied back

@@ -121,8 +121,8 @@ class Twice {
   std::optional<tenon::Session> session_;
 };
 
-/// The same numbers in narrower dtypes, in a graph without known sizes if it does not need them. A
-/// second derivative takes some twenty operations, each of which rounds.
+/// Compares with narrower dtypes, in a graph without known sizes if it does not need them. A second
+/// derivative takes some twenty operations, each of which rounds.
 void check_other_dtypes(const SecondRow& row) {
   for (const auto dtype : {tenon::f16, tenon::f32, tenon::f64}) {
     const bool wide_only = row.op == "matmul" || row.op == "fully_connected";

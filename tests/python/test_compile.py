@@ -322,7 +322,7 @@ def test_what_cannot_be_compiled_at_all(monkeypatch, tmp_path):
 
 
 def test_processes_that_compile_the_same_wait_for_the_first(tmp_path):
-    """Of three processes, one builds and all get the result. A held lock times out; a dead
+    """One of three processes builds, and all get the result. A held lock times out; a dead
     process's lock does not.
     """
     counter = tmp_path / "runs"

@@ -256,7 +256,7 @@ def test_what_infer_refuses_is_a_usage_error_of_the_call():
 def test_variadic_inputs_counted_outputs_and_other_dtypes():
     @tenon.operator
     class Stack:
-        """The inputs, one behind the other."""
+        """The inputs, one after the other."""
 
         def describe(op):
             op.input("parts").variadic()

@@ -224,7 +224,7 @@ def test_a_task_that_outlives_a_block_does_not_keep_its_host(hosts):
 
 
 def test_blocks_that_end_in_another_order(hosts):
-    """Of generators, which share their caller's context."""
+    """The blocks are in generators, which share their caller's context."""
     before = tenon.default_host()
 
     def block(host):

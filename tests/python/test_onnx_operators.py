@@ -124,7 +124,7 @@ def test_einsum_refuses_a_diagonal_of_different_sizes(tmp_path):
 def conv_transpose(
     x, w, bias, *, strides, dilations, extra, pads=None, mode="NOTSET", sizes=None, group=1
 ):
-    """ONNX's formula, element by element: outputs that are cut off, and zeros that nothing
+    """ONNX's formula, element by element: outputs that are cropped, and zeros that nothing
     contributes to.
     """
     axes = x.ndim - 2

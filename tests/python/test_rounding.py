@@ -40,7 +40,7 @@ def midpoints(dtype):
 
 
 def whole_midpoints(dtype, whole):
-    """The same for integers: those next to midpoints, and all small ones."""
+    """Returns integers to round: those next to midpoints, and all small ones."""
     infinity = KINDS[dtype][0]
     info = np.iinfo(whole)
     numbers = {

@@ -25,7 +25,7 @@ def run_cell(source: str, names: dict[str, Any]) -> Any:
 
 
 def shown(value: Any) -> dict[str, str]:
-    """What Jupyter would show, by MIME type."""
+    """Returns what Jupyter would show, by MIME type."""
     if hasattr(value, "_repr_mimebundle_"):
         return dict(value._repr_mimebundle_())
     html = value._repr_html_() if hasattr(value, "_repr_html_") else ""

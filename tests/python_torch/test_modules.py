@@ -26,7 +26,7 @@ def inputs(rows=5, dtype=torch.float64):
 
 
 def twin(module):
-    """The same network made of torch layers, with the module's parameters."""
+    """Returns the network made of torch layers, with the module's parameters."""
     own = torch.nn.Sequential(
         torch.nn.Linear(4, 6), torch.nn.Sigmoid(), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 2)
     ).double()

@@ -74,7 +74,7 @@ struct KernelOfLine : SquaredLine {
     });
   }
 };
-/// The same class with both: the kernel computes, the graph differentiates.
+/// Has both: the kernel computes, the graph differentiates.
 struct WithBoth : KernelOfLine {
   using KernelOfLine::forward;
   void forward(Compose& c) const { SquaredLine::forward(c); }

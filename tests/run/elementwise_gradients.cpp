@@ -30,7 +30,7 @@ struct NotedHost : ApplicationHost {
     chosen.warn = [&notes](const std::string& text) { notes.push_back(text); };
     return chosen;
   }
-  /// Of op(gate, x), with respect to one of the two.
+  /// Returns the gradient of op(gate, x) with respect to one of the two.
   Tensor gradient(const std::string& op, const char* by, const Tensor& gate, const Tensor& x) {
     tenon::Graph graph(*this);
     const auto first = graph.input("gate", DType::f32, gate.shape()),

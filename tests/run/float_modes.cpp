@@ -127,7 +127,7 @@ void check_sums(tenon::Host& host) {
   CHECK(one + one == 2);
 }
 
-/// The same sums after an operator in one graph.
+/// Checks these sums after an operator in one graph.
 void check_session(tenon::Host& host, const std::string& op,
                    const tenon::Attributes& attributes = {}) {
   Graph graph(host);

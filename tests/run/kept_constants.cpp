@@ -201,7 +201,7 @@ TEST_CASE("packed constants: writes through an application's handle show") {
   handle->data<float>()[0] = 11;
   CHECK(first(session) == 16);
   CHECK(used == 0);
-  handle.reset();  // nobody can write now
+  handle.reset();  // without a handle, the application cannot write
   CHECK(first(session) == 16);
   CHECK(used == 1);
 

@@ -140,7 +140,7 @@ Tensor image(const Shape& shape, DType dtype = f32) {
   return random_tensor(dtype, shape, {.seed = 3, .low = 0.0, .high = 8.0});
 }
 
-/// The same bits as the original graph.
+/// Compares the bits with those of the original graph.
 void check_same(const Graph& graph, const NamedTensors& inputs) {
   const auto found = Session(graph).run(inputs),
              wanted = Session(graph, {.optimize = Optimize::none}).run(inputs);

@@ -102,7 +102,7 @@ struct Tripled : Operator {
   }
 };
 
-/// The same with a pointer, which differs between objects.
+/// Like Tripled, with a pointer, which differs between objects.
 struct DeclaredTripled : Tripled {
   const float* start = nullptr;
   static constexpr void describe(auto& op) {

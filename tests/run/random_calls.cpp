@@ -36,7 +36,7 @@ struct Noise : Operator {
   }
 };
 
-/// The same as a composed operator.
+/// Noise as a composed operator.
 struct ComposedNoise : Operator {
   static constexpr void describe(auto& op) {
     op.doc("x times uniform random numbers");

@@ -93,7 +93,7 @@ struct OwnProduct : Elementwise {
   }
 };
 
-/// The same gradient for numbers only: std::exp does not accept duals.
+/// Has a gradient for numbers only: std::exp does not accept duals.
 struct NumbersOnly : Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("exp(x)");

@@ -1,4 +1,4 @@
-// Sessions of one graph that many application threads run concurrently, on the threads of one host.
+// Sessions of one graph, run by many application threads concurrently, on the threads of one host.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Derivatives by dual numbers, compared with central differences, or with the documented values
-// where there is no derivative.
+// Derivatives by dual numbers, compared with central differences, or with the documented values at
+// points without a derivative.
 #include <doctest/doctest.h>
 
 #include <cmath>

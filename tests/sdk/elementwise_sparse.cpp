@@ -92,7 +92,7 @@ tenon_type type_of(const tenon::Shape& shape) {
   return type;
 }
 
-/// The same for two inputs. Without a left shape the host provides none.
+/// Like kept(), for two inputs. Without a left shape the host provides none.
 Storage kept_of_two(const tenon_operator* table, Storage left, Storage right,
                     const tenon::Shape& left_shape, const tenon::Shape& right_shape) {
   Instance instance(table);

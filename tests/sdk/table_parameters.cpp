@@ -48,7 +48,7 @@ struct Plain : tenon::Operator {
   void forward(const tenon::Call&) const {}
 };
 
-// What the compiler evaluated of the class.
+// The class's description, which the compiler evaluated.
 constexpr const auto& described = tenon::detail::description_of<Members>;
 static_assert(described.params[0].kind == tenon::detail::Kind::tensor &&
               described.params[0].dtype == tenon::f32);

@@ -1,4 +1,4 @@
-// Linear models of csr examples (the digits, about half of whose pixels are 0), compared with the
+// Linear models of csr examples (the digits, with about half of the pixels 0), compared with the
 // same training on dense ones.
 #include <doctest/doctest.h>
 
