@@ -1,5 +1,5 @@
-// Operators for requests that fail alone: one fails by what is in its input, one counts how often
-// its types were inferred.
+// Operators for requests that fail without affecting others: one fails for certain inputs, one
+// counts how often its types were inferred.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>

@@ -167,7 +167,7 @@ class CallCache(Generic[T]):
                     gone.append(self._entries.popitem(last=False))
                     self._evictions += 1
         # Checked afterwards: the host may close at any time, and forget() came too early for this
-        # entry if it has closed by now.
+        # entry if it has closed since.
         if not _is_current(host, key[0]):
             with self._lock:
                 gone.append(self._entries.pop(key, None))
