@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""words.py [--count]: fails if comments, docstrings or pages contain phrases that readers of English or of the field stumble over.
+"""words.py [--count]: fails if comments, docstrings or pages contain phrases that readers of
+English or of the field stumble over.
 
-Looks at comments of C++, CUDA and Python sources and at Markdown outside of code blocks. --count prints how often each pattern occurs
-in which folder instead of each place.
+Reads comments of C, C++, CUDA, Python, shell and CMake sources, and Markdown outside of code
+blocks, except what is quoted. --count prints the number of matches of each phrase by folder instead
+of their positions. Exits with 77 if this is not a git checkout.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What a comment must not begin with, and what to write instead.
+# Words that a comment must not begin with, and what to write instead.
 BEGINNINGS = {
     r"Of\b(?! course)": "a sentence with a subject",
     r"Whose\b": "a sentence with a subject",
@@ -28,52 +30,83 @@ BEGINNINGS = {
     r"So many\b": '"The number of ..."',
     r"Null:": '"Null if ..."',
     r"Null stands\b": '"Null if ..."',
+    r"Whether or not\b": '"Whether ..."',
 }
-# What must not stand anywhere, and what to write instead.
+# Phrases that must not occur anywhere, and what to write instead.
 PHRASES = {
     r"\b(?:somebody|nobody|everybody|anybody)\b": "the caller, the user, a thread: say who",
-    r"\bwhere (?:it|there|they|that|nothing|this) (?:is|are|has|have) no(?:ne|t|thing)?\b": "if it has no ...",
-    r"\b(?:so|that) many\b": "the number of ...",
+    r"\bwhere (?:it|there|they|that|nothing|this) (?:is|are|has|have) no(?:ne|thing)?\b": (
+        "if it has no ..."
+    ),
+    r"\bwhere left out\b": "default: ...",
+    r"\bso many\b|(?<!so )\bthat many\b|\bas many as there are\b": "the number of ...",
+    r"(?<=\w )(?<!here )(?:is|are|was|were) none\b": "has no, is not a",
+    r"(?<=\w )(?<!here )(?<!nothing )(?:is|are|was|were) no "
+    r"(?!longer|more|less|later|larger|smaller|fewer|earlier|better|worse)\w+": "is not a ...",
     r"\banew\b": "again",
     r"\bagain and again\b": "repeatedly",
     r"\bin vain\b": "without effect",
-    r"\b[Oo]f before \d": "older than",
+    r"\b[Oo]f before\b": "older than",
     r"\b(?:he|his|him)\b": "it, they",
-    r"\bis told\b|\bare told\b|\btells of\b|\btold of\b": "receives, is notified, reports",
+    r"\btold\b(?!\(| [A-Z]{2})|\btells of\b": "receives, is notified, reports",
+    r"\bwants\b": "needs, requires",
+    r"\bbeside\b": "next to, along with, compared with",
+    r"\bone behind\b|\bgo(?:es)? on behind\b|\b(?:inputs|steps) behind\b": "after",
+    r"(?<!left )(?<!leave )(?<!leaves )\balone\b(?! (?:would|does|allows|suffices)\b)": "only",
+    r"\bby now\b": "now, already",
+    r"\bin the place of\b": "in place of, instead of",
+    r"\bcut (?:it )?(?:off|short)\b": "truncated, cropped",
     r"\bwho(?:ever)? (?:asks|wants|reads|calls|writes|waits)\b": "the caller, the reader",
     r"\ball else\b|\bnothing else but\b": "everything else, only",
     r"\bin whose\b|\bof whose\b": "name the owner",
 }
 STARTS = [(re.compile(pattern), better) for pattern, better in BEGINNINGS.items()]
 ANYWHERE = [(re.compile(pattern), better) for pattern, better in PHRASES.items()]
+KINDS = [f"*.{kind}" for kind in "c cpp hpp h cu cuh py md sh cmake".split()] + ["*CMakeLists.txt"]
+ANY = re.compile("|".join(PHRASES))
+# Code with its strings, then //, ///, ///< or /* and the comment.
+COMMENT = re.compile(
+    r"""((?:[^"/']|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|/(?![/*]))*)(//|/\*)[/!*]?<?\s?(.*)$"""
+)
 QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"")
 
 
 def tracked(*patterns: str) -> list[Path]:
-    names = subprocess.run(
-        ["git", "ls-files", "-z", *patterns], cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout
+    try:
+        names = subprocess.run(
+            ["git", "ls-files", "-z", *patterns],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        print("skipped: git is missing, or this is not a checkout")
+        sys.exit(77)
     return [
-        ROOT / name
-        for name in names.split("\0")
-        if name and not name.startswith(("tests/data/", "tests/house/words.py"))
+        ROOT / name for name in names.split("\0") if name and not name.startswith("tests/data/")
     ]
 
 
 def cpp_comments(text: str) -> Iterator[tuple[int, str, bool]]:
-    """(line, text, whether a comment begins there); lines of `//` that follow each other are one comment."""
-    inside = False
+    """(line, text, whether a comment begins there); consecutive lines of `//` are one comment."""
+    inside = block = False
     for number, line in enumerate(text.split("\n"), 1):
-        found = re.match(
-            r'^((?:[^"/\']|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/(?![/*]))*)//[/!]?<?\s?(.*)$',
-            line,
-        )
+        if block:
+            yield number, line.strip().removeprefix("*").removesuffix("*/").strip(), False
+            block = "*/" not in line
+            continue
+        found = COMMENT.match(line) if "//" in line or "/*" in line else None
         if not found:
             inside = False
             continue
-        alone = not found[1].strip()
-        yield number, found[2], not (inside and alone)
-        inside = alone
+        code, start, words = found.groups()
+        if start == "/*":
+            words, end, _ = words.partition("*/")
+            block = not end
+        whole_line = start == "//" and not code.strip()
+        yield number, words, not (inside and whole_line)
+        inside = whole_line
 
 
 def python_comments(text: str) -> Iterator[tuple[int, str, bool]]:
@@ -98,6 +131,14 @@ def python_comments(text: str) -> Iterator[tuple[int, str, bool]]:
                     yield line + offset, each.strip(), offset == 0
 
 
+def script_comments(text: str) -> Iterator[tuple[int, str, bool]]:
+    previous = -1
+    for number, line in enumerate(text.split("\n"), 1):
+        if found := re.match(r"(.*\s)?#(?!!)\s?(.*)$", line):
+            yield number, found[2], number != previous + 1
+            previous = number
+
+
 def page_lines(text: str) -> Iterator[tuple[int, str, bool]]:
     in_code = False
     for number, line in enumerate(text.split("\n"), 1):
@@ -113,22 +154,31 @@ def faults(path: Path) -> Iterator[tuple[int, str, str]]:
         lines = python_comments(text)
     elif path.suffix == ".md":
         lines = page_lines(text)
+    elif path.suffix in (".sh", ".cmake", ".txt"):
+        lines = script_comments(text)
     else:
         lines = cpp_comments(text)
+    last = -1
+    before = ""  # the end of the line before, as phrases may begin there
     for number, line, begins in lines:
-        prose = QUOTED.sub("``", line)
+        prose = QUOTED.sub("``", line).rstrip()
         for pattern, better in STARTS if begins else []:
             if found := pattern.match(prose):
                 yield number, found[0], better
-        for pattern, better in ANYWHERE:
-            if found := pattern.search(prose):
-                yield number, found[0], better
+        if begins or number != last + 1:
+            before = ""
+        both = before + prose.lstrip()
+        for pattern, better in ANYWHERE if ANY.search(both) else []:
+            for found in pattern.finditer(both):
+                if found.end() > len(before):
+                    yield number, found[0], better
+        last, before = number, " ".join([*prose.split()[-3:], ""])
 
 
 def main() -> int:
     counts: Counter[tuple[str, str]] = Counter()
     total = 0
-    for path in tracked("*.cpp", "*.hpp", "*.h", "*.cu", "*.cuh", "*.py", "*.md"):
+    for path in tracked(*KINDS):
         for number, phrase, better in faults(path):
             name = path.relative_to(ROOT)
             total += 1
