@@ -17,7 +17,7 @@ using namespace failing_runs;
 namespace {
 
 /// x, and calls `during`.
-struct Watched : Operator {
+struct Disturbed : Operator {
   static inline std::function<void()> during;
   static constexpr void describe(auto& op) {
     op.doc("x");
@@ -36,16 +36,16 @@ struct Watched : Operator {
 
 TEST_CASE("disturbed runs: a handle that is taken during a run is noticed by the next run") {
   FailingHost host;
-  host.add<Watched>("watched");
+  host.add<Disturbed>("disturbed");
   Graph graph(host);
   const auto w = graph.constant("w", vector_of({2}));
-  graph.output("y", graph.add("watched", {graph.add("drift", {graph.add("drift", {w, w}),
-                                                              graph.input("x", f32, {-1})})}));
+  graph.output("y", graph.add("disturbed", {graph.add("drift", {graph.add("drift", {w, w}),
+                                                                graph.input("x", f32, {-1})})}));
   Session session(graph);
   const auto run = [&](std::function<void()> during = {}) {
-    Watched::during = std::move(during);
+    Disturbed::during = std::move(during);
     const auto y = first_of(session.run({{"x", vector_of({1})}}).at("y"));
-    Watched::during = {};
+    Disturbed::during = {};
     return y;
   };
   CHECK(session.optimized().nodes().size() < graph.nodes().size());
