@@ -77,7 +77,8 @@ TEST_CASE("disturbed runs: accumulating destinations in the same memory are rest
   options.destinations["a"] = {memory, Write::add};
   options.destinations["b"] = {memory, Write::add};
   CHECK(failure_of([&] { session.run({{"x", vector_of({-1, 2})}}, options); }).kind != 0);
-  CHECK(memory.values<float>() == std::vector<float>{100, 200});
+  const auto values = memory.values<float>();
+  CHECK(std::vector<float>(values.begin(), values.end()) == std::vector<float>{100, 200});
 }
 
 namespace {
