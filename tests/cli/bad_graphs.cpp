@@ -45,8 +45,8 @@ TEST_CASE("errors: faults of a graph.json") {
       {R"({"name": "a", "op": "relu", "inputs": ["x", "x"]})", 2,
        "error: bad.json:2:12: [relu] node 'a': the operator takes 1 input but is given 2\n"},
       {R"({"name": "a", "op": "fully_connected", "inputs": ["x"]})", 2,
-       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is required: rows "
-       "of weight\n"},
+       "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is required: "
+       "number of output features, the rows of weight\n"},
       {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 0}})", 2,
        "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is 0 but must be "
        "at least 1\n"},

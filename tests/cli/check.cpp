@@ -209,7 +209,7 @@ TEST_CASE("check: reports that there is nothing to try; users and authors can ad
   wrong[5] = "level=40";
   const auto refused = run_tenon(wrong);
   CHECK(refused.code == 5);
-  CHECK(refused.out.find("nothing could be checked: 1 try was refused, the nearest one with: the "
+  CHECK(refused.out.find("nothing could be checked: 1 try was refused, the closest one with: the "
                          "level is too low (x") != std::string::npos);
 
   wrong = named;
@@ -310,7 +310,8 @@ TEST_CASE("check: bounds of 0 are left by whole steps for integers") {
   const auto result = run_tenon({"check", fault("keeps_bounds")});
   CAPTURE(result.out);
   CHECK(result.code == 0);
-  CHECK(result.out.find("PASSED   bounds       7 numbers outside") != std::string::npos);
+  CHECK(result.out.find("PASSED   bounds       7 values out of bounds refused") !=
+        std::string::npos);
 }
 
 // elsewhere, ctest's check-... tests cover all operators

@@ -168,7 +168,7 @@ TEST_CASE("commands: text goes to stdout, messages to stderr") {
        {"tenon          " TENON_VERSION ", ABI 1.", "\nCUDA           ", "\ncpu            ",
         " usable files, "},
        {}},
-      {{"new", "my_op"}, {"made my_op; next:\n  cd my_op\n"}, {}},
+      {{"new", "my_op"}, {"created my_op; next:\n  cd my_op\n"}, {}},
       {{"man"},
        {".TH TENON 1", ".SS tenon trust [ACTION] [FILE]\n", "\\-\\-plugins", ".SH EXIT STATUS\n"},
        {}},

@@ -49,7 +49,7 @@ TEST_CASE("train: a training of many epochs equals one of few that is resumed") 
             .code == 0);
   CHECK(has(
       with({"--epochs", "2", "--checkpoint", "b.tenon", "--metrics", "b.jsonl", "--resume"}).err,
-      "there is no b.tenon yet"));
+      "checkpoint b.tenon does not exist yet; starting from the beginning"));
   const auto on = with({"--epochs", "5", "--checkpoint", "b.tenon", "--metrics", "b.jsonl",
                         "--resume", "-o", "b_out.tenon"});
   CHECK(has(on.err, "resuming after step 6, in epoch 3"));
@@ -102,7 +102,7 @@ TEST_CASE("train: invalid options are reported before any work") {
     const char* words;
   } rows[] = {
       {{}, 2, "--output is required"},
-      {{"-o", "m.json"}, 2, "'m.json' must end in .tenon"},
+      {{"-o", "m.json"}, 2, "'m.json' but must end in .tenon"},
       {{"-o", "m.tenon", "--data", "z=xs.npy"}, 2, "the graph has no input 'z'"},
       {{"-o", "m.tenon", "--loss", "lss"}, 2, "did you mean loss?"},
       {{"-o", "m.tenon", "--optimizer", "adm"}, 3, "did you mean adam"},

@@ -105,7 +105,8 @@ TEST_CASE("table parameters: faults in graph.json are reported with their positi
         "the list has 1 value, but the shape [2, 2] needs 2");
   CHECK(host.refused(R"("sizes": [1.5])") == "an element is a number but must be a 64-bit integer");
   CHECK(host.refused(R"("taps": {"dtype": "float64", "values": [0.1]})")
-            .find("parameter 'taps' is float64 [1], which is not a float32") != std::string::npos);
+            .find("parameter 'taps' is float64 [1], which cannot be converted to a float32") !=
+        std::string::npos);
   CHECK(host.refused(R"("taps": {"shape": [1]})").find("'values'") != std::string::npos);
   CHECK(host.refused(R"("names": ["a", 1])").find("an entry of parameter 'names' of node 'f'") !=
         std::string::npos);
@@ -134,9 +135,9 @@ TEST_CASE("table parameters: forged files are refused") {
       {"attribute 'taps' of node 'first' has the dtype number 5 but must be int32, int64, float32 "
        "or float64",
        [](auto& attributes, auto&) { attributes.integers[taps] = TENON_F16; }},
-      {"attribute 'taps' of node 'first' has the dtype number -1, where",
+      {"attribute 'taps' of node 'first' has the dtype number -1 but must be",
        [](auto& attributes, auto&) { attributes.integers[taps] = -1; }},
-      {"attribute 'taps' of node 'first' has the dtype number 263, where",
+      {"attribute 'taps' of node 'first' has the dtype number 263 but must be",
        [](auto& attributes, auto&) { attributes.integers[taps] = 263; }},
       {"attribute 'taps' of node 'first' has 9 dimensions but must have 0 to 8",
        [](auto& attributes, auto&) { attributes.integers[taps + 1] = 9; }},

@@ -150,7 +150,7 @@ TEST_CASE("hostile import: the number of inferences of nested loops is bounded")
   const auto message = refusal(parts);
   CHECK_MESSAGE(
       message.find(
-          "Loop node that makes 'o2_0': type inference of its loops did not finish within 2") !=
+          "Loop node that produces 'o2_0': type inference of its loops did not finish within 2") !=
           std::string::npos,
       message);
 }

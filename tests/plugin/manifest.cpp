@@ -289,7 +289,7 @@ TEST_CASE("manifest: reports a single fault with its path") {
        [](Json& m) {
          m["linear"] = Json::array({Json::array({"data", "rest"})});
        }},
-      {"linear[0] names 3 inputs, but a term has one or two",
+      {"linear[0] lists 3 inputs, but a term has one or two",
        [](Json& m) { m["linear"] = Json::array({Json::array({"data", "data", "data"})}); }},
       {"linear[1] has 'data', which an earlier term also has",
        [](Json& m) {

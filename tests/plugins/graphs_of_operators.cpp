@@ -233,8 +233,7 @@ TEST_CASE("composed operators: second derivatives are those of the nodes inside"
   const auto failure = failure_of([&] { graph.gradient(graph.add("sum", {first}), {x}); });
   CHECK(failure.message ==
         "[dropped backward] node 'node_backward': cannot be differentiated again: 'dropout' inside "
-        "draws other random "
-        "numbers each time");
+        "it draws new random numbers on each call");
 }
 
 TEST_CASE("composed operators: strided tensors are read correctly") {

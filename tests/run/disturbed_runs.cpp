@@ -39,7 +39,7 @@ TEST_CASE("disturbed runs: a handle that is taken during a run is noticed by the
   host.add<Disturbed>("disturbed");
   Graph graph(host);
   const auto w = graph.constant("w", vector_of({2}));
-  graph.output("y", graph.add("disturbed", {graph.add("drift", {graph.add("drift", {w, w}),
+  graph.output("y", graph.add("disturbed", {graph.add("drift", {graph.add("sum_gradients", {w, w}),
                                                                 graph.input("x", f32, {-1})})}));
   Session session(graph);
   const auto run = [&](std::function<void()> during = {}) {

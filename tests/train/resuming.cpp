@@ -152,7 +152,7 @@ TEST_CASE("resuming: a checkpoint that does not match is refused with the differ
        2, "the checkpoint has optimizer parameters lazy_update=true beta1=0.9"},
       {with(convnet_json, 200, [](auto&) {}), 4, "it belongs to another graph"},
       {with(wider, 200, [](auto&) {}), 4,
-       "which has node 'fc1 fully_connected scaled fc1_weight fc1_bias num_hidden=32"},
+       "it has node 'fc1 fully_connected scaled fc1_weight fc1_bias num_hidden=32"},
   };
   for (const auto& row : rows) {
     CHECK(row.failure.kind == row.kind);

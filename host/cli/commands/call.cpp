@@ -154,7 +154,7 @@ const bool added_call = add_command(
     {.name = "call",
      .doc = "call one operator without a graph",
      .details = "tenon inspect OPERATOR lists the inputs, outputs and parameters. Optional inputs "
-                "may be left out; missing weights are random. "
+                "may be omitted; missing weights are random. "
                 "--gradient also computes grad_NAME, the gradient of the sum of the first output's "
                 "elements with respect to input NAME. "
                 "random:SHAPE is a float32 tensor uniform in [-1, 1); with an integer :DTYPE, the "

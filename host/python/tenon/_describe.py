@@ -404,11 +404,9 @@ def kind_of(
                 f"parameter '{name}' is not an attribute of the class",
                 f"write `{name}: float = 1.0` in the class",
             )
-        type_ = (
-            type(default)
-            if not isinstance(default, list | tuple)
-            else list[type(default[0]) if default else float]
-        )  # type: ignore[misc]
+        type_ = type(default)
+        if isinstance(default, list | tuple):
+            type_ = list[type(default[0]) if default else float]  # type: ignore[misc]
     if isinstance(type_, type) and issubclass(type_, enum.Enum):
         return "enum", list(type_.__members__), type_.__getitem__
     origin, arguments = typing.get_origin(type_), typing.get_args(type_)

@@ -416,7 +416,7 @@ def load(
     )
     for note in notes:
         if (
-            " is called " in note or " found by its name" in note or " any more: " in note
+            " is named " in note or " has the same name" in note or " cannot be used: " in note
         ):  # the others were requested
             say("warning", note)
     return Graph(of, _handle=made)

@@ -82,8 +82,6 @@ Planned& Session::Impl::find_or_make(const NextStage& next, const Request& reque
     check_destinations(*made.plan, *request.destinations);
     plans.make_execution(made, context, *request.destinations, host().options.memory_limit);
   }
-  warn_of_conversions(*next.graph, *made.plan);
-  warn_of_fallbacks(*next.graph, *made.plan);
   return plans.keep(std::move(key), std::move(made));
 }
 
@@ -105,6 +103,8 @@ Planned Session::Impl::make(const NextStage& next, const Request& request) {
       now->graph, graph->kernels, graph->tensors, std::move(inferred.types),
       {options.training, options.keep_on_device, options.capture, request.devices, now->wanted(),
        options.optimize, graph->constants(), fuses(), context.call.threads.count()});
+  warn_of_conversions(*graph, *plan);  // refuses them if the session is strict
+  warn_of_fallbacks(*graph, *plan);
   return {graph, std::move(plan), std::move(later), std::move(inferred.evaluated)};
 }
 
