@@ -4,6 +4,10 @@
 #include <vector>
 
 namespace tenon {
+
+bool reaches_outside(const GraphModel& model, NodeId id, const LoadedOperator& op) {
+  return op.info->communicates || is_application_own(op) || model.objects.contains(id);
+}
 namespace {
 
 class FallbackToOriginal {
@@ -41,8 +45,7 @@ class FallbackToOriginal {
   bool may_have_effect(NodeId id) const {
     const auto& node = original_.nodes[id];
     const auto& op = *binding_.nodes[id].op;
-    return node.state_count > 0 || node.pass != Pass::forward || op.info->communicates ||
-           is_application_own(op) || original_.objects.contains(id);
+    return node.state_count > 0 || node.pass != Pass::forward || reaches_outside(original_, id, op);
   }
 
   const GraphModel& original_;

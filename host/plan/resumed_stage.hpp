@@ -6,6 +6,10 @@
 
 namespace tenon {
 
+/// Whether a node may have effects outside of tensors and states: it communicates, or belongs to
+/// the application.
+bool reaches_outside(const GraphModel& model, NodeId id, const LoadedOperator& op);
+
 /// Returns the stage that remains of the original graph after the optimized graph's stages before
 /// `rest` have run. It takes the same inputs and computes the same outputs as `rest`. Null if it
 /// would repeat a node that may have side effects: one that is stateful, communicates, or belongs

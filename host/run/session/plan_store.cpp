@@ -46,7 +46,7 @@ std::uint64_t bytes_of(const PlanStore::Key& key) {
   return key.size() * sizeof key[0];
 }
 
-// An estimate, within a third of what malloc() allocates for a plan and its execution.
+// A rough estimate of what a plan and its execution allocate.
 std::uint64_t bytes_of(const Planned& planned) {
   constexpr std::uint64_t of_value =
       sizeof(ValueRecord) + 2 * sizeof(tenon_type) + sizeof(tenon_tensor) + 64;
@@ -96,20 +96,23 @@ std::shared_ptr<const Stage> PlanStore::stage_instead(const Key& key) const {
   return found == refused_.end() ? nullptr : found->second;
 }
 
-void PlanStore::drop(const SessionGraph& graph) {
+template <class Predicate>
+void PlanStore::drop_if(Predicate goes) {
   for (auto plan = plans_.begin(); plan != plans_.end();)
-    if (const auto each = plan++; each->second.graph == &graph) drop(each);
+    if (const auto each = plan++; goes(each->second)) drop(each);
+}
+
+void PlanStore::drop(const SessionGraph& graph) {
+  drop_if([&](const Planned& planned) { return planned.graph == &graph; });
 }
 
 void PlanStore::drop_readers(std::span<const ValueId> values) {
-  const auto reads_any = [&](const Plan& plan) {
-    const auto& readers = plan.memory.readers;
+  drop_if([&](const Planned& planned) {
+    const auto& readers = planned.plan->memory.readers;
     return std::any_of(values.begin(), values.end(), [&](ValueId value) {
       return value < readers.size() && readers[value] != 0;
     });
-  };
-  for (auto plan = plans_.begin(); plan != plans_.end();)
-    if (const auto each = plan++; reads_any(*each->second.plan)) drop(each);
+  });
 }
 
 void PlanStore::make_execution(Planned& planned, ExecutionContext context,

@@ -65,6 +65,8 @@ class PlanStore {
 
  private:
   void drop(std::map<Key, Planned>::iterator plan);
+  template <class Predicate>
+  void drop_if(Predicate goes);
   void make_room(const Plan& plan, Streams& streams, bool spare);
 
   std::size_t capacity_;

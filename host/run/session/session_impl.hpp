@@ -138,6 +138,9 @@ struct Session::Impl {
   bool is_plain() const { return options.trace.empty() && !options.profile && !options.debug; }
 
   // session_plans.cpp
+  PlanStore::Key key_of(const Stage& stage, const Request& request) const {
+    return PlanStore::key_of(stage, fuses(), request.types, request.devices, request.elements);
+  }
   Planned& find_or_make(const NextStage& next, const Request& request);
   Planned make(const NextStage& next, const Request& request);
   /// The part of the original graph that remains where the optimized one cannot be planned.

@@ -63,8 +63,7 @@ Session::Impl::NextStage Session::Impl::original_stage(const std::vector<std::st
 Planned& Session::Impl::find_or_make(const NextStage& next, const Request& request) {
   quick.reset();
   graphs.run(*next.graph);
-  auto key =
-      PlanStore::key_of(*next.stage, fuses(), request.types, request.devices, request.elements);
+  auto key = key_of(*next.stage, request);
   if (auto* const found = plans.find(key); found != nullptr) {
     if (request.destinations != nullptr) check_destinations(*found->plan, *request.destinations);
     return *found;
@@ -116,9 +115,7 @@ std::string node_with_effect(const Stage& rest) {
   const auto& model = rest.model();
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     const auto& bound = rest.graph->binding.nodes[id];
-    if (!rest.part->nodes[id] && bound.op != nullptr &&
-        (bound.op->info->communicates || is_application_own(*bound.op) ||
-         model.objects.contains(id)))
+    if (!rest.part->nodes[id] && bound.op != nullptr && reaches_outside(model, id, *bound.op))
       return node_label(model, id);
   }
   return {};

@@ -205,10 +205,7 @@ Session::Impl::NextStage Session::Impl::begin_again(const NextStage& first,
                                                     const CannotResume& refused) {
   undo();
   auto original = original_stage(first.outputs);
-  const auto request = request_of(first, inputs);
-  plans.refuse(
-      PlanStore::key_of(*first.stage, fuses(), request.types, request.devices, request.elements),
-      original.stage);
+  plans.refuse(key_of(*first.stage, request_of(first, inputs)), original.stage);
   if (!refused.node.empty())
     throw Failure(FailureKind::failed,
                   fmt::format("the optimized graph does not accept the sizes that this run "
