@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/process_state.hpp"
+#include "check/calls/process_state.hpp"
 #include "check/test_input.hpp"
 #include "plugin/plugin_set.hpp"
 

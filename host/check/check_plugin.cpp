@@ -13,10 +13,10 @@
 #include <tenon/host/check.hpp>
 #include <thread>
 
-#include "check/input_search.hpp"
 #include "check/operator_checks.hpp"
+#include "check/samples/input_search.hpp"
 #include "device/devices.hpp"
-#include "graph/gradient_operators.hpp"
+#include "graph/gradient/gradient_operators.hpp"
 #include "graph/parameters.hpp"
 #include "graph/storage_operators.hpp"
 #include "io/child.hpp"

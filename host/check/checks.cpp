@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <exception>
 
+#include "check/calls/crash_report.hpp"
+#include "check/calls/told_lines.hpp"
 #include "check/check.hpp"
-#include "check/crash_report.hpp"
 #include "check/printed_text.hpp"
-#include "check/told_lines.hpp"
 #include "device/devices.hpp"
 #include "graph/composition.hpp"
 #include "io/counted.hpp"

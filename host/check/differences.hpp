@@ -7,7 +7,7 @@
 #include <tenon/host/session.hpp>
 #include <vector>
 
-#include "check/test_call.hpp"
+#include "check/calls/test_call.hpp"
 
 namespace tenon::checks {
 

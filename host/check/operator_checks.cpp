@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "check/told_lines.hpp"
+#include "check/calls/told_lines.hpp"
 
 namespace tenon::checks {
 namespace {

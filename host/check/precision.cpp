@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check/backward_trial.hpp"
-#include "check/test_call.hpp"
+#include "check/calls/backward_trial.hpp"
+#include "check/calls/test_call.hpp"
 
 namespace tenon::checks {
 namespace {

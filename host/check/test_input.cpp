@@ -7,7 +7,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "check/check.hpp"
-#include "check/sample_search.hpp"
+#include "check/samples/sample_search.hpp"
 
 namespace tenon::checks {
 namespace {

@@ -7,9 +7,9 @@
 #include <tenon/host/attribute_map.hpp>
 #include <vector>
 
-#include "check/parameter_sets.hpp"
-#include "check/refusals.hpp"
-#include "graph/operator_inference.hpp"
+#include "check/samples/parameter_sets.hpp"
+#include "check/samples/refusals.hpp"
+#include "graph/inference/operator_inference.hpp"
 
 namespace tenon::checks {
 

@@ -10,7 +10,7 @@
 
 #include "device/devices.hpp"
 #include "graph/composition.hpp"
-#include "graph/operator_inference.hpp"
+#include "graph/inference/operator_inference.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "graph/upgrade.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "graph/declarations.hpp"
-#include "graph/dim_name.hpp"
-#include "graph/inference.hpp"
+#include "graph/inference/dim_name.hpp"
+#include "graph/inference/inference.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "io/counted.hpp"

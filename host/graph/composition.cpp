@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "graph/gradient.hpp"
-#include "graph/gradient_graph.hpp"
+#include "graph/gradient/gradient.hpp"
+#include "graph/gradient/gradient_graph.hpp"
+#include "graph/gradient/second_derivative.hpp"
 #include "graph/operator_use.hpp"
-#include "graph/second_derivative.hpp"
 #include "tensor/kernel_function.hpp"
 
 namespace tenon {

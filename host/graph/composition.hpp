@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/builder.hpp"
-#include "graph/operator_inference.hpp"
+#include "graph/inference/operator_inference.hpp"
 
 namespace tenon {
 

@@ -10,7 +10,7 @@
 #include <tenon/visit.hpp>
 #include <unordered_map>
 
-#include "graph/operator_inference.hpp"
+#include "graph/inference/operator_inference.hpp"
 #include "tensor/held_tensor.hpp"
 #include "tensor/number_fits.hpp"
 

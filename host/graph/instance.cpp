@@ -1,8 +1,8 @@
 #include "graph/instance.hpp"
 
 #include <exception>
+#include <tenon/detail/host_error.hpp>
 #include <tenon/host/failure.hpp>
-#include <tenon/host_error.hpp>
 
 #include "graph/conditions.hpp"
 #include "io/utf8.hpp"

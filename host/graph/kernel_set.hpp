@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "graph/inference/operator_inference.hpp"
 #include "graph/instance.hpp"
-#include "graph/operator_inference.hpp"
 
 namespace tenon {
 

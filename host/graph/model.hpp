@@ -17,9 +17,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "graph/inference/type.hpp"
 #include "graph/name_table.hpp"
 #include "graph/strings.hpp"
-#include "graph/type.hpp"
 
 namespace tenon {
 

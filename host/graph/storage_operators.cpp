@@ -5,7 +5,7 @@
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/operator.hpp>
 
-#include "tensor/storage_kernels.hpp"
+#include "tensor/sparse/storage_kernels.hpp"
 
 namespace tenon {
 namespace {

@@ -7,7 +7,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "graph/binding.hpp"
-#include "graph/operator_inference.hpp"
+#include "graph/inference/operator_inference.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "plugin/operator_history.hpp"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
-#include <tenon/host_error.hpp>
+#include <tenon/detail/host_error.hpp>
 #include <utility>
 
 #include "device/float_modes.hpp"

@@ -1,6 +1,6 @@
 #include "isolate/isolated_plugin.hpp"
 
-#include <tenon/host_error.hpp>
+#include <tenon/detail/host_error.hpp>
 #include <utility>
 
 #include "isolate/message.hpp"

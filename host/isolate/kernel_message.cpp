@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tenon/detail/host_error.hpp>
 #include <tenon/dtype.hpp>
-#include <tenon/host_error.hpp>
 #include <utility>
 
 #include "device/memory.hpp"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <span>
 #include <string>
-#include <tenon/host_error.hpp>
+#include <tenon/detail/host_error.hpp>
 #include <vector>
 
 #include "isolate/attribute_message.hpp"

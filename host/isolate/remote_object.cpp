@@ -1,6 +1,6 @@
 #include "isolate/remote_object.hpp"
 
-#include <tenon/host_error.hpp>
+#include <tenon/detail/host_error.hpp>
 
 #include "isolate/attribute_message.hpp"
 #include "isolate/message.hpp"

@@ -10,7 +10,7 @@
 #include "device/memory.hpp"
 #include "file/tenon/layout.hpp"
 #include "file/tenon/tenon_file.hpp"
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 #include "onnx/dtype.hpp"
 #include "onnx/tensor_data.hpp"
 #include "tensor/held_tensor.hpp"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "device/devices.hpp"
-#include "graph/inference.hpp"
+#include "graph/inference/inference.hpp"
 #include "graph/parameters.hpp"
 #include "io/processor.hpp"
 #include "plan/reorder.hpp"

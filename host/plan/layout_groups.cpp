@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/inference.hpp"
+#include "graph/inference/inference.hpp"
 #include "graph/operator_use.hpp"
 #include "tensor/channels_last.hpp"
 

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "device/devices.hpp"
-#include "graph/inference.hpp"
+#include "graph/inference/inference.hpp"
 #include "plan/layout_groups.hpp"
 #include "plan/passes.hpp"
 #include "plan/reorder.hpp"

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "graph/inference/type.hpp"
 #include "graph/instance.hpp"
-#include "graph/type.hpp"
 #include "plugin/plugin_set.hpp"
 
 namespace tenon {

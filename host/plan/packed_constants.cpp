@@ -6,7 +6,7 @@
 #include <bitset>
 #include <cstring>
 #include <exception>
-#include <tenon/host_error.hpp>
+#include <tenon/detail/host_error.hpp>
 #include <utility>
 
 #include "io/counted.hpp"

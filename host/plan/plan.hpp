@@ -7,7 +7,7 @@
 #include <tenon/host/plan_info.hpp>
 #include <vector>
 
-#include "graph/inference.hpp"
+#include "graph/inference/inference.hpp"
 #include "plan/gpu_schedule.hpp"
 #include "plan/packed_constants.hpp"
 

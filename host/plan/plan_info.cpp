@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "graph/inference.hpp"
-#include "graph/operator_inference.hpp"
+#include "graph/inference/inference.hpp"
+#include "graph/inference/operator_inference.hpp"
 #include "io/counted.hpp"
 #include "io/listed.hpp"
 #include "isolate/isolated_plugin.hpp"

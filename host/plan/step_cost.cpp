@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <span>
 
-#include "graph/inference.hpp"
-#include "graph/operator_inference.hpp"
+#include "graph/inference/inference.hpp"
+#include "graph/inference/operator_inference.hpp"
 
 namespace tenon {
 namespace {

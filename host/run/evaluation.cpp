@@ -1,7 +1,7 @@
 #include "run/evaluation.hpp"
 
 #include "graph/parameters.hpp"
-#include "run/operator_call.hpp"
+#include "run/calls/operator_call.hpp"
 
 namespace tenon {
 namespace {

@@ -1,7 +1,7 @@
 // Evaluates nodes at planning time whose results follow from shapes and known elements.
 #pragma once
 #include "device/threads.hpp"
-#include "graph/inference.hpp"
+#include "graph/inference/inference.hpp"
 #include "graph/snapshot.hpp"
 
 namespace tenon {

@@ -3,7 +3,7 @@
 #include <tenon/host/graph.hpp>
 #include <tenon/host/udf.hpp>
 
-#include "graph/gradient.hpp"
+#include "graph/gradient/gradient.hpp"
 #include "graph/initialize.hpp"
 #include "io/utf8.hpp"
 #include "plan/plan.hpp"

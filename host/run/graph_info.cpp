@@ -2,8 +2,8 @@
 #include <tenon/host/graph_info.hpp>
 
 #include "graph/given_name.hpp"
+#include "graph/inference/operator_inference.hpp"
 #include "graph/needed.hpp"
-#include "graph/operator_inference.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "run/graph_impl.hpp"

@@ -5,12 +5,12 @@
 #include <tenon/host/host.hpp>
 
 #include "device/devices.hpp"
-#include "graph/gradient_operators.hpp"
+#include "graph/gradient/gradient_operators.hpp"
 #include "graph/storage_operators.hpp"
 #include "plugin/library_place.hpp"
 #include "run/builtin_operators.hpp"
-#include "run/control_flow.hpp"
-#include "run/eager_call.hpp"
+#include "run/calls/eager_call.hpp"
+#include "run/control_flow/control_flow.hpp"
 #include "run/host_impl.hpp"
 #include "run/session/optimized_graph.hpp"
 

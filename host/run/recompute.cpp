@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "device/devices.hpp"
-#include "graph/expansion.hpp"
+#include "graph/composed/expansion.hpp"
 #include "plan/passes.hpp"
 #include "run/graph_impl.hpp"
 

@@ -6,8 +6,8 @@
 #include <tenon/host/graph.hpp>
 #include <vector>
 
-#include "graph/gradient.hpp"
-#include "graph/type.hpp"
+#include "graph/gradient/gradient.hpp"
+#include "graph/inference/type.hpp"
 
 namespace tenon {
 

@@ -7,7 +7,7 @@
 
 #include "device/threads.hpp"
 #include "tensor/error_buffer.hpp"
-#include "tensor/sparse_memory.hpp"
+#include "tensor/sparse/sparse_memory.hpp"
 
 namespace tenon {
 

@@ -1,4 +1,4 @@
-#include "tensor/sparse_memory.hpp"
+#include "tensor/sparse/sparse_memory.hpp"
 
 #include <doctest/doctest.h>
 

@@ -10,7 +10,7 @@
 #include <tenon/host/session.hpp>
 #include <vector>
 
-#include "check/guarded_memory.hpp"
+#include "check/calls/guarded_memory.hpp"
 #include "file/forged_file.hpp"
 #include "graph/model.hpp"
 #include "plan/plan.hpp"

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 
 #include <atomic>
-#include <tenon/host_error.hpp>
+#include <tenon/detail/host_error.hpp>
 #include <thread>
 
 #include "choices.hpp"
 #include "device/threads.hpp"
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 #include "isolate/isolated_plugin.hpp"
 #include "isolate/turns.hpp"
 #include "run/host_impl.hpp"

@@ -1,5 +1,5 @@
 // Types and workspaces returned by operators are validated.
-#include "graph/operator_inference.hpp"
+#include "graph/inference/operator_inference.hpp"
 
 #include <doctest/doctest.h>
 

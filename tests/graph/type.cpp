@@ -1,4 +1,4 @@
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <tenon/host_error.hpp>
+#include <tenon/detail/host_error.hpp>
 #include <vector>
 
 #include "device/threads.hpp"
 #include "failure_of.hpp"
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 #include "isolate/isolated_plugin.hpp"
 #include "lying_worker.hpp"
 #include "plugin/folder_of_faults.hpp"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "application_host.hpp"
-#include "run/eager_call.hpp"
+#include "run/calls/eager_call.hpp"
 #include "run/inner.hpp"
 
 using tenon::HostVersion;

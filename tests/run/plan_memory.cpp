@@ -15,7 +15,7 @@
 #include "device/devices.hpp"
 #include "device/memory.hpp"
 #include "run/session/session_impl.hpp"
-#include "tensor/row_range.hpp"
+#include "tensor/sparse/row_range.hpp"
 #include "vectors.hpp"
 
 using namespace tenon;

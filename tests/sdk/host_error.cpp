@@ -4,7 +4,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
-#include <tenon/host_error.hpp>
+#include <tenon/detail/host_error.hpp>
 #include <tenon/text.hpp>
 #include <type_traits>
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <tenon/parallel.hpp>
+#include <tenon/detail/parallel.hpp>
 #include <utility>
 #include <vector>
 

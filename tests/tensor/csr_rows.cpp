@@ -1,4 +1,4 @@
-#include "tensor/csr_rows.hpp"
+#include "tensor/sparse/csr_rows.hpp"
 
 #include <doctest/doctest.h>
 

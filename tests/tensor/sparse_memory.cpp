@@ -1,4 +1,4 @@
-#include "tensor/sparse_memory.hpp"
+#include "tensor/sparse/sparse_memory.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "failure_of.hpp"
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 
 using namespace tenon;
 

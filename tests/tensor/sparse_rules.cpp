@@ -1,11 +1,11 @@
-#include "tensor/sparse_rules.hpp"
+#include "tensor/sparse/sparse_rules.hpp"
 
 #include <doctest/doctest.h>
 
 #include <vector>
 
 #include "../failure_of.hpp"
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 
 using namespace tenon;
 

@@ -14,7 +14,7 @@
 #include "io/counted.hpp"
 #include "io/listed.hpp"
 #include "tensor/number_fits.hpp"
-#include "tensor/row_range.hpp"
+#include "tensor/sparse/row_range.hpp"
 
 namespace tenon {
 namespace {

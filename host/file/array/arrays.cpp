@@ -8,7 +8,7 @@
 #include "file/array/array_file.hpp"
 #include "file/array/npy.hpp"
 #include "file/array/npz.hpp"
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 #include "tensor/backing_files.hpp"
 #include "tensor/widened.hpp"
 

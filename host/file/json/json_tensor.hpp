@@ -8,8 +8,8 @@
 #include <tenon/host/tensor.hpp>
 #include <vector>
 
+#include "graph/inference/type.hpp"
 #include "graph/model.hpp"
-#include "graph/type.hpp"
 #include "io/json_document.hpp"
 
 namespace tenon {

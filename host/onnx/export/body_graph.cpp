@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <tenon/visit.hpp>
 
+#include "graph/composed/recording.hpp"
 #include "graph/composition.hpp"
-#include "graph/operator_inference.hpp"
-#include "graph/recording.hpp"
+#include "graph/inference/operator_inference.hpp"
 #include "tensor/kernel_function.hpp"
 
 namespace tenon::onnx {

@@ -9,8 +9,8 @@
 #include "onnx/export/exporter.hpp"
 #include "plan/plan.hpp"
 #include "plan/tensor_table.hpp"
+#include "run/control_flow/subgraph.hpp"
 #include "run/graph_impl.hpp"
-#include "run/subgraph.hpp"
 
 namespace tenon::onnx {
 namespace {

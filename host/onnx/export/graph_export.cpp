@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "graph/operator_inference.hpp"
+#include "graph/inference/operator_inference.hpp"
 #include "graph/parameters.hpp"
 #include "onnx/export/body_graph.hpp"
 #include "onnx/export/element_types.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 
 namespace tenon::onnx::written {
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <unordered_set>
 
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 #include "onnx/import/node_import.hpp"
+#include "run/control_flow/subgraph.hpp"
 #include "run/inference_budget.hpp"
-#include "run/subgraph.hpp"
 
 namespace tenon::onnx {
 namespace {

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 #include "onnx/dtype.hpp"
 #include "onnx/export/message.hpp"
 #include "onnx/fields.hpp"
 #include "onnx/import/node_import.hpp"
 #include "onnx/kept_graph.hpp"
 #include "run/builtin_operators.hpp"
-#include "run/held_subgraph.hpp"
+#include "run/control_flow/held_subgraph.hpp"
 #include "run/inference_budget.hpp"
 
 namespace tenon::onnx {

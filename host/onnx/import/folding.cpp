@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 #include "onnx/import/node_import.hpp"
-#include "run/operator_call.hpp"
+#include "run/calls/operator_call.hpp"
 
 namespace tenon::onnx {
 namespace {

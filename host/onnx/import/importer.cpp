@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "graph/given_name.hpp"
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 #include "io/utf8.hpp"
 #include "onnx/dtype.hpp"
 #include "onnx/import/missing.hpp"

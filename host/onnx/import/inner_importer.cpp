@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 #include "onnx/import/node_import.hpp"
 
 namespace tenon::onnx {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <tenon/visit.hpp>
 
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 #include "io/counted.hpp"
 #include "onnx/dtype.hpp"
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <tenon/host/udf.hpp>
 
+#include "graph/inference/type.hpp"
 #include "graph/parameters.hpp"
-#include "graph/type.hpp"
 #include "io/utf8.hpp"
 #include "onnx/dtype.hpp"
 #include "onnx/import/node_import.hpp"

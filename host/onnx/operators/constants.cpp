@@ -6,7 +6,7 @@
 #include <cstring>
 #include <tenon/visit.hpp>
 
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 #include "onnx/dtype.hpp"
 #include "onnx/operators/matrix.hpp"
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <span>
 
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 
 namespace tenon {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/inference.hpp"
+#include "graph/inference/inference.hpp"
 #include "graph/operator_use.hpp"
 #include "io/counted.hpp"
 #include "plan/passes.hpp"

@@ -1,5 +1,5 @@
 #include "device/current_device.hpp"
-#include "graph/inference.hpp"
+#include "graph/inference/inference.hpp"
 #include "plan/passes.hpp"
 
 namespace tenon {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "graph/type.hpp"
+#include "graph/inference/type.hpp"
 #include "isolate/shared_memory.hpp"
 #include "plan/passes.hpp"
 

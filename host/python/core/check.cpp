@@ -10,7 +10,7 @@
 
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
-#include "python/core/python_operator.hpp"
+#include "python/core/operators/python_operator.hpp"
 
 namespace tenon::python {
 namespace {

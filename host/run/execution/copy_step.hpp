@@ -1,7 +1,7 @@
 // A step of a plan that copies a value to another device.
 #pragma once
 #include "device/stream.hpp"
-#include "tensor/sparse_memory.hpp"
+#include "tensor/sparse/sparse_memory.hpp"
 
 namespace tenon {
 

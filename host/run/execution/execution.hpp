@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device/float_modes.hpp"
-#include "graph/operator_inference.hpp"
+#include "graph/inference/operator_inference.hpp"
 #include "run/execution/gpu_execution.hpp"
 #include "run/execution/packed_memory.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "graph/inference.hpp"
+#include "graph/inference/inference.hpp"
 #include "graph/parameters.hpp"
-#include "tensor/sparse_memory.hpp"
+#include "tensor/sparse/sparse_memory.hpp"
 
 namespace tenon {
 

@@ -8,7 +8,7 @@
 #include "run/session/renamed_run.hpp"
 #include "run/session/session_impl.hpp"
 #include "tensor/backing_files.hpp"
-#include "tensor/row_range.hpp"
+#include "tensor/sparse/row_range.hpp"
 #include "tensor/widened.hpp"
 
 namespace tenon {

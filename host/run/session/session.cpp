@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "device/devices.hpp"
-#include "graph/expansion.hpp"
+#include "graph/composed/expansion.hpp"
 #include "graph/rewrite/graph_part.hpp"
 #include "io/owners.hpp"
 #include "run/session/optimized_graph.hpp"

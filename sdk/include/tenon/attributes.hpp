@@ -33,10 +33,10 @@
 #include <utility>
 
 #include "abi.h"
-#include "attribute_reader.hpp"
 #include "describe.hpp"
-#include "names.hpp"
-#include "rules.hpp"
+#include "detail/attribute_reader.hpp"
+#include "detail/names.hpp"
+#include "detail/rules.hpp"
 #include "version.hpp"
 
 #pragma GCC visibility push(hidden)

@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "abi.h"
+#include "detail/index_or_name.hpp"
+#include "detail/names.hpp"
+#include "detail/parallel.hpp"
 #include "dtype.hpp"
 #include "host_function.hpp"
-#include "index_or_name.hpp"
-#include "names.hpp"
-#include "parallel.hpp"
 #include "random.hpp"
 #include "shape.hpp"
 #include "sparse.hpp"
@@ -417,5 +417,5 @@ class Call {
 }  // namespace tenon::TENON_SDK
 #pragma GCC visibility pop
 
-#include "call_errors.hpp"
+#include "detail/call_errors.hpp"
 #include "version.hpp"

@@ -29,10 +29,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "description.hpp"
-#include "description_checks.hpp"
+#include "detail/description.hpp"
+#include "detail/description_checks.hpp"
+#include "detail/number_table.hpp"
 #include "list.hpp"
-#include "number_table.hpp"
 #include "text.hpp"
 #include "version.hpp"
 #include "words.hpp"

@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "abi.h"
-#include "index_or_name.hpp"
-#include "names.hpp"
+#include "detail/index_or_name.hpp"
+#include "detail/names.hpp"
 #include "shape.hpp"
 #include "version.hpp"
 #include "view.hpp"

@@ -112,8 +112,8 @@
 #include <string>
 #include <string_view>
 
-#include "cbor.hpp"
-#include "checks.hpp"
+#include "detail/cbor.hpp"
+#include "detail/checks.hpp"
 #include "dtype.hpp"
 #include "version.hpp"
 

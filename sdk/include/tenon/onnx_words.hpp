@@ -21,8 +21,8 @@
 #pragma once
 #include <initializer_list>
 
-#include "description.hpp"
-#include "literal_value.hpp"
+#include "detail/description.hpp"
+#include "detail/literal_value.hpp"
 #include "version.hpp"
 
 #pragma GCC visibility push(hidden)

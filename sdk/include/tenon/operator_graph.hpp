@@ -9,11 +9,11 @@
 #include <type_traits>
 
 #include "abi.h"
-#include "attribute_layout.hpp"
-#include "index_or_name.hpp"
+#include "detail/attribute_layout.hpp"
+#include "detail/index_or_name.hpp"
+#include "detail/names.hpp"
+#include "detail/number_table.hpp"
 #include "list.hpp"
-#include "names.hpp"
-#include "number_table.hpp"
 #include "shape.hpp"
 #include "text.hpp"
 #include "version.hpp"

@@ -14,10 +14,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "description.hpp"
+#include "detail/description.hpp"
+#include "detail/number_table.hpp"
 #include "dtype.hpp"
 #include "list.hpp"
-#include "number_table.hpp"
 #include "text.hpp"
 #include "version.hpp"
 

@@ -8,9 +8,9 @@
 #include <type_traits>
 
 #include "abi.h"
-#include "host_error.hpp"
-#include "index_or_name.hpp"
-#include "names.hpp"
+#include "detail/host_error.hpp"
+#include "detail/index_or_name.hpp"
+#include "detail/names.hpp"
 #include "shape.hpp"
 #include "version.hpp"
 #include "view.hpp"

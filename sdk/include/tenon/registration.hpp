@@ -12,9 +12,9 @@
 #include <type_traits>
 
 #include "abi.h"
+#include "detail/plugin_info.hpp"
 #include "fn.hpp"
 #include "manifest.hpp"
-#include "plugin_info.hpp"
 #include "table.hpp"
 #include "version.hpp"
 

@@ -35,9 +35,9 @@
 
 #include "abi.h"
 #include "attributes.hpp"
-#include "checks.hpp"
-#include "host_error.hpp"
-#include "names_of.hpp"
+#include "detail/checks.hpp"
+#include "detail/host_error.hpp"
+#include "detail/names_of.hpp"
 #include "version.hpp"
 
 #pragma GCC visibility push(hidden)

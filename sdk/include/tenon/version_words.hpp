@@ -11,8 +11,8 @@
 // Inputs, outputs and states are identified by their order: new ones come after those of older
 // versions.
 #pragma once
-#include "description.hpp"
-#include "literal_value.hpp"
+#include "detail/description.hpp"
+#include "detail/literal_value.hpp"
 #include "version.hpp"
 
 #pragma GCC visibility push(hidden)

@@ -9,10 +9,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "description.hpp"
+#include "detail/description.hpp"
+#include "detail/literal_value.hpp"
+#include "detail/number_table.hpp"
 #include "list.hpp"
-#include "literal_value.hpp"
-#include "number_table.hpp"
 #include "onnx_words.hpp"
 #include "parameter_words.hpp"
 #include "text.hpp"

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "../checks.hpp"
+#include "../detail/checks.hpp"
 #include "../version.hpp"
 #include "job.hpp"
 #include "signature.hpp"

@@ -4,8 +4,8 @@
 
 #include <type_traits>
 
-#include "../names_of.hpp"
-#include "../operator_class.hpp"
+#include "../detail/names_of.hpp"
+#include "../detail/operator_class.hpp"
 #include "../version.hpp"
 #include "../visit.hpp"
 #include "class_checks.hpp"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "../detail/names.hpp"
 #include "../infer.hpp"
-#include "../names.hpp"
 #include "../version.hpp"
 
 #pragma GCC visibility push(hidden)

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "../host_error.hpp"
+#include "../detail/host_error.hpp"
 #include "../host_function.hpp"
 #include "../version.hpp"
 #include "launch.hpp"

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "../../call.hpp"
-#include "../../host_error.hpp"
+#include "../../detail/host_error.hpp"
 #include "../../infer_storage.hpp"
 #include "../../version.hpp"
 #include "../map.hpp"

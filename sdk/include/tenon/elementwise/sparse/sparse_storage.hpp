@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "../../members.hpp"
+#include "../../detail/members.hpp"
 #include "../../version.hpp"
 #include "../class_checks.hpp"
 #include "../convert.hpp"

@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+
+#include "check/calls/same_call.hpp"
+#include "check/calls/test_call.hpp"
+#include "tensor/channels_last.hpp"
+
+namespace tenon::checks {
+namespace {
+
+/// The tensors of a call that are channels-last together.
+struct LastTensors {
+  std::vector<bool> inputs, outputs;
+};
+
+LastTensors last_tensors(const OperatorCall& call, const TestInput& sample) {
+  const auto& info = call.info();
+  LastTensors last;
+  for (std::size_t i = 0; i < sample.types.inputs.size(); ++i)
+    last.inputs.push_back(sample.types.inputs[i].present &&
+                          info.channels_last_input[declared_input(info, i)]);
+  for (std::size_t o = 0; o < info.outputs.size(); ++o)
+    last.outputs.insert(last.outputs.end(), call.count_of(info.outputs[o]),
+                        info.channels_last_output[o]);
+  return last;
+}
+
+/// Sets the layouts; returns false if one of the types does not support it.
+bool set_layouts(const LastTensors& last, CallTypes& types) {
+  const auto set = [](const std::vector<bool>& which, std::vector<tenon_type>& group) {
+    bool fits = true;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (!which[i]) continue;
+      group[i].layout = TENON_LAYOUT_CHANNELS_LAST;
+      fits = fits && may_be_channels_last(group[i].rank) && byte_count(group[i]) > 0;
+    }
+    return fits;
+  };
+  const bool inputs = set(last.inputs, types.inputs);
+  return set(last.outputs, types.outputs) && inputs;
+}
+
+/// Channels-last copies of a call's tensors, at fixed addresses.
+class LastMemory {
+ public:
+  tenon_tensor* add(const Tensor& tensor, bool last) {
+    if (!tensor) return nullptr;
+    auto& own = all_.emplace_back();
+    own.memory = tensor.clone();
+    own.raw = own.memory.abi();
+    if (!last) return &own.raw;
+    set_channels_last_strides(own.raw.dense.shape, own.raw.dense.ndim, own.strides.data());
+    own.raw.dense.strides = own.strides.data();
+    const auto size = size_of(tensor.dtype());
+    for (std::int64_t place = 0; place < tensor.size(); ++place)
+      std::memcpy(
+          static_cast<std::byte*>(own.memory.data()) + static_cast<std::size_t>(place) * size,
+          static_cast<const std::byte*>(tensor.data()) +
+              static_cast<std::size_t>(row_major_place(own.raw.dense, place)) * size,
+          size);
+    return &own.raw;
+  }
+
+ private:
+  struct Own {
+    Tensor memory;
+    tenon_tensor raw{};
+    std::array<std::int64_t, TENON_MAX_RANK> strides{};
+  };
+  std::deque<Own> all_;
+};
+
+// Returns what differs; empty if nothing, or if the call cannot be compared. `compared` counts
+// comparisons.
+std::string compare_layouts(const CheckedOperator& subject, const OperatorCall& call,
+                            const TestInput& sample, int& compared) {
+  const auto last = last_tensors(call, sample);
+  auto types = sample.types;
+  if (!set_layouts(last, types) || call.kernel(types) == nullptr) return {};
+  Threads threads(1);
+  TestCall plain(call, sample, subject.seed);
+  const TestCall fresh(call, sample, subject.seed);
+  plain.run(threads);
+  LastMemory memory;
+  CallTensors tensors;
+  for (std::size_t i = 0; i < fresh.inputs.size(); ++i)
+    tensors.inputs.push_back(memory.add(fresh.inputs[i], last.inputs[i]));
+  for (std::size_t o = 0; o < fresh.outputs.size(); ++o)
+    tensors.outputs.push_back(memory.add(fresh.outputs[o], last.outputs[o]));
+  for (const auto& state : fresh.states) tensors.states.push_back(memory.add(state, false));
+  tensors.writes.assign(fresh.outputs.size(), TENON_WRITE_TO);
+  const WithoutCopies here;
+  call.forward(types, tensors, {threads, subject.seed});
+  ++compared;
+  for (std::size_t o = 0; o < plain.outputs.size(); ++o)
+    if (auto fault =
+            difference(fmt::format("output {}", o), plain.outputs[o],
+                       Tensor::borrow(*tensors.outputs[o]).clone(), "channels-last tensors");
+        !fault.empty())
+      return fault;
+  return {};
+}
+
+}  // namespace
+
+Outcome check_layouts(const CheckedOperator& subject) {
+  if (subject.op.info->channels_last.empty())
+    return skipped("it does not declare support for channels-last tensors");
+  constexpr std::size_t most = 24;
+  int compared = 0;
+  auto outcome = each_sample(
+      subject, all_kinds,
+      [&](const OperatorCall& call, const TestInput& sample) {
+        return compare_layouts(subject, call, sample, compared);
+      },
+      most);
+  if (outcome.verdict != Verdict::passed) return outcome;
+  return compared == 0 ? untried({}) : passed(counted(compared, "call"));
+}
+
+}  // namespace tenon::checks

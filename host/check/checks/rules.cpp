@@ -1,0 +1,304 @@
+// Compares both sides of each rewrite rule on random inputs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "check/calls/test_call.hpp"
+#include "device/devices.hpp"
+#include "graph/rewrite/graph_part.hpp"
+#include "graph/rewrite/rewriting.hpp"
+#include "run/graph_impl.hpp"
+#include "run/session/optimized_graph.hpp"
+
+namespace tenon::checks {
+namespace {
+
+// Tolerance relative to the largest element, for different orders of summation.
+double rule_tolerance(DType dtype) {
+  return dtype == DType::f64 || dtype == DType::c128   ? 1e-10
+         : dtype == DType::f16 || dtype == DType::bf16 ? 5e-2
+                                                       : 1e-4;
+}
+
+DType dtype_for(const OperatorInfo& info) {
+  for (const auto dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64})
+    if (allows(info.types, dtype)) return dtype;
+  return DType::f32;
+}
+
+/// Assumed shape of a variable whose shape is not determined, relative to the value it is combined
+/// with: the same shape, a vector along the last axis, or one element.
+enum class Beside { whole, row, element };
+
+/// How the graph of a rule's pattern is built.
+struct Trial {
+  bool with_optional = true;
+  Draws draws = Draws::positive;
+  // shape of the variables of innermost calls whose operators have no fitting example
+  Shape innermost{};
+  Beside untold = Beside::whole;
+  std::map<std::size_t, Shape> shapes{};  // known shapes of variables
+};
+
+/// A graph of a rule's pattern.
+class PatternGraph {
+ public:
+  PatternGraph(Host& host, const ResolvedRule& rule, const Trial& trial, std::uint64_t seed)
+      : graph(host), rule_(rule), trial_(trial), seed_(seed), values_(rule.rule.variables.size()) {
+    for (std::size_t call = 0; call < rule.pattern.size(); ++call) add(call);
+    // makes the result a node's output, as rules replace values
+    graph.output("checked", graph.add("tenon.stop_gradient", {results_.back()}));
+  }
+
+  /// Shapes of the connected variables.
+  std::map<std::size_t, Shape> shapes() const {
+    std::map<std::size_t, Shape> found;
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      if (!values_[i].empty()) found[i] = graph.shape(values_[i]);
+    return found;
+  }
+  /// Shape of the inner call's result that is combined with the variable.
+  Shape beside(std::size_t variable) const {
+    const auto found = beside_.find(variable);
+    return found == beside_.end() ? Shape() : graph.shape(found->second);
+  }
+
+  Graph graph;
+  NamedTensors inputs;
+
+ private:
+  void add(std::size_t call) {
+    const auto& text = rule_.rule.pattern[call];
+    const auto& resolved = rule_.pattern[call];
+    const auto& info = *resolved.op;
+    std::vector<Value> given;
+    for (std::size_t i = 0; i < resolved.inputs.size(); ++i) {
+      const int place = resolved.inputs[i];
+      given.push_back(
+          place < 0
+              ? Value()
+              : value_of(text, text.inputs[static_cast<std::size_t>(place)].operand, info, i));
+    }
+    if (info.variadic())
+      while (!given.empty() && given.back().empty()) given.pop_back();
+    results_.push_back(graph.add(info.full_name(), given, parameters(text, resolved),
+                                 fmt::format("node_{}", call)));
+    for (const auto& input : text.inputs)
+      for (const auto& other : text.inputs)
+        if (!input.operand.call && other.operand.call)
+          beside_[input.operand.index] = results_[other.operand.index];
+  }
+
+  // Parameters from the pattern, then from an example of the operator, then small legal values.
+  Attributes parameters(const RewriteRule::Call& text, const ResolvedRule::Call& resolved) const {
+    const auto& info = *resolved.op;
+    Attributes said;
+    for (const auto& param : text.params)
+      if (!param.capture) said.set(param.name, param.value);
+    const auto mentioned = [&](const std::string& name) {
+      return std::any_of(text.params.begin(), text.params.end(),
+                         [&](const auto& param) { return param.name == name; });
+    };
+    const auto captured = [&](const std::string& name) {
+      return std::any_of(text.params.begin(), text.params.end(),
+                         [&](const auto& param) { return param.name == name && param.capture; });
+    };
+    Attributes others;
+    if (!info.examples.empty())
+      for (const auto& [name, value] : parameters_of(info.examples.front()))
+        if (captured(name) || (!mentioned(name) && text.rest)) others.set(name, value);
+    const auto required = required_sets(info);
+    return merged(merged(said, others), required.empty() ? Attributes() : required.front());
+  }
+
+  Value value_of(const RewriteRule::Call& text, const RewriteRule::Operand& operand,
+                 const OperatorInfo& info, std::size_t input) {
+    if (operand.call) return results_[operand.index];
+    const auto& variable = rule_.rule.variables[operand.index];
+    auto& value = values_[operand.index];
+    if (!value.empty() || (variable.optional && !trial_.with_optional)) return value;
+    const auto shape = shape_for(text, operand.index, info, input);
+    const auto& declared = info.inputs[std::min(input, info.inputs.size() - 1)];
+    const auto dtype = declared.types ? dtype_in(*declared.types) : dtype_for(info);
+    if (!shape.known()) return value = graph.input(variable.name, dtype, shape);
+    const auto tensor = Tensor::empty(dtype, shape);
+    if (trial_.draws == Draws::positive)
+      fill_with_numbers(tensor, seed_ + operand.index, declared.types ? 2 : 0);
+    else
+      fill_with_mixed_numbers(tensor, Magnitude::ordinary, seed_ + operand.index);
+    if (variable.constant) return value = graph.variable(variable.name, tensor.clone());
+    inputs.emplace(variable.name, tensor);
+    return value = graph.input(variable.name, dtype, shape);
+  }
+  static DType dtype_in(DTypeMask mask) {
+    for (const auto dtype : {DType::f32, DType::i32, DType::i64, DType::boolean})
+      if (allows(mask, dtype)) return dtype;
+    return DType::f32;
+  }
+
+  Shape shape_for(const RewriteRule::Call& text, std::size_t variable, const OperatorInfo& info,
+                  std::size_t input) const {
+    if (const auto known = trial_.shapes.find(variable); known != trial_.shapes.end())
+      return known->second;
+    const bool innermost = std::none_of(text.inputs.begin(), text.inputs.end(),
+                                        [](const auto& one) { return one.operand.call; });
+    if (!innermost) return {};
+    if (trial_.innermost.has_rank()) return trial_.innermost;
+    const auto name = info.inputs[std::min(input, info.inputs.size() - 1)].name;
+    for (const auto& example : info.examples)
+      for (const auto& one : example.inputs)
+        if (one.name == name) return Shape(one.shape.data(), static_cast<int>(one.shape.size()));
+    return info.elementwise ? Shape{3, 5} : Shape();
+  }
+
+  const ResolvedRule& rule_;
+  const Trial& trial_;
+  const std::uint64_t seed_;
+  std::vector<Value> values_, results_;
+  std::map<std::size_t, Value> beside_;
+};
+
+/// Builds the graph with all shapes known; undetermined ones follow from the inner call's result.
+std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule, Trial& trial,
+                                           std::uint64_t seed) {
+  for (int round = 0; round < 3; ++round) {
+    PatternGraph pattern(host, rule, trial, seed);
+    trial.shapes = pattern.shapes();
+    bool known = true;
+    for (auto& [variable, shape] : trial.shapes) {
+      if (shape.known()) continue;
+      shape = pattern.beside(variable);
+      if (trial.untold != Beside::whole && shape.known() && shape.rank() > 0)
+        shape = {trial.untold == Beside::row ? shape[-1] : 1};
+      known = false;
+    }
+    if (known && round > 0) return pattern;
+  }
+  return std::nullopt;
+}
+
+/// Applies only this rule to the graph; nothing if it does not match.
+std::optional<Graph> replaced(Host& host, const Graph& graph, const RuleSet& rule) {
+  const auto& impl = impl_of(graph);
+  std::vector<Tensor> tensors = tensors_of(impl.model());
+  std::vector<bool> stay(tensors.size());
+  for (ValueId id = 0; id < stay.size(); ++id)
+    stay[id] = tensors[id] && impl.model().values[id].role != Role::state;
+  Rewriting rewriting(impl.current, {.optimize = Optimize::full,
+                                     .device = &find_device("cpu"),
+                                     .tensors = &tensors,
+                                     .stay = &stay,
+                                     .rules = &rule,
+                                     .plugins = &impl_of(host).plugins()});
+  if (!rewriting.begin()) return std::nullopt;
+  rewriting.apply_rules();
+  const auto made = rewriting.finish();
+  const bool acted = !made->model.stands_for.empty() || !made->model.replaced.empty();
+  if (!acted) return std::nullopt;
+  return graph_of(impl_of(host), whole_graph(made->model, made->binding, tensors));
+}
+
+std::string compare_sides(const Tensor& written, const Tensor& made, bool exact) {
+  const auto left = doubles_of(written), right = doubles_of(made);
+  if (written.shape() != made.shape()) return "the two sides have different shapes";
+  double largest = 0, most = 0;
+  std::size_t where = 0;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (std::isfinite(left[i])) largest = std::max(largest, std::fabs(left[i]));
+    const double apart = std::isnan(left[i]) && std::isnan(right[i]) ? 0
+                         : left[i] == right[i]                       ? 0
+                                               : std::fabs(left[i] - right[i]);
+    if (apart > most || std::isnan(apart)) most = std::isnan(apart) ? INFINITY : apart, where = i;
+  }
+  if (exact && !same_bits(written, made))
+    return fmt::format(
+        "element {} is {} in the pattern and {} in the replacement, but an exact rule must not "
+        "change any bit",
+        where, left[where], right[where]);
+  const auto allowed = rule_tolerance(written.dtype()) * largest;
+  if (most <= allowed) return {};
+  return fmt::format(
+      "element {} is {} in the pattern and {} in the replacement; the difference of {:.3g} exceeds "
+      "the tolerance of {:.3g}",
+      where, left[where], right[where], most, allowed);
+}
+
+// The results of trying a rule; empty if it could not be tried.
+struct Tried {
+  int graphs = 0;
+  std::string fault, refusal;
+};
+
+void try_rule(Host& host, const ResolvedRule& rule, const RuleSet& alone, Trial trial,
+              std::uint64_t seed, Tried& tried) {
+  try {
+    auto pattern = complete_graph(host, rule, trial, seed);
+    if (!pattern) {
+      tried.refusal = "the shapes of its inputs are unknown";
+      return;
+    }
+    auto graph = pattern->graph;
+    if (!graph.states().empty()) {  // initializes them
+      Session training(graph, {.training = true});
+      training.run(pattern->inputs);
+      graph = training.graph();
+    }
+    graph.bind();
+    const auto made = replaced(host, graph, alone);
+    if (!made) {
+      tried.refusal =
+          "it does not apply to its own pattern, because its replacement rejects these inputs or "
+          "has other output types";
+      return;
+    }
+    const SessionOptions as_is{.optimize = Optimize::none};
+    const auto written = Session(graph, as_is).run(pattern->inputs).at("checked");
+    const auto other = Session(*made, as_is).run(pattern->inputs).at("checked");
+    ++tried.graphs;
+    tried.fault = compare_sides(written, other, rule.rule.exact);
+  } catch (const Failure& failure) {
+    tried.refusal = failure.what();
+  }
+}
+
+}  // namespace
+
+Outcome check_rules(const CheckedOperator& subject) {
+  const auto& info = *subject.op.info;
+  if (info.rewrites.empty()) return skipped("it has no rewrite rules");
+  Host host(host_options(subject));
+  add_operators(host, subject);
+  int graphs = 0;
+  std::string missing;  // the error if a rule needs an operator of another plugin
+  for (const auto& each : info.rewrites) {
+    const RuleSet alone(host.catalog(), info.full_name(), each.name);
+    if (!alone.faults().empty() && alone.faults().front().lacks_operator) {
+      missing = alone.faults().front().sentence;
+      continue;
+    }
+    if (!alone.faults().empty()) return failed(alone.faults().front().sentence);
+    if (alone.empty()) return failed(fmt::format("rule '{}' is not in the catalog", each.name));
+    Tried tried;
+    for (const auto& innermost : {Shape(), Shape{4, 4}, Shape{2, 4, 4}, Shape{2, 3, 4, 4}}) {
+      if (innermost.has_rank() && tried.graphs > 0) break;
+      for (const auto untold : {Beside::whole, Beside::row, Beside::element})
+        for (const bool optional : {true, false})
+          for (const auto draws : {Draws::positive, Draws::mixed}) {
+            try_rule(host, alone[0], alone, {optional, draws, innermost, untold, {}}, subject.seed,
+                     tried);
+            if (!tried.fault.empty())
+              return failed(fmt::format("rule '{}': {}", each.name, tried.fault));
+          }
+    }
+    if (tried.graphs == 0)
+      return {Verdict::untried,
+              fmt::format("rule '{}' could not be tried: {}", each.name, tried.refusal)};
+    graphs += tried.graphs;
+  }
+  if (!missing.empty()) return skipped(missing);
+  return passed(
+      fmt::format("{} on {}", counted(info.rewrites.size(), "rule"), counted(graphs, "graph")));
+}
+
+}  // namespace tenon::checks

@@ -1,0 +1,495 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <tenon/host/cast_storage.hpp>
+#include <tenon/host/failure.hpp>
+#include <tenon/host/session.hpp>
+#include <tenon/visit.hpp>
+
+#include "check/calls/test_call.hpp"
+#include "io/counted.hpp"
+#include "plan/operator_storage.hpp"
+#include "plugin/device_kernel.hpp"
+
+namespace tenon::checks {
+namespace {
+
+using Storages = std::vector<std::uint8_t>;  // of a call's inputs, or of its output gradients
+
+// samples per kind
+constexpr std::size_t max_ordinary_ones = 16, max_odd_ones = 5, max_on_device = 4;
+
+/// Which elements of a sparse tensor are stored.
+enum class Content : std::uint8_t { half, every, nothing, one, some_rows };
+constexpr std::pair<Content, const char*> contents[] = {
+    {Content::half, "half of the elements stored"},
+    {Content::every, "all elements stored"},
+    {Content::nothing, "nothing stored"},
+    {Content::one, "one element stored"},
+    {Content::some_rows, "every third row stored"}};
+
+bool is_kept(Content content, std::int64_t row, std::uint64_t random) {
+  switch (content) {
+    case Content::half:
+      return random % 2 == 0;
+    case Content::every:
+      return true;
+    case Content::some_rows:
+      return row % 3 == 1;
+    case Content::nothing:
+    case Content::one:
+      return false;
+  }
+  return false;
+}
+
+// `content` determines which elements are stored; a zero or -0 among the numbers is stored, too.
+Tensor numbers_at(const tenon_type& type, Storage storage, Content content, std::uint64_t seed) {
+  auto places = Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type));
+  RandomBits generator(seed + 1);
+  visit<every_type>(places.dtype(), [&]<class T>() {
+    auto values = places.values<T>();
+    const auto row_size = type.dims[0] > 0 ? places.size() / type.dims[0] : 1;
+    for (std::int64_t i = 0; i < places.size(); ++i)
+      if (is_kept(content, i / std::max<std::int64_t>(row_size, 1), generator()) ||
+          (content == Content::one && i == places.size() / 2))
+        values[static_cast<std::size_t>(i)] = T(1);
+  });
+  return cast_storage(places, storage);
+}
+
+/// Copies the elements so that each component ends right before a guard page.
+Tensor guarded(const Tensor& tensor, const std::string& words) {
+  const auto part = [&](const Tensor& from, const char* what) {
+    auto copy =
+        guarded_tensor(from.dtype(), from.shape(), Placement::before_guard, 0, what + words);
+    if (from.bytes() > 0)
+      std::memcpy(copy.data(), from.data(), static_cast<std::size_t>(from.bytes()));
+    return copy;
+  };
+  if (tensor.storage() == Storage::csr)
+    return Tensor::csr(part(tensor.stored_values(), "the values of "),
+                       part(tensor.columns(), "the columns of "),
+                       part(tensor.row_starts(), "the row starts of "), tensor.shape());
+  if (tensor.storage() == Storage::row_sparse)
+    return Tensor::row_sparse(part(tensor.stored_values(), "the rows of "),
+                              part(tensor.row_ids(), "the row numbers of "), tensor.shape());
+  return part(tensor, "");
+}
+
+/// Memory that kernels allocate ends at a guard page, too, and holds NaN until written.
+class GuardedAllocations {
+ public:
+  explicit GuardedAllocations(bool on) {
+    if (on)
+      SparseMemory::use_for_all([](const tenon_tensor&, std::int64_t bytes) {
+        return guarded_tensor(DType::u8, {bytes}, Placement::before_guard, 0xff,
+                              "the memory that the kernel allocates");
+      });
+  }
+  ~GuardedAllocations() { SparseMemory::use_for_all({}); }
+  GuardedAllocations(const GuardedAllocations&) = delete;
+  GuardedAllocations& operator=(const GuardedAllocations&) = delete;
+};
+
+/// Magnitudes of the inputs with even and odd index.
+struct Draw {
+  Magnitude even, odd;
+  const char* words;
+
+  Magnitude of(std::size_t input) const { return input % 2 == 0 ? even : odd; }
+  bool is_positive() const { return even == Magnitude::positive; }
+};
+constexpr Draw positive{Magnitude::positive, Magnitude::positive, "small positive numbers"};
+constexpr Draw ordinary{Magnitude::ordinary, Magnitude::ordinary, "numbers of both signs"};
+constexpr Draw large{Magnitude::large, Magnitude::large, "all numbers large"};
+constexpr Draw small{Magnitude::small, Magnitude::small, "all numbers small"};
+constexpr Draw large_first{Magnitude::large, Magnitude::small, "large numbers next to small ones"};
+constexpr Draw small_first{Magnitude::small, Magnitude::large, "small numbers next to large ones"};
+constexpr Draw special{Magnitude::special, Magnitude::special,
+                       "infinities and nan among the numbers"};
+
+struct NumbersOfInputs {
+  Content content;
+  const char* places;
+  Draw draw;
+  Content of_gradients = Content::half;  // halves other than those of the inputs
+  const char* places_of_gradients = contents[0].second;
+};
+
+// Sums of numbers of different magnitude cannot be compared between kernels that add in another
+// order. Likewise, elements that are not stored count as 0 even if 0 times infinity makes a dense
+// result nan.
+std::vector<NumbersOfInputs> all_numbers(const OperatorInfo& info) {
+  // an ordinary number may be 0, which would hide a fault
+  std::vector<NumbersOfInputs> all{{Content::one, "one element stored", positive}};
+  for (const auto& [content, words] : contents) all.push_back({content, words, ordinary});
+  std::vector<Draw> draws{positive, large, small};
+  if (info.elementwise) draws.insert(draws.end(), {large_first, small_first});
+  if (info.elementwise && info.inputs.size() == 1) draws.push_back(special);
+  for (const auto& draw : draws) all.push_back({contents[0].first, contents[0].second, draw});
+  return all;
+}
+
+// A kernel may confuse the indices of an output gradient with those of an input, or assume equal
+// counts; so the gradients have fewer, more and other indices.
+std::vector<NumbersOfInputs> numbers_with_sparse_gradients() {
+  std::vector<NumbersOfInputs> all;
+  for (const auto& [content, words] : contents)
+    all.push_back({contents[0].first, contents[0].second, ordinary, content, words});
+  for (const auto& [content, words] : {contents[1], contents[2], contents[3]})
+    all.push_back({content, words, ordinary});
+  all.push_back(
+      {contents[3].first, contents[3].second, positive, contents[1].first, contents[1].second});
+  all.push_back({contents[0].first, contents[0].second, large});
+  return all;
+}
+
+bool without_elements(const TestInput& sample) {
+  return std::any_of(
+      sample.types.inputs.begin(), sample.types.inputs.end(),
+      [](const tenon_type& type) { return type.present && element_count(type) == 0; });
+}
+
+// Every combination of storages for the inputs that may be sparse, that is, those with rows.
+std::vector<Storages> all_storages(const TestInput& sample) {
+  // all combinations for four inputs; of more inputs, the first combinations
+  constexpr std::size_t most = 81;
+  std::vector<Storages> all{{}};
+  for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
+    const auto& type = sample.types.inputs[i];
+    std::vector<Storages> longer;
+    for (const auto storage : {TENON_DENSE, TENON_ROW_SPARSE, TENON_CSR}) {
+      const bool possible = SingleNode::is_input(sample, i) &&
+                            (storage == TENON_CSR ? type.rank == 2 : type.rank > 0) &&
+                            all.size() * 3 <= most;
+      if (storage != TENON_DENSE && !possible) continue;
+      for (auto storages : all) {
+        storages.push_back(static_cast<std::uint8_t>(storage));
+        longer.push_back(std::move(storages));
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+bool has_gradient(const LoadedOperator& op) {
+  const auto* const kernel = op.kernel(TENON_CPU);
+  return (kernel != nullptr && kernel->backward != nullptr) || op.table->gradient != nullptr;
+}
+
+/// Storages of a call's tensors.
+struct CallStorages {
+  Storages inputs, output_grads;
+  bool has_sparse_gradient() const {
+    return std::any_of(output_grads.begin(), output_grads.end(),
+                       [](std::uint8_t storage) { return storage != TENON_DENSE; });
+  }
+};
+
+/// Compares a call with dense inputs on the CPU and with sparse ones on the device, including
+/// gradients.
+class Comparison {
+ public:
+  Comparison(Host& host, const CheckedOperator& subject, const TestInput& sample)
+      : subject_(subject),
+        sample_(with_dense_result(subject.op, sample)),
+        node_(host, subject.op, sample_) {
+    std::vector<Value> wrt;
+    for (std::size_t i = 0; i < sample.types.inputs.size(); ++i)
+      if (SingleNode::is_input(sample, i) && is_floating(sample.types.inputs[i]))
+        wrt.push_back(node_.inputs[i]);
+    for (std::uint32_t i = 0; i < sample.types.outputs.size(); ++i) add_output(i, wrt);
+  }
+
+  bool has_gradients() const { return !seed_types_.empty(); }
+
+  /// Returns what is wrong, or an empty text; nothing if the operator rejects the numbers.
+  std::optional<std::string> look(const CallStorages& storages, const NumbersOfInputs& numbers_of) {
+    NamedTensors stored = seeds(storages.output_grads, numbers_of), dense;
+    for (std::size_t i = 0; i < storages.inputs.size(); ++i)
+      if (SingleNode::is_input(sample_, i))
+        stored[fmt::format("input_{}", i)] = numbers(i, static_cast<Storage>(storages.inputs[i]),
+                                                     numbers_of.content, numbers_of.draw);
+    for (auto& [name, tensor] : stored) {
+      dense[name] = cast_storage(tensor, Storage::dense);
+      if (subject_.device.empty()) tensor = guarded(tensor, words_for_input(name));
+    }
+    NamedTensors wanted;
+    try {
+      wanted = run(dense, {});
+    } catch (const Failure& failure) {
+      if (is_mistake(failure) && !without_elements(sample_)) throw;
+      refusal_ = failure.what();
+      return std::nullopt;
+    }
+    return compare_all(wanted, [&] { return run(stored, subject_.device); });
+  }
+  const std::string& refusal() const { return refusal_; }  ///< the last one
+
+ private:
+  /// Names a graph input in messages, as in `input 'x'`.
+  std::string words_for_input(const std::string& name) const {
+    const auto number = std::stoul(name.substr(name.find('_') + 1));
+    return name.starts_with("input_") ? input_words(*subject_.op.info, number)
+                                      : fmt::format("the gradient of output {}", number);
+  }
+
+  void add_output(std::uint32_t i, const std::vector<Value>& wrt) {
+    const auto value = node_.output.output(i);
+    node_.graph.output(fmt::format("output {}", i), value);
+    const auto dtype = static_cast<DType>(sample_.types.outputs[i].dtype);
+    if (!has_gradient(subject_.op) || !floating.has(dtype) || wrt.empty() ||
+        !is_known(sample_.types.outputs[i]))
+      return;
+    const auto name = fmt::format("seed_{}", i);
+    seed_types_.emplace(name, i);
+    GradientOptions options;
+    options.seed = node_.graph.input(name, dtype, shape_of(sample_.types.outputs[i]));
+    const auto gradients = node_.graph.gradient(value, wrt, options);
+    for (std::size_t k = 0; k < gradients.size(); ++k)
+      if (!gradients[k].empty())
+        node_.graph.output(fmt::format("gradient {} of output {}", k, i), gradients[k]);
+  }
+
+  // Lazy optimizer updates differ on purpose, so they are turned off.
+  static TestInput with_dense_result(const LoadedOperator& op, TestInput sample) {
+    const std::string lazy = "lazy_update";
+    if (std::none_of(op.info->params.begin(), op.info->params.end(),
+                     [&](const ParamInfo& param) { return param.name == lazy; }))
+      return sample;
+    Attributes attributes{{lazy, false}};
+    for (const auto& [name, value] : sample.attributes)
+      if (name != lazy) attributes.set(name, value);
+    sample.attributes = std::move(attributes);
+    return sample;
+  }
+
+  // Starts from the same states each time.
+  NamedTensors run(const NamedTensors& inputs, const std::string& device) const {
+    SessionOptions options;
+    options.optimize = Optimize::none;
+    options.device = device;
+    return Session(node_.graph.clone(), options).run(inputs);
+  }
+
+  NamedTensors seeds(const Storages& storages, const NumbersOfInputs& numbers_of) const {
+    NamedTensors seeds;
+    for (const auto& [name, output] : seed_types_) {
+      const auto& type = sample_.types.outputs[output];
+      const auto storage =
+          output < storages.size() ? static_cast<Storage>(storages[output]) : Storage::dense;
+      const auto content = storage == Storage::dense ? Content::every : numbers_of.of_gradients;
+      seeds[name] = numbers_at(type, storage, content, subject_.seed + 500 + output);
+      fill_with_mixed_numbers(
+          seeds[name], numbers_of.draw.is_positive() ? Magnitude::positive : Magnitude::ordinary,
+          subject_.seed + 50);
+    }
+    return seeds;
+  }
+
+  Tensor numbers(std::size_t input, Storage storage, Content content, const Draw& draw) const {
+    const auto& type = sample_.types.inputs[input];
+    const auto seed = subject_.seed + input;
+    if (sample_.has_elements(input)) {
+      const auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
+      fill_input(tensor, *subject_.op.info, sample_, input, seed);
+      return cast_storage(tensor, storage);
+    }
+    auto tensor =
+        numbers_at(type, storage, storage == Storage::dense ? Content::every : content, seed);
+    if (const auto indices = indices_of(*subject_.op.info, sample_.types, input); indices > 0)
+      fill_with_numbers(tensor.stored_values(), seed, indices);
+    else
+      fill_with_mixed_numbers(tensor, draw.of(input), seed);
+    return tensor;
+  }
+
+  // If the dense result is not finite, a sparse kernel may reject the call, because it cannot store
+  // such values everywhere.
+  template <class Run>
+  std::string compare_all(const NamedTensors& wanted, Run&& run) const {
+    NamedTensors found;
+    try {
+      found = run();
+    } catch (const Failure& failure) {
+      if (!std::all_of(wanted.begin(), wanted.end(), [](const auto& output) {
+            return largest(doubles_of(output.second)).finite;
+          }))
+        return {};
+      return fmt::format("sparse inputs are refused ({}), but not dense ones", failure.what());
+    }
+    for (const auto& [name, tensor] : wanted)
+      if (auto fault = compare(name, tensor, found.at(name)); !fault.empty()) return fault;
+    return {};
+  }
+
+  struct Largest {
+    double magnitude = 0;
+    bool finite = true;
+  };
+  static Largest largest(const std::vector<double>& numbers) {
+    Largest found;
+    for (const double number : numbers)
+      if (std::isfinite(number))
+        found.magnitude = std::max(found.magnitude, std::abs(number));
+      else
+        found.finite = false;
+    return found;
+  }
+
+  // Sums are as precise as their largest terms. Gradients of elements that are not stored are 0,
+  // even if a dense gradient is nan because of 0 times infinity.
+  std::string compare(const std::string& name, const Tensor& wanted, const Tensor& found) const {
+    const auto dtype = wanted.dtype();
+    const double tolerance = dtype == DType::f64 ? 1e-9 : dtype == DType::f32 ? 1e-4 : 2e-2;
+    const bool by_element =
+        subject_.op.info->elementwise && wanted.shape() == shape_of(sample_.types.outputs[0]);
+    const auto left = doubles_of(wanted), right = doubles_of(found);
+    const double most = largest(left).magnitude;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      const bool same =
+          left[i] == right[i] ||
+          (std::isnan(left[i]) && (std::isnan(right[i]) || (right[i] == 0 && is_gradient(name)))) ||
+          (std::isfinite(left[i]) && std::abs(left[i] - right[i]) <=
+                                         tolerance * (1 + (by_element ? std::abs(left[i]) : most)));
+      if (!same)
+        return fmt::format("element {} of {} is {}, but {} with dense inputs", i, name, right[i],
+                           left[i]);
+    }
+    return {};
+  }
+
+  static bool is_gradient(const std::string& output) { return output.starts_with("gradient "); }
+
+  const CheckedOperator& subject_;
+  const TestInput sample_;
+  SingleNode node_;
+  std::map<std::string, std::size_t> seed_types_;  // output of each gradient that is a graph input
+  std::string refusal_;
+};
+
+// Whether a sparse kernel supports these storages. For sparse output gradients, only backward
+// matters.
+bool is_claimed(const CheckedOperator& subject, const OperatorCall& call, const CallTypes& known,
+                const CallStorages& storages) {
+  auto whole = known;
+  whole.storages = storages.inputs;
+  if (!storages.has_sparse_gradient() && call.storage(whole).sparse) return true;
+  const Instance kernel(subject.op, call.table(), call.attributes());
+  auto around = storages.output_grads;
+  around.insert(around.end(), storages.inputs.begin(), storages.inputs.end());
+  auto types = known.outputs;
+  types.insert(types.end(), known.inputs.begin(), known.inputs.end());
+  return choose_storage(subject.op, kernel, true, around, types, storages.inputs.size(),
+                        call.device().type())
+      .sparse;
+}
+
+std::string describe(const OperatorCall& call, const CallStorages& storages) {
+  std::string text;
+  for (std::size_t i = 0; i < storages.inputs.size(); ++i)
+    text += fmt::format("{}{} {}", i > 0 ? ", " : "", name_of_input(call.info(), i),
+                        name_of(static_cast<Storage>(storages.inputs[i])));
+  for (std::size_t i = 0; i < storages.output_grads.size(); ++i)
+    if (storages.output_grads[i] != TENON_DENSE)
+      text += fmt::format(", the gradient of {} {}", output_words(call, i),
+                          name_of(static_cast<Storage>(storages.output_grads[i])));
+  return text;
+}
+
+/// At most one output gradient is sparse, because the graph computes one gradient at a time.
+std::vector<Storages> all_gradient_storages(const OperatorCall& call, const TestInput& sample) {
+  std::vector<Storages> all{Storages(call.outputs(), TENON_DENSE)};
+  for (std::size_t i = 0; i < sample.types.outputs.size(); ++i) {
+    const auto& type = sample.types.outputs[i];
+    if (!is_floating(type) || !is_known(type)) continue;
+    for (const auto storage : {TENON_ROW_SPARSE, TENON_CSR}) {
+      if (storage == TENON_CSR ? type.rank != 2 : type.rank < 1) continue;
+      all.push_back(all.front());
+      all.back()[i] = static_cast<std::uint8_t>(storage);
+    }
+  }
+  return all;
+}
+
+/// All storages of the inputs with dense output gradients, and some with sparse ones.
+std::vector<CallStorages> storages_of_calls(const OperatorCall& call, const TestInput& sample) {
+  constexpr std::size_t most = 120;
+  std::vector<CallStorages> all;
+  for (const auto& gradients : all_gradient_storages(call, sample))
+    for (const auto& inputs : all_storages(sample))
+      if (all.size() < most || all.front().output_grads == gradients)
+        all.push_back({inputs, gradients});
+  return all;
+}
+
+std::string describe_contents(const CallStorages& storages, const NumbersOfInputs& numbers) {
+  if (!storages.has_sparse_gradient()) return fmt::format("{}, ", numbers.places);
+  return fmt::format("{}, in the gradient {}, ", numbers.places, numbers.places_of_gradients);
+}
+
+}  // namespace
+
+Outcome check_sparse(const CheckedOperator& subject) {
+  Device& device = find_device(subject.device.empty() ? "cpu" : subject.device);
+  const auto& kernel = *kernel_on(subject.op, device);
+  if (kernel.forward_sparse == nullptr && kernel.backward_sparse == nullptr)
+    return skipped("it has no sparse kernel");
+  auto options = host_options(subject);
+  options.search_defaults = true;  // the gradient may be a graph of any operators
+  std::string changed_modes;       // other warnings of the host are ignored
+  options.warn = [&](const std::string& warning) {
+    if (is_about_float_modes(warning)) changed_modes = warning;
+  };
+  Host host(options);
+  add_operators(host, subject);
+  const GuardedAllocations guarded_allocations(device.is_cpu());
+  std::size_t count = 0;
+  Refusals refusals;
+  for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty}) {
+    const auto& samples = find_samples(subject, kind).found;
+    refusals.add(find_samples(subject, kind).refusals);
+    const auto most = !device.is_cpu()                  ? max_on_device
+                      : kind == TestInputKind::ordinary ? max_ordinary_ones
+                                                        : max_odd_ones;
+    for (std::size_t i = 0; i < std::min(most, samples.size()); ++i) {
+      if (!device.is_cpu() && !is_for_devices(samples[i])) continue;
+      const auto accepted = accepted_by_kernel(subject, samples[i], refusals);
+      if (!accepted) continue;
+      const auto& sample = *accepted;
+      const OperatorCall call(subject.op, sample.attributes, device);
+      std::optional<Comparison> comparison;
+      for (const auto& storages : storages_of_calls(call, sample)) {
+        if (!is_claimed(subject, call, sample.types, storages)) continue;
+        if (!comparison) comparison.emplace(host, subject, sample);
+        if (storages.has_sparse_gradient() && !comparison->has_gradients()) continue;
+        const auto words = describe(call, storages);
+        tell_call(*subject.op.info, sample, " (" + words + ", other contents)");
+        for (const auto& numbers : storages.has_sparse_gradient() ? numbers_with_sparse_gradients()
+                                                                  : all_numbers(*subject.op.info)) {
+          auto fault = comparison->look(storages, numbers);
+          if (!fault) refusals.add(Refusals::kernel, comparison->refusal());
+          if (fault && fault->empty()) fault = changed_modes;
+          if (fault && !fault->empty())
+            return failed(fmt::format("{}, with {} ({}, {}{})", *fault,
+                                      describe_sample(*subject.op.info, sample), words,
+                                      describe_contents(storages, numbers), numbers.draw.words));
+          count += fault ? 1 : 0;
+        }
+      }
+    }
+  }
+  if (count == 0) {
+    if (find_samples(subject, TestInputKind::ordinary).found.empty()) return untried(refusals);
+    return skipped("its sparse kernel supports none of the inputs that the operator accepts");
+  }
+  return passed(counted(count, "call"));
+}
+
+}  // namespace tenon::checks

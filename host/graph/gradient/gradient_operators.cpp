@@ -1,0 +1,239 @@
+#include "graph/gradient/gradient_operators.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tenon/elementwise.hpp>
+#include <tenon/operator.hpp>
+#include <vector>
+
+#include "tensor/number_fits.hpp"
+
+namespace tenon {
+namespace {
+
+struct SumGradients : Operator {
+  static constexpr bool blockwise = true;
+
+  static constexpr void describe(auto& op) {
+    op.doc("left + right, two gradients of one value");
+    op.types(floating + any_complex);
+    op.input("left", "any shape");
+    op.input("right", "same shape as left");
+    op.output("output", "same shape as left; row_sparse if both are");
+    op.inplace("left", "output");
+    op.inplace("right", "output");
+    op.linear("left");
+    op.linear("right");
+    op.backward_reads();
+    op.example({{"left", {2, 3}}, {"right", {2, 3}}});
+  }
+
+  void infer(Infer& io) const {
+    for (const int i : {0, 1}) io.set_output(0, io.input(i).shape);
+    for (const int i : {0, 1}) io.set_input(i, io.output(0).shape);
+  }
+  void infer_storage(InferStorage& io) const {
+    if (io.input(0) != Storage::row_sparse || io.input(1) != Storage::row_sparse) return;
+    io.set_output(0, Storage::row_sparse);
+    io.sparse_kernel();
+  }
+
+  void forward(const Call& call) const {
+    visit<floating + any_complex>(call.output_type(0).dtype, [&]<class T>() {
+      const auto* left = call.input<T>(0).data();
+      const auto* right = call.input<T>(1).data();
+      auto* sum = call.output<T>(0).data();
+      call.parallel_for(call.output<T>(0).size(), 16384, [=](std::int64_t begin, std::int64_t end) {
+        for (auto i = begin; i < end; ++i) sum[i] = static_cast<T>(left[i] + right[i]);
+      });
+    });
+  }
+  void forward_sparse(const Call& call) const {
+    visit<floating + any_complex>(call.input_type(0).dtype, [&]<class T>() { merge<T>(call); });
+  }
+  void gradient(Gradient& g) const {
+    for (const int i : {0, 1}) g.set_input_grad(i, g.output_grad(0));
+  }
+
+ private:
+  // Calls visit(output row, row in left or -1, row in right or -1) for each row ID of either.
+  // Returns the number of rows.
+  template <class T, class Visit>
+  static std::int64_t each_row(const RowSparse<const T>& left, const RowSparse<const T>& right,
+                               Visit&& visit) {
+    std::int64_t count = 0;
+    for (std::int64_t l = 0, r = 0; l < left.rows || r < right.rows; ++count) {
+      const bool from_left =
+          r >= right.rows || (l < left.rows && left.row_ids[l] <= right.row_ids[r]);
+      const bool from_right =
+          l >= left.rows || (r < right.rows && right.row_ids[r] <= left.row_ids[l]);
+      visit(count, from_left ? l : -1, from_right ? r : -1);
+      l += from_left ? 1 : 0;
+      r += from_right ? 1 : 0;
+    }
+    return count;
+  }
+  template <class T>
+  static void merge(const Call& call) {
+    const auto left = call.row_sparse<T>(0), right = call.row_sparse<T>(1);
+    const auto out = call.allocate_row_sparse<T>(0, each_row(left, right, [](auto...) {}));
+    const auto size = left.row_size;
+    each_row(left, right, [&](std::int64_t row, std::int64_t l, std::int64_t r) {
+      out.row_ids[row] = l >= 0 ? left.row_ids[l] : right.row_ids[r];
+      const auto* a = l >= 0 ? left.values + l * size : right.values + r * size;
+      const auto* b = l >= 0 && r >= 0 ? right.values + r * size : nullptr;
+      auto* sum = out.values + row * size;
+      for (std::int64_t i = 0; i < size; ++i)
+        sum[i] = b == nullptr ? a[i] : static_cast<T>(a[i] + b[i]);
+    });
+  }
+};
+
+struct FillLike : Operator {
+  double value = 0;
+
+  static constexpr void describe(auto& op) {
+    op.doc("a tensor of the shape of like, filled with value");
+    op.types(floating + any_complex);
+    op.input("like", "any shape; its elements are not read");
+    op.output("output", "same shape as like");
+    op.param("value", &FillLike::value, "value of every element");
+    op.backward_reads();
+    op.accumulates();
+    op.example({{"like", {2, 3}}}, {{"value", 0.5}});
+  }
+  void forward(const Call& call) const {
+    visit<floating + any_complex>(call.output_type(0).dtype, [&]<class T>() {
+      const auto number = number_as<T>(value);
+      for (auto& element : call.output<T>(0))
+        element = call.write(0) == Write::add ? static_cast<T>(element + number) : number;
+    });
+  }
+  // The output is dense for any storage of the input, which is not read.
+  void infer_storage(InferStorage& io) const {
+    if (io.input(0) != Storage::dense) io.sparse_kernel();
+  }
+  void forward_sparse(const Call& call) const { forward(call); }
+  void gradient(Gradient&) const {}  // the output does not depend on the elements of the input
+};
+
+struct StopGradient : Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("data; no gradient passes through it");
+    op.types(floating + any_complex);
+    op.input("data", "any shape");
+    op.output("output", "same shape as data");
+  }
+  template <class T>
+  T operator()(T x) const {
+    return x;
+  }
+  void gradient(Gradient&) const {}
+};
+
+struct InTraining : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("1 in training, else 0");
+    op.input("like", "gives the dtype; its elements are not read");
+    op.output("flag", "scalar");
+    op.example({{"like", {2, 3}}});
+  }
+  void infer(Infer& io) const { io.set_output(0, Shape::scalar()); }
+  void forward(const Call& call) const {
+    visit<floating>(call.output_type(0).dtype, [&]<class T>() {
+      *call.output<T>(0).data() = static_cast<T>(call.training() ? 1.0f : 0.0f);
+    });
+  }
+  void gradient(Gradient&) const {}  // the output does not depend on the elements of the input
+};
+
+struct MulGradients : Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("left * right: a gradient times a factor");
+    op.input("left", "any shape");
+    op.input("right", "a shape that broadcasts with that of left");
+    op.output("output", "the shape that both broadcast to");
+    op.linear("left", "right");
+  }
+  template <class T>
+  T operator()(T left, T right) const {
+    return left * right;
+  }
+};
+
+struct BroadcastLike : Elementwise {
+  static constexpr void describe(auto& op) {
+    op.doc("data broadcast to the shape of another tensor");
+    op.input("data", "a shape that broadcasts to that of like");
+    op.input("like", "any shape; its elements are ignored");
+    op.output("output", "same shape as like");
+  }
+  template <class T>
+  T operator()(T data, T) const {
+    return data;
+  }
+  void gradient(Gradient& g) const {
+    g.set_input_grad(0, g.sum_like(g.output_grad(0), g.input(0)));
+  }
+};
+
+struct SumLike : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("data summed over the axes along which another tensor broadcasts to its shape");
+    op.input("data", "any shape");
+    op.input("like", "a shape that broadcasts to that of data; its elements are not read");
+    op.output("output", "same shape as like");
+    op.example({{"data", {2, 3}}, {"like", {3}}});
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input(1).shape); }
+
+  void forward(const Call& call) const {
+    const auto from = call.input_type(0).shape, to = call.output_type(0).shape;
+    visit<floating>(call.output_type(0).dtype, [&]<class T>() {
+      std::vector<double> sums(static_cast<std::size_t>(call.output<T>(0).size()));
+      std::array<std::int64_t, max_rank> place{};
+      for (const T value : call.input<T>(0)) {
+        sums[static_cast<std::size_t>(offset(from, to, place))] += static_cast<double>(value);
+        for (int axis = from.rank();
+             axis-- > 0 && ++place[static_cast<std::size_t>(axis)] == from[axis];)
+          place[static_cast<std::size_t>(axis)] = 0;
+      }
+      std::transform(sums.begin(), sums.end(), call.output<T>(0).begin(),
+                     [](double sum) { return static_cast<T>(sum); });
+    });
+  }
+  void gradient(Gradient& g) const {
+    g.set_input_grad(0, g.add("broadcast_like", {g.output_grad(0), g.input(0)}));
+  }
+
+ private:
+  static std::int64_t offset(const Shape& from, const Shape& to,
+                             const std::array<std::int64_t, max_rank>& place) {
+    std::int64_t offset = 0;
+    for (int axis = 0; axis < to.rank(); ++axis) {
+      const int wide = axis + from.rank() - to.rank();
+      offset = offset * to[axis] + (to[axis] == 1 ? 0 : place[static_cast<std::size_t>(wide)]);
+    }
+    return offset;
+  }
+};
+
+template <class Op>
+void add(PluginSet& plugins, std::string_view name) {
+  const auto manifest = manifest_of<Op>(name);
+  plugins.add_builtin(std::as_bytes(std::span(manifest)), table_of<Op>());
+}
+
+}  // namespace
+
+void add_gradient_operators(PluginSet& plugins) {
+  add<SumGradients>(plugins, "sum_gradients");
+  add<FillLike>(plugins, "fill_like");
+  add<StopGradient>(plugins, "stop_gradient");
+  add<InTraining>(plugins, "in_training");
+  add<MulGradients>(plugins, "mul_gradients");
+  add<BroadcastLike>(plugins, "broadcast_like");
+  add<SumLike>(plugins, "sum_like");
+}
+
+}  // namespace tenon

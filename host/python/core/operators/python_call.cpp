@@ -1,0 +1,202 @@
+#include "python/core/operators/python_call.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <tenon/error.hpp>
+
+namespace tenon::python {
+namespace {
+
+struct Tensors {
+  const tenon_tensor* const* tensors;
+  std::size_t count;
+};
+
+// An unset attribute. Call._why_missing() explains why it is missing.
+const nb::handle not_kept{};
+
+void set_attribute(nb::handle object, nb::handle name, nb::handle value) {
+  // Not setattr(): the class's __setattr__ is for users and writes into the arrays.
+  if (PyObject_GenericSetAttr(object.ptr(), name.ptr(), value.ptr()) < 0) throw nb::python_error();
+}
+
+nb::handle interned(const char* text) {
+  return PyUnicode_InternFromString(text);
+}
+
+}  // namespace
+
+PythonCall::PythonCall(const PythonOperator& op, bool backward) : op_(&op), backward_(backward) {
+  const int repeated = op.variadic ? static_cast<int>(op.inputs.size()) - 1 : -1;
+  add(op.inputs, Source::input, repeated, false);
+  add(op.outputs, Source::output, op.counted, !backward);
+  add(op.states, Source::state, -1, !backward);
+  if (!backward) return;
+  add(op.outputs, Source::output_grad, op.counted, false);
+  add(op.inputs, Source::input_grad, repeated, true);
+}
+
+void PythonCall::add(const std::vector<std::string>& names, Source source, int repeated,
+                     bool writable) {
+  const bool gradient = source == Source::output_grad || source == Source::input_grad;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Slot slot;
+    slot.name = Held(nb::steal(interned((names[i] + (gradient ? "_grad" : "")).c_str())));
+    slot.source = source;
+    slot.index = i;
+    slot.many = static_cast<int>(i) == repeated;
+    slot.writable = writable;
+    slots_.push_back(std::move(slot));
+  }
+}
+
+static Tensors tensors_of(const tenon_call& call, int source) {
+  switch (source) {
+    case 0:
+      return {call.inputs, call.input_count};
+    case 1:
+      return {call.outputs, call.output_count};
+    case 2:
+      return {call.states, call.state_count};
+    case 3:
+      return {call.output_grads, call.output_count};
+    default:
+      return {call.input_grads, call.input_count};
+  }
+}
+
+nb::object PythonCall::array_of(Slot& slot, std::size_t place, const tenon_call& call,
+                                std::size_t tensor) {
+  const auto all = tensors_of(call, static_cast<int>(slot.source));
+  const auto* found = tensor < all.count ? all.tensors[tensor] : nullptr;
+  if (found == nullptr ||
+      (slot.writable && slot.source != Source::state && call.writes[tensor] == TENON_WRITE_NONE))
+    return nb::none();
+  if (found->storage == TENON_STORAGE_UNKNOWN) return nb::object();
+  if (found->storage != TENON_DENSE)
+    throw Error(ErrorKind::type, "operators in Python take only dense tensors");
+  if (slot.arrays.size() <= place) slot.arrays.resize(place + 1);
+  return nb::borrow(slot.arrays[place].show(*found, slot.writable));
+}
+
+void PythonCall::set(Slot& slot, nb::handle value) {
+  if (slot.set == value.ptr()) return;
+  set_attribute(call_.get(), slot.name.get(), value);
+  slot.set = value.ptr();
+}
+
+void PythonCall::show(Slot& slot, const tenon_call& call) {
+  const auto& names = slot.source == Source::input || slot.source == Source::input_grad
+                          ? op_->names.inputs
+                      : slot.source == Source::state ? op_->names.states
+                                                     : op_->names.outputs;
+  const auto total = tensors_of(call, static_cast<int>(slot.source)).count;
+  const auto repeats = total + 1 - static_cast<std::size_t>(names.count);
+  const bool behind = names.repeated >= 0 && slot.index > static_cast<std::size_t>(names.repeated);
+  const auto first = behind ? slot.index + repeats - 1 : slot.index;
+  if (!slot.many) return set(slot, array_of(slot, 0, call, first));
+  nb::list items;
+  for (std::size_t i = 0; i < repeats; ++i) {
+    auto item = array_of(slot, i, call, first + i);
+    if (!item.is_valid()) return set(slot, not_kept);
+    items.append(item);
+  }
+  set(slot, items);
+}
+
+void PythonCall::set_random(const tenon_call& call) {
+  static const auto name = interned("_draws");
+  set_attribute(call_.get(), name, nb::make_tuple(call.seed, call.step, call.node));
+}
+
+void PythonCall::show(const tenon_call& call) {
+  if (!call_) {
+    call_ = Held(op_->call_type.get()());
+    training_ = -1;
+  }
+  for (auto& slot : slots_) show(slot, call);
+  if (const int training = call.flags & TENON_CALL_TRAINING; training != training_) {
+    static const auto name = interned("training");
+    set_attribute(call_.get(), name, training != 0 ? Py_True : Py_False);
+    training_ = training;
+  }
+  if (op_->random) set_random(call);
+}
+
+void PythonCall::invoke(nb::handle method) {
+  const auto result = method(call_.get());
+  if (!result.is_none())
+    throw Error(std::string(backward_ ? "backward" : "forward") + " returns " +
+                nb::type_name(result.type()).c_str() +
+                ", which is ignored: write results into the arrays of the call, such as call." +
+                (backward_ ? op_->inputs.front() + "_grad" : op_->outputs.front()) +
+                "[...] = value");
+}
+
+// Lists are created for each call; their arrays are reused.
+void PythonCall::hide_lists() {
+  for (auto& slot : slots_)
+    if (slot.many) set(slot, nb::none());
+}
+
+const PythonCall::Slot* PythonCall::kept() const {
+  for (const auto& slot : slots_)
+    for (const auto& array : slot.arrays)
+      if (array.is_kept(slot.many || slot.set != array.shown() ? 1 : 2)) return &slot;
+  return nullptr;
+}
+
+void PythonCall::refuse_kept() {
+  const bool call_kept = static_cast<std::uint32_t>(Py_REFCNT(call_.get().ptr())) > 1;
+  if (!call_kept && kept() == nullptr) return;
+  // objects referenced only by reference cycles do not count as kept
+  nb::module_::import_("gc").attr("collect")();
+  const auto* slot = kept();
+  const bool still = static_cast<std::uint32_t>(Py_REFCNT(call_.get().ptr())) > 1;
+  if (!still && slot == nullptr) return;
+  const std::string function = backward_ ? "backward" : "forward";
+  const std::string name =
+      slot != nullptr ? nb::cast<std::string>(nb::str(slot->name.get())) : std::string();
+  part_with_all();
+  if (slot == nullptr)
+    throw Error(function + " keeps a reference to its call, which ends when " + function +
+                " returns");
+  throw Error(function + " keeps a reference to the array '" + name +
+              "' beyond the call, when its memory is reused: keep call." + name + ".copy()");
+}
+
+// Code that still references the arrays, such as a traceback, must not read the host's later
+// content of their memory.
+void PythonCall::part_with_all() {
+  call_ = Held();
+  std::vector<KernelArray*> kept;
+  nb::list viewed;
+  for (auto& slot : slots_) {
+    slot.set = nullptr;
+    for (auto& array : slot.arrays) {
+      if (!array.is_kept(1)) continue;
+      kept.push_back(&array);
+      viewed.append(nb::borrow(array.shown()));
+    }
+  }
+  if (kept.empty()) return;
+  const nb::object derived = nb::module_::import_("tenon._kept").attr("derived")(viewed);
+  viewed.clear();
+  for (std::size_t i = 0; i < kept.size(); ++i) kept[i]->part_with(nb::list(derived[i]));
+  for (auto& slot : slots_) slot.arrays.clear();
+}
+
+void PythonCall::run(nb::handle method, const tenon_call& call) {
+  try {
+    show(call);
+    invoke(method);
+    hide_lists();
+  } catch (...) {
+    part_with_all();
+    throw;
+  }
+  refuse_kept();
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,70 @@
+// Operators written in Python: a Python class behind the host's table of functions.
+//
+//     host                            Python
+//     factory                         Class(), then its parameters as attributes, then configure()
+//     infer                           infer(self, io), or the first input's type for every output
+//     forward, backward               forward(self, call), backward(self, call)
+//     gradient                        gradient(self, graph)
+//     destroy                         the reference is dropped
+//
+// All of them may run on any thread, without the GIL and without a lock of the host; they acquire
+// the GIL here. A Python exception passes through the host as text and becomes the cause of the
+// exception that the caller gets (keep_exception).
+#pragma once
+#include <memory>
+#include <string>
+#include <tenon/detail/names.hpp>
+#include <tenon/host/catalog.hpp>
+#include <vector>
+
+#include "python/core/interpreter.hpp"
+
+namespace tenon::python {
+
+/// A reference that any thread may drop.
+class Held {
+ public:
+  Held() = default;
+  explicit Held(nb::object object) : object_(object.release().ptr()) {}
+  Held(Held&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Held& operator=(Held&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Held() { drop(object_); }
+  nb::handle get() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+/// The declarations of a class's describe(), and what its objects share.
+struct PythonOperator {
+  Held type, call_type;
+  std::vector<std::string> inputs, outputs, states;
+  bool variadic = false;  ///< the last input
+  int counted = -1;       ///< the output whose number a parameter sets; -1: none
+  int shared = 0;         ///< the first input of the shared dtype
+  bool random = false;
+  Held check;  ///< checks an object's parameters, a dict: returns the attributes' values or raises
+               ///< an error
+  bool infers = false;
+  std::vector<const char*> texts;
+  detail::Names names;
+
+  void name_all();  ///< fills names
+};
+
+/// The arguments of Host::add_operator().
+struct OwnOperator {
+  std::string manifest;
+  const tenon_operator* table;
+  OperatorFactory make;
+};
+/// From the description that the package's modules made of a class.
+OwnOperator own_operator(nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told);
+
+void bind_python_operator(nb::module_& module);
+
+}  // namespace tenon::python

@@ -1,0 +1,260 @@
+// Eager calls: run one operator now, with a prepared call that is cached for the next one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <span>
+
+#include "run/calls/eager_call.hpp"
+#include "run/control_flow/control_flow.hpp"
+#include "tensor/backing_files.hpp"
+#include "tensor/tensor_device.hpp"
+
+namespace tenon {
+namespace {
+
+/// A cache key of an operator, its parameters and the types of its inputs. Short keys need no heap
+/// allocation.
+class CallKey {
+ public:
+  CallKey(std::string_view op, std::span<const Tensor> inputs, const Attributes& attributes) {
+    add(op.data(), op.size());
+    add_plain(std::uint32_t(inputs.size()));
+    for (const auto& tensor : inputs) add(tensor);
+    for (const auto& [name, value] : attributes) {
+      add_sized(name);
+      add_plain(static_cast<std::uint8_t>(value.variant().index()));
+      std::visit([&](const auto& held) { add_value(held); }, value.variant());
+    }
+  }
+  std::string_view text() const {
+    return long_.empty() ? std::string_view(short_.data(), size_) : std::string_view(long_);
+  }
+
+ private:
+  void add(const void* bytes, std::size_t count) {
+    if (long_.empty() && size_ + count <= short_.size()) {
+      if (count > 0) std::memcpy(short_.data() + size_, bytes, count);
+      size_ += count;
+      return;
+    }
+    if (long_.empty()) long_.assign(short_.data(), size_);
+    long_.append(static_cast<const char*>(bytes), count);
+  }
+  template <class T>
+  void add_plain(const T& value) {
+    add(&value, sizeof value);
+  }
+  void add_sized(std::string_view text) {
+    add_plain(text.size());
+    add(text.data(), text.size());
+  }
+  template <class T>
+  void add_value(const T& value) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      add_plain(value);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      add_sized(value);
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      add_plain(value.size());
+      for (const auto& text : value) add_sized(text);
+    } else if constexpr (std::is_same_v<T, Tensor>) {
+      add(value);
+      if (value.storage() != Storage::dense) return;  // operators refuse sparse parameters
+      const auto whole = value.to("cpu").make_contiguous();
+      add(whole.data(), static_cast<std::size_t>(whole.bytes()));
+    } else {
+      add_plain(value.size());
+      add(value.data(), value.size() * sizeof(typename T::value_type));
+    }
+  }
+  void add(const Tensor& tensor) {
+    if (!tensor) return add_plain(std::uint8_t{255});
+    const auto& abi = tensor.abi();
+    const std::uint8_t head[] = {abi.dtype, abi.storage, static_cast<std::uint8_t>(abi.dense.ndim)};
+    add_plain(head);
+    const std::int32_t place[] = {abi.dense.device_type, abi.dense.device_id};
+    add_plain(place);
+    add(abi.dense.shape, static_cast<std::size_t>(abi.dense.ndim) * sizeof(std::int64_t));
+  }
+
+  std::array<char, 384> short_;
+  std::size_t size_ = 0;
+  std::string long_;
+};
+
+std::string name_of_given(const OperatorInfo& info, std::size_t i) {
+  if (i < info.inputs.size() || info.variadic())
+    return "input '" + info.inputs[declared_input(info, i)].name + "'";
+  const auto state = i - info.inputs.size();
+  return state < info.states.size() ? "state '" + info.states[state].name + "'"
+                                    : fmt::format("input {}", i);
+}
+
+// The device of the inputs, except those that stay on the CPU; the CPU if there are none. Throws
+// Failure if devices differ.
+Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given) {
+  const auto decides = [&](const Tensor& tensor) {
+    const auto i = static_cast<std::size_t>(&tensor - given.data());
+    return tensor && !((i < info.inputs.size() || info.variadic()) &&
+                       info.inputs[declared_input(info, i)].on_cpu);
+  };
+  const auto first = std::find_if(given.begin(), given.end(), decides);
+  if (first == given.end()) return cpu_device();
+  const auto other = std::find_if(first, given.end(), [&](const Tensor& tensor) {
+    return decides(tensor) && tensor.device() != first->device();
+  });
+  if (other == given.end()) return device_of(*first);
+  const auto name = [&](auto at) {
+    return name_of_given(info, static_cast<std::size_t>(at - given.begin()));
+  };
+  const auto& gpu = first->device() == "cpu" ? other->device() : first->device();
+  throw Failure(FailureKind::usage,
+                fmt::format("{} is on {}, but {} is on {}: a call runs on one device", name(first),
+                            first->device(), name(other), other->device()),
+                fmt::format("use .to(\"{}\") to move {}", gpu,
+                            gpu == first->device() ? name(other) : name(first)));
+}
+
+/// The types of `count` inputs; trailing optional ones may be missing.
+CallTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given,
+                   std::size_t count) {
+  CallTypes types;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool present = i < given.size() && given[i].present;
+    const auto& declared = info.inputs[declared_input(info, i)];
+    if (!present && !declared.optional)
+      throw Failure(FailureKind::usage,
+                    fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
+    auto& type = types.inputs.emplace_back(present ? type_of(given[i].dtype, given[i].shape)
+                                                   : unknown_type());
+    type.present = present;
+    if (present && (!is_sound(type) || !is_known(type)))
+      throw Failure(FailureKind::usage,
+                    fmt::format("input '{}' is {} but its shape must be fully known", declared.name,
+                                to_string(type)));
+    types.storages.push_back(
+        static_cast<std::uint8_t>(present ? given[i].storage : Storage::dense));
+  }
+  types.states.assign(info.states.size(), unknown_type());
+  return types;
+}
+
+CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
+  // States may follow the inputs; they are updated in place.
+  const auto states = info.states.size();
+  const bool has_states = info.variadic() || given.size() == info.inputs.size() + states;
+  const auto count =
+      input_count(info, given.size() - (has_states ? std::min(given.size(), states) : 0));
+  std::vector<Argument> inputs;
+  for (std::size_t i = 0; i < std::min(count, given.size()); ++i)
+    inputs.push_back(Argument::like(given[i]));
+  auto types = types_of(info, inputs, count);
+  for (std::size_t i = 0; i < info.states.size() && given.size() > count; ++i) {
+    const auto& state = given[count + i];
+    if (!state) continue;
+    if (state.storage() != Storage::dense)
+      throw Failure(FailureKind::usage,
+                    fmt::format("state '{}' is {} but states must be dense", info.states[i].name,
+                                name_of(state.storage())),
+                    "convert it with cast_storage(tensor, Storage::dense)");
+    types.states[i] = type_of(state.dtype(), state.shape());
+  }
+  types.values.resize(count);
+  for (std::size_t i = 0; i < std::min(count, given.size()); ++i)
+    if (given[i] && may_infer_see(given[i].abi())) types.values[i] = &given[i].abi();
+  return types;
+}
+
+constexpr std::int64_t max_idle_bytes = 1 << 20;  // memory that one cached idle call may hold
+
+/// Runs the operator and passes its outputs, including hidden ones, to `use`.
+template <class Use>
+void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor>& given,
+                 const Attributes& attributes, Use&& use) {
+  auto& cache = *host.calls;
+  const CallKey key(op, given, attributes);
+  const auto hash = std::hash<std::string_view>()(key.text());
+  auto lease = cache.take(host.version(), hash,
+                          [&](const EagerCall& each) { return each.key == key.text(); });
+  const LoadedOperator* loaded = nullptr;
+  try {
+    if (!lease) {
+      auto& plugins = host.plugins();
+      const auto version = host.version();
+      loaded = &plugins.load(op);
+      auto& device = common_device(*loaded->info, given);
+      lease = cache.make(version, hash, key.text(), host, nullptr, *loaded, attributes, device,
+                         types_of(*loaded->info, given), false);
+    }
+    auto& call = lease->call;
+    const std::span all(given);
+    std::vector<Tensor> padded;
+    const auto count = call.inputs.size();
+    if (given.size() < count) (padded = given).resize(count);
+    const auto inputs = given.size() < count ? std::span<const Tensor>(padded) : all.first(count);
+    const auto states = given.size() > count ? all.subspan(count) : std::span<const Tensor>();
+    std::array<Tensor, 4> few;
+    std::vector<Tensor> many;
+    if (call.outputs.size() > few.size()) many.resize(call.outputs.size());
+    const auto made = many.empty() ? std::span(few).first(call.outputs.size()) : std::span(many);
+    call.forward(inputs, made, states);
+    if (FileMemory::any_mapped()) BackingFiles(given).require_unchanged();
+    use(call.outputs, made);
+  } catch (const Failure& failure) {
+    if (!lease && loaded == nullptr) throw;
+    throw Failure(
+        failure.kind(),
+        fmt::format("[{}] {}", (lease ? lease->call.info() : *loaded->info).name, failure.what()),
+        failure.hint());
+  }
+  const auto& call = lease->call;
+  if (!call.depends_on_values() && !keeps_host(call.info()) && call.bytes() <= max_idle_bytes)
+    cache.give_back(std::move(lease));
+}
+
+}  // namespace
+
+std::vector<Tensor> Host::call_all(std::string_view op, const std::vector<Tensor>& inputs,
+                                   const Attributes& attributes) {
+  std::vector<Tensor> visible;
+  run_eagerly(*impl_, op, inputs, attributes,
+              [&](const std::vector<Argument>& outputs, std::span<Tensor> made) {
+                for (std::size_t i = 0; i < made.size(); ++i)
+                  if (!outputs[i].hidden) visible.push_back(std::move(made[i]));
+              });
+  return visible;
+}
+
+Tensor Host::call(std::string_view op, const std::vector<Tensor>& inputs,
+                  const Attributes& attributes) {
+  Tensor found;
+  run_eagerly(*impl_, op, inputs, attributes,
+              [&](const std::vector<Argument>& outputs, std::span<Tensor> made) {
+                for (std::size_t i = 0; i < made.size() && !found; ++i)
+                  if (!outputs[i].hidden) found = std::move(made[i]);
+              });
+  if (!found)
+    throw Failure(FailureKind::usage,
+                  "[" + std::string(op) + "] has no output with these parameters");
+  return found;
+}
+
+PreparedCall Host::prepare(std::string_view op, const std::vector<Argument>& inputs,
+                           const Attributes& attributes, const PrepareOptions& options) {
+  const auto& loaded = impl_->plugins().load(op);
+  const auto& info = *loaded.info;
+  try {
+    auto& device = find_device(options.device.empty() ? "cpu" : options.device);
+    auto types = types_of(info, inputs, input_count(info, inputs.size()));
+    return PreparedCall(std::make_unique<PreparedCall::Impl>(
+        *impl_, impl_, loaded, attributes, device, std::move(types), options.training));
+  } catch (const Failure& failure) {
+    throw Failure(failure.kind(), fmt::format("[{}] {}", info.name, failure.what()),
+                  failure.hint());
+  }
+}
+
+}  // namespace tenon

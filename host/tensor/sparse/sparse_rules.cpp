@@ -1,0 +1,100 @@
+#include "tensor/sparse/sparse_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <tenon/dtype.hpp>
+
+#include "io/counted.hpp"
+
+namespace tenon {
+namespace {
+
+template <class Index>
+std::span<const Index> as(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const Index*>(bytes.data()), bytes.size() / sizeof(Index)};
+}
+
+std::string size_fault(const char* part, std::size_t found, std::uint64_t count,
+                       std::uint64_t element) {
+  std::uint64_t needed = 0;
+  if (!__builtin_mul_overflow(count, element, &needed) && found == needed) return {};
+  return fmt::format("its {} take {}, but need {} of {}", part, counted(found, "byte"),
+                     counted(count, "entry", "entries"), counted(element, "byte"));
+}
+
+/// Checks that entries [begin, end) ascend and are below `limit`.
+template <class Index>
+std::string order_fault(std::span<const Index> indices, std::size_t begin, std::size_t end,
+                        std::int64_t limit, const char* what) {
+  for (std::size_t i = begin; i < end; ++i) {
+    if (indices[i] < 0 || indices[i] >= limit)
+      return fmt::format("{0} index {1} is {2}, but there are {3} {0}s", what, i, indices[i],
+                         limit);
+    if (i > begin && indices[i] <= indices[i - 1])
+      return fmt::format("{} {} is {}, after {}: they must ascend", what, i, indices[i],
+                         indices[i - 1]);
+  }
+  return {};
+}
+
+template <class Index>
+std::string csr_fault(const SparseParts& parts) {
+  const auto rows = parts.type.dims[0], columns = parts.type.dims[1];
+  const auto starts = as<Index>(parts.row_starts), column_of = as<Index>(parts.indices);
+  if (rows == std::numeric_limits<std::int64_t>::max())
+    return "it has more rows than can be counted";
+  if (auto fault = size_fault("row starts", parts.row_starts.size(),
+                              static_cast<std::uint64_t>(rows) + 1, sizeof(Index));
+      !fault.empty())
+    return fault;
+  if (starts.front() != 0 || static_cast<std::uint64_t>(starts.back()) != parts.stored)
+    return fmt::format("its row starts go from {} to {}, not from 0 to {}", starts.front(),
+                       starts.back(), parts.stored);
+  for (std::size_t row = 0; row + 1 < starts.size(); ++row)
+    if (starts[row + 1] < starts[row])
+      return fmt::format(
+          "row {} starts at {}, but row {} starts at {}: row starts must not descend", row,
+          starts[row], row + 1, starts[row + 1]);
+  for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
+    const auto begin = static_cast<std::size_t>(starts[row]),
+               end = static_cast<std::size_t>(starts[row + 1]);
+    if (auto fault = order_fault(column_of, begin, end, columns, "column"); !fault.empty())
+      return fault;
+  }
+  return {};
+}
+
+template <class Index>
+std::string fault_of(const SparseParts& parts) {
+  const auto& type = parts.type;
+  const bool csr = type.storage == TENON_CSR;
+  if (csr ? type.rank != 2 : type.rank < 1)
+    return csr ? "csr needs two dimensions" : "row_sparse needs at least one dimension";
+  std::uint64_t row_size = 1;  // in elements
+  for (int axis = 1; !csr && axis < type.rank; ++axis)
+    if (__builtin_mul_overflow(row_size, static_cast<std::uint64_t>(type.dims[axis]), &row_size))
+      return "its rows are too long to count";
+  std::uint64_t element = 0;
+  if (__builtin_mul_overflow(row_size, std::uint64_t{size_of(static_cast<DType>(type.dtype))},
+                             &element))
+    return "its rows are too long to count";
+  if (auto fault = size_fault("values", parts.values.size(), parts.stored, element); !fault.empty())
+    return fault;
+  if (auto fault = size_fault("indices", parts.indices.size(), parts.stored, sizeof(Index));
+      !fault.empty())
+    return fault;
+  if (csr) return csr_fault<Index>(parts);
+  const auto rows = as<Index>(parts.indices);
+  return order_fault(rows, 0, rows.size(), type.dims[0], "row");
+}
+
+}  // namespace
+
+std::string sparse_fault(const SparseParts& parts) {
+  if (parts.index_dtype == TENON_I32) return fault_of<std::int32_t>(parts);
+  if (parts.index_dtype == TENON_I64) return fault_of<std::int64_t>(parts);
+  return fmt::format("its indices have dtype {}, but must be int32 or int64", parts.index_dtype);
+}
+
+}  // namespace tenon

@@ -1,0 +1,165 @@
+// Compile-time checks of op.onnx(): names, versions, duplicates, missing entries. The host repeats
+// them when it reads a manifest, and also compares values with the parameters' kinds
+// (manifest_onnx.cpp).
+//
+//     op.onnx("", "")                                 onnx_no_type
+//     .since(13).until(12)                            onnx_versions; also two forms of one type
+//     that share a version .attribute("axes", "axes") of the param axis    onnx_unknown, about axes
+//     .attribute("axes", "axis").ignore("axes")       onnx_twice, about axes
+//     .attribute("axes", "axis").input_as("axis", 1)  onnx_twice, about axis
+//     .input_as("axis", 32)                           onnx_place, about axis
+//     .inputs("") if x is required                    onnx_incomplete, about x
+//
+// Everything is quadratic in the calls on a form, which are few; a class without forms costs the
+// compiler nothing.
+#pragma once
+#include <string_view>
+
+#include "../version.hpp"
+#include "description.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::TENON_SDK::detail {
+
+/// ONNX inputs that become parameters have an index below this; also the host's limit
+/// (manifest_onnx.cpp).
+constexpr int max_onnx_inputs = 32;
+
+/// Whether an entry names an ONNX attribute, so that no other entry of the form may.
+constexpr bool names_attribute(const OnnxPart& part) {
+  return part.word == OnnxWord::attribute || part.word == OnnxWord::ignore ||
+         part.word == OnnxWord::only || (part.word == OnnxWord::halves && part.index < 0);
+}
+/// Whether an entry gives part.param a value, and for halves also part.second: only one entry of a
+/// form may.
+constexpr bool sets_parameter(const OnnxPart& part) {
+  return part.word == OnnxWord::attribute || part.word == OnnxWord::input_as ||
+         part.word == OnnxWord::halves || part.word == OnnxWord::constant ||
+         part.word == OnnxWord::without;
+}
+
+/// Checks one entry: names that describe() declares, before or after, and an index in range. States
+/// count as inputs, because ONNX has no states; an empty name is an ONNX input or output that the
+/// operator lacks.
+///
+/// Names of ONNX's attributes and types are not checked: only ONNX's schemas have them
+/// (tests/house/onnx_forms.py of Tenon compares).
+constexpr Found check_onnx_names(const Description& d, const OnnxPart& part) {
+  const std::string_view name = part.name;
+  const bool tensor = part.word == OnnxWord::input || part.word == OnnxWord::without;
+  if (tensor && !name.empty() && index_of(d.inputs, name) < 0 && index_of(d.states, name) < 0)
+    return {ClassFault::onnx_unknown, part.name};
+  if (part.word == OnnxWord::output && !name.empty() && index_of(d.outputs, name) < 0)
+    return {ClassFault::onnx_unknown, part.name};
+  const bool has_param = sets_parameter(part) || part.word == OnnxWord::value;
+  if (has_param && index_of(d.params, part.param) < 0)
+    return {ClassFault::onnx_unknown, part.param};
+  if (part.word == OnnxWord::halves && index_of(d.params, part.second) < 0)
+    return {ClassFault::onnx_unknown, part.second};
+  if (part.word == OnnxWord::input_as || (part.word == OnnxWord::halves && !*part.name))
+    if (part.index < 0 || part.index >= max_onnx_inputs)
+      return {ClassFault::onnx_place, part.param};
+  return ClassFault::none;
+}
+
+/// Checks two entries of one form: they may share an attribute only as values of only(), and may
+/// not share an index, a parameter, or a name in inputs() or in outputs().
+constexpr Found check_onnx_pair(const OnnxPart& left, const OnnxPart& right) {
+  const bool same_word = left.word == right.word,
+             same_name = *left.name && std::string_view(left.name) == right.name;
+  const bool values = left.word == OnnxWord::only && same_word;  // several values of one attribute
+  // Attributes share one namespace, whatever the entry.
+  if (same_name && !values && names_attribute(left) && names_attribute(right))
+    return {ClassFault::onnx_twice, left.name};
+  if (same_name && same_word && (left.word == OnnxWord::input || left.word == OnnxWord::output))
+    return {ClassFault::onnx_twice, left.name};
+  if (left.index >= 0 && left.index == right.index) return {ClassFault::onnx_twice, left.param};
+  if (sets_parameter(left) && sets_parameter(right))
+    for (const std::string_view param : {left.param, left.second})
+      if (!param.empty() && (param == right.param || param == right.second))
+        return {ClassFault::onnx_twice, left.param};
+  return ClassFault::none;
+}
+
+/// Checks that every required input and parameter has a source; the parameter that counts an output
+/// is the node's number of outputs. With inputs(), every required input must be named: an ONNX node
+/// has no implicit variables. A variadic input stands for any number of tensors, possibly none, and
+/// takes all indices from its own on: no parameter may follow it.
+constexpr Found check_onnx_complete(const Description& d, int form) {
+  // Counts the entries of this form only.
+  const auto count = [&](auto fits) {
+    int found = 0;
+    for (const OnnxPart& part : d.onnx_parts) found += part.form == form && fits(part);
+    return found;
+  };
+  const auto any = [&](auto fits) { return count(fits) > 0; };
+  // Without inputs(), all of the operator's inputs are listed; parameters take indices of their own
+  // among them.
+  const int listed = count([](const OnnxPart& part) { return part.word == OnnxWord::input; });
+  const int places = (listed > 0 ? listed : d.inputs.size) +
+                     count([](const OnnxPart& part) { return part.index >= 0; });
+  for (const auto& input : d.inputs) {
+    const bool named = any([&](const OnnxPart& part) {
+      return part.word == OnnxWord::input && std::string_view(part.name) == input.name;
+    });
+    if (listed > 0 && !named && !input.optional && !input.variadic)
+      return {ClassFault::onnx_incomplete, input.name};
+    // A variadic input takes the last index and all that follow.
+    if (input.variadic && (named || listed == 0) &&
+        any([&](const OnnxPart& part) { return part.index >= places - 1; }))
+      return {ClassFault::onnx_place, input.name};
+  }
+  // without() sets a value for some nodes only.
+  for (int i = 0; i < d.params.size; ++i) {
+    const std::string_view name = d.params[i].name;
+    bool set = !d.params[i].required;
+    for (const auto& output : d.outputs) set = set || output.count_param == i;
+    set = set || any([&](const OnnxPart& part) {
+            return sets_parameter(part) && part.word != OnnxWord::without &&
+                   (name == part.param || name == part.second);
+          });
+    if (!set) return {ClassFault::onnx_incomplete, d.params[i].name};
+  }
+  return ClassFault::none;
+}
+
+/// Whether two forms of one type both cover some version. A form without until covers all versions
+/// from since on.
+constexpr bool versions_overlap(const OnnxEntry& left, const OnnxEntry& right) {
+  if (std::string_view(left.domain) != right.domain || std::string_view(left.type) != right.type)
+    return false;
+  return !(left.until.given && left.until.value < right.since) &&
+         !(right.until.given && right.until.value < left.since);
+}
+
+/// Checks all forms of an operator; returns the first fault, with the name that has it.
+constexpr Found check_onnx(const Description& d) {
+  // Types and versions first, because users know a form by them.
+  for (int i = 0; i < d.onnx.size; ++i) {
+    const OnnxEntry& form = d.onnx[i];
+    if (!*form.type) return ClassFault::onnx_no_type;
+    bool sound = form.since >= 1 && (!form.until.given || form.until.value >= form.since);
+    for (int before = 0; before < i; ++before)
+      sound = sound && !versions_overlap(d.onnx[before], form);
+    if (!sound) return {ClassFault::onnx_versions, form.type};
+  }
+  // Then the entries one by one, and each with those before it.
+  for (int i = 0; i < d.onnx_parts.size; ++i) {
+    const OnnxPart& part = d.onnx_parts[i];
+    if (const Found found = check_onnx_names(d, part); found.fault != ClassFault::none)
+      return found;
+    for (int before = 0; before < i; ++before)
+      if (d.onnx_parts[before].form == part.form)
+        if (const Found found = check_onnx_pair(d.onnx_parts[before], part);
+            found.fault != ClassFault::none)
+          return found;
+  }
+  // Then what an otherwise valid form lacks.
+  for (int form = 0; form < d.onnx.size; ++form)
+    if (const Found found = check_onnx_complete(d, form); found.fault != ClassFault::none)
+      return found;
+  return ClassFault::none;
+}
+
+}  // namespace tenon::TENON_SDK::detail
+#pragma GCC visibility pop
