@@ -126,6 +126,11 @@ while read -r file; do
   fault "$file: no #pragma once"
 done < <(printf '%s\n' "${ours[@]}" | grep '\.hpp$' | xargs grep -L '^#pragma once')
 
+# clang-format wraps code but not comments, which contain tables and examples.
+while IFS=: read -r file line; do
+  fault "$file:$line: a comment of more than 100 columns"
+done < <(printf '%s\n' "${ours[@]}" | grep -E '^(host|sdk|plugins).*\.(hpp|cpp|h|cu)$' | xargs awk 'length > 100 && /^ *(\/\/|\*|\/\*)/ { print FILENAME ":" FNR }')
+
 # Markers of unfinished work.
 while IFS=: read -r file line text; do
   fault "$file:$line: unfinished: $text"

@@ -19,7 +19,7 @@
 //     param("p", &Dropout::p, ...)      finds the attribute and writes 1.5 into the object
 //     bound<Side::at_least>(0)          is satisfied
 //     bound<Side::less_than>(1)         throws Error (parameter): "parameter 'p' is 1.5 but must be
-//     less than 1"
+//                                       less than 1"
 //
 // and in set_attributes(), for each op.require() of the class, two visits and a comparison
 // (rules.hpp).
@@ -306,8 +306,10 @@ namespace tenon::TENON_SDK {
 ///
 ///     Cosine op;
 ///     op.scale = 2;
-///     tenon::attributes_of(op, [](std::string_view name, const auto& value) { std::cout << name <<
-///     '=' << value << '\n'; });  // scale=2
+///     // scale=2
+///     tenon::attributes_of(op, [](std::string_view name, const auto& value) {
+///       std::cout << name << '=' << value << '\n';
+///     });
 ///
 /// The visitor must compile for each type of the class's parameters; tenon::join(value) converts
 /// any of them to text. Lists and tables are borrowed from the object, too. The visitor is called

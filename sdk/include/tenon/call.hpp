@@ -33,13 +33,12 @@ enum class Log : std::int32_t { info = TENON_LOG_INFO, warning = TENON_LOG_WARNI
 /// third tensor of a variadic input "data". Errors (thrown as Error, with the fix): no such index
 /// or name, another element type, a sparse tensor, a tensor that this call does not have.
 ///
-///                      forward    forward_sparse             backward backward_sparse
-///     input            dense      dense; csr, row_sparse     those of backward_reads    the same;
-///     csr, row_sparse output           write      write; allocate_*          output_value: read
-///     output_value: read output_grad      -          -                          read read;
-///     csr_output_grad ... input_grad       -          -                          write write;
-///     allocate_* state            read and write in all of them; the host preserves it between
-///     calls
+///                  forward  forward_sparse          backward          backward_sparse
+///     input        dense    dense; csr, row_sparse  backward_reads    same; csr, row_sparse
+///     output       write    write; allocate_*       output_value      output_value
+///     output_grad  -        -                       read              read; csr_output_grad, ...
+///     input_grad   -        -                       write             write; allocate_*
+///     state        read and write in all of them; the host preserves it between calls
 class Call {
   using Which = detail::IndexOrName;
 
@@ -167,8 +166,8 @@ class Call {
   // ---- sparse tensors: only in forward_sparse and backward_sparse. Elsewhere all tensors are
   // dense.
   //
-  //     const auto x = call.csr<float>(0);                    // infer_storage accepted csr for
-  //     input 0 const auto y = call.allocate_csr<float>(0, x.nnz);    // and chose csr for output 0
+  //     const auto x = call.csr<float>(0);  // infer_storage accepted csr for input 0
+  //     const auto y = call.allocate_csr<float>(0, x.nnz);  // and chose csr for output 0
   //     std::copy_n(x.columns_of, x.nnz, y.columns_of);
   //     std::copy_n(x.row_starts, x.rows + 1, y.row_starts);
   //     for (std::int64_t i = 0; i < x.nnz; ++i) y.values[i] = 2 * x.values[i];
@@ -251,8 +250,8 @@ class Call {
   /// unless the user requests it; a warning is shown once. The arguments are joined as those of
   /// Error. Not for bodies of CUDA kernels. May be called from any thread of the call.
   ///
-  ///     if (!fits) call.log(tenon::Log::warning, "kernel ", size, " does not fit the cache: the
-  ///     slow path runs");
+  ///     if (!fits)
+  ///       call.log(tenon::Log::warning, "kernel ", size, " does not fit the cache: slow path");
   template <class... Parts>
   void log(Log level, const Parts&... parts) const {
     const auto write = detail::host_function<tenon_log>(*raw_, "log/1");

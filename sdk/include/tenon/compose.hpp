@@ -11,13 +11,12 @@ namespace tenon::TENON_SDK {
 
 /// Composes an operator from others, instead of a kernel:
 ///
-///     void forward(tenon::Compose& c) const {                       // y = x / sqrt(mean(x * x) +
-///     epsilon) * scale
+///     void forward(tenon::Compose& c) const {  // y = x / sqrt(mean(x * x) + epsilon) * scale
 ///       auto x = c.input("x");
-///       auto mean = c.add("mean", {c.add("square", {x})}, {{"axis", tenon::Ints{-1}}, {"keepdims",
-///       true}}); auto factor = c.add("rsqrt", {c.add("quadratic", {mean}, {{"b", 1}, {"c",
-///       epsilon}})}); c.set_output("y", c.add("mul", {c.add("mul", {x, factor}),
-///       c.input("scale")}));
+///       auto mean = c.add("mean", {c.add("square", {x})},
+///                         {{"axis", tenon::Ints{-1}}, {"keepdims", true}});
+///       auto factor = c.add("rsqrt", {c.add("quadratic", {mean}, {{"b", 1}, {"c", epsilon}})});
+///       c.set_output("y", c.add("mul", {c.add("mul", {x, factor}), c.input("scale")}));
 ///     }
 ///
 /// forward() reads the node's inputs as values, adds nodes that compute with them, and sets each

@@ -12,8 +12,9 @@
 //         op.output("values", "[rows, k]");
 //         op.output("indices", "columns of the values, int64 [rows, k]");
 //         op.param("k", &TopK::k, "elements to keep of each row").required().at_least(1);
-//         op.param("order", &TopK::order, "which come first").one_of({{"descending",
-//         Order::descending}, {"ascending", Order::ascending}}); op.backward_reads("indices");
+//         op.param("order", &TopK::order, "which come first")
+//             .one_of({{"descending", Order::descending}, {"ascending", Order::ascending}});
+//         op.backward_reads("indices");
 //       }
 //       ...
 //     };
@@ -115,8 +116,8 @@ class Collector : public Words<true> {
   ///
   ///     op.output("y", "[rows, columns]");
   ///     op.output("mask", "which elements were kept, for backward").hidden();
-  ///     op.output("part", "equal parts of x along axis").count(&Split::parts);  // part0, part1
-  ///     ...
+  ///     // part0, part1 ...
+  ///     op.output("part", "equal parts of x along axis").count(&Split::parts);
   constexpr Result<Class> output(const char* name, const char* doc) {
     description_->outputs.push({name, doc, false, false, -1});
     return Result<Class>(*description_, object_, addresses_.counts[description_->outputs.size - 1]);
@@ -127,12 +128,15 @@ class Collector : public Words<true> {
   /// Others, such as unsigned integers and std::string, do not compile. The member may belong to a
   /// base class, but must be accessible from describe().
   ///
-  ///     op.param("kernel", &Pooling::kernel, "[height, width] of a
-  ///     window").required().at_least(1);  // tenon::Ints op.param("eps", &Norm::eps, "added to the
-  ///     variance").greater_than(0);                        // float eps = 1e-5f; op.param("axes",
-  ///     &Norm::axes, "names of axes").one_of({"height", "width"});                  //
-  ///     tenon::Texts axes; op.param("taps", &Fir::taps, "[taps] weights").required(); //
-  ///     tenon::Table<float> taps;
+  ///     // tenon::Ints
+  ///     op.param("kernel", &Pooling::kernel, "[height, width] of a window")
+  ///         .required()
+  ///         .at_least(1);
+  ///     // float eps = 1e-5f;
+  ///     op.param("eps", &Norm::eps, "added to the variance").greater_than(0);
+  ///     // tenon::Texts axes;
+  ///     op.param("axes", &Norm::axes, "names of axes").one_of({"height", "width"});
+  ///     op.param("taps", &Fir::taps, "[taps] weights").required();  // tenon::Table<float> taps;
   template <class Base, class M>
   constexpr Parameter<M, RecordedParameter> param(const char* name, M Base::*member,
                                                   const char* doc) {

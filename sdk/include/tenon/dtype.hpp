@@ -1,10 +1,11 @@
 // Element types of tensors: their names, sizes and C++ types, and sets of them.
 //
-//     op.types(tenon::floating);                                                // in describe():
-//     the dtypes of all inputs op.input("index", "rows to take").types({tenon::i32, tenon::i64});
-//     // or of one input io.set_output(0, shape, tenon::i64); // in infer()
-//     tenon::visit<tenon::floating>(dtype, [&]<class T>() { run<T>(call); });   // in forward():
-//     maps a dtype to a C++ type static_assert(tenon::dtype_of<float> == tenon::f32); // and back
+//     op.types(tenon::floating);  // in describe(): the dtypes of all inputs
+//     op.input("index", "rows to take").types({tenon::i32, tenon::i64});  // or of one input
+//     io.set_output(0, shape, tenon::i64);  // in infer()
+//     // in forward(): maps a dtype to a C++ type
+//     tenon::visit<tenon::floating>(dtype, [&]<class T>() { run<T>(call); });
+//     static_assert(tenon::dtype_of<float> == tenon::f32);  // and back
 //
 // Tenon never converts dtypes implicitly: an operator gets the dtypes that it declares, or the user
 // gets an error that names them.
@@ -92,7 +93,7 @@ enum class Storage : std::uint8_t {
 ///     none       not requested: skip it, its accessor throws
 ///     to         overwrite every element; the old values are undefined
 ///     in_place   overwrite every element in the memory of the input that op.inplace pairs with the
-///     output:
+///                output:
 ///                read element i before you write it
 ///     add        add to every element; only if describe() calls op.accumulates()
 enum class Write : std::uint8_t {

@@ -19,10 +19,9 @@
 // is 0, or of two zeros, as for csr + csr, or if op.zero_where declares that one 0 is enough, as
 // for csr * dense. A class may define its derivative itself; the arguments determine which tensors
 // are kept for backward:
-//     template <class T> TENON_FN T gradient(T dy) const;                          the output's
-//     gradient only template <class T> TENON_FN T gradient(T dy, tenon::OutputOf<T> y) const; and
-//     the output template <class T> TENON_FN T gradient(T dy, tenon::InputOf<T> x) const;     and
-//     the inputs, one argument for each
+//     template <class T> TENON_FN T gradient(T dy) const;
+//     template <class T> TENON_FN T gradient(T dy, tenon::OutputOf<T> y) const;
+//     template <class T> TENON_FN T gradient(T dy, tenon::InputOf<T> x) const;  // one per input
 // With two inputs it returns tenon::Pair<T>.
 #pragma once
 // Clang warns about independent loops that it cannot vectorise, such as those that call sin or pow.

@@ -1,8 +1,9 @@
 // How an author reports an error, and how messages are joined from texts, numbers and shapes.
 //
-//     throw tenon::Error("data is ", shape, " but axis is ", axis);       // anywhere in a kernel
-//     or in configure() io.require(a == b, "left is ", a, " but right is ", b);             // in
-//     infer() io.param_error("axis", "is ", axis, " but data has ", rank, " dimensions");
+//     // anywhere in a kernel or in configure()
+//     throw tenon::Error("data is ", shape, " but axis is ", axis);
+//     io.require(a == b, "left is ", a, " but right is ", b);  // in infer()
+//     io.param_error("axis", "is ", axis, " but data has ", rank, " dimensions");
 //
 // The user reads
 //
@@ -47,8 +48,9 @@ enum class ErrorKind : std::int32_t {
 /// with a function append_part(std::string&, const T&) in its namespace (Shape, DType, Ints ...).
 /// To use your own type, define such a function:
 ///
-///     void append_part(std::string& text, const Point& point) { tenon::append_text(text,
-///     tenon::join("(", point.x, ", ", point.y, ")")); }
+///     void append_part(std::string& text, const Point& point) {
+///       tenon::append_text(text, tenon::join("(", point.x, ", ", point.y, ")"));
+///     }
 ///
 /// Parts convert implicitly from values; you need not name this type. It is one type for all
 /// values, so that messages cost a plugin little code and compile time.

@@ -14,8 +14,9 @@ namespace tenon::TENON_SDK {
 ///
 ///     void gradient(tenon::Gradient& g) const {                     // of y = sin(scale * x)
 ///       auto dy = g.output_grad(0), x = g.input("x");
-///       auto cosine = g.add("cosine", {x}, {{"scale", 1.0}});       // any operator of the
-///       catalogue, from any plugin g.set_input_grad("x", g.add("mul", {dy, cosine}));
+///       // any operator of the catalogue, from any plugin
+///       auto cosine = g.add("cosine", {x}, {{"scale", 1.0}});
+///       g.set_input_grad("x", g.add("mul", {dy, cosine}));
 ///     }
 ///
 /// gradient() reads the node's inputs, outputs and output gradients as values, adds nodes that

@@ -3,9 +3,9 @@
 //
 //     const auto x = call.input<tenon::half>(0);
 //     const auto y = call.output<tenon::half>(0);
-//     float sum = 0;                                  // accumulate in float: half has 11
-//     significant bits, bfloat16 has 8 for (const tenon::half value : x) sum += value; y[0] = sum;
-//     // rounds once
+//     float sum = 0;  // accumulate in float: half has 11 significant bits, bfloat16 has 8
+//     for (const tenon::half value : x) sum += value;
+//     y[0] = sum;     // rounds once
 //
 // Both are trivially copyable and have the bits of CUDA's __half and __nv_bfloat16, numpy's float16
 // and DLPack, so arrays of them may be passed to libraries. They work in constant expressions and

@@ -44,11 +44,10 @@ class Known {
 ///
 ///     void infer(tenon::Infer& io) const {
 ///       const auto data = io.input("data").shape;              // may be partly unknown: [?, 64]
-///       if (!data.has_rank()) return;                          // nothing follows yet; the host
-///       calls again io.require(data.rank() == 2, "data is ", data, " but needs two dimensions");
-///       io.set_input("weight", {num_hidden, data[1]});         // an input may follow from another
-///       one io.set_output(0, {data[0], num_hidden});               // an unknown data[0] stays
-///       unknown
+///       if (!data.has_rank()) return;  // nothing follows yet; the host calls again
+///       io.require(data.rank() == 2, "data is ", data, " but needs two dimensions");
+///       io.set_input("weight", {num_hidden, data[1]});  // an input may follow from another one
+///       io.set_output(0, {data[0], num_hidden});  // an unknown data[0] stays unknown
 ///     }
 ///
 /// The host calls infer() several times, and anything may be unknown: rank, dimensions, dtypes. Set
@@ -57,8 +56,8 @@ class Known {
 /// dimensions and dtypes change nothing. So "same shape" in both directions is
 ///
 ///     io.set_output(0, io.input(0).shape);
-///     io.set_input(0, io.output(0).shape);                     // output(0) now has the merged
-///     shape, also from consumers
+///     // output(0) now has the merged shape, also from consumers
+///     io.set_input(0, io.output(0).shape);
 ///
 /// infer() must depend only on parameters, types and values(). Threads: this object is used by one
 /// thread, but infer() of one operator object may run on several threads at once.

@@ -14,10 +14,10 @@ namespace tenon::TENON_SDK {
 /// them, and which storages do its outputs have?
 ///
 ///     void infer_storage(tenon::InferStorage& io) const {
-///       if (io.backward() || io.input(0) != tenon::Storage::csr) return;  // "no": the host
-///       converts sparse tensors to dense, warns once io.set_output(0, tenon::Storage::csr); // and
-///       calls forward io.sparse_kernel();                                               // "yes":
-///       the host calls forward_sparse
+///       // "no": the host converts sparse tensors to dense, warns once
+///       if (io.backward() || io.input(0) != tenon::Storage::csr) return;
+///       io.set_output(0, tenon::Storage::csr);  // and calls forward
+///       io.sparse_kernel();  // "yes": the host calls forward_sparse
 ///     }
 ///
 /// Called for forward if the class has forward_sparse, and for backward if it has backward_sparse,

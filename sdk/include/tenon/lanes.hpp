@@ -6,9 +6,10 @@
 // shape depends only on their number: for seven, ((0+1)+(2+3)) + ((4+5)+6). Each process has
 // neighbouring lanes that form a subtree, whose sum it computes by itself:
 //
-//     const auto owners = tenon::LaneOwners::even(8, 3);                     // ranks 0, 1 and 2
-//     have lanes 0-1, 2-3 and 4-7 const auto begin = owners.first(rank), end = rank + 1 <
-//     owners.ranks() ? owners.first(rank + 1) : lanes;
+//     // ranks 0, 1 and 2 have lanes 0-1, 2-3 and 4-7
+//     const auto owners = tenon::LaneOwners::even(8, 3);
+//     const auto begin = owners.first(rank);
+//     const auto end = rank + 1 < owners.ranks() ? owners.first(rank + 1) : lanes;
 #pragma once
 #include <algorithm>
 #include <bit>

@@ -2,8 +2,8 @@
 // mpirun and srun. They set environment variables; nothing is started or contacted here:
 //
 //     const auto started = tenon::launcher();
-//     if (started.size > 1) std::printf("rank %d of %d, by %s\n", started.rank, started.size,
-//     started.name());
+//     if (started.size > 1)
+//       std::printf("rank %d of %d, by %s\n", started.rank, started.size, started.name());
 //
 // Open MPI sets OMPI_COMM_WORLD_RANK and _SIZE; MPICH, and srun --mpi=pmi2, set PMI_RANK and
 // PMI_SIZE; srun sets SLURM_PROCID and SLURM_STEP_NUM_TASKS, and with --mpi=pmix also PMIX_RANK.

@@ -16,10 +16,11 @@ namespace tenon::TENON_SDK {
 
 /// Up to 32 numbers as a parameter member:
 ///
-///     tenon::Ints kernel = {3, 3};                                                            //
-///     the default op.param("kernel", &Pool::kernel, "size of the window").at_least(1); // bounds
-///     apply to each value io.require(kernel.size() == 2, "kernel ", kernel, " needs two values");
-///     // prints as [3, 3] for (const std::int64_t size : kernel) volume *= size; // in order
+///     tenon::Ints kernel = {3, 3};  // the default
+///     // bounds apply to each value
+///     op.param("kernel", &Pool::kernel, "size of the window").at_least(1);
+///     io.require(kernel.size() == 2, "kernel ", kernel, " needs two values");  // prints as [3, 3]
+///     for (const std::int64_t size : kernel) volume *= size;  // in order
 ///
 /// A literal type with inline storage, so that it is trivially copied: an elementwise operator with
 /// lists can be passed to a CUDA kernel, unlike one with a list that allocates. The capacity of 32

@@ -7,60 +7,66 @@
 //     version           integer, at least 1; files store it next to the parameters
 //     aliases           array of text
 //     types             array of dtypes by name ("float32"): the shared dtypes of the inputs
-//     without types of their own inputs            array of {name, doc, optional, variadic, types:
-//     null or dtypes of its own, initial: null or number, weight} outputs           array of {name,
-//     doc, hidden, count: null or the name of a parameter} states            array of {name, doc,
-//     initial: number} params            array of {name, doc, kind, default, required, min, max,
-//     above, below, choices}, of kind tensor also {dtype} inplace           array of [input,
-//     output] backward_inplace  array of [output, input] backward_reads    null (everything), or
-//     array of inputs and outputs accumulates, strides, random, elementwise, kernels_elsewhere:
-//     true or false functions         array of forward, forward_sparse, backward, backward_sparse,
-//     gradient, infer_storage, compose: those of
-//                       the class
+//                       without types of their own
+//     inputs            array of {name, doc, optional, variadic, types: null or dtypes of its own,
+//                       initial: null or number, weight}
+//     outputs           array of {name, doc, hidden, count: null or the name of a parameter}
+//     states            array of {name, doc, initial: number}
+//     params            array of {name, doc, kind, default, required, min, max, above, below,
+//                       choices}, of kind tensor also {dtype}
+//     inplace           array of [input, output]
+//     backward_inplace  array of [output, input]
+//     backward_reads    null (everything), or array of inputs and outputs
+//     accumulates, strides, random, elementwise, kernels_elsewhere: true or false
+//     functions         array of forward, forward_sparse, backward, backward_sparse, gradient,
+//                       infer_storage, compose: those of the class
 //     renamed           array of [version, from, to]
 //     added             array of [version, parameter]
 //
 // and, since SDK 0.2, if the operator declares them:
 //
 //     outputs           also {allocated: true} for those whose shape the kernel determines with
-//     call.allocate space             text: the full name is space.name; without it, the plugin's
-//     name is the prefix conditions        array of {of, names, param, values}: the declaration of
-//     these names under the key `of` (backward_reads,
-//                       inplace, backward_inplace, linear, hidden) holds while the parameter has
-//                       one of the values. backward_reads lists what is read under any condition,
-//                       the other keys only what always holds
+//                       call.allocate
+//     space             text: the full name is space.name; without it, the plugin's name is the
+//                       prefix
+//     conditions        array of {of, names, param, values}: the declaration of these names under
+//                       the key `of` (backward_reads, inplace, backward_inplace, linear, hidden)
+//                       holds while the parameter has one of the values. backward_reads lists what
+//                       is read under any condition, the other keys only what always holds
 //     rules             array of [parameter, relation, parameter]; relations: same_length,
-//     less_than, at_most, greater_than, at_least,
-//                       multiple_of
+//                       less_than, at_most, greater_than, at_least, multiple_of
 //     rewrites          array of {name, pattern, replacement, exact}: rewrite rules, see op.rule()
 //     onnx              array of forms, the equivalent ONNX operators, see op.onnx(): {domain,
-//     type, since} and, if
-//                       set, until, types, inputs: array of names, outputs: array of names,
-//                       attributes: array of [attribute, parameter] or [attribute, parameter,
-//                       ONNX's default], values: array of [parameter, ONNX's, ours], inputs_as:
-//                       array of [parameter, index] or [parameter, index, ONNX's default], halves:
-//                       array of [attribute or index, parameter, parameter], constants: array of
-//                       [parameter, value], without: array of [input, parameter, value], only:
-//                       array of [attribute, value], ignored: array of attributes. A reader skips a
-//                       form with other keys
+//                       type, since} and, if set, until, types, inputs: array of names, outputs:
+//                       array of names, attributes: array of [attribute, parameter] or [attribute,
+//                       parameter, ONNX's default], values: array of [parameter, ONNX's, ours],
+//                       inputs_as: array of [parameter, index] or [parameter, index, ONNX's
+//                       default], halves: array of [attribute or index, parameter, parameter],
+//                       constants: array of [parameter, value], without: array of [input,
+//                       parameter, value], only: array of [attribute, value], ignored: array of
+//                       attributes. A reader skips a form with other keys
 //     examples          array of {inputs: {name: {shape, dtype: null or name, values: null or
-//     array}}, params: {name: value}} linear            array of terms of the output, each an array
-//     of one or two inputs in which it is linear derivative        true: nodes may have the
-//     attribute `derivative`, the input by which to differentiate the operator channels_last array
-//     of the inputs and outputs that may be channels-last, all or none of them
+//                       array}}, params: {name: value}}
+//     linear            array of terms of the output, each an array of one or two inputs in which
+//                       it is linear
+//     derivative        true: nodes may have the attribute `derivative`, the input by which to
+//                       differentiate the operator
+//     channels_last     array of the inputs and outputs that may be channels-last, all or none of
+//                       them
 //     prefers_channels_last  true: the kernel is faster with that layout
 //     surrogate_gradient  true: the gradient is deliberately not the derivative of forward
 //     communicates      true: kernels wait for other processes
 //     added_inputs, added_outputs, added_states  array of [version, name]; each comes after those
-//     of older versions removed           array of [version, parameter], which older files may have
-//     with any value, or [version, parameter, value]: only
-//                       with that value
+//                                                of older versions
+//     removed           array of [version, parameter], which older files may have with any value,
+//                       or [version, parameter, value]: only with that value
 //     was               array of [parameter, value]: the value of a parameter of `added` in older
-//     files needs             array of features that a host must support; a host that lacks one
-//     rejects the operator. allocate: outputs
-//                       whose shape the kernel determines; communicate: ordering among operators
-//                       that wait for other processes; compose: graphs of other operators; dtypes:
-//                       those of 0.2; parameters: the kinds texts and tensor; was: the key
+//                       files
+//     needs             array of features that a host must support; a host that lacks one rejects
+//                       the operator. allocate: outputs whose shape the kernel determines;
+//                       communicate: ordering among operators that wait for other processes;
+//                       compose: graphs of other operators; dtypes: those of 0.2; parameters: the
+//                       kinds texts and tensor; was: the key
 //
 // A node with anything that a form does not cover is rejected, so a reader must not ignore unknown
 // keys of a form.
@@ -68,8 +74,8 @@
 // The form op.onnx("", "ReduceSum").since(13).input_as("axis", 1).attribute("keepdims", "keepdims",
 // 1) is, in CBOR's diagnostic notation,
 //
-//     {"domain": "", "type": "ReduceSum", "since": 13, "attributes": [["keepdims", "keepdims", 1]],
-//     "inputs_as": [["axis", 1]]}
+//     {"domain": "", "type": "ReduceSum", "since": 13,
+//      "attributes": [["keepdims", "keepdims", 1]], "inputs_as": [["axis", 1]]}
 //
 // A parameter's kind is bool, int32, int64, float32, float64, text, ints, floats or enum, and since
 // 0.2 also texts or tensor; its default has the same type, that of an enum is a name and that of a
@@ -78,9 +84,11 @@
 //
 // An operator with a condition, a rule and an example, such as a pooling operator, adds
 //
-//     "conditions": [{"of": "backward_reads", "names": ["output"], "param": "kind", "values":
-//     ["max"]}], "rules": [["stride", "same_length", "kernel"]], "examples": [{"inputs": {"data":
-//     {"shape": [2, 4, 6, 6], "dtype": null, "values": null}}, "params": {"kernel": [3, 3]}}]
+//     "conditions": [{"of": "backward_reads", "names": ["output"],
+//                     "param": "kind", "values": ["max"]}],
+//     "rules": [["stride", "same_length", "kernel"]],
+//     "examples": [{"inputs": {"data": {"shape": [2, 4, 6, 6], "dtype": null, "values": null}},
+//                   "params": {"kernel": [3, 3]}}]
 //
 // Other keys are always present, and lists may be empty. A tool finds the manifests of a plugin as
 // the symbols tenon_op_v1__... in the section .tenon_ops, each as long as its symbol's size
@@ -88,20 +96,21 @@
 // README has 582 bytes, which are in CBOR's diagnostic notation
 //
 //     {"tenon": 1, "name": "cosine", "doc": "scale * cos(x), element by element", "version": 1,
-//     "aliases": [],
+//      "aliases": [],
 //      "types": ["float16", "bfloat16", "float32", "float64"],
 //      "inputs": [{"name": "x", "doc": "angles in radians", "optional": false, "variadic": false,
-//      "types": null, "initial": null,
+//                  "types": null, "initial": null,
 //                   "weight": false}],
 //      "outputs": [{"name": "y", "doc": "same shape as x", "hidden": false, "count": null}],
 //      "states": [],
 //      "params": [{"name": "scale", "doc": "multiplier", "kind": "float32", "default": 1.0,
-//      "required": false,
+//                  "required": false,
 //                  "min": null, "max": null, "above": 0.0, "below": null, "choices": []}],
 //      "inplace": [["x", "y"]], "backward_inplace": [["y", "x"]], "backward_reads": ["x"],
 //      "accumulates": true, "strides": true, "random": false, "elementwise": true,
-//      "kernels_elsewhere": false, "functions": ["forward", "forward_sparse", "backward",
-//      "backward_sparse", "infer_storage"], "renamed": [], "added": []}
+//      "kernels_elsewhere": false,
+//      "functions": ["forward", "forward_sparse", "backward", "backward_sparse", "infer_storage"],
+//      "renamed": [], "added": []}
 //
 // min, max, above and below are the limits of .at_least, .at_most, .greater_than and .less_than.
 // Bounds and defaults of integers are integers; those of floats are 64-bit floats, so the default
@@ -171,8 +180,8 @@ constexpr FunctionNames needs_of(const Description& d, const FunctionNames& func
 /// Example: the size in bytes.
 ///
 ///     ByteCounter counter;
-///     ManifestWriter(counter, description_of<Cosine>).write("cosine", functions_of<Cosine>());  //
-///     counter.size is 582
+///     // counter.size is 582
+///     ManifestWriter(counter, description_of<Cosine>).write("cosine", functions_of<Cosine>());
 template <class Bytes>
 class ManifestWriter {
  public:

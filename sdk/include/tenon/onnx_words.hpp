@@ -1,11 +1,19 @@
 // The calls on op.onnx(): how a node of an ONNX file maps to this operator, and back. For
 // words.hpp.
 //
-//     op.onnx("", "ReduceSum").since(13).input_as("axis", 1).attribute("keepdims", "keepdims",
-//     1).only("noop_with_empty_axes", 0); op.onnx("", "ReduceSum").until(12).attribute("axes",
-//     "axis").attribute("keepdims", "keepdims", 1); op.onnx("mmdeploy",
-//     "grid_sampler").inputs("data", "grid").attribute("interpolation_mode", "mode").value("mode",
-//     0, "bilinear");
+//     op.onnx("", "ReduceSum")
+//         .since(13)
+//         .input_as("axis", 1)
+//         .attribute("keepdims", "keepdims", 1)
+//         .only("noop_with_empty_axes", 0);
+//     op.onnx("", "ReduceSum")
+//         .until(12)
+//         .attribute("axes", "axis")
+//         .attribute("keepdims", "keepdims", 1);
+//     op.onnx("mmdeploy", "grid_sampler")
+//         .inputs("data", "grid")
+//         .attribute("interpolation_mode", "mode")
+//         .value("mode", 0, "bilinear");
 //
 // A form describes one exact equivalence: a node that it covers must compute the same as this
 // operator. An attribute of a node that no call names is never ignored; the form then does not

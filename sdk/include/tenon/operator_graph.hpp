@@ -26,11 +26,11 @@ namespace tenon::TENON_SDK {
 /// far as possible, as by Graph::add of the host. Operators are looked up in the user's catalogue
 /// when the function runs, so a plugin does not depend on the plugins whose operators it uses:
 ///
-///     auto product = c.add("matmul", {c.input("x"), c.input("weight")});                     //
-///     the first output of a new node auto [largest, place] = c.add_outputs<2>("top", {product},
-///     {{"k", 1}});                // several outputs auto scaled = c.add("quadratic", {largest},
-///     {{"b", 0.5}});                             // with parameters const int rank =
-///     c.type(product).shape.rank();                                         // if it is known
+///     // the first output of a new node
+///     auto product = c.add("matmul", {c.input("x"), c.input("weight")});
+///     auto [largest, place] = c.add_outputs<2>("top", {product}, {{"k", 1}});  // several outputs
+///     auto scaled = c.add("quadratic", {largest}, {{"b", 0.5}});  // with parameters
+///     const int rank = c.type(product).shape.rank();  // if it is known
 ///
 /// Values are passed in the order of the operator's describe(); weights must be passed, too. An
 /// empty value omits an optional input ahead of other inputs. Nodes whose values are not used are

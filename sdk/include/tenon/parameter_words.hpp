@@ -2,9 +2,11 @@
 // them.
 //
 //     op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1);
-//     op.param("pad", &Pool::pad, "values outside of the image").one_of({{"zeros", Pad::zeros},
-//     {"edge", Pad::edge}}); op.param("num_hidden", &FullyConnected::num_hidden, "columns of the
-//     output").required().at_least(1);
+//     op.param("pad", &Pool::pad, "values outside of the image")
+//         .one_of({{"zeros", Pad::zeros}, {"edge", Pad::edge}});
+//     op.param("num_hidden", &FullyConnected::num_hidden, "columns of the output")
+//         .required()
+//         .at_least(1);
 //
 // The host checks bounds and choices before configure() is called, using only the manifest, so that
 // documentation and `tenon check` have them, too. For rules between two parameters see

@@ -23,15 +23,15 @@ namespace tenon::TENON_SDK {
 ///
 ///     void prepare(tenon::Prepare& io) const {
 ///       if (io.backward() || !io.is_constant("weight")) return;
-///       const auto [rows, columns] = ...;                              // of
-///       io.input("weight").shape io.keep(0, "weight", tenon::join("transposed ", rows, "x",
-///       columns), sizeof(float) * rows * columns, [&](void* memory) {
+///       const auto [rows, columns] = ...;  // of io.input("weight").shape
+///       io.keep(0, "weight", tenon::join("transposed ", rows, "x", columns),
+///               sizeof(float) * rows * columns, [&](void* memory) {
 ///         transpose(io.constant<float>("weight"), static_cast<float*>(memory));
 ///       });
 ///     }
 ///     void forward(const tenon::Call& call) const {
-///       const auto* transposed = static_cast<const float*>(call.kept(0));  // null: not prepared,
-///       use call.input<float>("weight")
+///       // null: not prepared, use call.input<float>("weight")
+///       const auto* transposed = static_cast<const float*>(call.kept(0));
 ///       ...
 ///     }
 ///

@@ -39,8 +39,8 @@ struct Philox {
 ///
 ///     const auto random = call.random();
 ///     call.parallel_for(y.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
-///       for (auto i = begin; i < end; ++i) y[i] = random.uniform(static_cast<std::uint64_t>(i)) <
-///       p ? 0.f : x[i];
+///       for (auto i = begin; i < end; ++i)
+///         y[i] = random.uniform(static_cast<std::uint64_t>(i)) < p ? 0.f : x[i];
 ///     });
 ///
 /// The i-th number depends only on the session's seed, the run's number, the node's name and i, so

@@ -1,8 +1,8 @@
 // TENON_OPERATOR and TENON_KERNEL: the exports of a plugin.
 //
 //     TENON_OPERATOR(cosine, Cosine)          // cosine.cpp: the operator with its CPU kernel
-//     TENON_KERNEL(cosine, cuda, CosineCuda)  // cosine.cu, of the same or another plugin: its CUDA
-//     kernel
+//     // cosine.cu, of the same or another plugin: its CUDA kernel
+//     TENON_KERNEL(cosine, cuda, CosineCuda)
 //
 // A plugin may have any number of both, in any number of sources. Tenon reads the manifests from
 // the file and calls the functions below only when a graph uses the operator.

@@ -15,8 +15,9 @@ namespace tenon::TENON_SDK {
 ///     const auto x = call.csr<float>(0);
 ///     for (std::int64_t row = 0; row < x.rows; ++row) {
 ///       float sum = 0;
-///       for (auto i = x.row_starts[row]; i < x.row_starts[row + 1]; ++i) sum += x.values[i] *
-///       v[x.columns_of[i]]; y[row] = sum;
+///       for (auto i = x.row_starts[row]; i < x.row_starts[row + 1]; ++i)
+///         sum += x.values[i] * v[x.columns_of[i]];
+///       y[row] = sum;
 ///     }
 template <class T>
 struct Csr {

@@ -6,21 +6,24 @@
 //     create, destroy          constructor, parameters,         for each node, on any thread
 //                              configure(); destructor
 //     infer                    infer()                          on any thread, several at once;
-//     null if compose determines types infer_storage            infer_storage() the same; null if
-//     the class does not define it workspace                workspace(),                     the
-//     same; null if it has neither
+//                                                               null if compose determines types
+//     infer_storage            infer_storage()                  the same; null if the class does
+//                                                               not define it
+//     workspace                workspace(),                     the same; null if it has neither
 //                              backward_workspace()
 //     supports                 supports()                       the same; null if it has none
 //     prepare                  prepare()                        the same; null if it has none
 //     flops                    flops(), backward_flops()        the same; null if it has neither
 //     query                    algorithm(),                     the same, by "algorithm/1"; null if
-//     it has neither
+//                                                               it has neither
 //                              backward_algorithm()
 //     gradient                 gradient()                       the same; null if it has none
 //     compose                  forward(Compose&)                on any thread, several at once;
-//     null if it has none forward, backward        forward(), backward()            by one thread
-//     at a time for each object; null if it has none forward_sparse,          forward_sparse(), the
-//     same backward_sparse          backward_sparse()
+//                                                               null if it has none
+//     forward, backward        forward(), backward()            by one thread at a time for each
+//                                                               object; null if it has none
+//     forward_sparse,          forward_sparse(),                the same
+//     backward_sparse          backward_sparse()
 //
 // Functions return 0, or 1 after writing the reason into the caller's tenon_error; exceptions are
 // caught here. destroy returns nothing: a destructor that throws ends the process.
@@ -271,8 +274,9 @@ namespace tenon::TENON_SDK {
 ///     tenon_error error{sizeof error, TENON_ERROR_FAILED, 0, text, sizeof text};
 ///     const tenon_operator* table = tenon::table_of<Cosine>();
 ///     void* object = nullptr;
-///     if (table->create(nullptr, 0, &object, &error) != 0) throw std::runtime_error(text);  // no
-///     attributes: all defaults table->destroy(object);
+///     // no attributes: all defaults
+///     if (table->create(nullptr, 0, &object, &error) != 0) throw std::runtime_error(text);
+///     table->destroy(object);
 template <class Class>
 const tenon_operator* table_of() {
   return detail::checked_table<Completed<Class>, detail::OperatorVerdict<Completed<Class>>>();

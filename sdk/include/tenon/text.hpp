@@ -13,9 +13,10 @@ namespace tenon::TENON_SDK {
 
 /// A text as a parameter member:
 ///
-///     tenon::Text mode = "mean";                                                         // the
-///     default op.param("mode", &Reduce::mode, "how to reduce").one_of({"mean", "sum"}); // or any
-///     text, without one_of if (mode == "sum") ... // compare it in configure(), not per element
+///     tenon::Text mode = "mean";  // the default
+///     // or any text, without one_of
+///     op.param("mode", &Reduce::mode, "how to reduce").one_of({"mean", "sum"});
+///     if (mode == "sum") ...  // compare it in configure(), not per element
 ///
 /// Prefer an enum with .one_of for a fixed choice: it compares faster and cannot be misspelt in the
 /// class.
@@ -82,9 +83,10 @@ class Text {
 
 /// Up to 32 texts as a parameter member:
 ///
-///     tenon::Texts names = {"height", "width"};                                          // the
-///     default op.param("names", &Resample::names, "the axes").one_of({"height", "width"}); //
-///     applies to each text; optional for (const tenon::Text& name : names) ...
+///     tenon::Texts names = {"height", "width"};  // the default
+///     // applies to each text; optional
+///     op.param("names", &Resample::names, "the axes").one_of({"height", "width"});
+///     for (const tenon::Text& name : names) ...
 ///
 /// A text of the list cannot contain a zero byte, which ends it at the boundary. Users write ["a",
 /// "b"] in graph.json and --set names=a,b. Operators with such a parameter need Tenon 0.2.

@@ -25,11 +25,14 @@ int main(int count, char** arguments) try {
   const std::string path = count > 1 ? arguments[1] : "@NAME@.tenon";
   tenon::Host host;
   host.add<Bump>();
-  if (const auto result = tenon::check_gradient(host, "bump", {tenon::random_tensor(tenon::f64, {5})}); !result)
+  if (const auto result =
+          tenon::check_gradient(host, "bump", {tenon::random_tensor(tenon::f64, {5})});
+      !result)
     throw std::runtime_error(result.text);
 
   tenon::Graph graph(host);
-  const auto x = graph.input("x", tenon::f32, {-1, 1}), target = graph.input("target", tenon::f32, {-1, 1});
+  const auto x = graph.input("x", tenon::f32, {-1, 1});
+  const auto target = graph.input("target", tenon::f32, {-1, 1});
   const auto hidden = graph.add("fully_connected", {x}, {{"num_hidden", 8}});
   const auto y = graph.add("fully_connected", {graph.add("bump", {hidden})}, {{"num_hidden", 1}});
   graph.output("y", y);
@@ -37,7 +40,8 @@ int main(int count, char** arguments) try {
 
   const auto inputs = tenon::random_tensor(tenon::f32, {256, 1}, {.low = -2, .high = 2});
   auto targets = tenon::Tensor::empty(tenon::f32, {256, 1});
-  for (std::size_t i = 0; i < 256; ++i) targets.values<float>()[i] = std::sin(2 * inputs.values<float>()[i]);
+  for (std::size_t i = 0; i < 256; ++i)
+    targets.values<float>()[i] = std::sin(2 * inputs.values<float>()[i]);
 
   tenon::TrainerOptions options;
   options.loss = "loss";
@@ -50,7 +54,8 @@ int main(int count, char** arguments) try {
   tenon::Session session(tenon::Graph::load(host, path));
   tenon::RunOptions request;
   request.outputs = {"y"};
-  const auto found = session.run({{"x", tenon::full(tenon::f32, {1, 1}, 0.5)}}, request).at("y").values<float>()[0];
+  const auto result = session.run({{"x", tenon::full(tenon::f32, {1, 1}, 0.5)}}, request);
+  const auto found = result.at("y").values<float>()[0];
   std::cout << "sin(1) is about " << found << '\n';
   return std::abs(found - std::sin(1.0f)) < 0.1f ? 0 : 1;
 } catch (const std::exception& error) {

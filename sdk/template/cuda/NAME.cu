@@ -10,7 +10,9 @@ struct ReversedRows {
   const float* from;
   float* to;
   std::int64_t columns;
-  TENON_FN void operator()(std::int64_t i) const { to[i] = from[i / columns * columns + columns - 1 - i % columns]; }
+  TENON_FN void operator()(std::int64_t i) const {
+    to[i] = from[i / columns * columns + columns - 1 - i % columns];
+  }
 };
 
 }  // namespace
@@ -19,7 +21,9 @@ struct @CLASS@Cuda : @CLASS@ {
   static constexpr bool capturable = true;  // it only enqueues work
   void forward(const tenon::Call& call) const {
     const auto to = call.output<float>(0);
-    tenon::gpu::for_each(call, to.size(), ReversedRows{call.input<float>(0).data(), to.data(), call.input_type(0).shape[1]});
+    const auto columns = call.input_type(0).shape[1];
+    tenon::gpu::for_each(call, to.size(),
+                         ReversedRows{call.input<float>(0).data(), to.data(), columns});
   }
   void backward(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;  // the gradient is not requested

@@ -13,12 +13,15 @@ struct @CLASS@ : tenon::Operator {
   }
   void infer(tenon::Infer& io) const {
     const auto data = io.input(0).shape;
-    io.require(!data.has_rank() || data.rank() == 2, "data is ", data, " but must have rows and columns");
+    io.require(!data.has_rank() || data.rank() == 2, "data is ", data,
+               " but must have rows and columns");
     io.set_output(0, data);
     io.set_input(0, io.output(0).shape);
   }
 
-  void forward(const tenon::Call& call) const { reverse(call.input<float>(0), call.output<float>(0), call.input_type(0).shape[1]); }
+  void forward(const tenon::Call& call) const {
+    reverse(call.input<float>(0), call.output<float>(0), call.input_type(0).shape[1]);
+  }
   void backward(const tenon::Call& call) const {
     if (call.write(0) != tenon::Write::none)
       reverse(call.output_grad<float>(0), call.input_grad<float>(0), call.input_type(0).shape[1]);
@@ -26,6 +29,7 @@ struct @CLASS@ : tenon::Operator {
 
  private:
   static void reverse(tenon::View<const float> from, tenon::View<float> to, std::int64_t columns) {
-    for (std::int64_t i = 0; i < to.size(); ++i) to[i] = from[i / columns * columns + columns - 1 - i % columns];
+    for (std::int64_t i = 0; i < to.size(); ++i)
+      to[i] = from[i / columns * columns + columns - 1 - i % columns];
   }
 };

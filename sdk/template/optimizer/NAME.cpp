@@ -1,4 +1,5 @@
-// Gradient descent with momentum; replace it by your own optimizer. Use it with `tenon train --optimizer @NAME@`.
+// Gradient descent with momentum; replace it by your own optimizer. Use it with
+// `tenon train --optimizer @NAME@`.
 #include <tenon/operator.hpp>
 
 struct @CLASS@ : tenon::Operator {

@@ -22,7 +22,8 @@ struct @CLASS@ : tenon::Operator {
     io.set_input(0, io.output(0).shape);
   }
 
-  // Declares the storages with a sparse kernel; others are converted to dense. Also called for the gradient.
+  // Declares the storages with a sparse kernel; others are converted to dense. Also called for the
+  // gradient.
   void infer_storage(tenon::InferStorage& io) const {
     if (io.backward() || io.input(0) != tenon::Storage::csr) return;
     io.set_output(0, tenon::Storage::csr);

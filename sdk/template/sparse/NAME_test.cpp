@@ -13,7 +13,8 @@ int main(int count, char** arguments) try {
   tenon::Host host;
   host.add_plugins(arguments[1]);
 
-  // A csr matrix and the dense one give the same result, and the csr result stores the same elements.
+  // A csr matrix and the dense one give the same result, and the csr result stores the same
+  // elements.
   const auto data = tenon::random_tensor(tenon::f64, {5, 8}, {.storage = tenon::Storage::csr, .density = 0.25});
   const auto sparse = host.call("@NAME@.@NAME@", {data}, {{"limit", 0.5}});
   require(tenon::all_close(sparse, host.call("@NAME@.@NAME@", {tenon::cast_storage(data, tenon::Storage::dense)}, {{"limit", 0.5}})));

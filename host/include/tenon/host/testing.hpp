@@ -5,9 +5,10 @@
 //     tenon::Host host;
 //     host.add_plugins("half_square.so");
 //     const auto x = tenon::random_tensor(tenon::f64, {3, 4});
-//     CHECK(tenon::all_close(host.call("half_square", {x}), expected));  // doctest prints where
-//     they differ if (const auto result = tenon::check_gradient(host, "half_square", {x}); !result)
-//     std::cerr << result << '\n';
+//     // doctest prints where they differ
+//     CHECK(tenon::all_close(host.call("half_square", {x}), expected));
+//     if (const auto result = tenon::check_gradient(host, "half_square", {x}); !result)
+//       std::cerr << result << '\n';
 #pragma once
 #include <string_view>
 #include <tenon/host/api.hpp>

@@ -6,8 +6,9 @@
 // layout:
 //
 //     TEXTS     concatenated NUL-terminated texts. The attribute is added with a Texts; count is
-//     the number of bytes TENSOR    a tenon_tensor. The attribute is added with the dimensions; i
-//     is the dtype, count the rank and text
+//               the number of bytes
+//     TENSOR    a tenon_tensor. The attribute is added with the dimensions; i is the dtype, count
+//               the rank and text
 //               the elements
 //
 // Not thread-safe. The layout owns its memory; the host copies what it keeps.

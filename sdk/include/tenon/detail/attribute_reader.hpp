@@ -4,13 +4,17 @@
 //     member                      attribute of the boundary         rejected
 //     bool                        BOOL                              INT: 1 is not true
 //     std::int32_t, std::int64_t  INT                               FLOAT, even 3.0; values out of
-//     the member's range float, double               INT, FLOAT                        finite
-//     numbers that overflow float tenon::Text, enums          TEXT, as UTF-8 with its length names
-//     that are not in one_of (attributes.hpp) tenon::Ints                 INTS FLOATS; more than 32
-//     values tenon::Floats               INTS, FLOATS                      more than 32 values
+//                                                                   the member's range
+//     float, double               INT, FLOAT                        finite numbers that overflow
+//                                                                   float
+//     tenon::Text, enums          TEXT, as UTF-8 with its length    names that are not in one_of
+//                                                                   (attributes.hpp)
+//     tenon::Ints                 INTS                              FLOATS; more than 32 values
+//     tenon::Floats               INTS, FLOATS                      more than 32 values
 //     tenon::Texts                TEXTS                             more than 32 texts; an
-//     unterminated last text tenon::Table<T>             TENSOR                            dtypes
-//     other than T's; sparse, strided or device tensors
+//                                                                   unterminated last text
+//     tenon::Table<T>             TENSOR                            dtypes other than T's; sparse,
+//                                                                   strided or device tensors
 //
 // Infinity and NaN are valid numbers unless bounds exclude them. Errors (parameter) as users see
 // them:

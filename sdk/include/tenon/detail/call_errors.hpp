@@ -2,21 +2,21 @@
 // have. Part of call.hpp, which includes it at its end; a separate file so that the accessors stay
 // short and inline. The functions are cold: they cost a kernel nothing until they are called.
 //
-//     the kernel asks for input 'wieght', but describe() names data, weight          another name
-//     than describe() has the kernel asks for output 2, but there are 2 (values, indices) another
-//     position input 'data' holds float16, but the kernel asks for float32                    use
-//     tenon::visit, or restrict op.types() input 'data' is csr: read it by csr<T>(0) input<T>() in
-//     forward_sparse input 'bias' is not connected: check has_input first an optional input the
-//     gradient of input 'data' is not requested: check write(0) first            Write::none the
-//     gradient of output 'y' is zero and not stored: check has_output_grad(0) first input 'data' is
-//     not kept for backward: name it in op.backward_reads output 'y' is dense, not csr: set it in
-//     infer_storage                          allocate_csr<T>() of a dense output output 'y' has no
-//     memory yet: call.allocate gives it its shape and memory      output<T>() before allocate<T>()
+//     the kernel asks for input 'wieght', but describe() names data, weight
+//     the kernel asks for output 2, but there are 2 (values, indices)
+//     input 'data' holds float16, but the kernel asks for float32
+//     input 'data' is csr: read it by csr<T>(0)
+//     input 'bias' is not connected: check has_input first
+//     the gradient of input 'data' is not requested: check write(0) first
+//     the gradient of output 'y' is zero and not stored: check has_output_grad(0) first
+//     input 'data' is not kept for backward: name it in op.backward_reads
+//     output 'y' is dense, not csr: set it in infer_storage
+//     output 'y' has no memory yet: call.allocate gives it its shape and memory
 //
 // The host prefixes the sentence with operator and node, and appends the types of all inputs:
 //
-//     error: [scale] node 's': input 'data' holds float16, but the kernel asks for float32 (data
-//     float16 [2, 3])
+//     error: [scale] node 's': input 'data' holds float16, but the kernel asks for float32
+//       (data float16 [2, 3])
 #pragma once
 #include "../call.hpp"
 #include "../version.hpp"

@@ -4,7 +4,7 @@
 //
 //     item          first byte                 then
 //     integer       0x00 + n, or 0x20 + n      for n and for -1 - n, n from 0 to 23; larger n: 24
-//     to 27 in place of n, then 1, 2, 4 or 8
+//                                              to 27 in place of n, then 1, 2, 4 or 8
 //                                              bytes of n, big endian
 //     text          0x60 + length              the bytes of the text, UTF-8
 //     array         0x80 + items               the items

@@ -2,9 +2,11 @@
 // TENON_KERNEL evaluate the class's verdict first; if there is a fault, the sentence is the
 // compiler's first error, and nothing else of the class is instantiated:
 //
-//     checks.hpp: In instantiation of 'struct Verdict<ClassFault::default_out_of_range, Named<'p'>
-//     >' my_operator.cpp:20: required from here checks.hpp:150: error: static assertion failed: the
-//     default of a parameter is outside its bounds: change the member's ...
+//     checks.hpp: In instantiation of
+//       'struct Verdict<ClassFault::default_out_of_range, Named<'p'> >'
+//     my_operator.cpp:20: required from here
+//     checks.hpp:150: error: static assertion failed: the default of a parameter is outside its
+//       bounds: change the member's ...
 //
 // Order of the checks: the base class, describe(), the description (description_checks.hpp),
 // missing functions, signatures of existing ones. A function exists if the class has any member of

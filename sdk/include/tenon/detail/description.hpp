@@ -1,12 +1,9 @@
 // The result of describe() as a compile-time value. For the SDK. The data flow is
 //
-//     describe(op)  ->  Collector (describe.hpp)  ->  Description  ->  checks
-//     (description_checks.hpp, checks.hpp): one sentence, or
-//                                                                  ->  the manifest's bytes
-//                                                                  (manifest.hpp), which the host
-//                                                                  reads
-//                                                                  ->  names for run time
-//                                                                  (names_of.hpp)
+//     describe(op) -> Collector (describe.hpp) -> Description
+//       -> checks (description_checks.hpp, checks.hpp): one sentence, or
+//       -> the manifest's bytes (manifest.hpp), which the host reads
+//       -> names for run time (names_of.hpp)
 //
 // All sizes are fixed, because a constant expression cannot own memory. The capacities below are
 // the SDK's limits; the sentence for too_many in checks.hpp lists them and must be kept in sync.

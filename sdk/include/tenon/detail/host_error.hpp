@@ -3,8 +3,8 @@
 // the caller's buffer and returns 1; the caller throws it again:
 //
 //     std::int32_t infer(const void* object, tenon_infer* io) noexcept {
-//       return guarded(io->error, [&] { ... });             // whatever is thrown in here is
-//       written into io->error
+//       // whatever is thrown in here is written into io->error
+//       return guarded(io->error, [&] { ... });
 //     }
 //
 //     HostError error;

@@ -17,7 +17,7 @@ namespace tenon::TENON_SDK::detail {
 ///
 ///     index        0        1        2        3
 ///     name         scale    part0    part1    rest        find("part") is 1, find("part1") is 2,
-///     find("part2") is -1
+///                                                         find("part2") is -1
 ///
 /// Indices follow describe(); a lookup takes one comparison per name, so kernels may use names
 /// freely outside of their loops.

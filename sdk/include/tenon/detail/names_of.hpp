@@ -10,7 +10,8 @@
 //
 //     name_array<C>.names       {"a", "b", "y", "p", nullptr}
 //     names_of<C>.inputs        names: the first of them; count: 2; repeated: -1, or 1 if b is
-//     variadic names_of<C>.outputs       names: the third; count: 1
+//                               variadic
+//     names_of<C>.outputs       names: the third; count: 1
 #pragma once
 #include "../describe.hpp"
 #include "../version.hpp"

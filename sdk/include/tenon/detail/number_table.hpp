@@ -18,10 +18,10 @@ namespace tenon::TENON_SDK {
 /// A tensor as a parameter member, also for lists of more than 32 numbers; T is std::int32_t,
 /// std::int64_t, float or double:
 ///
-///     tenon::Table<float> taps = {1, 2, 1};                                              // the
-///     default, shape [3]; without it: shape [0] op.param("taps", &Fir::taps, "[taps] of the
-///     filter").required().greater_than(0);   // bounds apply to each element for (std::int64_t i =
-///     0; i < taps.size(); ++i) sum += taps[i] * x[i];              // row by row
+///     tenon::Table<float> taps = {1, 2, 1};  // the default, shape [3]; without it: shape [0]
+///     // bounds apply to each element
+///     op.param("taps", &Fir::taps, "[taps] of the filter").required().greater_than(0);
+///     for (std::int64_t i = 0; i < taps.size(); ++i) sum += taps[i] * x[i];  // row by row
 ///     io.require(taps.shape().rank() == 1, "taps are ", taps, " but must be a list");
 ///
 /// Users write nested lists in graph.json, --set taps=1,2,1 or --set taps=taps.npy. At most 65536

@@ -4,7 +4,8 @@
 //
 //     op.onnx("", "")                                 onnx_no_type
 //     .since(13).until(12)                            onnx_versions; also two forms of one type
-//     that share a version .attribute("axes", "axes") of the param axis    onnx_unknown, about axes
+//                                                     that share a version
+//     .attribute("axes", "axes") of the param axis    onnx_unknown, about axes
 //     .attribute("axes", "axis").ignore("axes")       onnx_twice, about axes
 //     .attribute("axes", "axis").input_as("axis", 1)  onnx_twice, about axis
 //     .input_as("axis", 32)                           onnx_place, about axis

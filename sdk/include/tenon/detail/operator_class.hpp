@@ -12,26 +12,33 @@ namespace tenon::TENON_SDK {
 /// Base of operators and kernels. A class defines functions of these names as needed; nothing is
 /// virtual. Further functions:
 ///     void forward(const Call&) const;          the kernel, and forward_sparse(const Call&) for
-///     sparse tensors void forward(Compose&) const;             or the operator as a graph of other
-///     operators (compose.hpp) void backward(const Call&) const;         its gradient as a kernel,
-///     and backward_sparse(const Call&) void gradient(Gradient&) const;           or its gradient
-///     as a graph of other operators std::size_t workspace(const Infer&) const;           bytes of
-///     scratch memory for call.workspace in forward std::size_t backward_workspace(const Infer&)
-///     const;  the same for backward void prepare(Prepare&) const;             packed constants:
-///     what a CPU kernel precomputes of constant inputs (prepare.hpp) double flops(const Infer&)
-///     const;         floating-point operations of a forward, for profiles (a multiplication and an
-///                                               addition count as two); backward_flops(const
-///                                               Infer&) for a backward with all gradients
+///                                               sparse tensors
+///     void forward(Compose&) const;             or the operator as a graph of other operators
+///                                               (compose.hpp)
+///     void backward(const Call&) const;         its gradient as a kernel, and
+///                                               backward_sparse(const Call&)
+///     void gradient(Gradient&) const;           or its gradient as a graph of other operators
+///     std::size_t workspace(const Infer&) const;           bytes of scratch memory for
+///                                                          call.workspace in forward
+///     std::size_t backward_workspace(const Infer&) const;  the same for backward
+///     void prepare(Prepare&) const;             packed constants: what a CPU kernel precomputes of
+///                                               constant inputs (prepare.hpp)
+///     double flops(const Infer&) const;         floating-point operations of a forward, for
+///                                               profiles (a multiplication and an addition count
+///                                               as two); backward_flops(const Infer&) for a
+///                                               backward with all gradients
 ///     std::string algorithm(const Infer&) const;  algorithm of a forward and the reason, for
-///     plans: `Winograd: 3x3 filters, large image`;
-///                                               and backward_algorithm(const Infer&) for a
-///                                               backward
+///                                                 plans: `Winograd: 3x3 filters, large image`; and
+///                                                 backward_algorithm(const Infer&) for a backward
 ///     bool supports(const Infer& types) const;  whether this kernel supports these types; default:
-///     all types of the operator static constexpr int priority = 1;        of several kernels for a
-///     device that support the types, the highest runs; default: 0 static constexpr bool capturable
-///     = true;  a CUDA kernel that only enqueues work on the stream static constexpr bool blockwise
-///     = true;   a CPU kernel that may be called for segments of its tensors (see
-///                                               TENON_TRAIT_BLOCKWISE); true for the kernels of
+///                                               all types of the operator
+///     static constexpr int priority = 1;        of several kernels for a device that support the
+///                                               types, the highest runs; default: 0
+///     static constexpr bool capturable = true;  a CUDA kernel that only enqueues work on the
+///                                               stream
+///     static constexpr bool blockwise = true;   a CPU kernel that may be called for segments of
+///                                               its tensors (see TENON_TRAIT_BLOCKWISE); true for
+///                                               the kernels of
 ///                                               tenon::Elementwise
 /// Each function may throw; the user sees the reason with node, operator and shapes. Kernels of an
 /// object run on one thread at a time; infer, workspace, prepare, flops, algorithm, supports and

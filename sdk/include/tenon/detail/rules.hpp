@@ -2,8 +2,8 @@
 //
 //     op.require("stride", tenon::same_length, "kernel");   in describe()
 //     RuleSide left("stride"), right("kernel");             two visitors of the object's parameters
-//     (attributes.hpp) check_rule("same_length", left, right);               throws Error
-//     (parameter)
+//                                                           (attributes.hpp)
+//     check_rule("same_length", left, right);               throws Error (parameter)
 //
 // The plugin checks its rules itself, so that they hold with every host; the manifest contains them
 // for documentation and for `tenon check`. Not thread-safe.

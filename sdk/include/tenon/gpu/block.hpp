@@ -28,8 +28,10 @@ inline constexpr int block_threads = 256;
 ///
 ///       TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t row) const {
 ///         float sum = 0;
-///         for (std::int64_t j = block.thread(); j < columns; j += tenon::gpu::block_threads) sum
-///         += x[row * columns + j]; sum = block.sum(sum); if (block.thread() == 0) sums[row] = sum;
+///         for (std::int64_t j = block.thread(); j < columns; j += tenon::gpu::block_threads)
+///           sum += x[row * columns + j];
+///         sum = block.sum(sum);
+///         if (block.thread() == 0) sums[row] = sum;
 ///       }
 ///     };
 ///     tenon::gpu::for_each_block(call, rows, RowSum{x, sums, columns});
@@ -106,8 +108,8 @@ class Block {
   /// output to which every thread writes some elements:
   ///
   ///     std::int64_t total = 0;
-  ///     std::int64_t to = start + block.sum_before(std::int64_t{keep}, total);  // keep: whether
-  ///     this thread has an element to write
+  ///     // keep: whether this thread has an element to write
+  ///     std::int64_t to = start + block.sum_before(std::int64_t{keep}, total);
   template <class T>
   TENON_DEVICE T sum_before(T value, T& total) const {
     T* const shared = slots<T>();

@@ -14,8 +14,8 @@ namespace tenon::TENON_SDK::gpu {
 ///
 /// Example:
 ///
-///     const tenon::SamePlaces places(call, tenon::gpu::CopyIndices{call});  // the output has the
-///     input's sparsity pattern
+///     // the output has the input's sparsity pattern
+///     const tenon::SamePlaces places(call, tenon::gpu::CopyIndices{call});
 struct CopyIndices {
   const Call& call;
   void operator()(std::int64_t* to, const std::int64_t* from, std::int64_t count) const {

@@ -31,8 +31,9 @@ struct Divided {
 ///       const float *x, *scales;
 ///       float* y;
 ///       tenon::gpu::Divisor columns;
-///       TENON_FN void operator()(std::int64_t i) const { y[i] = x[i] *
-///       scales[columns.divide(static_cast<std::int32_t>(i)).quotient]; }
+///       TENON_FN void operator()(std::int64_t i) const {
+///         y[i] = x[i] * scales[columns.divide(static_cast<std::int32_t>(i)).quotient];
+///       }
 ///     };
 class Divisor {
  public:

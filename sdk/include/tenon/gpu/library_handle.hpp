@@ -94,8 +94,8 @@ ThreadHandles<Handle>& thread_handles() {
 /// Example:
 ///
 ///     const auto cublas = tenon::gpu::library_handle<cublasHandle_t>([](cublasHandle_t* made) {
-///       if (cublasCreate(made) != CUBLAS_STATUS_SUCCESS) throw tenon::Error("cuBLAS failed to
-///       initialize");
+///       if (cublasCreate(made) != CUBLAS_STATUS_SUCCESS)
+///         throw tenon::Error("cuBLAS failed to initialize");
 ///     });
 ///     cublasSetStream(cublas, tenon::gpu::stream_of(call));
 template <class Handle, class Create>

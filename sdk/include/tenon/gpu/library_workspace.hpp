@@ -1,10 +1,11 @@
 // Scratch memory for CUDA libraries, from the workspace of the call.
 //
-//     std::size_t workspace(const tenon::Infer&) const { return
-//     tenon::gpu::library_workspace_bytes(8 << 20); }
+//     std::size_t workspace(const tenon::Infer&) const {
+//       return tenon::gpu::library_workspace_bytes(8 << 20);
+//     }
 //     ...
-//     void* const scratch = tenon::gpu::library_workspace(call, 8 << 20);  // in forward: the same
-//     size
+//     // in forward: the same size
+//     void* const scratch = tenon::gpu::library_workspace(call, 8 << 20);
 #pragma once
 #include <cstddef>
 #include <cstdint>

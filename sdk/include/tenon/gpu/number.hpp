@@ -15,9 +15,9 @@ namespace tenon::TENON_SDK::gpu {
 ///
 /// Example:
 ///
-///     tenon::gpu::scan(call, rows, stored_in_row, sums, scratch);  // sums[rows]: number of
-///     elements of the result const auto y = call.allocate_csr<float>(0, tenon::gpu::wait_for(call,
-///     sums + rows));
+///     // sums[rows]: number of elements of the result
+///     tenon::gpu::scan(call, rows, stored_in_row, sums, scratch);
+///     const auto y = call.allocate_csr<float>(0, tenon::gpu::wait_for(call, sums + rows));
 inline std::int64_t wait_for(const Call& call, const std::int64_t* number) {
   struct Pinned {
     std::int64_t* memory = nullptr;

@@ -45,8 +45,9 @@ inline std::int64_t scan_scratch(std::int64_t n) {
 ///
 ///     struct StoredIn {
 ///       const std::int64_t* row_starts;
-///       TENON_FN std::int64_t operator()(std::int64_t row) const { return row_starts[row + 1] -
-///       row_starts[row]; }
+///       TENON_FN std::int64_t operator()(std::int64_t row) const {
+///         return row_starts[row + 1] - row_starts[row];
+///       }
 ///     };
 ///     tenon::gpu::scan(call, rows, StoredIn{x.row_starts}, sums, scratch);
 template <class Count>

@@ -25,8 +25,8 @@ namespace tenon::TENON_SDK::gpu {
 /// Example:
 ///
 ///     const tenon::gpu::Scratch<std::int64_t> sums(call, x.nnz + 1);
-///     tenon::gpu::clear(call, sums.data(), static_cast<std::size_t>(x.nnz + 1) *
-///     sizeof(std::int64_t));
+///     tenon::gpu::clear(call, sums.data(),
+///                       static_cast<std::size_t>(x.nnz + 1) * sizeof(std::int64_t));
 template <class T>
 class Scratch {
   static_assert(std::is_trivially_copyable_v<T>);

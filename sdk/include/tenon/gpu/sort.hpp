@@ -59,8 +59,8 @@ inline std::int64_t sort_scratch(std::int64_t n, std::int64_t most) {
 ///       const std::int64_t* indices;
 ///       TENON_FN std::int64_t operator()(std::int64_t i) const { return indices[i]; }
 ///     };
-///     const auto sorted = tenon::gpu::sort(call, n, IndexAt{indices}, rows - 1, scratch);  //
-///     sorted.places groups uses by row
+///     // sorted.places groups uses by row
+///     const auto sorted = tenon::gpu::sort(call, n, IndexAt{indices}, rows - 1, scratch);
 template <class Key>
 Sorted sort(const Call& call, std::int64_t n, const Key& key, std::int64_t most,
             std::int64_t* scratch) {

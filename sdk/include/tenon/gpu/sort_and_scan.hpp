@@ -1,9 +1,8 @@
 // Implementation of sort() and scan(): CUB, or plain loops on simulated GPUs. Include it in exactly
 // one source of a plugin that uses them, because CUB takes longer to compile than most plugins:
 //
-//     #include <tenon/gpu/sort_and_scan.hpp>                                                // the
-//     only line of sort_and_scan.cu tenon_add_plugin(my_plugin SOURCES my_kernels.cu
-//     sort_and_scan.cu CUDA)               // in CMakeLists.txt
+//     #include <tenon/gpu/sort_and_scan.hpp>  // the only line of sort_and_scan.cu
+//     tenon_add_plugin(my_plugin SOURCES my_kernels.cu sort_and_scan.cu CUDA)  // in CMakeLists.txt
 //
 // If no source includes it, the linker reports undefined references to gpu::detail::sort_bytes and
 // related functions; if two do, multiple definitions. Other sources include sort.hpp and scan.hpp,

@@ -64,7 +64,7 @@ using Common = typename common_of<Computed<Left>, Computed<Right>>::type;
 
 /// Base of operators that are fully defined by one scalar function:
 ///     template <class T> TENON_FN T operator()(T x) const      with as many T as describe() has
-///     inputs.
+///                                                              inputs.
 /// T is float, double, a dual number of these (for the derivative), or an integer type or bool if
 /// op.types() allows them; half and bfloat16 are computed in float. If the result is bool or
 /// another fixed type, the output has that dtype.

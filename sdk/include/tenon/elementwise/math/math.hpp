@@ -4,10 +4,12 @@
 // integers first; dual_math.hpp has the same functions with derivatives.
 //
 //     function                          float on the CPU                            double, and all
-//     on a device tan, sinh, cosh, sqrt             the C library                               the
-//     platform's asin, acos, atan, asinh,          the C library                               the
-//     platform's acosh, atanh exp, expm1, log, log1p, tanh      within 2 ulp the platform's erf,
-//     sin, cos, pow, normal_cdf    the same                                    the platform's
+//                                       on a device
+//     tan, sinh, cosh, sqrt             the C library                               the platform's
+//     asin, acos, atan, asinh,          the C library                               the platform's
+//     acosh, atanh
+//     exp, expm1, log, log1p, tanh      within 2 ulp                                the platform's
+//     erf, sin, cos, pow, normal_cdf    the same                                    the platform's
 //     floor, ceil, rint, abs            exact                                       exact
 //
 // Special values are those of C: exp overflows to infinity and underflows to 0; log(0) is
