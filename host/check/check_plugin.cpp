@@ -20,6 +20,7 @@
 #include "graph/parameters.hpp"
 #include "graph/storage_operators.hpp"
 #include "io/child.hpp"
+#include "io/listed.hpp"
 #include "plugin/library_place.hpp"
 #include "plugin/operator_name.hpp"
 #include "run/host_impl.hpp"
@@ -98,7 +99,7 @@ struct CheckedPlugin {
     std::copy_if(own.begin(), own.end(), std::back_inserter(names), is_wanted);
     if (names.empty() && !own.empty())
       throw Failure(FailureKind::usage, fmt::format("{} has no operator '{}'; it has {}",
-                                                    path.string(), wanted, fmt::join(own, ", ")));
+                                                    path.string(), wanted, listed(own)));
     if (names.empty()) throw nothing_to_check(file, !missing.empty());
   }
 
@@ -135,7 +136,7 @@ struct CheckedPlugin {
     for (const auto& kernel : file.kernels) ops.insert(operator_of(kernel));
     return {FailureKind::plugin,
             fmt::format("{} has no operator, only kernels for operators of other plugins: {}",
-                        path.string(), fmt::join(ops, ", ")),
+                        path.string(), listed(ops)),
             has_kernels ? "add the plugin that has the operators" : ""};
   }
 
@@ -281,7 +282,7 @@ void validate(const CheckedPlugin& checked, const CheckOptions& options) {
   if (checked.names.size() > 1)
     throw Failure(FailureKind::usage,
                   fmt::format("user-provided calls need a single operator, but {} has {}",
-                              checked.path.string(), fmt::join(checked.names, ", ")),
+                              checked.path.string(), listed(checked.names)),
                   "name one operator to check");
   const auto catalog = checked.plugins.catalog();
   if (const auto* found = catalog.find(checked.names.front()); found != nullptr)

@@ -17,6 +17,7 @@
 #include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
 #include "io/counted.hpp"
+#include "io/listed.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -79,17 +80,17 @@ class Results {
           "some checks had no calls to try for {}\nhint: add calls in describe() with "
           "op.example(...), or pass them with --shape, --set "
           "and --input\n",
-          fmt::join(untried_, ", "));
+          listed(untried_));
     if (!without_kernel_.empty())
       tell(
           "none of the plugins has a CPU kernel for {}\nhint: add the plugin that has it with "
           "tenon --plugins DIR check ...\n",
-          fmt::join(without_kernel_, ", "));
+          listed(without_kernel_));
     if (!missing_.empty())
       tell(
           "none of the plugins has the operator {}\nhint: add the plugin that has it with tenon "
           "--plugins DIR check ...\n",
-          fmt::join(missing_, ", "));
+          listed(missing_));
   }
   int exit_code() const {
     const auto count = [&](Verdict verdict) { return tally_[static_cast<std::size_t>(verdict)]; };
@@ -147,10 +148,10 @@ std::shared_ptr<const OperatorInfo> operator_of(const Arguments& arguments, Host
   const auto catalog = host.catalog();
   const auto* found = op.empty() ? nullptr : catalog.find(op);
   if (found == nullptr)
-    throw Failure(FailureKind::usage,
-                  fmt::format("--set needs a single operator, but {} has {}", plugin,
-                              names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))),
-                  "select one with --op");
+    throw Failure(
+        FailureKind::usage,
+        fmt::format("--set needs a single operator, but {} has {}", plugin, listed(names)),
+        "select one with --op");
   return found->description;
 }
 

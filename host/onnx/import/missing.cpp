@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "io/counted.hpp"
+#include "io/listed.hpp"
 #include "onnx/import/node_import.hpp"
 
 namespace tenon::onnx {
@@ -165,13 +166,14 @@ std::string describe(const MissingOperator& missing) {
 
 Failure refuse_missing(const Catalog& catalog, const Model& model,
                        const std::vector<MissingOperator>& missing, bool kept) {
-  std::string list, hint;
+  std::vector<std::string> list;
+  std::string hint;
   if (kept)
     hint =
         "unknown nodes inside If, Loop and Scan cannot be kept, because their subgraphs must be "
         "able to run";
   for (const auto& one : missing) {
-    list += fmt::format("{}{} ({})", list.empty() ? "" : "; ", one.op.full_name(), describe(one));
+    list.push_back(fmt::format("{} ({})", one.op.full_name(), describe(one)));
     if (hint.empty()) hint = one.next_step;
   }
   if (hint.empty())
@@ -182,8 +184,8 @@ Failure refuse_missing(const Catalog& catalog, const Model& model,
   for (const auto& folder : catalog.searched()) folders.push_back(folder.string());
   return {FailureKind::plugin,
           fmt::format("{}: {} missing: {}; searched {}{}{}", model.path.string(),
-                      missing.size() == 1 ? "an operator is" : "operators are", list,
-                      folders.empty() ? "no folder" : "in ", fmt::join(folders, ", "),
+                      missing.size() == 1 ? "an operator is" : "operators are", listed(list, "; "),
+                      folders.empty() ? "no folder" : "in ", folders.empty() ? "" : listed(folders),
                       catalog.not_searched_text()),
           hint};
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "io/counted.hpp"
+#include "io/listed.hpp"
 #include "run/session/session_impl.hpp"
 
 namespace tenon {
@@ -26,7 +27,7 @@ NodeId first_reader(const Plan& plan, ValueId value) {
 // `'x' (16 bytes) from cuda:0, 'y' (16 bytes) to cuda:0`: the copies that one node causes.
 std::string copies_for(const Plan& plan, NodeId id) {
   const auto& model = plan.model();
-  std::string text;
+  std::vector<std::string> copies;
   for (const auto& made : plan.graph.copies) {
     const auto value = plan.graph.source_of(made), copy = made.copy;
     if (plan.memory.readers[copy] == 0) continue;
@@ -35,11 +36,10 @@ std::string copies_for(const Plan& plan, NodeId id) {
     const auto& type = plan.types()[value];
     const auto size =
         type.storage == TENON_DENSE ? counted(byte_count(type), "byte") : "its stored elements";
-    text += fmt::format("{}'{}' ({}) {} {}", text.empty() ? "" : ", ", value_label(model, value),
-                        size, in ? "from" : "to",
-                        in ? plan.graph.places[value]->name() : plan.graph.places[copy]->name());
+    copies.push_back(fmt::format("'{}' ({}) {} {}", value_label(model, value), size,
+                                 in ? "from" : "to", plan.graph.places[in ? value : copy]->name()));
   }
-  return text;
+  return copies.empty() ? "" : listed(copies);
 }
 
 }  // namespace
