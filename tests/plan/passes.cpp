@@ -50,10 +50,33 @@ struct Positive : tenon::Operator {
   void forward(const tenon::Call& call) const { call.allocate<float>(0, {0}); }
 };
 
+/// The data; an optional input has a gradient, too.
+struct Shifted : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("data plus an offset");
+    op.types({tenon::f32});
+    op.input("data", "any shape");
+    op.input("offset", "same shape as data").optional();
+    op.output("output", "same shape as data");
+  }
+  void forward(const tenon::Call& call) const { copy(call.input<float>(0), call.output<float>(0)); }
+  void backward(const tenon::Call& call) const {
+    for (const int i : {0, 1})
+      if (call.write(i) != tenon::Write::none)
+        copy(call.output_grad<float>(0), call.input_grad<float>(i));
+  }
+
+ private:
+  static void copy(tenon::View<const float> from, tenon::View<float> to) {
+    std::copy(from.begin(), from.end(), to.begin());
+  }
+};
+
 struct PassHost : RandomGraphHost {
   PassHost() {
     add<LayoutDouble>("layout_double");
     add<Positive>();
+    add<Shifted>();
   }
 };
 
@@ -232,4 +255,33 @@ TEST_CASE("passes: a plan describes what each did") {
   const auto text = tenon::describe_passes(plan);
   CHECK(text.find("elementwise fusion: 2 nodes -> 1 step\n") != std::string::npos);
   CHECK(text.find("folded sums:        no change\n") != std::string::npos);
+}
+
+TEST_CASE("passes: workspaces are counted by the steps that need one") {
+  PassHost host;
+  Graph graph(host);
+  const auto first =
+      graph.add("mix", {graph.input("x", tenon::f32, {4})}, {{"size", 3}, {"scratch", 5}});
+  const auto second = graph.add("mix", {first}, {{"size", 3}});
+  graph.output("y", graph.add("mix", {second}, {{"size", 2}, {"scratch", 7}}));
+  const auto plan = tenon::Session(graph).plan({});
+  CHECK(count_of(plan, "workspaces", "workspaces") == 2);
+  CHECK(count_of(plan, "workspaces", "bytes") == 48);
+}
+
+TEST_CASE("plans: a backward step lists the gradients of connected inputs") {
+  PassHost host;
+  for (const bool connected : {false, true}) {
+    CAPTURE(connected);
+    Graph graph(host);
+    const auto x = graph.variable("x", Tensor::from({1.F, 2.F}, {2}));
+    const auto offset = graph.variable("offset", Tensor::from({3.F, 4.F}, {2}));
+    const auto y = connected ? graph.add("shifted", {x, offset}) : graph.add("shifted", {x});
+    graph.output("dx", graph.gradient(graph.add("mix", {y}, {{"size", 1}}), {x})[0]);
+    const auto plan = tenon::Session(graph).plan({});
+    const auto step = std::find_if(plan.steps.begin(), plan.steps.end(),
+                                   [](const auto& each) { return each.op == "shifted backward"; });
+    REQUIRE(step != plan.steps.end());
+    CHECK(step->outputs.size() == (connected ? 2 : 1));
+  }
 }
