@@ -108,7 +108,7 @@ const std::vector<Option>& global_options() {
        Text{true}},
       {"json", "", "print results as JSON"},
       {"threads", "N", "number of kernel threads; 0: all CPUs available to this process",
-       Integer{0, most_threads}, "0"},
+       Integer{0, max_threads}, "0"},
       {"device", "D", "default device for nodes without one: cpu, cuda, cuda:1 ...", Text{}, "cpu"},
       {"memory-limit", "BYTES",
        "limit on the program's memory, for example 2G: runs whose values and outputs would exceed "

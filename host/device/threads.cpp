@@ -215,11 +215,11 @@ class Threads::Entry {
 };
 
 static int checked_count(int count) {
-  if (count < 0 || count > most_threads)
+  if (count < 0 || count > max_threads)
     throw Failure(FailureKind::usage, "the number of threads is " + std::to_string(count) +
                                           " but must be from 0 (all) to " +
-                                          std::to_string(most_threads));
-  return count == 0 ? std::min(usable_cores().count(), most_threads) : count;
+                                          std::to_string(max_threads));
+  return count == 0 ? std::min(usable_cores().count(), max_threads) : count;
 }
 
 Threads::Threads(int count) : count_(checked_count(count)) {

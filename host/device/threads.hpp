@@ -15,8 +15,8 @@ namespace tenon {
 /// sleep when idle. Thread-safe: any number of threads may call at once; they share the workers.
 class Threads {
  public:
-  /// `count` 0: usable_cores().count(), up to most_threads. Throws Failure (usage) if `count` is
-  /// negative or above most_threads.
+  /// `count` 0: usable_cores().count(), up to max_threads. Throws Failure (usage) if `count` is
+  /// negative or above max_threads.
   explicit Threads(int count = 0);
   ~Threads();
   Threads(const Threads&) = delete;

@@ -5,7 +5,7 @@
 #include <tenon/host/draw.hpp>
 
 #include "graph/parameters.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 namespace tenon {
 namespace {

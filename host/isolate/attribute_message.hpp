@@ -129,34 +129,34 @@ class OwnedAttributes {
     attribute.f = record.f;
     if (element_bytes(record.kind) > 0) {
       // includes a zero byte after a text
-      auto& kept = values_.emplace_back(values.size() / 8 + 1);
-      if (!values.empty()) std::memcpy(kept.data(), values.data(), values.size());
-      attribute.ints = kept.data();
+      auto& owned = values_.emplace_back(values.size() / 8 + 1);
+      if (!values.empty()) std::memcpy(owned.data(), values.data(), values.size());
+      attribute.ints = owned.data();
     }
     all_.push_back(attribute);
   }
 
   void add_tensor(std::string name, const AttributeRecord& record, Reader& reader) {
-    auto& kept = tensors_.emplace_back();
-    kept.record = reader.take<TensorParameterRecord>();
+    auto& owned = tensors_.emplace_back();
+    owned.record = reader.take<TensorParameterRecord>();
     const auto bytes = reader.take_array<std::byte>(record.count);
-    if (tensor_bytes(kept.record.dtype, kept.record.rank, kept.record.dims) != bytes.size())
+    if (tensor_bytes(owned.record.dtype, owned.record.rank, owned.record.dims) != bytes.size())
       throw ProtocolError("a tensor attribute's shape does not match its elements");
-    kept.elements.reserve(1);  // so that data() is not null even if empty
-    kept.elements.assign(bytes.begin(), bytes.end());
-    const auto dtype = static_cast<DType>(kept.record.dtype);
-    auto& tensor = kept.tensor;
+    owned.elements.reserve(1);  // so that data() is not null even if empty
+    owned.elements.assign(bytes.begin(), bytes.end());
+    const auto dtype = static_cast<DType>(owned.record.dtype);
+    auto& tensor = owned.tensor;
     tensor.size = sizeof tensor;
-    tensor.dtype = static_cast<std::uint8_t>(kept.record.dtype);
+    tensor.dtype = static_cast<std::uint8_t>(owned.record.dtype);
     tensor.index_dtype = TENON_I64;
-    tensor.dense = {kept.elements.data(),
+    tensor.dense = {owned.elements.data(),
                     TENON_CPU,
                     0,
-                    static_cast<std::int32_t>(kept.record.rank),
+                    static_cast<std::int32_t>(owned.record.rank),
                     dlpack_code(dtype),
                     static_cast<std::uint8_t>(8 * size_of(dtype)),
                     1,
-                    kept.record.dims,
+                    owned.record.dims,
                     nullptr,
                     0};
     tenon_attribute attribute{};

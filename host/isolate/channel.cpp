@@ -27,7 +27,7 @@ using namespace isolate;
 
 namespace {
 
-constexpr std::uint64_t min_room = 64 << 10;
+constexpr std::uint64_t min_buffer_bytes = 64 << 10;
 constexpr std::uint32_t max_forgotten = 64;  // per request; a socket buffers about 200 notices
 
 /// Spinning pays off only with a core per side.
@@ -39,10 +39,10 @@ std::uint32_t spin_ns() {
 }  // namespace
 
 bool send_descriptors(int socket, const BlockNotice& notice, std::span<const int> descriptors) {
-  iovec part{const_cast<BlockNotice*>(&notice), sizeof notice};
+  iovec payload{const_cast<BlockNotice*>(&notice), sizeof notice};
   alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
   msghdr message{};
-  message.msg_iov = &part;
+  message.msg_iov = &payload;
   message.msg_iovlen = 1;
   if (!descriptors.empty()) {
     message.msg_control = control;
@@ -70,23 +70,23 @@ Channel::Channel(std::uint32_t number, std::uint64_t max_bytes)
   control().spin_ns = spin_ns();
 }
 
-SharedBlock& Channel::room(std::size_t which, std::uint64_t bytes) {
-  while (rooms_.size() <= which) rooms_.emplace_back();
-  auto& room = rooms_[which];
-  if (room != nullptr && room->bytes() >= bytes) return *room;
+SharedBlock& Channel::buffer(std::size_t which, std::uint64_t bytes) {
+  while (buffers_.size() <= which) buffers_.emplace_back();
+  auto& buffer = buffers_[which];
+  if (buffer != nullptr && buffer->bytes() >= bytes) return *buffer;
   if (max_bytes_ > 0 && bytes > max_bytes_)
     throw Failure(FailureKind::failed, "its tensors need " + readable_bytes(bytes) +
                                            ", but the limit for isolated operators is " +
                                            readable_bytes(max_bytes_));
-  if (room != nullptr) forget(*room);
-  room.reset();
+  if (buffer != nullptr) forget(*buffer);
+  buffer.reset();
   const bool read = which == messages || which == inputs;
   auto larger = std::make_unique<SharedBlock>(
-      std::max(bytes, min_room), read ? SharedBlock::Access::read : SharedBlock::Access::write,
+      std::max(bytes, min_buffer_bytes), read ? SharedBlock::Access::read : SharedBlock::Access::write,
       "its tensors");
   announce(*larger);
-  room = std::move(larger);
-  return *room;
+  buffer = std::move(larger);
+  return *buffer;
 }
 
 // For reading, a block is mapped separately from where it may be written: a kernel that writes to
@@ -97,14 +97,14 @@ std::uint64_t Channel::share(const SharedBlock& block, SharedBlock::Access acces
   const auto number = block.id() | (writes ? 0 : for_reading);
   if (shared_.contains(number)) return number;
   std::erase_if(shared_, [&](std::uint64_t known) {
-    if (new_blocks_ >= max_forgotten || shared_memory::lives(known & ~for_reading)) return false;
+    if (new_blocks_ >= max_forgotten || shared_memory::exists(known & ~for_reading)) return false;
     send({known, 0, 0, 1}, -1);
     return true;
   });
-  const auto read_alone = block.open_for_reading();
-  if (!writes && read_alone.descriptor() < 0) return 0;
+  const auto read_only = block.open_for_reading();
+  if (!writes && read_only.descriptor() < 0) return 0;
   send({number, block.bytes(), writes ? 1u : 0u, 0},
-       writes ? block.descriptor() : read_alone.descriptor());
+       writes ? block.descriptor() : read_only.descriptor());
   shared_.insert(number);
   return number;
 }
@@ -131,8 +131,8 @@ void Channel::send(const BlockNotice& notice, int descriptor) {
 const Report& Channel::exchange(WorkerProcess& worker, Operation operation, std::uint64_t instance,
                                 std::span<const std::byte> message, std::uint64_t reply_bytes,
                                 CallbackHandler* handler) {
-  const auto& out = room(messages, message.size());
-  const auto& in = room(replies, reply_bytes);
+  const auto& out = buffer(messages, message.size());
+  const auto& in = buffer(replies, reply_bytes);
   if (!message.empty()) std::memcpy(out.data(), message.data(), message.size());
   control().request = {new_blocks_,    operation,    instance,    {out.id(), 0},
                        message.size(), {in.id(), 0}, reply_bytes, FloatModes::now().bits()};
@@ -144,7 +144,7 @@ const Report& Channel::exchange(WorkerProcess& worker, Operation operation, std:
   auto next = Turn::request;
   std::uint32_t callbacks = 0;
   for (;;) {
-    give_turn(control(), next, control().worker_sleeps);
+    pass_turn(control(), next, control().worker_sleeps);
     const auto turn = wait(worker, deadline ? &*deadline : nullptr);
     try {
       if (turn != Turn::reply && turn != Turn::callback)
@@ -195,7 +195,7 @@ void Channel::read_report(std::uint64_t capacity) {
   }
   if (report_.bytes > capacity) throw ProtocolError("a reply exceeds its buffer");
   reply_.resize(static_cast<std::size_t>(report_.bytes));
-  if (!reply_.empty()) std::memcpy(reply_.data(), rooms_[replies]->data(), reply_.size());
+  if (!reply_.empty()) std::memcpy(reply_.data(), buffers_[replies]->data(), reply_.size());
 }
 
 void Channel::answer(CallbackHandler* handler) {

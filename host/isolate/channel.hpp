@@ -23,7 +23,7 @@ class CallbackHandler {
  public:
   virtual ~CallbackHandler() = default;
   /// Exceptions become the answer, except ProtocolError, which ends the worker.
-  virtual void answer(const isolate::Report& question, std::span<const std::byte> payload,
+  virtual void answer(const isolate::Report& report, std::span<const std::byte> payload,
                       isolate::Resume& resume) = 0;
 };
 
@@ -34,8 +34,8 @@ class Channel {
 
   /// Returns one of the channel's own buffers, with its previous content; it is reused by later
   /// requests. Throws Failure if it would exceed the limit of a call.
-  enum Room { messages, inputs, outputs, replies, first_of_sparse };
-  SharedBlock& room(std::size_t which, std::uint64_t bytes);
+  enum Buffer { messages, inputs, outputs, replies, first_of_sparse };
+  SharedBlock& buffer(std::size_t which, std::uint64_t bytes);
 
   /// Lets the worker use a block of shared_memory for its next request; returns its number there, 0
   /// if that is not possible.
@@ -69,7 +69,7 @@ class Channel {
   const std::uint64_t max_bytes_;
   SharedBlock control_;
   OpenFile socket_{-1}, worker_socket_{-1};
-  std::deque<std::unique_ptr<SharedBlock>> rooms_;
+  std::deque<std::unique_ptr<SharedBlock>> buffers_;
   std::unordered_set<std::uint64_t> shared_;  // numbers of blocks that the worker has mapped
   std::uint32_t new_blocks_ = 0;
   isolate::Report report_{};

@@ -34,7 +34,7 @@ std::shared_ptr<const IsolatedTable> IsolatedPlugin::table(const std::string& sy
   std::vector<std::byte> message;
   Writer(message).put_text(symbol);
   const Conversation conversation(worker());
-  conversation.exchange(Operation::look, symbol.size(), message, sizeof(TableRecord));
+  conversation.exchange(Operation::find_table, symbol.size(), message, sizeof(TableRecord));
   TableRecord record{};
   conversation.read_reply([&](Reader& reader) { record = reader.take<TableRecord>(); });
   if (record.missing == 1)

@@ -21,7 +21,7 @@ using namespace isolate;
 namespace {
 
 // Placeholders for buffers that have no blocks yet.
-constexpr std::uint64_t nowhere = 0, read_room = UINT64_MAX, written_room = UINT64_MAX - 1;
+constexpr std::uint64_t no_block = 0, read_buffer = UINT64_MAX, written_buffer = UINT64_MAX - 1;
 constexpr std::uint64_t index_bytes = sizeof(std::int64_t);
 
 std::uint64_t elements(const tenon_dense& dense, int first_axis = 0) {
@@ -73,46 +73,46 @@ TensorRecord describe(const tenon_tensor& tensor) {
 std::uint64_t KernelMessage::Layout::add(const void* memory, std::uint64_t size, bool before,
                                          bool after) {
   const auto offset = bytes;
-  parts.push_back(
+  chunks.push_back(
       {static_cast<std::byte*>(const_cast<void*>(memory)), size, offset, before, after});
   bytes += align_up(size);
   return offset;
 }
 
-std::optional<Place> KernelMessage::share(const tenon_tensor& tensor, std::uint64_t bytes,
+std::optional<BlockPosition> KernelMessage::share(const tenon_tensor& tensor, std::uint64_t bytes,
                                           SharedBlock::Access access) const {
-  if (bytes < shared_memory::worth_sharing || tensor.dense.strides != nullptr) return std::nullopt;
+  if (bytes < shared_memory::min_shared_bytes || tensor.dense.strides != nullptr) return std::nullopt;
   const auto* block = shared_memory::find(data_of(tensor), bytes);
   if (block == nullptr || (access == SharedBlock::Access::write && block->access() != access))
     return std::nullopt;
   const auto number = channel_->share(*block, access);
   if (number == 0) return std::nullopt;
-  return Place{number, static_cast<std::uint64_t>(data_of(tensor) - block->data())};
+  return BlockPosition{number, static_cast<std::uint64_t>(data_of(tensor) - block->data())};
 }
 
 // Memory that is accumulated into, or that an input also uses, has content before the call.
-Place KernelMessage::place_written(const tenon_tensor* tensor, std::uint8_t write, bool filled) {
+BlockPosition KernelMessage::lay_out_written(const tenon_tensor* tensor, std::uint8_t write, bool filled) {
   if (tensor == nullptr || tensor->storage != TENON_DENSE || data_of(*tensor) == nullptr)
-    return {nowhere, 0};
+    return {no_block, 0};
   const auto bytes = elements(tensor->dense) * element_bytes(*tensor);
-  auto place =
+  auto position =
       write == TENON_WRITE_NONE ? std::nullopt : share(*tensor, bytes, SharedBlock::Access::write);
-  if (!place) {
+  if (!position) {
     const bool before = filled || write == TENON_WRITE_ADD || write == TENON_WRITE_IN_PLACE;
-    place = {written_room,
+    position = {written_buffer,
              written_.add(data_of(*tensor), bytes, before, write != TENON_WRITE_NONE)};
   }
-  if (write == TENON_WRITE_IN_PLACE) in_place_.emplace_back(data_of(*tensor), *place);
-  return *place;
+  if (write == TENON_WRITE_IN_PLACE) in_place_.emplace_back(data_of(*tensor), *position);
+  return *position;
 }
 
 TensorRecord KernelMessage::read_record(const tenon_tensor* tensor) {
   if (tensor == nullptr) return {};
   auto record = describe(*tensor);
   const auto* data = data_of(*tensor);
-  const auto add = [&](const void* memory, std::uint64_t bytes) -> Place {
+  const auto add = [&](const void* memory, std::uint64_t bytes) -> BlockPosition {
     strided_.push_back(nullptr);
-    return {read_room, read_.add(memory, bytes, true, false)};
+    return {read_buffer, read_.add(memory, bytes, true, false)};
   };
   if (tensor->storage == TENON_DENSE) {
     if (data == nullptr) return record;
@@ -123,8 +123,8 @@ TensorRecord KernelMessage::read_record(const tenon_tensor* tensor) {
       return record;
     }
     const auto bytes = elements(tensor->dense) * element_bytes(*tensor);
-    if (const auto place = share(*tensor, bytes, SharedBlock::Access::read)) {
-      record.data = *place;
+    if (const auto position = share(*tensor, bytes, SharedBlock::Access::read)) {
+      record.data = *position;
       return record;
     }
     record.data = add(data, bytes);
@@ -138,10 +138,10 @@ TensorRecord KernelMessage::read_record(const tenon_tensor* tensor) {
   return record;
 }
 
-TensorRecord KernelMessage::written_record(const tenon_tensor* tensor, const Place& place) const {
+TensorRecord KernelMessage::written_record(const tenon_tensor* tensor, const BlockPosition& position) const {
   if (tensor == nullptr) return {};
   auto record = describe(*tensor);
-  record.data = place;
+  record.data = position;
   return record;
 }
 
@@ -154,47 +154,47 @@ void KernelMessage::lay_out(Channel& channel, const tenon_call& call) {
   const auto written_count = backward ? call.input_count : call.output_count;
   auto* const* written = backward ? call.input_grads : call.outputs;
   read_.clear(), written_.clear();
-  records_.clear(), places_.clear(), in_place_.clear(), strided_.clear();
+  records_.clear(), written_positions_.clear(), in_place_.clear(), strided_.clear();
   for (std::uint32_t i = 0; i < written_count; ++i)
-    places_.push_back(place_written(written[i], call.writes[i], filled));
+    written_positions_.push_back(lay_out_written(written[i], call.writes[i], filled));
   for (std::uint32_t i = 0; i < call.state_count; ++i)
-    places_.push_back(place_written(call.states[i], TENON_WRITE_ADD, filled));
+    written_positions_.push_back(lay_out_written(call.states[i], TENON_WRITE_ADD, filled));
   workspace_offset_ = written_.add(call.workspace, call.workspace_size, filled, false);
 
   for (std::uint32_t i = 0; i < call.input_count; ++i)
     records_.push_back(read_record(call.inputs[i]));
   for (std::uint32_t i = 0; i < call.output_count; ++i)
     records_.push_back(backward ? read_record(call.outputs[i])
-                                : written_record(call.outputs[i], places_[i]));
+                                : written_record(call.outputs[i], written_positions_[i]));
   for (std::uint32_t i = 0; i < call.state_count; ++i)
-    records_.push_back(written_record(call.states[i], places_[written_count + i]));
+    records_.push_back(written_record(call.states[i], written_positions_[written_count + i]));
   if (!backward) return;
   for (std::uint32_t i = 0; i < call.output_count; ++i)
     records_.push_back(read_record(call.output_grads[i]));
   for (std::uint32_t i = 0; i < call.input_count; ++i)
-    records_.push_back(written_record(call.input_grads[i], places_[i]));
+    records_.push_back(written_record(call.input_grads[i], written_positions_[i]));
 }
 
-void KernelMessage::fill_rooms(Conversation& conversation, const tenon_call& call) {
-  const auto& read = conversation.channel().room(Channel::inputs, read_.bytes);
-  const auto& written = conversation.channel().room(Channel::outputs, written_.bytes);
+void KernelMessage::fill_buffers(Conversation& conversation, const tenon_call& call) {
+  const auto& read = conversation.channel().buffer(Channel::inputs, read_.bytes);
+  const auto& written = conversation.channel().buffer(Channel::outputs, written_.bytes);
   written_memory_ = written.data();
-  for (std::size_t i = 0; i < read_.parts.size(); ++i) {
-    const auto& part = read_.parts[i];
+  for (std::size_t i = 0; i < read_.chunks.size(); ++i) {
+    const auto& chunk = read_.chunks[i];
     if (strided_[i] != nullptr)
-      copy_to_contiguous(*strided_[i], read.data() + part.offset);
-    else if (part.bytes > 0)
-      std::memcpy(read.data() + part.offset, part.memory, part.bytes);
+      copy_to_contiguous(*strided_[i], read.data() + chunk.offset);
+    else if (chunk.bytes > 0)
+      std::memcpy(read.data() + chunk.offset, chunk.memory, chunk.bytes);
   }
-  for (const auto& part : written_.parts)
-    if (part.before && part.bytes > 0)
-      std::memcpy(written.data() + part.offset, part.memory, part.bytes);
-  const auto settle = [&](Place& place) {
-    if (place.block == read_room) place.block = read.id();
-    if (place.block == written_room) place.block = written.id();
+  for (const auto& chunk : written_.chunks)
+    if (chunk.before && chunk.bytes > 0)
+      std::memcpy(written.data() + chunk.offset, chunk.memory, chunk.bytes);
+  const auto resolve = [&](BlockPosition& position) {
+    if (position.block == read_buffer) position.block = read.id();
+    if (position.block == written_buffer) position.block = written.id();
   };
   for (auto& record : records_)
-    for (auto* place : {&record.data, &record.indices, &record.row_starts}) settle(*place);
+    for (auto* position : {&record.data, &record.indices, &record.row_starts}) resolve(*position);
   CallRecord record{call.dispatch,    call.flags,   call.input_count,   call.output_count,
                     call.state_count, call.threads, call.seed,          call.step,
                     call.node,        {},           call.workspace_size};
@@ -212,16 +212,16 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
   AllocationHandler(KernelMessage& message, Channel& channel, const tenon_call& call)
       : message_(message), channel_(channel), call_(call) {}
 
-  void answer(const Report& question, std::span<const std::byte> payload, Resume& resume) override {
+  void answer(const Report& report, std::span<const std::byte> payload, Resume& resume) override {
     Reader reader(payload);
-    const auto read = [&]<class Asked>(Asked asked) {
-      asked = reader.take<Asked>();
+    const auto read = [&]<class Callback>(Callback callback) {
+      callback = reader.take<Callback>();
       reader.expect_end();
-      return asked;
+      return callback;
     };
-    if (question.operation == Operation::allocate_sparse)
+    if (report.operation == Operation::allocate_sparse)
       return allocate_sparse(read(SparseCallback()), resume);
-    if (question.operation == Operation::allocate) return allocate(read(DenseCallback()), resume);
+    if (report.operation == Operation::allocate) return allocate(read(DenseCallback()), resume);
     throw ProtocolError("it made a callback that kernels may not make");
   }
 
@@ -230,49 +230,49 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
   void forget(std::uint32_t output) {
     if (output < message_.allocated_.size()) message_.allocated_[output] = {};
   }
-  // Creates a buffer for these parts of the output.
-  const SharedBlock& keep(std::uint32_t output,
-                          std::initializer_list<std::pair<const void*, std::uint64_t>> parts) {
+  // Creates a buffer for these chunks of the output.
+  const SharedBlock& add_buffer(std::uint32_t output,
+                          std::initializer_list<std::pair<const void*, std::uint64_t>> chunks) {
     Layout layout;
-    for (const auto& [memory, size] : parts) layout.add(memory, size, false, true);
-    const auto& room = channel_.room(Channel::first_of_sparse + output, layout.bytes);
-    message_.allocated_[output] = {room.data(), std::move(layout.parts)};
-    return room;
+    for (const auto& [memory, size] : chunks) layout.add(memory, size, false, true);
+    const auto& buffer = channel_.buffer(Channel::first_of_sparse + output, layout.bytes);
+    message_.allocated_[output] = {buffer.data(), std::move(layout.chunks)};
+    return buffer;
   }
-  Place place(std::uint32_t output, std::size_t part, const SharedBlock& room) const {
-    return {room.id(), message_.allocated_[output].second[part].offset};
+  BlockPosition position(std::uint32_t output, std::size_t chunk, const SharedBlock& buffer) const {
+    return {buffer.id(), message_.allocated_[output].second[chunk].offset};
   }
 
-  void allocate_sparse(const SparseCallback& asked, Resume& resume) {
-    forget(asked.output);
+  void allocate_sparse(const SparseCallback& callback, Resume& resume) {
+    forget(callback.output);
     HostError error;
     tenon_tensor* tensor = nullptr;
-    if (call_.host->allocate_sparse(&call_, asked.output, asked.stored, &tensor, error.raw()) != 0)
+    if (call_.host->allocate_sparse(&call_, callback.output, callback.stored, &tensor, error.raw()) != 0)
       error.raise();
     const auto bytes = sparse_bytes(*tensor);
     const auto stored = std::exchange(tensor->stored, -1);
-    const auto& room = keep(asked.output, {{tensor->dense.data, bytes.values},
+    const auto& buffer = add_buffer(callback.output, {{tensor->dense.data, bytes.values},
                                            {tensor->indices, bytes.indices},
                                            {tensor->row_starts, bytes.row_starts}});
-    resume.values = place(asked.output, 0, room);
-    resume.indices = place(asked.output, 1, room);
-    if (tensor->storage == TENON_CSR) resume.row_starts = place(asked.output, 2, room);
+    resume.values = position(callback.output, 0, buffer);
+    resume.indices = position(callback.output, 1, buffer);
+    if (tensor->storage == TENON_CSR) resume.row_starts = position(callback.output, 2, buffer);
     tensor->stored = stored;
   }
 
-  void allocate(const DenseCallback& asked, Resume& resume) {
-    forget(asked.output);
+  void allocate(const DenseCallback& callback, Resume& resume) {
+    forget(callback.output);
     HostError error;
     tenon_tensor* tensor = nullptr;
     const auto function = reinterpret_cast<tenon_allocate>(call_.host->query("allocate/1"));
-    const auto rank = std::clamp(asked.rank, -1, TENON_MAX_RANK + 1);
+    const auto rank = std::clamp(callback.rank, -1, TENON_MAX_RANK + 1);
     std::int64_t dims[TENON_MAX_RANK + 1]{};
-    std::copy_n(asked.dims, TENON_MAX_RANK, dims);
-    if (function(&call_, asked.output, dims, rank, &tensor, error.raw()) != 0) error.raise();
+    std::copy_n(callback.dims, TENON_MAX_RANK, dims);
+    if (function(&call_, callback.output, dims, rank, &tensor, error.raw()) != 0) error.raise();
     tensor->storage = TENON_STORAGE_UNKNOWN;  // until the worker has its own memory
-    const auto& room = keep(
-        asked.output, {{tensor->dense.data, elements(tensor->dense) * element_bytes(*tensor)}});
-    resume.values = place(asked.output, 0, room);
+    const auto& buffer = add_buffer(
+        callback.output, {{tensor->dense.data, elements(tensor->dense) * element_bytes(*tensor)}});
+    resume.values = position(callback.output, 0, buffer);
     tensor->storage = TENON_DENSE;
   }
 
@@ -284,19 +284,19 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
 const Report& KernelMessage::exchange(Conversation& conversation, std::uint64_t object,
                                       const tenon_call& call) {
   lay_out(conversation.channel(), call);
-  fill_rooms(conversation, call);
+  fill_buffers(conversation, call);
   allocated_.assign(is_backward(call.dispatch) ? call.input_count : call.output_count, {});
   AllocationHandler handler(*this, conversation.channel(), call);
   return conversation.exchange(Operation::call, object, message_, sizeof(DenseCallback), &handler);
 }
 
 void KernelMessage::take_results() const {
-  const auto take = [](const std::byte* room, const Part& part) {
-    if (part.after && part.bytes > 0) std::memcpy(part.memory, room + part.offset, part.bytes);
+  const auto take = [](const std::byte* buffer, const Chunk& chunk) {
+    if (chunk.after && chunk.bytes > 0) std::memcpy(chunk.memory, buffer + chunk.offset, chunk.bytes);
   };
-  for (const auto& part : written_.parts) take(written_memory_, part);
-  for (const auto& [room, parts] : allocated_)
-    for (const auto& part : parts) take(room, part);
+  for (const auto& chunk : written_.chunks) take(written_memory_, chunk);
+  for (const auto& [buffer, chunks] : allocated_)
+    for (const auto& chunk : chunks) take(buffer, chunk);
 }
 
 }  // namespace tenon

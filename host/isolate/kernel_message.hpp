@@ -29,37 +29,37 @@ class KernelMessage {
  private:
   class AllocationHandler;
   /// Bytes that are copied into a buffer before the call, or back after it.
-  struct Part {
+  struct Chunk {
     std::byte* memory;
     std::uint64_t bytes, offset;
     bool before, after;
   };
   /// Layout of one buffer.
   struct Layout {
-    std::vector<Part> parts;
+    std::vector<Chunk> chunks;
     std::uint64_t bytes = 0;
     std::uint64_t add(const void* memory, std::uint64_t bytes, bool before, bool after);
-    void clear() { parts.clear(), bytes = 0; }
+    void clear() { chunks.clear(), bytes = 0; }
   };
 
   void lay_out(Channel& channel, const tenon_call& call);
-  std::optional<isolate::Place> share(const tenon_tensor& tensor, std::uint64_t bytes,
+  std::optional<isolate::BlockPosition> share(const tenon_tensor& tensor, std::uint64_t bytes,
                                       SharedBlock::Access access) const;
-  isolate::Place place_written(const tenon_tensor* tensor, std::uint8_t write, bool filled);
+  isolate::BlockPosition lay_out_written(const tenon_tensor* tensor, std::uint8_t write, bool filled);
   isolate::TensorRecord read_record(const tenon_tensor* tensor);
   isolate::TensorRecord written_record(const tenon_tensor* tensor,
-                                       const isolate::Place& place) const;
-  void fill_rooms(Conversation& conversation, const tenon_call& call);
+                                       const isolate::BlockPosition& position) const;
+  void fill_buffers(Conversation& conversation, const tenon_call& call);
 
   Channel* channel_ = nullptr;  // of the current call
   Layout read_, written_;
   std::vector<isolate::TensorRecord> records_;
-  std::vector<isolate::Place> places_;  // of written tensors, then of states
-  std::vector<std::pair<const std::byte*, isolate::Place>> in_place_;
-  std::vector<const tenon_dense*> strided_;  // parallel to read_.parts; null for contiguous tensors
+  std::vector<isolate::BlockPosition> written_positions_;  // of written tensors, then of states
+  std::vector<std::pair<const std::byte*, isolate::BlockPosition>> in_place_;
+  std::vector<const tenon_dense*> strided_;  // parallel to read_.chunks; null for contiguous tensors
   std::vector<std::byte> message_;
-  // for each result: the memory of its buffer, and its parts there
-  std::vector<std::pair<const std::byte*, std::vector<Part>>> allocated_;
+  // for each result: the memory of its buffer, and its chunks there
+  std::vector<std::pair<const std::byte*, std::vector<Chunk>>> allocated_;
   std::uint64_t workspace_offset_ = 0;
   const std::byte* written_memory_ = nullptr;
 };

@@ -9,12 +9,12 @@ namespace tenon::isolate {
 
 inline constexpr std::uint64_t huge_page = 2u << 20;
 /// Huge pages pay off from a few pages on.
-inline constexpr std::uint64_t worth_huge_pages = 4 * huge_page;
+inline constexpr std::uint64_t min_huge_page_bytes = 4 * huge_page;
 
 /// Aligns large mappings to huge pages, because the system cannot use huge pages otherwise. Returns
 /// MAP_FAILED with errno on failure.
 inline void* map_shared(int descriptor, std::uint64_t bytes, int protection) {
-  if (bytes < worth_huge_pages) return mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
+  if (bytes < min_huge_page_bytes) return mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
   void* reserved = mmap(nullptr, bytes + huge_page, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return MAP_FAILED;

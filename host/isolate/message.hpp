@@ -50,14 +50,14 @@ class Reader {
   template <class T>
   T take() {
     T record;
-    std::memcpy(static_cast<void*>(&record), part(1, sizeof(T)).data(), sizeof(T));
+    std::memcpy(static_cast<void*>(&record), take_bytes(1, sizeof(T)).data(), sizeof(T));
     return record;
   }
   /// Returns a view into the message, which must be aligned to message_alignment.
   template <class T>
   std::span<const T> take_array(std::uint64_t count) {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= message_alignment);
-    const auto bytes = part(count, sizeof(T));
+    const auto bytes = take_bytes(count, sizeof(T));
     return {reinterpret_cast<const T*>(bytes.data()), static_cast<std::size_t>(count)};
   }
   std::string_view take_text(std::uint64_t count) {
@@ -69,7 +69,7 @@ class Reader {
   }
 
  private:
-  std::span<const std::byte> part(std::uint64_t count, std::size_t size) {
+  std::span<const std::byte> take_bytes(std::uint64_t count, std::size_t size) {
     if (count > left_.size() / size) throw ProtocolError("a message is truncated");
     const auto bytes = static_cast<std::size_t>(count) * size;
     const auto whole = (bytes + message_alignment - 1) / message_alignment * message_alignment;

@@ -30,10 +30,10 @@ inline constexpr const char* ready = "ready";            // followed by the limi
 inline constexpr const char* not_opened = "not_opened";  // followed by the loader's message
 inline constexpr int no_more_threads = 71;               // the worker's exit code
 
-enum class Turn : std::uint32_t { nobody, request, callback, resume, reply, ended };
+enum class Turn : std::uint32_t { none, request, callback, resume, reply, ended };
 
 enum class Operation : std::uint32_t {
-  look,     // for a table: a symbol's name -> TableRecord
+  find_table,     // for a table: a symbol's name -> TableRecord
   create,   // a symbol's name and attributes -> Report::number, the instance
   destroy,  // Request::instance
   infer,    // types -> types
@@ -56,7 +56,7 @@ enum class Operation : std::uint32_t {
 };
 
 /// Position in a block; block 0 means none.
-struct Place {
+struct BlockPosition {
   std::uint64_t block, offset;
 };
 
@@ -64,9 +64,9 @@ struct Request {
   std::uint32_t new_blocks;  // number of blocks to receive from the socket first
   Operation operation;
   std::uint64_t instance;
-  Place message;
+  BlockPosition message;
   std::uint64_t bytes;
-  Place reply;  // buffer for the arrays of the reply and of callbacks
+  BlockPosition reply;  // buffer for the arrays of the reply and of callbacks
   std::uint64_t reply_capacity;
   std::uint64_t float_modes;
 };
@@ -77,7 +77,7 @@ struct Resume {
   std::int32_t status, error_kind;
   std::uint32_t reserved;
   std::uint64_t number;
-  Place values, indices, row_starts;
+  BlockPosition values, indices, row_starts;
   char text[text_capacity];
 };
 
@@ -175,7 +175,7 @@ struct TensorRecord {
   std::int64_t rank;
   std::int64_t dims[TENON_MAX_RANK];
   std::int64_t stored;
-  Place data, indices, row_starts;
+  BlockPosition data, indices, row_starts;
 };
 
 struct CallRecord {
@@ -184,7 +184,7 @@ struct CallRecord {
   std::uint32_t input_count, output_count, state_count;
   std::int32_t threads;
   std::uint64_t seed, step, node;
-  Place workspace;
+  BlockPosition workspace;
   std::uint64_t workspace_bytes;
   // followed by inputs, outputs and states; for backward also output and input gradients; then a
   // byte per output (for backward: per input) that says whether to write it

@@ -57,42 +57,42 @@ class GradientHandler : public CallbackHandler {
  public:
   explicit GradientHandler(tenon_gradient& io) : io_(io) {}
 
-  void answer(const Report& question, std::span<const std::byte> payload, Resume& resume) override {
+  void answer(const Report& report, std::span<const std::byte> payload, Resume& resume) override {
     Reader reader(payload);
-    const auto asked = reader.take<GradientCallback>();
-    if (question.operation == Operation::gradient_add &&
+    const auto callback = reader.take<GradientCallback>();
+    if (report.operation == Operation::gradient_add &&
         (added_ += payload.size()) > gradient_message_limit)
       throw Error(ErrorKind::failed, "it adds more nodes than isolated operators are allowed to");
     std::int32_t failed = 0;
-    switch (question.operation) {
+    switch (report.operation) {
       case Operation::gradient_value:
-        failed = io_.value(&io_, asked.source, asked.index, &resume.number);
+        failed = io_.value(&io_, callback.source, callback.index, &resume.number);
         break;
       case Operation::gradient_set:
-        failed = io_.set_input_grad(&io_, asked.index, asked.value);
+        failed = io_.set_input_grad(&io_, callback.index, callback.value);
         break;
       case Operation::gradient_set_output:
-        failed = io_.set_output(&io_, asked.index, asked.value);
+        failed = io_.set_output(&io_, callback.index, callback.value);
         break;
       case Operation::gradient_add: {
-        const std::string name(reader.take_text(asked.name_bytes));
-        const auto inputs = reader.take_array<tenon_value>(asked.input_count);
-        const OwnedAttributes attributes(reader, asked.attribute_count);
+        const std::string name(reader.take_text(callback.name_bytes));
+        const auto inputs = reader.take_array<tenon_value>(callback.input_count);
+        const OwnedAttributes attributes(reader, callback.attribute_count);
         std::array<tenon_value, sizeof resume.text / sizeof(tenon_value)> outputs{};
         std::uint32_t count = 0;
-        failed = io_.add_all(&io_, name.c_str(), inputs.data(), asked.input_count,
-                             attributes.all().data(), asked.attribute_count, outputs.data(),
+        failed = io_.add_all(&io_, name.c_str(), inputs.data(), callback.input_count,
+                             attributes.all().data(), callback.attribute_count, outputs.data(),
                              static_cast<std::uint32_t>(outputs.size()), &count);
         resume.number = count;
         std::memcpy(resume.text, outputs.data(), sizeof outputs);
         break;
       }
       case Operation::gradient_connected:
-        resume.number = io_.connected(&io_, asked.source, asked.index) != 0 ? 1 : 0;
+        resume.number = io_.connected(&io_, callback.source, callback.index) != 0 ? 1 : 0;
         break;
       case Operation::gradient_type: {
         tenon_type type{};
-        failed = io_.type(&io_, asked.value, &type);
+        failed = io_.type(&io_, callback.value, &type);
         std::memcpy(resume.text, &type, sizeof type);
         break;
       }
@@ -111,9 +111,9 @@ class GradientHandler : public CallbackHandler {
 std::int32_t run(void* instance, const tenon_call* call) {
   return guarded(call->error, [&] {
     auto& object = RemoteObject::of(instance);
-    const auto home = object.home();
-    Conversation conversation(home.worker);
-    const auto& report = object.kernel_message().exchange(conversation, home.number, *call);
+    const auto location = object.locate();
+    Conversation conversation(location.worker);
+    const auto& report = object.kernel_message().exchange(conversation, location.number, *call);
     if (report.left_modes != 0) static_cast<CallContext*>(call->context)->leave_modes();
     require_success(report);
     object.kernel_message().take_results();
@@ -128,29 +128,29 @@ void destroy(void* instance) {
 
 std::int32_t infer(const void* instance, tenon_infer* io) {
   return guarded(io->error, [&] {
-    const auto home = RemoteObject::of(instance).home();
+    const auto location = RemoteObject::of(instance).locate();
     std::vector<std::byte> message;
     Writer writer(message);
     put_types(writer, *io, TENON_FORWARD);
     put_values(writer, *io);
-    Conversation conversation(home.worker);
+    Conversation conversation(location.worker);
     require_success(
-        conversation.exchange(Operation::infer, home.number, message,
+        conversation.exchange(Operation::infer, location.number, message,
                               bytes_of_types(*io) + io->input_count + message_alignment));
     conversation.read_reply([&](Reader& reader) {
       take_into(reader, io->inputs, io->input_count);
       take_into(reader, io->outputs, io->output_count);
       take_into(reader, io->states, io->state_count);
-      std::vector<std::uint8_t> wanted(io->input_count);
-      take_into(reader, wanted.data(), io->input_count);
-      if (io->wanted != nullptr) std::copy(wanted.begin(), wanted.end(), io->wanted);
+      std::vector<std::uint8_t> needed(io->input_count);
+      take_into(reader, needed.data(), io->input_count);
+      if (io->wanted != nullptr) std::copy(needed.begin(), needed.end(), io->wanted);
     });
   });
 }
 
 std::int32_t infer_storage(const void* instance, tenon_infer_storage* io) {
   return guarded(io->error, [&] {
-    const auto home = RemoteObject::of(instance).home();
+    const auto location = RemoteObject::of(instance).locate();
     std::vector<std::byte> message;
     Writer writer(message);
     const bool has_types = io->input_types != nullptr;
@@ -158,8 +158,8 @@ std::int32_t infer_storage(const void* instance, tenon_infer_storage* io) {
                              has_types ? 1u : 0u, 0});
     writer.put_array(io->inputs, io->input_count);
     writer.put_array(io->input_types, has_types ? io->input_count : 0);
-    Conversation conversation(home.worker);
-    const auto& report = conversation.exchange(Operation::infer_storage, home.number, message,
+    Conversation conversation(location.worker);
+    const auto& report = conversation.exchange(Operation::infer_storage, location.number, message,
                                                io->output_count + message_alignment);
     require_success(report);
     io->sparse_kernel = report.number != 0 ? 1 : 0;
@@ -172,12 +172,12 @@ std::int32_t infer_storage(const void* instance, tenon_infer_storage* io) {
 std::int32_t workspace(const void* instance, const tenon_infer* io, std::int32_t dispatch,
                        std::uint64_t* bytes) {
   return guarded(io->error, [&] {
-    const auto home = RemoteObject::of(instance).home();
+    const auto location = RemoteObject::of(instance).locate();
     std::vector<std::byte> message;
     Writer writer(message);
     put_types(writer, *io, dispatch);
-    Conversation conversation(home.worker);
-    const auto& report = conversation.exchange(Operation::workspace, home.number, message);
+    Conversation conversation(location.worker);
+    const auto& report = conversation.exchange(Operation::workspace, location.number, message);
     require_success(report);
     *bytes = report.number;
   });
@@ -185,14 +185,14 @@ std::int32_t workspace(const void* instance, const tenon_infer* io, std::int32_t
 
 static std::int32_t build_graph(Operation operation, const void* instance, tenon_gradient* io) {
   return guarded(io->error, [&] {
-    const auto home = RemoteObject::of(instance).home();
+    const auto location = RemoteObject::of(instance).locate();
     std::vector<std::byte> message;
     Writer writer(message);
     writer.put(GradientRecord{io->input_count, io->output_count});
     GradientHandler handler(*io);
-    Conversation conversation(home.worker);
+    Conversation conversation(location.worker);
     require_success(
-        conversation.exchange(operation, home.number, message, gradient_message_limit, &handler));
+        conversation.exchange(operation, location.number, message, gradient_message_limit, &handler));
   });
 }
 

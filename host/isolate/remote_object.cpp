@@ -23,17 +23,17 @@ RemoteObject::RemoteObject(std::shared_ptr<const IsolatedTable> table,
   writer.put_array(lengths, 2);
   writer.put_text(table_->symbol());
   put_attributes(writer, attributes);
-  home();
+  locate();
 }
 
-RemoteObject::Home RemoteObject::home() {
+RemoteObject::Location RemoteObject::locate() {
   const std::lock_guard lock(mutex_);
-  if (home_.worker == nullptr || home_.worker->ended()) {
+  if (location_.worker == nullptr || location_.worker->ended()) {
     auto worker = table_->plugin().worker();
     const auto number = create_in(worker);
-    home_ = {std::move(worker), number};
+    location_ = {std::move(worker), number};
   }
-  return home_;
+  return location_;
 }
 
 std::uint64_t RemoteObject::create_in(const std::shared_ptr<WorkerProcess>& worker) const {
@@ -45,9 +45,9 @@ std::uint64_t RemoteObject::create_in(const std::shared_ptr<WorkerProcess>& work
 
 // If the worker ends meanwhile, the next user of the plugin starts another one.
 RemoteObject::~RemoteObject() {
-  if (home_.worker == nullptr || home_.worker->ended()) return;
+  if (location_.worker == nullptr || location_.worker->ended()) return;
   try {
-    Conversation(home_.worker).exchange(Operation::destroy, home_.number, {});
+    Conversation(location_.worker).exchange(Operation::destroy, location_.number, {});
   } catch (const std::exception&) {
   }
 }

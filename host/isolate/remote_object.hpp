@@ -26,11 +26,11 @@ class RemoteObject {
 
   /// Returns the worker and the object's number in it. Throws Failure, or Error with the reason why
   /// the object cannot be recreated.
-  struct Home {
+  struct Location {
     std::shared_ptr<WorkerProcess> worker;
     std::uint64_t number;
   };
-  Home home();
+  Location locate();
 
   /// for the one thread that calls a kernel
   KernelMessage& kernel_message() { return kernel_message_; }
@@ -41,7 +41,7 @@ class RemoteObject {
   std::shared_ptr<const IsolatedTable> table_;
   std::vector<std::byte> create_message_;
   std::mutex mutex_;
-  Home home_{};
+  Location location_{};
   KernelMessage kernel_message_;
 };
 

@@ -60,8 +60,8 @@ void seal(OpenFile& file, SharedBlock::Access access, std::uint64_t bytes) {
 /// Best effort; needs Linux 6.1. Most systems use huge pages for shared memory only on request, and
 /// small pages cost host and worker a fault each. A huge page without any content cannot be
 /// collapsed yet.
-void ask_for_huge_pages(std::byte* data, std::uint64_t bytes) {
-  if (bytes < isolate::worth_huge_pages) return;
+void request_huge_pages(std::byte* data, std::uint64_t bytes) {
+  if (bytes < isolate::min_huge_page_bytes) return;
   const auto whole = bytes - bytes % isolate::huge_page;
   for (std::uint64_t at = 0; at < whole; at += isolate::huge_page) data[at] = std::byte{};
   madvise(data, whole, MADV_COLLAPSE);
@@ -81,7 +81,7 @@ SharedBlock::SharedBlock(std::uint64_t bytes, Access access, const char* what)
   void* memory = isolate::map_shared(file_.descriptor(), bytes_, PROT_READ | PROT_WRITE);
   if (memory == MAP_FAILED) refuse(what, bytes);
   data_ = static_cast<std::byte*>(memory);
-  ask_for_huge_pages(data_, bytes_);
+  request_huge_pages(data_, bytes_);
   try {
     seal(file_, access, bytes_);
   } catch (...) {

@@ -53,7 +53,7 @@ const SharedBlock* find(const void* data, std::uint64_t bytes) {
   return offset <= block->bytes() && bytes <= block->bytes() - offset ? block : nullptr;
 }
 
-bool lives(std::uint64_t id) {
+bool exists(std::uint64_t id) {
   auto& all = registry();
   const std::shared_lock lock(all.mutex);
   return all.ids.contains(id);

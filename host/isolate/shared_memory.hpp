@@ -8,7 +8,7 @@
 namespace tenon::shared_memory {
 
 /// Smaller tensors are cheaper to copy than to look up.
-inline constexpr std::uint64_t worth_sharing = 64 << 10;
+inline constexpr std::uint64_t min_shared_bytes = 64 << 10;
 
 /// Creates a block that find() can find during its lifetime. Throws Failure.
 std::shared_ptr<SharedBlock> make(std::uint64_t bytes, SharedBlock::Access access,
@@ -17,6 +17,6 @@ std::shared_ptr<SharedBlock> make(std::uint64_t bytes, SharedBlock::Access acces
 /// as the memory.
 const SharedBlock* find(const void* data, std::uint64_t bytes);
 /// Returns whether a block with that id exists.
-bool lives(std::uint64_t id);
+bool exists(std::uint64_t id);
 
 }  // namespace tenon::shared_memory

@@ -28,7 +28,7 @@ inline void wake(std::atomic<std::uint32_t>& word) {
 }
 
 /// Passes the turn to the other side and wakes it if it sleeps. Earlier writes are visible to it.
-inline void give_turn(Control& control, Turn turn, std::atomic<std::uint32_t>& other_sleeps) {
+inline void pass_turn(Control& control, Turn turn, std::atomic<std::uint32_t>& other_sleeps) {
   control.turn.store(static_cast<std::uint32_t>(turn), std::memory_order_seq_cst);
   if (other_sleeps.load(std::memory_order_seq_cst) != 0) wake(control.turn);
 }

@@ -86,14 +86,14 @@ WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& op
     throw Failure(FailureKind::failed,
                   "cannot communicate with a worker process: " + system_reason(errno));
   socket_ = OpenFile(ends[0]);
-  OpenFile theirs(ends[1]);
+  OpenFile worker_end(ends[1]);
   std::vector<std::string> arguments{
       options.program.string(),       std::to_string(getpid()),
       std::to_string(options.memory), std::to_string(options.threads),
       plugin.path.string(),           std::to_string(plugin.libraries.size())};
   for (const auto& path : plugin.readable) arguments.push_back(path.string());
   std::vector<int> descriptors{Child::nothing,    Child::nothing,      Child::nothing,
-                               plugin.descriptor, theirs.descriptor(), crash_.descriptor()};
+                               plugin.descriptor, worker_end.descriptor(), crash_.descriptor()};
   descriptors.insert(descriptors.end(), plugin.libraries.begin(), plugin.libraries.end());
   std::promise<void> started;
   auto start = started.get_future();
@@ -108,7 +108,7 @@ WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& op
   }
   try {
     start.get();
-    theirs = OpenFile(-1);  // otherwise the socket would not signal the worker's end
+    worker_end = OpenFile(-1);  // otherwise the socket would not signal the worker's end
     await_ready();
   } catch (...) {
     end("did not start");
@@ -119,17 +119,17 @@ WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& op
 
 void WorkerProcess::await_ready() {
   pollfd wait{socket_.descriptor(), POLLIN, 0};
-  const auto give_up =
+  const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
-  int said = 0;
+  int poll_result = 0;
   do {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-                          give_up - std::chrono::steady_clock::now())
+                          deadline - std::chrono::steady_clock::now())
                           .count();
-    said = poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
-  } while (said < 0 && errno == EINTR);
+    poll_result = poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+  } while (poll_result < 0 && errno == EINTR);
   char text[4096];
-  const auto got = said > 0 ? recv(socket_.descriptor(), text, sizeof text, MSG_DONTWAIT) : 0;
+  const auto got = poll_result > 0 ? recv(socket_.descriptor(), text, sizeof text, MSG_DONTWAIT) : 0;
   const std::string line(text, got > 0 ? static_cast<std::size_t>(got) : 0);
   const auto starts_with = [&](const std::string& word) { return line.starts_with(word + ' '); };
   if (starts_with(ready)) {
@@ -142,7 +142,7 @@ void WorkerProcess::await_ready() {
     end_.wait();
     throw WorkerStartError(Reason::not_opened, line.substr(std::strlen(not_opened) + 1));
   }
-  if (said == 0) {
+  if (poll_result == 0) {
     end("hung");
     end_.wait();
     throw WorkerStartError(Reason::hung, "hung: loading it in a worker process took more than " +
@@ -179,7 +179,7 @@ void WorkerProcess::guard(const std::vector<std::string>& arguments,
       wake(control->turn);
     }
   }
-  end_told_.set_value();
+  end_promise_.set_value();
 }
 
 WorkerProcess::~WorkerProcess() {

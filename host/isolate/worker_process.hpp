@@ -21,13 +21,13 @@
 namespace tenon {
 
 // 31 years; ten times that would overflow a clock's nanoseconds
-constexpr double longest_call_seconds = 1e9;
+constexpr double max_call_seconds = 1e9;
 
 /// Options for all workers of a host.
 struct WorkerOptions {
   std::filesystem::path program;  ///< path of tenon-worker
   int start_timeout_ms = 10000;
-  double call_seconds = 0;  ///< time limit of a call; 0 for no limit; at most longest_call_seconds
+  double call_seconds = 0;  ///< time limit of a call; 0 for no limit; at most max_call_seconds
   /// limit in bytes for the worker's own memory, and again for each call's tensors; 0 for no limit
   std::uint64_t memory = 0;
   int threads = 1;  ///< for parallel loops
@@ -43,7 +43,7 @@ struct WorkerPlugin {
   std::vector<int> libraries{};
   /// libraries that the loader may read in addition to the system's
   std::vector<std::filesystem::path> readable{};
-  std::shared_ptr<const void> kept{};  ///< owns `libraries`
+  std::shared_ptr<const void> library_owner{};  ///< owns `libraries`
 };
 
 /// Why a worker could not be started. `what()` can follow the plugin's path.
@@ -106,8 +106,8 @@ class WorkerProcess {
   std::vector<std::unique_ptr<Channel>> idle_;
   std::uint32_t channels_ = 0;
   std::atomic<bool> ended_ = false;
-  std::promise<void> end_told_;
-  std::shared_future<void> end_ = end_told_.get_future().share();
+  std::promise<void> end_promise_;
+  std::shared_future<void> end_ = end_promise_.get_future().share();
   // started the process and must outlive it, because the system kills the process when this thread
   // ends
   std::thread guardian_;

@@ -19,14 +19,14 @@
 #include "pack/pack_list.hpp"
 #include "plugin/loading/user_folders.hpp"
 #include "run/host_impl.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t longest_list = std::uint64_t{16} << 20;
+constexpr std::uint64_t max_list_bytes = std::uint64_t{16} << 20;
 
 /// A new, read-only file that only this user can access.
 class NewFile {
@@ -83,8 +83,8 @@ fs::path packs_folder(const fs::path& cache) {
 /// malicious.
 class Pack {
  public:
-  Pack(const fs::path& archive, std::string shown_as)
-      : zip_(archive), shown_as_(std::move(shown_as)) {
+  Pack(const fs::path& archive, std::string display_name)
+      : zip_(archive), display_name_(std::move(display_name)) {
     const auto& members = zip_.members();
     if (members.empty() || members[0].name != pack_list_name)
       refuse("its first member is not pack.json");
@@ -98,7 +98,7 @@ class Pack {
       if (!by_name_.emplace(member.name, &member).second)
         refuse(fmt::format("its member {} occurs twice", member.name));
     }
-    if (members[0].size > longest_list) refuse("its pack.json is larger than 16 MiB");
+    if (members[0].size > max_list_bytes) refuse("its pack.json is larger than 16 MiB");
     text_.resize(static_cast<std::size_t>(members[0].size));
     zip_.read(members[0], label_of(pack_list_name), std::as_writable_bytes(std::span(text_)));
     list_ = read_pack_list(text_, label_of(pack_list_name));
@@ -135,21 +135,21 @@ class Pack {
 
  private:
   std::string label_of(const std::string& member) const {
-    return fmt::format("{}:{}", shown_as_, member);
+    return fmt::format("{}:{}", display_name_, member);
   }
   [[noreturn]] void refuse(const std::string& why) const {
-    throw file_failure("open the pack", shown_as_, why);
+    throw file_failure("open the pack", display_name_, why);
   }
 
   ZipReader zip_;
-  std::string shown_as_, text_;
+  std::string display_name_, text_;
   std::map<std::string_view, const ZipMember*> by_name_;
   PackList list_;
 };
 
 /// The list of the pack unpacked in `folder`; nullopt if the folder or a file in it is missing or
 /// truncated, because users clear caches.
-std::optional<PackList> unpacked_in(const fs::path& folder) {
+std::optional<PackList> read_unpacked(const fs::path& folder) {
   const auto path = folder / pack_list_name;
   std::string text;
   try {
@@ -196,12 +196,12 @@ void unpack(const fs::path& path, const std::string& sum, const fs::path& folder
 OpenedPack open_pack(const fs::path& path, const PackTrust& trust) {
   const auto sum = require_trusted_pack(path, trust);
   const auto packs = packs_folder(trust.cache), folder = packs / sum;
-  auto list = unpacked_in(folder);
+  auto list = read_unpacked(folder);
   if (!list) {
     const OpenFile locked(::open(packs.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     while (::flock(locked.descriptor(), LOCK_EX) != 0 && errno == EINTR) continue;
-    list = unpacked_in(folder);  // another process may have unpacked it meanwhile
-    if (!list) unpack(path, sum, folder), list = unpacked_in(folder);
+    list = read_unpacked(folder);  // another process may have unpacked it meanwhile
+    if (!list) unpack(path, sum, folder), list = read_unpacked(folder);
     if (!list)
       throw file_failure("open the pack", path,
                          "it was unpacked to " + folder.string() + ", but files there are missing");

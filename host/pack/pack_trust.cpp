@@ -32,7 +32,7 @@ std::size_t read_some(const OpenFile& file, std::uint64_t offset, std::span<std:
 }
 
 /// The user-provided hash; empty if there is none.
-std::string said_sum(const std::string& text) {
+std::string expected_sum(const std::string& text) {
   constexpr std::string_view kind = "sha256:";
   auto sum = text.starts_with(kind) ? text.substr(kind.size()) : text;
   if (!text.empty() && !is_sha256(sum))
@@ -46,15 +46,15 @@ std::string said_sum(const std::string& text) {
 }  // namespace
 
 std::string sum_of_pack(const std::filesystem::path& path,
-                        const std::function<void(std::span<const std::byte>)>& also) {
+                        const std::function<void(std::span<const std::byte>)>& on_chunk) {
   const auto file = OpenFile::for_reading(path);
-  std::vector<std::byte> part(std::size_t{1} << 20);
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
   Sha256 sum;
   for (std::uint64_t offset = 0;;) {
-    const auto bytes = std::span(part).first(read_some(file, offset, part, path));
+    const auto bytes = std::span(buffer).first(read_some(file, offset, buffer, path));
     if (bytes.empty()) return sum.hexadecimal();
     sum.add(bytes);
-    if (also) also(bytes);
+    if (on_chunk) on_chunk(bytes);
     offset += bytes.size();
   }
 }
@@ -71,13 +71,13 @@ bool is_pack(const std::filesystem::path& path) {
 }
 
 std::string require_trusted_pack(const std::filesystem::path& path, const PackTrust& trust) {
-  const auto said = said_sum(trust.sha256);
+  const auto expected = expected_sum(trust.sha256);
   auto sum = sum_of_pack(path);
-  if (!said.empty()) {
-    if (said == sum) return sum;
+  if (!expected.empty()) {
+    if (expected == sum) return sum;
     throw Failure(FailureKind::file,
                   fmt::format("{} is not the trusted pack: its SHA-256 is {}, not {}",
-                              path.string(), sum, said));
+                              path.string(), sum, expected));
   }
   const auto listed = trusted_plugins(trust.config);
   if (std::any_of(listed.begin(), listed.end(),

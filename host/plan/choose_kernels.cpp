@@ -24,8 +24,8 @@ class KernelSelection {
     graph_.sparse.assign(count, false);
     graph_.copy_of.assign(count, none);
     graph_.devices.assign(count, nullptr);
-    place_values();
-    const auto* requested = draft_.request.wanted;
+    set_value_devices();
+    const auto* requested = draft_.request.requested_outputs;
     for (NodeId id = 0; id < count; ++id) {
       if (requested != nullptr && !requested->nodes[id]) continue;
       at_node(model_, id, [&] { choose(id); });
@@ -35,11 +35,11 @@ class KernelSelection {
 
  private:
   // Locations of values that no node produces; choose() adds those of node outputs.
-  void place_values() {
-    graph_.places.assign(model_.values.size(), &cpu_device());
+  void set_value_devices() {
+    graph_.value_devices.assign(model_.values.size(), &cpu_device());
     for (ValueId id = 0; id < model_.values.size(); ++id)
-      if (draft_.tensors[id]) graph_.places[id] = &device_of(draft_.tensors[id]);
-    for (const auto& [id, device] : draft_.request.devices) graph_.places[id] = device;
+      if (draft_.tensors[id]) graph_.value_devices[id] = &device_of(draft_.tensors[id]);
+    for (const auto& [id, device] : draft_.request.devices) graph_.value_devices[id] = device;
   }
 
   void choose(NodeId id) {
@@ -60,7 +60,7 @@ class KernelSelection {
                   choice.sparse ? choice.outputs[i] : std::uint8_t{TENON_DENSE});
       if (node.pass != Pass::backward && info.allocates(i))
         types_[node.first_output + i].storage = TENON_STORAGE_UNKNOWN;
-      graph_.places[node.first_output + i] = &device;
+      graph_.value_devices[node.first_output + i] = &device;
     }
   }
 
@@ -106,10 +106,10 @@ class KernelSelection {
       if (const auto storage = types_[value].storage; storage != TENON_DENSE)
         refuse(
             fmt::format("is {}, but states must be dense", name_of(static_cast<Storage>(storage))));
-      if (const auto* place = graph_.places[value]; draft_.tensors[value] && place != &device)
+      if (const auto* value_device = graph_.value_devices[value]; draft_.tensors[value] && value_device != &device)
         refuse(fmt::format(
             "is on {}, but the node runs on {}: nodes that share a state must share a device",
-            place->name(), device.name()));
+            value_device->name(), device.name()));
     }
   }
 

@@ -71,7 +71,7 @@ ValueId PlanDraft::add_output(NodeId node, tenon_type type, std::string_view nam
   record.index = model.nodes[node].output_count++;
   record.type = type;
   types().push_back(type);
-  plan->graph.places.push_back(plan->graph.devices[node]);
+  plan->graph.value_devices.push_back(plan->graph.devices[node]);
   return value;
 }
 

@@ -69,17 +69,17 @@ void Scheduling::find_devices() {
   };
   for (const auto id : memory_.order) {
     if (graph_.copies_at(id))
-      use(graph_.places[graph_.source_of(graph_.copies[graph_.copy_of[id]])]);
+      use(graph_.value_devices[graph_.source_of(graph_.copies[graph_.copy_of[id]])]);
     use(graph_.devices[id]);
   }
-  for (const auto& [variable, value] : memory_.copies) use(graph_.places[variable]);
+  for (const auto& [variable, value] : memory_.copies) use(graph_.value_devices[variable]);
 }
 
 // Copies between the CPU and a GPU; of those to the CPU, outputs that only the caller reads.
 bool Scheduling::may_stage(const DeviceCopy& copy) const {
   const auto readers = memory_.readers[copy.copy];
   if (memory_.types[copy.copy].storage != TENON_DENSE || readers == 0) return false;
-  if (!graph_.places[copy.copy]->is_cpu()) return graph_.places[graph_.source_of(copy)]->is_cpu();
+  if (!graph_.value_devices[copy.copy]->is_cpu()) return graph_.value_devices[graph_.source_of(copy)]->is_cpu();
   const auto& outputs = graph_.model().outputs;
   return readers == std::count_if(outputs.begin(), outputs.end(),
                                   [&](const auto& output) { return output.second == copy.copy; });
@@ -92,7 +92,7 @@ void Scheduling::stage_copies() {
     const auto bytes = byte_count(memory_.types[copy.copy]);
     if (!may_stage(copy) || bytes > max_staging - schedule_.staging_bytes) continue;
     schedule_.staging[i] = schedule_.staging_bytes;
-    if (graph_.places[copy.copy]->is_cpu()) schedule_.delivered.push_back(i);
+    if (graph_.value_devices[copy.copy]->is_cpu()) schedule_.delivered.push_back(i);
     schedule_.staging_bytes += static_cast<std::int64_t>(
         align_up(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1))));
   }
@@ -195,10 +195,10 @@ void Scheduling::add_buffer(std::uint32_t buffer, bool written) {
 }
 
 void Scheduling::add_access(ValueId value, bool written) {
-  if (value == none || graph_.places[value]->is_cpu()) return;
+  if (value == none || graph_.value_devices[value]->is_cpu()) return;
   if (const auto buffer = memory_.buffer_of[memory_.root[value]]; buffer != none)
     return add_buffer(buffer, written);
-  const auto outside = outside_arenas(*graph_.places[value]);
+  const auto outside = outside_arenas(*graph_.value_devices[value]);
   accesses_.push_back({outside, outside + 1, written});
 }
 
@@ -245,9 +245,9 @@ void Scheduling::order_work() {
 
 void Scheduling::find_rebound() {
   for (const auto input : graph_.model().inputs)
-    if (!graph_.places[input]->is_cpu()) schedule_.rebound.push_back(input);
+    if (!graph_.value_devices[input]->is_cpu()) schedule_.rebound.push_back(input);
   for (const auto& [value, written] : memory_.output_writes)
-    if (!graph_.places[value]->is_cpu()) schedule_.rebound.push_back(value);
+    if (!graph_.value_devices[value]->is_cpu()) schedule_.rebound.push_back(value);
 }
 
 }  // namespace
@@ -266,7 +266,7 @@ const char* name_of(StreamRole role) {
 
 PlannedStream stream_of(const LoweredGraph& graph, const std::vector<tenon_type>& types,
                         const DeviceCopy& copy) {
-  Device &from = *graph.places[graph.source_of(copy)], &to = *graph.places[copy.copy];
+  Device &from = *graph.value_devices[graph.source_of(copy)], &to = *graph.value_devices[copy.copy];
   Device& own = to.is_cpu() ? from : to;
   if (types[copy.copy].storage != TENON_DENSE) return {&own, StreamRole::kernels};
   return {&own, to.is_cpu() ? StreamRole::from_device : StreamRole::to_device};

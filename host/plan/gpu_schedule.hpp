@@ -49,7 +49,7 @@ struct GpuSchedule {
 
   /// Whether the submitting thread waits for the copy.
   bool waits_for(const LoweredGraph& graph, std::uint32_t copy) const {
-    return graph.places[graph.copies[copy].copy]->is_cpu() && staging[copy] < 0;
+    return graph.value_devices[graph.copies[copy].copy]->is_cpu() && staging[copy] < 0;
   }
 };
 

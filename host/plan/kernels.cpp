@@ -147,14 +147,14 @@ Kernels::Node Kernels::place(const GraphModel& model, NodeId id, const LoadedOpe
                              bool backward) const {
   const auto& node = model.nodes[id];
   if (node.pass == Pass::recompute) return {nodes_[node.origin].device, {}, {}};
-  Device& wanted = node.device == 0 ? device_ : find_device(model.strings[node.device]);
-  const auto why = placement_fault(op, wanted.type(), backward);
-  if (why.empty()) return {&wanted, {}, {}};
-  if (node.device != 0 && !wanted.is_cpu())
-    throw Failure(FailureKind::plugin, fmt::format("is placed on {}, but {}", wanted.name(), why),
-                  advice(op, wanted, backward));
-  if (wanted.is_cpu() || !placement_fault(op, TENON_CPU, backward).empty())
-    throw Failure(FailureKind::plugin, why, advice(op, wanted, backward));
+  Device& requested = node.device == 0 ? device_ : find_device(model.strings[node.device]);
+  const auto why = placement_fault(op, requested.type(), backward);
+  if (why.empty()) return {&requested, {}, {}};
+  if (node.device != 0 && !requested.is_cpu())
+    throw Failure(FailureKind::plugin, fmt::format("is placed on {}, but {}", requested.name(), why),
+                  advice(op, requested, backward));
+  if (requested.is_cpu() || !placement_fault(op, TENON_CPU, backward).empty())
+    throw Failure(FailureKind::plugin, why, advice(op, requested, backward));
   return {&cpu_device(), {}, why};
 }
 

@@ -37,7 +37,7 @@ class Grouping {
   LayoutGroup elementwise() {
     const auto& shape = types_[node_.first_output];
     if (node_.output_count != 1 || !fits(shape)) return {};
-    LayoutGroup group{LayoutPreference::takes, {}, {0}};
+    LayoutGroup group{LayoutPreference::accepts, {}, {0}};
     for (std::uint32_t i = 0; i < node_.input_count; ++i) {
       const auto value = input(i);
       if (value == none) continue;
@@ -51,7 +51,7 @@ class Grouping {
 
   LayoutGroup declared() {
     LayoutGroup group{
-        info_.prefers_channels_last ? LayoutPreference::prefers : LayoutPreference::takes, {}, {}};
+        info_.prefers_channels_last ? LayoutPreference::prefers : LayoutPreference::accepts, {}, {}};
     for (std::uint32_t i = 0; i < node_.input_count; ++i)
       if (input(i) != none && info_.channels_last_input[declared_input(info_, i)] &&
           !add(group.inputs, i, input(i)))
@@ -66,8 +66,8 @@ class Grouping {
 
  private:
   ValueId input(std::uint32_t i) const { return graph_.model().edges[node_.first_edge + i]; }
-  bool add(std::vector<std::uint32_t>& places, std::uint32_t place, ValueId value) const {
-    places.push_back(place);
+  bool add(std::vector<std::uint32_t>& indices, std::uint32_t index, ValueId value) const {
+    indices.push_back(index);
     return fits(types_[value]);
   }
 
@@ -90,12 +90,12 @@ LayoutGroup layout_group(const LoweredGraph& graph, const Kernels& kernels, Node
   Grouping grouping(graph, id, types);
   auto group = info.elementwise ? grouping.elementwise() : grouping.declared();
   const auto& set = kernels.all_of(graph.model(), id, *graph.devices[id]);
-  if (group.wish == LayoutPreference::plain || !set.chooses()) return group;
-  CallTypes around;
-  gather_types(graph.model(), node, types, around);
-  for (const auto i : group.inputs) around.inputs[i].layout = TENON_LAYOUT_CHANNELS_LAST;
-  for (const auto o : group.outputs) around.outputs[o].layout = TENON_LAYOUT_CHANNELS_LAST;
-  return set.find(info, around) < set.size() ? group : LayoutGroup{};
+  if (group.preference == LayoutPreference::plain || !set.chooses()) return group;
+  CallTypes call_types;
+  gather_types(graph.model(), node, types, call_types);
+  for (const auto i : group.inputs) call_types.inputs[i].layout = TENON_LAYOUT_CHANNELS_LAST;
+  for (const auto o : group.outputs) call_types.outputs[o].layout = TENON_LAYOUT_CHANNELS_LAST;
+  return set.find(info, call_types) < set.size() ? group : LayoutGroup{};
 }
 
 }  // namespace tenon

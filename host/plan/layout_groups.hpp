@@ -7,11 +7,11 @@
 
 namespace tenon {
 
-enum class LayoutPreference : std::uint8_t { plain, takes, prefers };
+enum class LayoutPreference : std::uint8_t { plain, accepts, prefers };
 
 /// Inputs and outputs of a node, by index, that must have the same layout.
 struct LayoutGroup {
-  LayoutPreference wish = LayoutPreference::plain;
+  LayoutPreference preference = LayoutPreference::plain;
   std::vector<std::uint32_t> inputs, outputs;
 };
 

@@ -29,8 +29,8 @@ class LayoutChoice {
 
   void run() {
     for (const auto id : graph_.order) {
-      if (groups_[id].wish == LayoutPreference::prefers) put(id, true);
-      if (groups_[id].wish == LayoutPreference::takes) put(id, follows(id));
+      if (groups_[id].preference == LayoutPreference::prefers) set_layout(id, true);
+      if (groups_[id].preference == LayoutPreference::accepts) set_layout(id, reads_mostly_channels_last(id));
     }
     improve();
   }
@@ -56,8 +56,8 @@ class LayoutChoice {
   }
   std::int64_t cost_around(NodeId id) const;
   void count_readers(NodeId id);
-  void put(NodeId id, bool last);
-  bool follows(NodeId id) const;
+  void set_layout(NodeId id, bool last);
+  bool reads_mostly_channels_last(NodeId id) const;
   void improve();
 
   const LoweredGraph& graph_;
@@ -74,7 +74,7 @@ void LayoutChoice::count_readers(NodeId id) {
     if (const auto value = input(id, i); value != none) ++values_[value].plain_readers;
 }
 
-void LayoutChoice::put(NodeId id, bool last) {
+void LayoutChoice::set_layout(NodeId id, bool last) {
   if (last_[id] == last) return;
   last_[id] = last;
   for (const auto i : groups_[id].inputs) {
@@ -86,7 +86,7 @@ void LayoutChoice::put(NodeId id, bool last) {
 }
 
 // The initial choice: the layout of most of the bytes that the node reads.
-bool LayoutChoice::follows(NodeId id) const {
+bool LayoutChoice::reads_mostly_channels_last(NodeId id) const {
   std::int64_t more = 0;
   for (const auto i : groups_[id].inputs)
     more += values_[input(id, i)].last ? bytes(input(id, i)) : -bytes(input(id, i));
@@ -105,21 +105,21 @@ std::int64_t LayoutChoice::cost_around(NodeId id) const {
 void LayoutChoice::improve() {
   constexpr int max_sweeps = 6;
   bool changed = true;
-  const auto look = [&](NodeId id) {
-    if (groups_[id].wish != LayoutPreference::takes) return;
+  const auto try_flip = [&](NodeId id) {
+    if (groups_[id].preference != LayoutPreference::accepts) return;
     const auto before = cost_around(id);
-    put(id, !last_[id]);
+    set_layout(id, !last_[id]);
     if (cost_around(id) < before)
       changed = true;
     else
-      put(id, !last_[id]);
+      set_layout(id, !last_[id]);
   };
   for (int sweep = 0; sweep < max_sweeps && changed; ++sweep) {
     changed = false;
     if (sweep % 2 == 0)
-      std::for_each(graph_.order.rbegin(), graph_.order.rend(), look);
+      std::for_each(graph_.order.rbegin(), graph_.order.rend(), try_flip);
     else
-      std::for_each(graph_.order.begin(), graph_.order.end(), look);
+      std::for_each(graph_.order.begin(), graph_.order.end(), try_flip);
   }
 }
 
@@ -169,18 +169,18 @@ class Reordering {
   }
 
   // One reordering serves all readers that need it.
-  ValueId in_layout(ValueId value, std::uint8_t wanted) {
-    if (layout(value) == wanted) return value;
-    auto& known = reordered_[value][wanted];
-    return known != none ? known : known = add_node(value, wanted);
+  ValueId in_layout(ValueId value, std::uint8_t needed) {
+    if (layout(value) == needed) return value;
+    auto& known = reordered_[value][needed];
+    return known != none ? known : known = add_node(value, needed);
   }
 
-  ValueId add_node(ValueId value, std::uint8_t wanted) {
+  ValueId add_node(ValueId value, std::uint8_t needed) {
     const auto name =
-        value_label(model_, value) + (wanted == TENON_LAYOUT_PLAIN ? ".plain" : ".channels_last");
+        value_label(model_, value) + (needed == TENON_LAYOUT_PLAIN ? ".plain" : ".channels_last");
     const auto id = draft_.add_node(name, use_, std::span(&value, 1), cpu_device());
     auto type = draft_.types()[value];
-    type.layout = wanted;
+    type.layout = needed;
     graph_.order.push_back(id);
     return draft_.add_output(id, type);
   }

@@ -58,12 +58,12 @@ class Lowering {
       if (value == none) continue;
       const auto plain = graph_.sparse[id] ? value : dense_of(value);
       const auto read =
-          graph_.places[plain] == &device && device.is_cpu() ? plain : where_read(id, i, plain);
+          graph_.value_devices[plain] == &device && device.is_cpu() ? plain : operand_for(id, i, plain);
       if (read != value) draft_.edit().model.edges[first + i] = read;
     }
   }
 
-  ValueId where_read(NodeId id, std::uint32_t edge, ValueId value) {
+  ValueId operand_for(NodeId id, std::uint32_t edge, ValueId value) {
     const auto* input = forward_input(id, edge);
     if (input != nullptr && input->shape_only) return value;
     return on_device(value, input != nullptr && input->on_cpu ? cpu_device() : *graph_.devices[id]);
@@ -87,7 +87,7 @@ class Lowering {
     if (type(value).storage == TENON_DENSE) return value;
     if (const auto found = dense_.find(value); found != dense_.end()) return found->second;
     auto& device =
-        kernels_.converts_on(*graph_.places[value]) ? *graph_.places[value] : cpu_device();
+        kernels_.converts_on(*graph_.value_devices[value]) ? *graph_.value_devices[value] : cpu_device();
     const auto dense = add_node(kernels_.cast(), on_device(value, device), "dense", device);
     draft_.edit().model.values[dense].type.storage = draft_.types()[dense].storage = TENON_DENSE;
     graph_.sparse.back() = true;
@@ -97,7 +97,7 @@ class Lowering {
 
   // One copy per device serves all readers there.
   ValueId on_device(ValueId value, Device& device) {
-    if (graph_.places[value] == &device) return value;
+    if (graph_.value_devices[value] == &device) return value;
     const auto [found, added] = copies_.try_emplace({value, &device});
     if (!added) return found->second;
     const auto copy = add_node(copy_operator(), value, device.name(), device);
@@ -135,7 +135,7 @@ class Lowering {
                       fmt::format("variable '{}' is {} but must be dense to be updated",
                                   value_label(model(), variable),
                                   name_of(static_cast<Storage>(type(variable).storage))));
-      if (const auto read = on_device(dense_of(value), *graph_.places[variable]); read != value)
+      if (const auto read = on_device(dense_of(value), *graph_.value_devices[variable]); read != value)
         draft_.edit().model.updates[i].second = read;
     }
   }
@@ -144,7 +144,7 @@ class Lowering {
   // session copies outputs that no node produces.
   void fetch_outputs() {
     const auto count = model().outputs.size() -
-                       (draft_.request.wanted == nullptr ? 0 : draft_.request.wanted->staying);
+                       (draft_.request.requested_outputs == nullptr ? 0 : draft_.request.requested_outputs->staying);
     for (std::size_t i = 0; i < count; ++i) {
       const auto value = model().outputs[i].second;
       if (model().values[value].role != Role::output ||

@@ -38,7 +38,7 @@ struct LoweredGraph {
   std::vector<std::uint32_t> kernels;      // of each node: index in Kernels::all_of()
   std::vector<bool> sparse;                // of each node: runs forward_sparse or backward_sparse
   std::vector<Device*> devices;            // of each node; for a copy, the target
-  std::vector<Device*> places;             // of each value
+  std::vector<Device*> value_devices;             // of each value
   std::map<NodeId, std::string> variants;  // nodes that run a kernel variant -> its class
   std::vector<Conversion> conversions;
   std::vector<DeviceCopy> copies;
@@ -79,7 +79,7 @@ struct LoweredGraph {
                                                    : binding().nodes[id].op->isolated_plugin();
   }
   /// Whether the node copies a value that exists before the run to a GPU.
-  bool copies_given(NodeId id) const {
+  bool copies_external_value(NodeId id) const {
     return copies_at(id) && !devices[id]->is_cpu() &&
            model().values[source_of(copies[copy_of[id]])].role != Role::output;
   }

@@ -14,13 +14,13 @@ void make_input(GraphModel& model, ValueId value) {
 }
 
 bool same_updates(const PlanDraft& draft) {
-  return !draft.request.training || draft.model().updates == draft.request.wanted->updates;
+  return !draft.request.training || draft.model().updates == draft.request.requested_outputs->updates;
 }
 
 }  // namespace
 
 void select_outputs(PlanDraft& draft) {
-  const auto* requested = draft.request.wanted;
+  const auto* requested = draft.request.requested_outputs;
   if (requested == nullptr) return;
   draft.graph().partial = requested->partial;
   const bool same =

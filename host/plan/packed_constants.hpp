@@ -35,11 +35,11 @@ struct PackingQuery {
 /// Called for each packed constant. `fill` writes it; it is not called when packed constants are
 /// only counted. May throw Failure.
 using PackConstant =
-    std::function<void(const PackedConstant& part, tenon_fill fill, void* fill_context)>;
+    std::function<void(const PackedConstant& constant, tenon_fill fill, void* fill_context)>;
 
 /// Calls the prepare() of the step's kernel, if any. Throws Failure that names the node for errors
-/// of prepare(), for invalid packed constants, and for errors of `keep`.
-void query_packed_constants(const PackingQuery& question, std::uint32_t step,
-                            const PackConstant& keep);
+/// of prepare(), for invalid packed constants, and for errors of `pack`.
+void query_packed_constants(const PackingQuery& query, std::uint32_t step,
+                            const PackConstant& pack);
 
 }  // namespace tenon

@@ -218,7 +218,7 @@ PassChanges changes_of_gpus(const Plan& plan) {
 
 PassChanges changes_of_constants(const Plan& plan) {
   std::size_t bytes = 0;
-  for (const auto& part : plan.packed) bytes += part.bytes;
+  for (const auto& constant : plan.packed) bytes += constant.bytes;
   ChangeList list;
   list.add("constants", plan.packed.size(), "packed constant",
            fmt::format(" of {}", bytes_text(static_cast<std::int64_t>(bytes))));

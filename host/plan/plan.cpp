@@ -46,15 +46,15 @@ void require_equal_sizes(const GraphModel& model, const std::map<ValueId, tenon_
 }  // namespace
 
 std::map<ValueId, tenon_type> input_types(const GraphModel& model,
-                                          const std::map<std::string, Shape>& given_shapes) {
-  const auto shapes = by_input_names(model, given_shapes);
+                                          const std::map<std::string, Shape>& user_shapes) {
+  const auto shapes = by_input_names(model, user_shapes);
   std::map<ValueId, tenon_type> types;
   for (const auto id : model.inputs) {
     auto type = model.values[id].type;
-    if (const auto given = shapes.find(std::string(model.strings[model.values[id].name]));
-        given != shapes.end()) {
+    if (const auto found = shapes.find(std::string(model.strings[model.values[id].name]));
+        found != shapes.end()) {
       const auto storage = type.storage;
-      type = type_of(static_cast<DType>(type.dtype), given->second);
+      type = type_of(static_cast<DType>(type.dtype), found->second);
       type.storage = storage;
     }
     types.emplace(id, type);
@@ -68,20 +68,20 @@ std::map<ValueId, tenon_type> input_types(const GraphModel& model,
 }
 
 Inferred infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
-                    const std::map<ValueId, tenon_type>& inputs, const RequestedOutputs* wanted,
-                    const KnownBefore& known) {
+                    const std::map<ValueId, tenon_type>& inputs, const RequestedOutputs* requested_outputs,
+                    const InferenceStart& known) {
   Inferred inferred;
   auto& types = inferred.types = known.types == nullptr ? declared_types(model) : *known.types;
-  std::vector<bool> news(types.size());
+  std::vector<bool> changed(types.size());
   for (ValueId value = 0; value < types.size(); ++value) {
     if (!tensors[value]) continue;
     const auto type = type_of(tensors[value].dtype(), tensors[value].shape());
-    news[value] = std::memcmp(&types[value], &type, sizeof type) != 0;
+    changed[value] = std::memcmp(&types[value], &type, sizeof type) != 0;
     types[value] = type;
   }
   for (const auto& [value, type] : inputs) {
     const auto merged = merge(types[value], type);
-    news[value] = merged == Merge::learned;
+    changed[value] = merged == Merge::learned;
     if (merged == Merge::contradiction)
       throw Failure(FailureKind::usage, fmt::format("input '{}' is {} but the graph needs {}",
                                                     value_label(model, value), to_string(type),
@@ -89,11 +89,11 @@ Inferred infer_with(const GraphModel& model, const Binding& binding, const Tenso
   }
   require_equal_sizes(model, inputs);
   if (known.elements != nullptr)
-    for (const auto& [value, tensor] : *known.elements) news[value] = true;
+    for (const auto& [value, tensor] : *known.elements) changed[value] = true;
   Inference inference(model, binding, TypeTable(types),
-                      wanted == nullptr ? nullptr : &wanted->nodes, known.elements, known.evaluate);
+                      requested_outputs == nullptr ? nullptr : &requested_outputs->nodes, known.elements, known.evaluate);
   if (known.settled && known.types == nullptr)
-    inference.run_again(std::move(news));
+    inference.run_again(std::move(changed));
   else
     inference.run();
   inferred.unseen = inference.unseen();

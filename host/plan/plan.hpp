@@ -42,7 +42,7 @@ struct Plan {
   /// The device that a copy step reads from; null for others.
   const Device* copied_from(std::size_t step) const {
     return copy_of(step) == none ? nullptr
-                                 : graph.places[graph.source_of(graph.copies[copy_of(step)])];
+                                 : graph.value_devices[graph.source_of(graph.copies[copy_of(step)])];
   }
   /// The step's stream; null if the CPU runs it synchronously.
   const PlannedStream* stream_of(std::size_t step) const;
@@ -67,7 +67,7 @@ struct PlanRequest {
   bool keep_on_device = false;
   bool capture = true;                       ///< capture capturable kernels on GPUs
   std::map<ValueId, Device*> devices{};      ///< devices of inputs that are not on the CPU
-  const RequestedOutputs* wanted = nullptr;  ///< null: all outputs and updates
+  const RequestedOutputs* requested_outputs = nullptr;  ///< null: all outputs and updates
   Optimize optimize =
       Optimize::full;            ///< allowed changes: none, bit-identical, or different rounding
   std::vector<bool> constant{};  ///< see Plan::constant
@@ -94,18 +94,18 @@ struct Inferred {
 
 /// The types and elements that inference starts from. `types` null: the declared types; `elements`
 /// null: only constants. `settled`: see GraphSnapshot.
-struct KnownBefore {
+struct InferenceStart {
   const std::vector<tenon_type>* types = nullptr;
   const Inference::Elements* elements = nullptr;
   bool settled = false;
   const Evaluate* evaluate = nullptr;
 };
 
-/// Binds the input shapes and infers the types of all values that `wanted` needs, taking storages
+/// Binds the input shapes and infers the types of all values that `requested_outputs` needs, taking storages
 /// from the inputs and `tensors`. Throws Failure for inputs that do not match.
 Inferred infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
                     const std::map<ValueId, tenon_type>& inputs,
-                    const RequestedOutputs* wanted = nullptr, const KnownBefore& known = {});
+                    const RequestedOutputs* requested_outputs = nullptr, const InferenceStart& known = {});
 
 /// Describes the plan's steps for printing and for applications. Throws Failure if a kernel fails
 /// to report its algorithm.

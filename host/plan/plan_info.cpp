@@ -21,11 +21,11 @@ namespace {
 
 constexpr std::size_t max_left_out = 40;  // printed at most
 
-PlannedPlace place_of(const Plan& plan, const PlannedOutput& output, ValueId value) {
-  if (output.write == Write::none) return PlannedPlace::nowhere;
-  if (output.storage != Storage::dense) return PlannedPlace::kernel;
-  if (output.offset >= 0) return PlannedPlace::arena;
-  return plan.memory.updated.contains(value) ? PlannedPlace::variable : PlannedPlace::caller;
+OutputLocation location_of(const Plan& plan, const PlannedOutput& output, ValueId value) {
+  if (output.write == Write::none) return OutputLocation::nowhere;
+  if (output.storage != Storage::dense) return OutputLocation::kernel;
+  if (output.offset >= 0) return OutputLocation::arena;
+  return plan.memory.updated.contains(value) ? OutputLocation::variable : OutputLocation::caller;
 }
 
 PlannedOutput output_of(const Plan& plan, std::size_t step, std::uint32_t i) {
@@ -37,13 +37,13 @@ PlannedOutput output_of(const Plan& plan, std::size_t step, std::uint32_t i) {
   output.offset = plan.memory.offset_of(value);
   output.channels_last = type.layout == TENON_LAYOUT_CHANNELS_LAST;
   if (output.channels_last) output.type += " channels-last";
-  output.place = place_of(plan, output, value);
+  output.place = location_of(plan, output, value);
   return output;
 }
 
 // Returns the optimizations that an isolated plugin's step lacks compared with running in this
 // process.
-std::string without(const Plan& plan, std::size_t step) {
+std::string missing_optimizations(const Plan& plan, std::size_t step) {
   const auto id = plan.node_of(step);
   if (plan.graph.worker_of(id) == nullptr) return {};
   const auto& op = plan.operator_of(id);
@@ -52,12 +52,12 @@ std::string without(const Plan& plan, std::size_t step) {
   const auto is_constant = [&](ValueId value) {
     return value != none && value < plan.constant.size() && plan.constant[value];
   };
-  const bool keeps = std::any_of(op.isolated.begin(), op.isolated.end(),
+  const bool packs = std::any_of(op.isolated.begin(), op.isolated.end(),
                                  [](const auto& table) { return table->prepares(); }) &&
                      std::any_of(edges, edges + node.input_count, is_constant);
   const char* const words[] = {"", "cannot pack constants", "cannot use channels-last",
                                "cannot pack constants or use channels-last"};
-  const int left_out = (keeps ? 1 : 0) + (op.info->prefers_channels_last ? 2 : 0);
+  const int left_out = (packs ? 1 : 0) + (op.info->prefers_channels_last ? 2 : 0);
   return left_out == 0 ? std::string() : fmt::format("{} in a worker process", words[left_out]);
 }
 
@@ -82,11 +82,11 @@ std::string step_algorithm(const Plan& plan, std::size_t step, const Kernels& ke
   const auto& node = plan.node(step);
   const auto& kernel = plan.graph.kernel_of(id, kernels);
   if (!tells_algorithm(kernel)) return {};
-  CallTypes around;
-  gather_types(plan.model(), forward_of(plan.model(), node), plan.types(), around);
+  CallTypes call_types;
+  gather_types(plan.model(), forward_of(plan.model(), node), plan.types(), call_types);
   return at_node(plan.model(), id, [&] {
     return algorithm_of(*plan.graph.binding().nodes[id].info, kernel,
-                        dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)), around);
+                        dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)), call_types);
   });
 }
 
@@ -113,22 +113,22 @@ PlannedStep step_of(const Plan& plan, std::size_t step, const Kernels& kernels) 
       variant != plan.graph.variants.end())
     info.variant = variant->second;
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
-    const bool of_nothing = node.pass == Pass::backward &&
+    const bool unused_gradient = node.pass == Pass::backward &&
                             plan.types()[node.first_output + i].rank < 0 &&
                             plan.memory.readers[node.first_output + i] == 0;
-    if (!of_nothing)
+    if (!unused_gradient)
       info.outputs.push_back(output_of(plan, step, i));  // skip gradients of unconnected inputs
   }
   info.workspace = plan.workspace_of(step);
-  info.without = without(plan, step);
-  const auto kept = std::equal_range(plan.packed.begin(), plan.packed.end(),
+  info.without = missing_optimizations(plan, step);
+  const auto packed = std::equal_range(plan.packed.begin(), plan.packed.end(),
                                      PackedConstant{static_cast<std::uint32_t>(step), 0, 0, {}, 0},
                                      [](const PackedConstant& left, const PackedConstant& right) {
                                        return left.step < right.step;
                                      });
-  for (auto part = kept.first; part != kept.second; ++part)
-    info.kept.push_back({value_label(plan.model(), part->value), part->key,
-                         static_cast<std::int64_t>(part->bytes)});
+  for (auto constant = packed.first; constant != packed.second; ++constant)
+    info.kept.push_back({value_label(plan.model(), constant->value), constant->key,
+                         static_cast<std::int64_t>(constant->bytes)});
   info.nodes = node_names(plan, step);
   info.algorithm = step_algorithm(plan, step, kernels);
   return info;
@@ -136,15 +136,15 @@ PlannedStep step_of(const Plan& plan, std::size_t step, const Kernels& kernels) 
 
 std::string text_of(const PlannedOutput& output) {
   switch (output.place) {
-    case PlannedPlace::nowhere:
+    case OutputLocation::nowhere:
       return "not computed";
-    case PlannedPlace::kernel:
+    case OutputLocation::kernel:
       return "allocated by the kernel";
-    case PlannedPlace::variable:
+    case OutputLocation::variable:
       return "in place of a variable";
-    case PlannedPlace::caller:
+    case OutputLocation::caller:
       return "graph output";
-    case PlannedPlace::arena:
+    case OutputLocation::arena:
       break;
   }
   return fmt::format("{} {}",
@@ -191,15 +191,15 @@ std::int64_t PlanInfo::reordered_bytes() const {
 
 // Operators are compared by name: kernels of one operator that differ, such as variants, rarely
 // share a key.
-std::int64_t PlanInfo::kept_bytes() const {
+std::int64_t PlanInfo::packed_bytes() const {
   std::set<std::tuple<std::string_view, std::string_view, std::string_view>> counted;
   std::int64_t sum = 0;
   for (const auto& step : steps)
-    for (const auto& kept : step.kept)
+    for (const auto& packed : step.kept)
       if (counted
-              .emplace(std::string_view(step.op).substr(0, step.op.find(' ')), kept.value, kept.key)
+              .emplace(std::string_view(step.op).substr(0, step.op.find(' ')), packed.value, packed.key)
               .second)
-        sum += kept.bytes;
+        sum += packed.bytes;
   return sum;
 }
 
@@ -220,8 +220,8 @@ std::string describe(const PlanInfo& plan) {
       fmt::format_to(to, "  {} {}", output.type, text_of(output));
     if (step.workspace > 0) fmt::format_to(to, "  workspace {}", step.workspace);
     if (!step.without.empty()) text += "  " + step.without;
-    for (const auto& kept : step.kept)
-      fmt::format_to(to, "  packs {} of {}", counted(kept.bytes, "byte"), kept.value);
+    for (const auto& packed : step.kept)
+      fmt::format_to(to, "  packs {} of {}", counted(packed.bytes, "byte"), packed.value);
     if (!step.algorithm.empty()) text += "  algorithm " + step.algorithm;
     text += '\n';
   }
@@ -266,9 +266,9 @@ std::string describe_memory(const PlanInfo& plan) {
                    use.offset, fmt::format("{}..{}", use.first, use.last),
                    use.in_place_of.empty() ? "-" : use.in_place_of);
   for (const auto& step : plan.steps)
-    for (const auto& kept : step.kept)
+    for (const auto& packed : step.kept)
       fmt::format_to(std::back_inserter(text), "{} packs {} of {}: {}\n", step.node,
-                     counted(kept.bytes, "byte"), kept.value, kept.key);
+                     counted(packed.bytes, "byte"), packed.value, packed.key);
   return text + summarize(plan) + '\n';
 }
 
@@ -281,8 +281,8 @@ std::string summarize(const PlanInfo& plan) {
                    counted(arena.bytes, "byte"), counted(arena.lower_bound, "byte"), arena.ratio(),
                    arena.strategy);
   if (plan.arenas.size() != 1) text = counted(plan.steps.size(), "step") + text;
-  if (const auto kept = plan.kept_bytes(); kept > 0)
-    text += fmt::format("; {} packed from constants", counted(kept, "byte"));
+  if (const auto packed = plan.packed_bytes(); packed > 0)
+    text += fmt::format("; {} packed from constants", counted(packed, "byte"));
   if (const auto reordered = plan.reordered_bytes(); reordered > 0)
     text += fmt::format("; {} reordered", counted(reordered, "byte"));
   return text;

@@ -25,31 +25,31 @@ struct Reorder : Operator {
     const auto &data = call.raw().inputs[0]->dense, &output = call.raw().outputs[0]->dense;
     const auto type = call.input_type(0);
     const std::int64_t images = type.shape[0], channels = type.shape[1];
-    std::int64_t places = 1;
-    for (int axis = 2; axis < type.shape.rank(); ++axis) places *= type.shape[axis];
+    std::int64_t positions = 1;
+    for (int axis = 2; axis < type.shape.rank(); ++axis) positions *= type.shape[axis];
     const bool to_last = call.output_channels_last(0);
     const TransposedCopy first{static_cast<const std::byte*>(data.data) + data.byte_offset,
                                static_cast<std::byte*>(output.data) + output.byte_offset,
-                               to_last ? channels : places, to_last ? places : channels,
+                               to_last ? channels : positions, to_last ? positions : channels,
                                size_of(type.dtype)};
-    const auto image_bytes = static_cast<std::size_t>(channels * places) * first.element;
-    if (std::min(channels, places) == 1)
+    const auto image_bytes = static_cast<std::size_t>(channels * positions) * first.element;
+    if (std::min(channels, positions) == 1)
       return copy(call, first, static_cast<std::size_t>(images) * image_bytes);
     // Each task handles a block of columns of some images.
-    constexpr std::int64_t most = 64 << 10, line = 64;
-    const auto in_part =
-        std::max<std::int64_t>(line, most / std::max<std::int64_t>(1, first.rows) / line * line);
-    const auto parts = (first.columns + in_part - 1) / in_part;
+    constexpr std::int64_t max_elements = 64 << 10, line = 64;
+    const auto chunk_columns =
+        std::max<std::int64_t>(line, max_elements / std::max<std::int64_t>(1, first.rows) / line * line);
+    const auto chunks = (first.columns + chunk_columns - 1) / chunk_columns;
     call.parallel_for(
-        images * parts,
-        std::max<std::int64_t>(1, most / std::max<std::int64_t>(1, first.rows * in_part)),
+        images * chunks,
+        std::max<std::int64_t>(1, max_elements / std::max<std::int64_t>(1, first.rows * chunk_columns)),
         [&](std::int64_t begin, std::int64_t end) {
           for (auto i = begin; i < end; ++i) {
             auto copy = first;
-            copy.from += static_cast<std::size_t>(i / parts) * image_bytes;
-            copy.to += static_cast<std::size_t>(i / parts) * image_bytes;
-            const auto column = i % parts * in_part;
-            copy_transposed(copy, column, std::min(copy.columns, column + in_part));
+            copy.from += static_cast<std::size_t>(i / chunks) * image_bytes;
+            copy.to += static_cast<std::size_t>(i / chunks) * image_bytes;
+            const auto column = i % chunks * chunk_columns;
+            copy_transposed(copy, column, std::min(copy.columns, column + chunk_columns));
           }
         });
   }

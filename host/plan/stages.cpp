@@ -6,9 +6,9 @@
 namespace tenon {
 namespace {
 
-class Cutting {
+class StageCutter {
  public:
-  Cutting(const Stage& stage, const Inferred& inferred, bool training)
+  StageCutter(const Stage& stage, const Inferred& inferred, bool training)
       : stage_(stage), model_(stage.model()), inferred_(inferred), training_(training) {}
 
   /// Returns whether anything is left for a later stage.
@@ -16,7 +16,7 @@ class Cutting {
   CutStage cut() const;
 
  private:
-  bool runs(NodeId id) const { return !stage_.part || stage_.part->nodes[id]; }
+  bool runs(NodeId id) const { return !stage_.subgraph || stage_.subgraph->nodes[id]; }
   bool waits(NodeId id) const;
   bool is_late(ValueId value) const { return value != none && late_[value]; }
   template <class Visit>
@@ -34,11 +34,11 @@ class Cutting {
   }
   // Updates of variables; empty unless training.
   const auto& updates() const {
-    static const decltype(model_.updates) none_made;
-    return !training_ ? none_made : stage_.part ? stage_.part->updates : model_.updates;
+    static const decltype(model_.updates) no_updates;
+    return !training_ ? no_updates : stage_.subgraph ? stage_.subgraph->updates : model_.updates;
   }
-  bool is_made_now(ValueId value) const;
-  bool is_made_later(ValueId value) const;
+  bool is_produced_now(ValueId value) const;
+  bool is_produced_later(ValueId value) const;
   std::vector<bool> needed_later() const;
 
   const Stage& stage_;
@@ -49,14 +49,14 @@ class Cutting {
   std::vector<bool> late_;
   std::vector<bool> later_;               // of each node: runs in a later stage
   std::set<NodeId> waiting_;              // nodes that need elements
-  std::set<ValueId> wanted_, held_back_;  // elements that they need; states that a later node uses
+  std::set<ValueId> needed_elements_, held_back_;  // elements that they need; states that a later node uses
 };
 
-bool Cutting::find_later() {
+bool StageCutter::find_later() {
   for (const auto& [node, value] : inferred_.unseen) {
-    if (model_.values[value].role == Role::constant || stage_.sees(value)) continue;
+    if (model_.values[value].role == Role::constant || stage_.is_readable(value)) continue;
     waiting_.insert(node);
-    wanted_.insert(value);
+    needed_elements_.insert(value);
   }
   const auto& nodes = model_.nodes;
   late_.assign(model_.values.size(), false);
@@ -80,29 +80,29 @@ bool Cutting::find_later() {
   return found;
 }
 
-bool Cutting::waits(NodeId id) const {
+bool StageCutter::waits(NodeId id) const {
   bool waits = waiting_.contains(id);
-  const auto look = [&](ValueId value) {
+  const auto check = [&](ValueId value) {
     waits = waits || late_[value] || held_back_.contains(value);
   };
-  each_edge(model_.nodes[id], look);
-  each_around_origin(model_.nodes[id], look);
+  each_edge(model_.nodes[id], check);
+  each_around_origin(model_.nodes[id], check);
   return waits;
 }
 
 // Elements that a later node produces are unknown when its stage is planned: planning then computes
 // them from known sizes, or cuts that stage again.
-bool Cutting::is_made_later(ValueId value) const {
+bool StageCutter::is_produced_later(ValueId value) const {
   const auto& record = model_.values[value];
   return record.role == Role::output && record.producer != none && later_[record.producer];
 }
 
-bool Cutting::is_made_now(ValueId value) const {
+bool StageCutter::is_produced_now(ValueId value) const {
   const auto& record = model_.values[value];
   return record.role == Role::output && record.producer != none && !later_[record.producer];
 }
 
-std::vector<bool> Cutting::needed_later() const {
+std::vector<bool> StageCutter::needed_later() const {
   std::vector<bool> needed(model_.values.size());
   for (NodeId id = 0; id < model_.nodes.size(); ++id) {
     if (!later_[id]) continue;
@@ -110,33 +110,33 @@ std::vector<bool> Cutting::needed_later() const {
     each_around_origin(model_.nodes[id],
                        [&](ValueId value) { needed[value] = needed[value] || late_[value]; });
   }
-  for (const auto value : wanted_) needed[value] = true;
+  for (const auto value : needed_elements_) needed[value] = true;
   return needed;
 }
 
-CutStage Cutting::cut() const {
+CutStage StageCutter::cut() const {
   auto now = std::make_shared<Stage>(stage_), later = std::make_shared<Stage>();
   auto rest = std::make_shared<GraphSnapshot>(*stage_.graph);
   auto needed = needed_later();
   RequestedOutputs first, second;
-  first.partial = second.partial = stage_.part && stage_.part->partial;
-  first.values = stage_.part ? stage_.part->values : std::vector<bool>(model_.values.size(), true);
+  first.partial = second.partial = stage_.subgraph && stage_.subgraph->partial;
+  first.values = stage_.subgraph ? stage_.subgraph->values : std::vector<bool>(model_.values.size(), true);
   first.nodes.resize(later_.size());
   for (NodeId id = 0; id < later_.size(); ++id) first.nodes[id] = runs(id) && !later_[id];
   second.nodes = later_;
-  for (const auto& output : stage_.part ? stage_.part->outputs : model_.outputs) {
-    (is_made_later(output.second) ? second : first).outputs.push_back(output);
+  for (const auto& output : stage_.subgraph ? stage_.subgraph->outputs : model_.outputs) {
+    (is_produced_later(output.second) ? second : first).outputs.push_back(output);
   }
   for (const auto& update : updates()) {
     // A later node still reads the old value, or the shape of the new one is not known yet.
     const bool now_too =
-        is_made_now(update.second) && !late_[update.second] && !needed[update.first];
+        is_produced_now(update.second) && !late_[update.second] && !needed[update.first];
     (now_too ? first : second).updates.push_back(update);
     if (!now_too) needed[update.second] = true;
   }
   for (const auto& [name, value] : second.outputs) needed[value] = true;
   for (ValueId value = 0; value < needed.size(); ++value) {
-    if (!needed[value] || !is_made_now(value)) continue;
+    if (!needed[value] || !is_produced_now(value)) continue;
     const auto label = value_label(model_, value);
     first.outputs.emplace_back(StringId{}, value);
     ++first.staying;
@@ -151,19 +151,19 @@ CutStage Cutting::cut() const {
   if (training_) rest->model.updates = second.updates;
   second.values = std::move(needed);
   later->types = inferred_.types;
-  later->seen = stage_.seen;
-  for (const auto value : wanted_)
-    if (!is_made_later(value)) later->seen.push_back(value);
+  later->readable = stage_.readable;
+  for (const auto value : needed_elements_)
+    if (!is_produced_later(value)) later->readable.push_back(value);
   later->graph = std::move(rest);
-  later->part = std::move(second);
-  now->part = std::move(first);
+  later->subgraph = std::move(second);
+  now->subgraph = std::move(first);
   return {std::move(now), std::move(later)};
 }
 
 }  // namespace
 
-bool Stage::sees(ValueId value) const {
-  return std::find(seen.begin(), seen.end(), value) != seen.end();
+bool Stage::is_readable(ValueId value) const {
+  return std::find(readable.begin(), readable.end(), value) != readable.end();
 }
 
 CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred, bool training) {
@@ -172,31 +172,31 @@ CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred
                         std::any_of(operators.begin(), operators.end(),
                                     [](const LoadedOperator* op) { return op->info->allocates(); });
   if (!may_wait) return {stage, nullptr};
-  Cutting cutting(*stage, inferred, training);
-  return cutting.find_later() ? cutting.cut() : CutStage{stage, nullptr};
+  StageCutter cutter(*stage, inferred, training);
+  return cutter.find_later() ? cutter.cut() : CutStage{stage, nullptr};
 }
 
-std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage,
+std::shared_ptr<const Stage> without_evaluated(std::shared_ptr<const Stage> stage,
                                      const std::map<ValueId, Tensor>& evaluated) {
   if (evaluated.empty()) return stage;
   const auto& model = stage->model();
   auto rest = std::make_shared<Stage>(*stage);
-  if (!rest->part) {
-    auto& all = rest->part.emplace();
+  if (!rest->subgraph) {
+    auto& all = rest->subgraph.emplace();
     all.outputs = model.outputs;
     all.updates = model.updates;
     all.values.assign(model.values.size(), true);
     all.nodes.assign(model.nodes.size(), true);
     all.partial = false;
   }
-  for (const auto& [value, tensor] : evaluated) rest->part->evaluated.push_back(value);
+  for (const auto& [value, tensor] : evaluated) rest->subgraph->evaluated.push_back(value);
   return rest;
 }
 
 std::vector<std::string> node_names(const Stage& stage) {
   std::vector<std::string> names;
   for (NodeId id = 0; id < stage.model().nodes.size(); ++id)
-    if (stage.part->nodes[id])
+    if (stage.subgraph->nodes[id])
       names.emplace_back(stage.model().strings[stage.model().nodes[id].name]);
   return names;
 }

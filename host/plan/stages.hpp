@@ -17,15 +17,15 @@ namespace tenon {
 struct Stage {
   std::uint64_t id = 0;  ///< unique within the session
   std::shared_ptr<const GraphSnapshot> graph;
-  std::optional<RequestedOutputs> part;  ///< nullopt: the whole graph
+  std::optional<RequestedOutputs> subgraph;  ///< nullopt: the whole graph
   std::vector<tenon_type>
       types;  ///< of all values, as known from earlier stages; empty: as declared
   /// inputs, variables and states whose elements inference may read
-  std::vector<ValueId> seen;
+  std::vector<ValueId> readable;
 
   const GraphModel& model() const { return graph->model; }
-  const RequestedOutputs* wanted() const { return part ? &*part : nullptr; }
-  bool sees(ValueId value) const;
+  const RequestedOutputs* requested_outputs() const { return subgraph ? &*subgraph : nullptr; }
+  bool is_readable(ValueId value) const;
 };
 
 /// Prefix of the names of outputs that a stage produces for later ones; the later input has the
@@ -42,7 +42,7 @@ CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred
 
 /// Returns the stage without the computation of the values that planning has evaluated: the caller
 /// passes these to a run of the plan like inputs.
-std::shared_ptr<const Stage> without(std::shared_ptr<const Stage> stage,
+std::shared_ptr<const Stage> without_evaluated(std::shared_ptr<const Stage> stage,
                                      const std::map<ValueId, Tensor>& evaluated);
 
 /// Returns the names of the nodes of a later stage.

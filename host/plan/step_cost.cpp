@@ -32,11 +32,11 @@ double operations(const Plan& plan, std::size_t step, const Kernels& kernels) {
   if (plan.copy_of(step) != none || plan.group_of(step) != none) return 0;
   const auto id = plan.node_of(step);
   const auto& node = plan.node(step);
-  CallTypes around;
-  gather_types(plan.model(), forward_of(plan.model(), node), plan.types(), around);
+  CallTypes call_types;
+  gather_types(plan.model(), forward_of(plan.model(), node), plan.types(), call_types);
   return at_node(plan.model(), id, [&] {
     return flops_of(*plan.graph.binding().nodes[id].info, plan.graph.kernel_of(id, kernels),
-                    dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)), around);
+                    dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)), call_types);
   });
 }
 

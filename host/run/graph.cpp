@@ -26,7 +26,7 @@ ValueId first_output(const GraphModel& model, NodeId node) {
 Graph::Graph(Host& host) : impl_(std::make_shared<Impl>(host.impl_)) {}
 
 Value Graph::input(std::string_view name, DType dtype, const Shape& shape) {
-  const GraphUsers::Changing use(impl_of(*this).users);
+  const GraphUsers::WriteGuard use(impl_of(*this).users);
   if (dtype == unknown_dtype)
     throw Failure(FailureKind::usage, fmt::format("input '{}' has no dtype", printable(name)),
                   "pass a dtype; only dimensions may be unknown");
@@ -34,23 +34,23 @@ Value Graph::input(std::string_view name, DType dtype, const Shape& shape) {
 }
 
 Value Graph::variable(std::string_view name, const Tensor& tensor) {
-  const GraphUsers::Changing use(impl_of(*this).users);
+  const GraphUsers::WriteGuard use(impl_of(*this).users);
   return impl_->value(impl_->builder().tensor(name, Role::variable, tensor));
 }
 
 Value Graph::variable(std::string_view name, DType dtype, const Shape& shape, const Init& init) {
-  const GraphUsers::Changing use(impl_of(*this).users);
+  const GraphUsers::WriteGuard use(impl_of(*this).users);
   return impl_->value(impl_->builder().unset(name, Role::variable, type_of(dtype, shape), init));
 }
 
 Value Graph::constant(std::string_view name, const Tensor& tensor) {
-  const GraphUsers::Changing use(impl_of(*this).users);
+  const GraphUsers::WriteGuard use(impl_of(*this).users);
   return impl_->value(impl_->builder().tensor(name, Role::constant, tensor));
 }
 
 Value Graph::add(std::string_view op, const std::vector<Value>& inputs,
                  const Attributes& attributes, std::string_view name) {
-  const GraphUsers::Changing use(impl_of(*this).users);
+  const GraphUsers::WriteGuard use(impl_of(*this).users);
   NodeSpec spec{.op = op, .name = name, .inputs = {}, .named_inputs = {}, .attributes = attributes};
   for (const auto input : inputs) spec.inputs.push_back(impl_->id_of(input));
   const auto node = impl_->builder().node(spec);
@@ -59,7 +59,7 @@ Value Graph::add(std::string_view op, const std::vector<Value>& inputs,
 
 Value Graph::add(std::string_view op, const std::vector<std::pair<std::string, Value>>& inputs,
                  const Attributes& attributes, std::string_view name) {
-  const GraphUsers::Changing use(impl_of(*this).users);
+  const GraphUsers::WriteGuard use(impl_of(*this).users);
   NodeSpec spec{.op = op, .name = name, .inputs = {}, .named_inputs = {}, .attributes = attributes};
   for (const auto& [input, value] : inputs)
     spec.named_inputs.emplace_back(input, impl_->id_of(value));
@@ -70,27 +70,27 @@ Value Graph::add(std::string_view op, const std::vector<std::pair<std::string, V
 Value Graph::add_object(Object object, const std::vector<Value>& inputs,
                         const Attributes& attributes, std::string_view name) {
   auto& plugins = impl_of(host()).plugins();
-  const auto wanted = internal::snake_case(object.class_name);
-  auto type = plugins.name_of(object.table, wanted);
+  const auto default_name = internal::snake_case(object.class_name);
+  auto type = plugins.name_of(object.table, default_name);
   if (type.empty()) {
-    const auto give_name = fmt::format(
+    const auto hint = fmt::format(
         "register the class under its own name first: host.add<{}>(\"NAME\")", object.class_name);
-    if (!is_identifier(wanted))
+    if (!is_identifier(default_name))
       throw Failure(
           FailureKind::usage,
           fmt::format("the class name '{}' is not a valid operator name", object.class_name),
-          give_name);
-    const auto manifest = object.manifest(wanted);
+          hint);
+    const auto manifest = object.manifest(default_name);
     auto info = read_manifest(std::as_bytes(std::span(manifest)));
     if (info.space.empty()) info.space = application_space;
     if (plugins.has(info.full_name()))
       throw Failure(FailureKind::usage,
                     fmt::format("the class '{}' would become operator '{}', but that name is taken",
                                 object.class_name, info.full_name()),
-                    give_name);
+                    hint);
     type = host().add_operator(manifest, object.table);
   }
-  const GraphUsers::Changing use(impl_of(*this).users);
+  const GraphUsers::WriteGuard use(impl_of(*this).users);
   NodeSpec spec{
       .op = type, .name = name, .inputs = {}, .named_inputs = {}, .attributes = attributes};
   for (const auto input : inputs) spec.inputs.push_back(impl_->id_of(input));
@@ -101,7 +101,7 @@ Value Graph::add_object(Object object, const std::vector<Value>& inputs,
 }
 
 void Graph::output(std::string_view name, Value value) {
-  const GraphUsers::Changing use(impl_of(*this).users);
+  const GraphUsers::WriteGuard use(impl_of(*this).users);
   if (value.empty())
     throw Failure(FailureKind::usage, fmt::format("the value of output '{}' is empty", name));
   const auto id = impl_->id_of(value);
@@ -110,7 +110,7 @@ void Graph::output(std::string_view name, Value value) {
 
 std::vector<Value> Graph::gradient(Value loss, const std::vector<Value>& wrt,
                                    const GradientOptions& options) {
-  const GraphUsers::Changing use(impl_of(*this).users);
+  const GraphUsers::WriteGuard use(impl_of(*this).users);
   if (loss.empty()) throw Failure(FailureKind::usage, "the loss is an empty value");
   if (options.memory_budget < 0)
     throw Failure(FailureKind::usage,
@@ -145,7 +145,7 @@ Value Graph::stop_gradient(Value value, std::string_view name) {
 }
 
 void Graph::update(Value variable, Value value) {
-  const GraphUsers::Changing use(impl_of(*this).users);
+  const GraphUsers::WriteGuard use(impl_of(*this).users);
   if (variable.empty() || value.empty())
     throw Failure(FailureKind::usage, "update() needs a variable and a value");
   const auto taker = impl_->id_of(variable), taken = impl_->id_of(value);
@@ -153,17 +153,17 @@ void Graph::update(Value variable, Value value) {
 }
 
 Graph Graph::clone() const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   return Graph(std::make_shared<Impl>(*impl_));
 }
 
 Value Graph::find(std::string_view text) const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   return impl_->value(find_value(impl_->model(), text));
 }
 
 DType Graph::dtype(Value value) const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto id = impl_->id_of(value);
   if (id == none || impl_->model().values[id].type.dtype == TENON_DTYPE_UNKNOWN)
     throw Failure(FailureKind::usage,
@@ -173,14 +173,14 @@ DType Graph::dtype(Value value) const {
 }
 
 Shape Graph::shape(Value value) const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto id = impl_->id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no shape");
   return shape_of(impl_->model().values[id].type);
 }
 
 Tensor Graph::tensor(Value value) const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto id = impl_->id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no elements");
   const auto& record = impl_->model().values[id];
@@ -193,7 +193,7 @@ void Graph::bind() {
 }
 
 void Graph::initialize(std::uint64_t seed) {
-  const GraphUsers::Changing use(impl_of(*this).users);
+  const GraphUsers::WriteGuard use(impl_of(*this).users);
   bind();
   impl_->initialize(seed);
 }

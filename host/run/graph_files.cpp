@@ -36,13 +36,13 @@ void warn_of_lost_members(const Graph& graph, const std::string& file) {
 // missing.
 void Graph::save(const std::filesystem::path& path, std::uint64_t seed) {
   impl_of(*this).initialize(seed);
-  const GraphUsers::Reading use(impl_->users);
+  const GraphUsers::ReadGuard use(impl_->users);
   write_tenon(impl_->model(), path);
 }
 
 std::vector<std::byte> Graph::to_bytes(std::uint64_t seed) {
   impl_of(*this).initialize(seed);
-  const GraphUsers::Reading use(impl_->users);
+  const GraphUsers::ReadGuard use(impl_->users);
   return write_tenon(impl_->model());
 }
 
@@ -80,7 +80,7 @@ Graph Graph::from_json(Host& host, std::string_view text, const std::filesystem:
 }
 
 std::string Graph::to_json() const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   auto text = write_graph_json(impl_->model());
   BackingFiles(impl_->model().tensors).require_unchanged();
   return text;

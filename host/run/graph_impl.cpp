@@ -58,20 +58,20 @@ GraphBuilder Graph::Impl::builder() {
 
 void Graph::Impl::bind() {
   {
-    const GraphUsers::Reading use(users);
+    const GraphUsers::ReadGuard use(users);
     if (complete) return;
   }
-  const GraphUsers::Changing use(users);
+  const GraphUsers::WriteGuard use(users);
   builder().complete();
   complete = current->settled.now = true;
 }
 
 void Graph::Impl::initialize(std::uint64_t seed) {
   {
-    const GraphUsers::Reading use(users);
+    const GraphUsers::ReadGuard use(users);
     if (!lacks_values(model())) return;
   }
-  const GraphUsers::Changing use(users);
+  const GraphUsers::WriteGuard use(users);
   const bool was_complete = complete;
   tenon::initialize(edit().model, seed);
   complete = was_complete;
@@ -95,7 +95,7 @@ void Graph::Impl::set_tensors(const std::function<Tensor(ValueId)>& tensor_of) {
 }
 
 Graph Graph::Impl::completed() {
-  const GraphUsers::Reading use(users);
+  const GraphUsers::ReadGuard use(users);
   if (complete) return Graph(std::make_shared<Impl>(*this));
   const std::lock_guard lock(completing_);
   const auto operators = plugins().generation();

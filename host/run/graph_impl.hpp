@@ -12,7 +12,7 @@
 #include "graph/snapshot.hpp"
 #include "run/graph_users.hpp"
 #include "run/host_impl.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 namespace tenon {
 

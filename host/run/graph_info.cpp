@@ -123,7 +123,7 @@ std::string type_text(const ValueInfo& value) {
 }
 
 std::vector<ValueInfo> Graph::inputs() const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto& model = impl_->model();
   const Docs docs(model);
   std::vector<ValueInfo> found;
@@ -133,7 +133,7 @@ std::vector<ValueInfo> Graph::inputs() const {
 }
 
 std::vector<ValueInfo> Graph::outputs() const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto& model = impl_->model();
   const Docs docs(model);
   std::vector<ValueInfo> found;
@@ -145,21 +145,21 @@ std::vector<ValueInfo> Graph::outputs() const {
 }
 
 std::vector<ValueInfo> Graph::variables() const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   return values_of(impl_->model(), Role::variable);
 }
 std::vector<ValueInfo> Graph::states() const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   return values_of(impl_->model(), Role::state);
 }
 std::vector<ValueInfo> Graph::constants() const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   return values_of(impl_->model(), Role::constant);
 }
 
 std::vector<ValueInfo> Graph::needed_inputs(std::span<const std::string> outputs,
                                             bool training) const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto& model = impl_->model();
   const Docs docs(model);
   std::vector<ValueInfo> found;
@@ -169,12 +169,12 @@ std::vector<ValueInfo> Graph::needed_inputs(std::span<const std::string> outputs
 }
 
 std::map<std::string, std::string> Graph::changed_names() const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   return tenon::changed_names(impl_->model());
 }
 
 std::vector<UsedOperator> Graph::operators() const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto& model = impl_->model();
   std::vector<UsedOperator> found;
   for (const auto& use : model.operators) {
@@ -188,7 +188,7 @@ std::vector<UsedOperator> Graph::operators() const {
 }
 
 std::optional<TrainingInfo> Graph::training() const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto& record = impl_->model().training;
   if (!record) return {};
   return TrainingInfo{.optimizer = record->optimizer,
@@ -201,7 +201,7 @@ std::optional<TrainingInfo> Graph::training() const {
 }
 
 ValueInfo Graph::info(Value value) const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto id = impl_->id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no type");
   const auto& model = impl_->model();
@@ -215,7 +215,7 @@ ValueInfo Graph::info(Value value) const {
 }
 
 std::vector<NodeInfo> Graph::nodes() const {
-  const GraphUsers::Reading use(impl_of(*this).users);
+  const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto& model = impl_->model();
   std::vector<NodeInfo> found;
   for (const auto& node : model.nodes) {

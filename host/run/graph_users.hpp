@@ -10,45 +10,45 @@ class GraphUsers {
  public:
   /// Held while a function reads the graph. Throws Failure (usage) if another thread changes the
   /// graph. Inside a change by the same thread it is part of that change.
-  class Reading {
+  class ReadGuard {
    public:
-    explicit Reading(GraphUsers& graph) : graph_(graph), counts_(!graph.is_own_change()) {
-      if (!counts_) return;
+    explicit ReadGuard(GraphUsers& graph) : graph_(graph), outermost_(!graph.is_own_change()) {
+      if (!outermost_) return;
       int readers = graph_.readers_.load();
       do {
         if (readers == change) refuse();
       } while (!graph_.readers_.compare_exchange_weak(readers, readers + 1));
     }
-    ~Reading() {
-      if (counts_) graph_.readers_.fetch_sub(1);
+    ~ReadGuard() {
+      if (outermost_) graph_.readers_.fetch_sub(1);
     }
-    Reading(const Reading&) = delete;
-    Reading& operator=(const Reading&) = delete;
+    ReadGuard(const ReadGuard&) = delete;
+    ReadGuard& operator=(const ReadGuard&) = delete;
 
    private:
     GraphUsers& graph_;
-    const bool counts_;
+    const bool outermost_;
   };
 
-  /// Like Reading, for functions that change the graph: no other thread may read it meanwhile.
-  class Changing {
+  /// Like ReadGuard, for functions that change the graph: no other thread may read it meanwhile.
+  class WriteGuard {
    public:
-    explicit Changing(GraphUsers& graph) : graph_(graph), counts_(!graph.is_own_change()) {
-      if (!counts_) return;
+    explicit WriteGuard(GraphUsers& graph) : graph_(graph), outermost_(!graph.is_own_change()) {
+      if (!outermost_) return;
       if (int none = 0; !graph_.readers_.compare_exchange_strong(none, change)) refuse();
       graph_.changing_.store(std::this_thread::get_id());
     }
-    ~Changing() {
-      if (!counts_) return;
+    ~WriteGuard() {
+      if (!outermost_) return;
       graph_.changing_.store({});
       graph_.readers_.store(0);
     }
-    Changing(const Changing&) = delete;
-    Changing& operator=(const Changing&) = delete;
+    WriteGuard(const WriteGuard&) = delete;
+    WriteGuard& operator=(const WriteGuard&) = delete;
 
    private:
     GraphUsers& graph_;
-    const bool counts_;
+    const bool outermost_;
   };
 
  private:

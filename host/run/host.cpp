@@ -45,9 +45,9 @@ std::uint64_t next_host_number() {
 
 }  // namespace
 
-Host::Impl::Impl(HostOptions given)
+Host::Impl::Impl(HostOptions user_options)
     : number(next_host_number()),
-      options(std::move(given)),
+      options(std::move(user_options)),
       threads(options.threads),
       warnings(options.strict_storage, options.warn),
       plugin_set(plugin_options(options, warnings, threads.count()), host_table()),

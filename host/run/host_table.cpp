@@ -131,13 +131,13 @@ tenon_function as_function(Function* function) {
 }
 
 tenon_function query(const char* name) {
-  const std::string_view wanted = name == nullptr ? "" : name;
-  if (wanted == "allocate/1") return as_function(allocate);
-  if (wanted == "allocate_scratch/1") return as_function(allocate_scratch);
-  if (wanted == "free_scratch/1") return as_function(free_scratch);
-  if (wanted == "log/1") return as_function(log);
-  if (wanted == "cancelled/1") return as_function(cancelled);
-  if (wanted == "at_end/1") return as_function(at_end);
+  const std::string_view requested = name == nullptr ? "" : name;
+  if (requested == "allocate/1") return as_function(allocate);
+  if (requested == "allocate_scratch/1") return as_function(allocate_scratch);
+  if (requested == "free_scratch/1") return as_function(free_scratch);
+  if (requested == "log/1") return as_function(log);
+  if (requested == "cancelled/1") return as_function(cancelled);
+  if (requested == "at_end/1") return as_function(at_end);
   return nullptr;
 }
 

@@ -8,14 +8,14 @@ namespace tenon {
 namespace {
 
 struct Count {
-  std::size_t budgets = 0, most = 0, charged = 0;
+  std::size_t budgets = 0, limit = 0, charged = 0;
 };
 thread_local Count count;
 
 }  // namespace
 
-InferenceBudget::InferenceBudget(std::size_t most) {
-  if (count.budgets++ == 0) count.most = most, count.charged = 0;
+InferenceBudget::InferenceBudget(std::size_t limit) {
+  if (count.budgets++ == 0) count.limit = limit, count.charged = 0;
 }
 
 InferenceBudget::~InferenceBudget() {
@@ -24,11 +24,11 @@ InferenceBudget::~InferenceBudget() {
 
 void InferenceBudget::charge(std::size_t bodies) {
   count.charged += bodies;
-  if (count.budgets > 0 && count.charged > count.most)
+  if (count.budgets > 0 && count.charged > count.limit)
     throw Failure(FailureKind::usage,
                   fmt::format("type inference of its loops did not finish within {} inferences of "
                               "their bodies, the limit",
-                              count.most),
+                              count.limit),
                   "declare unknown dimensions in the shapes of values that loops carry");
 }
 

@@ -9,7 +9,7 @@ namespace tenon {
 /// applies. Threads: each has its own count.
 class InferenceBudget {
  public:
-  explicit InferenceBudget(std::size_t most);
+  explicit InferenceBudget(std::size_t limit);
   InferenceBudget(const InferenceBudget&) = delete;
   InferenceBudget& operator=(const InferenceBudget&) = delete;
   ~InferenceBudget();

@@ -4,7 +4,7 @@
 #include <tenon/host/profile.hpp>
 
 #include "run/host_impl.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 namespace tenon {
 namespace {
@@ -25,7 +25,7 @@ double min_seconds(int runs, Body&& body) {
 }
 
 double copy_speed(const Threads& threads) {
-  constexpr std::int64_t bytes = std::int64_t{64} << 20, part = std::int64_t{1} << 20;
+  constexpr std::int64_t bytes = std::int64_t{64} << 20, grain = std::int64_t{1} << 20;
   struct Copy {
     Tensor from = Tensor::zeros(DType::u8, {bytes}), to = Tensor::zeros(DType::u8, {bytes});
   } copy;
@@ -36,7 +36,7 @@ double copy_speed(const Threads& threads) {
                 static_cast<std::size_t>(end - begin));
   };
   return 2 * static_cast<double>(bytes) /
-         min_seconds(5, [&] { threads.parallel_for(bytes, part, body, &copy); });
+         min_seconds(5, [&] { threads.parallel_for(bytes, grain, body, &copy); });
 }
 
 double product_speed(Host& host) {

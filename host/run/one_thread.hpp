@@ -9,7 +9,7 @@ namespace tenon {
 /// The object behind a handle. `what` is its name with an article. Throws Failure (usage) if it was
 /// moved from.
 template <class Pointer>
-auto& held(const Pointer& impl, const char* what) {
+auto& deref(const Pointer& impl, const char* what) {
   if (!impl) [[unlikely]]
     throw Failure(FailureKind::usage, std::string(what) + " was moved from",
                   "use the object that it was moved to");

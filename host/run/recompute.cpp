@@ -13,7 +13,7 @@ namespace tenon {
 namespace {
 
 /// Bytes of a node's outputs; 0 if the node cannot be recomputed.
-std::int64_t kept_bytes(const NodeRecord& node, const OperatorInfo& info,
+std::int64_t output_bytes(const NodeRecord& node, const OperatorInfo& info,
                         const std::vector<tenon_type>& types) {
   if (node.pass != Pass::forward || node.state_count > 0 || info.communicates) return 0;
   std::int64_t bytes = 0;
@@ -71,7 +71,7 @@ std::vector<NodeId> choose_recompute(const Graph& graph, const GradientRequest& 
   const auto types = infer_with(model, binding, tensors_of(model), inputs).types;
   std::vector<std::int64_t> cheap, all;
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
-    all.push_back(kept_bytes(model.nodes[id], *binding.nodes[id].info, types));
+    all.push_back(output_bytes(model.nodes[id], *binding.nodes[id].info, types));
     cheap.push_back(binding.nodes[id].info->elementwise ? all.back() : 0);
   }
   auto least = plan_bytes(graph, request, {}, inputs);

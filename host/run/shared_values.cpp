@@ -35,8 +35,8 @@ std::vector<SharedValues::State> SharedValues::states() const {
   return states;
 }
 
-void SharedValues::keep_failed_sums() {
-  session_.puts_back_sums = false;
+void SharedValues::skip_sum_restore() {
+  session_.restores_sums = false;
 }
 
 }  // namespace tenon

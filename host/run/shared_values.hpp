@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "run/execution/streams.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 namespace tenon {
 
@@ -32,7 +32,7 @@ class SharedValues {
   std::vector<State> states() const;
 
   /// Failed runs no longer restore accumulating destinations: the caller drops them.
-  void keep_failed_sums();
+  void skip_sum_restore();
 
  private:
   Session::Impl& session_;

@@ -20,7 +20,7 @@ void Warnings::densified(const std::string& key, const std::string& what) {
 void Warnings::once(const std::string& key, const std::string& what) {
   {
     const std::scoped_lock lock(mutex_);
-    if (!given_.insert(key).second) return;
+    if (!issued_.insert(key).second) return;
   }
   if (warn_)
     warn_(printable(what));

@@ -25,7 +25,7 @@ class Warnings {
   bool strict_;
   std::function<void(const std::string&)> warn_;
   std::mutex mutex_;
-  std::set<std::string> given_;
+  std::set<std::string> issued_;
 };
 
 }  // namespace tenon

@@ -64,7 +64,7 @@ HostOptions host_options(const Parameters& parameters) {
   HostOptions options;
   for (const auto& [name, value] : parameters) {
     if (name == "threads")
-      options.threads = number<int>(name, value, most_threads, "a number of threads");
+      options.threads = number<int>(name, value, max_threads, "a number of threads");
     else if (name == "isolate")
       set_isolated(options.isolate, value);
     else if (name == "isolate_timeout")

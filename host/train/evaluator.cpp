@@ -84,7 +84,7 @@ struct Evaluator::Impl {
   /// Held while evaluate() runs.
   struct Use : OneThread::Use {
     explicit Use(const std::unique_ptr<Impl>& evaluator)
-        : OneThread::Use(held(evaluator, "the evaluator").used, "the evaluator",
+        : OneThread::Use(deref(evaluator, "the evaluator").used, "the evaluator",
                          "make an evaluator for each thread") {}
   };
 
@@ -103,7 +103,7 @@ Evaluator::Evaluator(Evaluator&&) noexcept = default;
 Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
 
 const std::vector<std::string>& Evaluator::inputs() const {
-  return held(impl_, "the evaluator").inputs;
+  return deref(impl_, "the evaluator").inputs;
 }
 
 Evaluation Evaluator::evaluate(const NamedTensors& data) {

@@ -9,7 +9,7 @@
 #include <tenon/launcher.hpp>
 
 #include "run/host_impl.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 namespace tenon {
 

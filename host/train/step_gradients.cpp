@@ -148,7 +148,7 @@ void StepGradients::run_batch(LaneSum& sum, NamedTensors batch, const Examples& 
   RunOptions request{.destinations = std::move(places)};
   if (adds_early) {
     exchange_->begin(lanes_);
-    request.finished = [this](const std::string& output) { exchange_->ready(output); };
+    request.on_output_ready = [this](const std::string& output) { exchange_->ready(output); };
   }
   last_batch_ = batch;
   const auto outputs = session_.run(batch, request);

@@ -92,7 +92,7 @@ struct Trainer::Impl {
         processes(options.distributed ? Processes(forward.host(), options.comm_timeout)
                                       : Processes(forward.host())),
         gradients(gradient, parts, options, states, exchange_with_others()) {
-    SharedValues(gradient).keep_failed_sums();
+    SharedValues(gradient).skip_sum_restore();
     SharedValues(update).share_with(forward, variables_of(parts.trained));
     SharedValues(gradient).share_with(forward, states_of(model_of(forward)));
     if (options.schedule.total == 0)
@@ -303,7 +303,7 @@ struct Trainer::Impl {
   /// Held while one of the trainer's functions runs.
   struct Use : OneThread::Use {
     explicit Use(const std::unique_ptr<Impl>& trainer)
-        : OneThread::Use(held(trainer, "the trainer").used, "the trainer",
+        : OneThread::Use(deref(trainer, "the trainer").used, "the trainer",
                          "use the trainer from one thread and pass its reports to the others") {}
   };
 
@@ -352,7 +352,7 @@ int Trainer::processes() const {
   return impl_->processes.size();
 }
 void Trainer::ask_to_stop() {
-  held(impl_, "the trainer").asked_to_stop = true;
+  deref(impl_, "the trainer").asked_to_stop = true;
 }
 std::uint64_t Trainer::steps() const {
   const Impl::Use use(impl_);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graph/model.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 /// Resizes images, as the last layer of a segmentation network does; only its shapes matter here.
 struct ResizeBilinear : tenon::Operator {

@@ -10,7 +10,7 @@
 #include "device/devices.hpp"
 #include "gpu_graph.hpp"
 #include "plan/gpu_schedule.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 using namespace tenon;
 

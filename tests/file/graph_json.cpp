@@ -16,7 +16,7 @@
 #include "file/tenon/tenon_file.hpp"
 #include "graph/model.hpp"
 #include "odd_operator.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 #include "same_graph.hpp"
 #include "sample_json.hpp"
 

@@ -34,8 +34,8 @@ class Answers {
       : worker_(plugin.worker()), choices_(choices), honest_(honest) {
     auto channel = worker_->borrow_channel();
     control_ = &channel->control();
-    reply_ = channel->room(Channel::replies, gradient_message_limit).data();
-    control_->turn.store(static_cast<std::uint32_t>(Turn::nobody));
+    reply_ = channel->buffer(Channel::replies, gradient_message_limit).data();
+    control_->turn.store(static_cast<std::uint32_t>(Turn::none));
     worker_->give_back(std::move(channel));
     thread_ = std::thread([this] { speak(); });
   }
@@ -62,8 +62,8 @@ class Answers {
       const auto operation = control_->request.operation;
       if (operation == Operation::infer) control_->report.bytes = control_->request.reply_capacity;
       if (operation == Operation::infer_storage) control_->report.bytes = 8;
-      if (operation == Operation::look) say_table();
-      return give_turn(*control_, Turn::reply, control_->host_sleeps);
+      if (operation == Operation::find_table) say_table();
+      return pass_turn(*control_, Turn::reply, control_->host_sleeps);
     }
     auto& report = control_->report;
     report.operation = static_cast<Operation>(choices_.below(16));
@@ -77,7 +77,7 @@ class Answers {
                                      Turn::reply, Turn::ended,    Turn{99}};
     const auto turn = turns[choices_.below(8) == 0 ? choices_.below(6) : choices_.below(4)];
     const bool scribbles = choices_.below(4) == 0;  // while the host reads
-    give_turn(*control_, turn, control_->host_sleeps);
+    pass_turn(*control_, turn, control_->host_sleeps);
     if (scribbles) std::memset(static_cast<void*>(&report), 0xff, sizeof report);
   }
   void say_table() {

@@ -7,7 +7,7 @@
 #include "application_operators.hpp"
 #include "failure_of.hpp"
 #include "graph/model.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 using tenon::DType;
 using tenon::Graph;

@@ -25,7 +25,7 @@ TEST_CASE(
     Session session(graph);
     const auto plan = session.plan({});
     REQUIRE(plan.steps.size() == 1);
-    CHECK(plan.kept_bytes() == (isolate ? 0 : 7 * 40 * 4));
+    CHECK(plan.packed_bytes() == (isolate ? 0 : 7 * 40 * 4));
     CHECK(plan.steps[0].without == (isolate ? "cannot pack constants in a worker process" : ""));
     CHECK((describe(plan).find("cannot pack constants in a worker process") != std::string::npos) ==
           isolate);

@@ -52,9 +52,9 @@ class Liar {
       auto& report = control_->report;
       report = {};
       const auto operation = control_->request.operation;
-      if (operation == Operation::look && lie_ == "no table")
+      if (operation == Operation::find_table && lie_ == "no table")
         report.bytes = 8;
-      else if (operation == Operation::look)
+      else if (operation == Operation::find_table)
         send(TableRecord{sizeof(tenon_operator), 0, TENON_ABI_MAJOR, TENON_ABI_MINOR, 0x3ff, 0});
       else if (operation == Operation::create)
         report.number = 1;

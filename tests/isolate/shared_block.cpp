@@ -27,8 +27,8 @@ bool may_be_huge(const void* data) {
 
 TEST_CASE(
     "shared block: both sides see the same memory, and large blocks are aligned to huge pages") {
-  for (const std::uint64_t bytes : {std::uint64_t{1}, worth_huge_pages - 1, worth_huge_pages,
-                                    worth_huge_pages + huge_page + 1}) {
+  for (const std::uint64_t bytes : {std::uint64_t{1}, min_huge_page_bytes - 1, min_huge_page_bytes,
+                                    min_huge_page_bytes + huge_page + 1}) {
     CAPTURE(bytes);
     const auto before = mappings();
     {
@@ -45,7 +45,7 @@ TEST_CASE(
         block.data()[at] = std::byte{7};
         CHECK(theirs[at] == std::byte{7});
       }
-      if (block.bytes() >= worth_huge_pages)
+      if (block.bytes() >= min_huge_page_bytes)
         CHECK((may_be_huge(block.data()) && may_be_huge(theirs)));
       CHECK(map_shared(file.descriptor(), block.bytes(), PROT_READ | PROT_WRITE) == MAP_FAILED);
       munmap(theirs, block.bytes());

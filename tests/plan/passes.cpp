@@ -213,14 +213,14 @@ TEST_CASE(
   CHECK(cut.now->graph == stage->graph);
   CHECK(cut.later->graph != stage->graph);
   // early, and the output that the kernel of positive allocates
-  CHECK(cut.now->part->staying == 2);
+  CHECK(cut.now->subgraph->staying == 2);
   const auto early_id = find_value(model, "early");
-  const auto rest = tenon::without(cut.now, {{early_id, Tensor::from({1.F, 2.F, 3.F}, {3})}});
+  const auto rest = tenon::without_evaluated(cut.now, {{early_id, Tensor::from({1.F, 2.F, 3.F}, {3})}});
   CHECK(rest->graph == stage->graph);
 
   const tenon::Kernels kernels(model, impl_of(graph).binding(),
                                impl_of(graph).plugins().load("cast_storage"), tenon::cpu_device());
-  const tenon::PlanRequest request{.wanted = rest->wanted()};
+  const tenon::PlanRequest request{.requested_outputs = rest->requested_outputs()};
   tenon::PlanDraft draft(rest->graph, kernels, tensors, inferred.types, request);
   tenon::run_passes(draft, "outputs");
   CHECK(model.values[early_id].role == tenon::Role::output);

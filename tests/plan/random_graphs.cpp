@@ -9,7 +9,7 @@
 #include "plan/memory/memory_use.hpp"
 #include "plan_of.hpp"
 #include "random_graph_host.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 namespace {
 

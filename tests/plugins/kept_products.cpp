@@ -104,7 +104,7 @@ TEST_CASE(
                                    graph.constant("w", numbers_of(row.weight, 99))},
                                   row.attributes));
       tenon::Session session(graph);
-      CHECK(session.plan({{"x", row.data}}).kept_bytes() ==
+      CHECK(session.plan({{"x", row.data}}).packed_bytes() ==
             (row.in_parts > 0 && multiplies_in_parts() ? row.in_parts : row.kept_bytes));
       const auto expected = host.call(row.op, {data, numbers_of(row.weight, 99)}, row.attributes);
       CHECK(same_bits(session.run({{"x", data}}).at("y"), expected));

@@ -15,7 +15,7 @@
 
 #include "application_host.hpp"
 #include "run/calls/eager_call.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 using tenon::HostVersion;
 using tenon::Tensor;

@@ -197,7 +197,7 @@ TEST_CASE("state backup: restores the first copy of a run, and frees those of ot
     state.data<float>()[0] = 1;
     backup.save(state);
     state.data<float>()[0] = 2;
-    backup.put_back();
+    backup.restore();
     CHECK(state.values<float>()[0] == 0);
     CHECK(backup.copies() <= 3);
   }

@@ -10,7 +10,7 @@
 #include "application_host.hpp"
 #include "failure_of.hpp"
 #include "graph/model.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 #include "temporary_folder.hpp"
 
 using tenon::DType;
@@ -432,7 +432,7 @@ TEST_CASE("session: an output is reported as soon as its destination is complete
   std::vector<std::string> told;
   std::vector<double> then;
   tenon::RunOptions request{.destinations = {{"early", {to_early}}, {"both", {to_both}}}};
-  request.finished = [&](const std::string& output) {
+  request.on_output_ready = [&](const std::string& output) {
     told.push_back(output);
     for (const double value : (output == "early" ? to_early : to_both).values<double>())
       then.push_back(value);

@@ -141,7 +141,7 @@ TEST_CASE(
   const auto t = graph.add("sum_times", {s, w}, {{"twice", true}}, "t");
   graph.output("z", graph.add("sum_times", {t, w}, {}, "u"));
   Session session(graph);
-  CHECK(session.plan({{"x", {2}}}).kept_bytes() == 8);
+  CHECK(session.plan({{"x", {2}}}).packed_bytes() == 8);
   CHECK(session.run({{"x", numbers({1, 2})}}).at("z").values<float>()[1] == 2 * 6 * 12 * 6);
   CHECK(fills == 2);
   CHECK(used == 3);
@@ -156,13 +156,13 @@ TEST_CASE("packed constants: counted in the plan, where they are not filled") {
   REQUIRE(plan.steps[0].kept.size() == 1);
   CHECK(plan.steps[0].kept[0].value == "w");
   CHECK(plan.steps[0].kept[0].key == "sum");
-  CHECK(plan.kept_bytes() == 4);
+  CHECK(plan.packed_bytes() == 4);
   CHECK(describe(plan).find("packs 4 bytes of w") != std::string::npos);
   CHECK(describe_memory(plan).find("s packs 4 bytes of w: sum") != std::string::npos);
   CHECK(summarize(plan).find("; 4 bytes packed from constants") != std::string::npos);
   CHECK(fills == 0);
   Session as_written(graph, {.optimize = Optimize::none});
-  CHECK(as_written.plan({{"x", {2}}}).kept_bytes() == 0);
+  CHECK(as_written.plan({{"x", {2}}}).packed_bytes() == 0);
   CHECK(first(as_written) == 6);
   CHECK(used == 0);
 }
@@ -174,7 +174,7 @@ TEST_CASE(
   float memory[] = {1, 2, 3};
   const auto graph = graph_of(host, Tensor::borrow(memory, f32, {3}));
   Session session(graph);
-  CHECK(session.plan({{"x", {2}}}).kept_bytes() == 0);
+  CHECK(session.plan({{"x", {2}}}).packed_bytes() == 0);
   CHECK(first(session) == 6);
   memory[0] = 11;
   CHECK(first(session) == 16);
@@ -283,7 +283,7 @@ TEST_CASE(
       ++steps;
     }
   CHECK(steps == 2);  // forward and backward
-  CHECK(plan.kept_bytes() == 4);
+  CHECK(plan.packed_bytes() == 4);
   float sum = 6;
   for (int run = 0; run < 3; ++run) {
     CHECK(session.run({{"x", numbers({1, 2})}}).at("t").values<float>()[0] == 4 * sum);
@@ -381,7 +381,7 @@ TEST_CASE("packed constants: a session that trains without updates makes none of
   auto graph = graph_of(host, numbers({1, 2, 3}));
   graph.output("dw", graph.gradient(graph.find("s"), {graph.find("w")})[0]);
   Session session(graph, {.training = true});
-  CHECK(session.plan({{"x", {2}}}).kept_bytes() == 0);
+  CHECK(session.plan({{"x", {2}}}).packed_bytes() == 0);
   CHECK(first(session) == 6);
   CHECK(used == 0);
 }

@@ -9,7 +9,7 @@
 #include "../temporary_folder.hpp"
 #include "file/array/npy.hpp"
 #include "graph/model.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 struct DigitsHost {
   TemporaryFolder cache;

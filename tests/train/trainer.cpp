@@ -9,7 +9,7 @@
 
 #include "../failure_of.hpp"
 #include "digits.hpp"
-#include "run/inner.hpp"
+#include "run/impl_access.hpp"
 
 using namespace tenon;
 

@@ -145,7 +145,7 @@ std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie,
   auto types = sample_.types;
   OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(),
                   context);
-  run.put();
+  run.launch();
   far.download();
   run.finish();
   return differences(here, there, far);

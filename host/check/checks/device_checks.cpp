@@ -290,11 +290,11 @@ std::string SameCall::compare_replayed(const CallMemory& first, CallMemory secon
   OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(),
                   {threads, seed_, at_capture, training});
   far.upload();
-  run.put();  // the first call lets the kernel initialize itself
+  run.launch();  // the first call lets the kernel initialize itself
   run.finish();
   std::optional<Captured> captured;
   try {
-    captured.emplace(tensor_stream(there_.device()), [&] { run.put(); });
+    captured.emplace(tensor_stream(there_.device()), [&] { run.launch(); });
   } catch (const std::exception& failure) {
     return fmt::format("its kernel is declared capturable, but cannot be captured: {}",
                        failure.what());

@@ -278,7 +278,7 @@ std::string json_text(const PlanInfo& plan, bool passes) {
   return indented(json_object(
       "passes", passes ? list_of_passes(plan) : JsonItem(), "steps", json_list(steps), "left_out",
       left_out.empty() ? JsonItem() : json_list(left_out), "memory", json_list(memory), "devices",
-      json_list(devices), "bytes", plan.bytes(), "kept_bytes", plan.kept_bytes()));
+      json_list(devices), "bytes", plan.bytes(), "kept_bytes", plan.packed_bytes()));
 }
 
 std::string json_text(const OrderedTensors& tensors) {

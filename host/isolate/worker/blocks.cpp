@@ -14,10 +14,10 @@ namespace tenon::isolate {
 
 Received receive(int socket) {
   Received received;
-  iovec part{&received.notice, sizeof received.notice};
+  iovec payload{&received.notice, sizeof received.notice};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof received.descriptors)] = {};
   msghdr message{};
-  message.msg_iov = &part;
+  message.msg_iov = &payload;
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
@@ -53,14 +53,14 @@ void Blocks::accept(int socket, std::uint32_t count) {
   }
 }
 
-std::byte* Blocks::at(const Place& place, std::uint64_t bytes) const {
-  if (place.block == 0) return nullptr;
-  const auto found = blocks_.find(place.block);
+std::byte* Blocks::at(const BlockPosition& position, std::uint64_t bytes) const {
+  if (position.block == 0) return nullptr;
+  const auto found = blocks_.find(position.block);
   if (found == blocks_.end()) throw ProtocolError("unknown block");
   const auto& block = found->second;
-  if (place.offset > block.bytes || bytes > block.bytes - place.offset)
+  if (position.offset > block.bytes || bytes > block.bytes - position.offset)
     throw ProtocolError("offset past the end of its block");
-  return block.data + place.offset;
+  return block.data + position.offset;
 }
 
 }  // namespace tenon::isolate

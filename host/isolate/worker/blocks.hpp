@@ -24,7 +24,7 @@ class Blocks {
   /// Receives `count` notices from the socket. Throws ProtocolError.
   void accept(int socket, std::uint32_t count);
   /// Returns null for block 0. Throws ProtocolError if the range is not inside a block.
-  std::byte* at(const Place& place, std::uint64_t bytes = 0) const;
+  std::byte* at(const BlockPosition& position, std::uint64_t bytes = 0) const;
 
  private:
   struct Mapped {

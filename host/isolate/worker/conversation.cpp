@@ -49,7 +49,7 @@ void Conversation::serve() {
     wait_for_turn(control_, control_.spin_ns, control_.worker_sleeps,
                   [](Turn turn) { return turn != Turn::request; });
     answer();
-    give_turn(control_, Turn::reply, control_.host_sleeps);
+    pass_turn(control_, Turn::reply, control_.host_sleeps);
   }
 }
 
@@ -79,8 +79,8 @@ void Conversation::answer() {
 
 std::int32_t Conversation::work(Reader& reader, tenon_error& error) {
   switch (control_.request.operation) {
-    case Operation::look:
-      return look(reader);
+    case Operation::find_table:
+      return find_table(reader);
     case Operation::create:
       return create(reader, error);
     case Operation::destroy:
@@ -117,7 +117,7 @@ void Conversation::send(std::span<const std::byte> bytes) {
   control_.report.bytes = bytes.size();
 }
 
-std::int32_t Conversation::look(Reader& reader) {
+std::int32_t Conversation::find_table(Reader& reader) {
   TableRecord record{};
   const auto* table = plugin_.table(reader.take_text(control_.request.instance), &record.missing);
   if (table != nullptr) {
@@ -143,12 +143,12 @@ std::int32_t Conversation::create(Reader& reader, tenon_error& error) {
   void* instance = nullptr;
   const auto failed =
       table->create(attributes.all().data(), attributes.all().size(), &instance, &error);
-  if (failed == 0) control_.report.number = plugin_.keep({table, instance});
+  if (failed == 0) control_.report.number = plugin_.add({table, instance});
   return failed;
 }
 
 void Conversation::destroy() {
-  const auto object = plugin_.take(control_.request.instance);
+  const auto object = plugin_.remove(control_.request.instance);
   if (object.table != nullptr && object.table->destroy != nullptr)
     object.table->destroy(object.instance);
 }
@@ -158,7 +158,7 @@ std::int32_t Conversation::infer(Reader& reader, tenon_error& error) {
   auto inputs = copy(reader.take_array<tenon_type>(record.input_count));
   auto outputs = copy(reader.take_array<tenon_type>(record.output_count));
   auto states = copy(reader.take_array<tenon_type>(record.state_count));
-  std::vector<std::uint8_t> wanted(record.input_count);
+  std::vector<std::uint8_t> needed(record.input_count);
   std::vector<tenon_tensor> tensors(record.input_count);
   std::vector<const tenon_tensor*> values(record.input_count);
   const auto bytes = reader.take_array<std::uint64_t>(record.input_count);
@@ -175,13 +175,13 @@ std::int32_t Conversation::infer(Reader& reader, tenon_error& error) {
   }
   tenon_infer io{
       sizeof io,     &error,         record.input_count, record.output_count, record.state_count, 0,
-      inputs.data(), outputs.data(), states.data(),      values.data(),       wanted.data()};
+      inputs.data(), outputs.data(), states.data(),      values.data(),       needed.data()};
   const auto made = object();
   const auto failed = made.table->infer(made.instance, &io);
   Writer writer(outgoing_);
   for (const auto* group : {&inputs, &outputs, &states})
     writer.put_array(group->data(), group->size());
-  writer.put_array(wanted.data(), wanted.size());
+  writer.put_array(needed.data(), needed.size());
   send(outgoing_);
   return failed;
 }
@@ -235,9 +235,9 @@ struct RemoteGradient {
   }
 
   // `out` receives the answer's number, `answer` the first `bytes` bytes of its text.
-  std::int32_t ask(Operation operation, tenon_value* out, void* answer = nullptr,
+  std::int32_t call_host(Operation operation, tenon_value* out, void* answer = nullptr,
                    std::size_t bytes = 0) {
-    const auto& resume = conversation.ask(operation, message);
+    const auto& resume = conversation.call_host(operation, message);
     if (resume.status == 0) {
       if (out != nullptr) *out = resume.number;
       if (answer != nullptr) std::memcpy(answer, resume.text, bytes);
@@ -251,17 +251,17 @@ struct RemoteGradient {
                             tenon_value* out) {
     auto& remote = of(self);
     Writer(remote.message).put(GradientCallback{source, index, 0, 0, 0, 0, 0});
-    return remote.ask(Operation::gradient_value, out);
+    return remote.call_host(Operation::gradient_value, out);
   }
   static std::int32_t set_input_grad(tenon_gradient* self, std::uint32_t input, tenon_value value) {
     auto& remote = of(self);
     Writer(remote.message).put(GradientCallback{0, input, value, 0, 0, 0, 0});
-    return remote.ask(Operation::gradient_set, nullptr);
+    return remote.call_host(Operation::gradient_set, nullptr);
   }
   static std::int32_t set_output(tenon_gradient* self, std::uint32_t output, tenon_value value) {
     auto& remote = of(self);
     Writer(remote.message).put(GradientCallback{0, output, value, 0, 0, 0, 0});
-    return remote.ask(Operation::gradient_set_output, nullptr);
+    return remote.call_host(Operation::gradient_set_output, nullptr);
   }
   static std::int32_t add(tenon_gradient* self, const char* op, const tenon_value* inputs,
                           std::uint32_t input_count, const tenon_attribute* attributes,
@@ -273,12 +273,12 @@ struct RemoteGradient {
     auto& remote = of(self);
     tenon_value found = 0;
     Writer(remote.message).put(GradientCallback{source, index, 0, 0, 0, 0, 0});
-    return remote.ask(Operation::gradient_connected, &found) == 0 && found != 0 ? 1 : 0;
+    return remote.call_host(Operation::gradient_connected, &found) == 0 && found != 0 ? 1 : 0;
   }
   static std::int32_t type(tenon_gradient* self, tenon_value value, tenon_type* out) {
     auto& remote = of(self);
     Writer(remote.message).put(GradientCallback{0, 0, value, 0, 0, 0, 0});
-    return remote.ask(Operation::gradient_type, nullptr, out, sizeof *out);
+    return remote.call_host(Operation::gradient_type, nullptr, out, sizeof *out);
   }
   static std::int32_t add_all(tenon_gradient* self, const char* op, const tenon_value* inputs,
                               std::uint32_t input_count, const tenon_attribute* attributes,
@@ -293,7 +293,7 @@ struct RemoteGradient {
     writer.put_array(inputs, input_count);
     put_attributes(writer, {attributes, attribute_count});
     tenon_value added = 0;
-    const auto failed = remote.ask(Operation::gradient_add, &added, out,
+    const auto failed = remote.call_host(Operation::gradient_add, &added, out,
                                    std::min<std::size_t>(text_capacity, capacity * sizeof *out));
     *count = static_cast<std::uint32_t>(added);
     return failed;
@@ -321,7 +321,7 @@ std::int32_t Conversation::build_graph(GraphFunction function, Reader& reader, t
   return (made.table->*function)(made.instance, &remote.raw);
 }
 
-const Resume& Conversation::ask(Operation operation, std::span<const std::byte> payload) {
+const Resume& Conversation::call_host(Operation operation, std::span<const std::byte> payload) {
   auto& resume = control_.resume;
   if (payload.size() > control_.request.reply_capacity) {
     resume.status = 1;
@@ -333,7 +333,7 @@ const Resume& Conversation::ask(Operation operation, std::span<const std::byte> 
   }
   send(payload);
   control_.report.operation = operation;
-  give_turn(control_, Turn::callback, control_.host_sleeps);
+  pass_turn(control_, Turn::callback, control_.host_sleeps);
   wait_for_turn(control_, control_.spin_ns, control_.worker_sleeps,
                 [](Turn turn) { return turn != Turn::resume; });
   blocks_.accept(socket_, resume.new_blocks);

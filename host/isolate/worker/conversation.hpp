@@ -21,15 +21,15 @@ class Conversation {
   [[noreturn]] void serve();
 
   /// Makes a callback to the host from within a function of the plugin and waits for the answer.
-  /// One thread at a time: hold asking().
-  const Resume& ask(Operation operation, std::span<const std::byte> payload);
-  std::mutex& asking() { return asking_; }
+  /// One thread at a time: hold callback_mutex().
+  const Resume& call_host(Operation operation, std::span<const std::byte> payload);
+  std::mutex& callback_mutex() { return callback_mutex_; }
   const Blocks& blocks() const { return blocks_; }
 
  private:
   void answer();
   std::int32_t work(Reader& reader, tenon_error& error);
-  std::int32_t look(Reader& reader);
+  std::int32_t find_table(Reader& reader);
   std::int32_t create(Reader& reader, tenon_error& error);
   void destroy();
   std::int32_t infer(Reader& reader, tenon_error& error);
@@ -44,7 +44,7 @@ class Conversation {
   Plugin& plugin_;
   Control& control_;
   const int socket_;
-  std::mutex asking_;
+  std::mutex callback_mutex_;
   Blocks blocks_;
   KernelCall kernel_call_;
   std::vector<std::byte> outgoing_;

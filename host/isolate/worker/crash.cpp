@@ -25,18 +25,18 @@ constexpr std::size_t signal_stack_bytes = 64 << 10;
 Module modules[max_modules];
 std::size_t module_count = 0;
 CrashRecord* crash = nullptr;
-thread_local std::uint32_t conversation_here = 0;
+thread_local std::uint32_t current_conversation = 0;
 
 int add_module(dl_phdr_info* info, std::size_t, void* names_by_path) {
   if (module_count == max_modules) return 1;
   auto& module = modules[module_count];
   module = {info->dlpi_addr, UINTPTR_MAX, 0, ""};
   for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& part = info->dlpi_phdr[i];
-    if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
-    module.begin = std::min<std::uintptr_t>(module.begin, info->dlpi_addr + part.p_vaddr);
+    const auto& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    module.begin = std::min<std::uintptr_t>(module.begin, info->dlpi_addr + segment.p_vaddr);
     module.end =
-        std::max<std::uintptr_t>(module.end, info->dlpi_addr + part.p_vaddr + part.p_memsz);
+        std::max<std::uintptr_t>(module.end, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
   }
   const auto& names = *static_cast<const std::map<std::string, std::string>*>(names_by_path);
   const char* path =
@@ -68,9 +68,9 @@ void add_frame(std::uintptr_t address, bool returns_there) {
 // Async-signal-safe: backtrace() is already initialized, and libgcc finds frame tables without a
 // lock. Another signal in here kills the process.
 void on_signal(int signal, siginfo_t*, void* context) {
-  std::uint32_t nobody = 0;
-  if (crash->signal.compare_exchange_strong(nobody, static_cast<std::uint32_t>(signal))) {
-    crash->conversation = conversation_here;
+  std::uint32_t no_signal = 0;
+  if (crash->signal.compare_exchange_strong(no_signal, static_cast<std::uint32_t>(signal))) {
+    crash->conversation = current_conversation;
     const auto fault = interrupted_code(context);
     add_frame(fault, false);
     void* addresses[CrashRecord::max_frames + 4];
@@ -100,7 +100,7 @@ void record_crashes(CrashRecord& record, const std::map<std::string, std::string
 }
 
 void use_signal_stack(std::uint32_t conversation) {
-  conversation_here = conversation;
+  current_conversation = conversation;
   stack_t stack{};
   stack.ss_sp = std::malloc(signal_stack_bytes);
   stack.ss_size = signal_stack_bytes;

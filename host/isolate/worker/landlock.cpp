@@ -47,13 +47,13 @@ std::size_t size_of_ruleset(long version) {
 
 /// Allows reading a file, or a folder and everything below it. Skips paths that do not exist.
 void allow_reading(int rules, const std::string& path) {
-  const int place = open(path.c_str(), O_PATH | O_CLOEXEC);
+  const int descriptor = open(path.c_str(), O_PATH | O_CLOEXEC);
   struct stat status {};
-  if (place >= 0 && fstat(place, &status) == 0) {
-    const PathRule rule{S_ISDIR(status.st_mode) ? read_file | read_folder : read_file, place};
+  if (descriptor >= 0 && fstat(descriptor, &status) == 0) {
+    const PathRule rule{S_ISDIR(status.st_mode) ? read_file | read_folder : read_file, descriptor};
     syscall(add_rule_call, rules, path_beneath, &rule, 0);
   }
-  if (place >= 0) close(place);
+  if (descriptor >= 0) close(descriptor);
 }
 
 /// Returns the folders of libraries in the loader's cache, because /etc/ld.so.conf may list any
@@ -85,7 +85,7 @@ int make_rules() {
   return static_cast<int>(syscall(create_ruleset_call, &all, size_of_ruleset(version), 0));
 }
 
-bool obey(int rules) {
+bool restrict_self(int rules) {
   const bool done = syscall(restrict_self_call, rules, 0) == 0;
   close(rules);
   return done;
@@ -105,12 +105,12 @@ bool forbid_files_but_libraries(std::span<char* const> libraries) {
   for (const auto& folder : folders_of_cache()) allow_reading(rules, folder);
   for (const auto& folder : folders_of_environment()) allow_reading(rules, folder);
   for (const char* library : libraries) allow_reading(rules, library);
-  return obey(rules);
+  return restrict_self(rules);
 }
 
 bool forbid_files() {
   const int rules = make_rules();
-  return rules >= 0 && obey(rules);
+  return rules >= 0 && restrict_self(rules);
 }
 
 }  // namespace tenon::isolate

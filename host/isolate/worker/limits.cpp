@@ -29,14 +29,14 @@ constexpr bool can_limit_memory = false;
 constexpr bool can_limit_memory = true;
 #endif
 
-void limit(decltype(RLIMIT_CORE) what, std::uint64_t most) {
+void limit(decltype(RLIMIT_CORE) what, std::uint64_t max_value) {
   rlimit now{};
   if (getrlimit(what, &now) != 0) return;
-  const rlim_t lower = now.rlim_max == RLIM_INFINITY || most < now.rlim_max
-                           ? static_cast<rlim_t>(most)
+  const rlim_t lower = now.rlim_max == RLIM_INFINITY || max_value < now.rlim_max
+                           ? static_cast<rlim_t>(max_value)
                            : now.rlim_max;
-  const rlimit wanted{lower, lower};
-  setrlimit(what, &wanted);
+  const rlimit requested{lower, lower};
+  setrlimit(what, &requested);
 }
 
 /// Drops capabilities, for example of root; has no effect without any.

@@ -39,9 +39,9 @@ std::uint64_t number_in(const char* text) {
 
 /// Ends the process without running the plugin's destructors, as the host does.
 [[noreturn]] void end(const std::string& line) {
-  const bool told =
+  const bool sent =
       write(socket_descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-  _exit(told ? 0 : 1);
+  _exit(sent ? 0 : 1);
 }
 
 void* open_or_end(const char* path) {

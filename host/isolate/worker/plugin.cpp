@@ -15,7 +15,7 @@ const tenon_operator* Plugin::table(std::string_view symbol, std::uint32_t* miss
   return table;
 }
 
-std::uint64_t Plugin::keep(const Object& object) {
+std::uint64_t Plugin::add(const Object& object) {
   const std::lock_guard lock(mutex_);
   objects_.emplace(++last_, object);
   return last_;
@@ -27,7 +27,7 @@ Object Plugin::find(std::uint64_t number) {
   return found == objects_.end() ? Object{} : found->second;
 }
 
-Object Plugin::take(std::uint64_t number) {
+Object Plugin::remove(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   const auto found = objects_.find(number);
   if (found == objects_.end()) return {};

@@ -29,10 +29,10 @@ class Plugin {
   /// TableRecord.
   const tenon_operator* table(std::string_view symbol, std::uint32_t* missing = nullptr);
 
-  std::uint64_t keep(const Object& object);
+  std::uint64_t add(const Object& object);
   /// Returns an object with a null table if there is none.
   Object find(std::uint64_t number);
-  Object take(std::uint64_t number);
+  Object remove(std::uint64_t number);
 
  private:
   void* library_;

@@ -75,7 +75,7 @@ class Filter {
     load(offsetof(seccomp_data, nr));
 #if defined(__x86_64__)
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, first_x32_call, 0, 1));
-    give(failing(EPERM));
+    add_return(failing(EPERM));
 #endif
   }
 
@@ -100,9 +100,9 @@ class Filter {
     load(low_half(argument));
     for (const auto value : values) {
       code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
-      give(SECCOMP_RET_ALLOW);
+      add_return(SECCOMP_RET_ALLOW);
     }
-    give(failing(EPERM));
+    add_return(failing(EPERM));
   }
   /// Allows the call if a pointer is null.
   void allow_null(long call, int argument) {
@@ -111,8 +111,8 @@ class Filter {
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3));
     load(low_half(argument) + 4);
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1));
-    give(SECCOMP_RET_ALLOW);
-    give(failing(EPERM));
+    add_return(SECCOMP_RET_ALLOW);
+    add_return(failing(EPERM));
   }
   /// Allows the call unless an argument has both of two bits.
   void allow_unless_both(long call, int argument, std::uint32_t bits) {
@@ -120,12 +120,12 @@ class Filter {
     load(low_half(argument));
     code_.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits));
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, bits, 0, 1));
-    give(failing(EPERM));
-    give(SECCOMP_RET_ALLOW);
+    add_return(failing(EPERM));
+    add_return(SECCOMP_RET_ALLOW);
   }
 
   bool install() {
-    give(failing(EPERM));
+    add_return(failing(EPERM));
     const sock_fprog program{static_cast<unsigned short>(code_.size()), code_.data()};
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
   }
@@ -141,16 +141,16 @@ class Filter {
   void load(std::size_t offset) {
     code_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)));
   }
-  void give(std::uint32_t verdict) {
+  void add_return(std::uint32_t verdict) {
     code_.push_back(BPF_STMT(BPF_RET | BPF_K, verdict));
   }
   void unless_equal(std::uint32_t value, std::uint32_t verdict) {
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0));
-    give(verdict);
+    add_return(verdict);
   }
   void on(long call, std::uint32_t verdict) {
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 1));
-    give(verdict);
+    add_return(verdict);
   }
   void test(long call, int argument, std::uint16_t comparison, std::uint32_t value,
             std::uint32_t yes, std::uint32_t no) {
@@ -158,8 +158,8 @@ class Filter {
     load(low_half(argument));
     code_.push_back(
         BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | comparison | BPF_K), value, 0, 1));
-    give(yes);
-    give(no);
+    add_return(yes);
+    add_return(no);
   }
 
   std::vector<sock_filter> code_;

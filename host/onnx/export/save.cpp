@@ -269,7 +269,7 @@ void save(const Graph& graph, const std::filesystem::path& path, const ExportOpt
   copy.initialize(options.seed);
   const auto complete = impl_of(copy).completed();
   const auto& impl = impl_of(complete);
-  const GraphUsers::Reading use(impl.users);
+  const GraphUsers::ReadGuard use(impl.users);
   ModelWriter(impl, options, path).write();
 }
 

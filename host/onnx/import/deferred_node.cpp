@@ -13,7 +13,7 @@
 #include "onnx/import/node_import.hpp"
 #include "onnx/kept_graph.hpp"
 #include "run/builtin_operators.hpp"
-#include "run/control_flow/held_subgraph.hpp"
+#include "run/control_flow/owned_subgraph.hpp"
 #include "run/inference_budget.hpp"
 
 namespace tenon::onnx {
@@ -93,7 +93,7 @@ DeferredNode::Imported& DeferredNode::imported(const std::vector<tenon_type>& ty
   auto& made = imported_.emplace_front(Imported{types, std::move(elements)});
   if (imported_.size() > max_kept) imported_.pop_back();
   try {
-    Host handle = Inner::handle(host_.shared_from_this());
+    Host handle = ImplAccess::handle(host_.shared_from_this());
     auto graph = Importer(handle, model_, options, false).import();
     require_pure(graph);
     made.graph = std::move(graph);
@@ -171,7 +171,7 @@ struct OnnxNode : Operator {
   Text model;
   std::int32_t outputs = 1;
   Host::Impl* host = nullptr;
-  Held<DeferredNode> node;
+  Owned<DeferredNode> node;
 
   static constexpr void describe(auto& op) {
     op.doc("an ONNX node that becomes a graph when its input shapes are known");
@@ -182,7 +182,7 @@ struct OnnxNode : Operator {
   }
 
   void configure() {
-    if (host != nullptr) node.hold(*host, model);
+    if (host != nullptr) node.emplace(*host, model);
   }
 
   void infer(Infer& io) const {

@@ -22,7 +22,7 @@ class GroupFinder {
         kernels_(kernels),
         types_(types),
         readers_(readers),
-        left_(readers.all) {}
+        remaining_readers_(readers.all) {}
 
   std::vector<FoundGroup> run(std::span<const NodeId> order) {
     for (const auto& sum : fuse_sums(graph_, types_, order, readers_.all)) {
@@ -37,7 +37,7 @@ class GroupFinder {
     std::vector<FoundGroup> found;
     for (auto& group : groups_) {
       std::sort(group.nodes.begin(), group.nodes.end());
-      for (const auto& [place, id] : group.nodes) group.found.nodes.push_back(id);
+      for (const auto& [position, id] : group.nodes) group.found.nodes.push_back(id);
       found.push_back(std::move(group.found));
     }
     return found;
@@ -59,9 +59,9 @@ class GroupFinder {
   void join(NodeId id, const tenon_type& whole, std::int64_t row);
   std::optional<std::int64_t> row_of(NodeId id, const tenon_type& whole) const;
   const tenon_type* whole_of(NodeId id) const;
-  bool may_be_called_for_parts(NodeId id) const;
+  bool supports_blocks(NodeId id) const;
   bool is_on_cpu(ValueId value) const {
-    return types_[value].storage == TENON_DENSE && graph_.places[value]->is_cpu();
+    return types_[value].storage == TENON_DENSE && graph_.value_devices[value]->is_cpu();
   }
   bool may_wait(const Group& group) const;
   std::uint32_t merged(std::uint32_t one, std::uint32_t other);
@@ -79,12 +79,12 @@ class GroupFinder {
   const Kernels& kernels_;
   const std::span<const tenon_type> types_;
   const Readers& readers_;
-  std::vector<std::uint32_t> left_;                  // of each value: readers not visited yet
+  std::vector<std::uint32_t> remaining_readers_;                  // of each value: readers not visited yet
   std::unordered_map<NodeId, FusedSum> sums_;        // by their nodes, which do not run
   std::unordered_map<ValueId, ValueId> left_sides_;  // of fused sums: right side -> left side
   std::vector<Group> groups_;
   std::vector<std::uint32_t> group_of_;  // of each node
-  std::uint32_t place_ = 0;              // position of the current node among those that run
+  std::uint32_t position_ = 0;              // position of the current node among those that run
 };
 
 template <class Visit>
@@ -113,8 +113,8 @@ void GroupFinder::visit(NodeId id) {
   }
   const auto& node = model_.nodes[id];
   for (std::uint32_t i = 0; i < node.input_count; ++i)
-    if (const auto value = model_.edges[node.first_edge + i]; value != none) --left_[value];
-  if (runs) ++place_;
+    if (const auto value = model_.edges[node.first_edge + i]; value != none) --remaining_readers_[value];
+  if (runs) ++position_;
 }
 
 // If both sides belong to the same group, the sum joins it.
@@ -149,16 +149,16 @@ void GroupFinder::join(NodeId id, const tenon_type& whole, std::int64_t row) {
     groups_.emplace_back().found.whole = whole;
   }
   auto& group = groups_[own];
-  group.nodes.emplace_back(place_, id);
+  group.nodes.emplace_back(position_, id);
   group.found.blocks = *blocks_of(element_count(whole), row);
-  group.last = place_;
+  group.last = position_;
   group_of_[id] = own;
 }
 
 std::uint32_t GroupFinder::merged(std::uint32_t one, std::uint32_t other) {
   if (groups_[one].nodes.size() < groups_[other].nodes.size()) std::swap(one, other);
   auto &to = groups_[one], &from = groups_[other];
-  for (const auto& [place, id] : from.nodes) group_of_[id] = one;
+  for (const auto& [position, id] : from.nodes) group_of_[id] = one;
   for (const auto& sum : from.found.sums) group_of_[sum.node] = one;
   to.nodes.insert(to.nodes.end(), from.nodes.begin(), from.nodes.end());
   to.found.sums.insert(to.found.sums.end(), from.found.sums.begin(), from.found.sums.end());
@@ -170,19 +170,19 @@ std::uint32_t GroupFinder::merged(std::uint32_t one, std::uint32_t other) {
 // Whether delaying the group until now keeps no more memory alive: its inputs then stay in memory
 // instead of its values.
 bool GroupFinder::may_wait(const Group& group) const {
-  if (group.last + 1 == place_) return true;
+  if (group.last + 1 == position_) return true;
   const auto in_arena = [&](ValueId value) {
     return model_.values[value].role == Role::output && readers_.output_names[value] == 0;
   };
   std::int64_t bytes = 0;  // memory added by delaying
   std::vector<ValueId> counted;
-  for (const auto& [place, id] : group.nodes) {
+  for (const auto& [position, id] : group.nodes) {
     const auto own = group_of_[id];
     const auto& node = model_.nodes[id];
     for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
-      if (in_arena(value) && left_[value] > 0) bytes -= byte_count(types_[value]);
+      if (in_arena(value) && remaining_readers_[value] > 0) bytes -= byte_count(types_[value]);
     each_read(id, [&](ValueId value) {
-      if (!in_arena(value) || left_[value] > 0 || group_of(value) == own) return;
+      if (!in_arena(value) || remaining_readers_[value] > 0 || group_of(value) == own) return;
       if (std::find(counted.begin(), counted.end(), value) != counted.end()) return;
       counted.push_back(value);
       bytes += byte_count(types_[value]);
@@ -203,10 +203,10 @@ const tenon_type* GroupFinder::whole_of(NodeId id) const {
     if (whole != nullptr && extent_in(type, *whole) != Extent::whole) return nullptr;
     if (whole == nullptr) whole = &type;
   }
-  return whole != nullptr && may_be_called_for_parts(id) ? whole : nullptr;
+  return whole != nullptr && supports_blocks(id) ? whole : nullptr;
 }
 
-bool GroupFinder::may_be_called_for_parts(NodeId id) const {
+bool GroupFinder::supports_blocks(NodeId id) const {
   const auto& node = model_.nodes[id];
   if (graph_.copies_at(id) || graph_.sparse[id] || !graph_.devices[id]->is_cpu() ||
       graph_.worker_of(id) != nullptr)

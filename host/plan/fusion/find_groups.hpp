@@ -6,7 +6,7 @@
 
 #include "plan/lowering.hpp"
 #include "plan/memory/fused_sums.hpp"
-#include "plan/running_order.hpp"
+#include "plan/execution_order.hpp"
 
 namespace tenon {
 

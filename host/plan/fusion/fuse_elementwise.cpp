@@ -133,7 +133,7 @@ void fuse_elementwise(PlanDraft& draft) {
     return is_known(type) && element_count(type) >= min_fused_elements;
   };
   if (std::none_of(draft.types().begin(), draft.types().end(), is_large)) return;
-  const auto order = running_order(draft.graph(), request.training);
+  const auto order = execution_order(draft.graph(), request.training);
   const auto readers = count_readers(draft.model(), order, request.training);
   const auto found = find_groups(draft.graph(), draft.kernels, draft.types(), order, readers);
   if (!found.empty()) ElementwiseFusion(draft, readers.all).run(found);

@@ -40,9 +40,9 @@ struct GroupBlocks {
 /// that nodes outside read; other values live in scratch memory, block by block.
 struct FusedGroup {
   std::vector<NodeId> nodes;  ///< nodes of the graph, in execution order
-  std::vector<GroupTensor> places;
+  std::vector<GroupTensor> tensors;
   std::vector<std::uint32_t>
-      operands;  ///< for each node: indices in `places` of its inputs, then of its outputs; or none
+      operands;  ///< for each node: indices in `tensors` of its inputs, then of its outputs; or none
   std::vector<std::uint8_t> writes;  ///< enum tenon_write of each output of each node
   std::vector<bool> adds;  ///< for each output of the group: whether it can be accumulated
   GroupBlocks blocks;

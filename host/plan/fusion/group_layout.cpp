@@ -23,7 +23,7 @@ class GroupLayoutFinder {
 
   GroupLayout run() {
     find_uses();
-    for (std::uint32_t i = 0; i < found_.nodes.size(); ++i) place_values_of(i);
+    for (std::uint32_t i = 0; i < found_.nodes.size(); ++i) assign_values_of(i);
     find_inplace();
     return std::move(values_);
   }
@@ -32,7 +32,7 @@ class GroupLayoutFinder {
   /// The use of a value in the group; both sides of a folded sum share one. Nodes are indices in
   /// the group.
   struct Use {
-    std::uint32_t place = none;
+    std::uint32_t tensor = none;
     std::uint32_t readers = 0;  // within the group
     std::uint32_t first_writer = none, last_reader = none, last = 0;
     std::uint32_t edges_of_last = 0;  // number of edges by which the last reader reads it
@@ -55,10 +55,10 @@ class GroupLayoutFinder {
   }
 
   void find_uses();
-  void place_values_of(std::uint32_t i);
-  std::uint32_t add_place(ValueId value, Where where, std::uint32_t index);
-  std::uint32_t place_output(std::uint32_t i, std::uint32_t output, std::uint8_t& write);
-  bool takes_over(std::uint32_t i, std::uint32_t output, ValueId source) const;
+  void assign_values_of(std::uint32_t i);
+  std::uint32_t add_tensor(ValueId value, Where where, std::uint32_t index);
+  std::uint32_t assign_output(std::uint32_t i, std::uint32_t output, std::uint8_t& write);
+  bool can_reuse(std::uint32_t i, std::uint32_t output, ValueId source) const;
   void find_inplace();
 
   const GraphModel& model_;
@@ -93,7 +93,7 @@ void GroupLayoutFinder::find_uses() {
   }
 }
 
-void GroupLayoutFinder::place_values_of(std::uint32_t i) {
+void GroupLayoutFinder::assign_values_of(std::uint32_t i) {
   auto& group = values_.group;
   const auto& each = node(i);
   for (std::uint32_t k = 0; k < each.input_count; ++k) {
@@ -103,93 +103,93 @@ void GroupLayoutFinder::place_values_of(std::uint32_t i) {
       continue;
     }
     auto& use = uses_.at(root(value));
-    if (use.place == none) {  // from outside the group
-      use.place = add_place(value, Where::input, static_cast<std::uint32_t>(values_.inputs.size()));
+    if (use.tensor == none) {  // from outside the group
+      use.tensor = add_tensor(value, Where::input, static_cast<std::uint32_t>(values_.inputs.size()));
       values_.inputs.push_back(value);
     }
-    group.operands.push_back(use.place);
+    group.operands.push_back(use.tensor);
   }
   const auto first = group.operands.end() - group.operands.begin() - each.input_count;
   for (std::uint32_t k = 0; k < each.output_count; ++k) {
     std::uint8_t write = TENON_WRITE_NONE;
-    const auto place = is_computed(each, each.first_output + k) ? place_output(i, k, write) : none;
-    group.operands.push_back(place);
+    const auto tensor = is_computed(each, each.first_output + k) ? assign_output(i, k, write) : none;
+    group.operands.push_back(tensor);
     group.writes.push_back(write);
   }
   // slots no longer used; a slot that was reused is not among them
-  std::vector<std::uint32_t> done;
+  std::vector<std::uint32_t> released;
   for (auto at = group.operands.begin() + first; at != group.operands.end(); ++at)
-    if (*at != none && group.places[*at].where == Where::scratch)
-      done.push_back(group.places[*at].index);
+    if (*at != none && group.tensors[*at].where == Where::scratch)
+      released.push_back(group.tensors[*at].index);
   for (const auto& [value, use] : uses_)
-    if (use.place != none && use.last > i)
-      std::erase(done, group.places[use.place].where == Where::scratch
-                           ? group.places[use.place].index
+    if (use.tensor != none && use.last > i)
+      std::erase(released, group.tensors[use.tensor].where == Where::scratch
+                           ? group.tensors[use.tensor].index
                            : none);
-  std::sort(done.begin(), done.end());
-  done.erase(std::unique(done.begin(), done.end()), done.end());
-  free_slots_.insert(free_slots_.end(), done.begin(), done.end());
+  std::sort(released.begin(), released.end());
+  released.erase(std::unique(released.begin(), released.end()), released.end());
+  free_slots_.insert(free_slots_.end(), released.begin(), released.end());
 }
 
-std::uint32_t GroupLayoutFinder::add_place(ValueId value, Where where, std::uint32_t index) {
+std::uint32_t GroupLayoutFinder::add_tensor(ValueId value, Where where, std::uint32_t index) {
   auto& group = values_.group;
   const auto extent = *extent_in(types_[value], found_.whole);
-  group.places.push_back({where, extent, types_[value].dtype, index});
+  group.tensors.push_back({where, extent, types_[value].dtype, index});
   if (where == Where::scratch) {
     group.scratch_slots = std::max(group.scratch_slots, index + 1);
     const auto bytes = group.blocks.size *
                        static_cast<std::int64_t>(size_of(static_cast<DType>(types_[value].dtype)));
     group.slot_bytes = std::max(group.slot_bytes, align_up(static_cast<std::uint64_t>(bytes)));
   }
-  return static_cast<std::uint32_t>(group.places.size() - 1);
+  return static_cast<std::uint32_t>(group.tensors.size() - 1);
 }
 
 // Returns where an output goes: it may reuse the scratch slot of an input that has no later reader.
-std::uint32_t GroupLayoutFinder::place_output(std::uint32_t i, std::uint32_t output,
+std::uint32_t GroupLayoutFinder::assign_output(std::uint32_t i, std::uint32_t output,
                                               std::uint8_t& write) {
   auto& group = values_.group;
   const auto& each = node(i);
   const auto value = each.first_output + output;
   auto& use = uses_.at(root(value));
   write = added_.contains(value) ? TENON_WRITE_ADD : TENON_WRITE_TO;
-  if (use.place != none) return use.place;  // the left side of the sum is already there
+  if (use.tensor != none) return use.tensor;  // the left side of the sum is already there
   if (escapes(root(value), use)) {
-    use.place =
-        add_place(root(value), Where::output, static_cast<std::uint32_t>(values_.outputs.size()));
+    use.tensor =
+        add_tensor(root(value), Where::output, static_cast<std::uint32_t>(values_.outputs.size()));
     values_.outputs.push_back(root(value));
     const auto& info = *binding_.nodes[found_.nodes[i]].info;
     group.adds.push_back(info.accumulates && use.readers == 0);
-    return use.place;
+    return use.tensor;
   }
-  for (const auto& [input, wanted] : pairs_of(i)) {
+  for (const auto& [input, target] : pairs_of(i)) {
     const auto k = static_cast<std::uint32_t>(input);
-    if (static_cast<std::uint32_t>(wanted) != output || k >= each.input_count) continue;
+    if (static_cast<std::uint32_t>(target) != output || k >= each.input_count) continue;
     const auto source = model_.edges[each.first_edge + k];
-    if (source == none || !takes_over(i, output, root(source))) continue;
+    if (source == none || !can_reuse(i, output, root(source))) continue;
     write = TENON_WRITE_IN_PLACE;
-    return use.place = add_place(root(value), Where::scratch,
-                                 group.places[uses_.at(root(source)).place].index);
+    return use.tensor = add_tensor(root(value), Where::scratch,
+                                 group.tensors[uses_.at(root(source)).tensor].index);
   }
   auto slot = group.scratch_slots;
   if (!free_slots_.empty()) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   }
-  return use.place = add_place(root(value), Where::scratch, slot);
+  return use.tensor = add_tensor(root(value), Where::scratch, slot);
 }
 
-bool GroupLayoutFinder::takes_over(std::uint32_t i, std::uint32_t output, ValueId source) const {
+bool GroupLayoutFinder::can_reuse(std::uint32_t i, std::uint32_t output, ValueId source) const {
   const auto& group = values_.group;
   const auto& use = uses_.at(source);
-  if (use.place == none || group.places[use.place].where != Where::scratch || use.last != i ||
+  if (use.tensor == none || group.tensors[use.tensor].where != Where::scratch || use.last != i ||
       use.edges_of_last != 1)
     return false;
   if (types_[source].dtype != types_[node(i).first_output + output].dtype) return false;
-  const auto slot = group.places[use.place].index;
+  const auto slot = group.tensors[use.tensor].index;
   return std::none_of(group.operands.end() - output, group.operands.end(),
                       [&](std::uint32_t earlier) {
-                        return earlier != none && group.places[earlier].where == Where::scratch &&
-                               group.places[earlier].index == slot;
+                        return earlier != none && group.tensors[earlier].where == Where::scratch &&
+                               group.tensors[earlier].index == slot;
                       });
 }
 
@@ -200,7 +200,7 @@ void GroupLayoutFinder::find_inplace() {
     const auto writer = uses_.at(values_.outputs[out]).first_writer;
     for (std::uint32_t in = 0; in < values_.inputs.size(); ++in) {
       const auto& use = uses_.at(values_.inputs[in]);
-      if (values_.group.places[use.place].extent != GroupTensor::Extent::whole ||
+      if (values_.group.tensors[use.tensor].extent != GroupTensor::Extent::whole ||
           use.last_reader > writer)
         continue;
       const auto& each = node(writer);

@@ -30,9 +30,9 @@ void AliveBuffers::clear() {
 }
 
 void AliveBuffers::set(std::uint32_t id, std::uint32_t end) {
-  auto place = leaves_ + leaf_of_[id];
-  ends_[place] = end;
-  while ((place /= 2) > 0) ends_[place] = std::max(ends_[2 * place], ends_[2 * place + 1]);
+  auto node = leaves_ + leaf_of_[id];
+  ends_[node] = end;
+  while ((node /= 2) > 0) ends_[node] = std::max(ends_[2 * node], ends_[2 * node + 1]);
 }
 
 }  // namespace tenon

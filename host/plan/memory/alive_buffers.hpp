@@ -31,12 +31,12 @@ class AliveBuffers {
 
  private:
   template <class Found>
-  void descend(std::size_t place, std::size_t begin, std::size_t width, std::size_t end,
+  void descend(std::size_t node, std::size_t begin, std::size_t width, std::size_t end,
                std::uint32_t first, Found& found) const {
-    if (begin >= end || ends_[place] <= first) return;
+    if (begin >= end || ends_[node] <= first) return;
     if (width == 1) return found(by_first_[begin]);
-    descend(2 * place, begin, width / 2, end, first, found);
-    descend(2 * place + 1, begin + width / 2, width / 2, end, first, found);
+    descend(2 * node, begin, width / 2, end, first, found);
+    descend(2 * node + 1, begin + width / 2, width / 2, end, first, found);
   }
   void set(std::uint32_t id, std::uint32_t end);
 

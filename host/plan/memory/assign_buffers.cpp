@@ -29,12 +29,12 @@ class BufferAssignment {
       const auto& node = model_.nodes[memory_.order[step]];
       memory_.first_write.push_back(static_cast<std::uint32_t>(memory_.writes.size()));
       for (std::uint32_t i = 0; i < node.output_count; ++i)
-        memory_.writes.push_back(place_output(step, i));
+        memory_.writes.push_back(assign_output(step, i));
     }
   }
 
  private:
-  std::uint8_t place_output(std::uint32_t step, std::uint32_t output);
+  std::uint8_t assign_output(std::uint32_t step, std::uint32_t output);
   bool reuse_input(std::uint32_t step, std::uint32_t output);
   bool is_sparse(ValueId value) const { return memory_.types[value].storage != TENON_DENSE; }
   std::uint32_t inside_readers(ValueId value) const {
@@ -48,7 +48,7 @@ class BufferAssignment {
 };
 
 // Assigns memory to an output and returns its write mode.
-std::uint8_t BufferAssignment::place_output(std::uint32_t step, std::uint32_t output) {
+std::uint8_t BufferAssignment::assign_output(std::uint32_t step, std::uint32_t output) {
   const auto& node = model_.nodes[memory_.order[step]];
   const auto value = node.first_output + output;
   const auto root = memory_.root[value];
@@ -69,9 +69,9 @@ std::uint8_t BufferAssignment::place_output(std::uint32_t step, std::uint32_t ou
   }
   if (reuse_input(step, output)) return TENON_WRITE_IN_PLACE;
   // Inputs are copied while kernels run, so memory of the copy must not be shared with theirs.
-  const auto first = graph_.copies_given(memory_.order[step]) ? 0 : step;
+  const auto first = graph_.copies_external_value(memory_.order[step]) ? 0 : step;
   memory_.buffer_of[value] = memory_.buffer_of[root] =
-      memory_.add_buffer(*graph_.places[value], draft_.writers[root],
+      memory_.add_buffer(*graph_.value_devices[value], draft_.writers[root],
                          {byte_count(memory_.types[value]), first, draft_.last_use[root]});
   return TENON_WRITE_TO;
 }
@@ -86,10 +86,10 @@ bool BufferAssignment::reuse_input(std::uint32_t step, std::uint32_t output) {
   const auto& info = *graph_.binding().nodes[memory_.order[step]].info;
   const auto* edges = model_.edges.data() + node.first_edge;
   const auto value = node.first_output + output;
-  for (const auto& [input, wanted] :
+  for (const auto& [input, target] :
        node.pass == Pass::backward ? info.backward_inplace : info.inplace) {
     const auto i = static_cast<std::uint32_t>(input);
-    if (static_cast<std::uint32_t>(wanted) != output || i >= node.input_count || edges[i] == none)
+    if (static_cast<std::uint32_t>(target) != output || i >= node.input_count || edges[i] == none)
       continue;
     const auto source = memory_.root[edges[i]];
     if (memory_.buffer_of[source] == none || draft_.last_use[source] != step ||

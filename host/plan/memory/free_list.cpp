@@ -4,7 +4,7 @@
 
 namespace tenon {
 
-std::int64_t FreeList::take(std::int64_t bytes) {
+std::int64_t FreeList::allocate(std::int64_t bytes) {
   const auto fit = by_size_.lower_bound({bytes, 0});
   if (fit == by_size_.end()) return grow(bytes);
   const auto [size, offset] = *fit;
@@ -13,7 +13,7 @@ std::int64_t FreeList::take(std::int64_t bytes) {
   return offset;
 }
 
-void FreeList::give_back(std::int64_t offset, std::int64_t bytes) {
+void FreeList::release(std::int64_t offset, std::int64_t bytes) {
   auto next = by_offset_.lower_bound(offset);
   if (next != by_offset_.end() && offset + bytes == next->first) {
     bytes += next->second;

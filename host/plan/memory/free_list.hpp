@@ -12,8 +12,8 @@ class FreeList {
  public:
   /// Allocates from the smallest range that is large enough, the lowest of equal ones; grows the
   /// arena if there is none.
-  std::int64_t take(std::int64_t bytes);
-  void give_back(std::int64_t offset, std::int64_t bytes);
+  std::int64_t allocate(std::int64_t bytes);
+  void release(std::int64_t offset, std::int64_t bytes);
   std::int64_t end() const { return end_; }
 
  private:

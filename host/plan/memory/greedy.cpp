@@ -12,11 +12,11 @@ std::size_t GreedyPlacer::place(std::span<const std::uint32_t> order, std::int64
     const auto& buffer = buffers_[order[i]];
     offsets_[order[i]] = 0;
     if (buffer.bytes == 0) continue;
-    taken_.clear();
+    occupied_.clear();
     placed_.find(buffer.first, buffer.last, [&](std::uint32_t id) {
-      taken_.push_back({offsets_[id], offsets_[id] + buffers_[id].bytes});
+      occupied_.push_back({offsets_[id], offsets_[id] + buffers_[id].bytes});
     });
-    work -= static_cast<std::int64_t>(taken_.size()) + 1;
+    work -= static_cast<std::int64_t>(occupied_.size()) + 1;
     const auto offset = best_gap(buffer.bytes);
     if (offset + buffer.bytes > limit || work < 0) return i;
     offsets_[order[i]] = offset;
@@ -27,10 +27,10 @@ std::size_t GreedyPlacer::place(std::span<const std::uint32_t> order, std::int64
 }
 
 std::int64_t GreedyPlacer::best_gap(std::int64_t bytes) {
-  std::sort(taken_.begin(), taken_.end(),
+  std::sort(occupied_.begin(), occupied_.end(),
             [](const Interval& left, const Interval& right) { return left.begin < right.begin; });
   std::int64_t best = -1, smallest = INT64_MAX, top = 0;
-  for (const auto& [begin, end] : taken_) {
+  for (const auto& [begin, end] : occupied_) {
     if (const auto gap = begin - top; gap >= bytes && gap < smallest) {
       best = top;
       smallest = gap;

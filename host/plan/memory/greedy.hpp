@@ -34,7 +34,7 @@ class GreedyPlacer {
   std::span<const Buffer> buffers_;
   AliveBuffers placed_;
   std::vector<std::int64_t> offsets_;
-  std::vector<Interval> taken_;  // by buffers that are alive together with the current one
+  std::vector<Interval> occupied_;  // by buffers that are alive together with the current one
   std::int64_t bytes_ = 0;
 };
 

@@ -15,10 +15,10 @@ class Uses {
         plan_(plan),
         first_(model.values.size(), none),
         last_(model.values.size(), none),
-        over_(model.values.size(), none) {}
+        reused_(model.values.size(), none) {}
 
   std::vector<MemoryUse> run() {
-    find_lives();
+    find_intervals();
     find_sums();
     for (const auto& [variable, value] : plan_.copies)
       last_[value] = static_cast<std::uint32_t>(plan_.order.size() - 1);
@@ -33,20 +33,20 @@ class Uses {
   }
 
  private:
-  void find_lives();
+  void find_intervals();
   void find_sums();
-  ValueId taken_over(const NodeRecord& node, ValueId value) const;
+  ValueId reused_value(const NodeRecord& node, ValueId value) const;
   void add(ValueId value);
   void add_workspace(std::uint32_t step);
 
   const GraphModel& model_;
   const MemoryPlan& plan_;
   std::vector<std::uint32_t> first_, last_;  // of each value; none: no step writes or reads it
-  std::vector<ValueId> over_;                // of each value: the value whose memory it reuses
+  std::vector<ValueId> reused_;                // of each value: the value whose memory it reuses
   std::vector<MemoryUse> uses_;
 };
 
-void Uses::find_lives() {
+void Uses::find_intervals() {
   std::size_t write = 0;
   for (std::uint32_t step = 0; step < plan_.order.size(); ++step) {
     const auto& node = model_.nodes[plan_.order[step]];
@@ -56,7 +56,7 @@ void Uses::find_lives() {
          ++value, ++write) {
       if (plan_.writes[write] == TENON_WRITE_NONE) continue;
       first_[value] = last_[value] = step;
-      if (plan_.writes[write] == TENON_WRITE_IN_PLACE) over_[value] = taken_over(node, value);
+      if (plan_.writes[write] == TENON_WRITE_IN_PLACE) reused_[value] = reused_value(node, value);
     }
   }
 }
@@ -69,12 +69,12 @@ void Uses::find_sums() {
   for (const auto& sum : sums) {
     first_[sum.sum] = last_[sum.left] = first_[sum.right];
     if (last_[sum.sum] == none) last_[sum.sum] = first_[sum.sum];
-    over_[sum.sum] = sum.left;
+    reused_[sum.sum] = sum.left;
     first_[sum.right] = none;
   }
 }
 
-ValueId Uses::taken_over(const NodeRecord& node, ValueId value) const {
+ValueId Uses::reused_value(const NodeRecord& node, ValueId value) const {
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     const auto input = model_.edges[node.first_edge + i];
     if (input != none && plan_.offset_of(input) >= 0 &&
@@ -87,7 +87,7 @@ ValueId Uses::taken_over(const NodeRecord& node, ValueId value) const {
 void Uses::add(ValueId value) {
   MemoryUse use;
   use.name = value_label(model_, value);
-  if (over_[value] != none) use.in_place_of = value_label(model_, over_[value]);
+  if (reused_[value] != none) use.in_place_of = value_label(model_, reused_[value]);
   use.arena = plan_.arena_of[plan_.buffer_of[plan_.root[value]]];
   use.bytes = byte_count(plan_.types[value]);
   use.offset = plan_.offset_of(value);

@@ -6,13 +6,13 @@
 #include "graph/operator_use.hpp"
 #include "io/counted.hpp"
 #include "plan/passes.hpp"
-#include "plan/running_order.hpp"
+#include "plan/execution_order.hpp"
 
 namespace tenon {
 namespace {
 
 // Returns a hint that names an input whose elements inference needs; empty if there is none.
-std::string wanted_values(const GraphModel& model, const Binding& binding, NodeId id,
+std::string missing_elements_hint(const GraphModel& model, const Binding& binding, NodeId id,
                           const std::vector<tenon_type>& types) {
   const auto& bound = binding.nodes[id];
   if (bound.instance == nullptr) return {};
@@ -60,14 +60,14 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id,
                       : types[value].dtype == TENON_DTYPE_UNKNOWN
                           ? " but its dtype and its whole shape must be known"
                           : " but its whole shape must be known";
-    const auto wanted =
-        overflow || !output ? std::string() : wanted_values(model, binding, id, types);
+    const auto elements_hint =
+        overflow || !output ? std::string() : missing_elements_hint(model, binding, id, types);
     throw Failure(
         FailureKind::failed,
         fmt::format("{}: {} {} is {}{}", node_label(model, id), output ? "output" : "input",
                     value_label(model, value), to_string(types[value]), what),
         overflow          ? ""
-        : !wanted.empty() ? wanted
+        : !elements_hint.empty() ? elements_hint
         : output && lacks_shape(model, node, value, types)
             ? "its infer() sets no shape for the output; a scalar is tenon::Shape::scalar(), and "
               "tenon::Shape{} is an unknown "
@@ -85,7 +85,7 @@ void order_steps(PlanDraft& draft) {
   auto& memory = draft.memory();
   const auto& model = draft.model();
   const auto& binding = draft.graph().binding();
-  memory.order = running_order(draft.graph(), draft.request.training);
+  memory.order = execution_order(draft.graph(), draft.request.training);
   auto readers = count_readers(model, memory.order, draft.request.training);
   memory.readers = std::move(readers.all);
   draft.output_names = std::move(readers.output_names);

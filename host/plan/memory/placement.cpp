@@ -10,7 +10,7 @@ namespace tenon {
 namespace {
 
 // Budgets in pairs of buffers; about 30 million are examined per second.
-constexpr std::int64_t work_of_strategy = 3'000'000, work_of_reordering = 1'000'000;
+constexpr std::int64_t max_strategy_work = 3'000'000, max_reordering_work = 1'000'000;
 constexpr int max_orders = 1000;
 
 std::vector<Buffer> rounded(std::span<const Buffer> buffers) {
@@ -21,7 +21,7 @@ std::vector<Buffer> rounded(std::span<const Buffer> buffers) {
 }
 
 // Places buffers in execution order and computes the lower bound.
-MemoryPlacement place_as_they_come(std::span<const Buffer> buffers) {
+MemoryPlacement place_in_execution_order(std::span<const Buffer> buffers) {
   MemoryPlacement placement;
   placement.offsets.resize(buffers.size());
   const auto starts = order_by(&Buffer::first, buffers), ends = order_by(&Buffer::last, buffers);
@@ -32,12 +32,12 @@ MemoryPlacement place_as_they_come(std::span<const Buffer> buffers) {
     for (; buffers[ends[ended]].last < buffers[id].first; ++ended) {
       const auto bytes = buffers[ends[ended]].bytes;
       alive -= bytes;
-      if (bytes > 0) free.give_back(placement.offsets[ends[ended]], bytes);
+      if (bytes > 0) free.release(placement.offsets[ends[ended]], bytes);
     }
     const auto bytes = buffers[id].bytes;
     alive += bytes;
     placement.lower_bound = std::max(placement.lower_bound, alive);
-    if (bytes > 0) placement.offsets[id] = free.take(bytes);
+    if (bytes > 0) placement.offsets[id] = free.allocate(bytes);
   }
   placement.bytes = free.end();
   return placement;
@@ -49,7 +49,7 @@ class Search {
   Search(std::span<const Buffer> buffers, MemoryPlacement& best) : placer_(buffers), best_(best) {}
 
   void try_order(Strategy strategy, std::span<const std::uint32_t> order) {
-    std::int64_t work = work_of_strategy;
+    std::int64_t work = max_strategy_work;
     if (placer_.place(order, best_.bytes - 1, work) == order.size()) take(strategy);
   }
   void reorder(std::vector<std::uint32_t> order);
@@ -70,7 +70,7 @@ class Search {
 // by more than 0.1 %: the first buffer that does not fit into a smaller arena moves towards the
 // front of the order, alternately half of the way and all of it, and everything is placed again.
 void Search::reorder(std::vector<std::uint32_t> order) {
-  std::int64_t work = work_of_reordering;
+  std::int64_t work = max_reordering_work;
   for (int i = 0; i < max_orders && !near(); ++i) {
     const auto stuck = static_cast<std::ptrdiff_t>(placer_.place(order, best_.bytes - 1, work));
     if (work < 0) return;
@@ -90,9 +90,9 @@ std::string_view name_of(Strategy strategy) {
   return names[static_cast<std::size_t>(strategy)];
 }
 
-MemoryPlacement place(std::span<const Buffer> given) {
-  const auto buffers = rounded(given);
-  auto best = place_as_they_come(buffers);
+MemoryPlacement place(std::span<const Buffer> unaligned) {
+  const auto buffers = rounded(unaligned);
+  auto best = place_in_execution_order(buffers);
   if (best.bytes == best.lower_bound) return best;
   Search search(buffers, best);
   const auto by_size = order_by_size(buffers);
@@ -105,9 +105,9 @@ MemoryPlacement place(std::span<const Buffer> given) {
   return best;
 }
 
-MemoryPlacement place_by(Strategy strategy, std::span<const Buffer> given) {
-  const auto buffers = rounded(given);
-  auto placement = place_as_they_come(buffers);
+MemoryPlacement place_by(Strategy strategy, std::span<const Buffer> unaligned) {
+  const auto buffers = rounded(unaligned);
+  auto placement = place_in_execution_order(buffers);
   if (strategy == Strategy::execution_order) return placement;
   GreedyPlacer placer(buffers);
   std::int64_t work = INT64_MAX;

@@ -9,7 +9,7 @@ namespace {
 
 bool is_large_number(const tenon_type& type) {
   return type.storage == TENON_DENSE && type.dtype >= TENON_F16 && type.dtype <= TENON_F64 &&
-         byte_count(type) >= static_cast<std::int64_t>(shared_memory::worth_sharing);
+         byte_count(type) >= static_cast<std::int64_t>(shared_memory::min_shared_bytes);
 }
 
 /// Copies between devices count like elementwise operators. Other worker processes are responsible

@@ -128,7 +128,7 @@ std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& fil
                       .descriptor = copy.descriptor(),
                       .libraries = {},
                       .readable = {},
-                      .kept = sealed};
+                      .library_owner = sealed};
   for (const auto& library : *sealed) plugin.libraries.push_back(library->descriptor());
   for (const auto& library : libraries)
     if (library.found == NeededLibrary::Found::by_path)
@@ -137,7 +137,7 @@ std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& fil
   try {
     return std::make_shared<IsolatedPlugin>(
         plugin, WorkerOptions{isolation.program, options_.probe_timeout_ms,
-                              std::min(isolation.call_seconds, longest_call_seconds),
+                              std::min(isolation.call_seconds, max_call_seconds),
                               isolation.memory, isolation.threads});
   } catch (const WorkerStartError& error) {
     using Reason = WorkerStartError::Reason;

@@ -32,7 +32,7 @@ GraphSnapshot graph_of(const LoadedOperator& op, const Instance& object, const C
                                          static_cast<std::uint32_t>(types.outputs.size())});
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& made = graph.model.values[outputs[i]].type;
-    if (auto said = types.outputs[i]; !is_known(made) || merge(said, made) == Merge::contradiction)
+    if (auto declared = types.outputs[i]; !is_known(made) || merge(declared, made) == Merge::contradiction)
       throw Failure(
           FailureKind::plugin,
           fmt::format("its infer() declares output {} as {}, but its composed nodes produce {}", i,
@@ -51,17 +51,17 @@ ComposedCall::ComposedCall(const LoadedOperator& op, const Instance& object, Dev
       expanded(std::make_shared<const GraphSnapshot>(graph_of(op, object, types, inputs_)), device);
   no_tensors_ = tensors_of(graph_->model);
   kernels_.emplace(graph_->model, graph_->binding, op.plugins->load("tenon.cast_storage"), device);
-  std::map<ValueId, tenon_type> given;
+  std::map<ValueId, tenon_type> known_types;
   PlanRequest request{
       .training = context.training, .keep_on_device = true, .threads = context.threads.count()};
   for (const auto input : inputs_) {
     if (input == none) continue;
-    given.emplace(input, graph_->model.values[input].type);
+    known_types.emplace(input, graph_->model.values[input].type);
     if (!device.is_cpu()) request.devices.emplace(input, &device);
   }
-  auto inferred = infer_with(graph_->model, graph_->binding, no_tensors_, given).types;
+  auto inferred = infer_with(graph_->model, graph_->binding, no_tensors_, known_types).types;
   auto plan = make_plan(graph_, *kernels_, no_tensors_, std::move(inferred), request);
-  if (!arenas_.hold(*plan)) arenas_.grow(*plan, streams_, false);
+  if (!arenas_.fits(*plan)) arenas_.grow(*plan, streams_, false);
   execution_.emplace(std::move(plan), *kernels_, no_tensors_,
                      ExecutionContext{.call = context, .streams = &streams_, .arenas = &arenas_});
 }
@@ -80,9 +80,9 @@ void ComposedCall::bind_outputs(const CallTensors& tensors) {
     const auto& type = plan.types()[value];
     if (plan.model().values[value].role != Role::output || type.storage != TENON_DENSE || !first)
       continue;
-    auto& place = *plan.graph.places[value];
-    if (&place != &device_)
-      made_[i] = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), place.name());
+    auto& value_device = *plan.graph.value_devices[value];
+    if (&value_device != &device_)
+      made_[i] = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), value_device.name());
     const auto& dense = made_[i] ? made_[i].abi().dense : tensors.outputs[i]->dense;
     execution_->set_data(value, static_cast<std::byte*>(dense.data) + dense.byte_offset);
   }

@@ -75,8 +75,8 @@ class CallKey {
     const auto& abi = tensor.abi();
     const std::uint8_t head[] = {abi.dtype, abi.storage, static_cast<std::uint8_t>(abi.dense.ndim)};
     add_plain(head);
-    const std::int32_t place[] = {abi.dense.device_type, abi.dense.device_id};
-    add_plain(place);
+    const std::int32_t device[] = {abi.dense.device_type, abi.dense.device_id};
+    add_plain(device);
     add(abi.dense.shape, static_cast<std::size_t>(abi.dense.ndim) * sizeof(std::int64_t));
   }
 
@@ -85,7 +85,7 @@ class CallKey {
   std::string long_;
 };
 
-std::string name_of_given(const OperatorInfo& info, std::size_t i) {
+std::string argument_name(const OperatorInfo& info, std::size_t i) {
   if (i < info.inputs.size() || info.variadic())
     return "input '" + info.inputs[declared_input(info, i)].name + "'";
   const auto state = i - info.inputs.size();
@@ -95,20 +95,20 @@ std::string name_of_given(const OperatorInfo& info, std::size_t i) {
 
 // The device of the inputs, except those that stay on the CPU; the CPU if there are none. Throws
 // Failure if devices differ.
-Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given) {
+Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& arguments) {
   const auto decides = [&](const Tensor& tensor) {
-    const auto i = static_cast<std::size_t>(&tensor - given.data());
+    const auto i = static_cast<std::size_t>(&tensor - arguments.data());
     return tensor && !((i < info.inputs.size() || info.variadic()) &&
                        info.inputs[declared_input(info, i)].on_cpu);
   };
-  const auto first = std::find_if(given.begin(), given.end(), decides);
-  if (first == given.end()) return cpu_device();
-  const auto other = std::find_if(first, given.end(), [&](const Tensor& tensor) {
+  const auto first = std::find_if(arguments.begin(), arguments.end(), decides);
+  if (first == arguments.end()) return cpu_device();
+  const auto other = std::find_if(first, arguments.end(), [&](const Tensor& tensor) {
     return decides(tensor) && tensor.device() != first->device();
   });
-  if (other == given.end()) return device_of(*first);
+  if (other == arguments.end()) return device_of(*first);
   const auto name = [&](auto at) {
-    return name_of_given(info, static_cast<std::size_t>(at - given.begin()));
+    return argument_name(info, static_cast<std::size_t>(at - arguments.begin()));
   };
   const auto& gpu = first->device() == "cpu" ? other->device() : first->device();
   throw Failure(FailureKind::usage,
@@ -119,16 +119,16 @@ Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& given
 }
 
 /// The types of `count` inputs; trailing optional ones may be missing.
-CallTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given,
+CallTypes types_of(const OperatorInfo& info, const std::vector<Argument>& arguments,
                    std::size_t count) {
   CallTypes types;
   for (std::size_t i = 0; i < count; ++i) {
-    const bool present = i < given.size() && given[i].present;
+    const bool present = i < arguments.size() && arguments[i].present;
     const auto& declared = info.inputs[declared_input(info, i)];
     if (!present && !declared.optional)
       throw Failure(FailureKind::usage,
                     fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
-    auto& type = types.inputs.emplace_back(present ? type_of(given[i].dtype, given[i].shape)
+    auto& type = types.inputs.emplace_back(present ? type_of(arguments[i].dtype, arguments[i].shape)
                                                    : unknown_type());
     type.present = present;
     if (present && (!is_sound(type) || !is_known(type)))
@@ -136,24 +136,24 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Argument>& given,
                     fmt::format("input '{}' is {} but its shape must be fully known", declared.name,
                                 to_string(type)));
     types.storages.push_back(
-        static_cast<std::uint8_t>(present ? given[i].storage : Storage::dense));
+        static_cast<std::uint8_t>(present ? arguments[i].storage : Storage::dense));
   }
   types.states.assign(info.states.size(), unknown_type());
   return types;
 }
 
-CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
+CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& arguments) {
   // States may follow the inputs; they are updated in place.
   const auto states = info.states.size();
-  const bool has_states = info.variadic() || given.size() == info.inputs.size() + states;
+  const bool has_states = info.variadic() || arguments.size() == info.inputs.size() + states;
   const auto count =
-      input_count(info, given.size() - (has_states ? std::min(given.size(), states) : 0));
+      input_count(info, arguments.size() - (has_states ? std::min(arguments.size(), states) : 0));
   std::vector<Argument> inputs;
-  for (std::size_t i = 0; i < std::min(count, given.size()); ++i)
-    inputs.push_back(Argument::like(given[i]));
+  for (std::size_t i = 0; i < std::min(count, arguments.size()); ++i)
+    inputs.push_back(Argument::like(arguments[i]));
   auto types = types_of(info, inputs, count);
-  for (std::size_t i = 0; i < info.states.size() && given.size() > count; ++i) {
-    const auto& state = given[count + i];
+  for (std::size_t i = 0; i < info.states.size() && arguments.size() > count; ++i) {
+    const auto& state = arguments[count + i];
     if (!state) continue;
     if (state.storage() != Storage::dense)
       throw Failure(FailureKind::usage,
@@ -163,8 +163,8 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& given) {
     types.states[i] = type_of(state.dtype(), state.shape());
   }
   types.values.resize(count);
-  for (std::size_t i = 0; i < std::min(count, given.size()); ++i)
-    if (given[i] && may_infer_see(given[i].abi())) types.values[i] = &given[i].abi();
+  for (std::size_t i = 0; i < std::min(count, arguments.size()); ++i)
+    if (arguments[i] && may_infer_see(arguments[i].abi())) types.values[i] = &arguments[i].abi();
   return types;
 }
 
@@ -172,10 +172,10 @@ constexpr std::int64_t max_idle_bytes = 1 << 20;  // memory that one cached idle
 
 /// Runs the operator and passes its outputs, including hidden ones, to `use`.
 template <class Use>
-void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor>& given,
+void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor>& arguments,
                  const Attributes& attributes, Use&& use) {
   auto& cache = *host.calls;
-  const CallKey key(op, given, attributes);
+  const CallKey key(op, arguments, attributes);
   const auto hash = std::hash<std::string_view>()(key.text());
   auto lease = cache.take(host.version(), hash,
                           [&](const EagerCall& each) { return each.key == key.text(); });
@@ -185,23 +185,23 @@ void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor
       auto& plugins = host.plugins();
       const auto version = host.version();
       loaded = &plugins.load(op);
-      auto& device = common_device(*loaded->info, given);
+      auto& device = common_device(*loaded->info, arguments);
       lease = cache.make(version, hash, key.text(), host, nullptr, *loaded, attributes, device,
-                         types_of(*loaded->info, given), false);
+                         types_of(*loaded->info, arguments), false);
     }
     auto& call = lease->call;
-    const std::span all(given);
+    const std::span all(arguments);
     std::vector<Tensor> padded;
     const auto count = call.inputs.size();
-    if (given.size() < count) (padded = given).resize(count);
-    const auto inputs = given.size() < count ? std::span<const Tensor>(padded) : all.first(count);
-    const auto states = given.size() > count ? all.subspan(count) : std::span<const Tensor>();
-    std::array<Tensor, 4> few;
-    std::vector<Tensor> many;
-    if (call.outputs.size() > few.size()) many.resize(call.outputs.size());
-    const auto made = many.empty() ? std::span(few).first(call.outputs.size()) : std::span(many);
+    if (arguments.size() < count) (padded = arguments).resize(count);
+    const auto inputs = arguments.size() < count ? std::span<const Tensor>(padded) : all.first(count);
+    const auto states = arguments.size() > count ? all.subspan(count) : std::span<const Tensor>();
+    std::array<Tensor, 4> inline_outputs;
+    std::vector<Tensor> heap_outputs;
+    if (call.outputs.size() > inline_outputs.size()) heap_outputs.resize(call.outputs.size());
+    const auto made = heap_outputs.empty() ? std::span(inline_outputs).first(call.outputs.size()) : std::span(heap_outputs);
     call.forward(inputs, made, states);
-    if (FileMemory::any_mapped()) BackingFiles(given).require_unchanged();
+    if (FileMemory::any_mapped()) BackingFiles(arguments).require_unchanged();
     use(call.outputs, made);
   } catch (const Failure& failure) {
     if (!lease && loaded == nullptr) throw;
@@ -211,7 +211,7 @@ void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor
         failure.hint());
   }
   const auto& call = lease->call;
-  if (!call.depends_on_values() && !keeps_host(call.info()) && call.bytes() <= max_idle_bytes)
+  if (!call.depends_on_values() && !holds_host(call.info()) && call.bytes() <= max_idle_bytes)
     cache.give_back(std::move(lease));
 }
 

@@ -41,7 +41,7 @@ const Instance* OperatorCall::kernel(CallTypes& types, bool backward) const {
 static void run(const OperatorCall& call, int dispatch, CallTypes& types,
                 const CallTensors& tensors, const CallContext& context) {
   OperatorRun run(call, dispatch, types, tensors, context);
-  run.put();
+  run.launch();
   run.finish();
 }
 

@@ -71,7 +71,7 @@ OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, CallTypes& types,
   call_.fault = fault_ ? reinterpret_cast<tenon_fault*>(fault_->data()) : nullptr;
 }
 
-void OperatorRun::put() {
+void OperatorRun::launch() {
   if (composed_) return composed_->run(tensors_, call_.seed, call_.step);
   auto& device = op_.device();
   const CurrentDevice current(device);

@@ -27,7 +27,7 @@ class OperatorRun {
 
   /// Calls the kernel; on a GPU the work is enqueued on the device's tensor_stream(). Throws
   /// Failure (failed) with the kernel's reason.
-  void put();
+  void launch();
   /// Waits for the work. Throws Failure (failed) with the fault that the kernel reported.
   void finish() const;
 

@@ -35,9 +35,9 @@ Argument argument_of(std::string name, const tenon_type& type, std::uint8_t stor
           type.present != 0, hidden};
 }
 
-bool wants_values(const CallTypes& types) {
+bool needs_elements(const CallTypes& types) {
   return std::any_of(types.wanted.begin(), types.wanted.end(),
-                     [](std::uint8_t wanted) { return wanted != 0; });
+                     [](std::uint8_t needs_input_grad) { return needs_input_grad != 0; });
 }
 
 void require_known_outputs(const OperatorInfo& info, const CallTypes& types) {
@@ -49,7 +49,7 @@ void require_known_outputs(const OperatorInfo& info, const CallTypes& types) {
           FailureKind::failed,
           fmt::format("cannot infer the full shape of output {}: {}{}", i, to_string(type),
                       describe_inputs(info, types.inputs)),
-          wants_values(types)
+          needs_elements(types)
               ? "the shape depends on elements of an input: in graphs it must be a constant, and "
                 "Host::prepare() cannot know it"
               : "");
@@ -97,7 +97,7 @@ PreparedCall::Impl::Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner,
   some_on_cpu_ = std::any_of(info().inputs.begin(), info().inputs.end(),
                              [](const InputInfo& input) { return input.on_cpu; });
   call_.infer(types_);
-  depends_on_values_ = wants_values(types_);
+  depends_on_values_ = needs_elements(types_);
   types_.values.clear();  // owned by the caller
   require_known_outputs(info(), types_);
   inferred_ = types_.outputs;
@@ -141,17 +141,17 @@ const tenon_tensor* PreparedCall::Impl::read(const Tensor& tensor, const tenon_t
   if (storage == TENON_DENSE &&
       (abi.dense.strides == nullptr || (info().strides && !call_.is_composed())))
     return &abi;
-  if (storage == TENON_DENSE) return &kept_.emplace_back(tensor.make_contiguous()).abi();
+  if (storage == TENON_DENSE) return &temporaries_.emplace_back(tensor.make_contiguous()).abi();
   if (!sparse_kernel) {
-    make_dense_note(argument, type);
-    return &kept_.emplace_back(cast_storage(tensor, Storage::dense)).abi();
+    warn_of_conversion(argument, type);
+    return &temporaries_.emplace_back(cast_storage(tensor, Storage::dense)).abi();
   }
   return abi.index_dtype == TENON_I64 ? &abi
-                                      : &kept_.emplace_back(cast_storage(tensor, tensor.storage()))
+                                      : &temporaries_.emplace_back(cast_storage(tensor, tensor.storage()))
                                              .abi();  // kernels read int64
 }
 
-void PreparedCall::Impl::make_dense_note(const Argument& argument, const tenon_type& type) const {
+void PreparedCall::Impl::warn_of_conversion(const Argument& argument, const tenon_type& type) const {
   const auto& name = info().name;
   const auto storage = name_of(argument.storage);
   host.warnings.densified(
@@ -162,24 +162,24 @@ void PreparedCall::Impl::make_dense_note(const Argument& argument, const tenon_t
 }
 
 // `unread`: in backward, placeholders for inputs that it does not read; empty in forward.
-void PreparedCall::Impl::read_inputs(std::span<const Tensor> given, CallTensors& tensors,
+void PreparedCall::Impl::read_inputs(std::span<const Tensor> arguments, CallTensors& tensors,
                                      bool sparse_kernel, std::span<const tenon_tensor> unread) {
-  if (given.size() != inputs.size())
+  if (arguments.size() != inputs.size())
     throw Failure(FailureKind::usage, fmt::format("the call was prepared for {} but got {}",
-                                                  counted(inputs.size(), "input"), given.size()));
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    if (!unread.empty() && inputs[i].present && !given[i] &&
+                                                  counted(inputs.size(), "input"), arguments.size()));
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!unread.empty() && inputs[i].present && !arguments[i] &&
         !info().backward_reads_input[declared_input(info(), i)]) {
       tensors.inputs[i] = &unread[i];
       continue;
     }
-    if (static_cast<bool>(given[i]) != inputs[i].present)
+    if (static_cast<bool>(arguments[i]) != inputs[i].present)
       throw Failure(
           FailureKind::usage,
           fmt::format("input '{}' {} but the call was prepared {} it", inputs[i].name,
-                      given[i] ? "is present" : "is missing", given[i] ? "without" : "with"));
+                      arguments[i] ? "is present" : "is missing", arguments[i] ? "without" : "with"));
     const bool on_cpu = some_on_cpu_ && info().inputs[declared_input(info(), i)].on_cpu;
-    tensors.inputs[i] = given[i] ? read(given[i], types_.inputs[i], types_.storages[i], inputs[i],
+    tensors.inputs[i] = arguments[i] ? read(arguments[i], types_.inputs[i], types_.storages[i], inputs[i],
                                         sparse_kernel, on_cpu)
                                  : nullptr;
   }
@@ -203,7 +203,7 @@ class CallerStateBackup {
     if (states.empty() || info.space == bundled_space) return;
     for (const auto& state : states) before_.push_back(state ? state.clone() : Tensor());
   }
-  void put_back() const {
+  void restore() const {
     for (std::size_t i = 0; i < before_.size(); ++i)
       if (before_[i])
         copy_bytes(before_[i].abi().dense, states_[i].abi().dense,
@@ -224,21 +224,21 @@ std::vector<Tensor> PreparedCall::Impl::make_states() const {
   return made;
 }
 
-void PreparedCall::Impl::bind_states(std::span<const Tensor> given, CallTensors& tensors) {
-  if (!given.empty() && given.size() != states.size())
+void PreparedCall::Impl::bind_states(std::span<const Tensor> arguments, CallTensors& tensors) {
+  if (!arguments.empty() && arguments.size() != states.size())
     throw Failure(FailureKind::usage, fmt::format("the operator has {} but got {}",
-                                                  counted(states.size(), "state"), given.size()));
+                                                  counted(states.size(), "state"), arguments.size()));
   for (std::size_t i = 0; i < states.size(); ++i) {
-    const bool present = !given.empty() && given[i];
-    if (present && given[i].storage() == Storage::dense && !given[i].contiguous())
+    const bool present = !arguments.empty() && arguments[i];
+    if (present && arguments[i].storage() == Storage::dense && !arguments[i].contiguous())
       throw Failure(
           FailureKind::usage,
           fmt::format("state '{}' must be contiguous because the call changes it in place",
                       states[i].name));
-    if (present) require_writable(given[i], "state", states[i]);
+    if (present) require_writable(arguments[i], "state", states[i]);
     const auto& tensor =
-        present ? given[i]
-                : kept_.emplace_back(
+        present ? arguments[i]
+                : temporaries_.emplace_back(
                       first_state(info().states[i], types_.states[i]).to(call_.device().name()));
     state_tensors_[i] = *read(tensor, types_.states[i], dense_storage, states[i], false);
     tensors.states[i] = &state_tensors_[i];
@@ -275,7 +275,7 @@ void PreparedCall::Impl::write(Pass& pass, std::size_t i, Tensor& tensor,
 
 void PreparedCall::Impl::run(Pass& pass) {
   pass.run.set_random(random_.seed, random_.step);
-  pass.run.put();
+  pass.run.launch();
   pass.run.finish();
 }
 
@@ -290,38 +290,38 @@ Tensor PreparedCall::Impl::take(Pass& pass, std::size_t i) {
   return memory_.release(pass.written[i]);
 }
 
-void PreparedCall::Impl::forward(std::span<const Tensor> given, std::span<Tensor> made,
-                                 std::span<const Tensor> given_states) {
+void PreparedCall::Impl::forward(std::span<const Tensor> arguments, std::span<Tensor> made,
+                                 std::span<const Tensor> state_arguments) {
   auto& pass = *forward_;
   if (made.size() != outputs.size())
     throw Failure(FailureKind::usage, fmt::format("the call has {} but got memory for {}",
                                                   counted(outputs.size(), "output"), made.size()));
-  kept_.clear();
-  kept_.reserve(given.size() + states.size());  // pointers into it must stay valid
-  read_inputs(given, pass.tensors, pass.choice.sparse);
-  bind_states(given_states, pass.tensors);
+  temporaries_.clear();
+  temporaries_.reserve(arguments.size() + states.size());  // pointers into it must stay valid
+  read_inputs(arguments, pass.tensors, pass.choice.sparse);
+  bind_states(state_arguments, pass.tensors);
   for (std::size_t i = 0; i < made.size(); ++i) {
     write(pass, i, made[i], outputs[i]);
     pass.tensors.outputs[i] = &pass.written[i];
   }
   random_ = host.next_random();
-  const CallerStateBackup as_before(info(), given_states);
+  const CallerStateBackup backup(info(), state_arguments);
   try {
     run(pass);
     for (std::size_t i = 0; i < made.size(); ++i)
       if (pass.choice.outputs[i] != TENON_DENSE) made[i] = take(pass, i);
   } catch (...) {
-    as_before.put_back();
+    backup.restore();
     throw;
   }
-  kept_.clear();
+  temporaries_.clear();
 }
 
 std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_grads,
-                                                 std::span<const Tensor> given,
+                                                 std::span<const Tensor> arguments,
                                                  std::span<const Tensor> values,
-                                                 std::span<const Tensor> given_states,
-                                                 const std::vector<bool>& wanted) {
+                                                 std::span<const Tensor> state_arguments,
+                                                 const std::vector<bool>& needs_input_grad) {
   if (!has_backward())
     throw Failure(FailureKind::usage, "it has no backward kernel",
                   "Graph::gradient() differentiates operators whose gradient is a graph");
@@ -332,7 +332,7 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
   };
   count(output_grads.size(), outputs.size(), "output gradients");
   count(values.size(), outputs.size(), "outputs");
-  if (!wanted.empty()) count(wanted.size(), inputs.size(), "flags for input gradients");
+  if (!needs_input_grad.empty()) count(needs_input_grad.size(), inputs.size(), "flags for input gradients");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!info().allocates(i)) continue;
     if (const auto& known = values[i] ? values[i] : output_grads[i]; known)
@@ -346,13 +346,13 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
                       types_.inputs);
   }
   auto& pass = *backward_;
-  kept_.clear();
-  kept_.reserve(given.size() + states.size() + 2 * outputs.size());
+  temporaries_.clear();
+  temporaries_.reserve(arguments.size() + states.size() + 2 * outputs.size());
   std::vector<tenon_tensor> unread(inputs.size());
   for (std::size_t i = 0; i < unread.size(); ++i)
     unread[i] = tensor_of(types_.inputs[i], TENON_STORAGE_UNKNOWN);
-  read_inputs(given, pass.tensors, false, unread);
-  bind_states(given_states, pass.tensors);
+  read_inputs(arguments, pass.tensors, false, unread);
+  bind_states(state_arguments, pass.tensors);
   std::vector<tenon_tensor> read_values(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& type = types_.outputs[i];
@@ -366,16 +366,16 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
   }
   std::vector<Tensor> grads(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const bool wants = inputs[i].present && (floating + any_complex).has(inputs[i].dtype) &&
-                       (wanted.empty() || wanted[i]);
-    pass.tensors.writes[i] = wants ? TENON_WRITE_TO : TENON_WRITE_NONE;
-    pass.tensors.input_grads[i] = wants ? &pass.written[i] : nullptr;
-    if (wants) write(pass, i, grads[i], inputs[i]);
+    const bool needs = inputs[i].present && (floating + any_complex).has(inputs[i].dtype) &&
+                       (needs_input_grad.empty() || needs_input_grad[i]);
+    pass.tensors.writes[i] = needs ? TENON_WRITE_TO : TENON_WRITE_NONE;
+    pass.tensors.input_grads[i] = needs ? &pass.written[i] : nullptr;
+    if (needs) write(pass, i, grads[i], inputs[i]);
   }
   if (std::any_of(grads.begin(), grads.end(),
                   [](const Tensor& grad) { return static_cast<bool>(grad); }))
     run(pass);
-  kept_.clear();
+  temporaries_.clear();
   return grads;
 }
 
@@ -393,8 +393,8 @@ decltype(auto) guarded(PreparedCall::Impl& call, Work&& work) {
   }
 }
 
-PreparedCall::Impl& own(const std::unique_ptr<PreparedCall::Impl>& call) {
-  return held(call, "the prepared call");
+PreparedCall::Impl& checked_impl(const std::unique_ptr<PreparedCall::Impl>& call) {
+  return deref(call, "the prepared call");
 }
 
 }  // namespace
@@ -405,31 +405,31 @@ PreparedCall::PreparedCall(PreparedCall&&) noexcept = default;
 PreparedCall& PreparedCall::operator=(PreparedCall&&) noexcept = default;
 
 const std::vector<Argument>& PreparedCall::inputs() const {
-  return own(impl_).inputs;
+  return checked_impl(impl_).inputs;
 }
 const std::vector<Argument>& PreparedCall::outputs() const {
-  return own(impl_).outputs;
+  return checked_impl(impl_).outputs;
 }
 const std::vector<Argument>& PreparedCall::states() const {
-  return own(impl_).states;
+  return checked_impl(impl_).states;
 }
 bool PreparedCall::depends_on_values() const {
-  return own(impl_).depends_on_values();
+  return checked_impl(impl_).depends_on_values();
 }
 bool PreparedCall::has_backward() const {
-  return own(impl_).has_backward();
+  return checked_impl(impl_).has_backward();
 }
 std::vector<Tensor> PreparedCall::make_states() const {
-  return own(impl_).make_states();
+  return checked_impl(impl_).make_states();
 }
 
 void PreparedCall::forward(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                            std::span<const Tensor> states) {
-  guarded(own(impl_), [&](Impl& call) { call.forward(inputs, outputs, states); });
+  guarded(checked_impl(impl_), [&](Impl& call) { call.forward(inputs, outputs, states); });
 }
 
 Tensor PreparedCall::operator()(std::span<const Tensor> inputs) {
-  const auto& outputs = own(impl_).outputs;
+  const auto& outputs = checked_impl(impl_).outputs;
   const auto first = std::find_if(outputs.begin(), outputs.end(),
                                   [](const Argument& output) { return !output.hidden; });
   if (first == outputs.end())
@@ -449,9 +449,9 @@ std::vector<Tensor> PreparedCall::backward(std::span<const Tensor> output_grads,
                                            std::span<const Tensor> inputs,
                                            std::span<const Tensor> outputs,
                                            std::span<const Tensor> states,
-                                           const std::vector<bool>& wanted) {
-  return guarded(own(impl_), [&](Impl& call) {
-    return call.backward(output_grads, inputs, outputs, states, wanted);
+                                           const std::vector<bool>& needs_input_grad) {
+  return guarded(checked_impl(impl_), [&](Impl& call) {
+    return call.backward(output_grads, inputs, outputs, states, needs_input_grad);
   });
 }
 

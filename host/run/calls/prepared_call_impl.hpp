@@ -22,7 +22,7 @@ struct PreparedCall::Impl {
                std::span<const Tensor> states);
   std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs,
                                std::span<const Tensor> outputs, std::span<const Tensor> states,
-                               const std::vector<bool>& wanted);
+                               const std::vector<bool>& needs_input_grad);
   std::vector<Tensor> make_states() const;
   /// Whether types depend on elements of inputs; the call is then valid for these elements only.
   bool depends_on_values() const { return depends_on_values_; }
@@ -54,13 +54,13 @@ struct PreparedCall::Impl {
   void describe();
   const tenon_tensor* read(const Tensor& tensor, const tenon_type& type, std::uint8_t storage,
                            const Argument& argument, bool sparse_kernel, bool on_cpu = false);
-  void read_inputs(std::span<const Tensor> given, CallTensors& tensors, bool sparse_kernel,
+  void read_inputs(std::span<const Tensor> arguments, CallTensors& tensors, bool sparse_kernel,
                    std::span<const tenon_tensor> unread = {});
-  void bind_states(std::span<const Tensor> given, CallTensors& tensors);
+  void bind_states(std::span<const Tensor> arguments, CallTensors& tensors);
   void write(Pass& pass, std::size_t i, Tensor& tensor, const Argument& argument) const;
   void run(Pass& pass);
   Tensor take(Pass& pass, std::size_t i);
-  void make_dense_note(const Argument& argument, const tenon_type& type) const;
+  void warn_of_conversion(const Argument& argument, const tenon_type& type) const;
 
   OperatorCall call_;
   const bool training_;
@@ -70,7 +70,7 @@ struct PreparedCall::Impl {
       inferred_;           // of outputs; kernel-allocated ones get their full shapes in each call
   RandomPosition random_;  // of the latest forward call; backward draws from it, too
   SparseMemory memory_;
-  std::vector<Tensor> kept_;  // copies and temporaries of one call
+  std::vector<Tensor> temporaries_;  // copies and temporaries of one call
   std::vector<tenon_tensor> state_tensors_;
   std::optional<Pass> forward_, backward_;
 };

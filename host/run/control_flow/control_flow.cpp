@@ -9,7 +9,7 @@
 #include "graph/inference/type.hpp"
 #include "io/counted.hpp"
 #include "plugin/operator_name.hpp"
-#include "run/control_flow/held_subgraph.hpp"
+#include "run/control_flow/owned_subgraph.hpp"
 #include "tensor/add_elements.hpp"
 #include "tensor/sparse/row_range.hpp"
 
@@ -39,7 +39,7 @@ Positions floating_outputs(Gradient& g, std::size_t first, std::size_t end) {
   return found;
 }
 
-Positions less(Positions positions, std::size_t offset) {
+Positions subtract(Positions positions, std::size_t offset) {
   for (auto& position : positions) position -= offset;
   return positions;
 }
@@ -75,8 +75,8 @@ struct If : TwoBranches {
     Values inputs;
     for (int i = 0; i < g.inputs(); ++i) inputs.push_back(g.input(i));
     for (const auto i : reached) inputs.push_back(g.output_grad(static_cast<int>(i)));
-    const auto text = [&](const HeldSubgraph& branch) {
-      return gradient_of(*branch, reached, less(wrt, 1)).to_json();
+    const auto text = [&](const OwnedSubgraph& branch) {
+      return gradient_of(*branch, reached, subtract(wrt, 1)).to_json();
     };
     const auto one = text(branches[0]), other = text(branches[1]);
     Values grads(wrt.size());
@@ -111,7 +111,7 @@ struct While : Operator {
   std::int32_t outputs = 1;
   std::int64_t limit = INT64_MAX;
   Host::Impl* host = nullptr;
-  HeldSubgraph test, step;
+  OwnedSubgraph test, step;
 
   static constexpr void describe(auto& op) {
     op.doc("runs `body` on its own outputs while `condition` returns true for them");
@@ -131,8 +131,8 @@ struct While : Operator {
 
   void configure() {
     if (!host) return;
-    test.hold(*host, condition, "condition");
-    step.hold(*host, body, "body");
+    test.emplace(*host, condition, "condition");
+    step.emplace(*host, body, "body");
   }
 
   void infer(Infer& io) const {
@@ -185,7 +185,7 @@ struct Scan : Operator {
   std::int32_t carries = 1, scanned = 1, outputs = 1;
   bool reverse = false;
   Host::Impl* host = nullptr;
-  HeldSubgraph step;
+  OwnedSubgraph step;
 
   static constexpr void describe(auto& op) {
     op.doc(
@@ -219,7 +219,7 @@ struct Scan : Operator {
   void configure() {
     if (carries > outputs)
       throw Error("carries is ", carries, " but there are ", outputs, " outputs");
-    if (host) step.hold(*host, body, "body");
+    if (host) step.emplace(*host, body, "body");
   }
 
   void infer(Infer& io) const {
@@ -286,11 +286,11 @@ struct Scan : Operator {
   // stay the same. Its scanned inputs are the values carried into each iteration, the scanned
   // inputs, and the gradients of the outputs.
   void gradient(Gradient& g) const {
-    const auto all = at(g.inputs()), stays = data_inputs();
+    const auto all = at(g.inputs()), first_invariant = data_inputs();
     const auto wrt = floating_inputs(g, 0, all);
     if (wrt.empty()) return;
     Positions carried, rows, summed;  // of wrt
-    for (const auto i : wrt) (i < at(carries) ? carried : i < stays ? rows : summed).push_back(i);
+    for (const auto i : wrt) (i < at(carries) ? carried : i < first_invariant ? rows : summed).push_back(i);
     const auto stacked = floating_outputs(g, at(carries), at(g.outputs()));
     auto reached = carried;
     reached.insert(reached.end(), stacked.begin(), stacked.end());
@@ -301,18 +301,18 @@ struct Scan : Operator {
                            ? g.output_grad(static_cast<int>(i))
                            : g.zeros_like(g.output(static_cast<int>(i))));
     for (const auto i : summed) inputs.push_back(g.zeros_like(g.input(static_cast<int>(i))));
-    for (const auto value : carried_into_runs(g)) inputs.push_back(value);
-    for (auto i = at(carries); i < stays; ++i) inputs.push_back(g.input(static_cast<int>(i)));
+    for (const auto value : carried_values(g)) inputs.push_back(value);
+    for (auto i = at(carries); i < first_invariant; ++i) inputs.push_back(g.input(static_cast<int>(i)));
     for (const auto i : stacked) inputs.push_back(g.output_grad(static_cast<int>(i)));
-    for (auto i = stays; i < all; ++i) inputs.push_back(g.input(static_cast<int>(i)));
+    for (auto i = first_invariant; i < all; ++i) inputs.push_back(g.input(static_cast<int>(i)));
 
-    const auto text = backward_body(carried, rows, summed, reached, all, stays).to_json();
+    const auto text = backward_body(carried, rows, summed, reached, all, first_invariant).to_json();
     Values grads(wrt.size());
-    const auto kept = carried.size() + summed.size();
+    const auto carry_count = carried.size() + summed.size();
     g.add_outputs("tenon.scan", inputs.data(), inputs.size(), grads.data(), grads.size(),
                   {{"body", std::string_view(text)},
-                   {"carries", kept},
-                   {"scanned", stays + stacked.size()},
+                   {"carries", carry_count},
+                   {"scanned", first_invariant + stacked.size()},
                    {"outputs", grads.size()},
                    {"reverse", !reverse}});
     std::size_t next = 0;
@@ -322,16 +322,16 @@ struct Scan : Operator {
 
  private:
   /// The carried values before each iteration, from a scan that also stacks them.
-  Values carried_into_runs(Gradient& g) const {
+  Values carried_values(Gradient& g) const {
     if (carries == 0) return {};
     auto graph = step->graph();
     const auto inputs = graph.inputs();
     for (std::size_t i = 0; i < at(carries); ++i)
       graph.output(fmt::format("{} before", i), graph.find(inputs[i].name));
     const auto text = graph.to_json();
-    Values given, made(at(outputs + carries));
-    for (int i = 0; i < g.inputs(); ++i) given.push_back(g.input(i));
-    g.add_outputs("scan", given.data(), given.size(), made.data(), made.size(),
+    Values arguments, made(at(outputs + carries));
+    for (int i = 0; i < g.inputs(); ++i) arguments.push_back(g.input(i));
+    g.add_outputs("scan", arguments.data(), arguments.size(), made.data(), made.size(),
                   {{"body", std::string_view(text)},
                    {"carries", carries},
                    {"scanned", scanned},
@@ -341,7 +341,7 @@ struct Scan : Operator {
   }
 
   Graph backward_body(const Positions& carried, const Positions& rows, const Positions& summed,
-                      const Positions& reached, std::size_t all, std::size_t stays) const {
+                      const Positions& reached, std::size_t all, std::size_t first_invariant) const {
     Positions wrt = carried;
     wrt.insert(wrt.end(), summed.begin(), summed.end());
     wrt.insert(wrt.end(), rows.begin(), rows.end());
@@ -363,9 +363,9 @@ struct Scan : Operator {
     };
     add(all, carried.size());
     add(all + reached.size(), summed.size());
-    add(0, stays);
+    add(0, first_invariant);
     add(all + carried.size(), reached.size() - carried.size());
-    add(stays, all - stays);
+    add(first_invariant, all - first_invariant);
     reorder_inputs(graph, order);
     return graph;
   }
@@ -391,10 +391,10 @@ void add_control_operators(Host::Impl& host) {
                               false);
   add_flow_operator<While>(host, "while");
   add_flow_operator<Scan>(host, "scan");
-  add_late_control_operators(host);
+  add_dynamic_control_operators(host);
 }
 
-bool keeps_host(const OperatorInfo& info) {
+bool holds_host(const OperatorInfo& info) {
   static constexpr std::string_view names[] = {"if",     "while", "scan",
                                                "branch", "loop",  "onnx_node"};
   return info.space == bundled_space &&

@@ -7,9 +7,9 @@ namespace tenon {
 
 void add_control_operators(Host::Impl& host);
 /// Operators whose output shapes are only known at run time.
-void add_late_control_operators(Host::Impl& host);
+void add_dynamic_control_operators(Host::Impl& host);
 
 /// Whether objects of the operator keep the host alive, in which case the host must not cache them.
-bool keeps_host(const OperatorInfo& info);
+bool holds_host(const OperatorInfo& info);
 
 }  // namespace tenon

@@ -16,7 +16,7 @@ void Subgraph::refuse(const std::string& what) const {
 }
 
 template <class Work>
-decltype(auto) Subgraph::named(Work&& work) const {
+decltype(auto) Subgraph::with_context(Work&& work) const {
   try {
     return work();
   } catch (const Failure& failure) {
@@ -27,8 +27,8 @@ decltype(auto) Subgraph::named(Work&& work) const {
 
 Subgraph::Subgraph(Host::Impl& host, std::string_view text, const char* param)
     : param_(param), graph_([&] {
-        Host handle = Inner::handle(host.shared_from_this());
-        return named([&] { return impl_of(Graph::from_json(handle, text)).completed(); });
+        Host handle = ImplAccess::handle(host.shared_from_this());
+        return with_context([&] { return impl_of(Graph::from_json(handle, text)).completed(); });
       }()) {
   const auto& model = model_of(graph_);
   for (const auto& value : model.values) {
@@ -79,14 +79,14 @@ void Subgraph::require_runs() const {
 
 std::vector<tenon_type> Subgraph::infer(std::span<const tenon_type> inputs) const {
   const auto& model = model_of(graph_);
-  std::map<ValueId, tenon_type> given;
+  std::map<ValueId, tenon_type> arguments;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    given.emplace(model.inputs[i], inputs[i]);
-    given[model.inputs[i]].present = model.values[model.inputs[i]].type.present;
+    arguments.emplace(model.inputs[i], inputs[i]);
+    arguments[model.inputs[i]].present = model.values[model.inputs[i]].type.present;
   }
-  const auto types = named([&] {
+  const auto types = with_context([&] {
     require_runs();
-    return infer_with(model, impl_of(graph_).binding(), tensors_of(model), given).types;
+    return infer_with(model, impl_of(graph_).binding(), tensors_of(model), arguments).types;
   });
   std::vector<tenon_type> outputs;
   for (const auto& [name, value] : model.outputs) outputs.push_back(types[value]);
@@ -101,7 +101,7 @@ Session& Subgraph::session(bool training) {
 }
 
 std::vector<Tensor> Subgraph::run_all(bool training, const std::vector<Tensor>& inputs) {
-  return named([&] {
+  return with_context([&] {
     require_runs();
     std::vector<Tensor> outputs(this->outputs());
     session(training).run_in_order(inputs, outputs);
@@ -111,7 +111,7 @@ std::vector<Tensor> Subgraph::run_all(bool training, const std::vector<Tensor>& 
 
 Tensor Subgraph::run(bool training, const std::vector<Tensor>& inputs,
                      const std::vector<Tensor>& outputs) {
-  return named([&] {
+  return with_context([&] {
     require_runs();
     if (allocates_) {
       const auto made = run_all(training, inputs);
@@ -123,12 +123,12 @@ Tensor Subgraph::run(bool training, const std::vector<Tensor>& inputs,
       }
       return made.front();
     }
-    NamedTensors given;
+    NamedTensors arguments;
     RunOptions options;
-    for (std::size_t i = 0; i < inputs.size(); ++i) given.emplace(input_names_[i], inputs[i]);
+    for (std::size_t i = 0; i < inputs.size(); ++i) arguments.emplace(input_names_[i], inputs[i]);
     for (std::size_t i = 0; i < outputs.size(); ++i)
       options.destinations[output_names_[i]] = {outputs[i], Write::to};
-    return session(training).run(given, options).at(output_names_.front());
+    return session(training).run(arguments, options).at(output_names_.front());
   });
 }
 

@@ -34,7 +34,7 @@ class Subgraph {
 
  private:
   template <class Work>
-  decltype(auto) named(Work&& work) const;
+  decltype(auto) with_context(Work&& work) const;
   void require_runs() const;
   Session& session(bool training);
 

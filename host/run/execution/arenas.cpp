@@ -19,7 +19,7 @@ std::int64_t Arenas::bytes(const DeviceArena& arena) const {
   return found == blocks_.end() ? -1 : static_cast<std::int64_t>(found->second.bytes());
 }
 
-bool Arenas::hold(const Plan& plan) const {
+bool Arenas::fits(const Plan& plan) const {
   const auto& arenas = plan.memory.arenas;
   return (!plan.memory.isolates || shares_) && staging_bytes() >= plan.gpus.staging_bytes &&
          std::all_of(arenas.begin(), arenas.end(), [&](const DeviceArena& arena) {
@@ -31,7 +31,7 @@ bool Arenas::hold(const Plan& plan) const {
 void Arenas::make(const DeviceArena& arena, Streams& streams, bool spare) {
   const bool grows = spare && this->bytes(arena) > 0;
   const auto bytes = static_cast<std::uint64_t>(arena.placement.bytes +
-                                                (grows ? arena.placement.bytes / spare_part : 0));
+                                                (grows ? arena.placement.bytes / spare_divisor : 0));
   if (is_shared(arena)) {
     shared_.erase(arena.writer);
     const auto access =
@@ -53,12 +53,12 @@ void Arenas::grow(const Plan& plan, Streams& streams, bool spare) {
   }
   for (const auto& arena : plan.memory.arenas)
     if (bytes(arena) < arena.placement.bytes) make(arena, streams, spare);
-  if (const auto wanted = plan.gpus.staging_bytes; wanted > staging_bytes()) {
+  if (const auto needed = plan.gpus.staging_bytes; needed > staging_bytes()) {
     staging_.reset();
     staging_.emplace(
-        Staging{PinnedBlock(*plan.gpus.devices.front(), static_cast<std::uint64_t>(wanted),
+        Staging{PinnedBlock(*plan.gpus.devices.front(), static_cast<std::uint64_t>(needed),
                             "what the plan copies"),
-                wanted});
+                needed});
   }
 }
 

@@ -18,14 +18,14 @@ namespace tenon {
 class Arenas {
  public:
   /// Whether all memory that the plan needs is available.
-  bool hold(const Plan& plan) const;
+  bool fits(const Plan& plan) const;
   /// Makes room for the plan; with `spare`, memory that was too small grows beyond the plan's need,
   /// so that it does not grow for each of many plans. Addresses change, so executions that use them
   /// must be gone. Throws Failure (failed); memory that was too small is then released, too.
   void grow(const Plan& plan, Streams& streams, bool spare);
-  static constexpr std::int64_t spare_part = 16;
+  static constexpr std::int64_t spare_divisor = 16;
 
-  /// Memory of an arena of a plan for which hold() is true.
+  /// Memory of an arena of a plan for which fits() is true.
   std::byte* data(const DeviceArena& arena) const;
   std::byte* staging() const { return staging_->memory.data(); }
   std::int64_t bytes(const DeviceArena& arena) const;  ///< -1: not allocated

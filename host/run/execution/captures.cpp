@@ -15,7 +15,7 @@ constexpr std::size_t max_variants =
 constexpr int max_failures = 3;
 constexpr std::size_t max_thread_ids = 256;  // remembered ids
 
-void put(const Step& step) {
+void run_step(const Step& step) {
   RunningCalls calls;
   calls.enter(step.running);
   if (step.function(step.instance, step.call) == 0) return;
@@ -56,7 +56,7 @@ void Captures::capture(Variant& variant) {
       const auto& stream = segment.sync->stream;
       stream.device().make_current();
       Captured captured(
-          stream, [&] { std::for_each(segment.kernels.begin(), segment.kernels.end(), put); });
+          stream, [&] { std::for_each(segment.kernels.begin(), segment.kernels.end(), run_step); });
       variant.launches.push_back({std::move(captured), *segment.sync});
       const auto& first = segment.kernels.front();
       steps.push_back({launch, &variant.launches.back(), first.call, first.running});

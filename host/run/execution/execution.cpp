@@ -18,7 +18,7 @@ std::deque<CopyStep> make_copies(const Plan& plan, PlanTensors& tensors, Streams
   std::deque<CopyStep> copies;
   for (const auto& copy : plan.graph.copies) {
     const auto source = plan.graph.source_of(copy);
-    copies.emplace_back(*plan.graph.places[source], tensors[source], *plan.graph.places[copy.copy],
+    copies.emplace_back(*plan.graph.value_devices[source], tensors[source], *plan.graph.value_devices[copy.copy],
                         tensors[copy.copy], streams.of(stream_of(plan.graph, plan.types(), copy)),
                         sparse);
   }
@@ -60,12 +60,12 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels,
       calls_(*plan_, kernels, tensors_, copies_, call_context_) {
   call_context_.memory = &sparse_memory_;
   if (!plan_->packed.empty()) {
-    kept_.emplace(*plan_, kernels, tensors, context.call.threads.count(), context.constant_weights,
+    packed_memory_.emplace(*plan_, kernels, tensors, context.call.threads.count(), context.constant_weights,
                   context.session);
-    for (const auto& part : plan_->packed) {
-      const auto kept = kept_->of(part.step);
-      calls_[part.step].kept = kept.data();
-      calls_[part.step].kept_count = static_cast<std::uint32_t>(kept.size());
+    for (const auto& constant : plan_->packed) {
+      const auto pointers = packed_memory_->of(constant.step);
+      calls_[constant.step].kept = pointers.data();
+      calls_[constant.step].kept_count = static_cast<std::uint32_t>(pointers.size());
     }
   }
   if (!plan_->gpus.devices.empty())
@@ -86,7 +86,7 @@ void Execution::find_changes() {
   for (const auto& [variable, value] : plan_->memory.copies) changes_.push_back(variable);
 }
 
-void stop_where_asked(const std::stop_token& stop) {
+void throw_if_stop_requested(const std::stop_token& stop) {
   if (stop.stop_requested())
     throw Failure(FailureKind::failed, "the run was stopped", "states and variables are unchanged");
 }
@@ -95,7 +95,7 @@ void Execution::run_steps(const std::stop_token& stop) {
   const bool may_stop = stop.stop_possible();
   StepWalk walk(*this);
   for (const auto& step : start()) {
-    if (may_stop) stop_where_asked(stop);
+    if (may_stop) throw_if_stop_requested(stop);
     walk.call(step);
   }
 }
@@ -110,7 +110,7 @@ void Execution::finish() {
 void Execution::update_variables() {
   for (const auto& [variable, value] : plan_->memory.copies) {
     auto &from = tensors_[value].dense, &to = tensors_[variable].dense;
-    auto& device = *plan_->graph.places[variable];
+    auto& device = *plan_->graph.value_devices[variable];
     const auto bytes = byte_count(plan_->types()[variable]);
     if (bytes <= 0 || to.data == nullptr) continue;
     if (const auto* stream = gpu_ ? gpu_->stream_of(device) : nullptr; stream != nullptr)
@@ -139,7 +139,7 @@ void Execution::set_add(ValueId output, bool add) {
       add ? TENON_WRITE_ADD : TENON_WRITE_TO;
 }
 
-void Execution::put_modes_back(const FloatModes& modes, const FloatModes& left, const Step& step) {
+void Execution::restore_modes(const FloatModes& modes, const FloatModes& left, const Step& step) {
   call_context_.left_modes = false;
   const auto id = plan_->node_of(calls_.step_of(step));
   const auto* op = plan_->graph.binding().nodes[id].op;

@@ -54,12 +54,12 @@ class Execution {
   /// The steps to call in this run; captured segments are replaced by launches of their CUDA
   /// graphs.
   const std::vector<Step>& start() {
-    if (kept_) kept_->update();
+    if (packed_memory_) packed_memory_->update();
     return gpu_ ? gpu_->start(true) : calls_.steps();
   }
   /// Like start(), but without captured graphs: the caller runs steps() one by one.
   void start_steps() {
-    if (kept_) kept_->update();
+    if (packed_memory_) packed_memory_->update();
     if (gpu_) gpu_->start(false);
   }
   /// Why kernels are not captured although the plan captures them; empty if they are.
@@ -77,10 +77,10 @@ class Execution {
   }
   /// To be called after each step: restores `modes` if the step changed the floating-point modes,
   /// and warns about its operator.
-  void keep_modes(const FloatModes& modes, const Step& step) {
+  void check_modes(const FloatModes& modes, const Step& step) {
     const auto left = FloatModes::after_call();
     if (left != modes || call_context_.left_modes) [[unlikely]]
-      put_modes_back(modes, left, step);
+      restore_modes(modes, left, step);
   }
   /// The failure of a step of start() that returned nonzero.
   Failure failure_of(const Step& step) const;
@@ -108,7 +108,7 @@ class Execution {
  private:
   void update_variables();
   void find_changes();
-  [[gnu::cold]] void put_modes_back(const FloatModes& modes, const FloatModes& left,
+  [[gnu::cold]] void restore_modes(const FloatModes& modes, const FloatModes& left,
                                     const Step& step);
 
   std::shared_ptr<const Plan> plan_;
@@ -117,7 +117,7 @@ class Execution {
   PlanTensors tensors_;
   std::deque<CopyStep> copies_;  // as in the plan's graph
   StepCalls calls_;
-  std::optional<PackedMemory> kept_;  // if kernels have packed constants
+  std::optional<PackedMemory> packed_memory_;  // if kernels have packed constants
   std::optional<GpuExecution> gpu_;
   std::vector<ValueId> changes_;
   bool changes_last_ = false;

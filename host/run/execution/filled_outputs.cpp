@@ -63,7 +63,7 @@ void each_output(const tenon_call& call, const Visit& visit_output) {
                           Bits<bytes>());
     };
     const auto bytes = size_of(static_cast<DType>(outputs[i]->dtype));
-    if (bytes == 16) elements *= 2;  // real and imaginary parts
+    if (bytes == 16) elements *= 2;  // real and imaginary components
     const bool stop = bytes == 1   ? visit_as.template operator()<1>()
                       : bytes == 2 ? visit_as.template operator()<2>()
                       : bytes == 4 ? visit_as.template operator()<4>()
@@ -74,7 +74,7 @@ void each_output(const tenon_call& call, const Visit& visit_output) {
 
 }  // namespace
 
-void forget_allocated(const Plan& plan, std::size_t step, const tenon_call& call) {
+void detach_allocated(const Plan& plan, std::size_t step, const tenon_call& call) {
   const auto& node = plan.node(step);
   for (std::uint32_t i = 0; node.pass != Pass::backward && i < node.output_count; ++i)
     if (plan.types()[node.first_output + i].storage == TENON_STORAGE_UNKNOWN)
@@ -96,9 +96,9 @@ std::optional<UnwrittenElement> find_unwritten(const tenon_call& call) {
     std::int64_t same = 0;
     for (std::int64_t i = 0; i < count && !found; ++i) {
       same = elements[i] == bits.at(i) ? same + 1 : 0;
-      const auto parts = size_of(static_cast<DType>(call_output(call, output).dtype)) == 16 ? 2 : 1;
+      const auto components = size_of(static_cast<DType>(call_output(call, output).dtype)) == 16 ? 2 : 1;
       if (same == bits.run)
-        found = {output, row_major_place(call_output(call, output).dense, (i + 1 - same) / parts)};
+        found = {output, row_major_place(call_output(call, output).dense, (i + 1 - same) / components)};
     }
     return found.has_value();
   });

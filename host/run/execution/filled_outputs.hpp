@@ -12,7 +12,7 @@ namespace tenon {
 
 /// Detaches kernel-allocated outputs of a step from the memory of the last run, which the caller
 /// may now own.
-void forget_allocated(const Plan& plan, std::size_t step, const tenon_call& call);
+void detach_allocated(const Plan& plan, std::size_t step, const tenon_call& call);
 
 /// Fills the workspace and the CPU's dense outputs that the call overwrites with NaN, or with
 /// integers that are unlikely results. The outputs of a backward call are the inputs' gradients.

@@ -23,7 +23,7 @@ void run_here(const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body 
     body(context, begin, std::min(begin + grain, n));
 }
 
-tenon_host host_for_parts(const tenon_host& host) {
+tenon_host host_for_blocks(const tenon_host& host) {
   auto own = host;
   own.parallel_for = run_here;
   return own;
@@ -31,43 +31,43 @@ tenon_host host_for_parts(const tenon_host& host) {
 
 }  // namespace
 
-/// Borrows an idle Lane; waits for one if all are in use.
-class FusedStep::LaneInUse {
+/// Borrows an idle ThreadState; waits for one if all are in use.
+class FusedStep::ThreadStateLease {
  public:
-  explicit LaneInUse(FusedStep& step) : step_(step) {
-    std::unique_lock lock(step.choosing_);
-    step.given_back_.wait(lock, [&] { return !step.idle_.empty(); });
-    lane_ = step.idle_.back();
+  explicit ThreadStateLease(FusedStep& step) : step_(step) {
+    std::unique_lock lock(step.idle_mutex_);
+    step.returned_.wait(lock, [&] { return !step.idle_.empty(); });
+    state_ = step.idle_.back();
     step.idle_.pop_back();
   }
-  ~LaneInUse() {
+  ~ThreadStateLease() {
     {
-      const std::lock_guard lock(step_.choosing_);
-      step_.idle_.push_back(lane_);
+      const std::lock_guard lock(step_.idle_mutex_);
+      step_.idle_.push_back(state_);
     }
-    step_.given_back_.notify_one();
+    step_.returned_.notify_one();
   }
-  LaneInUse(const LaneInUse&) = delete;
-  LaneInUse& operator=(const LaneInUse&) = delete;
-  Lane& operator*() const { return *lane_; }
+  ThreadStateLease(const ThreadStateLease&) = delete;
+  ThreadStateLease& operator=(const ThreadStateLease&) = delete;
+  ThreadState& operator*() const { return *state_; }
 
  private:
   FusedStep& step_;
-  Lane* lane_;
+  ThreadState* state_;
 };
 
 FusedStep::FusedStep(const Plan& plan, const FusedGroup& group, const Kernels& kernels,
                      CallContext& context)
     : group_(group),
       threads_(context.threads),
-      host_(host_for_parts(*context.host)),
+      host_(host_for_blocks(*context.host)),
       records_(group.nodes.size(), bytes_of_names(plan, group)),
       writes_(group.writes),
-      data_(group.places.size()) {
+      data_(group.tensors.size()) {
   make_kernels(plan, kernels);
   find_writers(plan);
-  for (int i = 0; i < group.threads; ++i) make_lane(plan, context);
-  for (auto& lane : lanes_) idle_.push_back(&lane);
+  for (int i = 0; i < group.threads; ++i) add_thread_state(plan, context);
+  for (auto& state : thread_states_) idle_.push_back(&state);
 }
 
 void FusedStep::make_kernels(const Plan& plan, const Kernels& kernels) {
@@ -91,9 +91,9 @@ void FusedStep::find_writers(const Plan& plan) {
     const auto& node = plan.model().nodes[id];
     const auto* outputs = operands + node.input_count;
     for (std::uint32_t i = 0; i < node.output_count; ++i, ++write) {
-      if (outputs[i] == none || group_.places[outputs[i]].where != GroupTensor::Where::output)
+      if (outputs[i] == none || group_.tensors[outputs[i]].where != GroupTensor::Where::output)
         continue;
-      const auto output = group_.places[outputs[i]].index;
+      const auto output = group_.tensors[outputs[i]].index;
       if (!found[output]) writers_[output] = {write, {operands, outputs}};
       found[output] = true;
     }
@@ -101,47 +101,47 @@ void FusedStep::find_writers(const Plan& plan) {
   }
 }
 
-void FusedStep::make_lane(const Plan& plan, CallContext& context) {
-  auto& lane = lanes_.emplace_back();
-  lane.number = lanes_.size() - 1;
-  for (const auto& place : group_.places)
-    lane.tensors.push_back(tensor_for(lane, place.dtype, place.extent));
-  lane.calls.reserve(group_.nodes.size());
+void FusedStep::add_thread_state(const Plan& plan, CallContext& context) {
+  auto& state = thread_states_.emplace_back();
+  state.number = thread_states_.size() - 1;
+  for (const auto& tensor : group_.tensors)
+    state.tensors.push_back(tensor_for(state, tensor.dtype, tensor.extent));
+  state.calls.reserve(group_.nodes.size());
   const auto* operands = group_.operands.data();
   const auto* writes = writes_.data();
   for (const auto id : group_.nodes) {
     const auto& node = plan.model().nodes[id];
-    add_call(plan, id, operands, writes, lane, context);
+    add_call(plan, id, operands, writes, state, context);
     operands += node.input_count + node.output_count;
     writes += node.output_count;
   }
 }
 
-// Its shape points into the Lane, where place() sets it.
-tenon_tensor FusedStep::tensor_for(Lane& lane, std::uint8_t dtype,
+// Its shape points into the ThreadState, where bind_block() sets it.
+tenon_tensor FusedStep::tensor_for(ThreadState& state, std::uint8_t dtype,
                                    GroupTensor::Extent extent) const {
   const bool has_rows = group_.blocks.row > 0 && group_.blocks.row <= group_.blocks.size;
   tenon_type type{};
   type.dtype = dtype;
   type.rank = extent == GroupTensor::Extent::whole && has_rows ? 2 : 1;
   auto tensor = tensor_of(type, TENON_DENSE);
-  tensor.dense.shape = extent == GroupTensor::Extent::whole ? lane.whole
-                       : extent == GroupTensor::Extent::row ? lane.row
-                                                            : lane.single;
+  tensor.dense.shape = extent == GroupTensor::Extent::whole ? state.whole
+                       : extent == GroupTensor::Extent::row ? state.row
+                                                            : state.single;
   return tensor;
 }
 
 void FusedStep::add_call(const Plan& plan, NodeId id, const std::uint32_t* operands,
-                         const std::uint8_t* writes, Lane& lane, CallContext& context) {
+                         const std::uint8_t* writes, ThreadState& state, CallContext& context) {
   const auto& model = plan.model();
   const auto& node = model.nodes[id];
   const auto& forward = forward_of(model, node);
   const bool backward = node.pass == Pass::backward;
   const auto tensors = [&](const std::uint32_t* first,
                            std::uint32_t count) -> std::vector<tenon_tensor*>& {
-    auto& pointers = lane.pointers.emplace_back();
+    auto& pointers = state.pointers.emplace_back();
     for (std::uint32_t i = 0; i < count; ++i)
-      pointers.push_back(first[i] == none ? nullptr : &lane.tensors[first[i]]);
+      pointers.push_back(first[i] == none ? nullptr : &state.tensors[first[i]]);
     return pointers;
   };
   // Tensors that backward does not read carry types only, as in StepCalls.
@@ -149,14 +149,14 @@ void FusedStep::add_call(const Plan& plan, NodeId id, const std::uint32_t* opera
                                const auto& value_of) -> std::vector<tenon_tensor*>& {
     for (std::uint32_t i = 0; i < pointers.size(); ++i) {
       if (const auto value = value_of(i); pointers[i] == nullptr && value != none) {
-        pointers[i] = &lane.unread.emplace_back(
-            tensor_for(lane, plan.types()[value].dtype, GroupTensor::Extent::whole));
+        pointers[i] = &state.unread.emplace_back(
+            tensor_for(state, plan.types()[value].dtype, GroupTensor::Extent::whole));
         pointers[i]->storage = TENON_STORAGE_UNKNOWN;
       }
     }
     return pointers;
   };
-  auto& call = lane.calls.emplace_back(make_call(context, dispatch_of(backward, false)));
+  auto& call = state.calls.emplace_back(make_call(context, dispatch_of(backward, false)));
   if (backward) {
     call.output_grads = tensors(operands, forward.output_count).data();
     set_inputs(call,
@@ -171,7 +171,7 @@ void FusedStep::add_call(const Plan& plan, NodeId id, const std::uint32_t* opera
     set_outputs(call, tensors(operands + node.input_count, node.output_count));
   }
   call.host = &host_;
-  call.error = &lane.error.error;
+  call.error = &state.error.error;
   call.writes = writes;
   call.threads = 1;
 }
@@ -196,10 +196,10 @@ void FusedStep::bind(const tenon_call& call) {
   stopped_ = false;
   scratch_ = static_cast<std::byte*>(call.workspace);
   for (std::size_t i = 0; i < data_.size(); ++i) {
-    const auto& place = group_.places[i];
-    if (place.where == GroupTensor::Where::scratch) continue;
-    const auto& dense = (place.where == GroupTensor::Where::input ? *call.inputs[place.index]
-                                                                  : *call.outputs[place.index])
+    const auto& tensor = group_.tensors[i];
+    if (tensor.where == GroupTensor::Where::scratch) continue;
+    const auto& dense = (tensor.where == GroupTensor::Where::input ? *call.inputs[tensor.index]
+                                                                  : *call.outputs[tensor.index])
                             .dense;
     data_[i] = static_cast<std::byte*>(dense.data) + dense.byte_offset;
   }
@@ -208,69 +208,69 @@ void FusedStep::bind(const tenon_call& call) {
     const auto* memory = static_cast<const std::byte*>(call.outputs[output]->dense.data) +
                          call.outputs[output]->dense.byte_offset;
     auto write = call.writes[output];
-    // Memory to be reused in place may be read by an earlier node only.
+    // Memory to be reused in tensor may be read by an earlier node only.
     if (write == TENON_WRITE_IN_PLACE &&
         std::none_of(writer.read.begin(), writer.read.end(),
-                     [&](std::uint32_t place) { return place != none && data_[place] == memory; }))
+                     [&](std::uint32_t tensor) { return tensor != none && data_[tensor] == memory; }))
       write = TENON_WRITE_TO;
     writes_[writer.write] = write;
   }
 }
 
 void FusedStep::run_blocks(std::int64_t begin, std::int64_t end) noexcept {
-  const LaneInUse lane(*this);
+  const ThreadStateLease state(*this);
   const auto modes = FloatModes::now();
   RunningCalls running;
   for (auto block = begin; block < end && !stopped_.load(std::memory_order_relaxed); ++block)
-    if (!run_block(*lane, block, modes, running)) return;
+    if (!run_block(*state, block, modes, running)) return;
 }
 
-bool FusedStep::run_block(Lane& lane, std::int64_t block, const FloatModes& modes,
+bool FusedStep::run_block(ThreadState& state, std::int64_t block, const FloatModes& modes,
                           RunningCalls& running) {
-  place(lane, block);
+  bind_block(state, block);
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
     const auto& kernel = kernels_[i];
     running.enter(kernel.running);
-    const bool failed = kernel.function(kernel.instance, &lane.calls[i]) != 0;
+    const bool failed = kernel.function(kernel.instance, &state.calls[i]) != 0;
     if (const auto left = FloatModes::after_call(); left != modes) [[unlikely]]
-      put_back(modes, left, *kernel.op, called_by(lane.calls[i].dispatch));
+      put_back(modes, left, *kernel.op, called_by(state.calls[i].dispatch));
     if (!failed) continue;
-    fail(i, lane);
+    fail(i, state);
     return false;
   }
   return true;
 }
 
-void FusedStep::place(Lane& lane, std::int64_t block) const {
+void FusedStep::bind_block(ThreadState& state, std::int64_t block) const {
   const auto& blocks = group_.blocks;
   const bool has_rows = blocks.row > 0 && blocks.row <= blocks.size,
-             has_parts = blocks.row > blocks.size;
-  const auto in_row = has_parts ? block % blocks.per_row() * blocks.size : 0;
+             splits_rows = blocks.row > blocks.size;
+  const auto in_row = splits_rows ? block % blocks.per_row() * blocks.size : 0;
   const auto first =
-      has_parts ? block / blocks.per_row() * blocks.row + in_row : block * blocks.size;
+      splits_rows ? block / blocks.per_row() * blocks.row + in_row : block * blocks.size;
   const auto count =
-      std::min(blocks.size, has_parts ? blocks.row - in_row : blocks.elements - first);
-  lane.whole[0] = has_rows ? count / blocks.row : count;
-  lane.whole[1] = blocks.row;
-  lane.row[0] = has_rows ? blocks.row : count;
-  auto* const scratch = scratch_ + lane.number * group_.bytes_of_thread();
+      std::min(blocks.size, splits_rows ? blocks.row - in_row : blocks.elements - first);
+  state.whole[0] = has_rows ? count / blocks.row : count;
+  state.whole[1] = blocks.row;
+  state.row[0] = has_rows ? blocks.row : count;
+  auto* const scratch = scratch_ + state.number * group_.bytes_of_thread();
   for (std::size_t i = 0; i < data_.size(); ++i) {
-    const auto& place = group_.places[i];
-    const auto size = static_cast<std::int64_t>(size_of(static_cast<DType>(place.dtype)));
-    auto* data = place.where == GroupTensor::Where::scratch
-                     ? scratch + place.index * group_.slot_bytes
-                 : place.extent == GroupTensor::Extent::whole ? data_[i] + first * size
-                 : place.extent == GroupTensor::Extent::row   ? data_[i] + in_row * size
+    const auto& tensor = group_.tensors[i];
+    const auto size = static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype)));
+    auto* data = tensor.where == GroupTensor::Where::scratch
+                     ? scratch + tensor.index * group_.slot_bytes
+                 : tensor.extent == GroupTensor::Extent::whole ? data_[i] + first * size
+                 : tensor.extent == GroupTensor::Extent::row   ? data_[i] + in_row * size
                                                               : data_[i];
-    lane.tensors[i].dense.data = data;
+    state.tensors[i].dense.data = data;
   }
 }
 
-void FusedStep::fail(std::size_t node, Lane& lane) {
+void FusedStep::fail(std::size_t node, ThreadState& state) {
   if (stopped_.exchange(true)) return;
   failed_ = node;
-  error_->kind = lane.error.error.kind;
-  std::snprintf(error_->text, error_->capacity, "%s", lane.error.reason().c_str());
+  error_->kind = state.error.error.kind;
+  std::snprintf(error_->text, error_->capacity, "%s", state.error.reason().c_str());
 }
 
 }  // namespace tenon

@@ -38,7 +38,7 @@ class FusedStep {
     const Running* running;
   };
   /// The calls and tensors of one thread at a time.
-  struct Lane {
+  struct ThreadState {
     std::vector<tenon_tensor> tensors;  // one for each value
     std::deque<tenon_tensor> unread;    // that backward may query only for their types
     std::deque<std::vector<tenon_tensor*>> pointers;
@@ -47,20 +47,20 @@ class FusedStep {
     std::int64_t whole[2] = {}, row[1] = {}, single[1] = {1};
     std::size_t number = 0;  // index of its part of the scratch memory
   };
-  class LaneInUse;
+  class ThreadStateLease;
 
   void make_kernels(const Plan& plan, const Kernels& kernels);
-  void make_lane(const Plan& plan, CallContext& context);
-  tenon_tensor tensor_for(Lane& lane, std::uint8_t dtype, GroupTensor::Extent extent) const;
+  void add_thread_state(const Plan& plan, CallContext& context);
+  tenon_tensor tensor_for(ThreadState& state, std::uint8_t dtype, GroupTensor::Extent extent) const;
   void add_call(const Plan& plan, NodeId id, const std::uint32_t* operands,
-                const std::uint8_t* writes, Lane& lane, CallContext& context);
+                const std::uint8_t* writes, ThreadState& state, CallContext& context);
   void find_writers(const Plan& plan);
   std::int32_t run(const tenon_call& call);
   void bind(const tenon_call& call);
   void run_blocks(std::int64_t begin, std::int64_t end) noexcept;
-  bool run_block(Lane& lane, std::int64_t block, const FloatModes& modes, RunningCalls& running);
-  void place(Lane& lane, std::int64_t block) const;
-  void fail(std::size_t node, Lane& lane);
+  bool run_block(ThreadState& state, std::int64_t block, const FloatModes& modes, RunningCalls& running);
+  void bind_block(ThreadState& state, std::int64_t block) const;
+  void fail(std::size_t node, ThreadState& state);
 
   /// The first writer of an output of the group: the output may share memory with what it reads.
   struct Writer {
@@ -76,10 +76,10 @@ class FusedStep {
   std::vector<std::uint8_t> writes_;  // as in the group, for this run
   std::vector<Writer> writers_;       // of each output
   std::vector<std::byte*> data_;      // of each value, in this run
-  std::deque<Lane> lanes_;
-  std::mutex choosing_;
-  std::condition_variable given_back_;
-  std::vector<Lane*> idle_;
+  std::deque<ThreadState> thread_states_;
+  std::mutex idle_mutex_;
+  std::condition_variable returned_;
+  std::vector<ThreadState*> idle_;
   tenon_error* error_ = nullptr;
   std::byte* scratch_ = nullptr;
   std::atomic<bool> stopped_ = false;

@@ -11,8 +11,8 @@ Overlaps::Overlaps(const Execution& execution) : execution_(execution) {
   for (ValueId value = 0; value < plan.types().size(); ++value)
     if (value < values.size() && values[value].role != Role::output &&
         values[value].role != Role::input)
-      add_range(kept_, value, false);
-  std::sort(kept_.begin(), kept_.end(),
+      add_range(stored_, value, false);
+  std::sort(stored_.begin(), stored_.end(),
             [](const Range& one, const Range& other) { return one.begin < other.begin; });
 }
 
@@ -41,9 +41,9 @@ bool Overlaps::any() {
     if (!range.written) continue;
     written_to = std::max(written_to, range.end);
     const auto next =
-        std::lower_bound(kept_.begin(), kept_.end(), range.end,
-                         [](const Range& kept, auto end) { return kept.begin < end; });
-    if (next != kept_.begin() && std::prev(next)->end > range.begin) return true;
+        std::lower_bound(stored_.begin(), stored_.end(), range.end,
+                         [](const Range& stored, auto end) { return stored.begin < end; });
+    if (next != stored_.begin() && std::prev(next)->end > range.begin) return true;
   }
   return false;
 }

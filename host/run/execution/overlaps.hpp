@@ -34,7 +34,7 @@ class Overlaps {
                         bool written);
 
   const Execution& execution_;
-  std::vector<Range> kept_;   // memory of variables, states and constants, sorted
+  std::vector<Range> stored_;   // memory of variables, states and constants, sorted
   std::vector<Range> bound_;  // inputs and outputs of one run
 };
 

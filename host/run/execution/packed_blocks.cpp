@@ -17,7 +17,7 @@ struct PackedTable {
 };
 
 // Never destroyed, because sessions may outlive other static objects.
-PackedTable& kept_table() {
+PackedTable& packed_table() {
   static auto& table = *new PackedTable;
   return table;
 }
@@ -40,7 +40,7 @@ bool operator<(const PackedKey& left, const PackedKey& right) {
 
 std::shared_ptr<PackedBlock> PackedBlock::find(const PackedKey& key, const Tensor& constant,
                                                std::uint64_t bytes) {
-  auto& table = kept_table();
+  auto& table = packed_table();
   std::shared_ptr<PackedBlock> block;
   {
     const std::lock_guard lock(table.mutex);
@@ -58,7 +58,7 @@ std::shared_ptr<PackedBlock> PackedBlock::find(const PackedKey& key, const Tenso
 }
 
 bool PackedBlock::exists(const PackedKey& key) {
-  auto& table = kept_table();
+  auto& table = packed_table();
   const std::lock_guard lock(table.mutex);
   const auto found = table.blocks.find(key);
   return found != table.blocks.end() && !found->second.expired();
@@ -69,7 +69,7 @@ PackedBlock::PackedBlock(PackedKey key, Tensor constant, std::uint64_t bytes)
 
 // Another block may have replaced the entry meanwhile.
 PackedBlock::~PackedBlock() {
-  auto& table = kept_table();
+  auto& table = packed_table();
   const std::lock_guard lock(table.mutex);
   const auto found = table.blocks.find(key_);
   if (found != table.blocks.end() && found->second.expired()) table.blocks.erase(found);

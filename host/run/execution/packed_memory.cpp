@@ -15,63 +15,63 @@ PackedMemory::PackedMemory(const Plan& plan, const Kernels& kernels, const Tenso
       threads_(threads),
       promised_(promised),
       session_(session) {
-  for (const auto& part : plan.packed) add(part);
+  for (const auto& entry : plan.packed) add(entry);
 }
 
-void PackedMemory::add(const PackedConstant& part) {
-  if (steps_.empty() || steps_.back().step != part.step) {
-    auto& kept = steps_.emplace_back();
-    kept.step = part.step;
-    const auto& node = forward_of(plan_.model(), plan_.node(part.step));
+void PackedMemory::add(const PackedConstant& entry) {
+  if (steps_.empty() || steps_.back().step != entry.step) {
+    auto& packed_step = steps_.emplace_back();
+    packed_step.step = entry.step;
+    const auto& node = forward_of(plan_.model(), plan_.node(entry.step));
     for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge)
       if (const auto value = plan_.model().edges[edge];
           value != none && value < plan_.constant.size() && plan_.constant[value])
-        kept.constants.push_back(value);
+        packed_step.constants.push_back(value);
   }
-  auto& kept = steps_.back();
-  kept.parts.push_back({part, nullptr});
-  if (kept.pointers.size() <= part.slot) kept.pointers.resize(part.slot + 1);
+  auto& packed_step = steps_.back();
+  packed_step.entries.push_back({entry, nullptr});
+  if (packed_step.pointers.size() <= entry.slot) packed_step.pointers.resize(entry.slot + 1);
 }
 
 std::span<const void* const> PackedMemory::of(std::uint32_t step) const {
   const auto found = std::lower_bound(
       steps_.begin(), steps_.end(), step,
-      [](const PackedStep& kept, std::uint32_t wanted) { return kept.step < wanted; });
+      [](const PackedStep& packed_step, std::uint32_t target) { return packed_step.step < target; });
   return found == steps_.end() || found->step != step
              ? std::span<const void* const>()
              : std::span<const void* const>(found->pointers);
 }
 
 // A constant that only this session promises not to change must not be shared with others.
-PackedKey PackedMemory::key_of(const PackedConstant& part) const {
-  const auto& tensor = tensors_[part.value];
+PackedKey PackedMemory::key_of(const PackedConstant& entry) const {
+  const auto& tensor = tensors_[entry.value];
   const auto constancy = HeldTensor::constancy(tensor);
   const auto version = HeldTensor::version(tensor);  // read ahead of handles
   const bool safe = constancy == Constancy::always ||
                     (constancy == Constancy::unless_held && !HeldTensor::is_held_outside(tensor));
-  return {plan_.graph.kernel_of(plan_.node_of(part.step), kernels_).table(),
+  return {plan_.graph.kernel_of(plan_.node_of(entry.step), kernels_).table(),
           tensor.abi().dense.data,
-          plan_.types()[part.value],
+          plan_.types()[entry.value],
           version,
           safe ? nullptr : session_,
-          part.key};
+          entry.key};
 }
 
 std::uint64_t PackedMemory::missing_bytes() const {
   std::uint64_t bytes = 0;
   std::set<PackedKey> counted;
-  for (const auto& kept : steps_)
-    for (const auto& part : kept.parts)
-      if (auto key = key_of(part.planned);
+  for (const auto& packed_step : steps_)
+    for (const auto& entry : packed_step.entries)
+      if (auto key = key_of(entry.planned);
           !PackedBlock::exists(key) && counted.insert(std::move(key)).second)
-        bytes += part.planned.bytes;
+        bytes += entry.planned.bytes;
   return bytes;
 }
 
-void PackedMemory::forget(PackedStep& kept) {
-  kept.filled = false;
-  std::fill(kept.pointers.begin(), kept.pointers.end(), nullptr);
-  for (auto& part : kept.parts) part.block.reset();
+void PackedMemory::forget(PackedStep& packed_step) {
+  packed_step.filled = false;
+  std::fill(packed_step.pointers.begin(), packed_step.pointers.end(), nullptr);
+  for (auto& entry : packed_step.entries) entry.block.reset();
 }
 
 void PackedMemory::fill() {
@@ -79,45 +79,45 @@ void PackedMemory::fill() {
                                            // is seen next time
   waiting_ = true;                         // stays set if filling fails
   bool held = false;
-  for (auto& kept : steps_) {
-    const auto& of = kept.constants;
+  for (auto& packed_step : steps_) {
+    const auto& of = packed_step.constants;
     std::vector<std::uint64_t> versions;  // read ahead of handles, as all_versions()
     for (const auto value : of) versions.push_back(HeldTensor::version(tensors_[value]));
     if (std::any_of(of.begin(), of.end(),
                     [&](ValueId value) { return may_change(tensors_[value]); })) {
-      forget(kept);
+      forget(packed_step);
       held = true;
       continue;
     }
-    if (kept.filled && (promised_ || kept.versions == versions)) continue;
-    forget(kept);
-    kept.versions = std::move(versions);
-    fill(kept);
+    if (packed_step.filled && (promised_ || packed_step.versions == versions)) continue;
+    forget(packed_step);
+    packed_step.versions = std::move(versions);
+    fill(packed_step);
   }
   waiting_ = held;
 }
 
-void PackedMemory::fill(PackedStep& kept) {
-  std::size_t asked = 0;
+void PackedMemory::fill(PackedStep& packed_step) {
+  std::size_t count = 0;
   query_packed_constants(
-      {plan_, kernels_, tensors_, threads_}, kept.step,
-      [&](const PackedConstant& part, tenon_fill fill, void* context) {
-        if (asked == kept.parts.size() || kept.parts[asked].planned != part)
+      {plan_, kernels_, tensors_, threads_}, packed_step.step,
+      [&](const PackedConstant& entry, tenon_fill fill, void* context) {
+        if (count == packed_step.entries.size() || packed_step.entries[count].planned != entry)
           throw Failure(FailureKind::plugin,
                         "its prepare() requests other memory than at planning time");
-        auto& block = kept.parts[asked++].block;
-        block = PackedBlock::find(key_of(part), tensors_[part.value], part.bytes);
-        kept.pointers[part.slot] = block->filled([&](void* memory) {
+        auto& block = packed_step.entries[count++].block;
+        block = PackedBlock::find(key_of(entry), tensors_[entry.value], entry.bytes);
+        packed_step.pointers[entry.slot] = block->filled([&](void* memory) {
           ErrorBuffer buffer;
           if (fill(context, memory, &buffer.error) != 0)
             throw Failure(FailureKind::failed, buffer.reason());
         });
       });
-  if (asked != kept.parts.size())
+  if (count != packed_step.entries.size())
     throw Failure(FailureKind::plugin,
                   fmt::format("{}: its prepare() requests less memory than at planning time",
-                              node_label(plan_.model(), plan_.node_of(kept.step))));
-  kept.filled = true;
+                              node_label(plan_.model(), plan_.node_of(packed_step.step))));
+  packed_step.filled = true;
 }
 
 }  // namespace tenon

@@ -35,26 +35,26 @@ class PackedMemory {
   std::uint64_t missing_bytes() const;
 
  private:
-  struct Part {
+  struct Entry {
     PackedConstant planned;
     std::shared_ptr<PackedBlock> block;
   };
   struct PackedStep {
     std::uint32_t step;
-    std::vector<Part> parts;
+    std::vector<Entry> entries;
     std::vector<ValueId> constants;       // that its kernel sees
     std::vector<std::uint64_t> versions;  // of the constants, when it was filled
     std::vector<const void*> pointers;    // by slot
     bool filled = false;
   };
-  void add(const PackedConstant& part);
+  void add(const PackedConstant& entry);
   bool may_change(const Tensor& tensor) const {
     return !promised_ && HeldTensor::is_held_outside(tensor);
   }
-  PackedKey key_of(const PackedConstant& part) const;
+  PackedKey key_of(const PackedConstant& entry) const;
   void fill();
-  void fill(PackedStep& kept);
-  static void forget(PackedStep& kept);
+  void fill(PackedStep& packed_step);
+  static void forget(PackedStep& packed_step);
 
   const Plan& plan_;
   const Kernels& kernels_;

@@ -4,15 +4,15 @@
 
 namespace tenon {
 
-PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, const Arenas& arenas)
+PlanTensors::PlanTensors(const Plan& plan, const TensorTable& session_tensors, const Arenas& arenas)
     : plan_(plan), types_(plan.types()), tensors_(types_.size()) {
   const auto& memory = plan.memory;
   for (const auto& arena : memory.arenas) arenas_.push_back(arenas.data(arena));
   for (ValueId value = 0; value < tensors_.size(); ++value) {
     if (!is_known(types_[value]) && types_[value].storage != TENON_STORAGE_UNKNOWN) continue;
     auto& tensor = tensors_[value] = tensor_of(types_[value], types_[value].storage);
-    tensor.dense.device_type = plan.graph.places[value]->type();
-    tensor.dense.device_id = plan.graph.places[value]->id();
+    tensor.dense.device_type = plan.graph.value_devices[value]->type();
+    tensor.dense.device_id = plan.graph.value_devices[value]->id();
     if (types_[value].layout == TENON_LAYOUT_CHANNELS_LAST) {
       auto& strides = strides_.emplace_back();
       set_channels_last_strides(types_[value].dims, types_[value].rank, strides.data());
@@ -23,8 +23,8 @@ PlanTensors::PlanTensors(const Plan& plan, const TensorTable& given, const Arena
     if (const auto buffer = memory.buffer_of[memory.root[value]];
         buffer != none && plan.model().values[value].role == Role::output)
       tensor.dense.data = memory_at(buffer);
-    else if (stored < given.size() && given[stored])
-      set(value, given[stored].abi());
+    else if (stored < session_tensors.size() && session_tensors[stored])
+      set(value, session_tensors[stored].abi());
   }
 }
 

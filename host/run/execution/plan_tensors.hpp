@@ -14,7 +14,7 @@ namespace tenon {
 /// outlive it. The addresses of the tenon_tensor structs are stable. Threads: one at a time.
 class PlanTensors {
  public:
-  PlanTensors(const Plan& plan, const TensorTable& given, const Arenas& arenas);
+  PlanTensors(const Plan& plan, const TensorTable& session_tensors, const Arenas& arenas);
   PlanTensors(const PlanTensors&) = delete;
   PlanTensors& operator=(const PlanTensors&) = delete;
 

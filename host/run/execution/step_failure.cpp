@@ -93,12 +93,12 @@ bool runs_kernel(const Plan& plan, std::size_t step, const Device& device) {
 std::string nodes_before(const Plan& plan, std::size_t step, const Device& device) {
   const auto& model = plan.model();
   std::size_t first = step;
-  std::vector<NodeId> done;  // the submitting thread waited for copies of their outputs
+  std::vector<NodeId> completed;  // the submitting thread waited for copies of their outputs
   for (auto at = step;
-       at-- > 0 && std::find(done.begin(), done.end(), plan.node_of(at)) == done.end();) {
+       at-- > 0 && std::find(completed.begin(), completed.end(), plan.node_of(at)) == completed.end();) {
     if (const auto copy = plan.copy_of(at);
         plan.copied_from(at) == &device && plan.gpus.waits_for(plan.graph, copy))
-      done.push_back(model.values[plan.graph.source_of(plan.graph.copies[copy])].producer);
+      completed.push_back(model.values[plan.graph.source_of(plan.graph.copies[copy])].producer);
     if (runs_kernel(plan, at, device)) first = at;
   }
   while (step > first && !runs_kernel(plan, step - 1, device)) --step;

@@ -9,7 +9,7 @@
 namespace tenon {
 
 /// Throws Failure (failed) if a stop is requested.
-void stop_where_asked(const std::stop_token& stop);
+void throw_if_stop_requested(const std::stop_token& stop);
 
 /// During its lifetime, a crash of this thread is reported with the running step, and each step
 /// gets the floating-point modes that were set at construction.
@@ -19,14 +19,14 @@ class StepWalk {
 
   /// Calls a step of start() or steps(). Throws its Failure.
   void call(const Step& step) {
-    if (!passes(step)) [[unlikely]]
+    if (!try_call(step)) [[unlikely]]
       fail(step);
   }
   /// Like call(), but returns false if the step failed.
-  bool passes(const Step& step) {
+  bool try_call(const Step& step) {
     calls_.enter(step.running);
     const bool passed = step.function(step.instance, step.call) == 0;
-    execution_.keep_modes(modes_, step);
+    execution_.check_modes(modes_, step);
     return passed;
   }
 

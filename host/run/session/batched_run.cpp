@@ -30,20 +30,20 @@ struct Rows {
     const auto& model = session.model();
     for (const auto id : needed_inputs(model, options.outputs, session.options.training)) {
       const std::string name(model.strings[model.values[id].name]);
-      const auto given = inputs.find(name);
-      if (given == inputs.end() || !given->second) continue;  // Session::run refuses missing inputs
-      files.add(given->second);
+      const auto found = inputs.find(name);
+      if (found == inputs.end() || !found->second) continue;  // Session::run refuses missing inputs
+      files.add(found->second);
       const auto& type = model.values[id].type;
-      auto& own = types[id] = type_of(given->second);
+      auto& own = types[id] = type_of(found->second);
       if (type.dtype != TENON_DTYPE_UNKNOWN &&
-          widens(given->second.dtype(), static_cast<DType>(type.dtype)))
+          widens(found->second.dtype(), static_cast<DType>(type.dtype)))
         own.dtype = type.dtype;
       if (type.rank == 0 || (type.rank > 0 && type.dims[0] != unknown) ||
-          given->second.shape().rank() == 0) {
-        whole[name] = widened(given->second, static_cast<DType>(own.dtype));
+          found->second.shape().rank() == 0) {
+        whole[name] = widened(found->second, static_cast<DType>(own.dtype));
         continue;
       }
-      add(id, name, given->second);
+      add(id, name, found->second);
     }
     if (sliced.empty())
       refuse(
@@ -71,11 +71,11 @@ struct Rows {
   }
 
   NamedTensors between(std::int64_t begin, std::int64_t end) const {
-    auto part = whole;
+    auto batch_inputs = whole;
     for (const auto& [name, tensor] : sliced)
-      part[name] = widened(row_range(tensor, begin, end), dtypes.at(name));
+      batch_inputs[name] = widened(row_range(tensor, begin, end), dtypes.at(name));
     files.require_unchanged();
-    return part;
+    return batch_inputs;
   }
 
   /// Keeps the rows of the shard, and returns the number of batches before them.
@@ -104,13 +104,13 @@ struct Rows {
 };
 
 std::vector<tenon_type> types_with(const Session::Impl& session, const Rows& inputs,
-                                   std::int64_t rows, const RequestedOutputs* wanted) {
+                                   std::int64_t rows, const RequestedOutputs* requested) {
   auto types = inputs.types;
   for (const auto id : inputs.ids) types[id].dims[0] = rows;
   auto tensors = session.graphs.last().tensors;  // the original graph's values come first
   tensors.resize(session.model().values.size());
   try {
-    return infer_with(session.model(), session.binding(), tensors, types, wanted).types;
+    return infer_with(session.model(), session.binding(), tensors, types, requested).types;
   } catch (const Failure& failure) {
     refuse(fmt::format("the graph cannot be run in batches of {}: {}", rows, failure.what()),
            failure.hint());
@@ -126,15 +126,15 @@ bool has_rows(const tenon_type& type, std::int64_t rows) {
 NamedTensors check_outputs(const Session::Impl& session, const Rows& inputs,
                            std::pair<std::int64_t, std::int64_t> rows, const RunOptions& options) {
   const auto& model = session.model();
-  const auto wanted =
+  const auto requested =
       options.outputs.empty()
           ? std::nullopt
           : std::make_optional<RequestedOutputs>(model, options.outputs, session.options.training);
-  const auto some = types_with(session, inputs, rows.first, wanted ? &*wanted : nullptr);
-  const auto others = types_with(session, inputs, rows.second, wanted ? &*wanted : nullptr);
+  const auto some = types_with(session, inputs, rows.first, requested ? &*requested : nullptr);
+  const auto others = types_with(session, inputs, rows.second, requested ? &*requested : nullptr);
   NamedTensors without_rows;
   bool dense = true;
-  for (const auto& [name, value] : wanted ? wanted->outputs : model.outputs) {
+  for (const auto& [name, value] : requested ? requested->outputs : model.outputs) {
     const auto &one = some[value], &other = others[value];
     if (has_rows(one, rows.first) && has_rows(other, rows.second) &&
         with_rows(shape_of(one), 0) == with_rows(shape_of(other), 0)) {
@@ -171,10 +171,10 @@ class Joined {
   }
 
   Destinations between(std::int64_t begin, std::int64_t end) const {
-    Destinations places;
+    Destinations destinations;
     for (const auto& [name, tensor] : outputs_)
-      places[name] = {row_range(tensor, begin, end), Write::to};
-    return places;
+      destinations[name] = {row_range(tensor, begin, end), Write::to};
+    return destinations;
   }
 
   void add(const NamedTensors& outputs) {
@@ -208,32 +208,32 @@ Rows begin(Session::Impl& session, const NamedTensors& inputs, std::int64_t batc
   return rows;
 }
 
-/// Groups runs of the session: if done() is not called, all changes are rolled back.
-class RunsTogether {
+/// Groups runs of the session: if commit() is not called, all changes are rolled back.
+class BatchTransaction {
  public:
-  explicit RunsTogether(Session::Impl& session)
+  explicit BatchTransaction(Session::Impl& session)
       : session_(session), backup_(session.streams), step_(session.step) {
     session_.batches = &backup_;
   }
-  ~RunsTogether() {
+  ~BatchTransaction() {
     session_.batches = nullptr;
-    if (done_) {
+    if (committed_) {
       session_.initialized.clear();
       return;
     }
-    session_.undo();
-    backup_.put_back();
+    session_.roll_back();
+    backup_.restore();
     session_.step = step_;
   }
-  RunsTogether(const RunsTogether&) = delete;
-  RunsTogether& operator=(const RunsTogether&) = delete;
-  void done() { done_ = true; }
+  BatchTransaction(const BatchTransaction&) = delete;
+  BatchTransaction& operator=(const BatchTransaction&) = delete;
+  void commit() { committed_ = true; }
 
  private:
   Session::Impl& session_;
   StateBackup backup_;
   const std::uint64_t step_;
-  bool done_ = false;
+  bool committed_ = false;
 };
 
 NamedTensors on_cpu(NamedTensors outputs) {
@@ -256,10 +256,10 @@ NamedTensors run_all(Session::Impl& session, const Rows& rows, std::int64_t batc
 
 NamedTensors run_in_batches(Session::Impl& session, const NamedTensors& inputs, std::int64_t batch,
                             const RunOptions& options, const Shard& shard) {
-  RunsTogether runs(session);
+  BatchTransaction runs(session);
   const Rows rows = begin(session, inputs, batch, options, shard);
   auto outputs = rows.outputs.empty() ? run_all(session, rows, batch, options) : rows.outputs;
-  runs.done();
+  runs.commit();
   return outputs;
 }
 
@@ -267,18 +267,18 @@ using Take = std::function<void(const NamedTensors& outputs, std::int64_t rows)>
 
 void run_each_batch(Session::Impl& session, const NamedTensors& inputs, std::int64_t batch,
                     const Take& take, const RunOptions& options, const Shard& shard) {
-  RunsTogether runs(session);
+  BatchTransaction runs(session);
   const Rows rows = begin(session, inputs, batch, options, shard);
-  std::int64_t taken = 0;
+  std::int64_t processed = 0;
   if (!rows.outputs.empty())
     take(rows.outputs, 0);
   else
     do {
-      const auto end = std::min(taken + batch, rows.rows);
-      take(on_cpu(session.run(rows.between(taken, end), options)), rows.rows);
-      taken = end;
-    } while (taken < rows.rows);
-  runs.done();
+      const auto end = std::min(processed + batch, rows.rows);
+      take(on_cpu(session.run(rows.between(processed, end), options)), rows.rows);
+      processed = end;
+    } while (processed < rows.rows);
+  runs.commit();
 }
 
 }  // namespace
@@ -287,10 +287,10 @@ NamedTensors run_in_batches(Session& session, const NamedTensors& inputs, std::i
                             const RunOptions& options, const Shard& shard) {
   const Session::Impl::Use use(session);
   auto& impl = impl_of(session);
-  const auto given = RenamedRun::of(impl.model(), inputs, options);
-  if (!given) return run_in_batches(impl, inputs, batch, options, shard);
-  auto made = run_in_batches(impl, given->inputs, batch, given->request, shard);
-  given->name(made);
+  const auto found = RenamedRun::of(impl.model(), inputs, options);
+  if (!found) return run_in_batches(impl, inputs, batch, options, shard);
+  auto made = run_in_batches(impl, found->inputs, batch, found->request, shard);
+  found->name(made);
   return made;
 }
 
@@ -298,13 +298,13 @@ void run_each_batch(Session& session, const NamedTensors& inputs, std::int64_t b
                     const Take& take, const RunOptions& options, const Shard& shard) {
   const Session::Impl::Use use(session);
   auto& impl = impl_of(session);
-  const auto given = RenamedRun::of(impl.model(), inputs, options);
-  if (!given) return run_each_batch(impl, inputs, batch, take, options, shard);
+  const auto found = RenamedRun::of(impl.model(), inputs, options);
+  if (!found) return run_each_batch(impl, inputs, batch, take, options, shard);
   const auto take_named = [&](NamedTensors outputs, std::int64_t rows) {
-    given->name(outputs);
+    found->name(outputs);
     take(outputs, rows);
   };
-  run_each_batch(impl, given->inputs, batch, take_named, given->request, shard);
+  run_each_batch(impl, found->inputs, batch, take_named, found->request, shard);
 }
 
 }  // namespace tenon

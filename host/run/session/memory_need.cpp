@@ -16,15 +16,15 @@ namespace {
 constexpr std::uint64_t small = 1 << 20;  // skips reading system files
 
 struct Need {
-  std::uint64_t arena = 0, present = 0, outputs = 0, kept = 0;
+  std::uint64_t arena = 0, present = 0, outputs = 0, packed = 0;
   ValueId largest = none;
 
-  std::uint64_t bytes() const { return arena - std::min(arena, present) + outputs + kept; }
+  std::uint64_t bytes() const { return arena - std::min(arena, present) + outputs + packed; }
 };
 
-bool lies_on_cpu(const Plan& plan, ValueId value) {
+bool is_on_cpu(const Plan& plan, ValueId value) {
   return is_known(plan.types()[value]) && plan.types()[value].storage == TENON_DENSE &&
-         plan.graph.places[value]->is_cpu();
+         plan.graph.value_devices[value]->is_cpu();
 }
 
 void consider(Need& need, const Plan& plan, ValueId value) {
@@ -44,7 +44,7 @@ Need need_of(const Plan& plan, const Arenas& present, const Destinations& destin
   }
   std::set<ValueId> made;
   for (const auto& [name, value] : model.outputs) {
-    if (model.values[value].role != Role::output || !lies_on_cpu(plan, value)) continue;
+    if (model.values[value].role != Role::output || !is_on_cpu(plan, value)) continue;
     if (destinations.contains(std::string(model.strings[name])) || !made.insert(value).second)
       continue;
     need.outputs +=
@@ -52,11 +52,11 @@ Need need_of(const Plan& plan, const Arenas& present, const Destinations& destin
     consider(need, plan, value);
   }
   for (ValueId value = 0; value < plan.types().size(); ++value)
-    if (plan.memory.offset_of(value) >= 0 && lies_on_cpu(plan, value)) consider(need, plan, value);
+    if (plan.memory.offset_of(value) >= 0 && is_on_cpu(plan, value)) consider(need, plan, value);
   return need;
 }
 
-std::string largest_of(const Plan& plan, ValueId value) {
+std::string describe_largest(const Plan& plan, ValueId value) {
   if (value == none) return {};
   return fmt::format("; the largest tensor is '{}', {}, of {}", value_label(plan.model(), value),
                      to_string(plan.types()[value]),
@@ -66,17 +66,17 @@ std::string largest_of(const Plan& plan, ValueId value) {
 }  // namespace
 
 bool has_memory(const Plan& plan, const Arenas& present, const Destinations& destinations,
-                std::uint64_t kept, std::uint64_t limit) {
+                std::uint64_t packed, std::uint64_t limit) {
   auto need = need_of(plan, present, destinations);
-  need.kept = kept;
+  need.packed = packed;
   return (limit == 0 && need.bytes() < small) || need.bytes() <= available_memory(limit).bytes;
 }
 
 void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations,
-                    std::uint64_t kept, std::uint64_t limit) {
-  if (has_memory(plan, present, destinations, kept, limit)) return;
+                    std::uint64_t packed, std::uint64_t limit) {
+  if (has_memory(plan, present, destinations, packed, limit)) return;
   free_kept_blocks();
-  if (has_memory(plan, present, destinations, kept, limit)) return;
+  if (has_memory(plan, present, destinations, packed, limit)) return;
   const auto need = need_of(plan, present, destinations);
   const auto available = available_memory(limit);
   throw Failure(
@@ -85,8 +85,8 @@ void require_memory(const Plan& plan, const Arenas& present, const Destinations&
           "the run needs {} for values inside the graph and {} for its outputs{}, but {} leaves "
           "{}{}",
           readable_bytes(need.arena), readable_bytes(need.outputs),
-          kept == 0 ? "" : " and " + readable_bytes(kept) + " for the kernels' packed constants",
-          available.limit, readable_bytes(available.bytes), largest_of(plan, need.largest)),
+          packed == 0 ? "" : " and " + readable_bytes(packed) + " for the kernels' packed constants",
+          available.limit, readable_bytes(available.bytes), describe_largest(plan, need.largest)),
       "use a smaller batch; the graph's plan says what it needs");
 }
 

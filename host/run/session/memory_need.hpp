@@ -8,12 +8,12 @@
 namespace tenon {
 
 /// Throws Failure (failed) if more than available_memory(limit) is needed for the growth of the
-/// CPU's arena, outputs without destinations, and `kept` bytes of packed constants. The message has
+/// CPU's arena, outputs without destinations, and `packed` bytes of packed constants. The message has
 /// the bytes, the limit and the largest tensor.
 void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations,
-                    std::uint64_t kept, std::uint64_t limit);
+                    std::uint64_t packed, std::uint64_t limit);
 /// Returns whether require_memory() would succeed.
 bool has_memory(const Plan& plan, const Arenas& present, const Destinations& destinations,
-                std::uint64_t kept, std::uint64_t limit);
+                std::uint64_t packed, std::uint64_t limit);
 
 }  // namespace tenon

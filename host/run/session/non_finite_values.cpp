@@ -39,11 +39,11 @@ std::string non_finite(const Execution& execution, ValueId id) {
   Tensor memory;
   const auto count = stored_elements(tensor);
   const auto* elements = on_cpu(tensor, count, memory);
-  const auto place = first_non_finite(dtype, elements, count);
-  if (place < 0) return {};
+  const auto element = first_non_finite(dtype, elements, count);
+  if (element < 0) return {};
   return visit<floating + any_complex>(dtype, [&]<class T>() {
-    const T value = reinterpret_cast<const T*>(elements)[place];
-    const auto shown = row_major_place(tensor.dense, place);
+    const T value = reinterpret_cast<const T*>(elements)[element];
+    const auto shown = row_major_place(tensor.dense, element);
     if constexpr (is_complex<T>) {
       return fmt::format("element {} is {}{:+}j", shown, value.re, value.im);
     } else {

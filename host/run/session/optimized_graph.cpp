@@ -16,16 +16,16 @@ namespace {
 // and has the same bits as every run. A subgraph that fails stays in the graph, whose runs report
 // the error.
 std::vector<Tensor> computed(Host::Impl& host, const Rewriting& rewriting,
-                             const Rewriting::ConstantPart& part, const SessionOptions& options,
+                             const Rewriting::ConstantPart& subgraph, const SessionOptions& options,
                              const TensorTable& tensors) {
-  std::vector<Tensor> results(part.results.size());
+  std::vector<Tensor> results(subgraph.results.size());
   if (results.empty()) return results;
   std::vector<std::pair<std::string, ValueId>> outputs;
   for (std::size_t i = 0; i < results.size(); ++i)
-    outputs.emplace_back(fmt::format("{}", i), part.results[i]);
+    outputs.emplace_back(fmt::format("{}", i), subgraph.results[i]);
   try {
     const auto graph = graph_of(
-        host, graph_part(rewriting.model(), rewriting.binding(), part.nodes, outputs, tensors));
+        host, graph_part(rewriting.model(), rewriting.binding(), subgraph.nodes, outputs, tensors));
     Session session(graph,
                     {.seed = options.seed, .device = options.device, .optimize = Optimize::none});
     for (auto& [name, tensor] : session.run({}))
@@ -52,7 +52,7 @@ Graph graph_of(Host::Impl& host, GraphSnapshot snapshot) {
   auto impl = std::make_shared<Graph::Impl>(host.shared_from_this());
   impl->current = std::make_shared<GraphSnapshot>(std::move(snapshot));
   impl->complete = true;
-  return Inner::graph(std::move(impl));
+  return ImplAccess::graph(std::move(impl));
 }
 
 std::shared_ptr<const RuleSet> RuleCache::of(PluginSet& plugins) {
@@ -83,8 +83,8 @@ std::shared_ptr<const GraphSnapshot> optimized_graph(Host::Impl& host,
   if (!rewriting.begin()) return graph;
   rewriting.apply_rules();
   rewriting.join_repeated();
-  const auto part = rewriting.constant_part();
-  rewriting.set_constants(part, computed(host, rewriting, part, options, tensors));
+  const auto subgraph = rewriting.constant_part();
+  rewriting.set_constants(subgraph, computed(host, rewriting, subgraph, options, tensors));
   return rewriting.finish();
 }
 

@@ -62,7 +62,7 @@ std::uint64_t bytes_of(const Planned& planned) {
 
 }  // namespace
 
-Planned& PlanStore::keep(Key key, Planned planned) {
+Planned& PlanStore::insert(Key key, Planned planned) {
   planned.bytes = bytes_of(key) + bytes_of(planned);
   while (!plans_.empty() && (plans_.size() >= capacity_ || bytes_ + planned.bytes > max_bytes_))
     drop(std::min_element(plans_.begin(), plans_.end(), [](const auto& one, const auto& other) {
@@ -80,26 +80,26 @@ void PlanStore::drop(std::map<Key, Planned>::iterator plan) {
   plans_.erase(plan);
 }
 
-void PlanStore::refuse(Key key, std::shared_ptr<const Stage> instead) {
+void PlanStore::refuse(Key key, std::shared_ptr<const Stage> fallback) {
   if (const auto plan = plans_.find(key); plan != plans_.end()) drop(plan);
   const auto bytes = bytes_of(key);
-  if (refused_.size() >= 16 * capacity_ ||
-      refused_bytes_ + bytes > max_bytes_ / 4) {  // a dropped entry costs one attempt at planning
-    refused_.clear();
-    refused_bytes_ = 0;
+  if (fallbacks_.size() >= 16 * capacity_ ||
+      fallback_bytes_ + bytes > max_bytes_ / 4) {  // a dropped entry costs one attempt at planning
+    fallbacks_.clear();
+    fallback_bytes_ = 0;
   }
-  if (refused_.insert_or_assign(std::move(key), std::move(instead)).second) refused_bytes_ += bytes;
+  if (fallbacks_.insert_or_assign(std::move(key), std::move(fallback)).second) fallback_bytes_ += bytes;
 }
 
-std::shared_ptr<const Stage> PlanStore::stage_instead(const Key& key) const {
-  const auto found = refused_.find(key);
-  return found == refused_.end() ? nullptr : found->second;
+std::shared_ptr<const Stage> PlanStore::fallback_for(const Key& key) const {
+  const auto found = fallbacks_.find(key);
+  return found == fallbacks_.end() ? nullptr : found->second;
 }
 
 template <class Predicate>
-void PlanStore::drop_if(Predicate goes) {
+void PlanStore::drop_if(Predicate predicate) {
   for (auto plan = plans_.begin(); plan != plans_.end();)
-    if (const auto each = plan++; goes(each->second)) drop(each);
+    if (const auto each = plan++; predicate(each->second)) drop(each);
 }
 
 void PlanStore::drop(const SessionGraph& graph) {
@@ -125,9 +125,9 @@ void PlanStore::make_execution(Planned& planned, ExecutionContext context,
                                                          context.constant_weights, context.session)
                                                 .missing_bytes();
   require_memory(plan, arenas_, destinations, packed, memory_limit);
-  if (!arenas_.hold(plan)) {
-    const auto spare = static_cast<std::uint64_t>(plan.memory.bytes() / Arenas::spare_part);
-    make_room(plan, *context.streams,
+  if (!arenas_.fits(plan)) {
+    const auto spare = static_cast<std::uint64_t>(plan.memory.bytes() / Arenas::spare_divisor);
+    grow_arenas(plan, *context.streams,
               has_memory(plan, arenas_, destinations, packed + spare, memory_limit));
   }
   context.arenas = &arenas_;
@@ -144,7 +144,7 @@ Execution& PlanStore::execution_of(Planned& planned, const ExecutionContext& con
 }
 
 // Executions use addresses of the arena that is replaced.
-void PlanStore::make_room(const Plan& plan, Streams& streams, bool spare) {
+void PlanStore::grow_arenas(const Plan& plan, Streams& streams, bool spare) {
   last_ = nullptr;
   for (auto& [key, planned] : plans_) planned.execution.reset();
   arenas_.grow(plan, streams, spare);

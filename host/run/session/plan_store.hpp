@@ -38,12 +38,12 @@ class PlanStore {
 
   /// Returns null if there is none.
   Planned* find(const Key& key);
-  Planned& keep(Key key, Planned planned);
-  /// Records that the optimized graph cannot be planned for this key, while `instead`, a stage of
+  Planned& insert(Key key, Planned planned);
+  /// Records that the optimized graph cannot be planned for this key, while `fallback`, a stage of
   /// the original graph, can.
-  void refuse(Key key, std::shared_ptr<const Stage> instead);
+  void refuse(Key key, std::shared_ptr<const Stage> fallback);
   /// Returns null if the key is not refused.
-  std::shared_ptr<const Stage> stage_instead(const Key& key) const;
+  std::shared_ptr<const Stage> fallback_for(const Key& key) const;
   /// Drops all plans of a graph.
   void drop(const SessionGraph& graph);
   /// Drops the plans that read one of the values.
@@ -66,15 +66,15 @@ class PlanStore {
  private:
   void drop(std::map<Key, Planned>::iterator plan);
   template <class Predicate>
-  void drop_if(Predicate goes);
-  void make_room(const Plan& plan, Streams& streams, bool spare);
+  void drop_if(Predicate predicate);
+  void grow_arenas(const Plan& plan, Streams& streams, bool spare);
 
   std::size_t capacity_;
-  std::uint64_t max_bytes_, bytes_ = 0, refused_bytes_ = 0;
+  std::uint64_t max_bytes_, bytes_ = 0, fallback_bytes_ = 0;
   std::uint64_t uses_ = 0, made_ = 0;
   Arenas arenas_;
   std::map<Key, Planned> plans_;
-  std::map<Key, std::shared_ptr<const Stage>> refused_;
+  std::map<Key, std::shared_ptr<const Stage>> fallbacks_;
   Planned* last_ = nullptr;  // only its execution may hold memory of sparse values
 };
 

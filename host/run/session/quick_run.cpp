@@ -20,7 +20,7 @@ std::unique_ptr<QuickRun> QuickRun::of(const Stage& stage, const SessionGraph& g
                                        Planned& planned) {
   const auto& plan = *planned.plan;
   const auto& model = plan.model();
-  if (planned.later || stage.part || !stage.seen.empty() || !plan.gpus.devices.empty())
+  if (planned.later || stage.subgraph || !stage.readable.empty() || !plan.gpus.devices.empty())
     return nullptr;
   auto made = std::make_unique<QuickRun>();
   made->graph_ = &graph;
@@ -39,22 +39,22 @@ std::unique_ptr<QuickRun> QuickRun::of(const Stage& stage, const SessionGraph& g
         {std::string(model.strings[name]), id, type, made->execution_->can_add(id)});
   }
   if (!plan.graph.groups.empty()) made->overlaps_.emplace(*made->execution_);
-  const auto dense = [](const Place& place) { return place.type.storage == TENON_DENSE; };
+  const auto dense = [](const IoBinding& binding) { return binding.type.storage == TENON_DENSE; };
   return std::all_of(made->inputs_.begin(), made->inputs_.end(), dense) ? std::move(made) : nullptr;
 }
 
 bool QuickRun::fits(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
   return std::equal(inputs.begin(), inputs.end(), inputs_.begin(), inputs_.end(),
-                    [](const Tensor& tensor, const Place& place) {
-                      return tensor && is_like(tensor, place.type);
+                    [](const Tensor& tensor, const IoBinding& binding) {
+                      return tensor && is_like(tensor, binding.type);
                     }) &&
          std::equal(outputs.begin(), outputs.end(), outputs_.begin(), outputs_.end(),
-                    [](const Tensor& tensor, const Place& place) {
-                      return !tensor || (is_like(tensor, place.type) && !tensor.read_only());
+                    [](const Tensor& tensor, const IoBinding& binding) {
+                      return !tensor || (is_like(tensor, binding.type) && !tensor.read_only());
                     });
 }
 
-bool QuickRun::apart(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+bool QuickRun::has_no_overlap(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
   if (!overlaps_) return true;
   overlaps_->begin();
   for (const auto& input : inputs) overlaps_->add(input, false);
@@ -67,11 +67,11 @@ Execution& QuickRun::bind(std::span<const Tensor> inputs, std::span<Tensor> outp
   for (std::size_t i = 0; i < inputs.size(); ++i)
     execution_->set_tensor(inputs_[i].value, inputs[i].abi());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const auto& place = outputs_[i];
+    const auto& binding = outputs_[i];
     if (!outputs[i])
-      outputs[i] = Tensor::empty(static_cast<DType>(place.type.dtype), shape_of(place.type));
-    execution_->set_data(place.value, outputs[i].data());
-    if (place.adds) execution_->set_add(place.value, false);
+      outputs[i] = Tensor::empty(static_cast<DType>(binding.type.dtype), shape_of(binding.type));
+    execution_->set_data(binding.value, outputs[i].data());
+    if (binding.adds) execution_->set_add(binding.value, false);
   }
   return *execution_;
 }

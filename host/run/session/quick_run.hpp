@@ -21,15 +21,15 @@ class QuickRun {
   static std::unique_ptr<QuickRun> of(const Stage& stage, const SessionGraph& graph,
                                       Planned& planned);
 
-  struct Place {
+  struct IoBinding {
     std::string name;
     ValueId value;
     tenon_type type;
     bool adds = false;  ///< outputs: kernels may accumulate into it, which these runs do not use
   };
   /// In the graph's order.
-  const std::vector<Place>& inputs() const { return inputs_; }
-  const std::vector<Place>& outputs() const { return outputs_; }
+  const std::vector<IoBinding>& inputs() const { return inputs_; }
+  const std::vector<IoBinding>& outputs() const { return outputs_; }
 
   /// Whether it was created while `graph` was up to date.
   bool is_of(const SessionGraph& graph) const { return &graph == graph_; }
@@ -37,7 +37,7 @@ class QuickRun {
   bool fits(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
   /// Whether fused elementwise groups may run: no output overlaps memory that the run reads, or
   /// another output.
-  bool apart(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+  bool has_no_overlap(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
   /// Points the execution at the tensors, and allocates empty outputs. Requires fits().
   Execution& bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
 
@@ -45,7 +45,7 @@ class QuickRun {
   const SessionGraph* graph_ = nullptr;
   Planned* planned_ = nullptr;
   Execution* execution_ = nullptr;
-  std::vector<Place> inputs_, outputs_;
+  std::vector<IoBinding> inputs_, outputs_;
   std::optional<Overlaps> overlaps_;  // of a plan with fused groups
 };
 

@@ -23,7 +23,7 @@ std::optional<RenamedRun> RenamedRun::of(const GraphModel& model, const NamedTen
              destinations = own_names(model, outputs, request.destinations);
   rename_keys(run.inputs, own_inputs);
   rename_keys(run.request.destinations, destinations);
-  for (const auto& [given, own] : destinations) run.requested.emplace(own, given);
+  for (const auto& [user_name, own] : destinations) run.requested.emplace(own, user_name);
   for (auto& name : run.request.outputs)
     if (auto own = own_output_name(model, name); own != name)
       run.requested.emplace(own, std::exchange(name, own));

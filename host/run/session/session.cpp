@@ -30,9 +30,9 @@ SessionOptions checked(SessionOptions options) {
 
 }  // namespace
 
-Session::Impl::Impl(const Graph& given, SessionOptions given_options)
-    : graph(impl_of(given).completed()),
-      options(checked(std::move(given_options))),
+Session::Impl::Impl(const Graph& source, SessionOptions user_options)
+    : graph(impl_of(source).completed()),
+      options(checked(std::move(user_options))),
       graphs(host(),
              expanded(impl_of(graph).current,
                       find_device(options.device.empty() ? "cpu" : options.device)),
@@ -85,9 +85,9 @@ Tensor Session::Impl::copy_of(ValueId value) const {
 Session::Session(const Graph& graph, SessionOptions options)
     : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
 Session::Session(Graph&& graph, SessionOptions options) {
-  const Graph taken = std::move(graph);
-  if (!has_owners(taken.impl_, 2)) taken.impl_->bind();  // binds it in place
-  impl_ = std::make_unique<Impl>(taken, std::move(options));
+  const Graph moved = std::move(graph);
+  if (!has_owners(moved.impl_, 2)) moved.impl_->bind();  // binds it in place
+  impl_ = std::make_unique<Impl>(moved, std::move(options));
 }
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
@@ -163,7 +163,7 @@ Tensor Session::tensor(Value value) const {
 }
 
 Tensor Session::tensor(std::string_view name) const {
-  return tensor(held(impl_, "the session").graph.find(name));
+  return tensor(deref(impl_, "the session").graph.find(name));
 }
 
 Graph Session::optimized() const {
@@ -178,8 +178,8 @@ Graph Session::graph() const {
   auto copy = impl_->graph.clone();
   impl_of(copy).set_tensors([&](ValueId id) {
     const auto& value = impl_->model().values[id];
-    const bool kept = value.role != Role::input && value.role != Role::output;
-    return kept && (value.tensor == none || impl_->changes(id)) ? impl_->copy_of(id) : Tensor();
+    const bool is_stored = value.role != Role::input && value.role != Role::output;
+    return is_stored && (value.tensor == none || impl_->changes(id)) ? impl_->copy_of(id) : Tensor();
   });
   return copy;
 }

@@ -39,7 +39,7 @@ TensorTable tensors_for(const GraphModel& model, TensorTable tensors) {
   return tensors;
 }
 
-bool is_kept(const ValueRecord& value) {
+bool is_variable_or_state(const ValueRecord& value) {
   return value.role == Role::variable || value.role == Role::state;
 }
 
@@ -57,10 +57,10 @@ SessionGraph::SessionGraph(Host::Impl& host, std::shared_ptr<const GraphSnapshot
       kernels(model(), binding(), host.plugins().load("tenon.cast_storage"), device_for(options),
               options.precision),
       options_(options) {
-  place();
+  update_placement();
 }
 
-void SessionGraph::place() {
+void SessionGraph::update_placement() {
   place_tensors(model(), kernels, options_.training, tensors);
   share_with_workers(model(), kernels, options_.training, tensors);
   hold_constants(model(), options_, tensors);
@@ -75,7 +75,7 @@ const std::shared_ptr<const Stage>& SessionGraph::stage_for(std::vector<std::str
   if (stages_.size() == max_stages) stages_.clear();
   auto stage = std::make_shared<Stage>();
   stage->graph = snapshot;
-  if (!outputs.empty()) stage->part.emplace(model(), outputs, options_.training);
+  if (!outputs.empty()) stage->subgraph.emplace(model(), outputs, options_.training);
   stage->id = next_id++;
   return stages_.emplace(std::move(outputs), std::move(stage)).first->second;
 }
@@ -85,23 +85,23 @@ void SessionGraph::initialize_missing(const std::vector<tenon_type>& types,
                                       std::vector<ValueId>& random) {
   if (!lacks_values(model(), types, tensors)) return;
   for (ValueId id = 0; id < tensors.size(); ++id)
-    if (is_kept(model().values[id]) && !tensors[id]) initialized.push_back(id);
+    if (is_variable_or_state(model().values[id]) && !tensors[id]) initialized.push_back(id);
   const auto drawn = initialize(model(), options_.seed, types, tensors);
   random.insert(random.end(), drawn.begin(), drawn.end());
-  place();
+  update_placement();
 }
 
 bool SessionGraph::adopt(const SessionGraph& other) {
   bool any = false, moved = false;
   for (ValueId id = 0; id < std::min(tensors.size(), other.tensors.size()); ++id) {
     const auto& theirs = other.tensors[id];
-    if (!is_kept(model().values[id]) || !theirs) continue;
+    if (!is_variable_or_state(model().values[id]) || !theirs) continue;
     auto& own = tensors[id];
     if (own && (!run_changes(model(), options_, id) || own.data() == theirs.data())) continue;
     any = true, moved = moved || own;
     own = theirs;
   }
-  if (any) place();
+  if (any) update_placement();
   return moved;
 }
 
@@ -160,26 +160,26 @@ void SessionGraphs::change_to(SessionGraph& graph) {
 
 void SessionGraphs::optimize() {
   const auto& now = last_ != nullptr ? last_->tensors : first_tensors_;
-  std::vector<bool> stay(model().values.size());
+  std::vector<bool> is_constant(model().values.size());
   sources_.clear();
   held_ = false;
   // Versions are read ahead of handles: a handle that is taken meanwhile is noticed by the next
   // run.
   versions_ = HeldTensor::all_versions();
-  for (ValueId id = 0; id < stay.size(); ++id) {
+  for (ValueId id = 0; id < is_constant.size(); ++id) {
     const auto& tensor = now[id];
     if (!tensor || model().values[id].role == Role::output || run_changes(model(), options_, id) ||
         tensor.storage() != Storage::dense)
       continue;
     const auto constancy = HeldTensor::constancy(tensor);
     const auto version = HeldTensor::version(tensor);
-    stay[id] = options_.constant_weights || constancy == Constancy::always ||
+    is_constant[id] = options_.constant_weights || constancy == Constancy::always ||
                (constancy == Constancy::unless_held && !HeldTensor::is_held_outside(tensor));
-    if (stay[id] && constancy == Constancy::unless_held && !options_.constant_weights)
+    if (is_constant[id] && constancy == Constancy::unless_held && !options_.constant_weights)
       sources_.emplace_back(id, version);
   }
   auto tensors = tensors_for(model(), now);
-  auto snapshot = optimized_graph(host_, snapshot_, options_, tensors, stay);
+  auto snapshot = optimized_graph(host_, snapshot_, options_, tensors, is_constant);
   std::unique_ptr<SessionGraph> made;
   if (snapshot != snapshot_)
     made = std::make_unique<SessionGraph>(host_, std::move(snapshot), std::move(tensors), options_);

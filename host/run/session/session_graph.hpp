@@ -46,7 +46,7 @@ class SessionGraph {
   const Kernels kernels;
 
  private:
-  void place();
+  void update_placement();
 
   const SessionOptions& options_;
   std::map<std::vector<std::string>, std::shared_ptr<const Stage>>

@@ -16,7 +16,7 @@ namespace tenon {
 
 /// Runs a graph and caches its plans. The caller's graph is only read.
 struct Session::Impl {
-  Impl(const Graph& given, SessionOptions given_options);
+  Impl(const Graph& source, SessionOptions user_options);
 
   /// The original graph's model, whose names and value ids are valid for the executed graph, too.
   const GraphModel& model() const { return graphs.model(); }
@@ -43,7 +43,7 @@ struct Session::Impl {
     std::map<ValueId, tenon_type> types{};
     std::map<ValueId, Device*> devices{};
     Inference::Elements elements{};
-    std::vector<Tensor> kept{};
+    std::vector<Tensor> input_copies{};
     const Destinations* destinations = nullptr;  ///< of a run; null: the plan is not run
   };
   /// Thrown if the optimized graph cannot be planned for these inputs: a rule was applied before
@@ -51,7 +51,7 @@ struct Session::Impl {
   struct CannotPlan {
     PlanStore::Key key;
     std::shared_ptr<const Stage>
-        instead{};  ///< an already planned stage of the original graph; null: none
+        fallback{};  ///< an already planned stage of the original graph; null: none
   };
   /// Thrown if the original graph cannot continue where the optimized one stopped. `node`: one that
   /// has run and must not run twice in one run; empty: none.
@@ -69,11 +69,11 @@ struct Session::Impl {
   Planned& plan(const std::map<std::string, Shape>& shapes);
   /// A plan whose execution has the run's inputs bound.
   Planned& prepare(NextStage& next, const NamedTensors& inputs, const Destinations& destinations,
-                   std::vector<Tensor>& kept);
+                   std::vector<Tensor>& input_copies);
   /// Like prepare(), but without elementwise fusion if a destination overlaps memory that the run
   /// reads, or another destination.
-  Planned& prepare_apart(NextStage& next, const NamedTensors& inputs,
-                         const Destinations& destinations, std::vector<Tensor>& kept);
+  Planned& prepare_for_overlaps(NextStage& next, const NamedTensors& inputs,
+                         const Destinations& destinations, std::vector<Tensor>& input_copies);
   bool fuses() const { return !options.debug && !step_by_step; }
 
   // session_run.cpp
@@ -91,7 +91,7 @@ struct Session::Impl {
                     const std::stop_token& stop);
   std::string first_non_finite(const NamedTensors& inputs);
   /// Rolls back what the current run has changed so far.
-  void undo();
+  void roll_back();
 
   /// Held while one of the session's functions runs.
   struct Use : OneThread::Use {
@@ -122,7 +122,7 @@ struct Session::Impl {
   std::unique_ptr<QuickRun> quick;  // for the last used plan
   StateBackup backup{streams};
   StateBackup* batches = nullptr;  // of a batched run, which succeeds or fails as a whole
-  bool puts_back_sums =
+  bool restores_sums =
       true;  // back up accumulating destinations; false: the caller drops them on failure
   Trace trace{options.trace};
   bool trace_complete = true;
@@ -148,12 +148,12 @@ struct Session::Impl {
   Request request_of(const NextStage& next, const NamedTensors& inputs) const;
 
   // session_run.cpp
-  class WholeRun;
+  class RunTransaction;
   NamedTensors run(const NextStage& first, const NamedTensors& inputs, const RunOptions& request,
                    int& stages);
   /// Takes back the run so far and returns the original graph's first stage; later runs of such
   /// inputs begin with it. Throws Failure if that would run a node twice that must not be.
-  NextStage begin_again(const NextStage& first, const NamedTensors& inputs,
+  NextStage restart(const NextStage& first, const NamedTensors& inputs,
                         const CannotResume& refused);
   NamedTensors run_stages(const NextStage& first, const NamedTensors& inputs,
                           const RunOptions& request, int& stages);
@@ -170,7 +170,7 @@ struct Session::Impl {
   bool repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs,
               const std::stop_token& stop);
   std::optional<NamedTensors> repeat(const NamedTensors& inputs, const std::stop_token& stop);
-  void remember(const NextStage& first, int stages);
+  void cache_quick_run(const NextStage& first, int stages);
 
   // session_outputs.cpp
   NamedTensors bind_outputs(Planned& planned, const NamedTensors& inputs,

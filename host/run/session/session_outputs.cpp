@@ -17,9 +17,9 @@ void check_destinations(const Plan& plan, const Destinations& destinations) {
   for (const auto& [name, destination] : destinations) {
     const auto found = values.find(name);
     if (found == values.end()) continue;  // another stage makes it
-    const auto refuse = [&, &wanted = name](const std::string& what) {
+    const auto refuse = [&, &requested = name](const std::string& what) {
       throw Failure(FailureKind::usage,
-                    fmt::format("the destination of output '{}' {}", wanted, what));
+                    fmt::format("the destination of output '{}' {}", requested, what));
     };
     if (destination.write != Write::to && destination.write != Write::add)
       refuse("supports only the write modes `to` and `add`");
@@ -52,24 +52,24 @@ NamedTensors Session::Impl::bind_outputs(Planned& planned, const NamedTensors& i
   for (const auto& [name, value] : model.outputs) {
     auto& tensor = made[value];
     const auto& record = model.values[value];
-    const auto wanted = destinations.find(std::string(model.strings[name]));
-    if (puts_back_sums && wanted != destinations.end() && wanted->second.write == Write::add)
-      backup.save_destination(wanted->second.tensor);
+    const auto requested = destinations.find(std::string(model.strings[name]));
+    if (restores_sums && requested != destinations.end() && requested->second.write == Write::add)
+      backup.save_destination(requested->second.tensor);
     if (record.role == Role::output && plan.types()[value].storage != TENON_DENSE)
       continue;  // returned by the run
     if (!tensor && record.role == Role::output) {
       // a sum that a kernel accumulated is not the value that a second name must return
       const bool adds = execution.can_add(value) && names[value] == 1;
-      auto& place = *plan.graph.places[value];
-      const bool direct = wanted != destinations.end() &&
-                          (wanted->second.write == Write::to || adds) &&
-                          &device_of(wanted->second.tensor) == &place;
+      auto& value_device = *plan.graph.value_devices[value];
+      const bool direct = requested != destinations.end() &&
+                          (requested->second.write == Write::to || adds) &&
+                          &device_of(requested->second.tensor) == &value_device;
       const auto& type = plan.types()[value];
-      tensor = direct ? wanted->second.tensor
-                      : Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), place.name());
+      tensor = direct ? requested->second.tensor
+                      : Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), value_device.name());
       execution.set_data(value, tensor.data());
       if (execution.can_add(value))
-        execution.set_add(value, direct && wanted->second.write == Write::add);
+        execution.set_add(value, direct && requested->second.write == Write::add);
     } else if (!tensor) {
       tensor = record.role == Role::input ? inputs.at(std::string(model.strings[record.name]))
                                           : planned.graph->tensors.at(value).clone();

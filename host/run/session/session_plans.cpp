@@ -5,7 +5,7 @@
 #include <tenon/host/cast_storage.hpp>
 
 #include "io/listed.hpp"
-#include "plan/resumed_stage.hpp"
+#include "plan/fallback_stage.hpp"
 #include "run/evaluation.hpp"
 #include "run/execution/overlaps.hpp"
 #include "run/session/session_impl.hpp"
@@ -27,20 +27,20 @@ std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const Sta
   std::map<ValueId, tenon_type> types;
   std::vector<std::string> missing;
   for (const auto id : model.inputs) {
-    if (stage.part && !stage.part->values[id]) continue;
+    if (stage.subgraph && !stage.subgraph->values[id]) continue;
     const std::string name(model.strings[model.values[id].name]);
-    const auto given = inputs.find(name);
-    if (given == inputs.end() || !given->second)
+    const auto input = inputs.find(name);
+    if (input == inputs.end() || !input->second)
       missing.push_back(name);
     else
-      types.emplace(id, type_of(given->second));
+      types.emplace(id, type_of(input->second));
   }
   for (const auto& [name, tensor] : inputs)
     if (find_input(model, name) == none) refuse_unknown_input(model, name);
   if (!missing.empty())
     throw Failure(
         FailureKind::usage, fmt::format("no value passed for input {}", listed(missing)),
-        stage.part ? "" : "if only some outputs are requested, only their inputs are needed");
+        stage.subgraph ? "" : "if only some outputs are requested, only their inputs are needed");
   return types;
 }
 
@@ -68,7 +68,7 @@ Planned& Session::Impl::find_or_make(const NextStage& next, const Request& reque
     if (request.destinations != nullptr) check_destinations(*found->plan, *request.destinations);
     return *found;
   }
-  if (auto instead = plans.stage_instead(key)) throw CannotPlan{std::move(key), std::move(instead)};
+  if (auto fallback = plans.fallback_for(key)) throw CannotPlan{std::move(key), std::move(fallback)};
   Planned made;
   try {
     made = make(next, request);
@@ -81,26 +81,26 @@ Planned& Session::Impl::find_or_make(const NextStage& next, const Request& reque
     check_destinations(*made.plan, *request.destinations);
     plans.make_execution(made, context, *request.destinations, host().options.memory_limit);
   }
-  return plans.keep(std::move(key), std::move(made));
+  return plans.insert(std::move(key), std::move(made));
 }
 
 Planned Session::Impl::make(const NextStage& next, const Request& request) {
   const auto& [graph, stage, requested] = next;
   const auto evaluate = evaluation(stage->graph, context.call.threads);
   auto inferred = infer_with(stage->model(), stage->graph->binding, graph->tensors, request.types,
-                             stage->wanted(),
+                             stage->requested_outputs(),
                              {stage->types.empty() ? nullptr : &stage->types, &request.elements,
                               stage->graph->settled.now, &evaluate});
   graph->initialize_missing(inferred.types, initialized, graphs.random_variables);
   auto [now, later] = cut(stage, inferred, options.training);
   if (later) later->id = stage_count++;
-  const auto& outputs = now->part ? now->part->outputs : now->model().outputs;
+  const auto& outputs = now->subgraph ? now->subgraph->outputs : now->model().outputs;
   for (const auto& [name, value] : outputs)
     inferred.evaluated.erase(value);  // written to the caller's memory
-  now = without(std::move(now), inferred.evaluated);
+  now = without_evaluated(std::move(now), inferred.evaluated);
   auto plan = make_plan(
       now->graph, graph->kernels, graph->tensors, std::move(inferred.types),
-      {options.training, options.keep_on_device, options.capture, request.devices, now->wanted(),
+      {options.training, options.keep_on_device, options.capture, request.devices, now->requested_outputs(),
        options.optimize, graph->constants(), fuses(), context.call.threads.count()});
   warn_of_conversions(*graph, *plan);  // refuses them if the session is strict
   warn_of_fallbacks(*graph, *plan);
@@ -115,7 +115,7 @@ std::string node_with_effect(const Stage& rest) {
   const auto& model = rest.model();
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     const auto& bound = rest.graph->binding.nodes[id];
-    if (!rest.part->nodes[id] && bound.op != nullptr && reaches_outside(model, id, *bound.op))
+    if (!rest.subgraph->nodes[id] && bound.op != nullptr && has_external_effects(model, id, *bound.op))
       return node_label(model, id);
   }
   return {};
@@ -126,7 +126,7 @@ std::string node_with_effect(const Stage& rest) {
 std::shared_ptr<const Stage> Session::Impl::rest_of_original(const NextStage& optimized) {
   if (optimized.stage->types.empty())
     return original_stage(optimized.outputs).stage;  // nothing has run yet
-  auto rest = resumed(graphs.snapshot(), *optimized.stage);
+  auto rest = fallback_stage(graphs.snapshot(), *optimized.stage);
   if (!rest) throw CannotResume{node_with_effect(*optimized.stage)};
   rest->id = stage_count++;
   return rest;
@@ -137,10 +137,10 @@ Planned& Session::Impl::plan(NextStage& next,
   try {
     return find_or_make(next, request_of(next));
   } catch (const CannotPlan& refused) {
-    auto stage = refused.instead ? refused.instead : rest_of_original(next);
+    auto stage = refused.fallback ? refused.fallback : rest_of_original(next);
     next = {&graphs.original(), stage, next.outputs};
     auto& planned = find_or_make(next, request_of(next));
-    if (!refused.instead) plans.refuse(refused.key, std::move(stage));
+    if (!refused.fallback) plans.refuse(refused.key, std::move(stage));
     return planned;
   }
 }
@@ -154,7 +154,7 @@ Planned& Session::Impl::plan(const std::map<std::string, Shape>& shapes) {
     initialized.clear();
     return planned;
   } catch (...) {
-    undo();
+    roll_back();
     throw;
   }
 }
@@ -165,17 +165,17 @@ Session::Impl::Request Session::Impl::request_of(const NextStage& next,
   const auto& model = stage->model();
   Request request{check_inputs(inputs, *stage)};
   for (const auto& [value, type] : request.types) {
-    request.kept.push_back(with_wide_indices(
+    request.input_copies.push_back(with_wide_indices(
         inputs.at(std::string(model.strings[model.values[value].name])).make_contiguous()));
-    if (request.kept.back().abi().dense.device_type != TENON_CPU)
-      request.devices.emplace(value, &device_of(request.kept.back()));
+    if (request.input_copies.back().abi().dense.device_type != TENON_CPU)
+      request.devices.emplace(value, &device_of(request.input_copies.back()));
   }
-  for (const auto value : stage->seen) {
-    const auto given = inputs.find(value_label(model, value));
-    request.kept.push_back((given == inputs.end() ? graph->tensors[value] : given->second)
+  for (const auto value : stage->readable) {
+    const auto input = inputs.find(value_label(model, value));
+    request.input_copies.push_back((input == inputs.end() ? graph->tensors[value] : input->second)
                                .to("cpu")
                                .make_contiguous());
-    const auto& tensor = request.kept.back();
+    const auto& tensor = request.input_copies.back();
     if (!may_infer_see(tensor.abi()))
       throw Failure(FailureKind::failed,
                     fmt::format("a shape depends on the elements of '{}', which is {}, but only "
@@ -187,27 +187,27 @@ Session::Impl::Request Session::Impl::request_of(const NextStage& next,
 }
 
 Planned& Session::Impl::prepare(NextStage& next, const NamedTensors& inputs,
-                                const Destinations& destinations, std::vector<Tensor>& kept) {
+                                const Destinations& destinations, std::vector<Tensor>& input_copies) {
   std::map<ValueId, tenon_type> types;
   auto& planned = plan(next, [&](const NextStage& stage) {
     auto request = request_of(stage, inputs);
     request.destinations = &destinations;
-    kept = request.kept;
+    input_copies = request.input_copies;
     types = request.types;
     return request;
   });
   auto& execution = plans.execution_of(planned, context, destinations, host().options.memory_limit);
   warn_of_random_values();
   for (const auto& [value, tensor] : planned.evaluated) execution.set_tensor(value, tensor.abi());
-  auto input = kept.begin();
+  auto input = input_copies.begin();
   for (const auto& [value, type] : types) execution.set_tensor(value, (input++)->abi());
   return planned;
 }
 
 // In a fused group, each block is written before the next one is read.
-Planned& Session::Impl::prepare_apart(NextStage& next, const NamedTensors& inputs,
-                                      const Destinations& destinations, std::vector<Tensor>& kept) {
-  auto& planned = prepare(next, inputs, destinations, kept);
+Planned& Session::Impl::prepare_for_overlaps(NextStage& next, const NamedTensors& inputs,
+                                      const Destinations& destinations, std::vector<Tensor>& input_copies) {
+  auto& planned = prepare(next, inputs, destinations, input_copies);
   overlapped = false;
   if (destinations.empty() || planned.plan->graph.groups.empty()) return planned;
   Overlaps overlaps(*planned.execution);
@@ -217,7 +217,7 @@ Planned& Session::Impl::prepare_apart(NextStage& next, const NamedTensors& input
   if (!overlaps.any()) return planned;
   const StepByStep each_node(*this);
   overlapped = true;
-  return prepare(next, inputs, destinations, kept);
+  return prepare(next, inputs, destinations, input_copies);
 }
 
 }  // namespace tenon

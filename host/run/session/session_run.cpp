@@ -15,10 +15,10 @@ namespace tenon {
 namespace {
 
 void check_names(const Stage& stage, const Destinations& destinations) {
-  const auto& outputs = stage.part ? stage.part->outputs : stage.model().outputs;
+  const auto& outputs = stage.subgraph ? stage.subgraph->outputs : stage.model().outputs;
   for (const auto& [name, destination] : destinations)
-    if (std::none_of(outputs.begin(), outputs.end(), [&, &wanted = name](const auto& output) {
-          return stage.model().strings[output.first] == wanted;
+    if (std::none_of(outputs.begin(), outputs.end(), [&, &output_name = name](const auto& output) {
+          return stage.model().strings[output.first] == output_name;
         }))
       throw Failure(
           FailureKind::usage,
@@ -29,8 +29,8 @@ void check_names(const Stage& stage, const Destinations& destinations) {
 Destinations destinations_in(const GraphModel& model, const Destinations& all) {
   Destinations found;
   for (const auto& [name, value] : model.outputs)
-    if (const auto given = all.find(std::string(model.strings[name])); given != all.end())
-      found.insert(*given);
+    if (const auto arguments = all.find(std::string(model.strings[name])); arguments != all.end())
+      found.insert(*arguments);
   return found;
 }
 
@@ -39,19 +39,19 @@ Destinations destinations_in(const GraphModel& model, const Destinations& all) {
 // Most graphs have one stage. Values for later stages are among a stage's outputs.
 NamedTensors Session::Impl::each_stage(NextStage next, const NamedTensors& inputs,
                                        const RunOptions& request, const Visit& visit) {
-  NamedTensors given, outputs;
-  stop_where_asked(request.stop);
+  NamedTensors arguments, outputs;
+  throw_if_stop_requested(request.stop);
   check_names(*next.stage, request.destinations);
   for (bool first = true;; first = false) {
-    std::vector<Tensor> kept;
-    auto& planned = prepare_apart(next, first ? inputs : given, request.destinations, kept);
+    std::vector<Tensor> input_copies;
+    auto& planned = prepare_for_overlaps(next, first ? inputs : arguments, request.destinations, input_copies);
     const auto later = planned.later;
     if (first && !later) return visit(planned, inputs, request.destinations, false);
-    if (first) given = inputs;
+    if (first) arguments = inputs;
     const auto destinations = destinations_in(planned.plan->model(), request.destinations);
-    for (auto& [name, tensor] : visit(planned, given, destinations, later != nullptr)) {
+    for (auto& [name, tensor] : visit(planned, arguments, destinations, later != nullptr)) {
       if (name.starts_with(for_later))
-        given.insert_or_assign(name.substr(1), tensor);
+        arguments.insert_or_assign(name.substr(1), tensor);
       else
         outputs.emplace(name, tensor);
     }
@@ -62,9 +62,9 @@ NamedTensors Session::Impl::each_stage(NextStage next, const NamedTensors& input
 
 void Session::Impl::require_unchanged_files(const NamedTensors& inputs) const {
   files.require_unchanged();
-  BackingFiles given;
-  for (const auto& [name, tensor] : inputs) given.add(tensor);
-  given.require_unchanged();
+  BackingFiles arguments;
+  for (const auto& [name, tensor] : inputs) arguments.add(tensor);
+  arguments.require_unchanged();
 }
 
 void Session::Impl::back_up(const Tensor& changed) {
@@ -93,8 +93,8 @@ void Session::Impl::call_steps(Planned& planned, const Destinations& destination
                        options.profile ? &times : nullptr);
     run_observed(execution, observer, request.stop);
     end_trace();
-  } else if (request.finished && execution.gpu() == nullptr) {
-    FinishedOutputs observer(execution, destinations, outputs, request.finished);
+  } else if (request.on_output_ready && execution.gpu() == nullptr) {
+    OutputNotifier observer(execution, destinations, outputs, request.on_output_ready);
     run_observed(execution, observer, request.stop);
   } else {
     execution.run_steps(request.stop);
@@ -116,11 +116,11 @@ NamedTensors Session::Impl::run(Planned& planned, const NamedTensors& inputs,
   auto& execution = *planned.execution;
   auto outputs = bind_outputs(planned, inputs, destinations);
   execution.set_step(step - 1);
-  BackingFiles given;
-  for (const auto& [name, tensor] : inputs) given.add(tensor);
+  BackingFiles arguments;
+  for (const auto& [name, tensor] : inputs) arguments.add(tensor);
   const WatchedStop watched(execution, request.stop);
   try {
-    back_up(planned, more || options.debug || !given.empty(), request.stop);
+    back_up(planned, more || options.debug || !arguments.empty(), request.stop);
     call_steps(planned, destinations, outputs, request);
     end_copied_process();
     execution.finish();
@@ -137,32 +137,32 @@ NamedTensors Session::Impl::run(Planned& planned, const NamedTensors& inputs,
   return outputs;
 }
 
-/// Makes a run atomic: unless done() is called, states, variables, accumulating destinations and
+/// Makes a run atomic: unless commit() is called, states, variables, accumulating destinations and
 /// the step count are rolled back.
-class Session::Impl::WholeRun {
+class Session::Impl::RunTransaction {
  public:
-  explicit WholeRun(Impl& session) : session_(session), step_(session.step++) {}
-  ~WholeRun() {
-    if (done_) return;
-    session_.undo();
+  explicit RunTransaction(Impl& session) : session_(session), step_(session.step++) {}
+  ~RunTransaction() {
+    if (committed_) return;
+    session_.roll_back();
     session_.step = step_;
   }
-  WholeRun(const WholeRun&) = delete;
-  WholeRun& operator=(const WholeRun&) = delete;
-  void done() {
-    session_.backup.forget();
+  RunTransaction(const RunTransaction&) = delete;
+  RunTransaction& operator=(const RunTransaction&) = delete;
+  void commit() {
+    session_.backup.discard();
     if (session_.batches == nullptr) session_.initialized.clear();
-    done_ = true;
+    committed_ = true;
   }
 
  private:
   Impl& session_;
   const std::uint64_t step_;
-  bool done_ = false;
+  bool committed_ = false;
 };
 
-void Session::Impl::undo() {
-  backup.put_back();
+void Session::Impl::roll_back() {
+  backup.restore();
   if (initialized.empty()) return;
   quick.reset();
   plans.drop_readers(initialized);
@@ -172,38 +172,38 @@ void Session::Impl::undo() {
 }
 
 NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& request) {
-  const bool plain = request.outputs.empty() && request.destinations.empty() && !request.finished;
+  const bool plain = request.outputs.empty() && request.destinations.empty() && !request.on_output_ready;
   if (plain)
     if (auto made = repeat(inputs, request.stop)) return *std::move(made);
-  if (const auto given = RenamedRun::of(model(), inputs, request)) {
-    auto made = run(given->inputs, given->request);
-    given->name(made);
+  if (const auto arguments = RenamedRun::of(model(), inputs, request)) {
+    auto made = run(arguments->inputs, arguments->request);
+    arguments->name(made);
     return made;
   }
   int stages = 0;
   const auto first = first_stage(request.outputs);
   auto made = run(first, inputs, request, stages);
-  if (plain) remember(first, stages);
+  if (plain) cache_quick_run(first, stages);
   return made;
 }
 
 NamedTensors Session::Impl::run(const NextStage& first, const NamedTensors& inputs,
                                 const RunOptions& request, int& stages) {
-  WholeRun whole(*this);
+  RunTransaction whole(*this);
   NamedTensors made;
   try {
     made = run_stages(first, inputs, request, stages);
   } catch (const CannotResume& refused) {
-    made = run_stages(begin_again(first, inputs, refused), inputs, request, stages);
+    made = run_stages(restart(first, inputs, refused), inputs, request, stages);
   }
-  whole.done();
+  whole.commit();
   return made;
 }
 
-Session::Impl::NextStage Session::Impl::begin_again(const NextStage& first,
+Session::Impl::NextStage Session::Impl::restart(const NextStage& first,
                                                     const NamedTensors& inputs,
                                                     const CannotResume& refused) {
-  undo();
+  roll_back();
   auto original = original_stage(first.outputs);
   plans.refuse(key_of(*first.stage, request_of(first, inputs)), original.stage);
   if (!refused.node.empty())
@@ -223,19 +223,19 @@ NamedTensors Session::Impl::run_stages(const NextStage& first, const NamedTensor
   std::vector<std::string> finished;
   RunOptions early;
   return each_stage(first, inputs, request,
-                    [&](Planned& planned, const NamedTensors& given,
+                    [&](Planned& planned, const NamedTensors& arguments,
                         const Destinations& destinations, bool more) {
                       ++stages;
                       if (more && stages == 1) {
                         early.stop = request.stop;
-                        if (request.finished)
-                          early.finished = [&](const std::string& name) {
+                        if (request.on_output_ready)
+                          early.on_output_ready = [&](const std::string& name) {
                             finished.push_back(name);
                           };
                       }
                       if (!more)
-                        for (const auto& name : std::exchange(finished, {})) request.finished(name);
-                      return run(planned, given, destinations, more ? early : request, more);
+                        for (const auto& name : std::exchange(finished, {})) request.on_output_ready(name);
+                      return run(planned, arguments, destinations, more ? early : request, more);
                     });
 }
 
@@ -243,10 +243,10 @@ bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> out
                            const std::stop_token& stop) {
   const auto& now = graphs.up_to_date();  // may drop the cached run
   if (!quick || FileMemory::any_mapped() || !quick->is_of(now) || !quick->fits(inputs, outputs) ||
-      !quick->apart(inputs, outputs))
+      !quick->has_no_overlap(inputs, outputs))
     return false;
   auto& execution = quick->bind(inputs, outputs);
-  WholeRun whole(*this);
+  RunTransaction whole(*this);
   execution.set_step(step - 1);
   const WatchedStop watched(execution, stop);
   try {
@@ -258,19 +258,19 @@ bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> out
     execution.abandon();
     throw;
   }
-  whole.done();
+  whole.commit();
   return true;
 }
 
 std::optional<NamedTensors> Session::Impl::repeat(const NamedTensors& inputs,
                                                   const std::stop_token& stop) {
   if (!quick || inputs.size() != quick->inputs().size()) return std::nullopt;
-  std::vector<Tensor> given, made(quick->outputs().size());
-  given.reserve(inputs.size());
-  for (const auto& place : quick->inputs())
-    if (const auto found = inputs.find(place.name); found != inputs.end())
-      given.push_back(found->second);
-  if (!repeat(given, made, stop)) return std::nullopt;
+  std::vector<Tensor> arguments, made(quick->outputs().size());
+  arguments.reserve(inputs.size());
+  for (const auto& binding : quick->inputs())
+    if (const auto found = inputs.find(binding.name); found != inputs.end())
+      arguments.push_back(found->second);
+  if (!repeat(arguments, made, stop)) return std::nullopt;
   std::optional<NamedTensors> named(std::in_place);
   for (std::size_t i = 0; i < made.size(); ++i)
     named->emplace(quick->outputs()[i].name, std::move(made[i]));
@@ -279,7 +279,7 @@ std::optional<NamedTensors> Session::Impl::repeat(const NamedTensors& inputs,
 
 // `first`: what the run began with. The application may have changed constants since, and another
 // graph may be up to date now.
-void Session::Impl::remember(const NextStage& first, int stages) {
+void Session::Impl::cache_quick_run(const NextStage& first, int stages) {
   if (is_plain() && stages == 1 && !overlapped && plans.last() != nullptr)
     quick = QuickRun::of(*first.stage, *first.graph, *plans.last());
 }
@@ -287,39 +287,39 @@ void Session::Impl::remember(const NextStage& first, int stages) {
 void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                                  const std::stop_token& stop) {
   const auto& names = model();
-  const auto count = [](const char* what, std::size_t given, std::size_t needed) {
-    if (given != needed)
+  const auto count = [](const char* what, std::size_t arguments, std::size_t needed) {
+    if (arguments != needed)
       throw Failure(FailureKind::usage,
-                    fmt::format("got {} {} but the graph has {}", given, what, needed));
+                    fmt::format("got {} {} but the graph has {}", arguments, what, needed));
   };
   count("inputs", inputs.size(), names.inputs.size());
   count("outputs", outputs.size(), names.outputs.size());
   if (repeat(inputs, outputs, stop)) return;
-  NamedTensors given;
+  NamedTensors arguments;
   RunOptions request{.stop = stop};
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i]) given.emplace(names.strings[names.values[names.inputs[i]].name], inputs[i]);
+    if (inputs[i]) arguments.emplace(names.strings[names.values[names.inputs[i]].name], inputs[i]);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i])
       request.destinations.emplace(names.strings[names.outputs[i].first], Destination{outputs[i]});
   int stages = 0;
   const auto first = first_stage({});
-  auto made = run(first, given, request, stages);
+  auto made = run(first, arguments, request, stages);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
-  remember(first, stages);
+  cache_quick_run(first, stages);
 }
 
 // Rolled back like a failed run, so it changes nothing.
 std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
   const StepByStep each_node(*this);
-  const WholeRun undone(*this);
+  const RunTransaction undone(*this);
   step = std::max<std::uint64_t>(1, step - 1);  // reuses the random numbers of the last run
   std::string found;
   struct Found {};
-  const auto look = [&](Planned& planned, const NamedTensors& given, const Destinations&, bool) {
+  const auto visit_stage = [&](Planned& planned, const NamedTensors& arguments, const Destinations&, bool) {
     auto& execution = *planned.execution;
-    auto outputs = bind_outputs(planned, given, {});
+    auto outputs = bind_outputs(planned, arguments, {});
     execution.set_step(step - 1);
     back_up(planned, true, {});
     try {
@@ -339,9 +339,9 @@ std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
   try {
     const auto first = first_stage({});
     try {
-      each_stage(first, inputs, {}, look);
+      each_stage(first, inputs, {}, visit_stage);
     } catch (const CannotResume& refused) {
-      each_stage(begin_again(first, inputs, refused), inputs, {}, look);
+      each_stage(restart(first, inputs, refused), inputs, {}, visit_stage);
     }
   } catch (const Found&) {
   }

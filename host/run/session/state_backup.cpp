@@ -34,7 +34,7 @@ void StateBackup::save_destination(const Tensor& destination) {
   destinations_.push_back({destination, destination.clone()});
 }
 
-void StateBackup::put_back() noexcept {
+void StateBackup::restore() noexcept {
   try {
     for (auto* state : saved_) copy(state->before, state->now);
     for (auto* state : saved_)
@@ -46,7 +46,7 @@ void StateBackup::put_back() noexcept {
   } catch (const Failure&) {
     // the run's own failure is already being reported
   }
-  forget();
+  discard();
 }
 
 // Memory for copies of other states is freed once it is more than this run needs.

@@ -25,13 +25,13 @@ class StateBackup {
 
   std::size_t copies() const { return states_.size(); }  ///< with memory, for tests
   /// The run succeeded: keeps the backups' memory for the next run.
-  void forget() {
+  void discard() {
     if (!saved_.empty() || !destinations_.empty()) [[unlikely]]
       clear();
   }
   /// The run failed and no longer writes the tensors. If a device is lost, nothing is restored:
   /// reading fails, too.
-  void put_back() noexcept;
+  void restore() noexcept;
 
  private:
   struct Copy {

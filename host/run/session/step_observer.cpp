@@ -41,7 +41,7 @@ void run_observed(Execution& execution, StepObserver& observer, const std::stop_
   execution.start_steps();
   StepWalk walk(execution);
   for (std::size_t i = 0; i < execution.steps().size(); ++i) {
-    stop_where_asked(stop);
+    throw_if_stop_requested(stop);
     observer.before(i);
     walk.call(execution.steps()[i]);
     execution.wait_for(i);
@@ -85,7 +85,7 @@ bool StepTimer::after(std::size_t step) {
 void UnwrittenElements::before(std::size_t step) {
   if (!checks(step)) return;
   auto& call = *execution_.steps()[step].call;
-  forget_allocated(plan_, step, call);
+  detach_allocated(plan_, step, call);
   fill_outputs(call);
 }
 
@@ -100,10 +100,10 @@ bool UnwrittenElements::after(std::size_t step) {
   return true;
 }
 
-FinishedOutputs::FinishedOutputs(const Execution& execution, const Destinations& destinations,
+OutputNotifier::OutputNotifier(const Execution& execution, const Destinations& destinations,
                                  const NamedTensors& outputs,
-                                 const std::function<void(const std::string&)>& finished)
-    : finished_(finished), completed_(execution.plan().step_count()) {
+                                 const std::function<void(const std::string&)>& on_output_ready)
+    : on_output_ready_(on_output_ready), completed_(execution.plan().step_count()) {
   const auto& plan = execution.plan();
   const auto& model = plan.model();
   std::unordered_map<ValueId, std::size_t> last_writes;
@@ -120,8 +120,8 @@ FinishedOutputs::FinishedOutputs(const Execution& execution, const Destinations&
   }
 }
 
-bool FinishedOutputs::after(std::size_t step) {
-  for (const auto& name : completed_[step]) finished_(name);
+bool OutputNotifier::after(std::size_t step) {
+  for (const auto& name : completed_[step]) on_output_ready_(name);
   return true;
 }
 

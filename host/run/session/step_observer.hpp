@@ -77,17 +77,17 @@ class NonFiniteValues : public StepObserver {
   std::string found_;
 };
 
-/// Calls RunOptions::finished for each output in its destination, after the last step that writes
+/// Calls RunOptions::on_output_ready for each output in its destination, after the last step that writes
 /// it.
-class FinishedOutputs : public StepObserver {
+class OutputNotifier : public StepObserver {
  public:
-  FinishedOutputs(const Execution& execution, const Destinations& destinations,
+  OutputNotifier(const Execution& execution, const Destinations& destinations,
                   const NamedTensors& outputs,
-                  const std::function<void(const std::string&)>& finished);
+                  const std::function<void(const std::string&)>& on_output_ready);
   bool after(std::size_t step) override;
 
  private:
-  const std::function<void(const std::string&)>& finished_;
+  const std::function<void(const std::string&)>& on_output_ready_;
   std::vector<std::vector<std::string>> completed_;  // by step
 };
 

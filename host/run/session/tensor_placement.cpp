@@ -54,7 +54,7 @@ void share_with_workers(const GraphModel& model, const Kernels& kernels, bool tr
       if (tensor.storage() != Storage::dense || !tensor.contiguous() || tensor.device() != "cpu")
         continue;
       const auto size = static_cast<std::uint64_t>(tensor.bytes());
-      if (size < shared_memory::worth_sharing ||
+      if (size < shared_memory::min_shared_bytes ||
           shared_memory::find(tensor.data(), size) != nullptr)
         continue;
       if (values.insert(value).second) bytes += align_up(size);

@@ -70,7 +70,7 @@ TENON_API UsableCores usable_cores();
 /// `machine 64, affinity mask 8, cgroup quota 1.5`
 TENON_API std::string describe(const UsableCores& cores);
 
-inline constexpr int most_threads = 1024;  ///< maximum of HostOptions::threads
+inline constexpr int max_threads = 1024;  ///< maximum of HostOptions::threads
 
 /// An opaque pointer of the calling thread, which the host never dereferences. While the host's
 /// threads work for this thread, it returns the same pointer there. Language bindings use it to

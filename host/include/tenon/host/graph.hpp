@@ -187,7 +187,7 @@ class TENON_API Graph {
                    std::string_view name);
 
   friend class Session;  // takes a snapshot
-  friend struct Inner;   // the host's own code
+  friend struct ImplAccess;   // the host's own code
   explicit Graph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };

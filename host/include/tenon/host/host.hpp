@@ -142,7 +142,7 @@ class TENON_API Host {
 
  private:
   friend class Graph;
-  friend struct Inner;  // the host's own code
+  friend struct ImplAccess;  // the host's own code
   explicit Host(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;
 };

@@ -10,7 +10,7 @@
 namespace tenon {
 
 /// The memory that a step writes an output to.
-enum class PlannedPlace : std::uint8_t {
+enum class OutputLocation : std::uint8_t {
   arena,     ///< the plan's own memory, at `offset`
   caller,    ///< an output of the graph: memory allocated for each run, or a Destination
   variable,  ///< the variable that it updates
@@ -25,13 +25,13 @@ struct PlannedOutput {
   Shape shape{};
   Storage storage = Storage::dense;
   Write write = Write::to;
-  PlannedPlace place = PlannedPlace::arena;
+  OutputLocation place = OutputLocation::arena;
   std::int64_t offset = -1;    ///< bytes from the start of its arena; -1: not in an arena
   bool channels_last = false;  ///< [N, C, ...] with adjacent channels in memory
 };
 
 /// A packed constant: data that a kernel derives from a constant and caches.
-struct PlannedKept {
+struct PlannedPackedConstant {
   std::string value;  ///< the constant
   std::string key;    ///< the kernel's name for the data
   std::int64_t bytes = 0;
@@ -55,7 +55,7 @@ struct PlannedStep {
   /// outputs that a worker process omits, for isolated plugins; usually empty
   std::string without{};
   /// created before the first run, and shared with other users of the same data
-  std::vector<PlannedKept> kept{};
+  std::vector<PlannedPackedConstant> kept{};
   /// For a step that replaces several nodes of the graph: these nodes. `node` is then their names
   /// joined by +, such as `conv1+bn1+relu1`.
   std::vector<std::string> nodes{};
@@ -65,7 +65,7 @@ struct PlannedStep {
 };
 
 /// A node of the graph that does not run and is not part of a step.
-struct LeftOut {
+struct RemovedNode {
   std::string node;
   std::string why;  ///< `the same as 'exp_1'`
 };
@@ -112,14 +112,14 @@ struct TENON_API PlanInfo {
   std::vector<MemoryUse> memory;   ///< by first step, then by offset; without inputs, variables and
                                    ///< outputs of the graph
   std::vector<PlannedArena> arenas;  ///< the CPU's first
-  std::vector<LeftOut> left_out{};   ///< removed by optimization
+  std::vector<RemovedNode> left_out{};   ///< removed by optimization
   std::vector<std::string>
       later{};  ///< nodes planned after these steps have run, since their shapes depend on elements
   std::vector<PlannedPass> passes{};  ///< in execution order
 
   std::int64_t bytes() const;  ///< of all arenas
   std::int64_t reordered_bytes() const;
-  std::int64_t kept_bytes() const;  ///< of all packed constants; shared ones count once
+  std::int64_t packed_bytes() const;  ///< of all packed constants; shared ones count once
 };
 
 /// A line for each step (node, operator, device, outputs with type and location, workspace), then

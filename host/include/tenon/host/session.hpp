@@ -104,7 +104,7 @@ struct RunOptions {
   /// writes it, by the thread that executes the run: to overlap work with the rest of the run, such
   /// as sending the output. Must not throw. Outputs for which it was not called, namely those
   /// stored elsewhere first, are complete when the run returns.
-  std::function<void(const std::string&)> finished{};
+  std::function<void(const std::string&)> on_output_ready{};
 };
 
 /// Binds a graph once, makes a plan for each combination of input shapes, storages and devices,
@@ -182,7 +182,7 @@ class TENON_API Session {
   struct TENON_HIDDEN Impl;
 
  private:
-  friend struct Inner;  // the host's own code
+  friend struct ImplAccess;  // the host's own code
   std::unique_ptr<Impl> impl_;
 };
 

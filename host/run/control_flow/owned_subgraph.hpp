@@ -17,28 +17,28 @@ namespace tenon {
 /// Owns a T for an operator whose class describe() instantiates at compile time. A copy is empty:
 /// its configure() creates its own T.
 template <class T>
-class Held {
+class Owned {
  public:
-  constexpr Held() = default;
-  constexpr Held(const Held&) {}
-  constexpr Held(Held&& other) noexcept : held_(std::exchange(other.held_, nullptr)) {}
-  constexpr Held& operator=(Held&& other) noexcept {
-    std::swap(held_, other.held_);
+  constexpr Owned() = default;
+  constexpr Owned(const Owned&) {}
+  constexpr Owned(Owned&& other) noexcept : owned_(std::exchange(other.owned_, nullptr)) {}
+  constexpr Owned& operator=(Owned&& other) noexcept {
+    std::swap(owned_, other.owned_);
     return *this;
   }
-  constexpr ~Held() { delete held_; }
+  constexpr ~Owned() { delete owned_; }
   template <class... Arguments>
-  void hold(Host::Impl& host, const Text& text, const Arguments&... arguments) {
-    delete std::exchange(held_, new T(host, text, arguments...));
+  void emplace(Host::Impl& host, const Text& text, const Arguments&... arguments) {
+    delete std::exchange(owned_, new T(host, text, arguments...));
   }
-  T& operator*() const { return *held_; }
-  T* operator->() const { return held_; }
+  T& operator*() const { return *owned_; }
+  T* operator->() const { return owned_; }
 
  private:
-  T* held_ = nullptr;
+  T* owned_ = nullptr;
 };
 
-using HeldSubgraph = Held<Subgraph>;
+using OwnedSubgraph = Owned<Subgraph>;
 
 inline std::size_t at(std::int64_t position) {
   return static_cast<std::size_t>(position);
@@ -94,12 +94,12 @@ struct TwoBranches : Operator {
   Text then, otherwise;
   std::int32_t outputs = 1;
   Host::Impl* host = nullptr;
-  HeldSubgraph branches[2];
+  OwnedSubgraph branches[2];
 
   void configure() {
     if (!host) return;
-    branches[0].hold(*host, then, "then");
-    branches[1].hold(*host, otherwise, "else");
+    branches[0].emplace(*host, then, "then");
+    branches[1].emplace(*host, otherwise, "else");
   }
 
  protected:
@@ -142,7 +142,7 @@ struct TwoBranches : Operator {
       set_output(io, i, (known != nullptr ? *known : one).list[at(i)]);
   }
 
-  const HeldSubgraph& chosen(const Call& call) const {
+  const OwnedSubgraph& chosen(const Call& call) const {
     return branches[is_true(tensor_at(call.raw().inputs[0])) ? 0 : 1];
   }
   static std::vector<Tensor> data_of(const Call& call) {

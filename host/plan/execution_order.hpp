@@ -10,7 +10,7 @@ namespace tenon {
 
 /// Returns the nodes that outputs need; in training, also those that updates of variables need;
 /// and, if all outputs are requested, nodes that communicate and, in training, stateful nodes.
-std::vector<NodeId> running_order(const LoweredGraph& graph, bool training);
+std::vector<NodeId> execution_order(const LoweredGraph& graph, bool training);
 
 /// Counts for each value.
 struct Readers {

@@ -1,11 +1,11 @@
-#include "plan/resumed_stage.hpp"
+#include "plan/fallback_stage.hpp"
 
 #include <algorithm>
 #include <vector>
 
 namespace tenon {
 
-bool reaches_outside(const GraphModel& model, NodeId id, const LoadedOperator& op) {
+bool has_external_effects(const GraphModel& model, NodeId id, const LoadedOperator& op) {
   return op.info->communicates || is_application_own(op) || model.objects.contains(id);
 }
 namespace {
@@ -19,7 +19,7 @@ class FallbackToOriginal {
         input_for_(original_.values.size(), none) {
     needed_.values.resize(original_.values.size());
     needed_.nodes.resize(original_.nodes.size());
-    needed_.partial = rest.part->partial;
+    needed_.partial = rest.subgraph->partial;
   }
 
   /// Returns whether the outputs of `rest` can be computed.
@@ -28,7 +28,7 @@ class FallbackToOriginal {
 
  private:
   /// Returns the value of the optimized graph that replaces a value of the original graph.
-  ValueId now(ValueId value) const {
+  ValueId replacement_of(ValueId value) const {
     const auto& redirected = rest_.model().redirected;
     for (auto found = redirected.find(value); found != redirected.end();
          found = redirected.find(value))
@@ -40,12 +40,12 @@ class FallbackToOriginal {
   // False for nodes that rules replaced.
   bool has_run(NodeId id) const {
     const auto& made = rest_.model().values[original_.nodes[id].first_output];
-    return made.role == Role::input || (made.producer != none && !rest_.part->nodes[made.producer]);
+    return made.role == Role::input || (made.producer != none && !rest_.subgraph->nodes[made.producer]);
   }
   bool may_have_effect(NodeId id) const {
     const auto& node = original_.nodes[id];
     const auto& op = *binding_.nodes[id].op;
-    return node.state_count > 0 || node.pass != Pass::forward || reaches_outside(original_, id, op);
+    return node.state_count > 0 || node.pass != Pass::forward || has_external_effects(original_, id, op);
   }
 
   const GraphModel& original_;
@@ -57,13 +57,13 @@ class FallbackToOriginal {
 
 // An input provides only the first of several values that it replaces; the others are recomputed.
 void FallbackToOriginal::find_inputs() {
-  std::vector<bool> taken(rest_.model().values.size());
+  std::vector<bool> used(rest_.model().values.size());
   for (ValueId value = 0; value < original_.values.size(); ++value) {
-    const auto given = now(value);
+    const auto input = replacement_of(value);
     if (original_.values[value].role != Role::output ||
-        rest_.model().values[given].role != Role::input || taken[given])
+        rest_.model().values[input].role != Role::input || used[input])
       continue;
-    if (rest_.part->values[given]) input_for_[value] = given, taken[given] = true;
+    if (rest_.subgraph->values[input]) input_for_[value] = input, used[input] = true;
   }
 }
 
@@ -83,10 +83,10 @@ bool FallbackToOriginal::need(NodeId id) {
 // Visits nodes in reverse: a node comes after its inputs.
 bool FallbackToOriginal::find_needed() {
   find_inputs();
-  for (const auto& [name, value] : rest_.part->outputs) {
+  for (const auto& [name, value] : rest_.subgraph->outputs) {
     const auto output = std::find_if(
-        original_.outputs.begin(), original_.outputs.end(), [&, &wanted = name](const auto& each) {
-          return original_.strings[each.first] == rest_.model().strings[wanted];
+        original_.outputs.begin(), original_.outputs.end(), [&, &output_name = name](const auto& each) {
+          return original_.strings[each.first] == rest_.model().strings[output_name];
         });
     if (output == original_.outputs.end()) return false;
     needed_.outputs.push_back(*output);
@@ -109,32 +109,32 @@ std::shared_ptr<Stage> FallbackToOriginal::stage(
   for (ValueId value = 0; value < original_.values.size(); ++value) {
     if (original_.values[value].role != Role::output) stage->types[value] = rest_.types[value];
     if (!needed_.values[value] || input_for_[value] == none) continue;
-    const auto given = input_for_[value];
+    const auto input = input_for_[value];
     auto& record = model.values[value];
     record.role = Role::input;
-    record.name = model.strings.intern(rest_.model().strings[rest_.model().values[given].name]);
+    record.name = model.strings.intern(rest_.model().strings[rest_.model().values[input].name]);
     record.producer = none;
     model.inputs.push_back(value);
     model.value_names.add(record.name, value);
-    stage->types[value] = rest_.types[given];
+    stage->types[value] = rest_.types[input];
   }
-  for (const auto seen : rest_.seen)
+  for (const auto readable : rest_.readable)
     for (ValueId value = 0; value < original_.values.size(); ++value)
       if (needed_.values[value] &&
-          (input_for_[value] == seen ||
-           (value == seen && original_.values[value].role != Role::output)))
-        stage->seen.push_back(value);
+          (input_for_[value] == readable ||
+           (value == readable && original_.values[value].role != Role::output)))
+        stage->readable.push_back(value);
   stage->graph = std::move(graph);
-  stage->part = needed_;
+  stage->subgraph = needed_;
   return stage;
 }
 
 }  // namespace
 
-std::shared_ptr<Stage> resumed(const std::shared_ptr<const GraphSnapshot>& original,
+std::shared_ptr<Stage> fallback_stage(const std::shared_ptr<const GraphSnapshot>& original,
                                const Stage& rest) {
-  FallbackToOriginal resuming(*original, rest);
-  return resuming.find_needed() ? resuming.stage(original) : nullptr;
+  FallbackToOriginal fallback(*original, rest);
+  return fallback.find_needed() ? fallback.stage(original) : nullptr;
 }
 
 }  // namespace tenon

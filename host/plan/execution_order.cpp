@@ -1,8 +1,8 @@
-#include "plan/running_order.hpp"
+#include "plan/execution_order.hpp"
 
 namespace tenon {
 
-std::vector<NodeId> running_order(const LoweredGraph& graph, bool training) {
+std::vector<NodeId> execution_order(const LoweredGraph& graph, bool training) {
   const auto& model = graph.model();
   std::vector<bool> needed(model.nodes.size());
   const auto need = [&](ValueId value) {

@@ -3,7 +3,7 @@
 
 #include "plugin/operator_name.hpp"
 #include "run/control_flow/control_flow.hpp"
-#include "run/control_flow/held_subgraph.hpp"
+#include "run/control_flow/owned_subgraph.hpp"
 #include "run/inference_budget.hpp"
 #include "tensor/add_elements.hpp"
 
@@ -30,7 +30,7 @@ Tensor allocated(const Call& call, std::size_t i, DType dtype, const Shape& shap
   return tensor_at(call.raw().outputs[i]);
 }
 
-void give(const Call& call, std::size_t i, const Tensor& tensor) {
+void write_output(const Call& call, std::size_t i, const Tensor& tensor) {
   const auto& planned = *call.raw().outputs[i];
   if (planned.dtype != static_cast<std::uint8_t>(tensor.dtype()))
     throw Error("output ", i, " is ", tensor.dtype(), " ", tensor.shape(), ", but was inferred as ",
@@ -54,7 +54,7 @@ struct Branch : TwoBranches {
 
   void forward(const Call& call) const {
     const auto made = chosen(call)->run_all(call.training(), data_of(call));
-    for (std::size_t i = 0; i < made.size(); ++i) give(call, i, made[i]);
+    for (std::size_t i = 0; i < made.size(); ++i) write_output(call, i, made[i]);
   }
 
   void gradient(Gradient&) const {
@@ -66,7 +66,7 @@ struct Loop : Operator {
   Text body;
   std::int32_t carries = 0, outputs = 1;
   Host::Impl* host = nullptr;
-  HeldSubgraph step;
+  OwnedSubgraph step;
 
   static constexpr void describe(auto& op) {
     op.doc(
@@ -96,7 +96,7 @@ struct Loop : Operator {
   void configure() {
     if (carries > outputs)
       throw Error("carries is ", carries, " but there are ", outputs, " outputs");
-    if (host) step.hold(*host, body, "body");
+    if (host) step.emplace(*host, body, "body");
   }
 
   void infer(Infer& io) const {
@@ -150,7 +150,7 @@ struct Loop : Operator {
       std::copy_n(made.begin() + 1, carries, inputs.begin() + 2);
       for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(made[at(carries) + 1 + i]);
     }
-    for (std::size_t i = 0; i < at(carries); ++i) give(call, i, inputs[i + 2]);
+    for (std::size_t i = 0; i < at(carries); ++i) write_output(call, i, inputs[i + 2]);
     for (std::size_t i = 0; i < rows.size(); ++i) stack(call, at(carries) + i, rows[i]);
   }
 
@@ -207,7 +207,7 @@ struct Loop : Operator {
 
 }  // namespace
 
-void add_late_control_operators(Host::Impl& host) {
+void add_dynamic_control_operators(Host::Impl& host) {
   add_flow_operator<Branch>(host, "branch", true);
   add_flow_operator<Loop>(host, "loop", true);
 }
