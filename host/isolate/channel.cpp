@@ -82,8 +82,8 @@ SharedBlock& Channel::buffer(std::size_t which, std::uint64_t bytes) {
   buffer.reset();
   const bool read = which == messages || which == inputs;
   auto larger = std::make_unique<SharedBlock>(
-      std::max(bytes, min_buffer_bytes), read ? SharedBlock::Access::read : SharedBlock::Access::write,
-      "its tensors");
+      std::max(bytes, min_buffer_bytes),
+      read ? SharedBlock::Access::read : SharedBlock::Access::write, "its tensors");
   announce(*larger);
   buffer = std::move(larger);
   return *buffer;

@@ -80,8 +80,9 @@ std::uint64_t KernelMessage::Layout::add(const void* memory, std::uint64_t size,
 }
 
 std::optional<BlockPosition> KernelMessage::share(const tenon_tensor& tensor, std::uint64_t bytes,
-                                          SharedBlock::Access access) const {
-  if (bytes < shared_memory::min_shared_bytes || tensor.dense.strides != nullptr) return std::nullopt;
+                                                  SharedBlock::Access access) const {
+  if (bytes < shared_memory::min_shared_bytes || tensor.dense.strides != nullptr)
+    return std::nullopt;
   const auto* block = shared_memory::find(data_of(tensor), bytes);
   if (block == nullptr || (access == SharedBlock::Access::write && block->access() != access))
     return std::nullopt;
@@ -91,7 +92,8 @@ std::optional<BlockPosition> KernelMessage::share(const tenon_tensor& tensor, st
 }
 
 // Memory that is accumulated into, or that an input also uses, has content before the call.
-BlockPosition KernelMessage::lay_out_written(const tenon_tensor* tensor, std::uint8_t write, bool filled) {
+BlockPosition KernelMessage::lay_out_written(const tenon_tensor* tensor, std::uint8_t write,
+                                             bool filled) {
   if (tensor == nullptr || tensor->storage != TENON_DENSE || data_of(*tensor) == nullptr)
     return {no_block, 0};
   const auto bytes = elements(tensor->dense) * element_bytes(*tensor);
@@ -100,7 +102,7 @@ BlockPosition KernelMessage::lay_out_written(const tenon_tensor* tensor, std::ui
   if (!position) {
     const bool before = filled || write == TENON_WRITE_ADD || write == TENON_WRITE_IN_PLACE;
     position = {written_buffer,
-             written_.add(data_of(*tensor), bytes, before, write != TENON_WRITE_NONE)};
+                written_.add(data_of(*tensor), bytes, before, write != TENON_WRITE_NONE)};
   }
   if (write == TENON_WRITE_IN_PLACE) in_place_.emplace_back(data_of(*tensor), *position);
   return *position;
@@ -138,7 +140,8 @@ TensorRecord KernelMessage::read_record(const tenon_tensor* tensor) {
   return record;
 }
 
-TensorRecord KernelMessage::written_record(const tenon_tensor* tensor, const BlockPosition& position) const {
+TensorRecord KernelMessage::written_record(const tenon_tensor* tensor,
+                                           const BlockPosition& position) const {
   if (tensor == nullptr) return {};
   auto record = describe(*tensor);
   record.data = position;
@@ -231,8 +234,8 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
     if (output < message_.allocated_.size()) message_.allocated_[output] = {};
   }
   // Creates a buffer for these chunks of the output.
-  const SharedBlock& add_buffer(std::uint32_t output,
-                          std::initializer_list<std::pair<const void*, std::uint64_t>> chunks) {
+  const SharedBlock& add_buffer(
+      std::uint32_t output, std::initializer_list<std::pair<const void*, std::uint64_t>> chunks) {
     Layout layout;
     for (const auto& [memory, size] : chunks) layout.add(memory, size, false, true);
     const auto& buffer = channel_.buffer(Channel::first_of_sparse + output, layout.bytes);
@@ -247,13 +250,14 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
     forget(callback.output);
     HostError error;
     tenon_tensor* tensor = nullptr;
-    if (call_.host->allocate_sparse(&call_, callback.output, callback.stored, &tensor, error.raw()) != 0)
+    if (call_.host->allocate_sparse(&call_, callback.output, callback.stored, &tensor,
+                                    error.raw()) != 0)
       error.raise();
     const auto bytes = sparse_bytes(*tensor);
     const auto stored = std::exchange(tensor->stored, -1);
     const auto& buffer = add_buffer(callback.output, {{tensor->dense.data, bytes.values},
-                                           {tensor->indices, bytes.indices},
-                                           {tensor->row_starts, bytes.row_starts}});
+                                                      {tensor->indices, bytes.indices},
+                                                      {tensor->row_starts, bytes.row_starts}});
     resume.values = position(callback.output, 0, buffer);
     resume.indices = position(callback.output, 1, buffer);
     if (tensor->storage == TENON_CSR) resume.row_starts = position(callback.output, 2, buffer);
@@ -292,7 +296,8 @@ const Report& KernelMessage::exchange(Conversation& conversation, std::uint64_t 
 
 void KernelMessage::take_results() const {
   const auto take = [](const std::byte* buffer, const Chunk& chunk) {
-    if (chunk.after && chunk.bytes > 0) std::memcpy(chunk.memory, buffer + chunk.offset, chunk.bytes);
+    if (chunk.after && chunk.bytes > 0)
+      std::memcpy(chunk.memory, buffer + chunk.offset, chunk.bytes);
   };
   for (const auto& chunk : written_.chunks) take(written_memory_, chunk);
   for (const auto& [buffer, chunks] : allocated_)

@@ -44,8 +44,9 @@ class KernelMessage {
 
   void lay_out(Channel& channel, const tenon_call& call);
   std::optional<isolate::BlockPosition> share(const tenon_tensor& tensor, std::uint64_t bytes,
-                                      SharedBlock::Access access) const;
-  isolate::BlockPosition lay_out_written(const tenon_tensor* tensor, std::uint8_t write, bool filled);
+                                              SharedBlock::Access access) const;
+  isolate::BlockPosition lay_out_written(const tenon_tensor* tensor, std::uint8_t write,
+                                         bool filled);
   isolate::TensorRecord read_record(const tenon_tensor* tensor);
   isolate::TensorRecord written_record(const tenon_tensor* tensor,
                                        const isolate::BlockPosition& position) const;
@@ -56,7 +57,8 @@ class KernelMessage {
   std::vector<isolate::TensorRecord> records_;
   std::vector<isolate::BlockPosition> written_positions_;  // of written tensors, then of states
   std::vector<std::pair<const std::byte*, isolate::BlockPosition>> in_place_;
-  std::vector<const tenon_dense*> strided_;  // parallel to read_.chunks; null for contiguous tensors
+  std::vector<const tenon_dense*>
+      strided_;  // parallel to read_.chunks; null for contiguous tensors
   std::vector<std::byte> message_;
   // for each result: the memory of its buffer, and its chunks there
   std::vector<std::pair<const std::byte*, std::vector<Chunk>>> allocated_;

@@ -14,7 +14,8 @@ inline constexpr std::uint64_t min_huge_page_bytes = 4 * huge_page;
 /// Aligns large mappings to huge pages, because the system cannot use huge pages otherwise. Returns
 /// MAP_FAILED with errno on failure.
 inline void* map_shared(int descriptor, std::uint64_t bytes, int protection) {
-  if (bytes < min_huge_page_bytes) return mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
+  if (bytes < min_huge_page_bytes)
+    return mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
   void* reserved = mmap(nullptr, bytes + huge_page, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return MAP_FAILED;

@@ -33,10 +33,10 @@ inline constexpr int no_more_threads = 71;               // the worker's exit co
 enum class Turn : std::uint32_t { none, request, callback, resume, reply, ended };
 
 enum class Operation : std::uint32_t {
-  find_table,     // for a table: a symbol's name -> TableRecord
-  create,   // a symbol's name and attributes -> Report::number, the instance
-  destroy,  // Request::instance
-  infer,    // types -> types
+  find_table,  // for a table: a symbol's name -> TableRecord
+  create,      // a symbol's name and attributes -> Report::number, the instance
+  destroy,     // Request::instance
+  infer,       // types -> types
   // StorageRecord, types, storages -> storages, Report::number: whether the sparse kernel runs
   infer_storage,
   workspace,  // types -> Report::number, bytes

@@ -191,8 +191,8 @@ static std::int32_t build_graph(Operation operation, const void* instance, tenon
     writer.put(GradientRecord{io->input_count, io->output_count});
     GradientHandler handler(*io);
     Conversation conversation(location.worker);
-    require_success(
-        conversation.exchange(operation, location.number, message, gradient_message_limit, &handler));
+    require_success(conversation.exchange(operation, location.number, message,
+                                          gradient_message_limit, &handler));
   });
 }
 

@@ -92,7 +92,7 @@ WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& op
       std::to_string(options.memory), std::to_string(options.threads),
       plugin.path.string(),           std::to_string(plugin.libraries.size())};
   for (const auto& path : plugin.readable) arguments.push_back(path.string());
-  std::vector<int> descriptors{Child::nothing,    Child::nothing,      Child::nothing,
+  std::vector<int> descriptors{Child::nothing,    Child::nothing,          Child::nothing,
                                plugin.descriptor, worker_end.descriptor(), crash_.descriptor()};
   descriptors.insert(descriptors.end(), plugin.libraries.begin(), plugin.libraries.end());
   std::promise<void> started;
@@ -129,7 +129,8 @@ void WorkerProcess::await_ready() {
     poll_result = poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
   } while (poll_result < 0 && errno == EINTR);
   char text[4096];
-  const auto got = poll_result > 0 ? recv(socket_.descriptor(), text, sizeof text, MSG_DONTWAIT) : 0;
+  const auto got =
+      poll_result > 0 ? recv(socket_.descriptor(), text, sizeof text, MSG_DONTWAIT) : 0;
   const std::string line(text, got > 0 ? static_cast<std::size_t>(got) : 0);
   const auto starts_with = [&](const std::string& word) { return line.starts_with(word + ' '); };
   if (starts_with(ready)) {

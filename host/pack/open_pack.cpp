@@ -213,11 +213,11 @@ OpenedPack open_pack(const fs::path& path, const PackTrust& trust) {
 
 Graph load_pack(Host& host, const fs::path& path, const PackTrust& trust,
                 const LoadOptions& options) {
-  auto of = trust;
+  auto settings = trust;
   const auto& chosen = impl_of(host).options;
-  if (of.cache.empty()) of.cache = chosen.cache;
-  if (of.config.empty()) of.config = chosen.config;
-  const auto opened = open_pack(path, of);
+  if (settings.cache.empty()) settings.cache = chosen.cache;
+  if (settings.config.empty()) settings.config = chosen.config;
+  const auto opened = open_pack(path, settings);
   for (const auto& plugin : opened.plugins) host.add_plugins(plugin);
   return Graph::load(host, opened.graph, options);
 }

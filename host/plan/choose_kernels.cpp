@@ -106,7 +106,8 @@ class KernelSelection {
       if (const auto storage = types_[value].storage; storage != TENON_DENSE)
         refuse(
             fmt::format("is {}, but states must be dense", name_of(static_cast<Storage>(storage))));
-      if (const auto* value_device = graph_.value_devices[value]; draft_.tensors[value] && value_device != &device)
+      if (const auto* value_device = graph_.value_devices[value];
+          draft_.tensors[value] && value_device != &device)
         refuse(fmt::format(
             "is on {}, but the node runs on {}: nodes that share a state must share a device",
             value_device->name(), device.name()));

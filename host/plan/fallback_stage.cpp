@@ -40,12 +40,14 @@ class FallbackToOriginal {
   // False for nodes that rules replaced.
   bool has_run(NodeId id) const {
     const auto& made = rest_.model().values[original_.nodes[id].first_output];
-    return made.role == Role::input || (made.producer != none && !rest_.subgraph->nodes[made.producer]);
+    return made.role == Role::input ||
+           (made.producer != none && !rest_.subgraph->nodes[made.producer]);
   }
   bool may_have_effect(NodeId id) const {
     const auto& node = original_.nodes[id];
     const auto& op = *binding_.nodes[id].op;
-    return node.state_count > 0 || node.pass != Pass::forward || has_external_effects(original_, id, op);
+    return node.state_count > 0 || node.pass != Pass::forward ||
+           has_external_effects(original_, id, op);
   }
 
   const GraphModel& original_;
@@ -84,10 +86,11 @@ bool FallbackToOriginal::need(NodeId id) {
 bool FallbackToOriginal::find_needed() {
   find_inputs();
   for (const auto& [name, value] : rest_.subgraph->outputs) {
-    const auto output = std::find_if(
-        original_.outputs.begin(), original_.outputs.end(), [&, &output_name = name](const auto& each) {
-          return original_.strings[each.first] == rest_.model().strings[output_name];
-        });
+    const auto output =
+        std::find_if(original_.outputs.begin(), original_.outputs.end(),
+                     [&, &output_name = name](const auto& each) {
+                       return original_.strings[each.first] == rest_.model().strings[output_name];
+                     });
     if (output == original_.outputs.end()) return false;
     needed_.outputs.push_back(*output);
     needed_.values[output->second] = true;
@@ -132,7 +135,7 @@ std::shared_ptr<Stage> FallbackToOriginal::stage(
 }  // namespace
 
 std::shared_ptr<Stage> fallback_stage(const std::shared_ptr<const GraphSnapshot>& original,
-                               const Stage& rest) {
+                                      const Stage& rest) {
   FallbackToOriginal fallback(*original, rest);
   return fallback.find_needed() ? fallback.stage(original) : nullptr;
 }

@@ -15,6 +15,6 @@ bool has_external_effects(const GraphModel& model, NodeId id, const LoadedOperat
 /// would repeat a node that may have side effects: one that is stateful, communicates, or belongs
 /// to the application. For sessions that do not train.
 std::shared_ptr<Stage> fallback_stage(const std::shared_ptr<const GraphSnapshot>& original,
-                               const Stage& rest);
+                                      const Stage& rest);
 
 }  // namespace tenon

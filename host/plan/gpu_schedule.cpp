@@ -79,7 +79,8 @@ void Scheduling::find_devices() {
 bool Scheduling::may_stage(const DeviceCopy& copy) const {
   const auto readers = memory_.readers[copy.copy];
   if (memory_.types[copy.copy].storage != TENON_DENSE || readers == 0) return false;
-  if (!graph_.value_devices[copy.copy]->is_cpu()) return graph_.value_devices[graph_.source_of(copy)]->is_cpu();
+  if (!graph_.value_devices[copy.copy]->is_cpu())
+    return graph_.value_devices[graph_.source_of(copy)]->is_cpu();
   const auto& outputs = graph_.model().outputs;
   return readers == std::count_if(outputs.begin(), outputs.end(),
                                   [&](const auto& output) { return output.second == copy.copy; });

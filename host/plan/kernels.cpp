@@ -151,7 +151,8 @@ Kernels::Node Kernels::place(const GraphModel& model, NodeId id, const LoadedOpe
   const auto why = placement_fault(op, requested.type(), backward);
   if (why.empty()) return {&requested, {}, {}};
   if (node.device != 0 && !requested.is_cpu())
-    throw Failure(FailureKind::plugin, fmt::format("is placed on {}, but {}", requested.name(), why),
+    throw Failure(FailureKind::plugin,
+                  fmt::format("is placed on {}, but {}", requested.name(), why),
                   advice(op, requested, backward));
   if (requested.is_cpu() || !placement_fault(op, TENON_CPU, backward).empty())
     throw Failure(FailureKind::plugin, why, advice(op, requested, backward));

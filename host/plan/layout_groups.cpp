@@ -51,7 +51,9 @@ class Grouping {
 
   LayoutGroup declared() {
     LayoutGroup group{
-        info_.prefers_channels_last ? LayoutPreference::prefers : LayoutPreference::accepts, {}, {}};
+        info_.prefers_channels_last ? LayoutPreference::prefers : LayoutPreference::accepts,
+        {},
+        {}};
     for (std::uint32_t i = 0; i < node_.input_count; ++i)
       if (input(i) != none && info_.channels_last_input[declared_input(info_, i)] &&
           !add(group.inputs, i, input(i)))

@@ -30,7 +30,8 @@ class LayoutChoice {
   void run() {
     for (const auto id : graph_.order) {
       if (groups_[id].preference == LayoutPreference::prefers) set_layout(id, true);
-      if (groups_[id].preference == LayoutPreference::accepts) set_layout(id, reads_mostly_channels_last(id));
+      if (groups_[id].preference == LayoutPreference::accepts)
+        set_layout(id, reads_mostly_channels_last(id));
     }
     improve();
   }

@@ -57,8 +57,9 @@ class Lowering {
       const auto value = model().edges[first + i];
       if (value == none) continue;
       const auto plain = graph_.sparse[id] ? value : dense_of(value);
-      const auto read =
-          graph_.value_devices[plain] == &device && device.is_cpu() ? plain : operand_for(id, i, plain);
+      const auto read = graph_.value_devices[plain] == &device && device.is_cpu()
+                            ? plain
+                            : operand_for(id, i, plain);
       if (read != value) draft_.edit().model.edges[first + i] = read;
     }
   }
@@ -86,8 +87,8 @@ class Lowering {
   ValueId dense_of(ValueId value) {
     if (type(value).storage == TENON_DENSE) return value;
     if (const auto found = dense_.find(value); found != dense_.end()) return found->second;
-    auto& device =
-        kernels_.converts_on(*graph_.value_devices[value]) ? *graph_.value_devices[value] : cpu_device();
+    auto& device = kernels_.converts_on(*graph_.value_devices[value]) ? *graph_.value_devices[value]
+                                                                      : cpu_device();
     const auto dense = add_node(kernels_.cast(), on_device(value, device), "dense", device);
     draft_.edit().model.values[dense].type.storage = draft_.types()[dense].storage = TENON_DENSE;
     graph_.sparse.back() = true;
@@ -135,7 +136,8 @@ class Lowering {
                       fmt::format("variable '{}' is {} but must be dense to be updated",
                                   value_label(model(), variable),
                                   name_of(static_cast<Storage>(type(variable).storage))));
-      if (const auto read = on_device(dense_of(value), *graph_.value_devices[variable]); read != value)
+      if (const auto read = on_device(dense_of(value), *graph_.value_devices[variable]);
+          read != value)
         draft_.edit().model.updates[i].second = read;
     }
   }
@@ -143,8 +145,9 @@ class Lowering {
   // Output copies come after all nodes, so no thread waits for a device in the middle of a run. The
   // session copies outputs that no node produces.
   void fetch_outputs() {
-    const auto count = model().outputs.size() -
-                       (draft_.request.requested_outputs == nullptr ? 0 : draft_.request.requested_outputs->staying);
+    const auto count = model().outputs.size() - (draft_.request.requested_outputs == nullptr
+                                                     ? 0
+                                                     : draft_.request.requested_outputs->staying);
     for (std::size_t i = 0; i < count; ++i) {
       const auto value = model().outputs[i].second;
       if (model().values[value].role != Role::output ||

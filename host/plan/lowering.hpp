@@ -38,7 +38,7 @@ struct LoweredGraph {
   std::vector<std::uint32_t> kernels;      // of each node: index in Kernels::all_of()
   std::vector<bool> sparse;                // of each node: runs forward_sparse or backward_sparse
   std::vector<Device*> devices;            // of each node; for a copy, the target
-  std::vector<Device*> value_devices;             // of each value
+  std::vector<Device*> value_devices;      // of each value
   std::map<NodeId, std::string> variants;  // nodes that run a kernel variant -> its class
   std::vector<Conversion> conversions;
   std::vector<DeviceCopy> copies;

@@ -14,7 +14,8 @@ void make_input(GraphModel& model, ValueId value) {
 }
 
 bool same_updates(const PlanDraft& draft) {
-  return !draft.request.training || draft.model().updates == draft.request.requested_outputs->updates;
+  return !draft.request.training ||
+         draft.model().updates == draft.request.requested_outputs->updates;
 }
 
 }  // namespace

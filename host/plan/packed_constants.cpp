@@ -92,8 +92,8 @@ void PrepareCall::run() {
 }
 
 std::int32_t PrepareCall::pack(tenon_prepare* self, std::uint32_t slot, std::uint32_t input,
-                          const char* key, std::uint64_t bytes, tenon_fill fill,
-                          void* fill_context) {
+                               const char* key, std::uint64_t bytes, tenon_fill fill,
+                               void* fill_context) {
   auto& call = *static_cast<PrepareCall*>(self->context);
   try {
     call.pack(slot, input, key, bytes, fill, fill_context);
@@ -106,8 +106,8 @@ std::int32_t PrepareCall::pack(tenon_prepare* self, std::uint32_t slot, std::uin
   return 1;
 }
 
-void PrepareCall::pack(std::uint32_t slot, std::uint32_t input, const char* key, std::uint64_t bytes,
-                  tenon_fill fill, void* fill_context) {
+void PrepareCall::pack(std::uint32_t slot, std::uint32_t input, const char* key,
+                       std::uint64_t bytes, tenon_fill fill, void* fill_context) {
   const auto refuse = [](const std::string& what) {
     throw Failure(FailureKind::plugin, "its prepare() " + what);
   };

@@ -68,8 +68,8 @@ std::map<ValueId, tenon_type> input_types(const GraphModel& model,
 }
 
 Inferred infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
-                    const std::map<ValueId, tenon_type>& inputs, const RequestedOutputs* requested_outputs,
-                    const InferenceStart& known) {
+                    const std::map<ValueId, tenon_type>& inputs,
+                    const RequestedOutputs* requested_outputs, const InferenceStart& known) {
   Inferred inferred;
   auto& types = inferred.types = known.types == nullptr ? declared_types(model) : *known.types;
   std::vector<bool> changed(types.size());
@@ -91,7 +91,8 @@ Inferred infer_with(const GraphModel& model, const Binding& binding, const Tenso
   if (known.elements != nullptr)
     for (const auto& [value, tensor] : *known.elements) changed[value] = true;
   Inference inference(model, binding, TypeTable(types),
-                      requested_outputs == nullptr ? nullptr : &requested_outputs->nodes, known.elements, known.evaluate);
+                      requested_outputs == nullptr ? nullptr : &requested_outputs->nodes,
+                      known.elements, known.evaluate);
   if (known.settled && known.types == nullptr)
     inference.run_again(std::move(changed));
   else

@@ -41,8 +41,9 @@ struct Plan {
   }
   /// The device that a copy step reads from; null for others.
   const Device* copied_from(std::size_t step) const {
-    return copy_of(step) == none ? nullptr
-                                 : graph.value_devices[graph.source_of(graph.copies[copy_of(step)])];
+    return copy_of(step) == none
+               ? nullptr
+               : graph.value_devices[graph.source_of(graph.copies[copy_of(step)])];
   }
   /// The step's stream; null if the CPU runs it synchronously.
   const PlannedStream* stream_of(std::size_t step) const;
@@ -65,8 +66,8 @@ struct PlanRequest {
   bool training = false;  ///< apply updates of variables
   /// leave outputs on the device that produces them; false: copy them to the CPU
   bool keep_on_device = false;
-  bool capture = true;                       ///< capture capturable kernels on GPUs
-  std::map<ValueId, Device*> devices{};      ///< devices of inputs that are not on the CPU
+  bool capture = true;                   ///< capture capturable kernels on GPUs
+  std::map<ValueId, Device*> devices{};  ///< devices of inputs that are not on the CPU
   const RequestedOutputs* requested_outputs = nullptr;  ///< null: all outputs and updates
   Optimize optimize =
       Optimize::full;            ///< allowed changes: none, bit-identical, or different rounding
@@ -101,11 +102,12 @@ struct InferenceStart {
   const Evaluate* evaluate = nullptr;
 };
 
-/// Binds the input shapes and infers the types of all values that `requested_outputs` needs, taking storages
-/// from the inputs and `tensors`. Throws Failure for inputs that do not match.
+/// Binds the input shapes and infers the types of all values that `requested_outputs` needs, taking
+/// storages from the inputs and `tensors`. Throws Failure for inputs that do not match.
 Inferred infer_with(const GraphModel& model, const Binding& binding, const TensorTable& tensors,
                     const std::map<ValueId, tenon_type>& inputs,
-                    const RequestedOutputs* requested_outputs = nullptr, const InferenceStart& known = {});
+                    const RequestedOutputs* requested_outputs = nullptr,
+                    const InferenceStart& known = {});
 
 /// Describes the plan's steps for printing and for applications. Throws Failure if a kernel fails
 /// to report its algorithm.

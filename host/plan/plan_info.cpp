@@ -86,7 +86,8 @@ std::string step_algorithm(const Plan& plan, std::size_t step, const Kernels& ke
   gather_types(plan.model(), forward_of(plan.model(), node), plan.types(), call_types);
   return at_node(plan.model(), id, [&] {
     return algorithm_of(*plan.graph.binding().nodes[id].info, kernel,
-                        dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)), call_types);
+                        dispatch_of(node.pass == Pass::backward, plan.runs_sparse(step)),
+                        call_types);
   });
 }
 
@@ -114,18 +115,19 @@ PlannedStep step_of(const Plan& plan, std::size_t step, const Kernels& kernels) 
     info.variant = variant->second;
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
     const bool unused_gradient = node.pass == Pass::backward &&
-                            plan.types()[node.first_output + i].rank < 0 &&
-                            plan.memory.readers[node.first_output + i] == 0;
+                                 plan.types()[node.first_output + i].rank < 0 &&
+                                 plan.memory.readers[node.first_output + i] == 0;
     if (!unused_gradient)
       info.outputs.push_back(output_of(plan, step, i));  // skip gradients of unconnected inputs
   }
   info.workspace = plan.workspace_of(step);
   info.without = missing_optimizations(plan, step);
-  const auto packed = std::equal_range(plan.packed.begin(), plan.packed.end(),
-                                     PackedConstant{static_cast<std::uint32_t>(step), 0, 0, {}, 0},
-                                     [](const PackedConstant& left, const PackedConstant& right) {
-                                       return left.step < right.step;
-                                     });
+  const auto packed =
+      std::equal_range(plan.packed.begin(), plan.packed.end(),
+                       PackedConstant{static_cast<std::uint32_t>(step), 0, 0, {}, 0},
+                       [](const PackedConstant& left, const PackedConstant& right) {
+                         return left.step < right.step;
+                       });
   for (auto constant = packed.first; constant != packed.second; ++constant)
     info.kept.push_back({value_label(plan.model(), constant->value), constant->key,
                          static_cast<std::int64_t>(constant->bytes)});
@@ -197,7 +199,8 @@ std::int64_t PlanInfo::packed_bytes() const {
   for (const auto& step : steps)
     for (const auto& packed : step.kept)
       if (counted
-              .emplace(std::string_view(step.op).substr(0, step.op.find(' ')), packed.value, packed.key)
+              .emplace(std::string_view(step.op).substr(0, step.op.find(' ')), packed.value,
+                       packed.key)
               .second)
         sum += packed.bytes;
   return sum;

@@ -37,21 +37,22 @@ struct Reorder : Operator {
       return copy(call, first, static_cast<std::size_t>(images) * image_bytes);
     // Each task handles a block of columns of some images.
     constexpr std::int64_t max_elements = 64 << 10, line = 64;
-    const auto chunk_columns =
-        std::max<std::int64_t>(line, max_elements / std::max<std::int64_t>(1, first.rows) / line * line);
+    const auto chunk_columns = std::max<std::int64_t>(
+        line, max_elements / std::max<std::int64_t>(1, first.rows) / line * line);
     const auto chunks = (first.columns + chunk_columns - 1) / chunk_columns;
-    call.parallel_for(
-        images * chunks,
-        std::max<std::int64_t>(1, max_elements / std::max<std::int64_t>(1, first.rows * chunk_columns)),
-        [&](std::int64_t begin, std::int64_t end) {
-          for (auto i = begin; i < end; ++i) {
-            auto copy = first;
-            copy.from += static_cast<std::size_t>(i / chunks) * image_bytes;
-            copy.to += static_cast<std::size_t>(i / chunks) * image_bytes;
-            const auto column = i % chunks * chunk_columns;
-            copy_transposed(copy, column, std::min(copy.columns, column + chunk_columns));
-          }
-        });
+    call.parallel_for(images * chunks,
+                      std::max<std::int64_t>(
+                          1, max_elements / std::max<std::int64_t>(1, first.rows * chunk_columns)),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        for (auto i = begin; i < end; ++i) {
+                          auto copy = first;
+                          copy.from += static_cast<std::size_t>(i / chunks) * image_bytes;
+                          copy.to += static_cast<std::size_t>(i / chunks) * image_bytes;
+                          const auto column = i % chunks * chunk_columns;
+                          copy_transposed(copy, column,
+                                          std::min(copy.columns, column + chunk_columns));
+                        }
+                      });
   }
 
  private:

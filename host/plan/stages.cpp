@@ -47,9 +47,10 @@ class StageCutter {
   const bool training_;
   // of each value: its elements or shape become known only when this stage has run
   std::vector<bool> late_;
-  std::vector<bool> later_;               // of each node: runs in a later stage
-  std::set<NodeId> waiting_;              // nodes that need elements
-  std::set<ValueId> needed_elements_, held_back_;  // elements that they need; states that a later node uses
+  std::vector<bool> later_;   // of each node: runs in a later stage
+  std::set<NodeId> waiting_;  // nodes that need elements
+  std::set<ValueId> needed_elements_,
+      held_back_;  // elements that they need; states that a later node uses
 };
 
 bool StageCutter::find_later() {
@@ -120,7 +121,8 @@ CutStage StageCutter::cut() const {
   auto needed = needed_later();
   RequestedOutputs first, second;
   first.partial = second.partial = stage_.subgraph && stage_.subgraph->partial;
-  first.values = stage_.subgraph ? stage_.subgraph->values : std::vector<bool>(model_.values.size(), true);
+  first.values =
+      stage_.subgraph ? stage_.subgraph->values : std::vector<bool>(model_.values.size(), true);
   first.nodes.resize(later_.size());
   for (NodeId id = 0; id < later_.size(); ++id) first.nodes[id] = runs(id) && !later_[id];
   second.nodes = later_;
@@ -177,7 +179,7 @@ CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred
 }
 
 std::shared_ptr<const Stage> without_evaluated(std::shared_ptr<const Stage> stage,
-                                     const std::map<ValueId, Tensor>& evaluated) {
+                                               const std::map<ValueId, Tensor>& evaluated) {
   if (evaluated.empty()) return stage;
   const auto& model = stage->model();
   auto rest = std::make_shared<Stage>(*stage);

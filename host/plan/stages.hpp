@@ -43,7 +43,7 @@ CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred
 /// Returns the stage without the computation of the values that planning has evaluated: the caller
 /// passes these to a run of the plan like inputs.
 std::shared_ptr<const Stage> without_evaluated(std::shared_ptr<const Stage> stage,
-                                     const std::map<ValueId, Tensor>& evaluated);
+                                               const std::map<ValueId, Tensor>& evaluated);
 
 /// Returns the names of the nodes of a later stage.
 std::vector<std::string> node_names(const Stage& stage);

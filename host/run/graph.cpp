@@ -78,8 +78,7 @@ Value Graph::add_object(Object object, const std::vector<Value>& inputs,
     if (!is_identifier(default_name))
       throw Failure(
           FailureKind::usage,
-          fmt::format("the class name '{}' is not a valid operator name", object.class_name),
-          hint);
+          fmt::format("the class name '{}' is not a valid operator name", object.class_name), hint);
     const auto manifest = object.manifest(default_name);
     auto info = read_manifest(std::as_bytes(std::span(manifest)));
     if (info.space.empty()) info.space = application_space;
@@ -148,8 +147,8 @@ void Graph::update(Value variable, Value value) {
   const GraphUsers::WriteGuard use(impl_of(*this).users);
   if (variable.empty() || value.empty())
     throw Failure(FailureKind::usage, "update() needs a variable and a value");
-  const auto taker = impl_->id_of(variable), taken = impl_->id_of(value);
-  impl_->builder().update(taker, taken);
+  const auto variable_id = impl_->id_of(variable), value_id = impl_->id_of(value);
+  impl_->builder().update(variable_id, value_id);
 }
 
 Graph Graph::clone() const {

@@ -14,7 +14,7 @@ namespace {
 
 /// Bytes of a node's outputs; 0 if the node cannot be recomputed.
 std::int64_t output_bytes(const NodeRecord& node, const OperatorInfo& info,
-                        const std::vector<tenon_type>& types) {
+                          const std::vector<tenon_type>& types) {
   if (node.pass != Pass::forward || node.state_count > 0 || info.communicates) return 0;
   std::int64_t bytes = 0;
   for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)

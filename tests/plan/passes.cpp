@@ -215,7 +215,8 @@ TEST_CASE(
   // early, and the output that the kernel of positive allocates
   CHECK(cut.now->subgraph->staying == 2);
   const auto early_id = find_value(model, "early");
-  const auto rest = tenon::without_evaluated(cut.now, {{early_id, Tensor::from({1.F, 2.F, 3.F}, {3})}});
+  const auto rest =
+      tenon::without_evaluated(cut.now, {{early_id, Tensor::from({1.F, 2.F, 3.F}, {3})}});
   CHECK(rest->graph == stage->graph);
 
   const tenon::Kernels kernels(model, impl_of(graph).binding(),

@@ -192,8 +192,9 @@ TEST_CASE("whole runs: outputs are finished once, also in a run of several stage
     Session session(changing_graph(host), {.optimize = optimize});
     std::vector<std::string> finished;
     const Tensor sum = vector_of({0, 0, 0, 0});
-    RunOptions request{.destinations = {{"sum", {sum, Write::to}}},
-                       .on_output_ready = [&](const std::string& name) { finished.push_back(name); }};
+    RunOptions request{
+        .destinations = {{"sum", {sum, Write::to}}},
+        .on_output_ready = [&](const std::string& name) { finished.push_back(name); }};
     CHECK(failure_of([&] { session.run({{"x", four_from(-9)}}, request); }).kind == 1);
     CHECK(finished.size() <= 1);
     finished.clear();

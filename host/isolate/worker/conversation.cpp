@@ -236,7 +236,7 @@ struct RemoteGradient {
 
   // `out` receives the answer's number, `answer` the first `bytes` bytes of its text.
   std::int32_t call_host(Operation operation, tenon_value* out, void* answer = nullptr,
-                   std::size_t bytes = 0) {
+                         std::size_t bytes = 0) {
     const auto& resume = conversation.call_host(operation, message);
     if (resume.status == 0) {
       if (out != nullptr) *out = resume.number;
@@ -293,8 +293,9 @@ struct RemoteGradient {
     writer.put_array(inputs, input_count);
     put_attributes(writer, {attributes, attribute_count});
     tenon_value added = 0;
-    const auto failed = remote.call_host(Operation::gradient_add, &added, out,
-                                   std::min<std::size_t>(text_capacity, capacity * sizeof *out));
+    const auto failed =
+        remote.call_host(Operation::gradient_add, &added, out,
+                         std::min<std::size_t>(text_capacity, capacity * sizeof *out));
     *count = static_cast<std::uint32_t>(added);
     return failed;
   }

@@ -30,7 +30,8 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
   *out = nullptr;
   auto& conversation = conversation_of(call);
   const SparseCallback callback{output, 0, stored};
-  const std::lock_guard lock(conversation.callback_mutex());  // bodies of parallel loops may also allocate
+  const std::lock_guard lock(
+      conversation.callback_mutex());  // bodies of parallel loops may also allocate
   const auto& resume =
       conversation.call_host(Operation::allocate_sparse, std::as_bytes(std::span(&callback, 1)));
   if (resume.status != 0) {
@@ -56,7 +57,8 @@ std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::i
   DenseCallback callback{output, rank, {}};
   std::copy_n(dims, std::clamp(rank, 0, TENON_MAX_RANK), callback.dims);
   const std::lock_guard lock(conversation.callback_mutex());
-  const auto& resume = conversation.call_host(Operation::allocate, std::as_bytes(std::span(&callback, 1)));
+  const auto& resume =
+      conversation.call_host(Operation::allocate, std::as_bytes(std::span(&callback, 1)));
   if (resume.status != 0) {
     error->kind = resume.error_kind;
     std::snprintf(error->text, error->capacity, "%s", resume.text);

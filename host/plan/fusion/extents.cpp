@@ -43,8 +43,9 @@ std::optional<GroupBlocks> blocks_of(std::int64_t elements, std::int64_t row) {
     return GroupBlocks{elements, row, (row / blocks + alignment - 1) / alignment * alignment};
   }
   if (row > max_block || row * aligned_rows > max_block) return std::nullopt;
-  return GroupBlocks{elements, row,
-                     std::max<std::int64_t>(default_block / (row * aligned_rows), 1) * row * aligned_rows};
+  return GroupBlocks{
+      elements, row,
+      std::max<std::int64_t>(default_block / (row * aligned_rows), 1) * row * aligned_rows};
 }
 
 }  // namespace tenon

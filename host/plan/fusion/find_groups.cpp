@@ -79,12 +79,12 @@ class GroupFinder {
   const Kernels& kernels_;
   const std::span<const tenon_type> types_;
   const Readers& readers_;
-  std::vector<std::uint32_t> remaining_readers_;                  // of each value: readers not visited yet
+  std::vector<std::uint32_t> remaining_readers_;     // of each value: readers not visited yet
   std::unordered_map<NodeId, FusedSum> sums_;        // by their nodes, which do not run
   std::unordered_map<ValueId, ValueId> left_sides_;  // of fused sums: right side -> left side
   std::vector<Group> groups_;
   std::vector<std::uint32_t> group_of_;  // of each node
-  std::uint32_t position_ = 0;              // position of the current node among those that run
+  std::uint32_t position_ = 0;           // position of the current node among those that run
 };
 
 template <class Visit>
@@ -113,7 +113,8 @@ void GroupFinder::visit(NodeId id) {
   }
   const auto& node = model_.nodes[id];
   for (std::uint32_t i = 0; i < node.input_count; ++i)
-    if (const auto value = model_.edges[node.first_edge + i]; value != none) --remaining_readers_[value];
+    if (const auto value = model_.edges[node.first_edge + i]; value != none)
+      --remaining_readers_[value];
   if (runs) ++position_;
 }
 

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "plan/execution_order.hpp"
 #include "plan/lowering.hpp"
 #include "plan/memory/fused_sums.hpp"
-#include "plan/execution_order.hpp"
 
 namespace tenon {
 

@@ -104,7 +104,8 @@ void GroupLayoutFinder::assign_values_of(std::uint32_t i) {
     }
     auto& use = uses_.at(root(value));
     if (use.tensor == none) {  // from outside the group
-      use.tensor = add_tensor(value, Where::input, static_cast<std::uint32_t>(values_.inputs.size()));
+      use.tensor =
+          add_tensor(value, Where::input, static_cast<std::uint32_t>(values_.inputs.size()));
       values_.inputs.push_back(value);
     }
     group.operands.push_back(use.tensor);
@@ -112,7 +113,8 @@ void GroupLayoutFinder::assign_values_of(std::uint32_t i) {
   const auto first = group.operands.end() - group.operands.begin() - each.input_count;
   for (std::uint32_t k = 0; k < each.output_count; ++k) {
     std::uint8_t write = TENON_WRITE_NONE;
-    const auto tensor = is_computed(each, each.first_output + k) ? assign_output(i, k, write) : none;
+    const auto tensor =
+        is_computed(each, each.first_output + k) ? assign_output(i, k, write) : none;
     group.operands.push_back(tensor);
     group.writes.push_back(write);
   }
@@ -124,8 +126,8 @@ void GroupLayoutFinder::assign_values_of(std::uint32_t i) {
   for (const auto& [value, use] : uses_)
     if (use.tensor != none && use.last > i)
       std::erase(released, group.tensors[use.tensor].where == Where::scratch
-                           ? group.tensors[use.tensor].index
-                           : none);
+                               ? group.tensors[use.tensor].index
+                               : none);
   std::sort(released.begin(), released.end());
   released.erase(std::unique(released.begin(), released.end()), released.end());
   free_slots_.insert(free_slots_.end(), released.begin(), released.end());
@@ -146,7 +148,7 @@ std::uint32_t GroupLayoutFinder::add_tensor(ValueId value, Where where, std::uin
 
 // Returns where an output goes: it may reuse the scratch slot of an input that has no later reader.
 std::uint32_t GroupLayoutFinder::assign_output(std::uint32_t i, std::uint32_t output,
-                                              std::uint8_t& write) {
+                                               std::uint8_t& write) {
   auto& group = values_.group;
   const auto& each = node(i);
   const auto value = each.first_output + output;
@@ -168,7 +170,7 @@ std::uint32_t GroupLayoutFinder::assign_output(std::uint32_t i, std::uint32_t ou
     if (source == none || !can_reuse(i, output, root(source))) continue;
     write = TENON_WRITE_IN_PLACE;
     return use.tensor = add_tensor(root(value), Where::scratch,
-                                 group.tensors[uses_.at(root(source)).tensor].index);
+                                   group.tensors[uses_.at(root(source)).tensor].index);
   }
   auto slot = group.scratch_slots;
   if (!free_slots_.empty()) {

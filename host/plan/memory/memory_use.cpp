@@ -42,7 +42,7 @@ class Uses {
   const GraphModel& model_;
   const MemoryPlan& plan_;
   std::vector<std::uint32_t> first_, last_;  // of each value; none: no step writes or reads it
-  std::vector<ValueId> reused_;                // of each value: the value whose memory it reuses
+  std::vector<ValueId> reused_;              // of each value: the value whose memory it reuses
   std::vector<MemoryUse> uses_;
 };
 

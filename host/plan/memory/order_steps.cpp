@@ -5,15 +5,15 @@
 #include "graph/inference/inference.hpp"
 #include "graph/operator_use.hpp"
 #include "io/counted.hpp"
-#include "plan/passes.hpp"
 #include "plan/execution_order.hpp"
+#include "plan/passes.hpp"
 
 namespace tenon {
 namespace {
 
 // Returns a hint that names an input whose elements inference needs; empty if there is none.
 std::string missing_elements_hint(const GraphModel& model, const Binding& binding, NodeId id,
-                          const std::vector<tenon_type>& types) {
+                                  const std::vector<tenon_type>& types) {
   const auto& bound = binding.nodes[id];
   if (bound.instance == nullptr) return {};
   CallTypes around;
@@ -66,7 +66,7 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id,
         FailureKind::failed,
         fmt::format("{}: {} {} is {}{}", node_label(model, id), output ? "output" : "input",
                     value_label(model, value), to_string(types[value]), what),
-        overflow          ? ""
+        overflow                 ? ""
         : !elements_hint.empty() ? elements_hint
         : output && lacks_shape(model, node, value, types)
             ? "its infer() sets no shape for the output; a scalar is tenon::Shape::scalar(), and "

@@ -137,8 +137,8 @@ std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& fil
   try {
     return std::make_shared<IsolatedPlugin>(
         plugin, WorkerOptions{isolation.program, options_.probe_timeout_ms,
-                              std::min(isolation.call_seconds, max_call_seconds),
-                              isolation.memory, isolation.threads});
+                              std::min(isolation.call_seconds, max_call_seconds), isolation.memory,
+                              isolation.threads});
   } catch (const WorkerStartError& error) {
     using Reason = WorkerStartError::Reason;
     if (error.reason() == Reason::not_opened) throw explain_loader_message(error.what());

@@ -32,7 +32,8 @@ GraphSnapshot graph_of(const LoadedOperator& op, const Instance& object, const C
                                          static_cast<std::uint32_t>(types.outputs.size())});
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& made = graph.model.values[outputs[i]].type;
-    if (auto declared = types.outputs[i]; !is_known(made) || merge(declared, made) == Merge::contradiction)
+    if (auto declared = types.outputs[i];
+        !is_known(made) || merge(declared, made) == Merge::contradiction)
       throw Failure(
           FailureKind::plugin,
           fmt::format("its infer() declares output {} as {}, but its composed nodes produce {}", i,

@@ -194,12 +194,14 @@ void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor
     std::vector<Tensor> padded;
     const auto count = call.inputs.size();
     if (arguments.size() < count) (padded = arguments).resize(count);
-    const auto inputs = arguments.size() < count ? std::span<const Tensor>(padded) : all.first(count);
+    const auto inputs =
+        arguments.size() < count ? std::span<const Tensor>(padded) : all.first(count);
     const auto states = arguments.size() > count ? all.subspan(count) : std::span<const Tensor>();
     std::array<Tensor, 4> inline_outputs;
     std::vector<Tensor> heap_outputs;
     if (call.outputs.size() > inline_outputs.size()) heap_outputs.resize(call.outputs.size());
-    const auto made = heap_outputs.empty() ? std::span(inline_outputs).first(call.outputs.size()) : std::span(heap_outputs);
+    const auto made = heap_outputs.empty() ? std::span(inline_outputs).first(call.outputs.size())
+                                           : std::span(heap_outputs);
     call.forward(inputs, made, states);
     if (FileMemory::any_mapped()) BackingFiles(arguments).require_unchanged();
     use(call.outputs, made);

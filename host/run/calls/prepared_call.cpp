@@ -37,7 +37,7 @@ Argument argument_of(std::string name, const tenon_type& type, std::uint8_t stor
 
 bool needs_elements(const CallTypes& types) {
   return std::any_of(types.wanted.begin(), types.wanted.end(),
-                     [](std::uint8_t needs_input_grad) { return needs_input_grad != 0; });
+                     [](std::uint8_t wanted) { return wanted != 0; });
 }
 
 void require_known_outputs(const OperatorInfo& info, const CallTypes& types) {
@@ -146,12 +146,14 @@ const tenon_tensor* PreparedCall::Impl::read(const Tensor& tensor, const tenon_t
     warn_of_conversion(argument, type);
     return &temporaries_.emplace_back(cast_storage(tensor, Storage::dense)).abi();
   }
-  return abi.index_dtype == TENON_I64 ? &abi
-                                      : &temporaries_.emplace_back(cast_storage(tensor, tensor.storage()))
-                                             .abi();  // kernels read int64
+  return abi.index_dtype == TENON_I64
+             ? &abi
+             : &temporaries_.emplace_back(cast_storage(tensor, tensor.storage()))
+                    .abi();  // kernels read int64
 }
 
-void PreparedCall::Impl::warn_of_conversion(const Argument& argument, const tenon_type& type) const {
+void PreparedCall::Impl::warn_of_conversion(const Argument& argument,
+                                            const tenon_type& type) const {
   const auto& name = info().name;
   const auto storage = name_of(argument.storage);
   host.warnings.densified(
@@ -165,8 +167,9 @@ void PreparedCall::Impl::warn_of_conversion(const Argument& argument, const teno
 void PreparedCall::Impl::read_inputs(std::span<const Tensor> arguments, CallTensors& tensors,
                                      bool sparse_kernel, std::span<const tenon_tensor> unread) {
   if (arguments.size() != inputs.size())
-    throw Failure(FailureKind::usage, fmt::format("the call was prepared for {} but got {}",
-                                                  counted(inputs.size(), "input"), arguments.size()));
+    throw Failure(FailureKind::usage,
+                  fmt::format("the call was prepared for {} but got {}",
+                              counted(inputs.size(), "input"), arguments.size()));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!unread.empty() && inputs[i].present && !arguments[i] &&
         !info().backward_reads_input[declared_input(info(), i)]) {
@@ -174,14 +177,14 @@ void PreparedCall::Impl::read_inputs(std::span<const Tensor> arguments, CallTens
       continue;
     }
     if (static_cast<bool>(arguments[i]) != inputs[i].present)
-      throw Failure(
-          FailureKind::usage,
-          fmt::format("input '{}' {} but the call was prepared {} it", inputs[i].name,
-                      arguments[i] ? "is present" : "is missing", arguments[i] ? "without" : "with"));
+      throw Failure(FailureKind::usage,
+                    fmt::format("input '{}' {} but the call was prepared {} it", inputs[i].name,
+                                arguments[i] ? "is present" : "is missing",
+                                arguments[i] ? "without" : "with"));
     const bool on_cpu = some_on_cpu_ && info().inputs[declared_input(info(), i)].on_cpu;
-    tensors.inputs[i] = arguments[i] ? read(arguments[i], types_.inputs[i], types_.storages[i], inputs[i],
-                                        sparse_kernel, on_cpu)
-                                 : nullptr;
+    tensors.inputs[i] = arguments[i] ? read(arguments[i], types_.inputs[i], types_.storages[i],
+                                            inputs[i], sparse_kernel, on_cpu)
+                                     : nullptr;
   }
 }
 
@@ -226,8 +229,9 @@ std::vector<Tensor> PreparedCall::Impl::make_states() const {
 
 void PreparedCall::Impl::bind_states(std::span<const Tensor> arguments, CallTensors& tensors) {
   if (!arguments.empty() && arguments.size() != states.size())
-    throw Failure(FailureKind::usage, fmt::format("the operator has {} but got {}",
-                                                  counted(states.size(), "state"), arguments.size()));
+    throw Failure(FailureKind::usage,
+                  fmt::format("the operator has {} but got {}", counted(states.size(), "state"),
+                              arguments.size()));
   for (std::size_t i = 0; i < states.size(); ++i) {
     const bool present = !arguments.empty() && arguments[i];
     if (present && arguments[i].storage() == Storage::dense && !arguments[i].contiguous())
@@ -332,7 +336,8 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
   };
   count(output_grads.size(), outputs.size(), "output gradients");
   count(values.size(), outputs.size(), "outputs");
-  if (!needs_input_grad.empty()) count(needs_input_grad.size(), inputs.size(), "flags for input gradients");
+  if (!needs_input_grad.empty())
+    count(needs_input_grad.size(), inputs.size(), "flags for input gradients");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!info().allocates(i)) continue;
     if (const auto& known = values[i] ? values[i] : output_grads[i]; known)

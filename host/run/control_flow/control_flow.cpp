@@ -290,7 +290,8 @@ struct Scan : Operator {
     const auto wrt = floating_inputs(g, 0, all);
     if (wrt.empty()) return;
     Positions carried, rows, summed;  // of wrt
-    for (const auto i : wrt) (i < at(carries) ? carried : i < first_invariant ? rows : summed).push_back(i);
+    for (const auto i : wrt)
+      (i < at(carries) ? carried : i < first_invariant ? rows : summed).push_back(i);
     const auto stacked = floating_outputs(g, at(carries), at(g.outputs()));
     auto reached = carried;
     reached.insert(reached.end(), stacked.begin(), stacked.end());
@@ -302,7 +303,8 @@ struct Scan : Operator {
                            : g.zeros_like(g.output(static_cast<int>(i))));
     for (const auto i : summed) inputs.push_back(g.zeros_like(g.input(static_cast<int>(i))));
     for (const auto value : carried_values(g)) inputs.push_back(value);
-    for (auto i = at(carries); i < first_invariant; ++i) inputs.push_back(g.input(static_cast<int>(i)));
+    for (auto i = at(carries); i < first_invariant; ++i)
+      inputs.push_back(g.input(static_cast<int>(i)));
     for (const auto i : stacked) inputs.push_back(g.output_grad(static_cast<int>(i)));
     for (auto i = first_invariant; i < all; ++i) inputs.push_back(g.input(static_cast<int>(i)));
 
@@ -341,7 +343,8 @@ struct Scan : Operator {
   }
 
   Graph backward_body(const Positions& carried, const Positions& rows, const Positions& summed,
-                      const Positions& reached, std::size_t all, std::size_t first_invariant) const {
+                      const Positions& reached, std::size_t all,
+                      std::size_t first_invariant) const {
     Positions wrt = carried;
     wrt.insert(wrt.end(), summed.begin(), summed.end());
     wrt.insert(wrt.end(), rows.begin(), rows.end());

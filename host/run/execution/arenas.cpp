@@ -30,8 +30,8 @@ bool Arenas::fits(const Plan& plan) const {
 // The old memory is released first, so that both are never allocated at once.
 void Arenas::make(const DeviceArena& arena, Streams& streams, bool spare) {
   const bool grows = spare && this->bytes(arena) > 0;
-  const auto bytes = static_cast<std::uint64_t>(arena.placement.bytes +
-                                                (grows ? arena.placement.bytes / spare_divisor : 0));
+  const auto bytes = static_cast<std::uint64_t>(
+      arena.placement.bytes + (grows ? arena.placement.bytes / spare_divisor : 0));
   if (is_shared(arena)) {
     shared_.erase(arena.writer);
     const auto access =

@@ -18,9 +18,9 @@ std::deque<CopyStep> make_copies(const Plan& plan, PlanTensors& tensors, Streams
   std::deque<CopyStep> copies;
   for (const auto& copy : plan.graph.copies) {
     const auto source = plan.graph.source_of(copy);
-    copies.emplace_back(*plan.graph.value_devices[source], tensors[source], *plan.graph.value_devices[copy.copy],
-                        tensors[copy.copy], streams.of(stream_of(plan.graph, plan.types(), copy)),
-                        sparse);
+    copies.emplace_back(*plan.graph.value_devices[source], tensors[source],
+                        *plan.graph.value_devices[copy.copy], tensors[copy.copy],
+                        streams.of(stream_of(plan.graph, plan.types(), copy)), sparse);
   }
   return copies;
 }
@@ -60,8 +60,8 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels,
       calls_(*plan_, kernels, tensors_, copies_, call_context_) {
   call_context_.memory = &sparse_memory_;
   if (!plan_->packed.empty()) {
-    packed_memory_.emplace(*plan_, kernels, tensors, context.call.threads.count(), context.constant_weights,
-                  context.session);
+    packed_memory_.emplace(*plan_, kernels, tensors, context.call.threads.count(),
+                           context.constant_weights, context.session);
     for (const auto& constant : plan_->packed) {
       const auto pointers = packed_memory_->of(constant.step);
       calls_[constant.step].kept = pointers.data();

@@ -109,7 +109,7 @@ class Execution {
   void update_variables();
   void find_changes();
   [[gnu::cold]] void restore_modes(const FloatModes& modes, const FloatModes& left,
-                                    const Step& step);
+                                   const Step& step);
 
   std::shared_ptr<const Plan> plan_;
   SparseMemory sparse_memory_;

@@ -96,9 +96,11 @@ std::optional<UnwrittenElement> find_unwritten(const tenon_call& call) {
     std::int64_t same = 0;
     for (std::int64_t i = 0; i < count && !found; ++i) {
       same = elements[i] == bits.at(i) ? same + 1 : 0;
-      const auto components = size_of(static_cast<DType>(call_output(call, output).dtype)) == 16 ? 2 : 1;
+      const auto components =
+          size_of(static_cast<DType>(call_output(call, output).dtype)) == 16 ? 2 : 1;
       if (same == bits.run)
-        found = {output, row_major_place(call_output(call, output).dense, (i + 1 - same) / components)};
+        found = {output,
+                 row_major_place(call_output(call, output).dense, (i + 1 - same) / components)};
     }
     return found.has_value();
   });

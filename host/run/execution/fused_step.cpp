@@ -199,7 +199,7 @@ void FusedStep::bind(const tenon_call& call) {
     const auto& tensor = group_.tensors[i];
     if (tensor.where == GroupTensor::Where::scratch) continue;
     const auto& dense = (tensor.where == GroupTensor::Where::input ? *call.inputs[tensor.index]
-                                                                  : *call.outputs[tensor.index])
+                                                                   : *call.outputs[tensor.index])
                             .dense;
     data_[i] = static_cast<std::byte*>(dense.data) + dense.byte_offset;
   }
@@ -208,10 +208,11 @@ void FusedStep::bind(const tenon_call& call) {
     const auto* memory = static_cast<const std::byte*>(call.outputs[output]->dense.data) +
                          call.outputs[output]->dense.byte_offset;
     auto write = call.writes[output];
-    // Memory to be reused in tensor may be read by an earlier node only.
+    // Memory to be reused in place may be read by an earlier node only.
     if (write == TENON_WRITE_IN_PLACE &&
-        std::none_of(writer.read.begin(), writer.read.end(),
-                     [&](std::uint32_t tensor) { return tensor != none && data_[tensor] == memory; }))
+        std::none_of(writer.read.begin(), writer.read.end(), [&](std::uint32_t tensor) {
+          return tensor != none && data_[tensor] == memory;
+        }))
       write = TENON_WRITE_TO;
     writes_[writer.write] = write;
   }
@@ -261,7 +262,7 @@ void FusedStep::bind_block(ThreadState& state, std::int64_t block) const {
                      ? scratch + tensor.index * group_.slot_bytes
                  : tensor.extent == GroupTensor::Extent::whole ? data_[i] + first * size
                  : tensor.extent == GroupTensor::Extent::row   ? data_[i] + in_row * size
-                                                              : data_[i];
+                                                               : data_[i];
     state.tensors[i].dense.data = data;
   }
 }

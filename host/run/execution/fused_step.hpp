@@ -58,7 +58,8 @@ class FusedStep {
   std::int32_t run(const tenon_call& call);
   void bind(const tenon_call& call);
   void run_blocks(std::int64_t begin, std::int64_t end) noexcept;
-  bool run_block(ThreadState& state, std::int64_t block, const FloatModes& modes, RunningCalls& running);
+  bool run_block(ThreadState& state, std::int64_t block, const FloatModes& modes,
+                 RunningCalls& running);
   void bind_block(ThreadState& state, std::int64_t block) const;
   void fail(std::size_t node, ThreadState& state);
 

@@ -34,8 +34,8 @@ class Overlaps {
                         bool written);
 
   const Execution& execution_;
-  std::vector<Range> stored_;   // memory of variables, states and constants, sorted
-  std::vector<Range> bound_;  // inputs and outputs of one run
+  std::vector<Range> stored_;  // memory of variables, states and constants, sorted
+  std::vector<Range> bound_;   // inputs and outputs of one run
 };
 
 }  // namespace tenon

@@ -34,9 +34,10 @@ void PackedMemory::add(const PackedConstant& entry) {
 }
 
 std::span<const void* const> PackedMemory::of(std::uint32_t step) const {
-  const auto found = std::lower_bound(
-      steps_.begin(), steps_.end(), step,
-      [](const PackedStep& packed_step, std::uint32_t target) { return packed_step.step < target; });
+  const auto found = std::lower_bound(steps_.begin(), steps_.end(), step,
+                                      [](const PackedStep& packed_step, std::uint32_t target) {
+                                        return packed_step.step < target;
+                                      });
   return found == steps_.end() || found->step != step
              ? std::span<const void* const>()
              : std::span<const void* const>(found->pointers);
@@ -80,10 +81,10 @@ void PackedMemory::fill() {
   waiting_ = true;                         // stays set if filling fails
   bool held = false;
   for (auto& packed_step : steps_) {
-    const auto& of = packed_step.constants;
+    const auto& constants = packed_step.constants;
     std::vector<std::uint64_t> versions;  // read ahead of handles, as all_versions()
-    for (const auto value : of) versions.push_back(HeldTensor::version(tensors_[value]));
-    if (std::any_of(of.begin(), of.end(),
+    for (const auto value : constants) versions.push_back(HeldTensor::version(tensors_[value]));
+    if (std::any_of(constants.begin(), constants.end(),
                     [&](ValueId value) { return may_change(tensors_[value]); })) {
       forget(packed_step);
       held = true;

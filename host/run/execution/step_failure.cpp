@@ -94,8 +94,8 @@ std::string nodes_before(const Plan& plan, std::size_t step, const Device& devic
   const auto& model = plan.model();
   std::size_t first = step;
   std::vector<NodeId> completed;  // the submitting thread waited for copies of their outputs
-  for (auto at = step;
-       at-- > 0 && std::find(completed.begin(), completed.end(), plan.node_of(at)) == completed.end();) {
+  for (auto at = step; at-- > 0 && std::find(completed.begin(), completed.end(),
+                                             plan.node_of(at)) == completed.end();) {
     if (const auto copy = plan.copy_of(at);
         plan.copied_from(at) == &device && plan.gpus.waits_for(plan.graph, copy))
       completed.push_back(model.values[plan.graph.source_of(plan.graph.copies[copy])].producer);

@@ -85,7 +85,8 @@ void require_memory(const Plan& plan, const Arenas& present, const Destinations&
           "the run needs {} for values inside the graph and {} for its outputs{}, but {} leaves "
           "{}{}",
           readable_bytes(need.arena), readable_bytes(need.outputs),
-          packed == 0 ? "" : " and " + readable_bytes(packed) + " for the kernels' packed constants",
+          packed == 0 ? ""
+                      : " and " + readable_bytes(packed) + " for the kernels' packed constants",
           available.limit, readable_bytes(available.bytes), describe_largest(plan, need.largest)),
       "use a smaller batch; the graph's plan says what it needs");
 }

@@ -88,7 +88,8 @@ void PlanStore::refuse(Key key, std::shared_ptr<const Stage> fallback) {
     fallbacks_.clear();
     fallback_bytes_ = 0;
   }
-  if (fallbacks_.insert_or_assign(std::move(key), std::move(fallback)).second) fallback_bytes_ += bytes;
+  if (fallbacks_.insert_or_assign(std::move(key), std::move(fallback)).second)
+    fallback_bytes_ += bytes;
 }
 
 std::shared_ptr<const Stage> PlanStore::fallback_for(const Key& key) const {
@@ -128,7 +129,7 @@ void PlanStore::make_execution(Planned& planned, ExecutionContext context,
   if (!arenas_.fits(plan)) {
     const auto spare = static_cast<std::uint64_t>(plan.memory.bytes() / Arenas::spare_divisor);
     grow_arenas(plan, *context.streams,
-              has_memory(plan, arenas_, destinations, packed + spare, memory_limit));
+                has_memory(plan, arenas_, destinations, packed + spare, memory_limit));
   }
   context.arenas = &arenas_;
   planned.execution =

@@ -179,7 +179,8 @@ Graph Session::graph() const {
   impl_of(copy).set_tensors([&](ValueId id) {
     const auto& value = impl_->model().values[id];
     const bool is_stored = value.role != Role::input && value.role != Role::output;
-    return is_stored && (value.tensor == none || impl_->changes(id)) ? impl_->copy_of(id) : Tensor();
+    return is_stored && (value.tensor == none || impl_->changes(id)) ? impl_->copy_of(id)
+                                                                     : Tensor();
   });
   return copy;
 }

@@ -50,10 +50,10 @@ bool run_changes(const GraphModel& model, const SessionOptions& options, ValueId
   return record.role == Role::state || (options.training && record.updated);
 }
 
-SessionGraph::SessionGraph(Host::Impl& host, std::shared_ptr<const GraphSnapshot> of,
-                           TensorTable with, const SessionOptions& options)
-    : snapshot(std::move(of)),
-      tensors(tensors_for(model(), std::move(with))),
+SessionGraph::SessionGraph(Host::Impl& host, std::shared_ptr<const GraphSnapshot> graph,
+                           TensorTable graph_tensors, const SessionOptions& options)
+    : snapshot(std::move(graph)),
+      tensors(tensors_for(model(), std::move(graph_tensors))),
       kernels(model(), binding(), host.plugins().load("tenon.cast_storage"), device_for(options),
               options.precision),
       options_(options) {
@@ -174,7 +174,7 @@ void SessionGraphs::optimize() {
     const auto constancy = HeldTensor::constancy(tensor);
     const auto version = HeldTensor::version(tensor);
     is_constant[id] = options_.constant_weights || constancy == Constancy::always ||
-               (constancy == Constancy::unless_held && !HeldTensor::is_held_outside(tensor));
+                      (constancy == Constancy::unless_held && !HeldTensor::is_held_outside(tensor));
     if (is_constant[id] && constancy == Constancy::unless_held && !options_.constant_weights)
       sources_.emplace_back(id, version);
   }

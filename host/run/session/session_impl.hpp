@@ -73,7 +73,8 @@ struct Session::Impl {
   /// Like prepare(), but without elementwise fusion if a destination overlaps memory that the run
   /// reads, or another destination.
   Planned& prepare_for_overlaps(NextStage& next, const NamedTensors& inputs,
-                         const Destinations& destinations, std::vector<Tensor>& input_copies);
+                                const Destinations& destinations,
+                                std::vector<Tensor>& input_copies);
   bool fuses() const { return !options.debug && !step_by_step; }
 
   // session_run.cpp
@@ -154,7 +155,7 @@ struct Session::Impl {
   /// Takes back the run so far and returns the original graph's first stage; later runs of such
   /// inputs begin with it. Throws Failure if that would run a node twice that must not be.
   NextStage restart(const NextStage& first, const NamedTensors& inputs,
-                        const CannotResume& refused);
+                    const CannotResume& refused);
   NamedTensors run_stages(const NextStage& first, const NamedTensors& inputs,
                           const RunOptions& request, int& stages);
   NamedTensors run(Planned& planned, const NamedTensors& inputs, const Destinations& destinations,

@@ -66,7 +66,8 @@ NamedTensors Session::Impl::bind_outputs(Planned& planned, const NamedTensors& i
                           &device_of(requested->second.tensor) == &value_device;
       const auto& type = plan.types()[value];
       tensor = direct ? requested->second.tensor
-                      : Tensor::empty(static_cast<DType>(type.dtype), shape_of(type), value_device.name());
+                      : Tensor::empty(static_cast<DType>(type.dtype), shape_of(type),
+                                      value_device.name());
       execution.set_data(value, tensor.data());
       if (execution.can_add(value))
         execution.set_add(value, direct && requested->second.write == Write::add);

@@ -68,7 +68,8 @@ Planned& Session::Impl::find_or_make(const NextStage& next, const Request& reque
     if (request.destinations != nullptr) check_destinations(*found->plan, *request.destinations);
     return *found;
   }
-  if (auto fallback = plans.fallback_for(key)) throw CannotPlan{std::move(key), std::move(fallback)};
+  if (auto fallback = plans.fallback_for(key))
+    throw CannotPlan{std::move(key), std::move(fallback)};
   Planned made;
   try {
     made = make(next, request);
@@ -98,10 +99,10 @@ Planned Session::Impl::make(const NextStage& next, const Request& request) {
   for (const auto& [name, value] : outputs)
     inferred.evaluated.erase(value);  // written to the caller's memory
   now = without_evaluated(std::move(now), inferred.evaluated);
-  auto plan = make_plan(
-      now->graph, graph->kernels, graph->tensors, std::move(inferred.types),
-      {options.training, options.keep_on_device, options.capture, request.devices, now->requested_outputs(),
-       options.optimize, graph->constants(), fuses(), context.call.threads.count()});
+  auto plan = make_plan(now->graph, graph->kernels, graph->tensors, std::move(inferred.types),
+                        {options.training, options.keep_on_device, options.capture, request.devices,
+                         now->requested_outputs(), options.optimize, graph->constants(), fuses(),
+                         context.call.threads.count()});
   warn_of_conversions(*graph, *plan);  // refuses them if the session is strict
   warn_of_fallbacks(*graph, *plan);
   return {graph, std::move(plan), std::move(later), std::move(inferred.evaluated)};
@@ -115,7 +116,8 @@ std::string node_with_effect(const Stage& rest) {
   const auto& model = rest.model();
   for (NodeId id = 0; id < model.nodes.size(); ++id) {
     const auto& bound = rest.graph->binding.nodes[id];
-    if (!rest.subgraph->nodes[id] && bound.op != nullptr && has_external_effects(model, id, *bound.op))
+    if (!rest.subgraph->nodes[id] && bound.op != nullptr &&
+        has_external_effects(model, id, *bound.op))
       return node_label(model, id);
   }
   return {};
@@ -173,8 +175,8 @@ Session::Impl::Request Session::Impl::request_of(const NextStage& next,
   for (const auto value : stage->readable) {
     const auto input = inputs.find(value_label(model, value));
     request.input_copies.push_back((input == inputs.end() ? graph->tensors[value] : input->second)
-                               .to("cpu")
-                               .make_contiguous());
+                                       .to("cpu")
+                                       .make_contiguous());
     const auto& tensor = request.input_copies.back();
     if (!may_infer_see(tensor.abi()))
       throw Failure(FailureKind::failed,
@@ -187,7 +189,8 @@ Session::Impl::Request Session::Impl::request_of(const NextStage& next,
 }
 
 Planned& Session::Impl::prepare(NextStage& next, const NamedTensors& inputs,
-                                const Destinations& destinations, std::vector<Tensor>& input_copies) {
+                                const Destinations& destinations,
+                                std::vector<Tensor>& input_copies) {
   std::map<ValueId, tenon_type> types;
   auto& planned = plan(next, [&](const NextStage& stage) {
     auto request = request_of(stage, inputs);
@@ -206,7 +209,8 @@ Planned& Session::Impl::prepare(NextStage& next, const NamedTensors& inputs,
 
 // In a fused group, each block is written before the next one is read.
 Planned& Session::Impl::prepare_for_overlaps(NextStage& next, const NamedTensors& inputs,
-                                      const Destinations& destinations, std::vector<Tensor>& input_copies) {
+                                             const Destinations& destinations,
+                                             std::vector<Tensor>& input_copies) {
   auto& planned = prepare(next, inputs, destinations, input_copies);
   overlapped = false;
   if (destinations.empty() || planned.plan->graph.groups.empty()) return planned;

@@ -14,6 +14,10 @@
 namespace tenon {
 namespace {
 
+const std::function<void(const std::string&)>& output_callback(const RunOptions& request) {
+  return request.on_output_ready ? request.on_output_ready : request.finished;
+}
+
 void check_names(const Stage& stage, const Destinations& destinations) {
   const auto& outputs = stage.subgraph ? stage.subgraph->outputs : stage.model().outputs;
   for (const auto& [name, destination] : destinations)
@@ -29,8 +33,8 @@ void check_names(const Stage& stage, const Destinations& destinations) {
 Destinations destinations_in(const GraphModel& model, const Destinations& all) {
   Destinations found;
   for (const auto& [name, value] : model.outputs)
-    if (const auto arguments = all.find(std::string(model.strings[name])); arguments != all.end())
-      found.insert(*arguments);
+    if (const auto entry = all.find(std::string(model.strings[name])); entry != all.end())
+      found.insert(*entry);
   return found;
 }
 
@@ -44,7 +48,8 @@ NamedTensors Session::Impl::each_stage(NextStage next, const NamedTensors& input
   check_names(*next.stage, request.destinations);
   for (bool first = true;; first = false) {
     std::vector<Tensor> input_copies;
-    auto& planned = prepare_for_overlaps(next, first ? inputs : arguments, request.destinations, input_copies);
+    auto& planned =
+        prepare_for_overlaps(next, first ? inputs : arguments, request.destinations, input_copies);
     const auto later = planned.later;
     if (first && !later) return visit(planned, inputs, request.destinations, false);
     if (first) arguments = inputs;
@@ -62,9 +67,9 @@ NamedTensors Session::Impl::each_stage(NextStage next, const NamedTensors& input
 
 void Session::Impl::require_unchanged_files(const NamedTensors& inputs) const {
   files.require_unchanged();
-  BackingFiles arguments;
-  for (const auto& [name, tensor] : inputs) arguments.add(tensor);
-  arguments.require_unchanged();
+  BackingFiles input_files;
+  for (const auto& [name, tensor] : inputs) input_files.add(tensor);
+  input_files.require_unchanged();
 }
 
 void Session::Impl::back_up(const Tensor& changed) {
@@ -93,8 +98,9 @@ void Session::Impl::call_steps(Planned& planned, const Destinations& destination
                        options.profile ? &times : nullptr);
     run_observed(execution, observer, request.stop);
     end_trace();
-  } else if (request.on_output_ready && execution.gpu() == nullptr) {
-    OutputNotifier observer(execution, destinations, outputs, request.on_output_ready);
+  } else if (const auto& callback = output_callback(request);
+             callback && execution.gpu() == nullptr) {
+    OutputNotifier observer(execution, destinations, outputs, callback);
     run_observed(execution, observer, request.stop);
   } else {
     execution.run_steps(request.stop);
@@ -116,11 +122,11 @@ NamedTensors Session::Impl::run(Planned& planned, const NamedTensors& inputs,
   auto& execution = *planned.execution;
   auto outputs = bind_outputs(planned, inputs, destinations);
   execution.set_step(step - 1);
-  BackingFiles arguments;
-  for (const auto& [name, tensor] : inputs) arguments.add(tensor);
+  BackingFiles input_files;
+  for (const auto& [name, tensor] : inputs) input_files.add(tensor);
   const WatchedStop watched(execution, request.stop);
   try {
-    back_up(planned, more || options.debug || !arguments.empty(), request.stop);
+    back_up(planned, more || options.debug || !input_files.empty(), request.stop);
     call_steps(planned, destinations, outputs, request);
     end_copied_process();
     execution.finish();
@@ -172,12 +178,13 @@ void Session::Impl::roll_back() {
 }
 
 NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& request) {
-  const bool plain = request.outputs.empty() && request.destinations.empty() && !request.on_output_ready;
+  const bool plain =
+      request.outputs.empty() && request.destinations.empty() && !output_callback(request);
   if (plain)
     if (auto made = repeat(inputs, request.stop)) return *std::move(made);
-  if (const auto arguments = RenamedRun::of(model(), inputs, request)) {
-    auto made = run(arguments->inputs, arguments->request);
-    arguments->name(made);
+  if (const auto renamed = RenamedRun::of(model(), inputs, request)) {
+    auto made = run(renamed->inputs, renamed->request);
+    renamed->name(made);
     return made;
   }
   int stages = 0;
@@ -200,9 +207,8 @@ NamedTensors Session::Impl::run(const NextStage& first, const NamedTensors& inpu
   return made;
 }
 
-Session::Impl::NextStage Session::Impl::restart(const NextStage& first,
-                                                    const NamedTensors& inputs,
-                                                    const CannotResume& refused) {
+Session::Impl::NextStage Session::Impl::restart(const NextStage& first, const NamedTensors& inputs,
+                                                const CannotResume& refused) {
   roll_back();
   auto original = original_stage(first.outputs);
   plans.refuse(key_of(*first.stage, request_of(first, inputs)), original.stage);
@@ -228,13 +234,14 @@ NamedTensors Session::Impl::run_stages(const NextStage& first, const NamedTensor
                       ++stages;
                       if (more && stages == 1) {
                         early.stop = request.stop;
-                        if (request.on_output_ready)
+                        if (output_callback(request))
                           early.on_output_ready = [&](const std::string& name) {
                             finished.push_back(name);
                           };
                       }
                       if (!more)
-                        for (const auto& name : std::exchange(finished, {})) request.on_output_ready(name);
+                        for (const auto& name : std::exchange(finished, {}))
+                          output_callback(request)(name);
                       return run(planned, arguments, destinations, more ? early : request, more);
                     });
 }
@@ -287,10 +294,10 @@ void Session::Impl::cache_quick_run(const NextStage& first, int stages) {
 void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                                  const std::stop_token& stop) {
   const auto& names = model();
-  const auto count = [](const char* what, std::size_t arguments, std::size_t needed) {
-    if (arguments != needed)
+  const auto count = [](const char* what, std::size_t found, std::size_t needed) {
+    if (found != needed)
       throw Failure(FailureKind::usage,
-                    fmt::format("got {} {} but the graph has {}", arguments, what, needed));
+                    fmt::format("got {} {} but the graph has {}", found, what, needed));
   };
   count("inputs", inputs.size(), names.inputs.size());
   count("outputs", outputs.size(), names.outputs.size());
@@ -317,7 +324,8 @@ std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
   step = std::max<std::uint64_t>(1, step - 1);  // reuses the random numbers of the last run
   std::string found;
   struct Found {};
-  const auto visit_stage = [&](Planned& planned, const NamedTensors& arguments, const Destinations&, bool) {
+  const auto visit_stage = [&](Planned& planned, const NamedTensors& arguments, const Destinations&,
+                               bool) {
     auto& execution = *planned.execution;
     auto outputs = bind_outputs(planned, arguments, {});
     execution.set_step(step - 1);

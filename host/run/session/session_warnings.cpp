@@ -37,7 +37,8 @@ std::string copies_for(const Plan& plan, NodeId id) {
     const auto size =
         type.storage == TENON_DENSE ? counted(byte_count(type), "byte") : "its stored elements";
     copies.push_back(fmt::format("'{}' ({}) {} {}", value_label(model, value), size,
-                                 in ? "from" : "to", plan.graph.value_devices[in ? value : copy]->name()));
+                                 in ? "from" : "to",
+                                 plan.graph.value_devices[in ? value : copy]->name()));
   }
   return copies.empty() ? "" : listed(copies);
 }

@@ -101,8 +101,8 @@ bool UnwrittenElements::after(std::size_t step) {
 }
 
 OutputNotifier::OutputNotifier(const Execution& execution, const Destinations& destinations,
-                                 const NamedTensors& outputs,
-                                 const std::function<void(const std::string&)>& on_output_ready)
+                               const NamedTensors& outputs,
+                               const std::function<void(const std::string&)>& on_output_ready)
     : on_output_ready_(on_output_ready), completed_(execution.plan().step_count()) {
   const auto& plan = execution.plan();
   const auto& model = plan.model();

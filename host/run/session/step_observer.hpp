@@ -77,13 +77,13 @@ class NonFiniteValues : public StepObserver {
   std::string found_;
 };
 
-/// Calls RunOptions::on_output_ready for each output in its destination, after the last step that writes
-/// it.
+/// Calls RunOptions::on_output_ready for each output in its destination, after the last step that
+/// writes it.
 class OutputNotifier : public StepObserver {
  public:
   OutputNotifier(const Execution& execution, const Destinations& destinations,
-                  const NamedTensors& outputs,
-                  const std::function<void(const std::string&)>& on_output_ready);
+                 const NamedTensors& outputs,
+                 const std::function<void(const std::string&)>& on_output_ready);
   bool after(std::size_t step) override;
 
  private:

@@ -186,8 +186,8 @@ class TENON_API Graph {
   Value add_object(Object object, const std::vector<Value>& inputs, const Attributes& attributes,
                    std::string_view name);
 
-  friend class Session;  // takes a snapshot
-  friend struct ImplAccess;   // the host's own code
+  friend class Session;      // takes a snapshot
+  friend struct ImplAccess;  // the host's own code
   explicit Graph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };

@@ -18,6 +18,8 @@ enum class OutputLocation : std::uint8_t {
   nowhere,   ///< unused, and not computed by the step
 };
 
+using PlannedPlace [[deprecated("use OutputLocation")]] = OutputLocation;
+
 struct PlannedOutput {
   std::string value;  ///< as accepted by Graph::find()
   std::string type;   ///< as text: `csr float32 [2, 3]`, `float32 [1, 64, 56, 56] channels-last`
@@ -36,6 +38,8 @@ struct PlannedPackedConstant {
   std::string key;    ///< the kernel's name for the data
   std::int64_t bytes = 0;
 };
+
+using PlannedKept [[deprecated("use PlannedPackedConstant")]] = PlannedPackedConstant;
 
 struct PlannedStep {
   std::string node, op;         ///< op: with a suffix such as ` backward`, as plans print it
@@ -69,6 +73,7 @@ struct RemovedNode {
   std::string node;
   std::string why;  ///< `the same as 'exp_1'`
 };
+using LeftOut [[deprecated("use RemovedNode")]] = RemovedNode;
 
 /// The lifetime of a value, or of a step's workspace, in an arena.
 struct MemoryUse {
@@ -111,8 +116,8 @@ struct TENON_API PlanInfo {
   std::vector<PlannedStep> steps;  ///< in execution order
   std::vector<MemoryUse> memory;   ///< by first step, then by offset; without inputs, variables and
                                    ///< outputs of the graph
-  std::vector<PlannedArena> arenas;  ///< the CPU's first
-  std::vector<RemovedNode> left_out{};   ///< removed by optimization
+  std::vector<PlannedArena> arenas;     ///< the CPU's first
+  std::vector<RemovedNode> left_out{};  ///< removed by optimization
   std::vector<std::string>
       later{};  ///< nodes planned after these steps have run, since their shapes depend on elements
   std::vector<PlannedPass> passes{};  ///< in execution order
@@ -120,6 +125,7 @@ struct TENON_API PlanInfo {
   std::int64_t bytes() const;  ///< of all arenas
   std::int64_t reordered_bytes() const;
   std::int64_t packed_bytes() const;  ///< of all packed constants; shared ones count once
+  [[deprecated("use packed_bytes()")]] std::int64_t kept_bytes() const { return packed_bytes(); }
 };
 
 /// A line for each step (node, operator, device, outputs with type and location, workspace), then

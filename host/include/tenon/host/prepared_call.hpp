@@ -69,9 +69,9 @@ class TENON_API PreparedCall {
   /// Returns the gradients of the inputs, computed from the gradients of the outputs (empty: zero)
   /// and from the inputs, outputs and states of the forward call; tensors that backward does not
   /// read may be empty. A random operator gets the random numbers of this object's latest forward
-  /// call. `needs_input_grad`: a flag for each input, or empty for all floating and complex inputs; the
-  /// gradients of the other inputs are empty. Throws Failure (usage) if has_backward() is false,
-  /// and as forward() does.
+  /// call. `needs_input_grad`: a flag for each input, or empty for all floating and complex inputs;
+  /// the gradients of the other inputs are empty. Throws Failure (usage) if has_backward() is
+  /// false, and as forward() does.
   std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs,
                                std::span<const Tensor> outputs, std::span<const Tensor> states = {},
                                const std::vector<bool>& needs_input_grad = {});

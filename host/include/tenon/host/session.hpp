@@ -105,6 +105,7 @@ struct RunOptions {
   /// as sending the output. Must not throw. Outputs for which it was not called, namely those
   /// stored elsewhere first, are complete when the run returns.
   std::function<void(const std::string&)> on_output_ready{};
+  std::function<void(const std::string&)> finished{};  ///< deprecated name of on_output_ready
 };
 
 /// Binds a graph once, makes a plan for each combination of input shapes, storages and devices,
