@@ -14,7 +14,7 @@
 // Only a few misspelt names, such as backwards, are detected: operator_class.hpp lists the right
 // ones.
 //
-// A new fault needs an entry in ClassFault (description.hpp), a sentence below, and a source in
+// A new fault needs an entry in ClassFault (description.hpp), a sentence below, and a case in
 // tests/compile_errors that fails with it.
 #pragma once
 #include "../describe.hpp"

@@ -25,7 +25,7 @@
 namespace tenon::TENON_SDK::detail {
 
 /// Faults of an author's class, roughly in the order in which they are checked; only the first is
-/// reported. checks.hpp has the sentences, and tests/compile_errors has a source for each.
+/// reported. checks.hpp has the sentences, and tests/compile_errors has a case for each.
 enum class ClassFault {
   none,
   not_an_operator,
