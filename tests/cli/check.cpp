@@ -28,96 +28,149 @@ std::set<std::string> faults_in(const std::string& out) {
 
 }  // namespace
 
-TEST_CASE("check: each broken plugin fails exactly the check for its fault") {
+TEST_CASE("check: each broken operator fails exactly the check for its fault") {
   struct Case {
-    const char* plugin;
+    const char *plugin, *op;  // op: empty for all of the plugin
     std::set<std::string> faults;
     const char* words;
   };
   const Case cases[] = {
-      {"keeps_pointers",
+      {"keeps_calls",
+       "keeps_pointers",
        {"FAILED guard"},
        "of an earlier call; a call and its tensors are invalid after it returns"},
-      {"writes_past_end",
+      {"wrong_accesses",
+       "writes_past_end",
        {"FAILED guard"},
-       "writes element 91 of output 'y', which has 91 elements; at writes_past_end.so+0x"},
-      {"writes_before_start", {"FAILED guard"}, "writes element -1 of output 'y', which has "},
-      {"reads_past_end",
+       "writes element 91 of output 'y', which has 91 elements; at wrong_accesses.so+0x"},
+      {"wrong_accesses",
+       "writes_before_start",
        {"FAILED guard"},
-       "reads element 91 of input 'x', which has 91 elements; at reads_past_end.so+0x"},
+       "writes element -1 of output 'y', which has "},
+      {"wrong_accesses",
+       "reads_past_end",
+       {"FAILED guard"},
+       "reads element 91 of input 'x', which has 91 elements; at wrong_accesses.so+0x"},
       {"claims_backward",
+       "",
        {"FAILED manifest"},
        "the manifest declares function backward, but the table does not have it"},
-      {"wrong_gradient", {"FAILED gradient"}, "but finite differences of forward give"},
-      {"wrong_sparse", {"FAILED sparse"}, "with dense inputs"},
-      {"wrong_for_one", {"FAILED sparse"}, "one element stored"},
-      {"wrong_when_large", {"FAILED sparse"}, "all numbers large"},
-      {"wrong_when_small", {"FAILED sparse"}, "all numbers small"},
-      {"wrong_for_infinity", {"FAILED sparse"}, "infinities and nan"},
-      {"wrong_sparse_gradient", {"FAILED sparse"}, "of gradient 0 of output 0 is 0, but"},
-      {"wrong_beyond_knee", {"FAILED sparse"}, "of gradient 0 of output 0 is 0, but"},
-      {"wrong_row_gradient", {"FAILED gradient"}, "sparse_grad=true"},
-      {"wrong_beyond_one", {"FAILED gradient"}, "but finite differences of forward give"},
-      {"wrong_for_negative", {"FAILED gradient"}, "but finite differences of forward give 0"},
-      {"leaves_holes", {"FAILED coverage"}, "is never written"},
-      {"changes_input", {"FAILED inputs"}, "the call modifies input 0"},
-      {"wrong_in_place", {"FAILED in_place"}, "in the memory of input 'x'"},
-      {"wrong_when_told_in_place", {"FAILED in_place"}, "in the memory of input 'x'"},
-      {"wrong_add", {"FAILED add"}, "; adding "},
-      {"wrong_rule", {"FAILED rules"}, "rule 'forgets_one': element"},
-      {"depends_on_threads", {"FAILED determinism"}, "on 4 threads than on 1"},
-      {"shares_state", {"FAILED instances"}, "while another instance runs"},
-      {"counts_instances", {"FAILED save_load"}, "with the loaded parameters"},
-      {"forgets_bound", {"FAILED bounds"}, "parameter 'scale' accepts "},
-      {"claims_dtype", {"FAILED dtypes"}, "float64 is declared, but the kernel refuses it"},
+      {"wrong_gradients",
+       "wrong_gradient",
+       {"FAILED gradient"},
+       "but finite differences of forward give"},
+      {"wrong_sparse_kernels", "wrong_sparse", {"FAILED sparse"}, "with dense inputs"},
+      {"wrong_sparse_kernels", "wrong_for_one", {"FAILED sparse"}, "one element stored"},
+      {"wrong_sparse_kernels", "wrong_when_large", {"FAILED sparse"}, "all numbers large"},
+      {"wrong_sparse_kernels", "wrong_when_small", {"FAILED sparse"}, "all numbers small"},
+      {"wrong_sparse_kernels", "wrong_for_infinity", {"FAILED sparse"}, "infinities and nan"},
+      {"wrong_sparse_kernels",
+       "wrong_sparse_gradient",
+       {"FAILED sparse"},
+       "of gradient 0 of output 0 is 0, but"},
+      {"wrong_beyond_knee", "", {"FAILED sparse"}, "of gradient 0 of output 0 is 0, but"},
+      {"wrong_gradients", "wrong_row_gradient", {"FAILED gradient"}, "sparse_grad=true"},
+      {"wrong_gradients",
+       "wrong_beyond_one",
+       {"FAILED gradient"},
+       "but finite differences of forward give"},
+      {"wrong_gradients",
+       "wrong_for_negative",
+       {"FAILED gradient"},
+       "but finite differences of forward give 0"},
+      {"wrong_accesses", "leaves_holes", {"FAILED coverage"}, "is never written"},
+      {"wrong_accesses", "changes_input", {"FAILED inputs"}, "the call modifies input 0"},
+      {"wrong_declarations", "wrong_in_place", {"FAILED in_place"}, "in the memory of input 'x'"},
+      {"wrong_declarations",
+       "wrong_when_told_in_place",
+       {"FAILED in_place"},
+       "in the memory of input 'x'"},
+      {"wrong_declarations", "wrong_add", {"FAILED add"}, "; adding "},
+      {"wrong_rule", "", {"FAILED rules"}, "rule 'forgets_one': element"},
+      {"hidden_state", "depends_on_threads", {"FAILED determinism"}, "on 4 threads than on 1"},
+      {"hidden_state", "shares_state", {"FAILED instances"}, "while another instance runs"},
+      {"hidden_state", "counts_instances", {"FAILED save_load"}, "with the loaded parameters"},
+      {"wrong_declarations", "forgets_bound", {"FAILED bounds"}, "parameter 'scale' accepts "},
+      {"wrong_declarations",
+       "claims_dtype",
+       {"FAILED dtypes"},
+       "float64 is declared, but the kernel refuses it"},
       {"which_precision",
+       "",
        {"FAILED dtypes", "FAILED variants"},
        "is 1 with precision bfloat16, but 0 without"},
-      {"guesses_shape", {"FAILED inference"}, "is inferred from partial types"},
-      {"dies_when_empty",
+      {"wrong_declarations",
+       "guesses_shape",
+       {"FAILED inference"},
+       "is inferred from partial types"},
+      {"fails_in_calls",
+       "dies_when_empty",
        {"CRASHED shapes", "CRASHED guard", "CRASHED coverage"},
        "died of signal 8"},
-      {"scribbles",
+      {"changes_process",
+       "scribbles",
        {"CRASHED shapes", "CRASHED guard", "CRASHED coverage"},
        "wrote to the pipe on which the checks report"},
-      {"remembers_dtype",
+      {"fails_in_calls",
+       "remembers_dtype",
        {"CRASHED in_place"},
        "died of signal 6 (Aborted) after earlier checks, but not without them"},
-      {"wrong_kept",
+      {"wrong_declarations",
+       "wrong_kept",
        {"FAILED kept"},
        "output has different bits with the constants that prepare() packs than without"},
-      {"wrong_channels_last", {"FAILED layouts"}, "on channels-last tensors, but"},
-      {"flushes_to_zero", {"FAILED float_modes"}, "flush-to-zero is on, denormals-are-zero is on"},
-      {"rounds_upward",
+      {"wrong_declarations",
+       "wrong_channels_last",
+       {"FAILED layouts"},
+       "on channels-last tensors, but"},
+      {"flushes_to_zero",
+       "",
+       {"FAILED float_modes"},
+       "flush-to-zero is on, denormals-are-zero is on"},
+      {"changes_float_modes",
+       "rounds_upward",
        {"FAILED float_modes"},
        "[rounds_upward] forward() leaves floating-point modes changed (rounding is upward"},
-      {"guesses_rank", {"FAILED inference"}, "is inferred from partial types"},
-      {"rounds_in_backward",
+      {"wrong_declarations",
+       "guesses_rank",
+       {"FAILED inference"},
+       "is inferred from partial types"},
+      {"changes_float_modes",
+       "rounds_in_backward",
        {"FAILED float_modes"},
        "[rounds_in_backward] backward() leaves floating-point modes changed (rounding is upward"},
-      {"rounds_for_negative",
+      {"changes_float_modes",
+       "rounds_for_negative",
        {"FAILED float_modes"},
        "[rounds_for_negative] forward() leaves floating-point modes changed"},
-      {"rounds_when_sparse",
+      {"wrong_sparse_kernels",
+       "rounds_when_sparse",
        {"FAILED sparse"},
        "[rounds_when_sparse] forward() leaves floating-point modes changed"},
-      {"rounds_in_loop",
+      {"changes_float_modes",
+       "rounds_in_loop",
        {"FAILED float_modes"},
        "[rounds_in_loop] forward() leaves floating-point modes changed (rounding is upward"},
-      {"leaves_traps",
+      {"changes_float_modes",
+       "leaves_traps",
        {"FAILED float_modes"},
        "[leaves_traps] forward() leaves floating-point modes changed (the exception mask is"},
-      {"fills_x87_stack",
+      {"changes_float_modes",
+       "fills_x87_stack",
        {"FAILED float_modes"},
        "[fills_x87_stack] forward() leaves floating-point modes changed (the x87 stack is not"},
-      {"plain", {"FAILED coverage", "FAILED parameters"}, "no_such_parameter"},
+      {"plain", "", {"FAILED coverage", "FAILED parameters"}, "no_such_parameter"},
       {"takes_any_kind",
+       "",
        {"FAILED coverage", "FAILED parameters"},
        "but a value of another kind is accepted"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.plugin);
-    const auto result = run_tenon({"check", fault(test.plugin), "--only-failed"});
+    CAPTURE(test.op);
+    std::vector<std::string> arguments = {"check", fault(test.plugin), "--only-failed"};
+    if (*test.op != '\0') arguments.insert(arguments.end(), {"--op", test.op});
+    const auto result = run_tenon(arguments);
     CAPTURE(result.out);
     CAPTURE(result.err);
     CHECK(result.code == 1);
@@ -269,8 +322,8 @@ TEST_CASE("check: --jobs gives the same results as one operator after the other"
 }
 
 TEST_CASE("check: a call that hangs is reported once, after the time limit") {
-  const auto result =
-      run_tenon({"check", fault("never_ends"), "--timeout", "0.7", "--only-failed"});
+  const auto result = run_tenon({"check", fault("fails_in_calls"), "--op", "never_ends",
+                                 "--timeout", "0.7", "--only-failed"});
   CAPTURE(result.out);
   CHECK(result.code == 1);
   CHECK(faults_in(result.out) == std::set<std::string>{"CRASHED process"});
@@ -372,8 +425,8 @@ TEST_CASE("check: reports what cannot be checked") {
 }
 
 TEST_CASE("check: a seed reproduces a run, also as JSON") {
-  const std::vector<std::string> arguments = {"check", fault("wrong_add"), "--reproduce", "12",
-                                              "--json"};
+  const std::vector<std::string> arguments = {
+      "check", fault("wrong_declarations"), "--op", "wrong_add", "--reproduce", "12", "--json"};
   const auto first = run_tenon(arguments);
   CHECK(first.out == run_tenon(arguments).out);
   CHECK(first.out.find(R"("seed": 12)") != std::string::npos);
@@ -383,13 +436,13 @@ TEST_CASE("check: a seed reproduces a run, also as JSON") {
 TEST_CASE("check_plugin: refuses unknown operators, checks and devices before any check runs") {
   tenon::CheckOptions options;
   options.checks = {"gradient", "speed"};
-  CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).message ==
+  CHECK(failure_of([&] { tenon::check_plugin(fault("wrong_accesses"), options); }).message ==
         "there is no check 'speed'");
   options.checks = {"forward"};  // checks of devices
-  CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).kind == 2);
+  CHECK(failure_of([&] { tenon::check_plugin(fault("wrong_accesses"), options); }).kind == 2);
   options.checks = {};
   options.time_limit = std::chrono::milliseconds(0);
-  CHECK(failure_of([&] { tenon::check_plugin(fault("writes_past_end"), options); }).message ==
+  CHECK(failure_of([&] { tenon::check_plugin(fault("wrong_accesses"), options); }).message ==
         "the time limit of a check is 0 ms but must be from 1 to 2147483647");
   CHECK(failure_of([] { tenon::check_plugin("no.so"); }).kind == 4);
   CHECK(tenon::list_checks().size() == 24);

@@ -7,8 +7,10 @@
 
 namespace {
 
-ProgramResult check(const std::string& plugin) {
-  return run_tenon({"check", plugin, "--reproduce", "1"});
+ProgramResult check(const std::string& plugin, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"check", plugin, "--reproduce", "1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_tenon(arguments);
 }
 
 }  // namespace
@@ -29,7 +31,7 @@ TEST_CASE("check: elements from examples that infer() needs may have dtypes of 0
 }
 
 TEST_CASE("check: a crash during the search for calls is reported with the call that caused it") {
-  const auto result = check(fault("divides_by_parameter"));
+  const auto result = check(fault("fails_in_calls"), {"--op", "divides_by_parameter"});
   CAPTURE(result.out);
   CHECK(result.code == 1);
   int crashes = 0;

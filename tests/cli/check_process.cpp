@@ -62,7 +62,7 @@ TEST_CASE("check process: reports what an operator changes in its process") {
       {"changes_at_load", "changes_at_load",
        "after it is loaded, the running timer is alarm, umask is 000, not 0"},
       {"prints", "prints", "after it is loaded, it printed to stdout"},
-      {"prints_when_called", "prints_when_called", "after forward(), it prints 'twice' to stdout"},
+      {"changes_process", "prints_when_called", "after forward(), it prints 'twice' to stdout"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.op);
@@ -107,7 +107,7 @@ TEST_CASE("check: after a check that did not end, the operator's other checks ar
   tenon::CheckOptions options;
   options.checks = {"manifest", "process", "guard", "coverage"};
   options.time_limit = std::chrono::milliseconds(1500);
-  const auto results = check("never_ends", "never_ends", options);
+  const auto results = check("fails_in_calls", "never_ends", options);
   REQUIRE(results.size() == 4);
   CHECK(results[0].verdict == tenon::CheckVerdict::passed);
   CHECK(results[1].verdict == tenon::CheckVerdict::crashed);
@@ -126,7 +126,7 @@ TEST_CASE("check: an operator that never ends does not outlive the program, howe
     CAPTURE(signal);
     const auto begin = std::chrono::steady_clock::now();
     const auto result =
-        run_tenon({"check", fault("never_ends"), "--trust-writable"},
+        run_tenon({"check", fault("fails_in_calls"), "--op", "never_ends", "--trust-writable"},
                   {.environment = {{"TENON_FAULT_SIGNAL", std::to_string(signal)}}});
     CHECK(result.code == 128 + signal);
     written += has(result.out, "PASSED   manifest") ? 1 : 0;
@@ -143,7 +143,7 @@ TEST_CASE("check: an operator that never ends does not outlive the program, howe
 TEST_CASE("check: an operator cannot exceed the memory limit") {
   auto options = only("coverage");
   options.memory_limit = std::uint64_t{400} << 20;
-  const auto results = check("takes_memory", "takes_memory", options);
+  const auto results = check("changes_process", "takes_memory", options);
   REQUIRE(results.size() == 1);
   CHECK(results[0].verdict == tenon::CheckVerdict::failed);
   CHECK(has(results[0].sentence, "out of memory"));

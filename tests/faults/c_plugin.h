@@ -1,6 +1,6 @@
 /* Plugins in plain C that use only abi.h, including the manifest: loading must not depend on the
- * SDK. This file has the valid code; each source in this folder adds its fault, or is a valid
- * plugin that tests need in addition. */
+ * SDK. This file has the valid code; its users add their faults, or are valid plugins that tests
+ * need in addition. */
 #include <tenon/abi.h>
 
 #define EXPORT __attribute__((visibility("default"), used))

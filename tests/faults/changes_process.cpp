@@ -7,8 +7,11 @@
 
 #include <clocale>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
+#include <vector>
 
 #include "doubling.hpp"
 
@@ -92,3 +95,34 @@ struct ChangesInBackward : Doubling {
   }
 };
 TENON_OPERATOR(changes_in_backward, ChangesInBackward)
+
+struct PrintsWhenCalled : Doubling {
+  void forward(const tenon::Call& call) const {
+    std::puts("twice");
+    write(call, call.input<float>(0).size());
+  }
+};
+TENON_OPERATOR(prints_when_called, PrintsWhenCalled)
+
+struct Scribbles : Doubling {
+  // Writes to pipes that it did not open.
+  void forward(const tenon::Call& call) const {
+    const auto count = call.input<float>(0).size();
+    for (int descriptor = 3; count == 0 && descriptor < 64; ++descriptor) {
+      struct stat status;
+      if (fstat(descriptor, &status) == 0 && S_ISFIFO(status.st_mode))
+        ::write(descriptor, "zero\n", 5);
+    }
+    write(call, count);
+  }
+};
+TENON_OPERATOR(scribbles, Scribbles)
+
+struct TakesMemory : Doubling {
+  void forward(const tenon::Call& call) const {
+    std::vector<std::vector<char>> all;
+    for (int i = 0; i < 64; ++i) all.emplace_back(std::size_t{1} << 28, 'x');  // 16 GiB
+    write(call, call.input<float>(0).size());
+  }
+};
+TENON_OPERATOR(takes_memory, TakesMemory)

@@ -42,9 +42,9 @@ TEST_CASE("isolate: an isolated plugin is never loaded into the host's process")
   CHECK_FALSE(mapped_here("misbehaves"));
   CHECK(isolated.host.catalog().files()[0].status == tenon::PluginStatus::loaded);
 
-  IsolatedHost other("faults/counts_instances.so", false);  // shows that the test can detect it
+  IsolatedHost other("faults/hidden_state.so", false);  // shows that the test can detect it
   other.host.call("counts_instances", {Tensor::from({1.0f}, {1})});
-  CHECK(mapped_here("counts_instances"));
+  CHECK(mapped_here("hidden_state"));
 }
 
 TEST_CASE("isolate: a worker gets only environment variables that libraries read") {

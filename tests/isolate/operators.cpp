@@ -345,7 +345,7 @@ TEST_CASE(
 TEST_CASE(
     "isolate: debug sessions detect outputs that kernels in workers leave unwritten, copied or "
     "shared") {
-  IsolatedHost isolated("faults/leaves_holes.so");
+  IsolatedHost isolated("faults/wrong_accesses.so");
   for (const std::int64_t count : {20, 100'000}) {
     CAPTURE(count);
     tenon::Graph graph(isolated.host);

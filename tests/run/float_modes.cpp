@@ -152,37 +152,37 @@ void check_session(tenon::Host& host, const std::string& op,
 
 TEST_CASE("float modes: modes left changed by a plugin are restored") {
   struct Case {
-    const char *name, *words;
+    const char *plugin, *op, *words;
   };
   const Case cases[] = {
-      {"flushes_to_zero",
+      {"flushes_to_zero", "flushes_to_zero",
        "flushes_to_zero.so changes floating-point modes when it is loaded (flush-to-zero is on, "
        "denormals-are-zero is on)"},
-      {"rounds_upward",
+      {"changes_float_modes", "rounds_upward",
        "[rounds_upward] forward() leaves floating-point modes changed (rounding is upward"},
-      {"rounds_in_loop",
+      {"changes_float_modes", "rounds_in_loop",
        "[rounds_in_loop] forward() leaves floating-point modes changed (in a parallel loop)"},
-      {"leaves_traps",
+      {"changes_float_modes", "leaves_traps",
        "[leaves_traps] forward() leaves floating-point modes changed (the exception mask is"},
-      {"fills_x87_stack",
+      {"changes_float_modes", "fills_x87_stack",
        "[fills_x87_stack] forward() leaves floating-point modes changed (the x87 stack is not "
        "empty)"},
   };
-  for (const auto& [name, words] : cases)
+  for (const auto& [plugin, name, words] : cases)
     for (const int threads : {1, 4}) {
-      const std::string plugin = name;
-      CAPTURE(plugin);
+      const std::string op = name;
+      CAPTURE(op);
       CAPTURE(threads);
       Warned eager(threads);
       eager.add_fault(plugin);
       for (int i = 0; i < 2; ++i) {
-        CHECK(all_are(eager.host.call(plugin, {filled(3)}), 6));
+        CHECK(all_are(eager.host.call(op, {filled(3)}), 6));
         check_sums(eager.host);
       }
       eager.check_one(words);
       Warned session(threads);  // a loaded plugin is named to this host, too
       session.add_fault(plugin);
-      check_session(session.host, plugin);
+      check_session(session.host, op);
       session.check_one(words);
     }
 }

@@ -1,9 +1,28 @@
-// Returns how often it (with LIBRARY, its library and it) has counted so far.
+// Inline functions and variables of a library in version VERSION, which a loader makes unique in a
+// process (STB_GNU_UNIQUE): a shared library that counts with them (COUNTER), and plugins.
+#pragma GCC visibility push(default)
+inline int& calls() {
+  static int count = 100 * VERSION;
+  return count;
+}
+inline int version = VERSION;
+template <class T>
+int& number_of() {
+  static int number = VERSION;
+  return number;
+}
+#pragma GCC visibility pop
+
+#ifdef COUNTER
+__attribute__((visibility("default"))) int count_in_library() {
+  return ++calls();
+}
+#else
 #include "../doubling.hpp"
-#include "counter.hpp"
 
 int count_in_library();
 
+/// Returns how often it (with LIBRARY, its library and it) has counted so far.
 struct Counts : Doubling {
   void forward(const tenon::Call& call) const {
     auto y = call.output<float>(0);
@@ -17,3 +36,4 @@ struct Counts : Doubling {
   }
 };
 TENON_OPERATOR(counts, Counts)
+#endif

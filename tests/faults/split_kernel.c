@@ -1,3 +1,0 @@
-#include "c_plugin.h"
-RECORD(0)
-KERNEL(cpu, split, &sound_table)

@@ -1,3 +1,0 @@
-#include "knee.hpp"
-
-TENON_OPERATOR(wrong_beyond_knee, Knee)
