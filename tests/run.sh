@@ -2,23 +2,36 @@
 # Runs all tests, each in the build that finds the most with it (tests/README.md has the table):
 # the optimized build (default), and the unit tests under AddressSanitizer and
 # UndefinedBehaviorSanitizer with CUDA code on simulated GPUs (simulated). Further stages run by
-# name: all kernels compiled by nvcc (cuda), unit tests without CUDA (asan), multithreaded tests
-# under ThreadSanitizer (tsan), a build by clang (clang), clang-tidy (tidy), the bundled plugins on
-# emulated older processors (qemu), the Python package as a wheel (wheel), distributed training
-# (ranks) and the documentation site (docs). `all` leaves out: libFuzzer (fuzz), tests with torch,
-# which is gigabytes (torch), all node tests of PyPI's onnx, and exported models in onnxruntime
-# (onnx), tenon.Scorer in Ray, Dask, Spark and DataFusion (engines), and graphs in Triton Inference
-# Server (triton). The summary at the end lists what ran and what did not.
-# run.sh [STAGE]...: runs some stages of: default simulated cuda asan tsan clang tidy qemu wheel
-# ranks docs torch onnx engines triton fuzz; or all but the last five: run.sh all
+# name. Some stages have several parts, which also run by their own names. `all` leaves out the
+# parts that take hours or download gigabytes. The summary at the end lists what ran and what did
+# not.
+# run.sh [STAGE|PART]...: runs some stages or parts; run.sh all; run.sh --list prints their names
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(default simulated cuda asan tsan clang tidy qemu wheel ranks docs torch onnx engines triton fuzz)
-stages=("$@")
-((${#stages[@]})) || stages=(default simulated)
-[[ ${stages[*]} != all ]] || stages=("${all[@]:0:11}")  # fuzzing takes hours, the others download gigabytes
+stages=(default simulated cuda sanitizers clang python machines docs fuzz)
+declare -A parts=([sanitizers]="asan tsan" [clang]="clang tidy" [python]="wheel torch onnx engines triton" [machines]="ranks qemu")
+large=" torch onnx engines triton fuzz "
+all=() todo=()
 for stage in "${stages[@]}"; do
-  [[ " ${all[*]} " == *" $stage "* ]] || { echo "run.sh: unknown stage '$stage'; stages: ${all[*]}; 'all' runs all but the last five" >&2; exit 2; }
+  for part in ${parts[$stage]:-$stage}; do
+    [[ ${1:-} != --list ]] || echo "$stage $part"
+    [[ $large == *" $part "* ]] || all+=("$part")
+  done
+done
+[[ ${1:-} != --list ]] || exit 0
+(($#)) || set -- default simulated
+for name; do
+  if [[ $name == all ]]; then
+    todo+=("${all[@]}")
+  elif [[ " ${stages[*]} " == *" $name "* ]]; then
+    todo+=(${parts[$name]:-$name})
+  elif [[ " ${parts[*]} " == *" $name "* ]]; then
+    echo "run.sh: '$name' is a part of a stage; the other parts of that stage are not run"
+    todo+=("$name")
+  else
+    echo "run.sh: unknown stage '$name'; stages: ${stages[*]}; parts: ${parts[*]}; 'all' leaves out:${large% }" >&2
+    exit 2
+  fi
 done
 summary=()
 failed=0
@@ -92,7 +105,7 @@ run_asan() {
 
 run_simulated() {
   local elsewhere=()  # the default stage runs these too; they start the program thousands of times, four times as slow here
-  [[ " ${stages[*]} " != *" default "* ]] || elsewhere=(-E '^(cli-[0-9]|readme_commands)$')
+  [[ " ${todo[*]} " != *" default "* ]] || elsewhere=(-E '^(cli-[0-9]|readme_commands)$')
   step simulated-configure cmake --preset simulated && step simulated-build cmake --build build-simulated &&
     tests simulated-test build-simulated -L unit "${elsewhere[@]}"
 }
@@ -215,12 +228,14 @@ run_fuzz() {
 
 mkdir -p build-ci/log
 step setup bash host/setup.sh --tests || exit 1
-for stage in "${stages[@]}"; do
-  "run_$stage" || true
+for part in "${todo[@]}"; do
+  "run_$part" || true
 done
 
-for stage in "${all[@]}"; do
-  [[ " ${stages[*]} " == *" $stage "* ]] || skipped "$stage" "not requested; run it with bash tests/run.sh $stage"
+for stage in "${stages[@]}"; do
+  for part in ${parts[$stage]:-$stage}; do
+    [[ " ${todo[*]} " == *" $part "* ]] || skipped "$part" "not requested; run it with bash tests/run.sh $part"
+  done
 done
 
 echo

@@ -136,4 +136,9 @@ while IFS=: read -r file line text; do
   fault "$file:$line: unfinished: $text"
 done < <(grep -rnwiE 'TODO|FIXME|XXX|HACK|WIP|stubs?|unimplemented|not (yet )?implemented' host sdk plugins schemas 2>/dev/null | grep -vE '[Tt]ype stubs?|stub file|(only|print) the stubs' || true)
 
+# The table of stages and their parts.
+while read -r row; do
+  fault "tests/README.md: its table and tests/run.sh --list differ: $row"
+done < <(diff <(bash tests/run.sh --list) <(sed -nE 's/^\| `(\w+)` \| `(\w+)`.*/\1 \2/p' tests/README.md) | grep '^[<>]' || true)
+
 ((faults == 0)) || { echo "$faults faults"; exit 1; }
