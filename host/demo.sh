@@ -1,16 +1,40 @@
 #!/usr/bin/env bash
-# demo.sh: installs Tenon into a folder of its own, writes an operator outside of the source tree,
-# and trains two networks with it that read handwritten digits. All files are written to
+# demo.sh: writes an operator outside of the source tree and trains two networks with it that read
+# handwritten digits. Builds what the first network needs, trains it, then builds the rest and
+# installs Tenon into a folder of its own for everything after. All files are written to
 # build-demo/. If nvcc and a GPU are found, CUDA kernels are built for that GPU; TENON_CUDA=ON
 # builds them without a GPU, TENON_CUDA=OFF never.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+root=$PWD
+log=$root/build-demo/log.txt
 say() { printf '\n== %s\n' "$*"; }
 
-say "Setup: packages, build, installation into build-demo/installed"
-bash host/setup.sh
+# progress: reads ninja's output and prints the number of steps that are done: in a terminal on one
+# line that changes, otherwise on a line every 20 seconds.
+progress() {
+  local line steps='' begin=$SECONDS next=$((SECONDS + 20)) status
+  while read -r -t 1 line || { status=$?; ((status > 128)); }; do  # above 128: no line for a second
+    [[ ! $line =~ ^\[([0-9]+/[0-9]+)\] ]] || steps="${BASH_REMATCH[1]} steps, "
+    if [[ -t 1 ]]; then
+      printf '\rbuilding: %s%d s ' "$steps" $((SECONDS - begin))
+    elif ((SECONDS >= next)); then
+      echo "building: $steps$((SECONDS - begin)) s"
+      next=$((SECONDS + 20))
+    fi
+  done
+  [[ ! -t 1 ]] || printf '\r'
+  echo "built:    $steps$((SECONDS - begin)) s"
+}
+
+# build TARGET...: builds these targets.
+build() {
+  cmake --build "$root/build-demo/build" --target "$@" 2>&1 | tee -a "$log" | progress || { tail -50 "$log"; exit 1; }
+}
+
+say "Setup: packages, and a build of what the first network needs"
 mkdir -p build-demo
-log=build-demo/log.txt
+bash host/setup.sh 2>&1 | tee build-demo/setup.txt | { grep --line-buffered '^setup:' || true; } || { cat build-demo/setup.txt; exit 1; }
 if [[ ! -e /dev/nvidia0 ]]; then
   cuda=${TENON_CUDA:-OFF}
   architectures=()
@@ -22,15 +46,16 @@ case $cuda in
   OFF) echo "building for the CPU only; TENON_CUDA=ON bash host/demo.sh also builds CUDA kernels, which takes longer" ;;
   *) echo "building CUDA kernels as well, if nvcc is found; TENON_CUDA=OFF bash host/demo.sh builds for the CPU only" ;;
 esac
-echo "the first build takes a few minutes; $log shows its progress"
-cmake -G Ninja -B build-demo/build -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_BENCH=OFF -DTENON_CUDA="$cuda" \
-  "${architectures[@]}" -DCMAKE_INSTALL_PREFIX="$PWD/build-demo/installed" >"$log" 2>&1 || { cat "$log"; exit 1; }
-cmake --build build-demo/build >>"$log" 2>&1 || { tail -50 "$log"; exit 1; }
+# -O2, and -Og for the sources of the program, as in CI: -O3 takes longer to compile
+cmake -G Ninja -B build-demo/build -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG" -DTENON_PROGRAM_OPTIONS=-Og \
+  -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_BENCH=OFF -DTENON_CUDA="$cuda" "${architectures[@]}" \
+  -DCMAKE_INSTALL_PREFIX="$PWD/build-demo/installed" >"$log" 2>&1 || { cat "$log"; exit 1; }
+build tenon tenon-probe tenon_{elementwise,linalg,nn,optim,reduce,shape}
 rm -rf build-demo/installed build-demo/work
-cmake --install build-demo/build >>"$log"
 images=$PWD/tests/data/digits_images.npy labels=$PWD/tests/data/digits_labels.npy demo=$PWD/host/demo
-PATH="$PWD/build-demo/installed/bin:$PATH"
-include=$PWD/build-demo/installed/include
+path=$PATH
+PATH=$root/build-demo/build:$path
+include=$root/sdk/include
 mkdir -p build-demo/work/plugins
 cd build-demo/work
 
@@ -85,7 +110,15 @@ say "Training a perceptron with one hidden layer and half_square as its activati
 train mlp --learning-rate 0.002 --set weight_decay=0.1
 say "Testing it in a new process on rows 1500 to 1796, which training did not use"
 try_out mlp 0.95
+trained=$((SECONDS - begin))
 
+say "The rest of Tenon, and installation into build-demo/installed"
+build all
+cmake --install ../build >>"$log"
+PATH=$root/build-demo/installed/bin:$path
+include=$root/build-demo/installed/include
+
+begin=$((SECONDS - trained))
 say "Training a convnet with half_square as its activation"
 train convnet --learning-rate 0.003 --warm-up 50
 say "Testing it in a new process on rows 1500 to 1796"
@@ -111,3 +144,9 @@ mv half_square.so.away plugins/half_square.so
 source "$demo/sparse.sh"
 
 say "Done. Look at build-demo/work: mlp.tenon, convnet.tenon, their curves mlp.svg and convnet.svg, the graph digits.svg"
+cat <<'END'
+Next:
+    export PATH=$PWD/build-demo/installed/bin:$PATH
+    tenon --plugins build-demo/work/plugins call half_square --input x=random:2x3 --gradient
+    tenon new my_operator    # a project with an operator of your own
+END

@@ -1,4 +1,4 @@
-// The demo's operator, built out of tree against the installed SDK.
+// The demo's operator, built out of tree against the SDK.
 #include <tenon/elementwise.hpp>
 
 struct HalfSquare : tenon::Elementwise {
