@@ -214,10 +214,12 @@ run_triton() {
     step triton-bench env "TENON_BUILD=$PWD/build-ci" build-triton/venv/bin/python tests/triton/bench.py --check && cat build-ci/log/triton-bench.txt
 }
 
-# The documentation site has no broken links.
+# The documentation site has no broken links, and every page opens in a browser without an error.
 run_docs() {
   venv docs build-docs/venv -r host/docs/requirements.txt || return
-  step docs env "PATH=$PWD/build-docs/venv/bin:$PATH" bash host/docs/site.sh build-docs/site && tail -n 1 build-ci/log/docs.txt
+  step docs env "PATH=$PWD/build-docs/venv/bin:$PATH" bash host/docs/site.sh build-docs/site && tail -n 1 build-ci/log/docs.txt || return
+  command -v chromium >/dev/null || { skipped docs-pages "chromium is missing; apt-get install chromium"; return; }
+  step docs-pages python3 tests/house/site_pages.py build-docs/site && tail -n 1 build-ci/log/docs-pages.txt
 }
 
 # `run.sh fuzz` runs each target for an hour, or for TENON_FUZZ_SECONDS.

@@ -21,9 +21,28 @@ REFERENCE = """# Python reference
 The public names of the package `tenon`. [Tenon for Python](../host/python/README.md) introduces them.
 
 ::: tenon
+
+::: tenon.Tensor
     options:
-      members: true
-      filters: ["!^_"]
+      show_if_no_docstring: true
+
+::: tenon.nn
+
+::: tenon.torch
+"""
+CPP_REFERENCE = """# C++ reference
+
+[Classes, functions and files](cpp/index.html) of the headers that applications and plugins include,
+with a search of their own. [The C++ library](../host/README.md) and
+[Writing operators](../sdk/README.md) introduce them.
+
+| class | contents |
+| --- | --- |
+| [`tenon::Graph`](cpp/classtenon_1_1Graph.html) | operators and their values |
+| [`tenon::Session`](cpp/classtenon_1_1Session.html) | runs a graph |
+| [`tenon::Trainer`](cpp/classtenon_1_1Trainer.html) | trains a graph |
+| [`tenon::Host`](cpp/classtenon_1_1Host.html) | plugins, and eager calls of their operators |
+| [`tenon::Tensor`](cpp/classtenon_1_1Tensor.html) | dense and sparse arrays |
 """
 
 
@@ -67,7 +86,7 @@ def main() -> None:
     ).stdout.split()
     copied: set[str] = set()
     for page in names:
-        if page.startswith(("sdk/template/", "tests/data/")):
+        if page.startswith("sdk/template/"):
             continue
         target = pages / site_path(page)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -79,6 +98,9 @@ def main() -> None:
     reference = pages / "reference/python.md"
     reference.parent.mkdir()
     reference.write_text(REFERENCE, encoding="utf-8")
+    reference.with_name("cpp.md").write_text(CPP_REFERENCE, encoding="utf-8")
+    (pages / "assets").mkdir()
+    shutil.copy(ROOT / "host/docs/iframe-worker.js", pages / "assets")
     shutil.copytree(ROOT / "host/python/tenon", out / "packages/tenon")
     shutil.copy(ROOT / "host/docs/mkdocs.yml", out)
 
