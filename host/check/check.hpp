@@ -45,11 +45,11 @@ inline Outcome failed(std::string sentence) {
 Outcome untried(const Refusals& refusals);
 
 /// A check reports each call before making it, so that a crash is reported with its call.
-void tell_call(const OperatorInfo& info, const TestInput& sample, const std::string& more = {});
+void report_call(const OperatorInfo& info, const TestInput& sample, const std::string& more = {});
 /// Reports what the search asks the constructor or infer(). The line has the parameters and,
 /// because there are many queries, the inputs only in a child that follows one that died.
-void tell_question(const std::string& asked);
-bool tells_inputs_asked();
+void report_query(const std::string& query);
+bool queries_include_inputs();
 
 /// Samples found in this process, by dtype and kind.
 struct FoundSamples {
@@ -83,43 +83,43 @@ struct CheckLimits {
 struct Check {
   const char *name, *doc;
   /// runs in a child process; exceptions count as failures
-  Outcome (*run)(const CheckedOperator& subject);
-  bool of_kernels = false;       ///< does not apply to operators composed of others
-  bool of_given_memory = false;  ///< does not apply to kernels that allocate their outputs
+  Outcome (*run)(const CheckedOperator& checked);
+  bool kernels_only = false;       ///< does not apply to operators composed of others
+  bool provides_outputs = false;  ///< does not apply to kernels that allocate their outputs
   bool without_kernel = false;   ///< also applies to operators whose kernel is in no plugin
 };
 const std::vector<Check>& checks();
 const std::vector<Check>& device_checks();  ///< used if a device other than the CPU is selected
 
-Outcome check_manifest(const CheckedOperator& subject);
-Outcome check_process(const CheckedOperator& subject);
-Outcome check_examples(const CheckedOperator& subject);
-Outcome check_inference(const CheckedOperator& subject);
-Outcome check_dtypes(const CheckedOperator& subject);
-Outcome check_shapes(const CheckedOperator& subject);
-Outcome check_guard(const CheckedOperator& subject);
-Outcome check_coverage(const CheckedOperator& subject);
-Outcome check_inputs(const CheckedOperator& subject);
-Outcome check_in_place(const CheckedOperator& subject);
-Outcome check_add(const CheckedOperator& subject);
-Outcome check_determinism(const CheckedOperator& subject);
-Outcome check_kept(const CheckedOperator& subject);
-Outcome check_instances(const CheckedOperator& subject);
-Outcome check_layouts(const CheckedOperator& subject);
-Outcome check_variants(const CheckedOperator& subject);
-Outcome check_float_modes(const CheckedOperator& subject);
-Outcome check_save_load(const CheckedOperator& subject);
-Outcome check_gradient(const CheckedOperator& subject);
-Outcome check_second(const CheckedOperator& subject);
-Outcome check_sparse(const CheckedOperator& subject);
-Outcome check_bounds(const CheckedOperator& subject);
-Outcome check_parameters(const CheckedOperator& subject);
-Outcome check_rules(const CheckedOperator& subject);
-Outcome check_capture(const CheckedOperator& subject);
+Outcome check_manifest(const CheckedOperator& checked);
+Outcome check_process(const CheckedOperator& checked);
+Outcome check_examples(const CheckedOperator& checked);
+Outcome check_inference(const CheckedOperator& checked);
+Outcome check_dtypes(const CheckedOperator& checked);
+Outcome check_shapes(const CheckedOperator& checked);
+Outcome check_guard(const CheckedOperator& checked);
+Outcome check_coverage(const CheckedOperator& checked);
+Outcome check_inputs(const CheckedOperator& checked);
+Outcome check_in_place(const CheckedOperator& checked);
+Outcome check_add(const CheckedOperator& checked);
+Outcome check_determinism(const CheckedOperator& checked);
+Outcome check_packed_constants(const CheckedOperator& checked);
+Outcome check_instances(const CheckedOperator& checked);
+Outcome check_layouts(const CheckedOperator& checked);
+Outcome check_variants(const CheckedOperator& checked);
+Outcome check_float_modes(const CheckedOperator& checked);
+Outcome check_save_load(const CheckedOperator& checked);
+Outcome check_gradient(const CheckedOperator& checked);
+Outcome check_second(const CheckedOperator& checked);
+Outcome check_sparse(const CheckedOperator& checked);
+Outcome check_bounds(const CheckedOperator& checked);
+Outcome check_parameters(const CheckedOperator& checked);
+Outcome check_rules(const CheckedOperator& checked);
+Outcome check_capture(const CheckedOperator& checked);
 
 /// Runs in a child process, which it ends: loads the operator by `load`, and reports the outcomes
 /// of the checks in order until one of them finds a fault.
-[[noreturn]] void be_the_child(std::span<const Check> checks,
+[[noreturn]] void run_child(std::span<const Check> checks,
                                const std::function<CheckedOperator()>& load,
                                const CheckLimits& limits, int pipe);
 

@@ -79,27 +79,27 @@ struct CheckedPlugin {
 
   // Selects by full name, since other plugins may have operators of the same short name; includes
   // operators of other plugins for which the file has kernels.
-  void choose(const PluginFile& file, const std::string& wanted) {
+  void choose(const PluginFile& file, const std::string& requested) {
     const auto number = number_at_path();
     const std::string kernels_on = device.empty() ? "cpu" : device;
     auto own = plugins.served_by(number, kernels_on);
     missing = missing_for(file, kernels_on);
     if (!missing.empty() || std::any_of(own.begin(), own.end(), [&](const auto& name) {
-          return is_made_elsewhere(name);
+          return is_implemented_elsewhere(name);
         })) {
       plugins.scan_defaults(default_plugins());
       searched_defaults = true;
       own = plugins.served_by(number, kernels_on);
       missing = missing_for(file, kernels_on);
     }
-    const auto is_wanted = [&](const std::string& name) {
-      return wanted.empty() || name == wanted || short_name(name) == wanted;
+    const auto is_requested = [&](const std::string& name) {
+      return requested.empty() || name == requested || short_name(name) == requested;
     };
-    std::erase_if(missing, [&](const std::string& name) { return !is_wanted(name); });
-    std::copy_if(own.begin(), own.end(), std::back_inserter(names), is_wanted);
+    std::erase_if(missing, [&](const std::string& name) { return !is_requested(name); });
+    std::copy_if(own.begin(), own.end(), std::back_inserter(names), is_requested);
     if (names.empty() && !own.empty())
       throw Failure(FailureKind::usage, fmt::format("{} has no operator '{}'; it has {}",
-                                                    path.string(), wanted, listed(own)));
+                                                    path.string(), requested, listed(own)));
     if (names.empty()) throw nothing_to_check(file, !missing.empty());
   }
 
@@ -122,7 +122,7 @@ struct CheckedPlugin {
   }
 
   /// Whether the operator is composed of others, or has no kernel in the known plugins.
-  bool is_made_elsewhere(const std::string& name) const {
+  bool is_implemented_elsewhere(const std::string& name) const {
     const auto catalog = plugins.catalog();
     const auto* found = catalog.find(name);
     if (found == nullptr) return false;
@@ -154,7 +154,7 @@ const std::vector<checks::Check>& checks_on(std::string_view device) {
   return device.empty() || device == "cpu" ? checks::checks() : checks::device_checks();
 }
 
-std::vector<checks::Check> wanted_checks(const CheckOptions& options) {
+std::vector<checks::Check> requested_checks(const CheckOptions& options) {
   const auto& all = checks_on(options.device);
   if (options.checks.empty()) return all;
   std::vector<std::string> names;
@@ -164,11 +164,11 @@ std::vector<checks::Check> wanted_checks(const CheckOptions& options) {
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw Failure(FailureKind::usage, fmt::format("there is no check '{}'", name),
                     fmt::format("the checks are {}", fmt::join(names, ", ")));
-  std::vector<checks::Check> wanted;
+  std::vector<checks::Check> requested;
   for (const auto& check : all)
     if (std::find(options.checks.begin(), options.checks.end(), check.name) != options.checks.end())
-      wanted.push_back(check);
-  return wanted;
+      requested.push_back(check);
+  return requested;
 }
 
 int limit_in_ms(std::chrono::milliseconds limit) {
@@ -187,13 +187,13 @@ void try_loading(CheckedPlugin& checked, int limit_ms) {
   };
   Child child(
       [&](int report) {
-        std::string said = "loaded\n";
+        std::string progressed = "loaded\n";
         try {
           load_all();
         } catch (const std::exception&) {
-          said = "failed\n";
+          progressed = "failed\n";
         }
-        if (write(report, said.data(), said.size()) < 0) _exit(1);
+        if (write(report, progressed.data(), progressed.size()) < 0) _exit(1);
       },
       {"no process for the checks could be started", ""});
   const auto outcome = child.watch(limit_ms);
@@ -210,17 +210,17 @@ void try_loading(CheckedPlugin& checked, int limit_ms) {
 
 /// Checks all operators, several at once; results are reported in the operators' order.
 std::vector<CheckResult> run_all(CheckedPlugin& checked, const CheckOptions& options,
-                                 std::span<const checks::Check> wanted,
+                                 std::span<const checks::Check> requested,
                                  const checks::CheckLimits& limits,
                                  const std::function<void(const CheckResult&)>& report) {
   const auto& names = checked.names;
   // results that must be reported after those of earlier operators
-  std::vector<std::vector<CheckResult>> waiting(names.size());
+  std::vector<std::vector<CheckResult>> pending(names.size());
   std::vector<std::unique_ptr<checks::OperatorChecks>> running;
   std::vector<CheckResult> results;
   for (const auto& name : checked.missing) {
     results.push_back(
-        {name, wanted.front().name, CheckVerdict::untried,
+        {name, requested.front().name, CheckVerdict::untried,
          fmt::format(
              "nothing could be checked: no plugin has this operator, for which {} has a kernel",
              checked.path.filename().string())});
@@ -230,31 +230,31 @@ std::vector<CheckResult> run_all(CheckedPlugin& checked, const CheckOptions& opt
     const auto end = std::min(names.size(), first + static_cast<std::size_t>(options.jobs));
     for (auto i = running.size(); i < end; ++i) {
       const auto load = [&, i] {
-        checks::CheckedOperator subject{checked.plugins.load(names[i]),
+        checks::CheckedOperator checked_operator{checked.plugins.load(names[i]),
                                         checked.paths,
                                         options.trust_writable,
                                         options.seed,
                                         checked.device,
                                         options.calls};
-        subject.search_defaults = checked.searched_defaults;
-        return subject;
+        checked_operator.search_defaults = checked.searched_defaults;
+        return checked_operator;
       };
       running.push_back(std::make_unique<checks::OperatorChecks>(
-          wanted, load, limits, [&, i](const checks::Check& check, checks::Outcome outcome) {
-            waiting[i].push_back({std::string(short_name(names[i])), check.name, outcome.verdict,
+          requested, load, limits, [&, i](const checks::Check& check, checks::Outcome outcome) {
+            pending[i].push_back({std::string(short_name(names[i])), check.name, outcome.verdict,
                                   std::move(outcome.sentence), std::move(outcome.calls)});
           }));
     }
-    bool said = false;
+    bool progressed = false;
     for (auto i = first; i < end; ++i)
-      said = (!running[i]->done() && running[i]->step(end - first > 1 ? 0 : 20)) || said;
-    if (!said && end - first > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      progressed = (!running[i]->done() && running[i]->step(end - first > 1 ? 0 : 20)) || progressed;
+    if (!progressed && end - first > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     for (bool done = true; done && first < end; first += done ? 1 : 0) {
-      for (auto& result : waiting[first]) {
+      for (auto& result : pending[first]) {
         results.push_back(std::move(result));
         if (report) report(results.back());
       }
-      waiting[first].clear();
+      pending[first].clear();
       done = running[first]->done();
       if (done) running[first].reset();
     }
@@ -290,7 +290,7 @@ void validate(const CheckedPlugin& checked, const CheckOptions& options) {
 }
 
 // Serializes concurrent checks. Recursive, because `report` may start a check, too.
-std::recursive_mutex& one_at_a_time() {
+std::recursive_mutex& check_mutex() {
   static std::recursive_mutex mutex;
   return mutex;
 }
@@ -305,14 +305,14 @@ std::vector<CheckInfo> list_checks(std::string_view device) {
 
 std::vector<CheckResult> check_plugin(const fs::path& plugin, const CheckOptions& options,
                                       const std::function<void(const CheckResult&)>& report) {
-  const auto wanted = wanted_checks(options);
+  const auto requested = requested_checks(options);
   checks::CheckLimits limits{limit_in_ms(options.time_limit), options.memory_limit};
-  const std::lock_guard lock(one_at_a_time());
+  const std::lock_guard lock(check_mutex());
   CheckedPlugin checked(plugin, options);
   if (!checked.device.empty()) limits.memory_bytes = 0;  // drivers reserve large address ranges
   validate(checked, options);
   try_loading(checked, limits.time_ms);
-  return run_all(checked, options, wanted, limits, report);
+  return run_all(checked, options, requested, limits, report);
 }
 
 std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_operator* table,
@@ -322,9 +322,9 @@ std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_o
     throw Failure(
         FailureKind::usage,
         "application operators have only CPU kernels, but the device is " + options.device);
-  const auto wanted = wanted_checks(options);
+  const auto requested = requested_checks(options);
   const checks::CheckLimits limits{limit_in_ms(options.time_limit), options.memory_limit};
-  const std::lock_guard lock(one_at_a_time());
+  const std::lock_guard lock(check_mutex());
   PluginSet plugins(plugin_options(options), host_table());
   add_gradient_operators(plugins);
   add_storage_operators(plugins);
@@ -333,16 +333,16 @@ std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_o
   plugins.scan_defaults(default_plugins());
   const auto name = plugins.add(std::as_bytes(std::span(manifest)), table, make);
   const auto load = [&] {
-    checks::CheckedOperator subject{
+    checks::CheckedOperator checked_operator{
         plugins.load(name), options.plugins, options.trust_writable, options.seed, "",
         options.calls};
-    subject.add_own = [&](Host& host) { host.add_operator(manifest, table, make); };
-    return subject;
+    checked_operator.add_own = [&](Host& host) { host.add_operator(manifest, table, make); };
+    return checked_operator;
   };
   require_possible(*load().op.info, options.calls);
   std::vector<CheckResult> results;
   checks::OperatorChecks running(
-      wanted, load, limits, [&](const checks::Check& check, checks::Outcome outcome) {
+      requested, load, limits, [&](const checks::Check& check, checks::Outcome outcome) {
         results.push_back({std::string(short_name(name)), check.name, outcome.verdict,
                            std::move(outcome.sentence), std::move(outcome.calls)});
         if (report) report(results.back());

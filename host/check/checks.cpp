@@ -7,7 +7,7 @@
 #include <exception>
 
 #include "check/calls/crash_report.hpp"
-#include "check/calls/told_lines.hpp"
+#include "check/calls/child_protocol.hpp"
 #include "check/check.hpp"
 #include "check/printed_text.hpp"
 #include "device/devices.hpp"
@@ -20,18 +20,18 @@ namespace {
 
 constexpr char nothing_checked[] = "nothing could be checked: ";
 
-Outcome run_here(const Check& check, const CheckedOperator& subject) {
+Outcome run_check(const Check& check, const CheckedOperator& checked) {
   try {
-    const bool has_kernel = kernel_on(subject.op, cpu_device()) != nullptr,
-               composed = is_composed(subject.op);
-    if (check.of_kernels && !has_kernel && composed)
+    const bool has_kernel = kernel_on(checked.op, cpu_device()) != nullptr,
+               composed = is_composed(checked.op);
+    if (check.kernels_only && !has_kernel && composed)
       return skipped("it is composed of other operators and has no kernel");
-    if (!check.without_kernel && !has_kernel && !composed && subject.device.empty())
+    if (!check.without_kernel && !has_kernel && !composed && checked.device.empty())
       return {Verdict::untried,
-              std::string(nothing_checked) + no_kernel_on(subject.op, cpu_device()).what()};
-    if (check.of_given_memory && subject.op.info->allocates())
+              std::string(nothing_checked) + no_kernel_on(checked.op, cpu_device()).what()};
+    if (check.provides_outputs && checked.op.info->allocates())
       return skipped("its kernel allocates its outputs, but this check provides their memory");
-    return check.run(subject);
+    return check.run(checked);
   } catch (const std::exception& error) {
     return failed(error.what());
   } catch (...) {
@@ -54,11 +54,11 @@ void limit_memory([[maybe_unused]] std::uint64_t bytes) {
 CheckedOperator load_watched(const std::function<CheckedOperator()>& load) {
   PrintedText printed;
   auto before = std::make_shared<const ProcessState>(ProcessState::now());
-  auto subject = load();
-  subject.changed_by_loading = ProcessState::now().changes_since(*before);
-  if (!printed.take().out.empty()) subject.changed_by_loading.emplace_back("it printed to stdout");
-  subject.before_loading = std::move(before);
-  return subject;
+  auto checked = load();
+  checked.changed_by_loading = ProcessState::now().changes_since(*before);
+  if (!printed.take().out.empty()) checked.changed_by_loading.emplace_back("it printed to stdout");
+  checked.before_loading = std::move(before);
+  return checked;
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ const std::vector<Check>& checks() {
       {"determinism", "the same seed and inputs give the same bits, on 1 and 4 threads",
        check_determinism},
       {"instances", "two instances can run concurrently", check_instances, true},
-      {"kept", "constants that prepare() packs do not change a bit of the results", check_kept,
+      {"kept", "constants that prepare() packs do not change a bit of the results", check_packed_constants,
        true},
       {"layouts", "channels-last and plain tensors give approximately the same results",
        check_layouts, true, true},
@@ -120,23 +120,23 @@ Outcome untried(const Refusals& refusals) {
                       refusals.nearest())};
 }
 
-void be_the_child(std::span<const Check> checks, const std::function<CheckedOperator()>& load,
+void run_child(std::span<const Check> checks, const std::function<CheckedOperator()>& load,
                   const CheckLimits& limits, int pipe) {
   dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is reserved for results
   report_crashes(pipe);
-  tell_through(pipe);
+  set_parent_pipe(pipe);
   limit_memory(limits.memory_bytes);
   const auto own = getpid();
   try {
-    const auto subject = load_watched(load);
+    const auto checked = load_watched(load);
     for (const auto& check : checks) {
-      const auto outcome = run_here(check, subject);
+      const auto outcome = run_check(check, checked);
       if (getpid() != own) _exit(0);  // a child that a kernel forked
-      tell(outcome);
+      report_outcome(outcome);
       if (is_fault(outcome.verdict)) break;
     }
   } catch (const std::exception& error) {
-    tell(failed(error.what()));
+    report_outcome(failed(error.what()));
   }
   _exit(0);
 }

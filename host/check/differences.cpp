@@ -9,8 +9,8 @@
 namespace tenon::checks {
 namespace {
 
-bool is_steppable(const tenon_type& type) {
-  return type.present && steppable.has(static_cast<DType>(type.dtype));
+bool is_perturbable(const tenon_type& type) {
+  return type.present && perturbable.has(static_cast<DType>(type.dtype));
 }
 
 bool is_narrow(DType dtype) {
@@ -19,7 +19,7 @@ bool is_narrow(DType dtype) {
 
 /// Sets element k, counted as in doubles_of().
 void set(const Tensor& tensor, std::size_t k, double value) {
-  visit<steppable>(tensor.dtype(), [&]<class T>() {
+  visit<perturbable>(tensor.dtype(), [&]<class T>() {
     auto values = tensor.values<T>();
     if constexpr (!is_complex<T>)
       values[k] = static_cast<T>(value);
@@ -30,10 +30,10 @@ void set(const Tensor& tensor, std::size_t k, double value) {
 
 // Flips the sign of about half of the numbers, because functions with a corner at 0 have another
 // slope there.
-void spread(const Tensor& tensor, const InputNumbers& numbers, std::uint64_t seed) {
+void randomize_signs(const Tensor& tensor, const InputNumbers& numbers, std::uint64_t seed) {
   if (!numbers.both_signs) return;
   RandomBits generator(seed);
-  visit<steppable>(tensor.dtype(), [&]<class T>() {
+  visit<perturbable>(tensor.dtype(), [&]<class T>() {
     for (auto& value : tensor.values<T>()) {
       const double factor = generator() % 2 == 1 ? -numbers.scale : numbers.scale;
       if constexpr (is_complex<T>)
@@ -44,14 +44,14 @@ void spread(const Tensor& tensor, const InputNumbers& numbers, std::uint64_t see
   });
 }
 
-std::string element_words(const Tensor& tensor, std::size_t k) {
+std::string element_label(const Tensor& tensor, std::size_t k) {
   if (!any_complex.has(tensor.dtype())) return fmt::format("element {}", k);
   return fmt::format("the {} part of element {}", k % 2 == 0 ? "real" : "imaginary", k / 2);
 }
 
 }  // namespace
 
-std::string words_for(const InputNumbers& numbers) {
+std::string describe_numbers(const InputNumbers& numbers) {
   return fmt::format(", numbers {}up to {}", numbers.both_signs ? "of both signs " : "",
                      0.9 * numbers.scale);
 }
@@ -64,20 +64,20 @@ bool is_small(const TestInput& sample) {
   return elements <= max_elements;
 }
 
-Differences::Differences(Host& host, const CheckedOperator& subject, const TestInput& sample,
+Differences::Differences(Host& host, const CheckedOperator& checked, const TestInput& sample,
                          std::uint32_t output, Order order)
-    : subject_(subject), sample_(sample), order_(order), node_(host, subject.op, sample) {
+    : checked_(checked), sample_(sample), order_(order), node_(host, checked.op, sample) {
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
-    if (!SingleNode::is_input(sample, i) || !is_steppable(sample.types.inputs[i])) continue;
-    const auto& declared = subject.op.info->inputs;
+    if (!SingleNode::is_input(sample, i) || !is_perturbable(sample.types.inputs[i])) continue;
+    const auto& declared = checked.op.info->inputs;
     // sizes and similar inputs are not trained
     if (declared[std::min(i, declared.size() - 1)].on_cpu) continue;
     wrt_.push_back(node_.inputs[i]);
-    looked_at_.push_back({fmt::format("input_{}", i), fmt::format("gradient of input {}", i)});
+    checked_inputs_.push_back({fmt::format("input_{}", i), fmt::format("gradient of input {}", i)});
   }
   const auto value = node_.output.output(output);
   order == Order::first ? build_first(value) : build_second(value);
-  for (const auto& [name, seed] : loss_) loss_alone_.outputs.push_back(name);
+  for (const auto& [name, seed] : loss_) loss_only_.outputs.push_back(name);
   if (has_slopes()) session_.emplace(node_.graph);
 }
 
@@ -88,7 +88,7 @@ Value Differences::seed_for(Value output, const std::string& name, std::uint64_t
   narrow_ = narrow_ || is_narrow(dtype);
   if (!shape.known()) return {};
   auto& factors = inputs_[name] = Tensor::empty(dtype, shape);
-  fill_with_numbers(factors, subject_.seed + seed);
+  fill_with_numbers(factors, checked_.seed + seed);
   return node_.graph.input(name, dtype, shape);
 }
 
@@ -96,8 +96,8 @@ void Differences::add_gradients(Value of, const std::string& name, const Gradien
   const auto gradients = node_.graph.gradient(of, wrt_, options);
   for (std::size_t k = 0; k < gradients.size(); ++k) {
     if (gradients[k].empty()) continue;
-    looked_at_[k].gradients.push_back(fmt::format("{}_{}", name, k));
-    node_.graph.output(looked_at_[k].gradients.back(), gradients[k]);
+    checked_inputs_[k].gradients.push_back(fmt::format("{}_{}", name, k));
+    node_.graph.output(checked_inputs_[k].gradients.back(), gradients[k]);
   }
 }
 
@@ -117,7 +117,7 @@ void Differences::build_second(Value output) {
   const auto gradients = node_.graph.gradient(output, wrt_, options);
   if (!options.seed.empty()) {
     wrt_.push_back(options.seed);
-    looked_at_.push_back({"seed", "gradient of the output's gradient"});
+    checked_inputs_.push_back({"seed", "gradient of the output's gradient"});
   }
   for (std::size_t k = 0; k < gradients.size(); ++k) {
     if (gradients[k].empty()) continue;
@@ -130,31 +130,31 @@ void Differences::build_second(Value output) {
   }
 }
 
-std::optional<std::string> Differences::look(const InputNumbers& numbers, std::size_t most) {
+std::optional<std::string> Differences::test(const InputNumbers& numbers, std::size_t max_elements) {
   for (std::size_t i = 0; i < sample_.types.inputs.size(); ++i) add_input(numbers, i);
   bool forward_accepts = false;
   try {
-    run(loss_alone_);
+    run(loss_only_);
     forward_accepts = true;
     const auto outputs = run({});
     const double here = loss_of(outputs);
-    for (const auto& place : looked_at_) {
-      const auto& input = inputs_.at(place.input);
+    for (const auto& checked_input : checked_inputs_) {
+      const auto& input = inputs_.at(checked_input.input);
       std::vector<double> gradient(doubles_of(input).size());
-      for (const auto& name : place.gradients) {
+      for (const auto& name : checked_input.gradients) {
         const auto part = doubles_of(outputs.at(name));
         for (std::size_t k = 0; k < gradient.size(); ++k) gradient[k] += part[k];
       }
       const auto& precision = narrow_ || is_narrow(input.dtype()) ? numbers.narrow : numbers.wide;
-      auto stride = gradient.size() / most + 1;
+      auto stride = gradient.size() / max_elements + 1;
       // an odd stride visits real and imaginary parts
       if (any_complex.has(input.dtype())) stride |= 1U;
       for (std::size_t k = 0; k < gradient.size(); k += stride)
-        if (auto fault = compare(place, k, gradient[k], here, precision); !fault.empty())
+        if (auto fault = compare(checked_input, k, gradient[k], here, precision); !fault.empty())
           return fault;
     }
   } catch (const Failure& failure) {
-    if (is_mistake(failure) || (forward_accepts && !numbers.both_signs)) throw;
+    if (is_kernel_bug(failure) || (forward_accepts && !numbers.both_signs)) throw;
     return std::nullopt;
   }
   return std::string();
@@ -165,9 +165,9 @@ void Differences::add_input(const InputNumbers& numbers, std::size_t i) {
   if (!SingleNode::is_input(sample_, i)) return;
   auto& tensor = inputs_[fmt::format("input_{}", i)];
   if (!tensor) tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
-  fill_input(tensor, *subject_.op.info, sample_, i, subject_.seed + i);
-  if (is_steppable(type) && !sample_.has_elements(i))
-    spread(tensor, numbers, subject_.seed + 90 + i);
+  fill_input(tensor, *checked_.op.info, sample_, i, checked_.seed + i);
+  if (is_perturbable(type) && !sample_.has_elements(i))
+    randomize_signs(tensor, numbers, checked_.seed + 90 + i);
 }
 
 NamedTensors Differences::run(const RunOptions& options) {
@@ -176,7 +176,7 @@ NamedTensors Differences::run(const RunOptions& options) {
 }
 
 double Differences::loss_of(const NamedTensors& outputs) {
-  double sum = 0, lost = 0;  // Kahan summation, since there are many terms
+  double sum = 0, compensation = 0;  // Kahan summation, since there are many terms
   terms_ = 0;
   for (const auto& [name, seed] : loss_) {
     const auto output = doubles_of(outputs.at(name));
@@ -184,8 +184,8 @@ double Differences::loss_of(const NamedTensors& outputs) {
     const auto factors =
         found != inputs_.end() ? doubles_of(found->second) : std::vector<double>(output.size(), 1);
     for (std::size_t i = 0; i < output.size(); ++i) {
-      const double term = output[i] * factors[i], next = term - lost, total = sum + next;
-      lost = (total - sum) - next;
+      const double term = output[i] * factors[i], next = term - compensation, total = sum + next;
+      compensation = (total - sum) - next;
       sum = total;
       terms_ += std::abs(term);
     }
@@ -198,18 +198,18 @@ Differences::Slopes Differences::slopes(const Tensor& input, std::size_t k, doub
                                         double step) {
   const double value = doubles_of(input)[k];
   set(input, k, value + step);
-  const double up = (loss_of(run(loss_alone_)) - here) / step;
+  const double up = (loss_of(run(loss_only_)) - here) / step;
   set(input, k, value - step);
-  const double down = (here - loss_of(run(loss_alone_))) / step;
+  const double down = (here - loss_of(run(loss_only_))) / step;
   set(input, k, value);
   return {up, down};
 }
 
 // If the one-sided slopes differ, the function has a corner. If they depend on the step, it jumps,
 // like the gradient of a maximum between two equal elements. Finite differences say nothing there.
-std::string Differences::compare(const LookedAt& place, std::size_t k, double gradient, double here,
+std::string Differences::compare(const CheckedInput& checked_input, std::size_t k, double gradient, double here,
                                  const Precision& precision) {
-  const auto& input = inputs_.at(place.input);
+  const auto& input = inputs_.at(checked_input.input);
   const auto [up, down] = slopes(input, k, here, precision.step);
   const double slope = (up + down) / 2, size = 1 + std::abs(slope) + std::abs(gradient);
   const double allowed = precision.tolerance * size + precision.rounding * terms_ / precision.step;
@@ -220,9 +220,9 @@ std::string Differences::compare(const LookedAt& place, std::size_t k, double gr
   if (std::abs((wider.up + wider.down) / 2 - slope) > std::abs(slope - gradient) / 4) return {};
   if (order_ == Order::first)
     return fmt::format("{} of the {} is {}, but finite differences of forward give {}",
-                       element_words(input, k), place.words, gradient, slope);
+                       element_label(input, k), checked_input.description, gradient, slope);
   return fmt::format("{} of the second {} is {}, but finite differences of the gradient give {}",
-                     element_words(input, k), place.words, gradient, slope);
+                     element_label(input, k), checked_input.description, gradient, slope);
 }
 
 }  // namespace tenon::checks

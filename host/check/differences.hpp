@@ -31,10 +31,10 @@ inline constexpr InputNumbers all_input_numbers[] = {
     {true, 1.0 / 512, {1e-7, 1e-5, 1e-15}, {1e-4, 5e-2, 5e-7}},
 };
 /// As in `, numbers of both signs up to 0.9`.
-std::string words_for(const InputNumbers& numbers);
+std::string describe_numbers(const InputNumbers& numbers);
 
 /// Dtypes precise enough for small steps, the widest of each kind first.
-inline constexpr Types steppable{DType::f64, DType::f32, DType::c128, DType::c64};
+inline constexpr Types perturbable{DType::f64, DType::f32, DType::c128, DType::c64};
 /// Whether all inputs together are small enough; each examined element costs two runs.
 bool is_small(const TestInput& sample);
 
@@ -45,19 +45,19 @@ class Differences {
  public:
   enum class Order : std::uint8_t { first, second };
   /// Throws Failure if the gradient graph cannot be built.
-  Differences(Host& host, const CheckedOperator& subject, const TestInput& sample,
+  Differences(Host& host, const CheckedOperator& checked, const TestInput& sample,
               std::uint32_t output, Order order);
 
   /// Whether there is a loss that may depend on an input.
-  bool has_slopes() const { return !loss_.empty() && !looked_at_.empty(); }
-  /// Examines up to `most` elements of each input. Returns what is wrong, or an empty text; nothing
+  bool has_slopes() const { return !loss_.empty() && !checked_inputs_.empty(); }
+  /// Examines up to `max_elements` elements of each input. Returns what is wrong, or an empty text; nothing
   /// if the operator rejects the numbers. Throws Failure if backward rejects small positive numbers
-  /// that forward accepts, and for mistakes (is_mistake()).
-  std::optional<std::string> look(const InputNumbers& numbers, std::size_t most);
+  /// that forward accepts, and for mistakes (is_kernel_bug()).
+  std::optional<std::string> test(const InputNumbers& numbers, std::size_t max_elements);
 
  private:
-  struct LookedAt {
-    std::string input, words;              ///< a graph input, and its gradient in messages
+  struct CheckedInput {
+    std::string input, description;              ///< a graph input, and its gradient in messages
     std::vector<std::string> gradients{};  ///< graph outputs whose sum is the gradient
   };
 
@@ -72,18 +72,18 @@ class Differences {
     double up, down;
   };
   Slopes slopes(const Tensor& input, std::size_t k, double here, double step);
-  std::string compare(const LookedAt& place, std::size_t k, double gradient, double here,
+  std::string compare(const CheckedInput& checked_input, std::size_t k, double gradient, double here,
                       const Precision& precision);
 
-  const CheckedOperator& subject_;
+  const CheckedOperator& checked_;
   const TestInput& sample_;
   Order order_;
   double terms_ = 0;  // sum of the magnitudes of the last loss's terms
   SingleNode node_;
   // graph outputs and the inputs that hold their weights; weights of 1 if there is none
   std::map<std::string, std::string> loss_;
-  RunOptions loss_alone_;  // for the perturbed runs, which need no gradients
-  std::vector<LookedAt> looked_at_;
+  RunOptions loss_only_;  // for the perturbed runs, which need no gradients
+  std::vector<CheckedInput> checked_inputs_;
   std::vector<Value> wrt_;  // the corresponding graph values
   NamedTensors inputs_;
   bool narrow_ = false;  // whether some value is less precise than float64

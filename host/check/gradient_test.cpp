@@ -35,7 +35,7 @@ class GradientTest {
     session_.emplace(graph_, session);
     auto found = results();
     for (std::size_t k = 0; k < seeds_.size(); ++k)
-      for (const auto input : looked_at_)
+      for (const auto input : checked_inputs_)
         if (auto result = compare(input, k, found); !result) return result;
     return {};
   }
@@ -63,7 +63,7 @@ class GradientTest {
           fmt::format("input '{}' is {}, which is not precise enough for finite differences",
                       names_[i], name_of(tensor.dtype())),
           "use float32 or float64");
-    wrt_.push_back(value), looked_at_.push_back(i);
+    wrt_.push_back(value), checked_inputs_.push_back(i);
     return value;
   }
 
@@ -81,7 +81,7 @@ class GradientTest {
       seeded.seed = graph_.constant(fmt::format("seed {}", k), seeds_.back());
       const auto gradients = graph_.gradient(value, wrt_, seeded);
       for (std::size_t n = 0; n < gradients.size(); ++n)
-        if (!gradients[n].empty()) graph_.output(gradient_name(looked_at_[n], k), gradients[n]);
+        if (!gradients[n].empty()) graph_.output(gradient_name(checked_inputs_[n], k), gradients[n]);
     }
   }
   static std::string gradient_name(std::size_t input, std::size_t output) {
@@ -108,12 +108,12 @@ class GradientTest {
   // Perturbs only stored elements of an input, and compares the gradient only there.
   Comparison compare(std::size_t input, std::size_t output, const NamedTensors& found) {
     const auto& tensor = inputs_.at(names_[input]);
-    const auto moved = tensor.stored_values();
+    const auto perturbed = tensor.stored_values();
     const auto gradient = found.find(gradient_name(input, output));
-    const auto given = gradient == found.end() ? Tensor::zeros(tensor.dtype(), tensor.shape())
+    const auto analytic = gradient == found.end() ? Tensor::zeros(tensor.dtype(), tensor.shape())
                                                : cast_storage(gradient->second, Storage::dense);
     auto result = visit<differentiable_types>(tensor.dtype(), [&]<class T>() {
-      return compare_as<T>(tensor, moved, given.make_contiguous(), output);
+      return compare_as<T>(tensor, perturbed, analytic.make_contiguous(), output);
     });
     if (!result)
       result.text =
@@ -123,13 +123,13 @@ class GradientTest {
   }
 
   template <class T>
-  Comparison compare_as(const Tensor& tensor, const Tensor& moved, const Tensor& given,
+  Comparison compare_as(const Tensor& tensor, const Tensor& perturbed, const Tensor& analytic,
                         std::size_t output) {
     constexpr bool single = std::is_same_v<T, float>;
     const double step = options_.step > 0 ? options_.step : single ? 1e-2 : 1e-6;
-    auto slopes = moved.clone();
-    for (std::int64_t i = 0; i < moved.size(); ++i) {
-      T& element = moved.data<T>()[i];
+    auto slopes = perturbed.clone();
+    for (std::int64_t i = 0; i < perturbed.size(); ++i) {
+      T& element = perturbed.data<T>()[i];
       const T value = element, above = static_cast<T>(static_cast<double>(value) + step),
               below = static_cast<T>(static_cast<double>(value) - step);
       element = above;
@@ -143,7 +143,7 @@ class GradientTest {
     CloseOptions close;
     close.rtol = options_.rtol >= 0 ? options_.rtol : single ? 2e-2 : 1e-5;
     close.atol = options_.atol >= 0 ? options_.atol : single ? 2e-3 : 1e-7;
-    return all_close(at_stored(tensor, given), at_stored(tensor, with_values(tensor, slopes)),
+    return all_close(at_stored(tensor, analytic), at_stored(tensor, with_values(tensor, slopes)),
                      close);
   }
 
@@ -174,7 +174,7 @@ class GradientTest {
   std::vector<bool> hidden_;        // of the outputs
   NamedTensors inputs_;
   std::vector<Value> wrt_;
-  std::vector<std::size_t> looked_at_;  // input index of each entry of wrt_
+  std::vector<std::size_t> checked_inputs_;  // input index of each entry of wrt_
   std::vector<Tensor> seeds_;           // of the outputs
   std::optional<Session> session_;
 };

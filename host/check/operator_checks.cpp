@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "check/calls/told_lines.hpp"
+#include "check/calls/child_protocol.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -33,83 +33,83 @@ Outcome outcome_of(const ChildOutcome& child, int timeout_ms) {
 }  // namespace
 
 bool OperatorChecks::step(int wait_ms) {
-  if (!rest_.empty()) return report(skipped(rest_)), true;
+  if (!skip_reason_.empty()) return report(skipped(skip_reason_)), true;
   if (!child_) start();
-  const auto said = child_->poll_line(deadline_, wait_ms);
-  if (!said) return false;
-  if (said->line && is_call(*said->line)) {
-    call_ = said->line->substr(1);
-    question_.clear();
+  const auto received = child_->poll_line(deadline_, wait_ms);
+  if (!received) return false;
+  if (received->line && is_call(*received->line)) {
+    call_ = received->line->substr(1);
+    query_.clear();
     if (calls_.size() < max_calls) calls_.push_back(call_);
     return true;
   }
-  if (said->line && is_question(*said->line)) {
-    question_ = said->line->substr(1);
+  if (received->line && is_query(*received->line)) {
+    query_ = received->line->substr(1);
     call_.clear();
     return true;
   }
-  if (said->line && is_crash_place(*said->line)) {
-    crash_place_ = said->line->substr(1);
+  if (received->line && is_backtrace(*received->line)) {
+    backtrace_ = received->line->substr(1);
     return true;
   }
-  settle(*said);
+  finish_check(*received);
   return true;
 }
 
 void OperatorChecks::start() {
   static const Child::StartError no_child{"no process for the checks could be started", ""};
   const auto work = [&](int pipe) {
-    if (has_died_) tell_inputs_asked();
-    be_the_child(checks_.subspan(next_), load_, limits_, pipe);
+    if (has_crashed_) include_inputs_in_queries();
+    run_child(checks_.subspan(next_), load_, limits_, pipe);
   };
   child_.emplace(work, no_child);
   deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits_.time_ms);
   first_of_child_ = true;
 }
 
-void OperatorChecks::settle(const ChildOutcome& said) {
-  auto outcome = outcome_of(said, limits_.time_ms);
+void OperatorChecks::finish_check(const ChildOutcome& received) {
+  auto outcome = outcome_of(received, limits_.time_ms);
   const auto backtrace =
-      crash_place_.empty() ? std::string() : "; backtrace: " + std::exchange(crash_place_, {});
+      backtrace_.empty() ? std::string() : "; backtrace: " + std::exchange(backtrace_, {});
   if (is_fault(outcome.verdict)) child_.reset();
-  const bool died = !said.line && !said.timed_out,
-             of_unknown_inputs = !question_.empty() && !has_died_;
-  has_died_ = has_died_ || died;
+  const bool died = !received.line && !received.timed_out,
+             of_unknown_inputs = !query_.empty() && !has_crashed_;
+  has_crashed_ = has_crashed_ || died;
   if (died && (!first_of_child_ || of_unknown_inputs)) {
-    death_ = outcome.sentence + (first_of_child_ ? ", but not when it was checked again"
+    earlier_crash_ = outcome.sentence + (first_of_child_ ? ", but not when it was checked again"
                                                  : " after earlier checks, but not without them: "
                                                    "one of them may have corrupted memory");
-    death_ += backtrace;
-    forget_calls();
+    earlier_crash_ += backtrace;
+    clear_calls();
     return;
   }
   if (outcome.verdict == Verdict::crashed) outcome.sentence += backtrace;
   if (outcome.ends_checks)
-    rest_ = fmt::format(
+    skip_reason_ = fmt::format(
         "the check '{}' {}", checks_[next_].name,
-        said.timed_out ? outcome.sentence : "found a fault that makes other checks impossible");
+        received.timed_out ? outcome.sentence : "found a fault that makes other checks impossible");
   if (is_fault(outcome.verdict) && !call_.empty() &&
       outcome.sentence.find(", with ") == std::string::npos)
     outcome.sentence += ", with " + call_;
-  if (outcome.verdict == Verdict::crashed && !question_.empty())
-    outcome.sentence += ", while searching for calls, with " + question_;
-  if (!death_.empty() && !is_fault(outcome.verdict)) outcome = {Verdict::crashed, death_};
-  death_.clear();
+  if (outcome.verdict == Verdict::crashed && !query_.empty())
+    outcome.sentence += ", while searching for calls, with " + query_;
+  if (!earlier_crash_.empty() && !is_fault(outcome.verdict)) outcome = {Verdict::crashed, earlier_crash_};
+  earlier_crash_.clear();
   report(std::move(outcome));
 }
 
 void OperatorChecks::report(Outcome outcome) {
   outcome.calls = std::move(calls_);
-  forget_calls();
+  clear_calls();
   first_of_child_ = false;
   deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits_.time_ms);
   report_(checks_[next_++], std::move(outcome));
 }
 
-void OperatorChecks::forget_calls() {
+void OperatorChecks::clear_calls() {
   calls_.clear();
   call_.clear();
-  question_.clear();
+  query_.clear();
 }
 
 }  // namespace tenon::checks

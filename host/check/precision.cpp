@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check/calls/backward_trial.hpp"
+#include "check/calls/backward_test_call.hpp"
 #include "check/calls/test_call.hpp"
 
 namespace tenon::checks {
@@ -15,29 +15,29 @@ namespace {
 /// bfloat16's eight bits.
 constexpr double rounding_error = 0x1p-7;
 
-std::vector<Tensor> outputs_of(const CheckedOperator& subject, const OperatorCall& call,
+std::vector<Tensor> outputs_of(const CheckedOperator& checked, const OperatorCall& call,
                                const TestInput& sample) {
   Threads threads(1);
-  TestCall trial(call, sample, subject.seed);
-  trial.run(threads);
-  return trial.outputs;
+  TestCall test_call(call, sample, checked.seed);
+  test_call.run(threads);
+  return test_call.outputs;
 }
 
-std::vector<Tensor> gradients_of(const CheckedOperator& subject, const TestInput& sample) {
+std::vector<Tensor> gradients_of(const CheckedOperator& checked, const TestInput& sample) {
   Threads threads(1);
-  const BackwardTrial trial(subject.op, sample, subject.seed);
-  const auto memory = trial.memory();
-  trial.run(memory, threads);
+  const BackwardTestCall test_call(checked.op, sample, checked.seed);
+  const auto memory = test_call.memory();
+  test_call.run(memory, threads);
   return memory.input_grads;
 }
 
 }  // namespace
 
-std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& usual,
+std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& full,
                             const char* what) {
-  for (std::size_t i = 0; i < usual.size(); ++i) {
-    if (!usual[i] || !floating.has(usual[i].dtype())) continue;
-    const auto found = doubles_of(rounded[i]), expected = doubles_of(usual[i]);
+  for (std::size_t i = 0; i < full.size(); ++i) {
+    if (!full[i] || !floating.has(full[i].dtype())) continue;
+    const auto found = doubles_of(rounded[i]), expected = doubles_of(full[i]);
     double largest = 0;
     for (const double number : expected)
       largest = std::isfinite(number) ? std::max(largest, std::abs(number)) : largest;
@@ -50,28 +50,28 @@ std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vecto
   return {};
 }
 
-PrecisionCheck check_precision(const CheckedOperator& subject) {
-  constexpr std::size_t most = 24;
+PrecisionCheck check_precision(const CheckedOperator& checked) {
+  constexpr std::size_t max_samples = 24;
   PrecisionCheck check;
-  if (!allows(subject.op.info->types, DType::f32) || subject.op.info->random) return check;
-  const auto& samples = find_samples(subject, DType::f32, TestInputKind::ordinary).found;
-  for (std::size_t s = 0; s < std::min(most, samples.size()) && check.fault.empty(); ++s) {
-    auto usual = samples[s], asked = usual;
-    asked.types.precision = bf16;
-    const OperatorCall call(subject.op, usual.attributes);
-    if (call.kernel(asked.types) == call.kernel(usual.types)) continue;
+  if (!allows(checked.op.info->types, DType::f32) || checked.op.info->random) return check;
+  const auto& samples = find_samples(checked, DType::f32, TestInputKind::ordinary).found;
+  for (std::size_t s = 0; s < std::min(max_samples, samples.size()) && check.fault.empty(); ++s) {
+    auto full = samples[s], reduced = full;
+    reduced.types.precision = bf16;
+    const OperatorCall call(checked.op, full.attributes);
+    if (call.kernel(reduced.types) == call.kernel(full.types)) continue;
     Refusals refusals;
-    const auto accepted = accepted_by_kernel(subject, usual, refusals);
+    const auto accepted = accepted_by_kernel(checked, full, refusals);
     if (!accepted) continue;
-    asked.given = usual.given = accepted->given;
+    reduced.elements = full.elements = accepted->elements;
     ++check.calls;
-    tell_call(*subject.op.info, usual, ", in precision bfloat16");
-    check.fault = compare_rounded(outputs_of(subject, call, asked),
-                                  outputs_of(subject, call, usual), "output");
-    if (check.fault.empty() && has_backward(subject.op, usual))
+    report_call(*checked.op.info, full, ", in precision bfloat16");
+    check.fault = compare_rounded(outputs_of(checked, call, reduced),
+                                  outputs_of(checked, call, full), "output");
+    if (check.fault.empty() && has_backward(checked.op, full))
       check.fault =
-          compare_rounded(gradients_of(subject, asked), gradients_of(subject, usual), "gradient");
-    if (!check.fault.empty()) check.fault += ", with " + describe_sample(*subject.op.info, usual);
+          compare_rounded(gradients_of(checked, reduced), gradients_of(checked, full), "gradient");
+    if (!check.fault.empty()) check.fault += ", with " + describe_sample(*checked.op.info, full);
   }
   return check;
 }

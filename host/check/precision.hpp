@@ -13,10 +13,10 @@ struct PrecisionCheck {
 
 /// Describes the first element whose error exceeds that of bfloat16 products; empty if there is
 /// none. `what` names the tensors.
-std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& usual,
+std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& full,
                             const char* what);
 
 /// Checks outputs and gradients in precision bfloat16, with positive numbers to avoid cancellation.
-PrecisionCheck check_precision(const CheckedOperator& subject);
+PrecisionCheck check_precision(const CheckedOperator& checked);
 
 }  // namespace tenon::checks

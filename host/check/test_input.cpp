@@ -35,26 +35,26 @@ std::vector<DType> shared_dtypes(const OperatorInfo& info) {
   return dtypes;
 }
 
-const TestInputs& find_samples(const CheckedOperator& subject, DType shared, TestInputKind kind) {
-  auto& place = subject.samples->found[{shared, kind}];
-  if (!place) {
-    SampleSearch search(subject.op, shared, kind);
-    place.emplace(subject.calls.empty() ? search.all() : search.named(subject.calls));
+const TestInputs& find_samples(const CheckedOperator& checked, DType shared, TestInputKind kind) {
+  auto& cached = checked.samples->found[{shared, kind}];
+  if (!cached) {
+    SampleSearch search(checked.op, shared, kind);
+    cached.emplace(checked.calls.empty() ? search.all() : search.named(checked.calls));
   }
-  return *place;
+  return *cached;
 }
 
-const TestInputs& find_samples(const CheckedOperator& subject, TestInputKind kind) {
-  return find_samples(subject, most_informative_dtype(*subject.op.info), kind);
+const TestInputs& find_samples(const CheckedOperator& checked, TestInputKind kind) {
+  return find_samples(checked, most_informative_dtype(*checked.op.info), kind);
 }
 
 TestInputs find_samples(const LoadedOperator& op, TestInputKind kind) {
   return SampleSearch(op, most_informative_dtype(*op.info), kind).all();
 }
 
-TestInputs find_sample(const CheckedOperator& subject, DType shared) {
-  SampleSearch search(subject.op, shared, TestInputKind::ordinary);
-  return subject.calls.empty() ? search.first() : search.named(subject.calls);
+TestInputs find_sample(const CheckedOperator& checked, DType shared) {
+  SampleSearch search(checked.op, shared, TestInputKind::ordinary);
+  return checked.calls.empty() ? search.first() : search.named(checked.calls);
 }
 
 bool is_for_devices(const TestInput& sample) {

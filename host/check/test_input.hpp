@@ -26,10 +26,10 @@ enum class Magnitude : std::uint8_t {
 struct TestInput {
   Attributes attributes;
   CallTypes types;                          ///< all known
-  std::vector<Tensor> given;                ///< of inputs, on the CPU; empty ones are generated
+  std::vector<Tensor> elements;                ///< of inputs, on the CPU; empty ones are generated
   Magnitude numbers = Magnitude::positive;  ///< of the generated ones
 
-  bool has_elements(std::size_t input) const { return input < given.size() && given[input]; }
+  bool has_elements(std::size_t input) const { return input < elements.size() && elements[input]; }
 };
 
 enum class TestInputKind : std::uint8_t {
@@ -47,17 +47,17 @@ struct TestInputs {
 };
 
 /// `shared` is the dtype of inputs without declared dtypes. The result is cached per process.
-const TestInputs& find_samples(const CheckedOperator& subject, DType shared, TestInputKind kind);
+const TestInputs& find_samples(const CheckedOperator& checked, DType shared, TestInputKind kind);
 /// The most informative dtype: float32, else the first that the operator supports.
 DType most_informative_dtype(const OperatorInfo& info);
 /// All dtypes that inputs without declared dtypes may share, most_informative_dtype() first.
 std::vector<DType> shared_dtypes(const OperatorInfo& info);
 /// With most_informative_dtype().
-const TestInputs& find_samples(const CheckedOperator& subject, TestInputKind kind);
+const TestInputs& find_samples(const CheckedOperator& checked, TestInputKind kind);
 /// For an operator that is not in a plugin file; not cached.
 TestInputs find_samples(const LoadedOperator& op, TestInputKind kind);
 /// One ordinary sample with that dtype, if any.
-TestInputs find_sample(const CheckedOperator& subject, DType shared);
+TestInputs find_sample(const CheckedOperator& checked, DType shared);
 
 /// Whether the tensor is present and its dtype is floating-point.
 inline bool is_floating(const tenon_type& type) {

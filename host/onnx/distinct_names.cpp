@@ -16,8 +16,8 @@ std::uint64_t hash_of(std::string_view text) {
 
 }  // namespace
 
-DistinctNames::DistinctNames(std::size_t most, Budget& budget) : budget_(budget) {
-  const auto size = std::bit_ceil(2 * most + 1);
+DistinctNames::DistinctNames(std::size_t max_names, Budget& budget) : budget_(budget) {
+  const auto size = std::bit_ceil(2 * max_names + 1);
   budget_.charge(size, sizeof(std::string_view), "names");
   slots_.resize(size);
 }

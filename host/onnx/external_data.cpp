@@ -23,7 +23,7 @@ constexpr const char* link_hint =
     "copy the file into the model's folder, or trust the model's links";
 constexpr int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
-struct Place {
+struct DataPath {
   const std::filesystem::path& model;
   std::string_view location;
   std::string path{};  // `location` without `.` and `..` components
@@ -40,58 +40,58 @@ struct Place {
 
 // Splits the location into path components, resolving `.` and `..` lexically without following
 // links. Throws if the result leaves the model's folder or is a folder.
-std::vector<std::string> parts_of(const Place& place) {
-  auto rest = place.location;
+std::vector<std::string> path_components(const DataPath& data_path) {
+  auto rest = data_path.location;
   if (rest.empty() || rest.front() == '/' || rest.find('\0') != std::string_view::npos)
-    place.refuse("cannot be read: the location must be a path relative to the model's folder");
-  std::vector<std::string> parts;
+    data_path.refuse("cannot be read: the location must be a path relative to the model's folder");
+  std::vector<std::string> components;
   bool is_folder = false;
   for (bool more = true; more;) {
     const auto slash = rest.find('/');
-    const auto part = rest.substr(0, slash);
+    const auto component = rest.substr(0, slash);
     more = slash != std::string_view::npos;
-    is_folder = part.empty() || part == "." || part == "..";
-    if (part == "..") {
-      if (parts.empty()) place.refuse("cannot be read: the location is outside the model's folder");
-      parts.pop_back();
+    is_folder = component.empty() || component == "." || component == "..";
+    if (component == "..") {
+      if (components.empty()) data_path.refuse("cannot be read: the location is outside the model's folder");
+      components.pop_back();
     } else if (!is_folder) {
-      parts.emplace_back(part);
+      components.emplace_back(component);
     }
     rest.remove_prefix(more ? slash + 1 : 0);
   }
-  if (is_folder) place.refuse("cannot be read: the location is a folder");
-  return parts;
+  if (is_folder) data_path.refuse("cannot be read: the location is a folder");
+  return components;
 }
 
-Place place_of(const std::filesystem::path& model, std::string_view location) {
-  Place place{model, location};
-  place.path = fmt::format("{}", fmt::join(parts_of(place), "/"));
-  return place;
+DataPath resolve_location(const std::filesystem::path& model, std::string_view location) {
+  DataPath data_path{model, location};
+  data_path.path = fmt::format("{}", fmt::join(path_components(data_path), "/"));
+  return data_path;
 }
 
-OpenFile open_step_by_step(const Place& place, OpenFile folder) {
-  const auto parts = parts_of(place);
+OpenFile open_step_by_step(const DataPath& data_path, OpenFile folder) {
+  const auto components = path_components(data_path);
   // on failure, errno says why
-  for (std::size_t i = 0; i < parts.size() && folder.descriptor() >= 0; ++i) {
-    const bool last = i + 1 == parts.size();
-    folder = OpenFile(::openat(folder.descriptor(), parts[i].c_str(),
+  for (std::size_t i = 0; i < components.size() && folder.descriptor() >= 0; ++i) {
+    const bool last = i + 1 == components.size();
+    folder = OpenFile(::openat(folder.descriptor(), components[i].c_str(),
                                last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   }
   return folder;
 }
 
 // Without a descriptor on failure; errno is ELOOP, EXDEV or ENOTDIR if a link is in the way.
-OpenFile open_without_links(const Place& place, const OpenFile& folder, bool resolve_by_hand) {
+OpenFile open_without_links(const DataPath& data_path, const OpenFile& folder, bool resolve_by_hand) {
   if (!resolve_by_hand) {
     struct open_how how {};
     how.flags = flags;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
     OpenFile file(static_cast<int>(
-        ::syscall(SYS_openat2, folder.descriptor(), place.path.c_str(), &how, sizeof how)));
+        ::syscall(SYS_openat2, folder.descriptor(), data_path.path.c_str(), &how, sizeof how)));
     // Sandboxes that do not implement the system call reject it with EPERM.
     if (file.descriptor() >= 0 || (errno != ENOSYS && errno != EPERM)) return file;
   }
-  return open_step_by_step(place, OpenFile(::fcntl(folder.descriptor(), F_DUPFD_CLOEXEC, 0)));
+  return open_step_by_step(data_path, OpenFile(::fcntl(folder.descriptor(), F_DUPFD_CLOEXEC, 0)));
 }
 
 // Path of an open file with all links resolved; empty if the system does not report it.
@@ -118,26 +118,26 @@ bool is_blob_of(const std::filesystem::path& file, const std::filesystem::path& 
 
 // Follows links first and then checks the opened file, so that links changed in the meantime do not
 // matter.
-OpenFile open_link(const Place& place, const OpenFile& folder, bool trust_links) {
-  const OpenFile found(::openat(folder.descriptor(), place.path.c_str(), O_PATH | O_CLOEXEC));
+OpenFile open_link(const DataPath& data_path, const OpenFile& folder, bool trust_links) {
+  const OpenFile found(::openat(folder.descriptor(), data_path.path.c_str(), O_PATH | O_CLOEXEC));
   if (found.descriptor() < 0) {
     const int error = errno;
     std::error_code none;
-    const auto target = std::filesystem::read_symlink(place.model.parent_path() / place.path, none);
-    if (target.empty()) place.refuse_error(error);
-    place.refuse("cannot be read: it is a symbolic link to '{}': {}", shown(target.string()),
+    const auto target = std::filesystem::read_symlink(data_path.model.parent_path() / data_path.path, none);
+    if (target.empty()) data_path.refuse_error(error);
+    data_path.refuse("cannot be read: it is a symbolic link to '{}': {}", shown(target.string()),
                  system_reason(error));
   }
   const auto real = real_path(found), home = real_path(folder);
   if (real.empty() || home.empty())
-    place.refuse(
+    data_path.refuse(
         "cannot be read: it is reached through a symbolic link, and /proc does not show the "
         "target");
   if (!trust_links && !is_within(real, home) && !is_blob_of(real, home))
     throw Failure(FailureKind::file,
                   fmt::format("{}: external data '{}' resolves through a symbolic link to '{}', "
                               "outside the model's folder",
-                              place.model.string(), shown(place.location), shown(real.string())),
+                              data_path.model.string(), shown(data_path.location), shown(real.string())),
                   link_hint);
   return OpenFile(
       ::open(fmt::format("/proc/self/fd/{}", found.descriptor()).c_str(), flags & ~O_NOFOLLOW));
@@ -147,19 +147,19 @@ OpenFile open_link(const Place& place, const OpenFile& folder, bool trust_links)
 
 OpenFile open_beneath(const std::filesystem::path& model, std::string_view location,
                       bool trust_links, bool resolve_by_hand) {
-  const auto place = place_of(model, location);
+  const auto data_path = resolve_location(model, location);
   const auto parent = model.parent_path();
   const OpenFile folder(
       ::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (folder.descriptor() < 0) place.refuse("cannot be read: {}", system_reason(errno));
-  auto file = open_without_links(place, folder, resolve_by_hand);
+  if (folder.descriptor() < 0) data_path.refuse("cannot be read: {}", system_reason(errno));
+  auto file = open_without_links(data_path, folder, resolve_by_hand);
   if (file.descriptor() < 0 && (errno == ELOOP || errno == EXDEV || errno == ENOTDIR))
-    file = open_link(place, folder, trust_links);
-  if (file.descriptor() < 0) place.refuse_error(errno);
+    file = open_link(data_path, folder, trust_links);
+  if (file.descriptor() < 0) data_path.refuse_error(errno);
   struct stat status {};
-  if (::fstat(file.descriptor(), &status) != 0) place.refuse_error(errno);
+  if (::fstat(file.descriptor(), &status) != 0) data_path.refuse_error(errno);
   if (!S_ISREG(status.st_mode))
-    place.refuse("cannot be read: it is a folder, pipe or device, not a regular file");
+    data_path.refuse("cannot be read: it is a folder, pipe or device, not a regular file");
   if (status.st_nlink > 1 && !trust_links)
     throw Failure(FailureKind::file,
                   fmt::format("{}: external data '{}' cannot be read: the file has {} hard links "
@@ -178,7 +178,7 @@ bool ExternalFiles::File::lend(std::uint64_t offset, std::uint64_t size) {
 }
 
 ExternalFiles::File& ExternalFiles::open(std::string_view location, bool& added) {
-  const auto plain = place_of(model_, location).path;  // two spellings of a path refer to one file
+  const auto plain = resolve_location(model_, location).path;  // two spellings of a path refer to one file
   const auto found = files_.find(plain);
   added = found == files_.end();
   if (!added) return found->second;

@@ -48,15 +48,15 @@ struct Visit {
   std::size_t next_call;
 };
 
-[[noreturn]] void refuse_cycle(const Model& model, const std::vector<Visit>& way,
+[[noreturn]] void refuse_cycle(const Model& model, const std::vector<Visit>& call_path,
                                std::uint32_t again) {
-  auto visit = std::find_if(way.begin(), way.end(),
-                            [&](const Visit& on_way) { return on_way.function == again; });
+  auto visit = std::find_if(call_path.begin(), call_path.end(),
+                            [&](const Visit& on_path) { return on_path.function == again; });
   std::string text;
-  for (int shown = 0; visit != way.end() && shown < 8; ++visit, ++shown)
+  for (int shown = 0; visit != call_path.end() && shown < 8; ++visit, ++shown)
     text += "'" + label(model.functions[visit->function]) + "' calls ";
   refuse_file(model.path, "recursive functions: {}{}'{}'", text,
-              visit == way.end() ? "" : "... calls ", label(model.functions[again]));
+              visit == call_path.end() ? "" : "... calls ", label(model.functions[again]));
 }
 
 }  // namespace
@@ -69,11 +69,11 @@ void index_functions(Model& model) {
     return key_of(*left) < key_of(*right);
   });
   model.functions_by_name = {sorted, count};
-  const auto* const twice = std::adjacent_find(
+  const auto* const duplicate = std::adjacent_find(
       model.functions_by_name.begin(), model.functions_by_name.end(),
       [](const Function* left, const Function* right) { return key_of(*left) == key_of(*right); });
-  if (twice != model.functions_by_name.end())
-    refuse_file(model.path, "duplicate function '{}'", label(**twice));
+  if (duplicate != model.functions_by_name.end())
+    refuse_file(model.path, "duplicate function '{}'", label(**duplicate));
 }
 
 // Depth-first search without recursion, because call chains may be as long as the file.
@@ -81,22 +81,22 @@ void refuse_cycles(const Model& model) {
   enum class State : std::uint8_t { unseen, open, done };
   const Calls calls(model);
   std::vector<State> states(model.functions.size());
-  std::vector<Visit> way;
+  std::vector<Visit> call_path;
   const auto enter = [&](std::uint32_t function) {
     states[function] = State::open;
-    way.push_back({function, calls.first(function)});
+    call_path.push_back({function, calls.first(function)});
   };
   for (std::uint32_t root = 0; root < states.size(); ++root) {
     if (states[root] == State::unseen) enter(root);
-    while (!way.empty()) {
-      auto& [function, next] = way.back();
+    while (!call_path.empty()) {
+      auto& [function, next] = call_path.back();
       if (next == calls.end(function)) {
         states[function] = State::done;
-        way.pop_back();
+        call_path.pop_back();
         continue;
       }
       const auto callee = calls[next++];
-      if (states[callee] == State::open) refuse_cycle(model, way, callee);
+      if (states[callee] == State::open) refuse_cycle(model, call_path, callee);
       if (states[callee] == State::unseen) enter(callee);
     }
   }

@@ -32,21 +32,21 @@ void refuse_other_files(const std::filesystem::path& path, std::string_view text
              "the download is a page about the model or an error page; download the model itself");
 }
 
-void check_opsets(const Model& model, List<proto::OpsetImport> opsets, const std::string& whose) {
+void check_opsets(const Model& model, List<proto::OpsetImport> opsets, const std::string& owner) {
   constexpr std::size_t most = 100;  // each is compared with all others
   if (opsets.size() > most)
-    refuse_file(model.path, "{} imports {} opsets; at most {} are allowed", whose, opsets.size(),
+    refuse_file(model.path, "{} imports {} opsets; at most {} are allowed", owner, opsets.size(),
                 most);
   for (const auto& opset : opsets) {
     for (const auto* other = opsets.begin(); other != &opset; ++other)
       if (other->domain == opset.domain && other->version != opset.version)
-        refuse_file(model.path, "{} imports both opset {} and opset {} of domain '{}'", whose,
+        refuse_file(model.path, "{} imports both opset {} and opset {} of domain '{}'", owner,
                     other->version, opset.version, shown(opset.domain));
     if (opset.domain.empty() && (opset.version < oldest_opset || opset.version > newest_opset))
       throw Failure(
           FailureKind::file,
           fmt::format("{}: {} uses ONNX opset {}, but this version of Tenon reads opsets {} to {}",
-                      model.path.string(), whose, opset.version, oldest_opset, newest_opset),
+                      model.path.string(), owner, opset.version, oldest_opset, newest_opset),
           "re-export the model for one of these opsets, or convert it with onnx.version_converter");
   }
 }
@@ -142,9 +142,9 @@ void MessageReader::read(Wire wire, proto::Metadata& entry) {
   }
 }
 
-std::int64_t Model::opset(std::string_view wanted) const {
+std::int64_t Model::opset(std::string_view domain_name) const {
   const auto* const found = std::find_if(opset_imports.begin(), opset_imports.end(),
-                                         [&](const auto& opset) { return opset.domain == wanted; });
+                                         [&](const auto& opset) { return opset.domain == domain_name; });
   return found == opset_imports.end() ? 0 : found->version;
 }
 

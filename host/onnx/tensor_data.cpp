@@ -17,7 +17,7 @@ namespace tenon::onnx {
 static_assert(std::endian::native == std::endian::little, "raw data is used as stored in the file");
 
 /// The tensor being read, with its name for error messages.
-struct TensorReader::Whose {
+struct TensorReader::SourceTensor {
   const Model& model;
   const proto::Tensor& tensor;
   std::string_view name;
@@ -31,7 +31,7 @@ struct TensorReader::Whose {
                 fmt::format(text, std::forward<Args>(args)...));
   }
 
-  Whose(const Model& whole, const proto::Tensor& one, std::string_view otherwise)
+  SourceTensor(const Model& whole, const proto::Tensor& one, std::string_view otherwise)
       : model(whole), tensor(one), name(one.name.empty() ? otherwise : one.name) {
     dtype = element_type(tensor.dtype)->dtype;
     if (dtype == unknown_dtype)
@@ -85,41 +85,41 @@ constexpr bool in_reals = std::is_floating_point_v<typename Reals<T>::type>;
 
 }  // namespace
 
-Tensor TensorReader::empty(const Whose& whose) {
-  model_.arena->budget().charge(whose.size, 1, "bytes of a tensor");
-  return Tensor::empty(whose.dtype, whose.shape);
+Tensor TensorReader::empty(const SourceTensor& source) {
+  model_.arena->budget().charge(source.size, 1, "bytes of a tensor");
+  return Tensor::empty(source.dtype, source.shape);
 }
 
 // Bools are copied, because bytes other than 0 and 1 must not become bools.
-Tensor TensorReader::at(const Whose& whose, std::byte* bytes,
+Tensor TensorReader::at(const SourceTensor& source, std::byte* bytes,
                         const std::shared_ptr<const void>& owner, bool lent) {
-  const bool aligned = is_aligned(bytes, whose.dtype);
-  if (aligned && lent && whose.dtype != boolean && whose.size != 0)
-    return HeldTensor::exclusive(Tensor::borrow(bytes, whose.dtype, whose.shape, {}, owner));
-  auto tensor = empty(whose);
+  const bool aligned = is_aligned(bytes, source.dtype);
+  if (aligned && lent && source.dtype != boolean && source.size != 0)
+    return HeldTensor::exclusive(Tensor::borrow(bytes, source.dtype, source.shape, {}, owner));
+  auto tensor = empty(source);
   auto* const to = static_cast<std::byte*>(tensor.data());
-  if (whose.dtype == boolean)
-    for (std::size_t i = 0; i < whose.size; ++i)
+  if (source.dtype == boolean)
+    for (std::size_t i = 0; i < source.size; ++i)
       to[i] = bytes[i] == std::byte{0} ? std::byte{0} : std::byte{1};
-  else if (whose.size != 0)
-    std::memcpy(to, bytes, whose.size);
+  else if (source.size != 0)
+    std::memcpy(to, bytes, source.size);
   return tensor;
 }
 
-Tensor TensorReader::typed(const Whose& whose) {
-  auto tensor = empty(whose);
-  const auto& type = *element_type(whose.tensor.dtype);
+Tensor TensorReader::typed(const SourceTensor& source) {
+  auto tensor = empty(source);
+  const auto& type = *element_type(source.tensor.dtype);
   const auto count =
       static_cast<std::size_t>(tensor.size()) * static_cast<std::size_t>(type.numbers);
   const WireFile file{model_.path, model_.bytes.data()};
-  Wire wire(file, whose.tensor.bytes, "a tensor");
+  Wire wire(file, source.tensor.bytes, "a tensor");
   std::size_t found = 0;
-  visit<every_type>(whose.dtype, [&]<class T>() {
+  visit<every_type>(source.dtype, [&]<class T>() {
     using Real = typename Reals<T>::type;
     auto* const to = static_cast<Real*>(tensor.data());
     const auto next = [&]() -> Real& {
       if (found == count)
-        whose.refuse("has more than the {} numbers that its dimensions need", count);
+        source.refuse("has more than the {} numbers that its dimensions need", count);
       return to[found++];
     };
     while (wire.next()) {
@@ -130,61 +130,61 @@ Tensor TensorReader::typed(const Whose& whose) {
         wire.integers("data", [&](std::uint64_t number) {
           const auto place = found;
           if (!store(number, next()))
-            whose.refuse("has {} as element {}, which is out of range for {}",
+            source.refuse("has {} as element {}, which is out of range for {}",
                          static_cast<std::int64_t>(number), place, type.name);
         });
       }
     }
   });
-  if (found != count) whose.refuse("has {} numbers, but its dimensions need {}", found, count);
+  if (found != count) source.refuse("has {} numbers, but its dimensions need {}", found, count);
   return tensor;
 }
 
-Tensor TensorReader::external(const Whose& whose) {
-  const auto& place = *whose.tensor.external;
+Tensor TensorReader::external(const SourceTensor& source) {
+  const auto& place = *source.tensor.external;
   bool added = false;
   auto& file = files_.open(place.location, added);
   const auto bytes = file.memory->bytes();
   if (added) model_.arena->budget().add(bytes.size());
-  if (place.offset > bytes.size() || whose.size > bytes.size() - place.offset)
-    whose.refuse("has {} bytes at offset {} of '{}', which has only {} bytes", whose.size,
+  if (place.offset > bytes.size() || source.size > bytes.size() - place.offset)
+    source.refuse("has {} bytes at offset {} of '{}', which has only {} bytes", source.size,
                  place.offset, shown(place.location), bytes.size());
-  return at(whose, file.memory->data() + place.offset, file.memory,
-            file.lend(place.offset, whose.size));
+  return at(source, file.memory->data() + place.offset, file.memory,
+            file.lend(place.offset, source.size));
 }
 
 Tensor TensorReader::read(const proto::Tensor& tensor, std::string_view name) {
-  const Whose whose(model_, tensor, name);
+  const SourceTensor source(model_, tensor, name);
   switch (tensor.data) {
     case proto::TensorData::none:
-      return empty(whose);
+      return empty(source);
     case proto::TensorData::raw:
       // The file's bytes are writable, though the model's views are const.
-      return at(whose, reinterpret_cast<std::byte*>(const_cast<char*>(tensor.bytes.data())),
+      return at(source, reinterpret_cast<std::byte*>(const_cast<char*>(tensor.bytes.data())),
                 model_.owner, model_.owner != nullptr);
     case proto::TensorData::typed:
-      return typed(whose);
+      return typed(source);
     case proto::TensorData::external:
-      return external(whose);
+      return external(source);
   }
-  whose.refuse("has no data");
+  source.refuse("has no data");
 }
 
 // ONNX requires ascending indices without duplicates, so nothing has to be sorted or added up.
 Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view name) {
-  const Whose whose(model_, *sparse.values, name);
+  const SourceTensor source(model_, *sparse.values, name);
   if (sparse.dims.size() != 2)
-    whose.refuse("is sparse and has {} dimensions; only sparse matrices are supported",
+    source.refuse("is sparse and has {} dimensions; only sparse matrices are supported",
                  sparse.dims.size());
   const auto rows = sparse.dims[0], columns = sparse.dims[1];
-  const auto values = read(*sparse.values, whose.name);
+  const auto values = read(*sparse.values, source.name);
   const auto stored = values.size();
-  if (rows == INT64_MAX) whose.refuse("has too many rows");
+  if (rows == INT64_MAX) source.refuse("has too many rows");
   model_.arena->budget().charge(static_cast<std::uint64_t>(rows) + 1, sizeof(std::int64_t),
                                 "rows of a sparse tensor");
-  const auto starts = Tensor::zeros(i64, {rows + 1}), kept = Tensor::empty(i64, {stored});
+  const auto starts = Tensor::zeros(i64, {rows + 1}), column_indices = Tensor::empty(i64, {stored});
   if (sparse.indices != nullptr) {
-    const auto indices = read(*sparse.indices, whose.name);
+    const auto indices = read(*sparse.indices, source.name);
     const bool by_axis = indices.shape().rank() == 2;
     const auto* from = indices.data<std::int64_t>();
     std::int64_t last = -1;
@@ -193,18 +193,18 @@ Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view na
       const auto row = by_axis ? first : first / columns,
                  column = by_axis ? *from++ : first % columns;
       if (row < 0 || row >= rows || column < 0 || column >= columns)
-        whose.refuse("has value {} at [{}, {}], outside of its shape [{}, {}]", i, row, column,
+        source.refuse("has value {} at [{}, {}], outside of its shape [{}, {}]", i, row, column,
                      rows, columns);
       if (row * columns + column <= last)
-        whose.refuse("has value {} at [{}, {}], not in ascending order", i, row, column);
+        source.refuse("has value {} at [{}, {}], not in ascending order", i, row, column);
       last = row * columns + column;
-      kept.data<std::int64_t>()[i] = column;
+      column_indices.data<std::int64_t>()[i] = column;
       ++starts.data<std::int64_t>()[row + 1];
     }
   }
   auto* const start = starts.data<std::int64_t>();
   for (std::int64_t row = 0; row < rows; ++row) start[row + 1] += start[row];
-  return Tensor::csr(values, HeldTensor::frozen(kept), HeldTensor::frozen(starts), {rows, columns});
+  return Tensor::csr(values, HeldTensor::frozen(column_indices), HeldTensor::frozen(starts), {rows, columns});
 }
 
 }  // namespace tenon::onnx

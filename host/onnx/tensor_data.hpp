@@ -26,12 +26,12 @@ class TensorReader {
   Tensor read(const proto::SparseTensor& tensor, std::string_view name = {});
 
  private:
-  struct Whose;
-  Tensor typed(const Whose& whose);
-  Tensor external(const Whose& whose);
-  Tensor at(const Whose& whose, std::byte* bytes, const std::shared_ptr<const void>& owner,
+  struct SourceTensor;
+  Tensor typed(const SourceTensor& source);
+  Tensor external(const SourceTensor& source);
+  Tensor at(const SourceTensor& source, std::byte* bytes, const std::shared_ptr<const void>& owner,
             bool lent);
-  Tensor empty(const Whose& whose);
+  Tensor empty(const SourceTensor& source);
 
   const Model& model_;
   ExternalFiles files_;

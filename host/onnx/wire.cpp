@@ -8,8 +8,8 @@
 namespace tenon::onnx {
 
 std::string shown(std::string_view text) {
-  constexpr std::size_t most = 200;
-  return printable(text.substr(0, most)) + (text.size() > most ? "..." : "");
+  constexpr std::size_t max_length = 200;
+  return printable(text.substr(0, max_length)) + (text.size() > max_length ? "..." : "");
 }
 
 std::uint64_t Wire::long_varint(const char*& at, const char* end) const {

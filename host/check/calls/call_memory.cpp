@@ -8,12 +8,12 @@
 
 namespace tenon::checks {
 
-std::string words_for_tensor(const OperatorCall& call, const TensorGroup& group, std::size_t i) {
-  if (group.tensors == &CallMemory::inputs) return input_words(call.info(), i);
-  if (group.tensors == &CallMemory::outputs) return output_words(call, i);
+std::string tensor_label(const OperatorCall& call, const TensorGroup& group, std::size_t i) {
+  if (group.tensors == &CallMemory::inputs) return input_label(call.info(), i);
+  if (group.tensors == &CallMemory::outputs) return output_label(call, i);
   if (group.tensors == &CallMemory::input_grads)
-    return "the gradient of " + input_words(call.info(), i);
-  if (group.tensors == &CallMemory::output_grads) return "the gradient of " + output_words(call, i);
+    return "the gradient of " + input_label(call.info(), i);
+  if (group.tensors == &CallMemory::output_grads) return "the gradient of " + output_label(call, i);
   return fmt::format("state '{}'", call.info().states[i].name);
 }
 
@@ -67,7 +67,7 @@ CallMemory run_call(const OperatorCall& call, const CallTypes& types, CallMemory
   SparseMemory allocated(guarded_source(call, passed.tensors().outputs, placement, fill));
   auto with_memory = context;
   with_memory.memory = &allocated;
-  const WithoutCopies here;
+  const ForkGuard fork_guard;
   if (backward) {
     call.backward(known, passed.tensors(), with_memory);
     return memory;
@@ -83,15 +83,15 @@ CallMemory run_call(const OperatorCall& call, const CallTypes& types, CallMemory
 }
 
 CallMemory guarded_copy(const OperatorCall& call, const CallMemory& memory, Placement placement) {
-  const auto words_for = [&](const Tensor& tensor) {
+  const auto tensor_name = [&](const Tensor& tensor) {
     for (const auto& group : tensor_groups)
       for (std::size_t i = 0; i < (memory.*group.tensors).size(); ++i)
         if (const auto& other = (memory.*group.tensors)[i]; other && other.data() == tensor.data())
-          return words_for_tensor(call, group, i);
+          return tensor_label(call, group, i);
     return std::string("a tensor");
   };
   return memory.with([&](const Tensor& tensor, bool) {
-    auto copy = guarded_tensor(tensor.dtype(), tensor.shape(), placement, 0, words_for(tensor));
+    auto copy = guarded_tensor(tensor.dtype(), tensor.shape(), placement, 0, tensor_name(tensor));
     if (tensor.bytes() > 0)
       std::memcpy(copy.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
     return copy;

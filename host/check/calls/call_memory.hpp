@@ -13,14 +13,14 @@ namespace tenon::checks {
 
 /// Guards kernel calls: if the kernel forks and the child returns from the call, the child exits,
 /// because it would otherwise go on with the checks and fork again.
-class WithoutCopies {
+class ForkGuard {
  public:
-  WithoutCopies() : own_(getpid()) {}
-  ~WithoutCopies() {
+  ForkGuard() : own_(getpid()) {}
+  ~ForkGuard() {
     if (getpid() != own_) _exit(0);
   }
-  WithoutCopies(const WithoutCopies&) = delete;
-  WithoutCopies& operator=(const WithoutCopies&) = delete;
+  ForkGuard(const ForkGuard&) = delete;
+  ForkGuard& operator=(const ForkGuard&) = delete;
 
  private:
   pid_t own_;
@@ -51,7 +51,7 @@ inline constexpr struct TensorGroup {
                      {"output gradient", &CallMemory::output_grads}};
 
 /// Names a tensor, as in `gradient of input 'x'`; `group` is one of tensor_groups.
-std::string words_for_tensor(const OperatorCall& call, const TensorGroup& group, std::size_t i);
+std::string tensor_label(const OperatorCall& call, const TensorGroup& group, std::size_t i);
 
 /// The memory in the form of the ABI; in backward without the elements that the operator does not
 /// read.

@@ -17,14 +17,14 @@ namespace {
 
 volatile int report_pipe = -1;
 
-constexpr std::size_t max_places = 8;
-std::uintptr_t places[max_places + 8];
+constexpr std::size_t max_frames = 8;
+std::uintptr_t frames[max_frames + 8];
 struct Module {
   // addresses of the code segment, and base of the whole file
   std::uintptr_t begin = 0, end = 0, base = 0;
   char name[64] = "";
 };
-Module modules[std::size(places)];
+Module modules[std::size(frames)];
 
 /// Iterates over the lines of /proc/self/maps without using the heap.
 class MapsLines {
@@ -89,7 +89,7 @@ void read_modules(std::size_t count) {
     if (path.ends_with(" (deleted)")) path.remove_suffix(10);
     const auto name = path.substr(path.find_last_of("/:") + 1);
     for (std::size_t i = 0; i < count; ++i) {
-      if (places[i] < begin || places[i] >= end) continue;
+      if (frames[i] < begin || frames[i] >= end) continue;
       modules[i] = {begin, end, base, ""};
       name.copy(modules[i].name, sizeof modules[i].name - 1);
     }
@@ -97,24 +97,24 @@ void read_modules(std::size_t count) {
 }
 
 /// Adds the interrupted code and its callers, innermost first, without the frames of this library.
-void add_places(const void* context, ShortText& text) {
-  void* addresses[std::size(places) + 4];
+void add_backtrace(const void* context, ShortText& text) {
+  void* addresses[std::size(frames) + 4];
   const int found = backtrace(addresses, static_cast<int>(std::size(addresses)));
-  places[0] = interrupted_code(context);
+  frames[0] = interrupted_code(context);
   int next = 0;  // the handler's own frames come first
-  while (next < found && reinterpret_cast<std::uintptr_t>(addresses[next]) != places[0]) ++next;
+  while (next < found && reinterpret_cast<std::uintptr_t>(addresses[next]) != frames[0]) ++next;
   std::size_t count = 1;
-  for (++next; next < found && count < std::size(places) - 1; ++next)
+  for (++next; next < found && count < std::size(frames) - 1; ++next)
     // the call instruction, not the return address after it
-    places[count++] = reinterpret_cast<std::uintptr_t>(addresses[next]) - 1;
-  places[count] = reinterpret_cast<std::uintptr_t>(&add_places);
+    frames[count++] = reinterpret_cast<std::uintptr_t>(addresses[next]) - 1;
+  frames[count] = reinterpret_cast<std::uintptr_t>(&add_backtrace);
   read_modules(count + 1);
   const auto& own = modules[count];
   for (std::size_t i = 0;
-       i < std::min(count, max_places) && (i == 0 || modules[i].begin != own.begin); ++i) {
+       i < std::min(count, max_frames) && (i == 0 || modules[i].begin != own.begin); ++i) {
     if (i > 0) text << ", ";
     if (modules[i].begin != 0) text << modules[i].name << "+";
-    text.hexadecimal(places[i] - modules[i].base);
+    text.hexadecimal(frames[i] - modules[i].base);
   }
 }
 
@@ -131,13 +131,13 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   if (of_memory && describe_guard_hit(reinterpret_cast<std::uintptr_t>(info->si_addr),
                                       access_of_fault(context), line)) {
     line << "; at ";
-    add_places(context, line);
+    add_backtrace(context, line);
     write_line(line);
     _exit(0);
   }
   line.clear();
   line << "!";
-  add_places(context, line);
+  add_backtrace(context, line);
   write_line(line);
   raise(signal);
 }

@@ -16,16 +16,16 @@ constexpr int untouched = 0xa5;
 using Strides = std::array<std::int64_t, TENON_MAX_RANK>;
 
 // Stride between elements, in elements.
-std::int64_t room_in(Lie lie) {
-  return lie == Lie::strided ? 2 : 1;
+std::int64_t element_stride(Layout layout) {
+  return layout == Layout::strided ? 2 : 1;
 }
 
 // In elements; contiguous tensors have strides, too.
-Strides strides_of(const Shape& shape, Lie lie) {
+Strides strides_of(const Shape& shape, Layout layout) {
   Strides strides{};
-  std::int64_t next = room_in(lie);
+  std::int64_t next = element_stride(layout);
   for (int i = 0; i < shape.rank(); ++i) {
-    const int axis = lie == Lie::strided ? i : shape.rank() - 1 - i;
+    const int axis = layout == Layout::strided ? i : shape.rank() - 1 - i;
     strides[static_cast<std::size_t>(axis)] = next;
     next *= shape[axis];
   }
@@ -34,15 +34,15 @@ Strides strides_of(const Shape& shape, Lie lie) {
 
 // Calls body(index in row-major order, offset, elements) for each run of adjacent elements.
 template <class Body>
-void each_stretch(const Shape& shape, Lie lie, Body&& body) {
+void for_each_run(const Shape& shape, Layout layout, Body&& body) {
   const auto count = shape.size();
-  if (lie != Lie::strided) return body(0, 0, count);
-  const auto strides = strides_of(shape, lie);
+  if (layout != Layout::strided) return body(0, 0, count);
+  const auto strides = strides_of(shape, layout);
   for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t place = 0, rest = i;
+    std::int64_t offset = 0, rest = i;
     for (int axis = shape.rank(); axis-- > 0; rest /= shape[axis])
-      place += rest % shape[axis] * strides[static_cast<std::size_t>(axis)];
-    body(i, place, 1);
+      offset += rest % shape[axis] * strides[static_cast<std::size_t>(axis)];
+    body(i, offset, 1);
   }
 }
 
@@ -52,39 +52,39 @@ char* at(const Tensor& bytes, std::int64_t offset) {
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(std::int64_t bytes, std::size_t tensors, Lie lie, Device& device)
+DeviceMemory::DeviceMemory(std::int64_t bytes, std::size_t tensors, Layout layout, Device& device)
     : used_(margin),
-      before_(Tensor::empty(DType::u8, {room_in(lie) * bytes +
+      before_(Tensor::empty(DType::u8, {element_stride(layout) * bytes +
                                         3 * margin * static_cast<std::int64_t>(tensors + 1)})) {
   std::memset(before_.data(), untouched, static_cast<std::size_t>(before_.bytes()));
   bytes_ = std::make_shared<Block>(
       tensor_stream(device), static_cast<std::uint64_t>(before_.bytes()), "the tensors of a check");
 }
 
-Tensor DeviceMemory::add(const Tensor& elements, Lie lie) {
+Tensor DeviceMemory::add(const Tensor& elements, Layout layout) {
   const auto size = static_cast<std::int64_t>(size_of(elements.dtype()));
-  const auto begin = used_ + (lie == Lie::unaligned ? size : 0),
-             end = begin + elements.bytes() * room_in(lie);
+  const auto begin = used_ + (layout == Layout::unaligned ? size : 0),
+             end = begin + elements.bytes() * element_stride(layout);
   used_ = (end + margin) / margin * margin + margin;
-  auto strides = strides_of(elements.shape(), lie);
+  auto strides = strides_of(elements.shape(), layout);
   tenon_tensor raw = elements.abi();
   raw.dense.data = bytes_->data() + begin;
   raw.dense.device_type = bytes_->device().type();
   raw.dense.device_id = bytes_->device().id();
   raw.dense.strides = strides.data();
-  parts_[raw.dense.data] = {begin, end, lie};
-  auto there = Tensor::borrow(raw, bytes_);
-  change(there, elements);
-  return there;
+  regions_[raw.dense.data] = {begin, end, layout};
+  auto device_tensor = Tensor::borrow(raw, bytes_);
+  change(device_tensor, elements);
+  return device_tensor;
 }
 
-void DeviceMemory::change(const Tensor& there, const Tensor& elements) {
-  const auto& part = parts_.at(there.data());
+void DeviceMemory::change(const Tensor& device_tensor, const Tensor& elements) {
+  const auto& region = regions_.at(device_tensor.data());
   const auto size = static_cast<std::int64_t>(size_of(elements.dtype()));
-  each_stretch(
-      elements.shape(), part.lie,
-      [to = at(before_, part.begin), from = at(elements, 0), size](auto i, auto place, auto count) {
-        std::memcpy(to + place * size, from + i * size, static_cast<std::size_t>(count * size));
+  for_each_run(
+      elements.shape(), region.layout,
+      [to = at(before_, region.begin), from = at(elements, 0), size](auto i, auto offset, auto count) {
+        std::memcpy(to + offset * size, from + i * size, static_cast<std::size_t>(count * size));
       });
 }
 
@@ -99,14 +99,14 @@ void DeviceMemory::download() {
        bytes_->stream());
 }
 
-Tensor DeviceMemory::elements(const Tensor& there) const {
-  const auto& part = parts_.at(there.data());
-  const auto size = static_cast<std::int64_t>(size_of(there.dtype()));
-  Tensor result = Tensor::empty(there.dtype(), there.shape());
-  each_stretch(
-      there.shape(), part.lie,
-      [to = at(result, 0), from = at(after_, part.begin), size](auto i, auto place, auto count) {
-        std::memcpy(to + i * size, from + place * size, static_cast<std::size_t>(count * size));
+Tensor DeviceMemory::elements(const Tensor& device_tensor) const {
+  const auto& region = regions_.at(device_tensor.data());
+  const auto size = static_cast<std::int64_t>(size_of(device_tensor.dtype()));
+  Tensor result = Tensor::empty(device_tensor.dtype(), device_tensor.shape());
+  for_each_run(
+      device_tensor.shape(), region.layout,
+      [to = at(result, 0), from = at(after_, region.begin), size](auto i, auto offset, auto count) {
+        std::memcpy(to + i * size, from + offset * size, static_cast<std::size_t>(count * size));
       });
   return result;
 }
@@ -114,11 +114,11 @@ Tensor DeviceMemory::elements(const Tensor& there) const {
 std::string DeviceMemory::stray_write() const {
   const char *const before = at(before_, 0), *const after = at(after_, 0);
   std::int64_t from = 0;
-  for (const auto& [data, part] : parts_) {
-    for (auto i = from; i < part.begin; ++i)
+  for (const auto& [data, region] : regions_) {
+    for (auto i = from; i < region.begin; ++i)
       if (after[i] != before[i])
-        return fmt::format("byte {} before a tensor is written", part.begin - i);
-    from = part.end;
+        return fmt::format("byte {} before a tensor is written", region.begin - i);
+    from = region.end;
   }
   for (auto i = from; i < used_; ++i)
     if (after[i] != before[i])

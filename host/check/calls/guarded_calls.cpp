@@ -17,17 +17,17 @@ constexpr std::uint8_t workspace_fill = 0xc3;
 /// A copy of a call, its arrays and its tensor descriptors on separate pages.
 class CopiedCall {
  public:
-  CopiedCall(const tenon_call& given, Placement workspace)
-      : pages_(guarded_tensor(DType::u8, {size_of_copy(given)}, Placement::after_guard, 0, "")),
+  CopiedCall(const tenon_call& original, Placement workspace)
+      : pages_(guarded_tensor(DType::u8, {size_of_copy(original)}, Placement::after_guard, 0, "")),
         next_(static_cast<std::byte*>(pages_.data())) {
-    const bool backward = is_backward(given.dispatch);
-    call_ = add(&given, 1);
-    call_->inputs = tensors(given.inputs, given.input_count);
-    call_->outputs = tensors(given.outputs, given.output_count);
-    call_->states = tensors(given.states, given.state_count);
-    if (backward) call_->output_grads = tensors(given.output_grads, given.output_count);
-    if (backward) call_->input_grads = tensors(given.input_grads, given.input_count);
-    call_->writes = add(given.writes, backward ? given.input_count : given.output_count);
+    const bool backward = is_backward(original.dispatch);
+    call_ = add(&original, 1);
+    call_->inputs = tensors(original.inputs, original.input_count);
+    call_->outputs = tensors(original.outputs, original.output_count);
+    call_->states = tensors(original.states, original.state_count);
+    if (backward) call_->output_grads = tensors(original.output_grads, original.output_count);
+    if (backward) call_->input_grads = tensors(original.input_grads, original.input_count);
+    call_->writes = add(original.writes, backward ? original.input_count : original.output_count);
     guard_workspace(workspace);
   }
   const tenon_call& call() const { return *call_; }
@@ -39,11 +39,11 @@ class CopiedCall {
 
  private:
   static std::int64_t size_of_copy(const tenon_call& call) {
-    constexpr std::size_t of_tensor =
+    constexpr std::size_t bytes_per_tensor =
         sizeof(void*) + sizeof(tenon_tensor) + sizeof(std::int64_t) * 2 * TENON_MAX_RANK + 1;
     const std::size_t tensors =
         2 * std::size_t{call.input_count} + 2 * std::size_t{call.output_count} + call.state_count;
-    return static_cast<std::int64_t>(sizeof call + of_tensor * tensors);
+    return static_cast<std::int64_t>(sizeof call + bytes_per_tensor * tensors);
   }
 
   template <class T>
@@ -101,22 +101,22 @@ GuardedCalls::GuardedCalls(const LoadedOperator& op) : kernel_(*op.kernel(TENON_
   std::memcpy(&table_, &kernel_, std::min<std::size_t>(sizeof table_, kernel_.size));
   if (kernel_.forward != nullptr)
     table_.forward = [](void* object, const tenon_call* call) {
-      return now_->call(now_->kernel_.forward, object, *call);
+      return current_->call(current_->kernel_.forward, object, *call);
     };
   if (kernel_.backward != nullptr)
     table_.backward = [](void* object, const tenon_call* call) {
-      return now_->call(now_->kernel_.backward, object, *call);
+      return current_->call(current_->kernel_.backward, object, *call);
     };
   if (op_.table == &kernel_) op_.table = &table_;
   op_.kernels[TENON_CPU] = &table_;
   op_.candidates[TENON_CPU] = {&table_};
-  now_ = this;
+  current_ = this;
 }
 
 std::int32_t GuardedCalls::call(tenon_kernel_function function, void* object,
-                                const tenon_call& given) {
+                                const tenon_call& original) {
   const CopiedCall copied(
-      given, earlier_.size() % 2 == 0 ? Placement::after_guard : Placement::before_guard);
+      original, earlier_.size() % 2 == 0 ? Placement::after_guard : Placement::before_guard);
   const auto result =
       call_deeper((earlier_.size() + 1) * stack_between_calls, function, object, copied.call());
   if (fault_.empty()) fault_ = copied.stray_write();

@@ -15,7 +15,7 @@ namespace tenon::checks {
 class GuardedCalls {
  public:
   explicit GuardedCalls(const LoadedOperator& op);
-  ~GuardedCalls() { now_ = nullptr; }
+  ~GuardedCalls() { current_ = nullptr; }
   GuardedCalls(const GuardedCalls&) = delete;
   GuardedCalls& operator=(const GuardedCalls&) = delete;
   const LoadedOperator& op() const { return op_; }
@@ -23,9 +23,9 @@ class GuardedCalls {
   const std::string& fault() const { return fault_; }
 
  private:
-  std::int32_t call(tenon_kernel_function function, void* object, const tenon_call& given);
+  std::int32_t call(tenon_kernel_function function, void* object, const tenon_call& original);
 
-  static inline GuardedCalls* now_ = nullptr;  // the functions of a table have no context argument
+  static inline GuardedCalls* current_ = nullptr;  // the functions of a table have no context argument
   const tenon_operator& kernel_;
   tenon_operator table_{};
   LoadedOperator op_;

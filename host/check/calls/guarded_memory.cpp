@@ -70,7 +70,7 @@ class Mapping {
   Range* range_ = nullptr;
 };
 
-std::byte* place_in(Mapping& mapping, std::size_t bytes, std::size_t element, Placement placement,
+std::byte* address_in(Mapping& mapping, std::size_t bytes, std::size_t element, Placement placement,
                     std::size_t alignment) {
   switch (placement) {
     case Placement::after_guard:
@@ -97,7 +97,7 @@ Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std:
                       const std::string& name, std::size_t alignment) {
   const auto bytes = static_cast<std::size_t>(shape.size()) * size_of(dtype);
   auto mapping = std::make_shared<Mapping>(bytes);
-  std::byte* data = place_in(*mapping, bytes, size_of(dtype), placement, alignment);
+  std::byte* data = address_in(*mapping, bytes, size_of(dtype), placement, alignment);
   if (placement == Placement::after_guard || placement == Placement::before_guard) {
     std::memset(mapping->begin(), fill,
                 static_cast<std::size_t>(mapping->end() - mapping->begin()));

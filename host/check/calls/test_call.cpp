@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "check/calls/call_memory.hpp"
-#include "check/given_elements.hpp"
+#include "check/element_conversion.hpp"
 #include "graph/composition.hpp"
 #include "graph/initialize.hpp"
 
@@ -43,11 +43,11 @@ float ordinary_number(RandomBits& generator) {
 template <class T>
 T special_number(RandomBits& generator) {
   using Limits = std::numeric_limits<float>;
-  const double largest = dtype_of<T> == DType::f64   ? std::numeric_limits<double>::max()
+  const double max_value = dtype_of<T> == DType::f64   ? std::numeric_limits<double>::max()
                          : dtype_of<T> == DType::f16 ? 65504
                                                      : 3.3e38;
   const double numbers[] = {
-      Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), largest, -largest, 1e-7, -1e-7};
+      Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), max_value, -max_value, 1e-7, -1e-7};
   return static_cast<T>(numbers[generator() % std::size(numbers)]);
 }
 
@@ -73,9 +73,9 @@ int indices_of(const OperatorInfo& info, const CallTypes& types, std::size_t i) 
 void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput& sample,
                 std::size_t i, std::uint64_t seed) {
   if (sample.has_elements(i)) {
-    const auto given = elements_in(sample.given[i], tensor.dtype());
+    const auto elements = elements_in(sample.elements[i], tensor.dtype());
     if (tensor.bytes() > 0)
-      std::memcpy(tensor.data(), given.data(), static_cast<std::size_t>(tensor.bytes()));
+      std::memcpy(tensor.data(), elements.data(), static_cast<std::size_t>(tensor.bytes()));
   } else if (const int indices = indices_of(info, sample.types, i); indices > 0) {
     fill_with_numbers(tensor, seed, indices);
   } else {
@@ -101,40 +101,40 @@ std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestI
   for (std::size_t i = 0; i < std::min(max_combined, open.size()); ++i) combinations *= choices;
   for (std::size_t combination = 0; combination < combinations; ++combination) {
     auto& other = all.emplace_back(sample);
-    other.given.resize(sample.types.inputs.size());
+    other.elements.resize(sample.types.inputs.size());
     auto left = combination;
     for (const auto i : open) {
       const auto& type = sample.types.inputs[i];
       std::vector<double> numbers(static_cast<std::size_t>(element_count(type)));
       for (std::size_t k = 0; k < numbers.size(); ++k)
         numbers[k] = std::array{1.0, 0.0, 2.0, static_cast<double>(k)}[left % choices];
-      other.given[i] = elements_in(numbers, static_cast<DType>(type.dtype), shape_of(type));
+      other.elements[i] = elements_in(numbers, static_cast<DType>(type.dtype), shape_of(type));
       left /= choices;
     }
   }
   return all;
 }
 
-std::optional<TestInput> accepted_by_kernel(const CheckedOperator& subject, const TestInput& sample,
+std::optional<TestInput> accepted_by_kernel(const CheckedOperator& checked, const TestInput& sample,
                                             Refusals& refusals) {
   Threads threads(1);
-  const OperatorCall call(subject.op, sample.attributes);
-  tell_call(*subject.op.info, sample, words_for(sample.numbers));
+  const OperatorCall call(checked.op, sample.attributes);
+  report_call(*checked.op.info, sample, describe_numbers(sample.numbers));
   bool first = true;
-  for (auto& other : with_other_elements(*subject.op.info, sample)) {
-    if (!std::exchange(first, false)) tell_call(*subject.op.info, sample, ", with other elements");
+  for (auto& other : with_other_elements(*checked.op.info, sample)) {
+    if (!std::exchange(first, false)) report_call(*checked.op.info, sample, ", with other elements");
     try {
-      TestCall(call, other, subject.seed).run(threads);
+      TestCall(call, other, checked.seed).run(threads);
       return std::move(other);
     } catch (const Failure& failure) {
-      if (is_mistake(failure)) throw;
+      if (is_kernel_bug(failure)) throw;
       refusals.add(Refusals::kernel, failure.what());
     }
   }
   return std::nullopt;
 }
 
-const char* words_for(Magnitude numbers) {
+const char* describe_numbers(Magnitude numbers) {
   switch (numbers) {
     case Magnitude::positive:
       return "";
@@ -171,11 +171,11 @@ int first_difference(const std::vector<Tensor>& left, const std::vector<Tensor>&
   return -1;
 }
 
-std::string input_words(const OperatorInfo& info, std::size_t i) {
+std::string input_label(const OperatorInfo& info, std::size_t i) {
   return "input '" + name_of_input(info, i) + "'";
 }
 
-std::string output_words(const OperatorCall& call, std::size_t i) {
+std::string output_label(const OperatorCall& call, std::size_t i) {
   for (const auto& output : call.info().outputs) {
     const std::size_t count = call.count_of(output);
     if (i < count)
@@ -196,12 +196,12 @@ TestCall::TestCall(const OperatorCall& call, const TestInput& sample, std::uint6
   for (std::size_t i = 0; i < types_.inputs.size(); ++i) {
     auto& input = inputs.emplace_back();
     if (!types_.inputs[i].present) continue;
-    input = make(types_.inputs[i], 0, input_words(info, i));
+    input = make(types_.inputs[i], 0, input_label(info, i));
     fill_input(input, info, sample, i, seed + i);
   }
   for (std::size_t i = 0; i < types_.outputs.size(); ++i)
     outputs.push_back(info.allocates(i) ? Tensor()
-                                        : make(types_.outputs[i], fill, output_words(call, i)));
+                                        : make(types_.outputs[i], fill, output_label(call, i)));
   for (std::size_t i = 0; i < types_.states.size(); ++i) {
     const auto& state =
         states.emplace_back(make(types_.states[i], 0, "state '" + info.states[i].name + "'"));
@@ -220,7 +220,7 @@ SparseMemory::Source guarded_source(const OperatorCall& call,
     const auto output = static_cast<std::size_t>(
         std::find(outputs.begin(), outputs.end(), &tensor) - outputs.begin());
     const auto memory =
-        guarded_tensor(DType::u8, {bytes}, placement, fill, output_words(call, output));
+        guarded_tensor(DType::u8, {bytes}, placement, fill, output_label(call, output));
     count_elements_as(memory, static_cast<DType>(tensor.dtype));
     return memory;
   };
@@ -245,7 +245,7 @@ void TestCall::run(Threads& threads, tenon_write write) {
     tensors.writes.push_back(static_cast<std::uint8_t>(shared ? TENON_WRITE_IN_PLACE : write));
   }
   SparseMemory memory(guarded_source(call_, tensors.outputs, placement_, fill_));
-  const WithoutCopies here;
+  const ForkGuard fork_guard;
   call_.forward(types_, tensors, {.threads = threads, .seed = seed_, .memory = &memory});
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!call_.info().allocates(i)) continue;
@@ -279,18 +279,18 @@ void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uin
   });
 }
 
-HostOptions host_options(const CheckedOperator& subject) {
+HostOptions host_options(const CheckedOperator& checked) {
   HostOptions options;
   options.threads = 1;
-  options.trust_writable = subject.trust_writable;
+  options.trust_writable = checked.trust_writable;
   // a composed operator may use any others
-  options.search_defaults = subject.search_defaults || is_composed(subject.op);
+  options.search_defaults = checked.search_defaults || is_composed(checked.op);
   return options;
 }
 
-void add_operators(Host& host, const CheckedOperator& subject) {
-  for (const auto& plugin : subject.plugins) host.add_plugins(plugin);
-  if (subject.add_own) subject.add_own(host);
+void add_operators(Host& host, const CheckedOperator& checked) {
+  for (const auto& plugin : checked.plugins) host.add_plugins(plugin);
+  if (checked.add_own) checked.add_own(host);
 }
 
 SingleNode::SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample,
@@ -304,7 +304,7 @@ SingleNode::SingleNode(Host& host, const LoadedOperator& op, const TestInput& sa
     else if (is_input(sample, i))
       inputs.push_back(graph.input(name, static_cast<DType>(type.dtype), shape_of(type)));
     else
-      inputs.push_back(type.present ? graph.constant(name, sample.given[i]) : Value());
+      inputs.push_back(type.present ? graph.constant(name, sample.elements[i]) : Value());
   }
   output = graph.add(op.info->full_name(), inputs, sample.attributes, "node");
 }

@@ -15,7 +15,7 @@
 
 namespace tenon::checks {
 
-/// SplitMix64, which is cheap to seed: most tensors of checks have few elements. Source: Steele,
+/// SplitMix64, which is cheap to seed: max_samples tensors of checks have few elements. Source: Steele,
 /// Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 class RandomBits {
  public:
@@ -53,8 +53,8 @@ class TestCall {
 };
 
 /// As in `input 'x'`, `output 'y'`.
-std::string input_words(const OperatorInfo& info, std::size_t i);
-std::string output_words(const OperatorCall& call, std::size_t i);
+std::string input_label(const OperatorInfo& info, std::size_t i);
+std::string output_label(const OperatorCall& call, std::size_t i);
 /// Memory for outputs that the kernel allocates. `outputs`, the tensors of the call, must outlive
 /// the result.
 SparseMemory::Source guarded_source(const OperatorCall& call,
@@ -71,7 +71,7 @@ int indices_of(const OperatorInfo& info, const CallTypes& types, std::size_t i);
 void fill_input(const Tensor& tensor, const OperatorInfo& info, const TestInput& sample,
                 std::size_t i, std::uint64_t seed);
 /// As in `, numbers of both signs`; empty for small positive ones.
-const char* words_for(Magnitude numbers);
+const char* describe_numbers(Magnitude numbers);
 /// All elements, stored or not.
 std::vector<double> doubles_of(const Tensor& tensor);
 /// Index of the first pair that differs; -1 if none does. Absent tensors are equal.
@@ -86,32 +86,32 @@ enum class Draws : std::uint8_t { positive, mixed };
 std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestInput& sample);
 
 /// The first of these that the CPU's kernel accepts; nothing if it rejects all. Throws Failure for
-/// mistakes (see is_mistake()).
-std::optional<TestInput> accepted_by_kernel(const CheckedOperator& subject, const TestInput& sample,
+/// mistakes (see is_kernel_bug()).
+std::optional<TestInput> accepted_by_kernel(const CheckedOperator& checked, const TestInput& sample,
                                             Refusals& refusals);
 
-/// `look(call, sample)` returns what is wrong, or nothing. The first fault is reported with its
+/// `test(call, sample)` returns what is wrong, or nothing. The first fault is reported with its
 /// inputs. If a kernel rejects a call with a reason, that is not a fault; other elements are tried.
-template <class Look>
-Outcome each_sample(const CheckedOperator& subject, std::span<const TestInputKind> kinds,
-                    Look&& look, std::size_t most = 64, Draws draws = Draws::mixed) {
+template <class Test>
+Outcome each_sample(const CheckedOperator& checked, std::span<const TestInputKind> kinds,
+                    Test&& test, std::size_t max_samples = 64, Draws draws = Draws::mixed) {
   Refusals refusals;
   std::size_t count = 0;
   const auto try_with = [&](const TestInput& sample) -> std::optional<std::string> {
-    tell_call(*subject.op.info, sample, words_for(sample.numbers));
-    const OperatorCall call(subject.op, sample.attributes);
+    report_call(*checked.op.info, sample, describe_numbers(sample.numbers));
+    const OperatorCall call(checked.op, sample.attributes);
     try {
-      return look(call, sample);
+      return test(call, sample);
     } catch (const Failure& failure) {
-      if (is_mistake(failure)) throw;
+      if (is_kernel_bug(failure)) throw;
       refusals.add(Refusals::kernel, failure.what());
       return std::nullopt;
     }
   };
   for (const auto kind : kinds) {
-    const auto& samples = find_samples(subject, kind);
+    const auto& samples = find_samples(checked, kind);
     refusals.add(samples.refusals);
-    for (std::size_t i = 0; i < std::min(most, samples.found.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(max_samples, samples.found.size()); ++i) {
       auto sample = samples.found[i];
       for (const auto numbers : {Magnitude::positive, Magnitude::ordinary, Magnitude::large}) {
         if (numbers != Magnitude::positive &&
@@ -120,25 +120,25 @@ Outcome each_sample(const CheckedOperator& subject, std::span<const TestInputKin
         sample.numbers = numbers;
         auto fault = try_with(sample);
         if (!fault && numbers == Magnitude::positive) {
-          const auto accepted = accepted_by_kernel(subject, sample, refusals);
+          const auto accepted = accepted_by_kernel(checked, sample, refusals);
           if (!accepted) continue;
           fault = try_with(sample = *accepted);
         }
         if (!fault) continue;
         ++count;
         if (!fault->empty())
-          return failed(*fault + ", with " + describe_sample(*subject.op.info, sample) +
-                        words_for(numbers));
+          return failed(*fault + ", with " + describe_sample(*checked.op.info, sample) +
+                        describe_numbers(numbers));
       }
     }
   }
   if (count == 0) return untried(refusals);
   return passed(counted(count, "call"));
 }
-template <class Look>
-Outcome each_sample(const CheckedOperator& subject, TestInputKind kind, Look&& look,
-                    std::size_t most = 64, Draws draws = Draws::mixed) {
-  return each_sample(subject, std::span(&kind, 1), look, most, draws);
+template <class Test>
+Outcome each_sample(const CheckedOperator& checked, TestInputKind kind, Test&& test,
+                    std::size_t max_samples = 64, Draws draws = Draws::mixed) {
+  return each_sample(checked, std::span(&kind, 1), test, max_samples, draws);
 }
 /// All kinds except `large`.
 inline constexpr TestInputKind all_kinds[] = {TestInputKind::ordinary, TestInputKind::odd,
@@ -153,10 +153,10 @@ inline bool is_about_float_modes(const std::string& warning) {
   return warning.find("floating-point modes") != std::string::npos;
 }
 
-/// Options of a single-threaded host for the subject's plugins.
-HostOptions host_options(const CheckedOperator& subject);
-/// Adds the subject and its dependencies to the host.
-void add_operators(Host& host, const CheckedOperator& subject);
+/// Options of a single-threaded host for the checked plugins.
+HostOptions host_options(const CheckedOperator& checked);
+/// Adds the checked and its dependencies to the host.
+void add_operators(Host& host, const CheckedOperator& checked);
 
 /// A graph with a single node, called `node`. Inputs are graph inputs `input_0`, `input_1` and so
 /// on; omitted inputs are empty, and inputs with user-provided elements are constants unless they

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "check/calls/backward_trial.hpp"
+#include "check/calls/backward_test_call.hpp"
 #include "check/calls/test_call.hpp"
 
 namespace tenon::checks {
@@ -65,7 +65,7 @@ std::string add_forward(const OperatorCall& call, const TestInput& sample, std::
   return {};
 }
 
-std::string add_backward(const BackwardTrial& backward, std::uint64_t seed) {
+std::string add_backward(const BackwardTestCall& backward, std::uint64_t seed) {
   Threads threads(1);
   const auto fresh = backward.memory();
   auto added = backward.memory();
@@ -89,13 +89,13 @@ std::string add_backward(const BackwardTrial& backward, std::uint64_t seed) {
 
 }  // namespace
 
-Outcome check_add(const CheckedOperator& subject) {
-  if (!subject.op.info->accumulates)
+Outcome check_add(const CheckedOperator& checked) {
+  if (!checked.op.info->accumulates)
     return skipped("it does not declare write mode add; the host adds for it");
-  return each_sample(subject, all_kinds, [&](const OperatorCall& call, const TestInput& sample) {
-    if (auto fault = add_forward(call, sample, subject.seed); !fault.empty()) return fault;
-    return look_backward(subject.op, sample, subject.seed, [&](const BackwardTrial& backward) {
-      return add_backward(backward, subject.seed);
+  return each_sample(checked, all_kinds, [&](const OperatorCall& call, const TestInput& sample) {
+    if (auto fault = add_forward(call, sample, checked.seed); !fault.empty()) return fault;
+    return test_backward(checked.op, sample, checked.seed, [&](const BackwardTestCall& backward) {
+      return add_backward(backward, checked.seed);
     });
   });
 }

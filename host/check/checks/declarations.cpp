@@ -91,9 +91,9 @@ std::string infer_from_less(const OperatorCall& call, const TestInput& sample, s
 
 /// Warns about unique global symbols, which programs other than Tenon share between plugins.
 /// Symbols of the standard library are excluded, since the author has no control over them.
-static std::string shared_symbols(const CheckedOperator& subject) {
-  if (subject.op.file < 0) return {};
-  auto names = own_unique_symbols(subject.op.plugins->file(subject.op.file).path);
+static std::string shared_symbols(const CheckedOperator& checked) {
+  if (checked.op.file < 0) return {};
+  auto names = own_unique_symbols(checked.op.plugins->file(checked.op.file).path);
   std::erase_if(names, [](const std::string& name) {
     const auto text =
         std::string_view(name).substr(std::min(name.size(), name.find_first_not_of("_ZGVTN")));
@@ -108,9 +108,9 @@ static std::string shared_symbols(const CheckedOperator& subject) {
          "-fno-gnu-unique";
 }
 
-Outcome check_manifest(const CheckedOperator& subject) {
-  const auto& info = *subject.op.info;
-  const auto& table = *subject.op.table;
+Outcome check_manifest(const CheckedOperator& checked) {
+  const auto& info = *checked.op.info;
+  const auto& table = *checked.op.table;
   const std::pair<const char*, bool> functions[] = {
       {"forward", table.forward != nullptr},
       {"forward_sparse", table.forward_sparse != nullptr},
@@ -126,19 +126,19 @@ Outcome check_manifest(const CheckedOperator& subject) {
     return failed("the manifest declares function forward, but the table does not have it");
   if (const auto what = missing_doc(info); !what.empty())
     return {Verdict::warning, what + " has no documentation"};
-  if (const auto what = shared_symbols(subject); !what.empty()) return {Verdict::warning, what};
+  if (const auto what = shared_symbols(checked); !what.empty()) return {Verdict::warning, what};
   return passed(std::to_string(info.manifest.size()) + " bytes, all valid");
 }
 
-Outcome check_inference(const CheckedOperator& subject) {
-  constexpr std::size_t most = 64;
+Outcome check_inference(const CheckedOperator& checked) {
+  constexpr std::size_t max_samples = 64;
   std::string error;
   auto outcome = each_sample(
-      subject, all_kinds,
+      checked, all_kinds,
       [&](const OperatorCall& call, const TestInput& sample) {
         return infer_from_less(call, sample, error);
       },
-      most, Draws::positive);
+      max_samples, Draws::positive);
   if (outcome.verdict == Verdict::passed && !error.empty())
     return {Verdict::warning, "infer() fails for partial types: " + error};
   return outcome;

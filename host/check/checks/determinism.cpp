@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "check/calls/backward_trial.hpp"
+#include "check/calls/backward_test_call.hpp"
 #include "check/calls/test_call.hpp"
 
 namespace tenon::checks {
@@ -17,11 +17,11 @@ std::string compare(const TestCall& left, const TestCall& right, const char* whe
   return {};
 }
 
-std::string compare_backward(const BackwardTrial& backward, Threads& one, Threads& four) {
-  const auto first = backward.memory(), spread = backward.memory();
+std::string compare_backward(const BackwardTestCall& backward, Threads& one, Threads& four) {
+  const auto first = backward.memory(), parallel = backward.memory();
   backward.run(first, one);
-  backward.run(spread, four);
-  if (const int i = first_difference(first.input_grads, spread.input_grads); i >= 0)
+  backward.run(parallel, four);
+  if (const int i = first_difference(first.input_grads, parallel.input_grads); i >= 0)
     return fmt::format("the gradient of input {} has different bits on 4 threads than on 1", i);
   return {};
 }
@@ -30,17 +30,17 @@ constexpr int rounds = 20;
 
 struct Runner {
   Runner(const LoadedOperator& op, const TestInput& sample, std::uint64_t own_seed)
-      : call(op, sample.attributes), alone(call, sample, own_seed), sample(sample), seed(own_seed) {
-    alone.run(threads);
+      : call(op, sample.attributes), reference(call, sample, own_seed), sample(sample), seed(own_seed) {
+    reference.run(threads);
   }
   void run_again(std::atomic<int>& ready) {
     try {
       for (int i = 0; i < rounds && fault.empty(); ++i) {
-        TestCall trial(call, sample, seed);
+        TestCall test_call(call, sample, seed);
         ++ready;
         while (ready < 2 * (i + 1)) std::this_thread::yield();  // both start together
-        trial.run(threads);
-        if (first_difference(alone.outputs, trial.outputs) >= 0)
+        test_call.run(threads);
+        if (first_difference(reference.outputs, test_call.outputs) >= 0)
           fault = "gives different bits while another instance runs";
       }
     } catch (const std::exception& error) {
@@ -51,7 +51,7 @@ struct Runner {
 
   Threads threads{1};
   OperatorCall call;
-  TestCall alone;
+  TestCall reference;
   const TestInput& sample;
   std::uint64_t seed;
   std::string fault;
@@ -59,33 +59,33 @@ struct Runner {
 
 }  // namespace
 
-Outcome check_determinism(const CheckedOperator& subject) {
+Outcome check_determinism(const CheckedOperator& checked) {
   Threads one(1), four(4);
-  constexpr std::size_t most = 4;  // large samples, so that loops are distributed over threads
-  const auto look = [&](const OperatorCall& call, const TestInput& sample) {
-    TestCall first(call, sample, subject.seed), again(call, sample, subject.seed),
-        spread(call, sample, subject.seed);
+  constexpr std::size_t max_samples = 4;  // large samples, so that loops are distributed over threads
+  const auto test = [&](const OperatorCall& call, const TestInput& sample) {
+    TestCall first(call, sample, checked.seed), again(call, sample, checked.seed),
+        parallel(call, sample, checked.seed);
     first.run(one);
     again.run(one);
     if (auto fault = compare(first, again, "when it runs again"); !fault.empty()) return fault;
-    spread.run(four);
-    if (auto fault = compare(first, spread, "on 4 threads than on 1"); !fault.empty()) return fault;
-    return look_backward(subject.op, sample, subject.seed, [&](const BackwardTrial& backward) {
+    parallel.run(four);
+    if (auto fault = compare(first, parallel, "on 4 threads than on 1"); !fault.empty()) return fault;
+    return test_backward(checked.op, sample, checked.seed, [&](const BackwardTestCall& backward) {
       return compare_backward(backward, one, four);
     });
   };
-  auto outcome = each_sample(subject, TestInputKind::large, look, most, Draws::positive);
+  auto outcome = each_sample(checked, TestInputKind::large, test, max_samples, Draws::positive);
   return outcome.verdict == Verdict::untried
-             ? each_sample(subject, TestInputKind::ordinary, look, most)
+             ? each_sample(checked, TestInputKind::ordinary, test, max_samples)
              : outcome;
 }
 
-Outcome check_instances(const CheckedOperator& subject) {
+Outcome check_instances(const CheckedOperator& checked) {
   return each_sample(
-      subject, TestInputKind::ordinary,
+      checked, TestInputKind::ordinary,
       [&](const OperatorCall&, const TestInput& sample) {
-        Runner left(subject.op, sample, subject.seed),
-            right(subject.op, sample, subject.seed + 1000);
+        Runner left(checked.op, sample, checked.seed),
+            right(checked.op, sample, checked.seed + 1000);
         std::atomic<int> ready = 0;
         std::thread other([&] { right.run_again(ready); });
         left.run_again(ready);

@@ -5,7 +5,7 @@
 #include <exception>
 #include <optional>
 
-#include "check/calls/same_call.hpp"
+#include "check/calls/device_comparison.hpp"
 #include "check/calls/test_call.hpp"
 #include "check/check.hpp"
 #include "device/captured.hpp"
@@ -28,16 +28,16 @@ std::string nothing_to_compare(const LoadedOperator& op, const Device& device) {
 /// Returns body(device), or why the device is not available. The device is opened here in the
 /// child, because CUDA does not survive a fork.
 template <class Body>
-Outcome with_device(const CheckedOperator& subject, Body&& body) {
+Outcome with_device(const CheckedOperator& checked, Body&& body) {
   Device* device = nullptr;
   try {
-    device = &find_device(subject.device);
+    device = &find_device(checked.device);
   } catch (const Failure& failure) {
     return skipped(failure.what());
   }
-  if (!subject.op.kernel_error.empty() && kernel_on(subject.op, *device) == nullptr)
-    return failed(subject.op.kernel_error);
-  const auto nothing = nothing_to_compare(subject.op, *device);
+  if (!checked.op.kernel_error.empty() && kernel_on(checked.op, *device) == nullptr)
+    return failed(checked.op.kernel_error);
+  const auto nothing = nothing_to_compare(checked.op, *device);
   return nothing.empty() ? body(*device) : skipped(nothing);
 }
 
@@ -50,7 +50,7 @@ struct Result {
   Refusals refusals{};
 };
 
-bool wants_training(const OperatorInfo& info) {
+bool depends_on_training(const OperatorInfo& info) {
   return info.random || !info.states.empty() ||
          std::any_of(info.outputs.begin(), info.outputs.end(),
                      [](const auto& o) { return o.hidden; });
@@ -61,19 +61,19 @@ bool same_bytes(const Tensor& left, const Tensor& right) {
 }
 
 /// All variations of a sample's call: numbers, layouts, write modes and in-place use.
-class Ways {
+class CallVariations {
  public:
-  Ways(const SameCall& call, const TestInput& sample, Result& result)
+  CallVariations(const DeviceComparison& call, const TestInput& sample, Result& result)
       : call_(call), sample_(sample), result_(result) {}
 
   void forward() {
     for (const auto numbers : {Numbers::positive, Numbers::both_signs}) {
       const auto memory = call_.forward_memory(numbers);
-      look(memory, false, Lie::aligned, false, words_for(numbers));
-      if (numbers == Numbers::positive) try_lies(memory, false);
-      if (wants_training(info())) look(memory, false, Lie::aligned, true, "in training");
+      test(memory, false, Layout::aligned, false, describe_numbers(numbers));
+      if (numbers == Numbers::positive) try_layouts(memory, false);
+      if (depends_on_training(info())) test(memory, false, Layout::aligned, true, "in training");
       if (info().accumulates)
-        look(adding(memory), false, Lie::aligned, false, "with write mode add");
+        test(adding(memory), false, Layout::aligned, false, "with write mode add");
       for (const auto& [in, out] : info().inplace) {
         auto shared = memory;
         auto& input = shared.inputs[static_cast<std::size_t>(in)];
@@ -81,7 +81,7 @@ class Ways {
         if (!same_bytes(input, output)) continue;
         output = input;
         shared.writes[static_cast<std::size_t>(out)] = TENON_WRITE_IN_PLACE;
-        look(shared, false, Lie::aligned, false, "in place");
+        test(shared, false, Layout::aligned, false, "in place");
       }
     }
   }
@@ -95,38 +95,38 @@ class Ways {
       } catch (const Failure&) {
         continue;  // the CPU's forward rejects these elements
       }
-      look(all, true, Lie::aligned, true, words_for(numbers));
-      if (numbers == Numbers::positive) try_lies(all, true);
+      test(all, true, Layout::aligned, true, describe_numbers(numbers));
+      if (numbers == Numbers::positive) try_layouts(all, true);
       for (std::size_t i = 0; i < count; ++i) {
         if (!all.input_grads[i]) continue;
         std::vector<bool> one(count, false);
         one[i] = true;
-        look(call_.backward_memory(numbers, one, true), true, Lie::aligned, true,
+        test(call_.backward_memory(numbers, one, true), true, Layout::aligned, true,
              "with one gradient requested");
       }
-      if (info().accumulates) look(adding(all), true, Lie::aligned, true, "with write mode add");
+      if (info().accumulates) test(adding(all), true, Layout::aligned, true, "with write mode add");
       for (const auto& [out, in] : info().backward_inplace) {
         auto shared = all;
         auto& gradient = shared.input_grads[static_cast<std::size_t>(in)];
-        const auto& given = shared.output_grads[static_cast<std::size_t>(out)];
-        if (!same_bytes(gradient, given)) continue;
-        gradient = given;
+        const auto& output_grad = shared.output_grads[static_cast<std::size_t>(out)];
+        if (!same_bytes(gradient, output_grad)) continue;
+        gradient = output_grad;
         shared.writes[static_cast<std::size_t>(in)] = TENON_WRITE_IN_PLACE;
-        look(shared, true, Lie::aligned, true, "in place");
+        test(shared, true, Layout::aligned, true, "in place");
       }
     }
   }
 
  private:
-  const OperatorInfo& info() const { return call_.here().info(); }
+  const OperatorInfo& info() const { return call_.cpu_call().info(); }
 
-  static const char* words_for(Numbers numbers) {
+  static const char* describe_numbers(Numbers numbers) {
     return numbers == Numbers::positive ? "" : "with numbers of both signs";
   }
 
-  void try_lies(const CallMemory& memory, bool backward) {
-    look(memory, backward, Lie::unaligned, backward, "with unaligned inputs");
-    if (info().strides) look(memory, backward, Lie::strided, backward, "with strided inputs");
+  void try_layouts(const CallMemory& memory, bool backward) {
+    test(memory, backward, Layout::unaligned, backward, "with unaligned inputs");
+    if (info().strides) test(memory, backward, Layout::strided, backward, "with strided inputs");
   }
 
   static CallMemory adding(CallMemory memory) {
@@ -135,46 +135,46 @@ class Ways {
     return memory;
   }
 
-  void look(const CallMemory& memory, bool backward, Lie lie, bool training, const char* words) {
+  void test(const CallMemory& memory, bool backward, Layout layout, bool training, const char* description) {
     if (!result_.fault.empty()) return;
     ++result_.calls;
     std::string fault;
     try {
-      fault = call_.compare(memory, backward, lie, training);
+      fault = call_.compare(memory, backward, layout, training);
     } catch (const Failure& failure) {
       fault = fmt::format("{} refuses a call that the CPU accepts: {}",
-                          call_.there().device().name(), failure.what());
+                          call_.device_call().device().name(), failure.what());
     }
     if (fault.empty()) return;
-    result_.fault = fmt::format("{}{}{}, with {}", fault, *words == 0 ? "" : ", ", words,
+    result_.fault = fmt::format("{}{}{}, with {}", fault, *description == 0 ? "" : ", ", description,
                                 describe_sample(info(), sample_));
   }
 
-  const SameCall& call_;
+  const DeviceComparison& call_;
   const TestInput& sample_;
   Result& result_;
 };
 
-/// Calls look(sample) for samples of all kinds in every dtype that the operator supports.
-template <class Look>
-void each_dtype(const CheckedOperator& subject, Result& result, Look&& look) {
+/// Calls test(sample) for samples of all kinds in every dtype that the operator supports.
+template <class Test>
+void each_dtype(const CheckedOperator& checked, Result& result, Test&& test) {
   bool first = true;
   for (const auto dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::boolean,
                            DType::u8, DType::i8, DType::i32, DType::i64}) {
-    if (!allows(subject.op.info->types, dtype)) continue;
+    if (!allows(checked.op.info->types, dtype)) continue;
     for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty,
                             TestInputKind::scalar, TestInputKind::large}) {
       if (kind == TestInputKind::large && !first) continue;
-      const auto& samples = find_samples(subject, dtype, kind);
+      const auto& samples = find_samples(checked, dtype, kind);
       result.refusals.add(samples.refusals);
-      const auto most = kind == TestInputKind::large ? max_large
+      const auto max_samples = kind == TestInputKind::large ? max_large
                         : first                      ? max_of_first_dtype
                                                      : max_of_others;
-      for (std::size_t i = 0; i < std::min(most, samples.found.size()) && result.fault.empty();
+      for (std::size_t i = 0; i < std::min(max_samples, samples.found.size()) && result.fault.empty();
            ++i) {
         if (!is_for_devices(samples.found[i])) continue;
-        tell_call(*subject.op.info, samples.found[i]);
-        look(samples.found[i]);
+        report_call(*checked.op.info, samples.found[i]);
+        test(samples.found[i]);
       }
     }
     first = false;
@@ -187,21 +187,21 @@ Outcome outcome_of(const Result& result) {
   return passed(counted(result.calls, "call"));
 }
 
-Outcome check_forward(const CheckedOperator& subject) {
-  return with_device(subject, [&](Device& device) {
+Outcome check_forward(const CheckedOperator& checked) {
+  return with_device(checked, [&](Device& device) {
     Result result;
-    each_dtype(subject, result, [&](const TestInput& sample) {
-      const SameCall call(subject.op, sample, device, subject.seed);
-      if (call.is_computed_there(false)) Ways(call, sample, result).forward();
+    each_dtype(checked, result, [&](const TestInput& sample) {
+      const DeviceComparison call(checked.op, sample, device, checked.seed);
+      if (call.is_computed_on_device(false)) CallVariations(call, sample, result).forward();
     });
     return outcome_of(result);
   });
 }
 
-Outcome check_backward(const CheckedOperator& subject) {
-  return with_device(subject, [&](Device& device) {
-    const bool here = subject.op.kernel(TENON_CPU)->backward != nullptr,
-               there = subject.op.kernel(TENON_CUDA)->backward != nullptr;
+Outcome check_backward(const CheckedOperator& checked) {
+  return with_device(checked, [&](Device& device) {
+    const bool here = checked.op.kernel(TENON_CPU)->backward != nullptr,
+               there = checked.op.kernel(TENON_CUDA)->backward != nullptr;
     if (!here)
       return skipped(there ? "the CPU has no backward kernel to compare with"
                            : "it has no backward kernel");
@@ -210,28 +210,28 @@ Outcome check_backward(const CheckedOperator& subject) {
           Verdict::warning,
           "its kernel has no backward, unlike the CPU's: training computes it on the CPU"};
     Result result;
-    each_dtype(subject, result, [&](const TestInput& sample) {
-      const SameCall call(subject.op, sample, device, subject.seed);
+    each_dtype(checked, result, [&](const TestInput& sample) {
+      const DeviceComparison call(checked.op, sample, device, checked.seed);
       if (sample.types.outputs.empty() ||
           !floating.has(static_cast<DType>(sample.types.outputs[0].dtype)))
         return;
-      if (call.is_computed_there(true)) Ways(call, sample, result).backward();
+      if (call.is_computed_on_device(true)) CallVariations(call, sample, result).backward();
     });
     return outcome_of(result);
   });
 }
 
-Outcome check_sparse_there(const CheckedOperator& subject) {
-  return with_device(subject, [&](Device&) { return check_sparse(subject); });
+Outcome check_sparse_on_device(const CheckedOperator& checked) {
+  return with_device(checked, [&](Device&) { return check_sparse(checked); });
 }
 
 // steps of the random generator, which captured kernels must not read
 constexpr std::uint64_t at_capture = 0, at_replay = 1;
 
-std::string try_sample(const CheckedOperator& subject, const TestInput& sample, Device& device) {
-  const SameCall call(subject.op, sample, device, subject.seed),
-      other(subject.op, sample, device, subject.seed + 1000);
-  if (!call.is_computed_there(false)) return {};
+std::string try_sample(const CheckedOperator& checked, const TestInput& sample, Device& device) {
+  const DeviceComparison call(checked.op, sample, device, checked.seed),
+      other(checked.op, sample, device, checked.seed + 1000);
+  if (!call.is_computed_on_device(false)) return {};
   for (const bool training : {false, true}) {
     const auto memory = call.forward_memory(Numbers::positive);
     auto fault =
@@ -239,7 +239,7 @@ std::string try_sample(const CheckedOperator& subject, const TestInput& sample, 
     if (!fault.empty()) return fault;
   }
   const bool both =
-      subject.op.kernel(TENON_CPU)->backward != nullptr && call.is_computed_there(true);
+      checked.op.kernel(TENON_CPU)->backward != nullptr && call.is_computed_on_device(true);
   if (!both || sample.types.outputs.empty() ||
       !floating.has(static_cast<DType>(sample.types.outputs[0].dtype)))
     return {};
@@ -262,39 +262,39 @@ const std::vector<Check>& device_checks() {
        "other than the captured ones",
        check_capture},
       {"sparse", "results and gradients with sparse inputs match the CPU's with dense ones",
-       check_sparse_there},
+       check_sparse_on_device},
   };
   return all;
 }
 
-std::string SameCall::compare_replayed(const CallMemory& first, CallMemory second, bool backward,
+std::string DeviceComparison::compare_replayed(const CallMemory& first, CallMemory second, bool backward,
                                        bool training) const {
-  if (here_.info().allocates()) return {};
+  if (cpu_call_.info().allocates()) return {};
   Threads threads(1);
   for (std::size_t i = 0; i < first.inputs.size(); ++i)
     // a captured kernel has read it at capture time
-    if (stays(i)) second.inputs[i] = first.inputs[i];
+    if (stays_on_cpu(i)) second.inputs[i] = first.inputs[i];
   const auto clone = [](const Tensor& tensor, bool) { return tensor.clone(); };
   const auto here = second.with(clone);
   try {
-    run_call(here_, sample_.types, first.with(clone), backward,
+    run_call(cpu_call_, sample_.types, first.with(clone), backward,
              {threads, seed_, at_capture, training});
-    run_call(here_, sample_.types, here, backward, {threads, seed_, at_replay, training});
+    run_call(cpu_call_, sample_.types, here, backward, {threads, seed_, at_replay, training});
   } catch (const Failure&) {
     return {};
   }
-  auto far = memory_for(first, Lie::aligned);
-  const auto there = in(far, first, Lie::aligned);
-  const PassedMemory passed(there_, sample_.types, there, backward);
+  auto device_memory = memory_for(first, Layout::aligned);
+  const auto there = to_device(device_memory, first, Layout::aligned);
+  const PassedMemory passed(device_call_, sample_.types, there, backward);
   auto types = sample_.types;
-  OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(),
+  OperatorRun run(device_call_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(),
                   {threads, seed_, at_capture, training});
-  far.upload();
+  device_memory.upload();
   run.launch();  // the first call lets the kernel initialize itself
   run.finish();
   std::optional<Captured> captured;
   try {
-    captured.emplace(tensor_stream(there_.device()), [&] { run.launch(); });
+    captured.emplace(tensor_stream(device_call_.device()), [&] { run.launch(); });
   } catch (const std::exception& failure) {
     return fmt::format("its kernel is declared capturable, but cannot be captured: {}",
                        failure.what());
@@ -302,27 +302,27 @@ std::string SameCall::compare_replayed(const CallMemory& first, CallMemory secon
   for (const auto& [name, group] : tensor_groups)
     for (std::size_t i = 0; i < (there.*group).size(); ++i)
       if ((there.*group)[i] && (there.*group)[i].device() != "cpu")
-        far.change((there.*group)[i], (second.*group)[i]);
-  far.upload();
+        device_memory.change((there.*group)[i], (second.*group)[i]);
+  device_memory.upload();
   captured->launch();
   run.finish();
-  far.download();
-  const auto fault = differences(here, there, far);
+  device_memory.download();
+  const auto fault = differences(here, there, device_memory);
   return fault.empty() ? fault : "replayed from a capture with other inputs, " + fault;
 }
 
-Outcome check_capture(const CheckedOperator& subject) {
-  return with_device(subject, [&](Device& device) {
-    if ((subject.op.kernel(TENON_CUDA)->traits & TENON_TRAIT_CAPTURABLE) == 0)
+Outcome check_capture(const CheckedOperator& checked) {
+  return with_device(checked, [&](Device& device) {
+    if ((checked.op.kernel(TENON_CUDA)->traits & TENON_TRAIT_CAPTURABLE) == 0)
       return skipped("its kernel is not declared capturable, so each run calls it");
-    if (subject.op.info->random)
+    if (checked.op.info->random)
       return skipped("it draws new random numbers in each run, so each run calls it");
-    const auto look = [&](const OperatorCall&, const TestInput& sample) {
-      return is_for_devices(sample) ? try_sample(subject, sample, device) : std::string();
+    const auto test = [&](const OperatorCall&, const TestInput& sample) {
+      return is_for_devices(sample) ? try_sample(checked, sample, device) : std::string();
     };
-    auto outcome = each_sample(subject, TestInputKind::ordinary, look, 12, Draws::positive);
+    auto outcome = each_sample(checked, TestInputKind::ordinary, test, 12, Draws::positive);
     if (outcome.verdict != Verdict::passed) return outcome;
-    auto large = each_sample(subject, TestInputKind::large, look, 2, Draws::positive);
+    auto large = each_sample(checked, TestInputKind::large, test, 2, Draws::positive);
     return large.verdict == Verdict::failed ? large : outcome;
   });
 }

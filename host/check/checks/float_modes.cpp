@@ -9,8 +9,8 @@ namespace {
 
 /// Runs forward, and backward if there is a gradient; also with numbers of both signs, if the
 /// operator accepts them.
-void run_all(Host& host, const CheckedOperator& subject, const TestInput& sample, bool training) {
-  SingleNode node(host, subject.op, sample);
+void run_all(Host& host, const CheckedOperator& checked, const TestInput& sample, bool training) {
+  SingleNode node(host, checked.op, sample);
   node.graph.output("checked", node.output);
   node.add_gradients(sample);
   NamedTensors inputs;
@@ -19,7 +19,7 @@ void run_all(Host& host, const CheckedOperator& subject, const TestInput& sample
     if (!SingleNode::is_input(sample, i)) continue;
     auto& input = inputs[fmt::format("input_{}", i)] =
         Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
-    fill_input(input, *subject.op.info, sample, i, subject.seed + i);
+    fill_input(input, *checked.op.info, sample, i, checked.seed + i);
   }
   SessionOptions options;
   options.optimize = Optimize::none;
@@ -34,23 +34,23 @@ void run_all(Host& host, const CheckedOperator& subject, const TestInput& sample
 }  // namespace
 
 // The host restores the modes after each call and warns once.
-Outcome check_float_modes(const CheckedOperator& subject) {
+Outcome check_float_modes(const CheckedOperator& checked) {
   std::string warning;
-  auto options = host_options(subject);
+  auto options = host_options(checked);
   options.search_defaults = true;  // the gradient may be a graph of any operators
   options.warn = [&](const std::string& sentence) {
     if (warning.empty() && is_about_float_modes(sentence)) warning = sentence;
   };
   Host host(options);
-  add_operators(host, subject);
-  constexpr std::size_t most = 16;
+  add_operators(host, checked);
+  constexpr std::size_t max_samples = 16;
   return each_sample(
-      subject, TestInputKind::ordinary,
+      checked, TestInputKind::ordinary,
       [&](const OperatorCall&, const TestInput& sample) {
-        for (const bool training : {true, false}) run_all(host, subject, sample, training);
+        for (const bool training : {true, false}) run_all(host, checked, sample, training);
         return warning;
       },
-      most);
+      max_samples);
 }
 
 }  // namespace tenon::checks

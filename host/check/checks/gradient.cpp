@@ -37,16 +37,16 @@ const char* no_second_derivative(const LoadedOperator& op, const OperatorInfo& i
              : nullptr;
 }
 
-class SlopeCheck {
+class GradientCheck {
  public:
-  SlopeCheck(const CheckedOperator& subject, Order order)
-      : subject_(subject), order_(order), host_(options_for(subject)) {
-    add_operators(host_, subject);
+  GradientCheck(const CheckedOperator& checked, Order order)
+      : checked_(checked), order_(order), host_(options_for(checked)) {
+    add_operators(host_, checked);
   }
 
   /// Returns what is wrong; empty if nothing.
-  std::string look(DType dtype, const Effort& effort) {
-    const auto& samples = find_samples(subject_, dtype, TestInputKind::ordinary);
+  std::string test(DType dtype, const Effort& effort) {
+    const auto& samples = find_samples(checked_, dtype, TestInputKind::ordinary);
     refusals_.add(samples.refusals);
     found_ = found_ || !samples.found.empty();
     std::size_t turn = 0;
@@ -54,9 +54,9 @@ class SlopeCheck {
       for (const auto output : outputs_with_gradient(sample, dtype)) {
         any_ = true;
         if (turn == effort.outputs || !is_small(sample)) continue;
-        const auto accepted = accepted_by_kernel(subject_, sample, refusals_);
+        const auto accepted = accepted_by_kernel(checked_, sample, refusals_);
         if (!accepted) continue;
-        if (auto fault = look(*accepted, output, turn, effort); !fault.empty()) return fault;
+        if (auto fault = test(*accepted, output, turn, effort); !fault.empty()) return fault;
         ++turn;
       }
     return {};
@@ -76,49 +76,49 @@ class SlopeCheck {
   }
 
  private:
-  static HostOptions options_for(const CheckedOperator& subject) {
-    auto options = host_options(subject);
+  static HostOptions options_for(const CheckedOperator& checked) {
+    auto options = host_options(checked);
     options.search_defaults = true;  // the gradient may be a graph of any operators
     return options;
   }
 
   std::vector<std::uint32_t> outputs_with_gradient(const TestInput& sample, DType dtype) const {
-    const OperatorCall call(subject_.op, sample.attributes);
+    const OperatorCall call(checked_.op, sample.attributes);
     std::vector<std::uint32_t> outputs;
-    if (order_ == Order::second && no_second_derivative(subject_.op, call.info(), dtype) != nullptr)
+    if (order_ == Order::second && no_second_derivative(checked_.op, call.info(), dtype) != nullptr)
       return outputs;
     std::uint32_t output = 0;
     for (const auto& declared : call.info().outputs)
       for (auto left = call.count_of(declared); left > 0; --left, ++output)
         if (!declared.hidden &&
-            steppable.has(static_cast<DType>(sample.types.outputs[output].dtype)))
+            perturbable.has(static_cast<DType>(sample.types.outputs[output].dtype)))
           outputs.push_back(output);
     return outputs;
   }
 
-  std::string look(const TestInput& sample, std::uint32_t output, std::size_t turn,
+  std::string test(const TestInput& sample, std::uint32_t output, std::size_t turn,
                    const Effort& effort) {
     const bool thorough = turn < effort.thorough;
     std::optional<Differences> differences;
     bool compared = false;
     for (std::size_t i = 0; i < std::size(all_input_numbers); ++i) {
       if (!thorough && i != 1 && i != turn % std::size(all_input_numbers)) continue;
-      const auto words = words_for(all_input_numbers[i]);
-      tell_call(*subject_.op.info, sample, words);
-      if (!differences) differences.emplace(host_, subject_, sample, output, order_);
+      const auto description = describe_numbers(all_input_numbers[i]);
+      report_call(*checked_.op.info, sample, description);
+      if (!differences) differences.emplace(host_, checked_, sample, output, order_);
       if (!differences->has_slopes()) return independent_ = true, "";
-      const auto fault = differences->look(
+      const auto fault = differences->test(
           all_input_numbers[i], thorough ? effort.elements_of_thorough : effort.elements);
       if (fault && !fault->empty())
-        return fmt::format("{}, with {}{}", *fault, describe_sample(*subject_.op.info, sample),
-                           words);
+        return fmt::format("{}, with {}{}", *fault, describe_sample(*checked_.op.info, sample),
+                           description);
       compared = compared || fault.has_value();
     }
     if (compared) ++count_;
     return {};
   }
 
-  const CheckedOperator& subject_;
+  const CheckedOperator& checked_;
   Order order_;
   Host host_;
   Refusals refusals_;
@@ -139,32 +139,32 @@ constexpr char no_dtype[] =
 
 }  // namespace
 
-Outcome check_gradient(const CheckedOperator& subject) {
-  const auto& info = *subject.op.info;
-  const auto* const kernel = subject.op.kernel(TENON_CPU);
-  if ((kernel == nullptr || kernel->backward == nullptr) && subject.op.table->gradient == nullptr &&
-      !is_composed(subject.op))
+Outcome check_gradient(const CheckedOperator& checked) {
+  const auto& info = *checked.op.info;
+  const auto* const kernel = checked.op.kernel(TENON_CPU);
+  if ((kernel == nullptr || kernel->backward == nullptr) && checked.op.table->gradient == nullptr &&
+      !is_composed(checked.op))
     return skipped("it has no gradient");
   if (const auto* const reason = surrogate_reason(info)) return skipped(reason);
   const auto real = first_of({DType::f64, DType::f32}, info),
              complex = first_of({DType::c128, DType::c64}, info);
   if (!real && !complex) return skipped(no_dtype);
-  SlopeCheck check(subject, Order::first);
+  GradientCheck check(checked, Order::first);
   for (const auto& [dtype, effort] : {std::pair{real, of_real}, {complex, of_complex}})
     if (dtype)
-      if (auto fault = check.look(*dtype, effort); !fault.empty()) return failed(fault);
+      if (auto fault = check.test(*dtype, effort); !fault.empty()) return failed(fault);
   return check.outcome();
 }
 
-Outcome check_second(const CheckedOperator& subject) {
-  const auto& info = *subject.op.info;
+Outcome check_second(const CheckedOperator& checked) {
+  const auto& info = *checked.op.info;
   if (const auto* const reason = surrogate_reason(info)) return skipped(reason);
   const auto dtype = first_of({DType::f64, DType::f32, DType::c128, DType::c64}, info);
-  if (const auto* const reason = no_second_derivative(subject.op, info, dtype.value_or(DType::f64)))
+  if (const auto* const reason = no_second_derivative(checked.op, info, dtype.value_or(DType::f64)))
     return skipped(reason);
   if (!dtype) return skipped(no_dtype);
-  SlopeCheck check(subject, Order::second);
-  if (auto fault = check.look(*dtype, of_second); !fault.empty()) return failed(fault);
+  GradientCheck check(checked, Order::second);
+  if (auto fault = check.test(*dtype, of_second); !fault.empty()) return failed(fault);
   return check.outcome();
 }
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <deque>
 
-#include "check/calls/same_call.hpp"
+#include "check/calls/device_comparison.hpp"
 #include "check/calls/test_call.hpp"
 #include "tensor/channels_last.hpp"
 
@@ -13,13 +13,13 @@ namespace tenon::checks {
 namespace {
 
 /// The tensors of a call that are channels-last together.
-struct LastTensors {
+struct ChannelsLastTensors {
   std::vector<bool> inputs, outputs;
 };
 
-LastTensors last_tensors(const OperatorCall& call, const TestInput& sample) {
+ChannelsLastTensors channels_last_tensors(const OperatorCall& call, const TestInput& sample) {
   const auto& info = call.info();
-  LastTensors last;
+  ChannelsLastTensors last;
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i)
     last.inputs.push_back(sample.types.inputs[i].present &&
                           info.channels_last_input[declared_input(info, i)]);
@@ -30,7 +30,7 @@ LastTensors last_tensors(const OperatorCall& call, const TestInput& sample) {
 }
 
 /// Sets the layouts; returns false if one of the types does not support it.
-bool set_layouts(const LastTensors& last, CallTypes& types) {
+bool set_layouts(const ChannelsLastTensors& last, CallTypes& types) {
   const auto set = [](const std::vector<bool>& which, std::vector<tenon_type>& group) {
     bool fits = true;
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -45,7 +45,7 @@ bool set_layouts(const LastTensors& last, CallTypes& types) {
 }
 
 /// Channels-last copies of a call's tensors, at fixed addresses.
-class LastMemory {
+class ChannelsLastMemory {
  public:
   tenon_tensor* add(const Tensor& tensor, bool last) {
     if (!tensor) return nullptr;
@@ -56,11 +56,11 @@ class LastMemory {
     set_channels_last_strides(own.raw.dense.shape, own.raw.dense.ndim, own.strides.data());
     own.raw.dense.strides = own.strides.data();
     const auto size = size_of(tensor.dtype());
-    for (std::int64_t place = 0; place < tensor.size(); ++place)
+    for (std::int64_t index = 0; index < tensor.size(); ++index)
       std::memcpy(
-          static_cast<std::byte*>(own.memory.data()) + static_cast<std::size_t>(place) * size,
+          static_cast<std::byte*>(own.memory.data()) + static_cast<std::size_t>(index) * size,
           static_cast<const std::byte*>(tensor.data()) +
-              static_cast<std::size_t>(row_major_place(own.raw.dense, place)) * size,
+              static_cast<std::size_t>(row_major_place(own.raw.dense, index)) * size,
           size);
     return &own.raw;
   }
@@ -76,16 +76,16 @@ class LastMemory {
 
 // Returns what differs; empty if nothing, or if the call cannot be compared. `compared` counts
 // comparisons.
-std::string compare_layouts(const CheckedOperator& subject, const OperatorCall& call,
+std::string compare_layouts(const CheckedOperator& checked, const OperatorCall& call,
                             const TestInput& sample, int& compared) {
-  const auto last = last_tensors(call, sample);
+  const auto last = channels_last_tensors(call, sample);
   auto types = sample.types;
   if (!set_layouts(last, types) || call.kernel(types) == nullptr) return {};
   Threads threads(1);
-  TestCall plain(call, sample, subject.seed);
-  const TestCall fresh(call, sample, subject.seed);
+  TestCall plain(call, sample, checked.seed);
+  const TestCall fresh(call, sample, checked.seed);
   plain.run(threads);
-  LastMemory memory;
+  ChannelsLastMemory memory;
   CallTensors tensors;
   for (std::size_t i = 0; i < fresh.inputs.size(); ++i)
     tensors.inputs.push_back(memory.add(fresh.inputs[i], last.inputs[i]));
@@ -93,8 +93,8 @@ std::string compare_layouts(const CheckedOperator& subject, const OperatorCall& 
     tensors.outputs.push_back(memory.add(fresh.outputs[o], last.outputs[o]));
   for (const auto& state : fresh.states) tensors.states.push_back(memory.add(state, false));
   tensors.writes.assign(fresh.outputs.size(), TENON_WRITE_TO);
-  const WithoutCopies here;
-  call.forward(types, tensors, {threads, subject.seed});
+  const ForkGuard fork_guard;
+  call.forward(types, tensors, {threads, checked.seed});
   ++compared;
   for (std::size_t o = 0; o < plain.outputs.size(); ++o)
     if (auto fault =
@@ -107,17 +107,17 @@ std::string compare_layouts(const CheckedOperator& subject, const OperatorCall& 
 
 }  // namespace
 
-Outcome check_layouts(const CheckedOperator& subject) {
-  if (subject.op.info->channels_last.empty())
+Outcome check_layouts(const CheckedOperator& checked) {
+  if (checked.op.info->channels_last.empty())
     return skipped("it does not declare support for channels-last tensors");
-  constexpr std::size_t most = 24;
+  constexpr std::size_t max_samples = 24;
   int compared = 0;
   auto outcome = each_sample(
-      subject, all_kinds,
+      checked, all_kinds,
       [&](const OperatorCall& call, const TestInput& sample) {
-        return compare_layouts(subject, call, sample, compared);
+        return compare_layouts(checked, call, sample, compared);
       },
-      most);
+      max_samples);
   if (outcome.verdict != Verdict::passed) return outcome;
   return compared == 0 ? untried({}) : passed(counted(compared, "call"));
 }

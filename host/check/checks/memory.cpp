@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "check/calls/backward_trial.hpp"
+#include "check/calls/backward_test_call.hpp"
 #include "check/calls/guarded_calls.hpp"
 #include "check/calls/test_call.hpp"
 
@@ -29,27 +29,27 @@ std::int64_t first_hole(const Tensor& one, std::uint8_t fill, const Tensor& othe
   return -1;
 }
 
-bool may_share(const TestCall& trial, std::size_t input, std::size_t output) {
-  return trial.inputs[input] && trial.inputs[input].bytes() == trial.outputs[output].bytes();
+bool may_share(const TestCall& test_call, std::size_t input, std::size_t output) {
+  return test_call.inputs[input] && test_call.inputs[input].bytes() == test_call.outputs[output].bytes();
 }
 
 /// Tests each in-place pair that backward declares.
-std::string backward_in_place(const BackwardTrial& backward, const OperatorInfo& info,
+std::string backward_in_place(const BackwardTestCall& backward, const OperatorInfo& info,
                               Threads& threads, int& shared) {
   const auto apart = backward.memory();
   backward.run(apart, threads);
   for (const auto& [out, in] : info.backward_inplace) {
     const auto output = static_cast<std::size_t>(out), input = static_cast<std::size_t>(in);
-    auto trial = backward.memory();
-    if (input >= trial.input_grads.size() || output >= trial.output_grads.size()) continue;
-    const auto given = trial.output_grads[output], made = trial.input_grads[input];
-    if (!given || !made || given.bytes() != made.bytes() || given.dtype() != made.dtype()) continue;
-    trial.input_grads[input] = Tensor::borrow(given.data(), made.dtype(), made.shape(), {},
-                                              std::make_shared<Tensor>(given));
-    trial.writes[input] = TENON_WRITE_IN_PLACE;
-    backward.run(trial, threads);
+    auto test_call = backward.memory();
+    if (input >= test_call.input_grads.size() || output >= test_call.output_grads.size()) continue;
+    const auto output_grad = test_call.output_grads[output], input_grad = test_call.input_grads[input];
+    if (!output_grad || !input_grad || output_grad.bytes() != input_grad.bytes() || output_grad.dtype() != input_grad.dtype()) continue;
+    test_call.input_grads[input] = Tensor::borrow(output_grad.data(), input_grad.dtype(), input_grad.shape(), {},
+                                              std::make_shared<Tensor>(output_grad));
+    test_call.writes[input] = TENON_WRITE_IN_PLACE;
+    backward.run(test_call, threads);
     ++shared;
-    if (!same_bits(apart.input_grads[input], trial.input_grads[input]))
+    if (!same_bits(apart.input_grads[input], test_call.input_grads[input]))
       return fmt::format(
           "the gradient of input '{}', computed in the memory of that of output {}, differs from "
           "the out-of-place result",
@@ -74,11 +74,11 @@ void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std:
   Threads threads(1);
   const CallContext context{.threads = threads, .seed = seed, .training = true};
   const std::vector<bool> all(sample.types.inputs.size(), true);
-  const SameCall calls(op, sample, cpu_device(), seed);
+  const DeviceComparison calls(op, sample, cpu_device(), seed);
   std::vector<CallMemory> done;
   const auto run = [&](const CallMemory& memory, bool backward, Placement placement) {
-    done.push_back(guarded_copy(calls.there(), memory, placement));
-    done.back() = run_call(calls.there(), sample.types, done.back(), backward, context, placement);
+    done.push_back(guarded_copy(calls.device_call(), memory, placement));
+    done.back() = run_call(calls.device_call(), sample.types, done.back(), backward, context, placement);
     for (const auto& [name, group] : tensor_groups)
       std::for_each((done.back().*group).begin(), (done.back().*group).end(), forbid);
   };
@@ -96,23 +96,23 @@ void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std:
 
 // An access to a guard page or to the data of an earlier call ends this process with a report: see
 // report_crashes().
-Outcome check_guard(const CheckedOperator& subject) {
+Outcome check_guard(const CheckedOperator& checked) {
   constexpr TestInputKind kinds[] = {TestInputKind::odd, TestInputKind::ordinary,
                                      TestInputKind::empty};
-  return each_sample(subject, kinds, [&](const OperatorCall&, const TestInput& sample) {
-    GuardedCalls guarded(subject.op);
-    call_twice(guarded.op(), sample, subject.seed);
-    if (has_backward(subject.op, sample)) call_backward_twice(guarded.op(), sample, subject.seed);
+  return each_sample(checked, kinds, [&](const OperatorCall&, const TestInput& sample) {
+    GuardedCalls guarded(checked.op);
+    call_twice(guarded.op(), sample, checked.seed);
+    if (has_backward(checked.op, sample)) call_backward_twice(guarded.op(), sample, checked.seed);
     return guarded.fault();
   });
 }
 
-Outcome check_coverage(const CheckedOperator& subject) {
+Outcome check_coverage(const CheckedOperator& checked) {
   constexpr std::uint8_t fills[] = {0xc3, 0x5a};
   Threads threads(1);
-  return each_sample(subject, all_kinds, [&](const OperatorCall& call, const TestInput& sample) {
-    TestCall one(call, sample, subject.seed, Placement::apart, fills[0]),
-        other(call, sample, subject.seed, Placement::apart, fills[1]);
+  return each_sample(checked, all_kinds, [&](const OperatorCall& call, const TestInput& sample) {
+    TestCall one(call, sample, checked.seed, Placement::apart, fills[0]),
+        other(call, sample, checked.seed, Placement::apart, fills[1]);
     one.run(threads);
     other.run(threads);
     for (std::size_t i = 0; i < one.outputs.size(); ++i)
@@ -120,10 +120,10 @@ Outcome check_coverage(const CheckedOperator& subject) {
           hole >= 0)
         return fmt::format("element {} of the {} of output {} is never written", hole,
                            one.outputs[i].size(), i);
-    return look_backward(subject.op, sample, subject.seed, [&](const BackwardTrial& trial) {
-      const auto left = trial.memory(fills[0]), right = trial.memory(fills[1]);
-      trial.run(left, threads);
-      trial.run(right, threads);
+    return test_backward(checked.op, sample, checked.seed, [&](const BackwardTestCall& test_call) {
+      const auto left = test_call.memory(fills[0]), right = test_call.memory(fills[1]);
+      test_call.run(left, threads);
+      test_call.run(right, threads);
       for (std::size_t i = 0; i < left.input_grads.size(); ++i) {
         const auto& gradient = left.input_grads[i];
         if (const auto hole =
@@ -137,16 +137,16 @@ Outcome check_coverage(const CheckedOperator& subject) {
   });
 }
 
-Outcome check_inputs(const CheckedOperator& subject) {
+Outcome check_inputs(const CheckedOperator& checked) {
   Threads threads(1);
   return each_sample(
-      subject, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
-        const TestCall before(call, sample, subject.seed);
-        TestCall trial(call, sample, subject.seed);
-        trial.run(threads);
-        const int changed = first_difference(before.inputs, trial.inputs);
+      checked, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
+        const TestCall before(call, sample, checked.seed);
+        TestCall test_call(call, sample, checked.seed);
+        test_call.run(threads);
+        const int changed = first_difference(before.inputs, test_call.inputs);
         if (changed >= 0) return fmt::format("the call modifies input {}", changed);
-        return look_backward(subject.op, sample, subject.seed, [&](const BackwardTrial& backward) {
+        return test_backward(checked.op, sample, checked.seed, [&](const BackwardTestCall& backward) {
           const auto read = backward.memory(), untouched = backward.memory();
           backward.run(read, threads);
           for (const auto& [name, group] : tensor_groups)
@@ -158,8 +158,8 @@ Outcome check_inputs(const CheckedOperator& subject) {
       });
 }
 
-Outcome check_in_place(const CheckedOperator& subject) {
-  const auto& info = *subject.op.info;
+Outcome check_in_place(const CheckedOperator& checked) {
+  const auto& info = *checked.op.info;
   const bool sometimes = std::any_of(info.conditions.begin(), info.conditions.end(),
                                      [](const auto& c) { return c.of == "inplace"; });
   if (info.inplace.empty() && info.backward_inplace.empty() && !sometimes)
@@ -167,28 +167,28 @@ Outcome check_in_place(const CheckedOperator& subject) {
   Threads threads(1);
   int shared = 0;
   auto outcome = each_sample(
-      subject, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
-        TestCall apart(call, sample, subject.seed);
+      checked, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
+        TestCall apart(call, sample, checked.seed);
         apart.run(threads);
         for (const auto& [in, out] : call.info().inplace) {
           const auto input = static_cast<std::size_t>(in), output = static_cast<std::size_t>(out);
-          TestCall trial(call, sample, subject.seed);
-          if (input >= trial.inputs.size() || output >= trial.outputs.size() ||
-              !may_share(trial, input, output))
+          TestCall test_call(call, sample, checked.seed);
+          if (input >= test_call.inputs.size() || output >= test_call.outputs.size() ||
+              !may_share(test_call, input, output))
             continue;
-          const auto type = trial.outputs[output];
-          const auto memory = trial.inputs[input];
-          trial.outputs[output] = Tensor::borrow(memory.data(), type.dtype(), type.shape(), {},
+          const auto type = test_call.outputs[output];
+          const auto memory = test_call.inputs[input];
+          test_call.outputs[output] = Tensor::borrow(memory.data(), type.dtype(), type.shape(), {},
                                                  std::make_shared<Tensor>(memory));
-          trial.run(threads);
+          test_call.run(threads);
           ++shared;
-          if (const int differs = first_difference(apart.outputs, trial.outputs); differs >= 0)
+          if (const int differs = first_difference(apart.outputs, test_call.outputs); differs >= 0)
             return fmt::format(
                 "output {}, computed in the memory of input '{}', differs from the out-of-place "
                 "result",
                 differs, info.inputs[input].name);
         }
-        return look_backward(subject.op, sample, subject.seed, [&](const BackwardTrial& backward) {
+        return test_backward(checked.op, sample, checked.seed, [&](const BackwardTestCall& backward) {
           return backward_in_place(backward, call.info(), threads, shared);
         });
       });

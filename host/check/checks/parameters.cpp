@@ -26,7 +26,7 @@ class AcceptedAttributes {
   /// refusals() says why.
   explicit AcceptedAttributes(const LoadedOperator& op) : op_(op) {
     for (const auto& set : parameter_sets(*op.info)) {
-      tell_question(describe_parameters(set));
+      report_query(describe_parameters(set));
       GraphModel model;
       NodeRecord node;
       try {
@@ -126,22 +126,22 @@ std::vector<double> outside(const ParamInfo& param) {
 
 }  // namespace
 
-Outcome check_parameters(const CheckedOperator& subject) {
-  const AcceptedAttributes accepted(subject.op);
+Outcome check_parameters(const CheckedOperator& checked) {
+  const AcceptedAttributes accepted(checked.op);
   if (!accepted.found()) return untried(accepted.refusals());
   auto unknown = accepted.all();
   unknown.push_back(text_attribute("no_such_parameter"));
-  tell_question("no_such_parameter");
+  report_query("no_such_parameter");
   if (!accepted.error_of(unknown))
     return failed("the unknown parameter 'no_such_parameter' is accepted");
   int count = 1;
   for (std::size_t i = 0; i < accepted.all().size(); ++i) {
     const auto* name = accepted.all()[i].name;
     const auto& param =
-        subject.op.info->params[static_cast<std::size_t>(subject.op.info->find_param(name))];
+        checked.op.info->params[static_cast<std::size_t>(checked.op.info->find_param(name))];
     auto wrong = accepted.all();
     wrong[i] = mistyped(name, param);
-    tell_question(fmt::format("{} of another kind", name));
+    report_query(fmt::format("{} of another kind", name));
     if (!accepted.error_of(wrong))
       return failed(
           fmt::format("parameter '{}' has kind {}, but a value of another kind is accepted", name,
@@ -149,7 +149,7 @@ Outcome check_parameters(const CheckedOperator& subject) {
     ++count;
     if (param.choices.empty()) continue;
     wrong[i] = wrong_choice(name, param);
-    tell_question(fmt::format("{}={}", name, no_such_choice));
+    report_query(fmt::format("{}={}", name, no_such_choice));
     if (!accepted.error_of(wrong))
       return failed(fmt::format("parameter '{}' accepts '{}', which is not one of its choices",
                                 name, no_such_choice));
@@ -158,11 +158,11 @@ Outcome check_parameters(const CheckedOperator& subject) {
   return passed(fmt::format("{} wrong parameter{} refused", count, count == 1 ? " was" : "s were"));
 }
 
-Outcome check_bounds(const CheckedOperator& subject) {
-  const AcceptedAttributes accepted(subject.op);
+Outcome check_bounds(const CheckedOperator& checked) {
+  const AcceptedAttributes accepted(checked.op);
   if (!accepted.found()) return untried(accepted.refusals());
   int count = 0;
-  for (const auto& param : subject.op.info->params) {
+  for (const auto& param : checked.op.info->params) {
     for (const double number : outside(param)) {
       const auto integer = static_cast<std::int64_t>(number);
       auto attributes = accepted.all();
@@ -177,7 +177,7 @@ Outcome check_bounds(const CheckedOperator& subject) {
         if (param.kind == ParamKind::tensor)
           attribute.tensor = &(one = one_element(*param.dtype, number)).abi();
       }
-      tell_question(fmt::format("{}={}", param.name, number));
+      report_query(fmt::format("{}={}", param.name, number));
       if (!accepted.error_of(attributes))
         return failed(fmt::format("parameter '{}' accepts {}, which is out of its bounds",
                                   param.name, number));

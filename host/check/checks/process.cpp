@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "check/calls/process_state.hpp"
-#include "check/calls/same_call.hpp"
+#include "check/calls/device_comparison.hpp"
 #include "check/calls/test_call.hpp"
 #include "check/printed_text.hpp"
 #include "io/counted.hpp"
@@ -32,7 +32,7 @@ std::string about_printed(const std::string& text, const char* where) {
 class Watch {
  public:
   /// Call after `step`, as in "forward()". Ignored after the first fault.
-  void look(const char* step) {
+  void check(const char* step) {
     if (getpid() != own_) _exit(0);  // a child process forked by the step
     if (!fault_.empty()) return;
     const auto printed = printed_.take();
@@ -55,28 +55,28 @@ class Watch {
 
 /// Exercises an object of the operator through its lifetime. Returns whether its kernel accepts the
 /// call.
-bool live_once(const CheckedOperator& subject, const TestInput& sample, Watch& watch,
+bool run_lifecycle(const CheckedOperator& checked, const TestInput& sample, Watch& watch,
                Refusals& refusals) {
   bool accepted = false;
   Threads threads(1);
-  const CallContext context{.threads = threads, .seed = subject.seed, .training = true};
+  const CallContext context{.threads = threads, .seed = checked.seed, .training = true};
   try {
-    const SameCall calls(subject.op, sample, cpu_device(), subject.seed);
-    watch.look("create()");
-    run_call(calls.here(), sample.types, calls.forward_memory(Numbers::positive), false, context);
-    watch.look("forward()");
+    const DeviceComparison calls(checked.op, sample, cpu_device(), checked.seed);
+    watch.check("create()");
+    run_call(calls.cpu_call(), sample.types, calls.forward_memory(Numbers::positive), false, context);
+    watch.check("forward()");
     accepted = true;
-    if (has_backward(subject.op, sample)) {
+    if (has_backward(checked.op, sample)) {
       const std::vector<bool> all(sample.types.inputs.size(), true);
-      run_call(calls.here(), sample.types, calls.backward_memory(Numbers::positive, all, true),
+      run_call(calls.cpu_call(), sample.types, calls.backward_memory(Numbers::positive, all, true),
                true, context);
-      watch.look("backward()");
+      watch.check("backward()");
     }
   } catch (const Failure& failure) {
     refusals.add(Refusals::kernel, failure.what());
-    watch.look("a call that it refuses");
+    watch.check("a call that it refuses");
   }
-  watch.look("destroy()");
+  watch.check("destroy()");
   return accepted;
 }
 
@@ -98,16 +98,16 @@ bool starts_threads(const std::filesystem::path& plugin) {
          elf.imports("_ZNSt6thread15_M_start_thread");
 }
 
-Outcome judge_leftovers(const CheckedOperator& subject, const ProcessState& first,
+Outcome judge_leftovers(const CheckedOperator& checked, const ProcessState& first,
                         const ProcessState& second, Outcome outcome) {
   if (const auto left = second.new_descriptors_since(first); !left.empty())
     return failed(fmt::format("each call leaves descriptors open: {}", fmt::join(left, ", ")));
   const char* advice = "use the host's threads instead: Call::parallel_for";
   if (const auto more = second.new_threads_since(first); more > 0)
     return failed(fmt::format("calls leave {} running; {}", counted(more, "thread"), advice));
-  const auto all = second.new_threads_since(*subject.before_loading);
+  const auto all = second.new_threads_since(*checked.before_loading);
   if (all == 0) return outcome;
-  if (!subject.add_own && starts_threads(subject.plugins.back()))
+  if (!checked.add_own && starts_threads(checked.plugins.back()))
     return failed(fmt::format("its code leaves {} running; {}", counted(all, "thread"), advice));
   if (outcome.verdict == Verdict::passed)
     outcome.sentence +=
@@ -117,24 +117,24 @@ Outcome judge_leftovers(const CheckedOperator& subject, const ProcessState& firs
 
 }  // namespace
 
-Outcome check_process(const CheckedOperator& subject) {
-  if (!subject.changed_by_loading.empty())
+Outcome check_process(const CheckedOperator& checked) {
+  if (!checked.changed_by_loading.empty())
     return failed(
-        fmt::format("after it is loaded, {}", fmt::join(subject.changed_by_loading, ", ")));
+        fmt::format("after it is loaded, {}", fmt::join(checked.changed_by_loading, ", ")));
   Watch watch;
-  const auto& samples = find_samples(subject, TestInputKind::ordinary);
-  watch.look("its shapes were inferred");
+  const auto& samples = find_samples(checked, TestInputKind::ordinary);
+  watch.check("its shapes were inferred");
   const auto count = std::min(samples.found.size(), watched_samples);
   auto refusals = samples.refusals;
   std::size_t accepted = 0;
   std::optional<ProcessState> first, second;
   for (auto* round : {&first, &second}) {
     for (std::size_t i = 0; i < count && watch.fault().empty(); ++i) {
-      if (round == &first) tell_call(*subject.op.info, samples.found[i]);
-      if (live_once(subject, samples.found[i], watch, refusals)) {
+      if (round == &first) report_call(*checked.op.info, samples.found[i]);
+      if (run_lifecycle(checked, samples.found[i], watch, refusals)) {
         ++accepted;
-      } else if (const auto other = accepted_by_kernel(subject, samples.found[i], refusals)) {
-        accepted += live_once(subject, *other, watch, refusals) ? 1 : 0;
+      } else if (const auto other = accepted_by_kernel(checked, samples.found[i], refusals)) {
+        accepted += run_lifecycle(checked, *other, watch, refusals) ? 1 : 0;
       }
     }
     *round = settled(first ? *first : watch.before());
@@ -145,7 +145,7 @@ Outcome check_process(const CheckedOperator& subject) {
   if (accepted == 0) return untried(refusals);
   auto outcome = watch.warning().empty() ? passed(counted(accepted, "call"))
                                          : Outcome{Verdict::warning, watch.warning()};
-  return judge_leftovers(subject, *first, *second, std::move(outcome));
+  return judge_leftovers(checked, *first, *second, std::move(outcome));
 }
 
 }  // namespace tenon::checks

@@ -29,23 +29,23 @@ DType dtype_for(const OperatorInfo& info) {
 
 /// Assumed shape of a variable whose shape is not determined, relative to the value it is combined
 /// with: the same shape, a vector along the last axis, or one element.
-enum class Beside { whole, row, element };
+enum class AssumedShape { whole, row, element };
 
 /// How the graph of a rule's pattern is built.
-struct Trial {
+struct PatternOptions {
   bool with_optional = true;
   Draws draws = Draws::positive;
   // shape of the variables of innermost calls whose operators have no fitting example
   Shape innermost{};
-  Beside untold = Beside::whole;
+  AssumedShape undetermined = AssumedShape::whole;
   std::map<std::size_t, Shape> shapes{};  // known shapes of variables
 };
 
 /// A graph of a rule's pattern.
 class PatternGraph {
  public:
-  PatternGraph(Host& host, const ResolvedRule& rule, const Trial& trial, std::uint64_t seed)
-      : graph(host), rule_(rule), trial_(trial), seed_(seed), values_(rule.rule.variables.size()) {
+  PatternGraph(Host& host, const ResolvedRule& rule, const PatternOptions& options, std::uint64_t seed)
+      : graph(host), rule_(rule), options_(options), seed_(seed), values_(rule.rule.variables.size()) {
     for (std::size_t call = 0; call < rule.pattern.size(); ++call) add(call);
     // makes the result a node's output, as rules replace values
     graph.output("checked", graph.add("tenon.stop_gradient", {results_.back()}));
@@ -59,9 +59,9 @@ class PatternGraph {
     return found;
   }
   /// Shape of the inner call's result that is combined with the variable.
-  Shape beside(std::size_t variable) const {
-    const auto found = beside_.find(variable);
-    return found == beside_.end() ? Shape() : graph.shape(found->second);
+  Shape combined_shape(std::size_t variable) const {
+    const auto found = combined_with_.find(variable);
+    return found == combined_with_.end() ? Shape() : graph.shape(found->second);
   }
 
   Graph graph;
@@ -72,30 +72,30 @@ class PatternGraph {
     const auto& text = rule_.rule.pattern[call];
     const auto& resolved = rule_.pattern[call];
     const auto& info = *resolved.op;
-    std::vector<Value> given;
+    std::vector<Value> arguments;
     for (std::size_t i = 0; i < resolved.inputs.size(); ++i) {
-      const int place = resolved.inputs[i];
-      given.push_back(
-          place < 0
+      const int position = resolved.inputs[i];
+      arguments.push_back(
+          position < 0
               ? Value()
-              : value_of(text, text.inputs[static_cast<std::size_t>(place)].operand, info, i));
+              : value_of(text, text.inputs[static_cast<std::size_t>(position)].operand, info, i));
     }
     if (info.variadic())
-      while (!given.empty() && given.back().empty()) given.pop_back();
-    results_.push_back(graph.add(info.full_name(), given, parameters(text, resolved),
+      while (!arguments.empty() && arguments.back().empty()) arguments.pop_back();
+    results_.push_back(graph.add(info.full_name(), arguments, parameters(text, resolved),
                                  fmt::format("node_{}", call)));
     for (const auto& input : text.inputs)
       for (const auto& other : text.inputs)
         if (!input.operand.call && other.operand.call)
-          beside_[input.operand.index] = results_[other.operand.index];
+          combined_with_[input.operand.index] = results_[other.operand.index];
   }
 
   // Parameters from the pattern, then from an example of the operator, then small legal values.
   Attributes parameters(const RewriteRule::Call& text, const ResolvedRule::Call& resolved) const {
     const auto& info = *resolved.op;
-    Attributes said;
+    Attributes from_pattern;
     for (const auto& param : text.params)
-      if (!param.capture) said.set(param.name, param.value);
+      if (!param.capture) from_pattern.set(param.name, param.value);
     const auto mentioned = [&](const std::string& name) {
       return std::any_of(text.params.begin(), text.params.end(),
                          [&](const auto& param) { return param.name == name; });
@@ -109,7 +109,7 @@ class PatternGraph {
       for (const auto& [name, value] : parameters_of(info.examples.front()))
         if (captured(name) || (!mentioned(name) && text.rest)) others.set(name, value);
     const auto required = required_sets(info);
-    return merged(merged(said, others), required.empty() ? Attributes() : required.front());
+    return merged(merged(from_pattern, others), required.empty() ? Attributes() : required.front());
   }
 
   Value value_of(const RewriteRule::Call& text, const RewriteRule::Operand& operand,
@@ -117,13 +117,13 @@ class PatternGraph {
     if (operand.call) return results_[operand.index];
     const auto& variable = rule_.rule.variables[operand.index];
     auto& value = values_[operand.index];
-    if (!value.empty() || (variable.optional && !trial_.with_optional)) return value;
+    if (!value.empty() || (variable.optional && !options_.with_optional)) return value;
     const auto shape = shape_for(text, operand.index, info, input);
     const auto& declared = info.inputs[std::min(input, info.inputs.size() - 1)];
     const auto dtype = declared.types ? dtype_in(*declared.types) : dtype_for(info);
     if (!shape.known()) return value = graph.input(variable.name, dtype, shape);
     const auto tensor = Tensor::empty(dtype, shape);
-    if (trial_.draws == Draws::positive)
+    if (options_.draws == Draws::positive)
       fill_with_numbers(tensor, seed_ + operand.index, declared.types ? 2 : 0);
     else
       fill_with_mixed_numbers(tensor, Magnitude::ordinary, seed_ + operand.index);
@@ -139,12 +139,12 @@ class PatternGraph {
 
   Shape shape_for(const RewriteRule::Call& text, std::size_t variable, const OperatorInfo& info,
                   std::size_t input) const {
-    if (const auto known = trial_.shapes.find(variable); known != trial_.shapes.end())
+    if (const auto known = options_.shapes.find(variable); known != options_.shapes.end())
       return known->second;
     const bool innermost = std::none_of(text.inputs.begin(), text.inputs.end(),
                                         [](const auto& one) { return one.operand.call; });
     if (!innermost) return {};
-    if (trial_.innermost.has_rank()) return trial_.innermost;
+    if (options_.innermost.has_rank()) return options_.innermost;
     const auto name = info.inputs[std::min(input, info.inputs.size() - 1)].name;
     for (const auto& example : info.examples)
       for (const auto& one : example.inputs)
@@ -153,24 +153,24 @@ class PatternGraph {
   }
 
   const ResolvedRule& rule_;
-  const Trial& trial_;
+  const PatternOptions& options_;
   const std::uint64_t seed_;
   std::vector<Value> values_, results_;
-  std::map<std::size_t, Value> beside_;
+  std::map<std::size_t, Value> combined_with_;
 };
 
 /// Builds the graph with all shapes known; undetermined ones follow from the inner call's result.
-std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule, Trial& trial,
+std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule, PatternOptions& options,
                                            std::uint64_t seed) {
   for (int round = 0; round < 3; ++round) {
-    PatternGraph pattern(host, rule, trial, seed);
-    trial.shapes = pattern.shapes();
+    PatternGraph pattern(host, rule, options, seed);
+    options.shapes = pattern.shapes();
     bool known = true;
-    for (auto& [variable, shape] : trial.shapes) {
+    for (auto& [variable, shape] : options.shapes) {
       if (shape.known()) continue;
-      shape = pattern.beside(variable);
-      if (trial.untold != Beside::whole && shape.known() && shape.rank() > 0)
-        shape = {trial.untold == Beside::row ? shape[-1] : 1};
+      shape = pattern.combined_shape(variable);
+      if (options.undetermined != AssumedShape::whole && shape.known() && shape.rank() > 0)
+        shape = {options.undetermined == AssumedShape::row ? shape[-1] : 1};
       known = false;
     }
     if (known && round > 0) return pattern;
@@ -202,14 +202,14 @@ std::optional<Graph> replaced(Host& host, const Graph& graph, const RuleSet& rul
 std::string compare_sides(const Tensor& written, const Tensor& made, bool exact) {
   const auto left = doubles_of(written), right = doubles_of(made);
   if (written.shape() != made.shape()) return "the two sides have different shapes";
-  double largest = 0, most = 0;
+  double largest = 0, max_difference = 0;
   std::size_t where = 0;
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (std::isfinite(left[i])) largest = std::max(largest, std::fabs(left[i]));
     const double apart = std::isnan(left[i]) && std::isnan(right[i]) ? 0
                          : left[i] == right[i]                       ? 0
                                                : std::fabs(left[i] - right[i]);
-    if (apart > most || std::isnan(apart)) most = std::isnan(apart) ? INFINITY : apart, where = i;
+    if (apart > max_difference || std::isnan(apart)) max_difference = std::isnan(apart) ? INFINITY : apart, where = i;
   }
   if (exact && !same_bits(written, made))
     return fmt::format(
@@ -217,25 +217,25 @@ std::string compare_sides(const Tensor& written, const Tensor& made, bool exact)
         "change any bit",
         where, left[where], right[where]);
   const auto allowed = rule_tolerance(written.dtype()) * largest;
-  if (most <= allowed) return {};
+  if (max_difference <= allowed) return {};
   return fmt::format(
       "element {} is {} in the pattern and {} in the replacement; the difference of {:.3g} exceeds "
       "the tolerance of {:.3g}",
-      where, left[where], right[where], most, allowed);
+      where, left[where], right[where], max_difference, allowed);
 }
 
 // The results of trying a rule; empty if it could not be tried.
-struct Tried {
+struct RuleResult {
   int graphs = 0;
   std::string fault, refusal;
 };
 
-void try_rule(Host& host, const ResolvedRule& rule, const RuleSet& alone, Trial trial,
-              std::uint64_t seed, Tried& tried) {
+void try_rule(Host& host, const ResolvedRule& rule, const RuleSet& rule_set, PatternOptions options,
+              std::uint64_t seed, RuleResult& result) {
   try {
-    auto pattern = complete_graph(host, rule, trial, seed);
+    auto pattern = complete_graph(host, rule, options, seed);
     if (!pattern) {
-      tried.refusal = "the shapes of its inputs are unknown";
+      result.refusal = "the shapes of its inputs are unknown";
       return;
     }
     auto graph = pattern->graph;
@@ -245,9 +245,9 @@ void try_rule(Host& host, const ResolvedRule& rule, const RuleSet& alone, Trial 
       graph = training.graph();
     }
     graph.bind();
-    const auto made = replaced(host, graph, alone);
+    const auto made = replaced(host, graph, rule_set);
     if (!made) {
-      tried.refusal =
+      result.refusal =
           "it does not apply to its own pattern, because its replacement rejects these inputs or "
           "has other output types";
       return;
@@ -255,46 +255,46 @@ void try_rule(Host& host, const ResolvedRule& rule, const RuleSet& alone, Trial 
     const SessionOptions as_is{.optimize = Optimize::none};
     const auto written = Session(graph, as_is).run(pattern->inputs).at("checked");
     const auto other = Session(*made, as_is).run(pattern->inputs).at("checked");
-    ++tried.graphs;
-    tried.fault = compare_sides(written, other, rule.rule.exact);
+    ++result.graphs;
+    result.fault = compare_sides(written, other, rule.rule.exact);
   } catch (const Failure& failure) {
-    tried.refusal = failure.what();
+    result.refusal = failure.what();
   }
 }
 
 }  // namespace
 
-Outcome check_rules(const CheckedOperator& subject) {
-  const auto& info = *subject.op.info;
+Outcome check_rules(const CheckedOperator& checked) {
+  const auto& info = *checked.op.info;
   if (info.rewrites.empty()) return skipped("it has no rewrite rules");
-  Host host(host_options(subject));
-  add_operators(host, subject);
+  Host host(host_options(checked));
+  add_operators(host, checked);
   int graphs = 0;
   std::string missing;  // the error if a rule needs an operator of another plugin
   for (const auto& each : info.rewrites) {
-    const RuleSet alone(host.catalog(), info.full_name(), each.name);
-    if (!alone.faults().empty() && alone.faults().front().lacks_operator) {
-      missing = alone.faults().front().sentence;
+    const RuleSet rule_set(host.catalog(), info.full_name(), each.name);
+    if (!rule_set.faults().empty() && rule_set.faults().front().lacks_operator) {
+      missing = rule_set.faults().front().sentence;
       continue;
     }
-    if (!alone.faults().empty()) return failed(alone.faults().front().sentence);
-    if (alone.empty()) return failed(fmt::format("rule '{}' is not in the catalog", each.name));
-    Tried tried;
+    if (!rule_set.faults().empty()) return failed(rule_set.faults().front().sentence);
+    if (rule_set.empty()) return failed(fmt::format("rule '{}' is not in the catalog", each.name));
+    RuleResult result;
     for (const auto& innermost : {Shape(), Shape{4, 4}, Shape{2, 4, 4}, Shape{2, 3, 4, 4}}) {
-      if (innermost.has_rank() && tried.graphs > 0) break;
-      for (const auto untold : {Beside::whole, Beside::row, Beside::element})
+      if (innermost.has_rank() && result.graphs > 0) break;
+      for (const auto undetermined : {AssumedShape::whole, AssumedShape::row, AssumedShape::element})
         for (const bool optional : {true, false})
           for (const auto draws : {Draws::positive, Draws::mixed}) {
-            try_rule(host, alone[0], alone, {optional, draws, innermost, untold, {}}, subject.seed,
-                     tried);
-            if (!tried.fault.empty())
-              return failed(fmt::format("rule '{}': {}", each.name, tried.fault));
+            try_rule(host, rule_set[0], rule_set, {optional, draws, innermost, undetermined, {}}, checked.seed,
+                     result);
+            if (!result.fault.empty())
+              return failed(fmt::format("rule '{}': {}", each.name, result.fault));
           }
     }
-    if (tried.graphs == 0)
+    if (result.graphs == 0)
       return {Verdict::untried,
-              fmt::format("rule '{}' could not be tried: {}", each.name, tried.refusal)};
-    graphs += tried.graphs;
+              fmt::format("rule '{}' could not be tried: {}", each.name, result.refusal)};
+    graphs += result.graphs;
   }
   if (!missing.empty()) return skipped(missing);
   return passed(

@@ -22,32 +22,32 @@ std::string compare(const Attributes& left, const Attributes& right) {
 
 }  // namespace
 
-Outcome check_save_load(const CheckedOperator& subject) {
-  Host host(host_options(subject));
-  add_operators(host, subject);
+Outcome check_save_load(const CheckedOperator& checked) {
+  Host host(host_options(checked));
+  add_operators(host, checked);
   Threads threads(1);
-  constexpr std::size_t most = 48;
+  constexpr std::size_t max_samples = 48;
   return each_sample(
-      subject, TestInputKind::ordinary,
+      checked, TestInputKind::ordinary,
       [&](const OperatorCall& call, const TestInput& sample) {
         if (call.outputs() == 0) return std::string();
-        SingleNode node(host, subject.op, sample);
+        SingleNode node(host, checked.op, sample);
         auto& graph = node.graph;
         graph.output("checked", node.output);
         auto loaded = Graph::from_bytes(host, graph.to_bytes());
         loaded.bind();
         const auto attributes = attributes_of(loaded);
         if (auto fault = compare(attributes_of(graph), attributes); !fault.empty()) return fault;
-        const OperatorCall call_again(subject.op, attributes);
-        TestCall trial(call, sample, subject.seed), again(call_again, sample, subject.seed);
-        trial.run(threads);
+        const OperatorCall call_again(checked.op, attributes);
+        TestCall test_call(call, sample, checked.seed), again(call_again, sample, checked.seed);
+        test_call.run(threads);
         again.run(threads);
-        const int differs = first_difference(trial.outputs, again.outputs);
+        const int differs = first_difference(test_call.outputs, again.outputs);
         return differs < 0 ? std::string()
                            : fmt::format("output {} has different bits with the loaded parameters",
                                          differs);
       },
-      most, Draws::positive);
+      max_samples, Draws::positive);
 }
 
 }  // namespace tenon::checks

@@ -32,7 +32,7 @@ constexpr std::pair<Content, const char*> contents[] = {
     {Content::one, "one element stored"},
     {Content::some_rows, "every third row stored"}};
 
-bool is_kept(Content content, std::int64_t row, std::uint64_t random) {
+bool is_stored(Content content, std::int64_t row, std::uint64_t random) {
   switch (content) {
     case Content::half:
       return random % 2 == 0;
@@ -49,36 +49,36 @@ bool is_kept(Content content, std::int64_t row, std::uint64_t random) {
 
 // `content` determines which elements are stored; a zero or -0 among the numbers is stored, too.
 Tensor numbers_at(const tenon_type& type, Storage storage, Content content, std::uint64_t seed) {
-  auto places = Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type));
+  auto stored = Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type));
   RandomBits generator(seed + 1);
-  visit<every_type>(places.dtype(), [&]<class T>() {
-    auto values = places.values<T>();
-    const auto row_size = type.dims[0] > 0 ? places.size() / type.dims[0] : 1;
-    for (std::int64_t i = 0; i < places.size(); ++i)
-      if (is_kept(content, i / std::max<std::int64_t>(row_size, 1), generator()) ||
-          (content == Content::one && i == places.size() / 2))
+  visit<every_type>(stored.dtype(), [&]<class T>() {
+    auto values = stored.values<T>();
+    const auto row_size = type.dims[0] > 0 ? stored.size() / type.dims[0] : 1;
+    for (std::int64_t i = 0; i < stored.size(); ++i)
+      if (is_stored(content, i / std::max<std::int64_t>(row_size, 1), generator()) ||
+          (content == Content::one && i == stored.size() / 2))
         values[static_cast<std::size_t>(i)] = T(1);
   });
-  return cast_storage(places, storage);
+  return cast_storage(stored, storage);
 }
 
 /// Copies the elements so that each component ends right before a guard page.
-Tensor guarded(const Tensor& tensor, const std::string& words) {
-  const auto part = [&](const Tensor& from, const char* what) {
+Tensor guarded(const Tensor& tensor, const std::string& description) {
+  const auto guarded_component = [&](const Tensor& from, const char* what) {
     auto copy =
-        guarded_tensor(from.dtype(), from.shape(), Placement::before_guard, 0, what + words);
+        guarded_tensor(from.dtype(), from.shape(), Placement::before_guard, 0, what + description);
     if (from.bytes() > 0)
       std::memcpy(copy.data(), from.data(), static_cast<std::size_t>(from.bytes()));
     return copy;
   };
   if (tensor.storage() == Storage::csr)
-    return Tensor::csr(part(tensor.stored_values(), "the values of "),
-                       part(tensor.columns(), "the columns of "),
-                       part(tensor.row_starts(), "the row starts of "), tensor.shape());
+    return Tensor::csr(guarded_component(tensor.stored_values(), "the values of "),
+                       guarded_component(tensor.columns(), "the columns of "),
+                       guarded_component(tensor.row_starts(), "the row starts of "), tensor.shape());
   if (tensor.storage() == Storage::row_sparse)
-    return Tensor::row_sparse(part(tensor.stored_values(), "the rows of "),
-                              part(tensor.row_ids(), "the row numbers of "), tensor.shape());
-  return part(tensor, "");
+    return Tensor::row_sparse(guarded_component(tensor.stored_values(), "the rows of "),
+                              guarded_component(tensor.row_ids(), "the row numbers of "), tensor.shape());
+  return guarded_component(tensor, "");
 }
 
 /// Memory that kernels allocate ends at a guard page, too, and holds NaN until written.
@@ -99,7 +99,7 @@ class GuardedAllocations {
 /// Magnitudes of the inputs with even and odd index.
 struct Draw {
   Magnitude even, odd;
-  const char* words;
+  const char* description;
 
   Magnitude of(std::size_t input) const { return input % 2 == 0 ? even : odd; }
   bool is_positive() const { return even == Magnitude::positive; }
@@ -115,10 +115,10 @@ constexpr Draw special{Magnitude::special, Magnitude::special,
 
 struct NumbersOfInputs {
   Content content;
-  const char* places;
+  const char* stored;
   Draw draw;
   Content of_gradients = Content::half;  // halves other than those of the inputs
-  const char* places_of_gradients = contents[0].second;
+  const char* stored_of_gradients = contents[0].second;
 };
 
 // Sums of numbers of different magnitude cannot be compared between kernels that add in another
@@ -127,7 +127,7 @@ struct NumbersOfInputs {
 std::vector<NumbersOfInputs> all_numbers(const OperatorInfo& info) {
   // an ordinary number may be 0, which would hide a fault
   std::vector<NumbersOfInputs> all{{Content::one, "one element stored", positive}};
-  for (const auto& [content, words] : contents) all.push_back({content, words, ordinary});
+  for (const auto& [content, description] : contents) all.push_back({content, description, ordinary});
   std::vector<Draw> draws{positive, large, small};
   if (info.elementwise) draws.insert(draws.end(), {large_first, small_first});
   if (info.elementwise && info.inputs.size() == 1) draws.push_back(special);
@@ -139,10 +139,10 @@ std::vector<NumbersOfInputs> all_numbers(const OperatorInfo& info) {
 // counts; so the gradients have fewer, more and other indices.
 std::vector<NumbersOfInputs> numbers_with_sparse_gradients() {
   std::vector<NumbersOfInputs> all;
-  for (const auto& [content, words] : contents)
-    all.push_back({contents[0].first, contents[0].second, ordinary, content, words});
-  for (const auto& [content, words] : {contents[1], contents[2], contents[3]})
-    all.push_back({content, words, ordinary});
+  for (const auto& [content, description] : contents)
+    all.push_back({contents[0].first, contents[0].second, ordinary, content, description});
+  for (const auto& [content, description] : {contents[1], contents[2], contents[3]})
+    all.push_back({content, description, ordinary});
   all.push_back(
       {contents[3].first, contents[3].second, positive, contents[1].first, contents[1].second});
   all.push_back({contents[0].first, contents[0].second, large});
@@ -196,10 +196,10 @@ struct CallStorages {
 /// gradients.
 class Comparison {
  public:
-  Comparison(Host& host, const CheckedOperator& subject, const TestInput& sample)
-      : subject_(subject),
-        sample_(with_dense_result(subject.op, sample)),
-        node_(host, subject.op, sample_) {
+  Comparison(Host& host, const CheckedOperator& checked, const TestInput& sample)
+      : checked_(checked),
+        sample_(with_dense_result(checked.op, sample)),
+        node_(host, checked.op, sample_) {
     std::vector<Value> wrt;
     for (std::size_t i = 0; i < sample.types.inputs.size(); ++i)
       if (SingleNode::is_input(sample, i) && is_floating(sample.types.inputs[i]))
@@ -210,7 +210,7 @@ class Comparison {
   bool has_gradients() const { return !seed_types_.empty(); }
 
   /// Returns what is wrong, or an empty text; nothing if the operator rejects the numbers.
-  std::optional<std::string> look(const CallStorages& storages, const NumbersOfInputs& numbers_of) {
+  std::optional<std::string> test(const CallStorages& storages, const NumbersOfInputs& numbers_of) {
     NamedTensors stored = seeds(storages.output_grads, numbers_of), dense;
     for (std::size_t i = 0; i < storages.inputs.size(); ++i)
       if (SingleNode::is_input(sample_, i))
@@ -218,25 +218,25 @@ class Comparison {
                                                      numbers_of.content, numbers_of.draw);
     for (auto& [name, tensor] : stored) {
       dense[name] = cast_storage(tensor, Storage::dense);
-      if (subject_.device.empty()) tensor = guarded(tensor, words_for_input(name));
+      if (checked_.device.empty()) tensor = guarded(tensor, graph_input_label(name));
     }
-    NamedTensors wanted;
+    NamedTensors expected;
     try {
-      wanted = run(dense, {});
+      expected = run(dense, {});
     } catch (const Failure& failure) {
-      if (is_mistake(failure) && !without_elements(sample_)) throw;
+      if (is_kernel_bug(failure) && !without_elements(sample_)) throw;
       refusal_ = failure.what();
       return std::nullopt;
     }
-    return compare_all(wanted, [&] { return run(stored, subject_.device); });
+    return compare_all(expected, [&] { return run(stored, checked_.device); });
   }
   const std::string& refusal() const { return refusal_; }  ///< the last one
 
  private:
   /// Names a graph input in messages, as in `input 'x'`.
-  std::string words_for_input(const std::string& name) const {
+  std::string graph_input_label(const std::string& name) const {
     const auto number = std::stoul(name.substr(name.find('_') + 1));
-    return name.starts_with("input_") ? input_words(*subject_.op.info, number)
+    return name.starts_with("input_") ? input_label(*checked_.op.info, number)
                                       : fmt::format("the gradient of output {}", number);
   }
 
@@ -244,7 +244,7 @@ class Comparison {
     const auto value = node_.output.output(i);
     node_.graph.output(fmt::format("output {}", i), value);
     const auto dtype = static_cast<DType>(sample_.types.outputs[i].dtype);
-    if (!has_gradient(subject_.op) || !floating.has(dtype) || wrt.empty() ||
+    if (!has_gradient(checked_.op) || !floating.has(dtype) || wrt.empty() ||
         !is_known(sample_.types.outputs[i]))
       return;
     const auto name = fmt::format("seed_{}", i);
@@ -285,25 +285,25 @@ class Comparison {
       const auto storage =
           output < storages.size() ? static_cast<Storage>(storages[output]) : Storage::dense;
       const auto content = storage == Storage::dense ? Content::every : numbers_of.of_gradients;
-      seeds[name] = numbers_at(type, storage, content, subject_.seed + 500 + output);
+      seeds[name] = numbers_at(type, storage, content, checked_.seed + 500 + output);
       fill_with_mixed_numbers(
           seeds[name], numbers_of.draw.is_positive() ? Magnitude::positive : Magnitude::ordinary,
-          subject_.seed + 50);
+          checked_.seed + 50);
     }
     return seeds;
   }
 
   Tensor numbers(std::size_t input, Storage storage, Content content, const Draw& draw) const {
     const auto& type = sample_.types.inputs[input];
-    const auto seed = subject_.seed + input;
+    const auto seed = checked_.seed + input;
     if (sample_.has_elements(input)) {
       const auto tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
-      fill_input(tensor, *subject_.op.info, sample_, input, seed);
+      fill_input(tensor, *checked_.op.info, sample_, input, seed);
       return cast_storage(tensor, storage);
     }
     auto tensor =
         numbers_at(type, storage, storage == Storage::dense ? Content::every : content, seed);
-    if (const auto indices = indices_of(*subject_.op.info, sample_.types, input); indices > 0)
+    if (const auto indices = indices_of(*checked_.op.info, sample_.types, input); indices > 0)
       fill_with_numbers(tensor.stored_values(), seed, indices);
     else
       fill_with_mixed_numbers(tensor, draw.of(input), seed);
@@ -313,18 +313,18 @@ class Comparison {
   // If the dense result is not finite, a sparse kernel may reject the call, because it cannot store
   // such values everywhere.
   template <class Run>
-  std::string compare_all(const NamedTensors& wanted, Run&& run) const {
+  std::string compare_all(const NamedTensors& expected, Run&& run) const {
     NamedTensors found;
     try {
       found = run();
     } catch (const Failure& failure) {
-      if (!std::all_of(wanted.begin(), wanted.end(), [](const auto& output) {
+      if (!std::all_of(expected.begin(), expected.end(), [](const auto& output) {
             return largest(doubles_of(output.second)).finite;
           }))
         return {};
       return fmt::format("sparse inputs are refused ({}), but not dense ones", failure.what());
     }
-    for (const auto& [name, tensor] : wanted)
+    for (const auto& [name, tensor] : expected)
       if (auto fault = compare(name, tensor, found.at(name)); !fault.empty()) return fault;
     return {};
   }
@@ -345,12 +345,12 @@ class Comparison {
 
   // Sums are as precise as their largest terms. Gradients of elements that are not stored are 0,
   // even if a dense gradient is nan because of 0 times infinity.
-  std::string compare(const std::string& name, const Tensor& wanted, const Tensor& found) const {
-    const auto dtype = wanted.dtype();
+  std::string compare(const std::string& name, const Tensor& expected, const Tensor& found) const {
+    const auto dtype = expected.dtype();
     const double tolerance = dtype == DType::f64 ? 1e-9 : dtype == DType::f32 ? 1e-4 : 2e-2;
     const bool by_element =
-        subject_.op.info->elementwise && wanted.shape() == shape_of(sample_.types.outputs[0]);
-    const auto left = doubles_of(wanted), right = doubles_of(found);
+        checked_.op.info->elementwise && expected.shape() == shape_of(sample_.types.outputs[0]);
+    const auto left = doubles_of(expected), right = doubles_of(found);
     const double most = largest(left).magnitude;
     for (std::size_t i = 0; i < left.size(); ++i) {
       const bool same =
@@ -367,7 +367,7 @@ class Comparison {
 
   static bool is_gradient(const std::string& output) { return output.starts_with("gradient "); }
 
-  const CheckedOperator& subject_;
+  const CheckedOperator& checked_;
   const TestInput sample_;
   SingleNode node_;
   std::map<std::string, std::size_t> seed_types_;  // output of each gradient that is a graph input
@@ -376,17 +376,17 @@ class Comparison {
 
 // Whether a sparse kernel supports these storages. For sparse output gradients, only backward
 // matters.
-bool is_claimed(const CheckedOperator& subject, const OperatorCall& call, const CallTypes& known,
+bool is_claimed(const CheckedOperator& checked, const OperatorCall& call, const CallTypes& known,
                 const CallStorages& storages) {
   auto whole = known;
   whole.storages = storages.inputs;
   if (!storages.has_sparse_gradient() && call.storage(whole).sparse) return true;
-  const Instance kernel(subject.op, call.table(), call.attributes());
+  const Instance kernel(checked.op, call.table(), call.attributes());
   auto around = storages.output_grads;
   around.insert(around.end(), storages.inputs.begin(), storages.inputs.end());
   auto types = known.outputs;
   types.insert(types.end(), known.inputs.begin(), known.inputs.end());
-  return choose_storage(subject.op, kernel, true, around, types, storages.inputs.size(),
+  return choose_storage(checked.op, kernel, true, around, types, storages.inputs.size(),
                         call.device().type())
       .sparse;
 }
@@ -398,7 +398,7 @@ std::string describe(const OperatorCall& call, const CallStorages& storages) {
                         name_of(static_cast<Storage>(storages.inputs[i])));
   for (std::size_t i = 0; i < storages.output_grads.size(); ++i)
     if (storages.output_grads[i] != TENON_DENSE)
-      text += fmt::format(", the gradient of {} {}", output_words(call, i),
+      text += fmt::format(", the gradient of {} {}", output_label(call, i),
                           name_of(static_cast<Storage>(storages.output_grads[i])));
   return text;
 }
@@ -430,63 +430,63 @@ std::vector<CallStorages> storages_of_calls(const OperatorCall& call, const Test
 }
 
 std::string describe_contents(const CallStorages& storages, const NumbersOfInputs& numbers) {
-  if (!storages.has_sparse_gradient()) return fmt::format("{}, ", numbers.places);
-  return fmt::format("{}, in the gradient {}, ", numbers.places, numbers.places_of_gradients);
+  if (!storages.has_sparse_gradient()) return fmt::format("{}, ", numbers.stored);
+  return fmt::format("{}, in the gradient {}, ", numbers.stored, numbers.stored_of_gradients);
 }
 
 }  // namespace
 
-Outcome check_sparse(const CheckedOperator& subject) {
-  Device& device = find_device(subject.device.empty() ? "cpu" : subject.device);
-  const auto& kernel = *kernel_on(subject.op, device);
+Outcome check_sparse(const CheckedOperator& checked) {
+  Device& device = find_device(checked.device.empty() ? "cpu" : checked.device);
+  const auto& kernel = *kernel_on(checked.op, device);
   if (kernel.forward_sparse == nullptr && kernel.backward_sparse == nullptr)
     return skipped("it has no sparse kernel");
-  auto options = host_options(subject);
+  auto options = host_options(checked);
   options.search_defaults = true;  // the gradient may be a graph of any operators
   std::string changed_modes;       // other warnings of the host are ignored
   options.warn = [&](const std::string& warning) {
     if (is_about_float_modes(warning)) changed_modes = warning;
   };
   Host host(options);
-  add_operators(host, subject);
+  add_operators(host, checked);
   const GuardedAllocations guarded_allocations(device.is_cpu());
   std::size_t count = 0;
   Refusals refusals;
   for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty}) {
-    const auto& samples = find_samples(subject, kind).found;
-    refusals.add(find_samples(subject, kind).refusals);
+    const auto& samples = find_samples(checked, kind).found;
+    refusals.add(find_samples(checked, kind).refusals);
     const auto most = !device.is_cpu()                  ? max_on_device
                       : kind == TestInputKind::ordinary ? max_ordinary_ones
                                                         : max_odd_ones;
     for (std::size_t i = 0; i < std::min(most, samples.size()); ++i) {
       if (!device.is_cpu() && !is_for_devices(samples[i])) continue;
-      const auto accepted = accepted_by_kernel(subject, samples[i], refusals);
+      const auto accepted = accepted_by_kernel(checked, samples[i], refusals);
       if (!accepted) continue;
       const auto& sample = *accepted;
-      const OperatorCall call(subject.op, sample.attributes, device);
+      const OperatorCall call(checked.op, sample.attributes, device);
       std::optional<Comparison> comparison;
       for (const auto& storages : storages_of_calls(call, sample)) {
-        if (!is_claimed(subject, call, sample.types, storages)) continue;
-        if (!comparison) comparison.emplace(host, subject, sample);
+        if (!is_claimed(checked, call, sample.types, storages)) continue;
+        if (!comparison) comparison.emplace(host, checked, sample);
         if (storages.has_sparse_gradient() && !comparison->has_gradients()) continue;
-        const auto words = describe(call, storages);
-        tell_call(*subject.op.info, sample, " (" + words + ", other contents)");
+        const auto description = describe(call, storages);
+        report_call(*checked.op.info, sample, " (" + description + ", other contents)");
         for (const auto& numbers : storages.has_sparse_gradient() ? numbers_with_sparse_gradients()
-                                                                  : all_numbers(*subject.op.info)) {
-          auto fault = comparison->look(storages, numbers);
+                                                                  : all_numbers(*checked.op.info)) {
+          auto fault = comparison->test(storages, numbers);
           if (!fault) refusals.add(Refusals::kernel, comparison->refusal());
           if (fault && fault->empty()) fault = changed_modes;
           if (fault && !fault->empty())
             return failed(fmt::format("{}, with {} ({}, {}{})", *fault,
-                                      describe_sample(*subject.op.info, sample), words,
-                                      describe_contents(storages, numbers), numbers.draw.words));
+                                      describe_sample(*checked.op.info, sample), description,
+                                      describe_contents(storages, numbers), numbers.draw.description));
           count += fault ? 1 : 0;
         }
       }
     }
   }
   if (count == 0) {
-    if (find_samples(subject, TestInputKind::ordinary).found.empty()) return untried(refusals);
+    if (find_samples(checked, TestInputKind::ordinary).found.empty()) return untried(refusals);
     return skipped("its sparse kernel supports none of the inputs that the operator accepts");
   }
   return passed(counted(count, "call"));

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "check/calls/guarded_calls.hpp"
-#include "check/calls/same_call.hpp"
+#include "check/calls/device_comparison.hpp"
 #include "check/calls/test_call.hpp"
 #include "check/precision.hpp"
 #include "io/counted.hpp"
@@ -31,20 +31,20 @@ bool computes(const LoadedOperator& op, const TestInput& sample, DType precision
 /// Calls that both a variant and the operator's own kernel support.
 class VariantCalls {
  public:
-  VariantCalls(const CheckedOperator& subject, const tenon_operator& own,
+  VariantCalls(const CheckedOperator& checked, const tenon_operator& own,
                const LoadedOperator::Variant& variant)
-      : subject_(subject),
-        own_(with_kernel(subject.op, own)),
-        variant_(with_kernel(subject.op, *variant.table)),
+      : checked_(checked),
+        own_(with_kernel(checked.op, own)),
+        variant_(with_kernel(checked.op, *variant.table)),
         name_("kernel " + variant.name) {}
 
   void run() {
     constexpr std::size_t max_of_first = 12, max_of_others = 3;
-    for (const auto dtype : shared_dtypes(*subject_.op.info))
+    for (const auto dtype : shared_dtypes(*checked_.op.info))
       for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty,
                               TestInputKind::scalar, TestInputKind::round, TestInputKind::large})
-        look(find_samples(subject_, dtype, kind), kind,
-             dtype == most_informative_dtype(*subject_.op.info) ? max_of_first : max_of_others);
+        test(find_samples(checked_, dtype, kind), kind,
+             dtype == most_informative_dtype(*checked_.op.info) ? max_of_first : max_of_others);
   }
   const std::string& name() const { return name_; }
   const std::string& fault() const { return fault_; }
@@ -53,7 +53,7 @@ class VariantCalls {
   const Refusals& refusals() const { return refusals_; }
 
  private:
-  void look(const TestInputs& samples, TestInputKind kind, std::size_t left) {
+  void test(const TestInputs& samples, TestInputKind kind, std::size_t left) {
     refusals_.add(samples.refusals);
     for (const auto& sample : samples.found) {
       if (left == 0 || !fault_.empty()) return;
@@ -76,8 +76,8 @@ class VariantCalls {
 
   /// Returns whether the operator's own kernel accepts the sample.
   bool try_sample(const TestInput& sample, DType precision) {
-    tell_call(*subject_.op.info, sample, ", on " + name_);
-    const CheckedOperator reference{own_, subject_.plugins, subject_.trust_writable, subject_.seed};
+    report_call(*checked_.op.info, sample, ", on " + name_);
+    const CheckedOperator reference{own_, checked_.plugins, checked_.trust_writable, checked_.seed};
     const auto accepted = accepted_by_kernel(reference, sample, refusals_);
     if (!accepted) return false;
     const bool backward = has_backward(own_, sample) && computes(variant_, sample, precision, true);
@@ -88,7 +88,7 @@ class VariantCalls {
         compare(*accepted, precision, numbers, false, training);
       if (backward) compare(*accepted, precision, numbers, true, true);
     }
-    if (!fault_.empty()) fault_ += ", with " + describe_sample(*subject_.op.info, sample);
+    if (!fault_.empty()) fault_ += ", with " + describe_sample(*checked_.op.info, sample);
     return true;
   }
 
@@ -96,17 +96,17 @@ class VariantCalls {
                bool training) {
     if (!fault_.empty()) return;
     Threads threads(1);
-    const CallContext context{.threads = threads, .seed = subject_.seed, .training = training};
-    const SameCall own(own_, sample, cpu_device(), subject_.seed);
+    const CallContext context{.threads = threads, .seed = checked_.seed, .training = training};
+    const DeviceComparison own(own_, sample, cpu_device(), checked_.seed);
     CallMemory memory, expected;
     try {
       memory = backward ? own.backward_memory(
                               numbers, std::vector<bool>(sample.types.inputs.size(), true), true)
                         : own.forward_memory(numbers);
-      if (own.here().info().accumulates)
+      if (own.cpu_call().info().accumulates)
         for (auto& write : memory.writes)
           if (write == TENON_WRITE_TO && numbers == Numbers::both_signs) write = TENON_WRITE_ADD;
-      expected = run_call(own.here(), sample.types,
+      expected = run_call(own.cpu_call(), sample.types,
                           memory.with([](const Tensor& tensor, bool) { return tensor.clone(); }),
                           backward, context);
     } catch (const Failure&) {
@@ -149,7 +149,7 @@ class VariantCalls {
     return {};
   }
 
-  const CheckedOperator& subject_;
+  const CheckedOperator& checked_;
   LoadedOperator own_, variant_;
   std::string name_, fault_;
   int compared_ = 0;
@@ -159,21 +159,21 @@ class VariantCalls {
 
 }  // namespace
 
-Outcome check_variants(const CheckedOperator& subject) {
-  const auto* own = subject.op.kernel(TENON_CPU);
+Outcome check_variants(const CheckedOperator& checked) {
+  const auto* own = checked.op.kernel(TENON_CPU);
   std::vector<const LoadedOperator::Variant*> variants;
-  for (const auto* table : subject.op.candidates[TENON_CPU])
-    if (const auto* variant = subject.op.variant_of(*table); variant != nullptr && table != own)
+  for (const auto* table : checked.op.candidates[TENON_CPU])
+    if (const auto* variant = checked.op.variant_of(*table); variant != nullptr && table != own)
       variants.push_back(variant);
   if (own == nullptr || own->forward == nullptr || variants.empty())
     return skipped("it has no kernel variant for the CPU");
-  if (subject.op.info->communicates)
+  if (checked.op.info->communicates)
     return skipped("its variants communicate with other processes, and there are none here");
   int compared = 0;
   std::vector<std::string> unsupported;
   std::size_t tried = 0;
   for (const auto* variant : variants) {
-    VariantCalls calls(subject, *own, *variant);
+    VariantCalls calls(checked, *own, *variant);
     calls.run();
     if (!calls.fault().empty()) return failed(calls.fault());
     if (calls.compared() == 0 && calls.unsupported() == 0) return untried(calls.refusals());

@@ -9,7 +9,7 @@
 
 #include "check/calls/test_call.hpp"
 #include "check/check.hpp"
-#include "check/given_elements.hpp"
+#include "check/element_conversion.hpp"
 #include "check/precision.hpp"
 #include "io/counted.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 /// Tolerance relative to the largest element, for results compared with those of the widest dtype.
 /// Random operators and non-floating-point outputs are not compared.
-double tolerance_beside_widest(DType dtype) {
+double tolerance_to_widest(DType dtype) {
   return dtype == DType::bf16 ? 0.1 : dtype == DType::f16 ? 0.02 : 1e-3;
 }
 
@@ -40,7 +40,7 @@ std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, 
       types.inputs[i].dtype = static_cast<std::uint8_t>(shared);
   for (auto* group : {&types.outputs, &types.states})
     for (auto& type : *group) type = unknown_type();
-  tell_question(describe_sample(call.info(), sample));
+  report_query(describe_sample(call.info(), sample));
   try {
     call.infer(types);
   } catch (const Failure&) {
@@ -53,20 +53,20 @@ std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, 
 }
 
 /// Nothing if the kernel rejects the elements.
-std::optional<std::vector<Tensor>> outputs_with(const CheckedOperator& subject,
+std::optional<std::vector<Tensor>> outputs_with(const CheckedOperator& checked,
                                                 const OperatorCall& call, const TestInput& sample) {
   Threads threads(1);
-  TestCall trial(call, sample, subject.seed, Placement::apart, 0);
-  for (std::size_t i = 0; i < trial.inputs.size(); ++i)
+  TestCall test_call(call, sample, checked.seed, Placement::apart, 0);
+  for (std::size_t i = 0; i < test_call.inputs.size(); ++i)
     if (is_floating(sample.types.inputs[i]) && !sample.has_elements(i))
-      fill_with_sixteenths(trial.inputs[i], subject.seed + i);
+      fill_with_sixteenths(test_call.inputs[i], checked.seed + i);
   try {
-    trial.run(threads);
+    test_call.run(threads);
   } catch (const Failure& failure) {
-    if (is_mistake(failure)) throw;
+    if (is_kernel_bug(failure)) throw;
     return std::nullopt;
   }
-  return trial.outputs;
+  return test_call.outputs;
 }
 
 std::string compare_with_widest(const std::vector<Tensor>& outputs,
@@ -81,7 +81,7 @@ std::string compare_with_widest(const std::vector<Tensor>& outputs,
       largest = std::isfinite(number) ? std::max(largest, std::abs(number)) : largest;
     for (std::size_t k = 0; k < right.size(); ++k)
       if (std::isfinite(right[k]) && std::isfinite(narrow[k]) &&
-          std::abs(narrow[k] - right[k]) > tolerance_beside_widest(dtype) * (1e-3 + largest))
+          std::abs(narrow[k] - right[k]) > tolerance_to_widest(dtype) * (1e-3 + largest))
         return fmt::format("element {} of output {} is {} with {}, but {} with {}", k, i, narrow[k],
                            name_of(dtype), right[k], name_of(wide));
   }
@@ -89,21 +89,21 @@ std::string compare_with_widest(const std::vector<Tensor>& outputs,
 }
 
 /// Compares each floating-point dtype with the widest one.
-std::string compare_dtypes(const CheckedOperator& subject, DType wide) {
-  constexpr std::size_t most = 12;
-  const auto& info = *subject.op.info;
-  const auto& samples = find_samples(subject, wide, TestInputKind::ordinary).found;
-  for (std::size_t s = 0; s < std::min(most, samples.size()); ++s) {
-    tell_call(info, samples[s]);
-    const OperatorCall call(subject.op, samples[s].attributes);
-    const auto widest = outputs_with(subject, call, samples[s]);
+std::string compare_dtypes(const CheckedOperator& checked, DType wide) {
+  constexpr std::size_t max_samples = 12;
+  const auto& info = *checked.op.info;
+  const auto& samples = find_samples(checked, wide, TestInputKind::ordinary).found;
+  for (std::size_t s = 0; s < std::min(max_samples, samples.size()); ++s) {
+    report_call(info, samples[s]);
+    const OperatorCall call(checked.op, samples[s].attributes);
+    const auto widest = outputs_with(checked, call, samples[s]);
     if (!widest) continue;
     for (const auto dtype : {DType::f32, DType::f16, DType::bf16}) {
       if (dtype == wide || !allows(info.types, dtype)) continue;
       const auto sample = with_dtype(call, samples[s], dtype);
       if (!sample) continue;
-      tell_call(info, *sample);
-      const auto narrow = outputs_with(subject, call, *sample);
+      report_call(info, *sample);
+      const auto narrow = outputs_with(checked, call, *sample);
       const auto fault =
           narrow ? compare_with_widest(*narrow, *widest, dtype, wide) : std::string();
       if (!fault.empty()) return fault + ", with " + describe_sample(info, *sample);
@@ -113,21 +113,21 @@ std::string compare_dtypes(const CheckedOperator& subject, DType wide) {
 }
 
 /// Tries the sample's elements, other indices, and zeros or ones in the inputs of the shared dtype.
-bool kernel_accepts(const CheckedOperator& subject, const TestInput& sample, Refusals& refusals) {
-  const auto& info = *subject.op.info;
+bool kernel_accepts(const CheckedOperator& checked, const TestInput& sample, Refusals& refusals) {
+  const auto& info = *checked.op.info;
   try {
-    if (accepted_by_kernel(subject, sample, refusals)) return true;
+    if (accepted_by_kernel(checked, sample, refusals)) return true;
     for (const double number : {1.0, 0.0}) {
       auto other = sample;
-      other.given.resize(sample.types.inputs.size());
-      for (std::size_t i = 0; i < other.given.size(); ++i) {
+      other.elements.resize(sample.types.inputs.size());
+      for (std::size_t i = 0; i < other.elements.size(); ++i) {
         const auto& type = sample.types.inputs[i];
         if (!type.present || sample.has_elements(i) || info.inputs[declared_input(info, i)].types)
           continue;
         const std::vector<double> numbers(static_cast<std::size_t>(element_count(type)), number);
-        other.given[i] = elements_in(numbers, static_cast<DType>(type.dtype), shape_of(type));
+        other.elements[i] = elements_in(numbers, static_cast<DType>(type.dtype), shape_of(type));
       }
-      if (accepted_by_kernel(subject, other, refusals)) return true;
+      if (accepted_by_kernel(checked, other, refusals)) return true;
     }
   } catch (const Failure& failure) {
     refusals.add(Refusals::kernel + 1, failure.what());
@@ -137,8 +137,8 @@ bool kernel_accepts(const CheckedOperator& subject, const TestInput& sample, Ref
 
 }  // namespace
 
-Outcome check_dtypes(const CheckedOperator& subject) {
-  const auto& info = *subject.op.info;
+Outcome check_dtypes(const CheckedOperator& checked) {
+  const auto& info = *checked.op.info;
   const bool shared = std::any_of(info.inputs.begin(), info.inputs.end(),
                                   [](const auto& input) { return !input.types; });
   if (!shared) return skipped("no input uses the operator's shared dtype");
@@ -148,7 +148,7 @@ Outcome check_dtypes(const CheckedOperator& subject) {
   for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i) {
     const auto dtype = static_cast<DType>(i);
     if (!allows(info.types, dtype)) continue;
-    const auto samples = find_sample(subject, dtype);
+    const auto samples = find_sample(checked, dtype);
     if (samples.found.empty()) {
       without = name_of(dtype);
       error = samples.refusals.nearest();
@@ -158,7 +158,7 @@ Outcome check_dtypes(const CheckedOperator& subject) {
     Refusals of_dtype;
     const bool accepted = std::any_of(
         samples.found.begin(), samples.found.end(),
-        [&](const TestInput& sample) { return kernel_accepts(subject, sample, of_dtype); });
+        [&](const TestInput& sample) { return kernel_accepts(checked, sample, of_dtype); });
     refusals.add(of_dtype);
     count += accepted ? 1 : 0;
     if (!accepted)
@@ -166,15 +166,15 @@ Outcome check_dtypes(const CheckedOperator& subject) {
                             of_dtype.nearest());
   }
   // it accepts such elements with another dtype
-  if (!refused.empty() && (count > 0 || is_mistake(refused))) return failed(refused);
+  if (!refused.empty() && (count > 0 || is_kernel_bug(refused))) return failed(refused);
   if (count == 0) return untried(refusals);
   if (!without.empty())
     return failed(fmt::format("{} is declared, but no inputs of this dtype are accepted: {}",
                               without, error));
   const auto wide = allows(info.types, DType::f64) ? DType::f64 : DType::f32;
   if (allows(info.types, wide) && !info.random)
-    if (auto fault = compare_dtypes(subject, wide); !fault.empty()) return failed(fault);
-  const auto precision = check_precision(subject);
+    if (auto fault = compare_dtypes(checked, wide); !fault.empty()) return failed(fault);
+  const auto precision = check_precision(checked);
   if (!precision.fault.empty()) return failed(precision.fault);
   auto sentence = counted(count, "dtype");
   if (precision.calls > 0)
@@ -184,28 +184,28 @@ Outcome check_dtypes(const CheckedOperator& subject) {
 
 // An error with a reason is a valid answer (there is no largest element of an empty tensor); this
 // check finds crashes and hangs.
-Outcome check_shapes(const CheckedOperator& subject) {
+Outcome check_shapes(const CheckedOperator& checked) {
   constexpr std::size_t max_ordinary = 8;
   Threads threads(1);
   int ran = 0, refused = 0;
   Refusals searched, refusals;  // of the search, and of kernels
   for (const auto kind :
        {TestInputKind::empty, TestInputKind::scalar, TestInputKind::odd, TestInputKind::ordinary}) {
-    const auto& samples = find_samples(subject, kind);
+    const auto& samples = find_samples(checked, kind);
     searched.add(samples.refusals);
     for (std::size_t i = 0; i < samples.found.size(); ++i) {
       if (kind == TestInputKind::ordinary && i == max_ordinary) break;
       const auto& sample = samples.found[i];
-      tell_call(*subject.op.info, sample);
-      const OperatorCall call(subject.op, sample.attributes);
-      TestCall aligned(call, sample, subject.seed),
-          unaligned(call, sample, subject.seed, Placement::unaligned);
+      report_call(*checked.op.info, sample);
+      const OperatorCall call(checked.op, sample.attributes);
+      TestCall aligned(call, sample, checked.seed),
+          unaligned(call, sample, checked.seed, Placement::unaligned);
       try {
         aligned.run(threads);
         unaligned.run(threads);
         ++ran;
       } catch (const Failure& failure) {
-        if (is_mistake(failure)) throw;
+        if (is_kernel_bug(failure)) throw;
         refusals.add(Refusals::kernel, failure.what());
         ++refused;
       }

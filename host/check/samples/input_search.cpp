@@ -8,7 +8,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "check/calls/test_call.hpp"
-#include "check/given_elements.hpp"
+#include "check/element_conversion.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -23,7 +23,7 @@ std::string names_of_inputs(const OperatorInfo& info) {
 }
 
 /// Tensors of a variadic input are numbered: parts0, parts1.
-std::size_t place_of(const OperatorInfo& info, const std::string& name) {
+std::size_t input_index(const OperatorInfo& info, const std::string& name) {
   for (std::size_t i = 0; i < info.inputs.size(); ++i) {
     const auto& input = info.inputs[i];
     if (!input.variadic && input.name == name) return i;
@@ -55,7 +55,7 @@ std::optional<Shape> fitted(const Shape& shape, const tenon_type& pattern) {
 
 /// Plausible shapes of the other inputs, given the first: the same, matching matrices, rows,
 /// labels, scalars, and smaller and larger shapes.
-std::vector<Shape> shapes_beside(const Shape& first) {
+std::vector<Shape> candidate_shapes(const Shape& first) {
   if (first.rank() == 0) return {first, {1}, {3}, {2, 3}};
   std::vector<Shape> shapes = {first,
                                Shape::scalar(),
@@ -111,7 +111,7 @@ std::vector<tenon_type> patterns_in(const std::string& refusal) {
 
 /// All candidates that fit a pattern of known rank; at least one.
 std::vector<Shape> candidates(const Shape& first, const tenon_type& pattern, std::size_t turn) {
-  auto shapes = shapes_beside(first);
+  auto shapes = candidate_shapes(first);
   std::rotate(shapes.begin(), shapes.begin() + static_cast<std::ptrdiff_t>(turn % shapes.size()),
               shapes.end());
   if (pattern.rank < 0) return shapes;
@@ -137,45 +137,45 @@ std::vector<Shape> candidates(const Shape& first, const tenon_type& pattern, std
 FixedInputs fixed_inputs(const OperatorInfo& info, const ExampleInfo& example) {
   FixedInputs fixed;
   for (const auto& input : example.inputs) {
-    auto& place = fixed[place_of(info, input.name)];
+    auto& slot = fixed[input_index(info, input.name)];
     if (input.dtype)
       for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i)
-        if (name_of(static_cast<DType>(i)) == *input.dtype) place.dtype = static_cast<DType>(i);
-    place.shape = Shape(input.shape.data(), static_cast<int>(input.shape.size()));
-    place.values = input.values;
+        if (name_of(static_cast<DType>(i)) == *input.dtype) slot.dtype = static_cast<DType>(i);
+    slot.shape = Shape(input.shape.data(), static_cast<int>(input.shape.size()));
+    slot.values = input.values;
   }
   return fixed;
 }
 
 FixedInputs fixed_inputs(const OperatorInfo& info, const CheckCall& call) {
   FixedInputs fixed;
-  for (const auto& [name, shape] : call.shapes) fixed[place_of(info, name)].shape = shape;
+  for (const auto& [name, shape] : call.shapes) fixed[input_index(info, name)].shape = shape;
   for (const auto& [name, tensor] : call.inputs) {
-    auto& place = fixed[place_of(info, name)];
-    place.dtype = tensor.dtype();
-    place.shape = tensor.shape();
-    place.elements =
+    auto& slot = fixed[input_index(info, name)];
+    slot.dtype = tensor.dtype();
+    slot.shape = tensor.shape();
+    slot.elements =
         tensor.storage() == Storage::dense ? tensor.clone() : cast_storage(tensor, Storage::dense);
   }
   return fixed;
 }
 
-std::vector<Connected> ways_to_connect(const OperatorInfo& info) {
-  constexpr std::size_t most = 8;
+std::vector<Connected> connection_choices(const OperatorInfo& info) {
+  constexpr std::size_t max_choices = 8;
   std::vector<std::size_t> optional;
   for (std::size_t i = 0; i < info.inputs.size(); ++i)
     if (info.inputs[i].optional) optional.push_back(i);
-  std::vector<Connected> ways{Connected(info.inputs.size(), true)};
+  std::vector<Connected> choices{Connected(info.inputs.size(), true)};
   const auto add = [&](auto&& is_there) {
-    Connected way(info.inputs.size(), true);
-    for (const auto i : optional) way[i] = is_there(i);
-    if (ways.size() < most && std::find(ways.begin(), ways.end(), way) == ways.end())
-      ways.push_back(std::move(way));
+    Connected choice(info.inputs.size(), true);
+    for (const auto i : optional) choice[i] = is_there(i);
+    if (choices.size() < max_choices && std::find(choices.begin(), choices.end(), choice) == choices.end())
+      choices.push_back(std::move(choice));
   };
   add([](std::size_t) { return false; });
   for (const auto one : optional) add([&](std::size_t i) { return i != one; });
   for (const auto one : optional) add([&](std::size_t i) { return i == one; });
-  return ways;
+  return choices;
 }
 
 std::optional<TestInput> InputSearch::find(const Shape& first, const Connected& connected,
@@ -203,7 +203,7 @@ std::optional<TestInput> InputSearch::find(const Shape& first, const Connected& 
 }
 
 void InputSearch::infer(CallTypes& types) const {
-  if (tells_inputs_asked()) tell_question(describe_call(call_.info(), types.inputs, attributes_));
+  if (queries_include_inputs()) report_query(describe_call(call_.info(), types.inputs, attributes_));
   call_.infer(types);
 }
 
@@ -212,12 +212,12 @@ CallTypes InputSearch::start(const Connected& connected, std::size_t turn,
   CallTypes types;
   const auto& info = call_.info();
   // number of tensors of a variadic input after the first
-  static constexpr std::size_t beside_variadic[] = {1, 1, 0, 2};
-  auto count = info.inputs.size() + (info.variadic() ? beside_variadic[turn % 4] : 0);
-  for (const auto& [place, input] : fixed) count = std::max(count, place + 1);
+  static constexpr std::size_t extra_variadic[] = {1, 1, 0, 2};
+  auto count = info.inputs.size() + (info.variadic() ? extra_variadic[turn % 4] : 0);
+  for (const auto& [slot, input] : fixed) count = std::max(count, slot + 1);
   if (!fixed.empty() && info.variadic() && fixed.rbegin()->first + 1 >= info.inputs.size())
     count = fixed.rbegin()->first + 1;
-  given_.assign(count, {});
+  elements_.assign(count, {});
   for (std::size_t i = 0; i < count; ++i) {
     const auto& declared = info.inputs[declared_input(info, i)];
     auto& type = types.inputs.emplace_back(unknown_type());
@@ -236,12 +236,12 @@ CallTypes InputSearch::start(const Connected& connected, std::size_t turn,
     if (declared.types && input.dtype) type.dtype = static_cast<std::uint8_t>(*input.dtype);
     if (input.shape.has_rank()) set_shape(type, input.shape);
     const auto dtype = static_cast<DType>(type.dtype);
-    if (!input.values.empty()) given_[i] = elements_in(input.values, dtype, input.shape);
-    if (input.elements) given_[i] = elements_in(input.elements, dtype);
+    if (!input.values.empty()) elements_[i] = elements_in(input.values, dtype, input.shape);
+    if (input.elements) elements_[i] = elements_in(input.elements, dtype);
   }
   types.values.assign(count, nullptr);
   for (std::size_t i = 0; i < count; ++i)
-    if (given_[i]) types.values[i] = may_infer_see(given_[i].abi()) ? &given_[i].abi() : nullptr;
+    if (elements_[i]) types.values[i] = may_infer_see(elements_[i].abi()) ? &elements_[i].abi() : nullptr;
   types.states.assign(info.states.size(), unknown_type());
   types.outputs.assign(call_.outputs(), unknown_type());
   return types;
@@ -285,7 +285,7 @@ std::vector<Shape> InputSearch::shapes_like(const Shape& first, const CallTypes&
 
 bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types, int accepted,
                            TestInput& found) {
-  if (is_spent()) return false;
+  if (is_exhausted()) return false;
   ++tries_;
   try {
     infer(types);
@@ -297,7 +297,7 @@ bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types
   const auto open = std::find_if(types.inputs.begin(), types.inputs.end(),
                                  [](const auto& type) { return type.present && !is_known(type); });
   if (open == types.inputs.end())
-    return finish(types, found) || give_elements(first, types, accepted, found);
+    return finish(types, found) || provide_elements(first, types, accepted, found);
   std::string refusal;  // of the first candidate
   const auto try_shape = [&](const Shape& shape) {
     const auto learned = *open;
@@ -319,12 +319,12 @@ bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types
 }
 
 /// Provides elements that infer() would read: plausible shapes, counts or indices.
-bool InputSearch::give_elements(const Shape& first, const CallTypes& types, int accepted,
+bool InputSearch::provide_elements(const Shape& first, const CallTypes& types, int accepted,
                                 TestInput& found) {
   for (std::size_t i = 0; i < types.wanted.size(); ++i) {
     const auto& type = types.inputs[i];
     const auto size = element_count(type);
-    if (types.wanted[i] == 0 || given_[i] || !type.present || size < 0 || size > 64) continue;
+    if (types.wanted[i] == 0 || elements_[i] || !type.present || size < 0 || size > 64) continue;
     const auto count = static_cast<std::size_t>(size);
     std::vector<std::vector<double>> tries;
     if (static_cast<int>(count) == first.rank()) tries.emplace_back(first.begin(), first.end());
@@ -333,11 +333,11 @@ bool InputSearch::give_elements(const Shape& first, const CallTypes& types, int 
     for (const double number : {2.0, 1.0, 0.0, 3.0}) tries.emplace_back(count, number);
     for (const auto& values : tries) {
       auto known = types;
-      given_[i] = elements_in(values, static_cast<DType>(type.dtype), shape_of(type));
-      known.values[i] = &given_[i].abi();
+      elements_[i] = elements_in(values, static_cast<DType>(type.dtype), shape_of(type));
+      known.values[i] = &elements_[i].abi();
       if (complete(first, 0, std::move(known), accepted + 1, found)) return true;
     }
-    given_[i] = Tensor();
+    elements_[i] = Tensor();
   }
   return false;
 }
@@ -346,7 +346,7 @@ bool InputSearch::finish(const CallTypes& types, TestInput& found) {
   constexpr std::int64_t max_bytes = std::int64_t{1} << 28;
   bool certain = true;  // whether other elements would make no difference
   for (std::size_t i = 0; i < types.wanted.size(); ++i)
-    certain = certain && (types.wanted[i] == 0 || given_[i]);
+    certain = certain && (types.wanted[i] == 0 || elements_[i]);
   for (const auto* group : {&types.outputs, &types.states})
     for (std::size_t i = 0; i < group->size(); ++i) {
       const auto& type = (*group)[i];
@@ -354,7 +354,7 @@ bool InputSearch::finish(const CallTypes& types, TestInput& found) {
           type.dtype != TENON_DTYPE_UNKNOWN)
         continue;
       if (!is_known(type) || byte_count(type) < 0 || byte_count(type) > max_bytes) {
-        const auto name = group == &types.outputs ? output_words(call_, i)
+        const auto name = group == &types.outputs ? output_label(call_, i)
                                                   : "state '" + call_.info().states[i].name + "'";
         refusals_.add(
             certain ? Refusals::unknown_outputs : Refusals::unknown_outputs - 1,
@@ -365,7 +365,7 @@ bool InputSearch::finish(const CallTypes& types, TestInput& found) {
         return false;
       }
     }
-  found = {attributes_, types, given_};
+  found = {attributes_, types, elements_};
   return true;
 }
 

@@ -27,7 +27,7 @@ FixedInputs fixed_inputs(const OperatorInfo& info, const CheckCall& call);
 /// Which inputs are connected; tensors of a variadic input count individually.
 using Connected = std::vector<bool>;
 /// All inputs, no optional inputs, and a limited number of combinations in between.
-std::vector<Connected> ways_to_connect(const OperatorInfo& info);
+std::vector<Connected> connection_choices(const OperatorInfo& info);
 
 class InputSearch {
  public:
@@ -51,16 +51,16 @@ class InputSearch {
   std::vector<Shape> shapes_like(const Shape& first, const CallTypes& types);
   bool complete(const Shape& first, std::size_t turn, CallTypes types, int accepted,
                 TestInput& found);
-  bool give_elements(const Shape& first, const CallTypes& types, int accepted, TestInput& found);
+  bool provide_elements(const Shape& first, const CallTypes& types, int accepted, TestInput& found);
   bool finish(const CallTypes& types, TestInput& found);
-  bool is_spent() { return tries_ > 2000; }
+  bool is_exhausted() { return tries_ > 2000; }
 
   const OperatorCall& call_;
   const Attributes& attributes_;
   DType shared_;
   std::vector<std::int64_t> sizes_;
   Refusals& refusals_;
-  std::vector<Tensor> given_;
+  std::vector<Tensor> elements_;
   std::string refusal_;  // the last error of infer()
   int tries_ = 0;
 };

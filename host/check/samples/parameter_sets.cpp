@@ -113,11 +113,11 @@ AttributeValue value_for(const ParamInfo& param, int set, int position) {
              : param.choices[static_cast<std::size_t>(set) % param.choices.size()];
 }
 
-/// Up to `most` candidates that differ from each other and from `now`.
+/// Up to `limit` candidates that differ from each other and from `now`.
 class Distinct {
  public:
-  Distinct(const ParamInfo& param, const AttributeValue& now, std::size_t most)
-      : param_(param), now_(now), most_(most) {}
+  Distinct(const ParamInfo& param, const AttributeValue& now, std::size_t limit)
+      : param_(param), now_(now), limit_(limit) {}
   void add(const List& numbers) {
     const auto is_large = [](double number) { return !(std::abs(number) <= max_worth_trying); };
     if (!numbers.empty() && std::any_of(numbers.begin(), numbers.end(), is_large)) return;
@@ -127,14 +127,14 @@ class Distinct {
   void add(AttributeValue value) {
     const bool known =
         value == now_ || std::find(values.begin(), values.end(), value) != values.end();
-    if (!known && values.size() < most_) values.push_back(std::move(value));
+    if (!known && values.size() < limit_) values.push_back(std::move(value));
   }
   std::vector<AttributeValue> values;
 
  private:
   const ParamInfo& param_;
   const AttributeValue& now_;
-  std::size_t most_;
+  std::size_t limit_;
 };
 
 void add_numbers(const ParamInfo& param, double now, Distinct& found) {
@@ -235,8 +235,8 @@ std::vector<AttributeValue> alternatives(const OperatorInfo& info, const ParamIn
 
 Attributes replaced(const Attributes& set, const std::string& name, AttributeValue value) {
   Attributes result;
-  for (const auto& [other, kept] : set)
-    if (other != name) result.set(other, kept);
+  for (const auto& [other, old_value] : set)
+    if (other != name) result.set(other, old_value);
   result.set(name, std::move(value));
   return result;
 }
@@ -328,10 +328,10 @@ std::vector<Attributes> varied_sets(const OperatorInfo& info, const Attributes& 
   return sets;
 }
 
-Attributes merged(const Attributes& wanted, const Attributes& others) {
-  auto result = wanted;
+Attributes merged(const Attributes& preferred, const Attributes& others) {
+  auto result = preferred;
   for (const auto& [name, value] : others)
-    if (std::none_of(wanted.begin(), wanted.end(),
+    if (std::none_of(preferred.begin(), preferred.end(),
                      [&name = name](const auto& entry) { return entry.first == name; }))
       result.set(name, value);
   return result;
@@ -353,12 +353,12 @@ std::vector<Attributes> parameter_sets(const OperatorInfo& info) {
 }
 
 std::vector<std::int64_t> sizes_in(const OperatorInfo& info, const Attributes& parameters) {
-  constexpr double most = 128;
+  constexpr double limit = 128;
   std::set<std::int64_t> sizes;
   for (const auto& param : info.params)
     if (is_whole(param.kind))
       for (const double number : numbers_of(value_in(parameters, param)))
-        if (number > 1 && number <= most)
+        if (number > 1 && number <= limit)
           sizes.insert({static_cast<std::int64_t>(number), 2 * static_cast<std::int64_t>(number)});
   return {sizes.begin(), sizes.end()};
 }

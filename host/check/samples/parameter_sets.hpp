@@ -25,8 +25,8 @@ AttributeValue value_in(const Attributes& set, const ParamInfo& param);
 Attributes with_parameter(const OperatorInfo& info, const Attributes& set, const std::string& name,
                           const AttributeValue& value);
 
-/// `wanted`, completed by `others`.
-Attributes merged(const Attributes& wanted, const Attributes& others);
+/// `preferred`, completed by `others`.
+Attributes merged(const Attributes& preferred, const Attributes& others);
 
 Attributes parameters_of(const ExampleInfo& example);
 

@@ -7,7 +7,7 @@ namespace tenon::checks {
 
 // A Failure has only its message to tell who raised it: these phrases are from the SDK and the host
 // (call_errors.hpp, host_error.hpp).
-bool is_mistake(std::string_view sentence) {
+bool is_kernel_bug(std::string_view sentence) {
   static constexpr std::string_view phrases[] = {
       "the kernel asks for", "but the kernel writes", "exists only in backward",
       "is not requested: check write(", "check has_output_grad(",

@@ -35,9 +35,9 @@ class Refusals {
 
 /// Whether a call failed because of a bug in its kernel. Otherwise the author rejected the call,
 /// usually because of its elements.
-bool is_mistake(std::string_view sentence);
-inline bool is_mistake(const Failure& failure) {
-  return is_mistake(failure.what());
+bool is_kernel_bug(std::string_view sentence);
+inline bool is_kernel_bug(const Failure& failure) {
+  return is_kernel_bug(failure.what());
 }
 
 }  // namespace tenon::checks

@@ -7,7 +7,7 @@ namespace tenon::checks {
 namespace {
 
 constexpr std::size_t max_ordinary = 64, max_unusual = 24, max_bases = 2;
-constexpr std::size_t patience = 20'000;  // rejections after which parameters are no longer varied
+constexpr std::size_t max_rejections = 20'000;  // rejections after which parameters are no longer varied
 
 // The first shapes of a kind are tried with every set of parameters.
 std::vector<Shape> first_shapes(TestInputKind kind) {
@@ -44,13 +44,13 @@ SampleSearch::SampleSearch(const LoadedOperator& op, DType shared, TestInputKind
       shared_(shared),
       kind_(kind),
       shapes_(first_shapes(kind)),
-      ways_(ways_to_connect(info_)) {}
+      connections_(connection_choices(info_)) {}
 
 TestInputs SampleSearch::named(const std::vector<CheckCall>& calls) {
   if (kind_ != TestInputKind::ordinary) return std::move(result_);
   for (const auto& call : calls) {
     const auto fixed = fixed_inputs(info_, call);
-    find_as_in_examples(call.parameters, fixed);
+    find_with_examples(call.parameters, fixed);
     for (const auto& required : required_sets(info_))
       if (find_fixed(merged(call.parameters, required), fixed)) break;
   }
@@ -58,18 +58,18 @@ TestInputs SampleSearch::named(const std::vector<CheckCall>& calls) {
 }
 
 /// Combines each example with the user-provided inputs, unless these cover all inputs.
-void SampleSearch::find_as_in_examples(const Attributes& parameters, const FixedInputs& fixed) {
+void SampleSearch::find_with_examples(const Attributes& parameters, const FixedInputs& fixed) {
   for (const auto& example : info_.examples) {
     auto both = fixed_inputs(info_, example);
     if (std::all_of(both.begin(), both.end(),
                     [&](const auto& input) { return fixed.contains(input.first); }))
       continue;
-    for (const auto& [input, wanted] : fixed) both[input] = wanted;
+    for (const auto& [input, user_input] : fixed) both[input] = user_input;
     find_fixed(merged(parameters, parameters_of(example)), both);
   }
 }
 
-TestInputs SampleSearch::of_example(const ExampleInfo& example) {
+TestInputs SampleSearch::from_example(const ExampleInfo& example) {
   find_fixed(parameters_of(example), fixed_inputs(info_, example));
   return std::move(result_);
 }
@@ -87,7 +87,7 @@ TestInputs SampleSearch::with_value(const std::string& parameter, const Attribut
   }
   for (const auto& base : found)  // other parameters may have to change, too
     for (const auto& varied : varied_sets(info_, base.parameters)) {
-      if (result_.found.size() >= enough || result_.refusals.count() > patience)
+      if (result_.found.size() >= enough || result_.refusals.count() > max_rejections)
         return std::move(result_);
       if (!base.fixed.empty()) find_fixed(set(varied), base.fixed);
       for (auto& sample : with_shapes(set(varied))) add(std::move(sample));
@@ -99,7 +99,7 @@ TestInputs SampleSearch::first() {
   for (auto& base : bases()) {
     if (!base.fixed.empty() && find_fixed(base.parameters, base.fixed)) return std::move(result_);
     for (std::size_t i = 0; i < shapes_.size(); ++i)
-      if (auto found = find(base.parameters, shapes_[i], ways_[0], 0)) {
+      if (auto found = find(base.parameters, shapes_[i], connections_[0], 0)) {
         result_.found.push_back(std::move(*found));
         return std::move(result_);
       }
@@ -121,7 +121,7 @@ TestInputs SampleSearch::all() {
   std::size_t varied = 0;
   for (const auto& base : found)
     if ((!base.found.empty() || !result_.found.empty()) && varied++ < max_bases) vary(base);
-  for (std::size_t turn = 1; turn < 2 * shapes_.size() + ways_.size(); ++turn)
+  for (std::size_t turn = 1; turn < 2 * shapes_.size() + connections_.size(); ++turn)
     add_turn(found, turn);
   return std::move(result_);
 }
@@ -139,12 +139,12 @@ std::vector<CallBase> SampleSearch::bases() const {
   return bases;
 }
 
-std::size_t SampleSearch::most() const {
+std::size_t SampleSearch::max_samples() const {
   return kind_ == TestInputKind::ordinary ? max_ordinary : max_unusual;
 }
 
 void SampleSearch::add(TestInput sample) {
-  if (result_.found.size() < most()) result_.found.push_back(std::move(sample));
+  if (result_.found.size() < max_samples()) result_.found.push_back(std::move(sample));
 }
 
 void SampleSearch::add_turn(std::vector<CallBase>& bases, std::size_t turn) {
@@ -153,12 +153,12 @@ void SampleSearch::add_turn(std::vector<CallBase>& bases, std::size_t turn) {
 }
 
 std::optional<TestInput> SampleSearch::find(const Attributes& parameters, const Shape& shape,
-                                            const Connected& way, std::size_t turn,
+                                            const Connected& connected, std::size_t turn,
                                             const FixedInputs& fixed) {
-  tell_question(describe_parameters(parameters));
+  report_query(describe_parameters(parameters));
   try {
     const OperatorCall call(op_, parameters);
-    return InputSearch(call, parameters, shared_, result_.refusals).find(shape, way, turn, fixed);
+    return InputSearch(call, parameters, shared_, result_.refusals).find(shape, connected, turn, fixed);
   } catch (const Failure& failure) {
     result_.refusals.add(Refusals::no_object, failure.what());
     return std::nullopt;
@@ -184,9 +184,9 @@ std::vector<TestInput> SampleSearch::with_shapes(const Attributes& parameters) {
   std::vector<TestInput> samples;
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const bool try_all = samples.empty() && kind_ == TestInputKind::ordinary;
-    std::size_t left = try_all ? ways_.size() : 2;
-    for (std::size_t way = 0; way < ways_.size() && left > 0; ++way, --left)
-      if (auto found = find(parameters, shapes_[i], ways_[(i + way) % ways_.size()], i))
+    std::size_t left = try_all ? connections_.size() : 2;
+    for (std::size_t choice = 0; choice < connections_.size() && left > 0; ++choice, --left)
+      if (auto found = find(parameters, shapes_[i], connections_[(i + choice) % connections_.size()], i))
         samples.push_back(std::move(*found));
     if (info_.inputs.empty()) break;
   }
@@ -196,7 +196,7 @@ std::vector<TestInput> SampleSearch::with_shapes(const Attributes& parameters) {
 void SampleSearch::vary(const CallBase& base) {
   std::size_t turn = 0;
   for (const auto& parameters : varied_sets(info_, base.parameters)) {
-    if (result_.refusals.count() > patience || result_.found.size() == most()) return;
+    if (result_.refusals.count() > max_rejections || result_.found.size() == max_samples()) return;
     ++turn;
     const bool as_in_example = kind_ == TestInputKind::ordinary && !base.fixed.empty() &&
                                find_fixed(parameters, base.fixed);
@@ -204,7 +204,7 @@ void SampleSearch::vary(const CallBase& base) {
     if (as_in_example && !has_elements(base.fixed)) continue;
     for (std::size_t i = 0; i < shapes_.size(); ++i)
       if (auto found = find(parameters, shapes_[(turn + i) % shapes_.size()],
-                            ways_[turn % ways_.size()], turn % 3)) {
+                            connections_[turn % connections_.size()], turn % 3)) {
         add(std::move(*found));
         break;
       }

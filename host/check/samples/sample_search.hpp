@@ -23,20 +23,20 @@ class SampleSearch {
   /// Only these calls; anything unspecified is taken from a matching example or searched for.
   TestInputs named(const std::vector<CheckCall>& calls);
   /// Samples that infer() accepts for one example.
-  TestInputs of_example(const ExampleInfo& example);
+  TestInputs from_example(const ExampleInfo& example);
   /// Some samples with this value of a parameter.
   TestInputs with_value(const std::string& parameter, const AttributeValue& value);
 
  private:
   std::vector<CallBase> bases() const;
-  std::size_t most() const;
+  std::size_t max_samples() const;
   void add(TestInput sample);
   void add_turn(std::vector<CallBase>& bases, std::size_t turn);
   std::optional<TestInput> find(const Attributes& parameters, const Shape& shape,
-                                const Connected& way, std::size_t turn,
+                                const Connected& connected, std::size_t turn,
                                 const FixedInputs& fixed = {});
   bool find_fixed(const Attributes& parameters, const FixedInputs& fixed);
-  void find_as_in_examples(const Attributes& parameters, const FixedInputs& fixed);
+  void find_with_examples(const Attributes& parameters, const FixedInputs& fixed);
   std::vector<TestInput> with_shapes(const Attributes& parameters);
   void vary(const CallBase& base);
 
@@ -45,7 +45,7 @@ class SampleSearch {
   DType shared_;
   TestInputKind kind_;
   std::vector<Shape> shapes_;
-  std::vector<Connected> ways_;
+  std::vector<Connected> connections_;
   TestInputs result_;
 };
 

@@ -54,9 +54,9 @@ class StepWriter {
           needed_[operand] = true;
   }
 
-  std::string free_name_of(std::string_view part) {
-    const auto wanted = fmt::format("{}/{}", name_, part);
-    return free_name(body_.model, wanted, last_numbers_[wanted]);
+  std::string free_name_of(std::string_view suffix) {
+    const auto base_name = fmt::format("{}/{}", name_, suffix);
+    return free_name(body_.model, base_name, last_numbers_[base_name]);
   }
   ValueId add(std::string_view op, std::vector<ValueId> inputs, const Attributes& attributes = {}) {
     const auto full = fmt::format("tenon.{}", op), name = free_name_of(op);

@@ -9,10 +9,10 @@ namespace {
 
 /// Inputs that can replace a parameter: a form that names one also determines the position of the
 /// other.
-struct Stands {
+struct ReplacingInput {
   const char *input, *param;
 };
-constexpr Stands stands[] = {{"begins", "begin"},     {"ends", "end"},   {"along", "axes"},
+constexpr ReplacingInput replacing_inputs[] = {{"begins", "begin"},     {"ends", "end"},   {"along", "axes"},
                              {"steps", "step"},       {"fill", "value"}, {"along", "axis"},
                              {"axes", "axis"},        {"count", "k"},    {"sizes", "shape"},
                              {"part_sizes", "sizes"}, {"size", "depth"}, {"sizes", "size"},
@@ -20,12 +20,12 @@ constexpr Stands stands[] = {{"begins", "begin"},     {"ends", "end"},   {"along
 
 /// Inputs, attributes and attribute values that are newer than the first opset in which the forms
 /// apply.
-struct YoungerInput {
+struct NewerInput {
   std::string_view type;
-  std::size_t place;
+  std::size_t position;
   std::int64_t since;
 };
-constexpr YoungerInput younger_inputs[] = {{"Attention", 6, 24}, {"Pad", 3, 18}};
+constexpr NewerInput newer_inputs[] = {{"Attention", 6, 24}, {"Pad", 3, 18}};
 
 /// Number of inputs that ONNX requires but that Tenon has as parameters: they are written even if
 /// the parameter has its default.
@@ -36,11 +36,11 @@ struct Required {
 constexpr Required required[] = {{"CumProd", 2}, {"CumSum", 2}, {"Expand", 2},
                                  {"Slice", 3},   {"TopK", 2},   {"Unsqueeze", 2}};
 
-struct YoungerValue {
+struct NewerValue {
   std::string_view type, attribute, value;
   std::int64_t since;
 };
-constexpr YoungerValue younger_values[] = {
+constexpr NewerValue newer_values[] = {
     {"Pad", "mode", "wrap", 19},
     {"Resize", "coordinate_transformation_mode", "half_pixel_symmetric", 19},
     {"ScatterElements", "reduction", "max", 18},
@@ -48,11 +48,11 @@ constexpr YoungerValue younger_values[] = {
     {"ScatterND", "reduction", "max", 18},
     {"ScatterND", "reduction", "min", 18}};
 
-struct Younger {
+struct NewerAttribute {
   std::string_view type, attribute;
   std::int64_t since;
 };
-constexpr Younger younger[] = {{"Attention", "left_window_size", 25},
+constexpr NewerAttribute newer_attributes[] = {{"Attention", "left_window_size", 25},
                                {"Attention", "right_window_size", 25},
                                {"AveragePool", "dilations", 19},
                                {"DequantizeLinear", "block_size", 21},
@@ -74,7 +74,7 @@ constexpr Younger younger[] = {{"Attention", "left_window_size", 25},
 /// Index inputs for which ONNX allows only these integer types, while Tenon takes any.
 struct Indices {
   std::string_view type;
-  std::size_t place;
+  std::size_t position;
   Types types;
 };
 constexpr Indices indices[] = {{"Gather", 1, {i32, i64}},
@@ -107,12 +107,12 @@ class FormExport {
   const Sources& sources() const { return sources_; }
 
  private:
-  bool place_inputs();
-  bool place_attributes();
-  bool place_outputs();
-  bool place_param(const std::string& param, std::size_t place,
+  bool map_inputs();
+  bool map_attributes();
+  bool map_outputs();
+  bool map_param(const std::string& param, std::size_t position,
                    const std::optional<AttributeValue>& absent);
-  bool place_halves(const OnnxForm::Halves& halves);
+  bool map_halves(const OnnxForm::Halves& halves);
   void cast_indices();
   bool slices_alike() const;
   bool is_recurrent() const {
@@ -120,21 +120,21 @@ class FormExport {
            (form_.type == "LSTM" || form_.type == "GRU" || form_.type == "RNN");
   }
   bool is_known(std::string_view attribute) const {
-    return std::none_of(std::begin(younger), std::end(younger), [&](const Younger& one) {
+    return std::none_of(std::begin(newer_attributes), std::end(newer_attributes), [&](const NewerAttribute& one) {
       return one.type == form_.type && one.attribute == attribute && form_.domain.empty() &&
              node_.opset() < one.since;
     });
   }
   bool inputs_are_known() const {
     return std::none_of(
-        std::begin(younger_inputs), std::end(younger_inputs), [&](const YoungerInput& one) {
+        std::begin(newer_inputs), std::end(newer_inputs), [&](const NewerInput& one) {
           return one.type == form_.type && form_.domain.empty() && node_.opset() < one.since &&
-                 one.place < inputs_.size() && !inputs_[one.place].empty();
+                 one.position < inputs_.size() && !inputs_[one.position].empty();
         });
   }
   bool values_are_known() const {
     return std::none_of(
-        std::begin(younger_values), std::end(younger_values), [&](const YoungerValue& one) {
+        std::begin(newer_values), std::end(newer_values), [&](const NewerValue& one) {
           return one.type == form_.type && form_.domain.empty() && node_.opset() < one.since &&
                  std::any_of(attributes_.begin(), attributes_.end(),
                              [&](const written::Attribute& attribute) {
@@ -143,7 +143,7 @@ class FormExport {
                              });
         });
   }
-  bool is_absent(const ParamInfo& param, const AttributeValue& ours,
+  bool is_absent(const ParamInfo& param, const AttributeValue& tenon_value,
                  const std::optional<AttributeValue>& absent) const;
   std::optional<Tensor> as_tensor(const ParamInfo& param, const AttributeValue& value) const;
   std::optional<DType> shared_dtype() const;
@@ -151,26 +151,26 @@ class FormExport {
     return info_.params[static_cast<std::size_t>(info_.find_param(param))];
   }
   /// An attribute that the operator ignores in this case but that other programs reject.
-  bool means_nothing(std::string_view attribute) const {
+  bool is_ignored(std::string_view attribute) const {
     if (form_.type == "Attention")
       return node_.rank() == 4 && (attribute == "q_num_heads" || attribute == "kv_num_heads");
     return form_.type == "Resize" && attribute == "keep_aspect_ratio_policy" &&
            (inputs_.size() < 4 || inputs_[3].empty());
   }
-  bool is_required(std::size_t place) const {
+  bool is_required(std::size_t position) const {
     return form_.domain.empty() &&
            std::any_of(std::begin(required), std::end(required), [&](const Required& one) {
-             return one.type == form_.type && place < one.inputs;
+             return one.type == form_.type && position < one.inputs;
            });
   }
-  void set_input(std::size_t place, std::string name, std::size_t source = none) {
-    if (inputs_.size() <= place) inputs_.resize(place + 1), sources_.resize(place + 1, none);
-    inputs_[place] = std::move(name);
-    sources_[place] = source;
+  void set_input(std::size_t position, std::string name, std::size_t source = none) {
+    if (inputs_.size() <= position) inputs_.resize(position + 1), sources_.resize(position + 1, none);
+    inputs_[position] = std::move(name);
+    sources_[position] = source;
   }
-  void set_constant(std::size_t place, Tensor elements) {
-    set_input(place, " ");  // a placeholder; named once the form is known to fit
-    constants_.emplace_back(place, std::move(elements));
+  void set_constant(std::size_t position, Tensor elements) {
+    set_input(position, " ");  // a placeholder; named once the form is known to fit
+    constants_.emplace_back(position, std::move(elements));
   }
 
   NodeExport& node_;
@@ -180,17 +180,17 @@ class FormExport {
   Sources sources_;  // of inputs_
   std::vector<std::pair<std::size_t, Tensor>> constants_;
   NodeExport::Attributes attributes_;
-  std::vector<std::string> placed_;  // parameters written so far
+  std::vector<std::string> mapped_;  // parameters written so far
 };
 
 // Whether ONNX's default for the absent attribute or input equals this value.
-bool FormExport::is_absent(const ParamInfo& param, const AttributeValue& ours,
+bool FormExport::is_absent(const ParamInfo& param, const AttributeValue& tenon_value,
                            const std::optional<AttributeValue>& absent) const {
-  const auto* real = std::get_if<double>(&ours.variant());
+  const auto* real = std::get_if<double>(&tenon_value.variant());
   if (real != nullptr && *real == 0 && std::signbit(*real)) return false;  // -0 == 0
-  if (!absent) return !param.required && ours == param.default_value;
+  if (!absent) return !param.required && tenon_value == param.default_value;
   const auto value = form_.value_of(param, *absent);
-  return value && *value == ours;
+  return value && *value == tenon_value;
 }
 
 std::optional<DType> FormExport::shared_dtype() const {
@@ -220,42 +220,42 @@ std::optional<Tensor> FormExport::as_tensor(const ParamInfo& param,
   return as_scalar(*real, *dtype);
 }
 
-bool FormExport::place_param(const std::string& param, std::size_t place,
+bool FormExport::map_param(const std::string& param, std::size_t position,
                              const std::optional<AttributeValue>& absent) {
-  placed_.push_back(param);
-  const auto& ours = node_.parameter(param);
-  if (!is_required(place) && is_absent(declared(param), ours, absent)) return true;
-  const auto theirs = form_.onnx_value_of(declared(param), ours);
-  const auto elements = theirs ? as_tensor(declared(param), *theirs) : std::nullopt;
-  if (elements) set_constant(place, *elements);
+  mapped_.push_back(param);
+  const auto& tenon_value = node_.parameter(param);
+  if (!is_required(position) && is_absent(declared(param), tenon_value, absent)) return true;
+  const auto onnx_value = form_.onnx_value_of(declared(param), tenon_value);
+  const auto elements = onnx_value ? as_tensor(declared(param), *onnx_value) : std::nullopt;
+  if (elements) set_constant(position, *elements);
   return elements.has_value();
 }
 
-bool FormExport::place_inputs() {
-  const auto places = form_.inputs.size();
+bool FormExport::map_inputs() {
+  const auto num_positions = form_.inputs.size();
   const auto count = node_.node().inputs.size() - info_.states.size();
   std::vector<bool> written(node_.node().inputs.size());
-  const auto write = [&](std::size_t place, std::size_t input) {
-    if (!node_.input(input).empty()) set_input(place, node_.input(input), input);
+  const auto write = [&](std::size_t position, std::size_t input) {
+    if (!node_.input(input).empty()) set_input(position, node_.input(input), input);
     written[input] = true;
   };
-  for (std::size_t place = 0; place < places; ++place) {
-    const auto& name = form_.inputs[place];
+  for (std::size_t position = 0; position < num_positions; ++position) {
+    const auto& name = form_.inputs[position];
     if (name.empty()) continue;
     if (const auto at = info_.find_input(name); at >= 0) {
       const auto first = static_cast<std::size_t>(at);
-      write(place, first);
+      write(position, first);
       for (auto i = first + 1; info_.inputs[first].variadic && i < count; ++i)
-        write(place + i - first, i);
+        write(position + i - first, i);
       continue;
     }
     for (std::size_t s = 0; s < info_.states.size(); ++s)
-      if (info_.states[s].name == name) write(place, count + s);
+      if (info_.states[s].name == name) write(position, count + s);
   }
   // Pairs an input that replaces a parameter with the form's entry for that parameter, and a
   // parameter with the form's entry for that input.
   const auto input_for = [&](const std::string& param) -> std::optional<std::size_t> {
-    for (const auto& pair : stands)
+    for (const auto& pair : replacing_inputs)
       if (const auto at = info_.find_input(pair.input);
           at >= 0 && pair.param == param && !node_.input(static_cast<std::size_t>(at)).empty())
         return static_cast<std::size_t>(at);
@@ -265,20 +265,20 @@ bool FormExport::place_inputs() {
     if (const auto at = input_for(as.param);
         at && !written[*at] && node_.parameter(as.param) == declared(as.param).default_value) {
       write(as.place, *at);
-      placed_.push_back(as.param);
-    } else if (!place_param(as.param, as.place, as.absent)) {
+      mapped_.push_back(as.param);
+    } else if (!map_param(as.param, as.place, as.absent)) {
       return false;
     }
   }
-  for (const auto& pair : stands) {
-    const auto place = std::find(form_.inputs.begin(), form_.inputs.end(), pair.input);
-    if (place == form_.inputs.end() || info_.find_param(pair.param) < 0 ||
+  for (const auto& pair : replacing_inputs) {
+    const auto position = std::find(form_.inputs.begin(), form_.inputs.end(), pair.input);
+    if (position == form_.inputs.end() || info_.find_param(pair.param) < 0 ||
         info_.find_input(pair.input) < 0)
       continue;
-    if (std::find(placed_.begin(), placed_.end(), pair.param) != placed_.end()) continue;
+    if (std::find(mapped_.begin(), mapped_.end(), pair.param) != mapped_.end()) continue;
     if (!node_.input(static_cast<std::size_t>(info_.find_input(pair.input))).empty()) continue;
     const bool needed = !is_empty_list(node_.parameter(pair.param));
-    if (needed && !place_param(pair.param, static_cast<std::size_t>(place - form_.inputs.begin()),
+    if (needed && !map_param(pair.param, static_cast<std::size_t>(position - form_.inputs.begin()),
                                AttributeValue("never")))
       return false;
   }
@@ -287,25 +287,25 @@ bool FormExport::place_inputs() {
     if (!halves.place) continue;
     if (widths >= 0 && !node_.input(static_cast<std::size_t>(widths)).empty()) {
       write(*halves.place, static_cast<std::size_t>(widths));
-      placed_.push_back(halves.first), placed_.push_back(halves.second);
-    } else if (!place_halves(halves)) {
+      mapped_.push_back(halves.first), mapped_.push_back(halves.second);
+    } else if (!map_halves(halves)) {
       return false;
     }
   }
   for (std::size_t i = 0; i < written.size(); ++i)
     if (!written[i] && !node_.input(i).empty()) return false;
   for (const auto& without : form_.without) {
-    placed_.push_back(without.param);
+    mapped_.push_back(without.param);
     const auto at = info_.find_input(without.input);
-    const bool given = at >= 0 && !node_.input(static_cast<std::size_t>(at)).empty();
+    const bool is_connected = at >= 0 && !node_.input(static_cast<std::size_t>(at)).empty();
     const auto& declared_value = declared(without.param).default_value;
-    if (!(node_.parameter(without.param) == (given ? declared_value : without.value))) return false;
+    if (!(node_.parameter(without.param) == (is_connected ? declared_value : without.value))) return false;
   }
   return true;
 }
 
-bool FormExport::place_halves(const OnnxForm::Halves& halves) {
-  placed_.push_back(halves.first), placed_.push_back(halves.second);
+bool FormExport::map_halves(const OnnxForm::Halves& halves) {
+  mapped_.push_back(halves.first), mapped_.push_back(halves.second);
   const auto *first =
                  std::get_if<std::vector<std::int64_t>>(&node_.parameter(halves.first).variant()),
              *second =
@@ -324,18 +324,18 @@ bool FormExport::place_halves(const OnnxForm::Halves& halves) {
 // and the step is negative.
 bool FormExport::slices_alike() const {
   if (form_.type != "Slice" || !form_.domain.empty()) return false;
-  const auto given = [&](const char* input) {
+  const auto is_connected = [&](const char* input) {
     return !node_.input(static_cast<std::size_t>(info_.find_input(input))).empty();
   };
   const auto list = [&](const char* param) {
     return std::get_if<std::vector<std::int64_t>>(&node_.parameter(param).variant());
   };
   const auto *begins = list("begin"), *steps = list("step"), *axes = list("axes");
-  if (given("steps") || steps == nullptr) return false;
+  if (is_connected("steps") || steps == nullptr) return false;
   const auto& x = node_.type(0);
   for (std::size_t i = 0; i < steps->size(); ++i) {
     if ((*steps)[i] > 0) continue;
-    if (given("begins") || given("along") || begins == nullptr || axes == nullptr || x.rank < 1)
+    if (is_connected("begins") || is_connected("along") || begins == nullptr || axes == nullptr || x.rank < 1)
       return false;
     const auto axis = axes->empty() ? static_cast<std::int64_t>(i) : ((*axes)[i] + x.rank) % x.rank;
     if ((*begins)[i] < -std::max<std::int64_t>(x.dims[axis], 1)) return false;
@@ -343,30 +343,30 @@ bool FormExport::slices_alike() const {
   return true;
 }
 
-bool FormExport::place_attributes() {
+bool FormExport::map_attributes() {
   for (const auto& entry : form_.attributes) {
-    if (std::find(placed_.begin(), placed_.end(), entry.param) != placed_.end()) {
+    if (std::find(mapped_.begin(), mapped_.end(), entry.param) != mapped_.end()) {
       // The replacing input was already written, or the form covers the parameter in another way.
       continue;
     }
-    placed_.push_back(entry.param);
-    if (means_nothing(entry.name)) continue;
+    mapped_.push_back(entry.param);
+    if (is_ignored(entry.name)) continue;
     const auto& param = declared(entry.param);
-    const auto& ours = node_.parameter(entry.param);
-    auto theirs = form_.onnx_value_of(param, ours);
-    if (theirs && entry.name == "axis") theirs = one_of(*theirs);
-    const auto* text = theirs ? std::get_if<std::string>(&theirs->variant()) : nullptr;
-    if (!theirs || !is_known(entry.name) || is_empty_list(*theirs) ||
+    const auto& tenon_value = node_.parameter(entry.param);
+    auto onnx_value = form_.onnx_value_of(param, tenon_value);
+    if (onnx_value && entry.name == "axis") onnx_value = one_of(*onnx_value);
+    const auto* text = onnx_value ? std::get_if<std::string>(&onnx_value->variant()) : nullptr;
+    if (!onnx_value || !is_known(entry.name) || is_empty_list(*onnx_value) ||
         (text != nullptr && text->empty())) {
-      if (!is_absent(param, ours, entry.absent)) return false;
+      if (!is_absent(param, tenon_value, entry.absent)) return false;
       continue;
     }
-    const bool list = std::holds_alternative<std::vector<std::int64_t>>(theirs->variant());
+    const bool list = std::holds_alternative<std::vector<std::int64_t>>(onnx_value->variant());
     if (list && entry.name == "axis") return false;
     // a clip of 0 means no clipping
-    if ((is_recurrent() || form_.type == "Attention") && is_absent(param, ours, entry.absent))
+    if ((is_recurrent() || form_.type == "Attention") && is_absent(param, tenon_value, entry.absent))
       continue;
-    attributes_.push_back({entry.name, *theirs});
+    attributes_.push_back({entry.name, *onnx_value});
   }
   if (is_recurrent()) {
     const auto& recurrent = node_.type(2);  // [directions, gates, hidden]
@@ -374,13 +374,13 @@ bool FormExport::place_attributes() {
     attributes_.push_back({"hidden_size", recurrent.dims[2]});
   }
   for (const auto& halves : form_.halves)
-    if (!halves.place && !place_halves(halves)) return false;
+    if (!halves.place && !map_halves(halves)) return false;
   for (const auto& constant : form_.constants) {
-    placed_.push_back(constant.param);
+    mapped_.push_back(constant.param);
     if (!(node_.parameter(constant.param) == constant.value) && !slices_alike()) return false;
   }
   for (const auto& [name, value] : node_.node().parameters) {
-    if (std::find(placed_.begin(), placed_.end(), name) != placed_.end()) continue;
+    if (std::find(mapped_.begin(), mapped_.end(), name) != mapped_.end()) continue;
     const auto at = info_.find_param(name);
     if (at < 0) return false;
     const bool counts = std::any_of(info_.outputs.begin(), info_.outputs.end(),
@@ -391,7 +391,7 @@ bool FormExport::place_attributes() {
   return true;
 }
 
-bool FormExport::place_outputs() {
+bool FormExport::map_outputs() {
   const auto& all = node_.node().outputs;
   if (info_.outputs.size() == 1) {
     outputs_ = all;
@@ -399,10 +399,10 @@ bool FormExport::place_outputs() {
   }
   outputs_.resize(form_.outputs.size());
   std::vector<bool> written(all.size());
-  for (std::size_t place = 0; place < form_.outputs.size(); ++place) {
-    const auto at = info_.find_output(form_.outputs[place]);
+  for (std::size_t position = 0; position < form_.outputs.size(); ++position) {
+    const auto at = info_.find_output(form_.outputs[position]);
     if (at < 0 || static_cast<std::size_t>(at) >= all.size()) continue;
-    outputs_[place] = all[static_cast<std::size_t>(at)];
+    outputs_[position] = all[static_cast<std::size_t>(at)];
     written[static_cast<std::size_t>(at)] = true;
   }
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -414,7 +414,7 @@ bool FormExport::place_outputs() {
 bool FormExport::fits() {
   const auto dtype = shared_dtype();
   if (form_.types && dtype && !allows(*form_.types, *dtype)) return false;
-  return place_inputs() && place_attributes() && place_outputs() && inputs_are_known() &&
+  return map_inputs() && map_attributes() && map_outputs() && inputs_are_known() &&
          values_are_known();
 }
 
@@ -422,16 +422,16 @@ void FormExport::cast_indices() {
   if (!form_.domain.empty()) return;
   const auto& names = node_.node().inputs;
   for (const auto& one : indices) {
-    if (one.type != form_.type || one.place >= inputs_.size()) continue;
-    const auto found = std::find(names.begin(), names.end(), inputs_[one.place]);
+    if (one.type != form_.type || one.position >= inputs_.size()) continue;
+    const auto found = std::find(names.begin(), names.end(), inputs_[one.position]);
     if (found == names.end()) continue;
     const auto dtype = node_.dtype(static_cast<std::size_t>(found - names.begin()));
-    if (!allows(one.types.mask, dtype)) inputs_[one.place] = node_.cast(inputs_[one.place], i64);
+    if (!allows(one.types.mask, dtype)) inputs_[one.position] = node_.cast(inputs_[one.position], i64);
   }
 }
 
 void FormExport::write(std::int64_t version) {
-  for (const auto& [place, elements] : constants_) inputs_[place] = node_.constant(elements);
+  for (const auto& [position, elements] : constants_) inputs_[position] = node_.constant(elements);
   cast_indices();
   node_.add_node({.type = form_.type,
                   .inputs = inputs_,

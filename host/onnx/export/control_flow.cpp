@@ -26,11 +26,11 @@ class InnerExport {
         graph_(impl_of(Graph::from_json(job.host, text)).completed()),
         model_(impl_of(graph_).model()) {
     if (const auto message = fail_message(graph_)) throw Failure(FailureKind::failed, *message);
-    std::map<ValueId, tenon_type> given;
-    for (std::size_t i = 0; i < types.size(); ++i) given.emplace(model_.inputs[i], types[i]);
-    for (auto& [input, type] : given) type.present = model_.values[input].type.present;
+    std::map<ValueId, tenon_type> arguments;
+    for (std::size_t i = 0; i < types.size(); ++i) arguments.emplace(model_.inputs[i], types[i]);
+    for (auto& [input, type] : arguments) type.present = model_.values[input].type.present;
     const auto found =
-        infer_with(model_, impl_of(graph_).binding(), tensors_of(model_), given).types;
+        infer_with(model_, impl_of(graph_).binding(), tensors_of(model_), arguments).types;
     for (ValueId value = 0; value < model_.values.size(); ++value)
       model_.values[value].type = found[value];
   }
@@ -82,7 +82,7 @@ class FlowExport {
       : node_(node),
         scope_(scope),
         job_(job),
-        at_(node, scope, job.opset),
+        node_export_(node, scope, job.opset),
         count_(node.inputs.size()) {}
 
   bool choice() {
@@ -91,7 +91,7 @@ class FlowExport {
     std::string failures[2];
     for (std::size_t i = 0; i < 2; ++i) {
       try {
-        branches[i].emplace(job_, at_.text(i == 0 ? "then" : "else"), types);
+        branches[i].emplace(job_, node_export_.text(i == 0 ? "then" : "else"), types);
       } catch (const Failure& failure) {
         failures[i] = failure.what();
       }
@@ -115,9 +115,9 @@ class FlowExport {
   // The condition is evaluated before the first iteration and after each one.
   bool while_loop() {
     // reaching the limit is an error, which Loop cannot express
-    if (at_.integer("limit") != INT64_MAX) return false;
-    InnerExport test(job_, at_.text("condition"), node_.output_types),
-        step(job_, at_.text("body"), node_.output_types);
+    if (node_export_.integer("limit") != INT64_MAX) return false;
+    InnerExport test(job_, node_export_.text("condition"), node_.output_types),
+        step(job_, node_export_.text("body"), node_.output_types);
     if (!test.is_forward() || !step.is_forward()) return false;
     const auto first = as_scalar(test.add(scope_, node_.inputs, false)[0], test.type(0), scope_);
     Scope inside(scope_);
@@ -127,27 +127,27 @@ class FlowExport {
     const auto again = as_scalar(test.add(inside, names(outputs), true)[0], test.type(0), inside);
     outputs.insert(outputs.begin(), {again, type_of(boolean, Shape::scalar()), {}});
     inputs.insert(inputs.end(), carried.begin(), carried.end());
-    Texts given{"", first};
-    given.insert(given.end(), node_.inputs.begin(), node_.inputs.end());
-    return add("Loop", std::move(given),
+    Texts arguments{"", first};
+    arguments.insert(arguments.end(), node_.inputs.begin(), node_.inputs.end());
+    return add("Loop", std::move(arguments),
                {graph("body", inside, std::move(inputs), std::move(outputs))});
   }
 
   bool loop() {
-    const auto carries = static_cast<std::size_t>(at_.integer("carries"));
+    const auto carries = static_cast<std::size_t>(node_export_.integer("carries"));
     ValueTypes types{type_of(i64, Shape::scalar()), type_of(boolean, Shape::scalar())};
     for (std::size_t i = 2; i < count_; ++i)
       types.push_back(i - 2 < carries ? node_.output_types[i - 2] : node_.types[i]);
-    InnerExport step(job_, at_.text("body"), types);
+    InnerExport step(job_, node_export_.text("body"), types);
     if (!step.is_forward()) return false;
     Scope inside(scope_);
     auto inputs = counters(inside);
     const auto carried = declared(step, 2, carries, inside);
     inputs.insert(inputs.end(), carried.begin(), carried.end());
-    auto given = names(inputs);
-    given.insert(given.end(), node_.inputs.begin() + static_cast<std::ptrdiff_t>(2 + carries),
+    auto arguments = names(inputs);
+    arguments.insert(arguments.end(), node_.inputs.begin() + static_cast<std::ptrdiff_t>(2 + carries),
                  node_.inputs.end());
-    auto outputs = values(step.add(inside, given, true), step);
+    auto outputs = values(step.add(inside, arguments, true), step);
     outputs[0] = {
         as_scalar(outputs[0].name, step.type(0), inside), type_of(boolean, Shape::scalar()), {}};
     const auto end = node_.inputs.begin() + static_cast<std::ptrdiff_t>(2 + carries);
@@ -156,8 +156,8 @@ class FlowExport {
   }
 
   bool scan() {
-    const auto carries = static_cast<std::size_t>(at_.integer("carries")),
-               scanned = static_cast<std::size_t>(at_.integer("scanned"));
+    const auto carries = static_cast<std::size_t>(node_export_.integer("carries")),
+               scanned = static_cast<std::size_t>(node_export_.integer("scanned"));
     auto types = node_.types;
     if (types[carries].rank > 0 && types[carries].dims[0] == 0 &&
         std::all_of(node_.output_types.begin(), node_.output_types.end(),
@@ -170,18 +170,18 @@ class FlowExport {
       types[i] =
           type_of(static_cast<DType>(types[i].dtype), Shape(whole.begin() + 1, whole.rank() - 1));
     }
-    InnerExport step(job_, at_.text("body"), types);
+    InnerExport step(job_, node_export_.text("body"), types);
     if (!step.is_forward()) return false;
     Scope inside(scope_);
     std::vector<written::Value> inputs;
     for (std::size_t i = 0; i < carries + scanned; ++i)
       inputs.push_back({inside.free_name(step.label(i)), types[i], {}});
-    auto given = names(inputs);
+    auto arguments = names(inputs);
     const auto stays = node_.inputs.begin() + static_cast<std::ptrdiff_t>(carries + scanned);
-    given.insert(given.end(), stays, node_.inputs.end());
-    auto outputs = values(step.add(inside, given, true), step);
+    arguments.insert(arguments.end(), stays, node_.inputs.end());
+    auto outputs = values(step.add(inside, arguments, true), step);
     NodeExport::Attributes attributes{{"num_scan_inputs", static_cast<std::int64_t>(scanned)}};
-    if (at_.flag("reverse")) {
+    if (node_export_.flag("reverse")) {
       attributes.push_back({"scan_input_directions", std::vector<std::int64_t>(scanned, 1)});
       if (outputs.size() > carries)
         attributes.push_back(
@@ -241,9 +241,9 @@ class FlowExport {
   bool pass_on(std::size_t carries) {
     for (std::size_t i = 0; i < node_.outputs.size(); ++i) {
       const auto& type = node_.output_types[i];
-      at_.is_output(
+      node_export_.alias_output(
           i < carries ? node_.inputs[i]
-                      : at_.constant(Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type))),
+                      : node_export_.constant(Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type))),
           i);
     }
     return true;
@@ -276,7 +276,7 @@ class FlowExport {
   const ExportedNode& node_;
   Scope& scope_;
   ExportJob& job_;
-  NodeExport at_;
+  NodeExport node_export_;
   std::size_t count_;
 };
 

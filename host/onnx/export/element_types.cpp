@@ -100,7 +100,7 @@ constexpr Row rows[] = {
 
 }  // namespace
 
-bool takes(std::string_view type, std::int64_t opset, DType dtype) {
+bool accepts_dtype(std::string_view type, std::int64_t opset, DType dtype) {
   const std::string name = ' ' + std::string(type) + ' ';
   const Row* latest = nullptr;
   for (const auto& row : rows)
@@ -112,14 +112,14 @@ bool takes(std::string_view type, std::int64_t opset, DType dtype) {
 
 // 16-bit integers since opset 21, half-precision scales since 19, scales with a dtype other than
 // the data's since 23.
-bool takes_scales(std::int64_t opset, DType numbers, DType integers, DType scales) {
+bool accepts_scales(std::int64_t opset, DType numbers, DType integers, DType scales) {
   if ((integers == u16 || integers == i16) && opset < 21) return false;
   if (opset < 19)
     return scales == f32 && (numbers == unknown_dtype || numbers == f32 || numbers == i32);
   return opset >= 23 || numbers == unknown_dtype || numbers == scales;
 }
 
-bool makes_random(std::int64_t opset, DType dtype) {
+bool supports_random(std::int64_t opset, DType dtype) {
   return dtype != bf16 || opset >= 22;
 }
 

@@ -8,13 +8,13 @@ namespace tenon::onnx {
 
 /// Whether an operator of ONNX's default domain accepts data of this dtype in that opset (13 or
 /// newer).
-bool takes(std::string_view type, std::int64_t opset, DType dtype);
+bool accepts_dtype(std::string_view type, std::int64_t opset, DType dtype);
 
 /// Whether QuantizeLinear or DequantizeLinear accepts this combination. `numbers` is the dtype of
 /// the data; unknown_dtype means the same as `scales`.
-bool takes_scales(std::int64_t opset, DType numbers, DType integers, DType scales);
+bool accepts_scales(std::int64_t opset, DType numbers, DType integers, DType scales);
 
 /// Whether RandomNormal and similar operators can produce this dtype.
-bool makes_random(std::int64_t opset, DType dtype);
+bool supports_random(std::int64_t opset, DType dtype);
 
 }  // namespace tenon::onnx

@@ -59,7 +59,7 @@ class GraphExport {
   const std::string& name_of(ValueId value) const { return names_[value]; }
   /// Adds all requested forward nodes in order; other values that they read must have names
   /// already.
-  void add_nodes(const std::vector<bool>& wanted);
+  void add_nodes(const std::vector<bool>& requested);
 
  private:
   void add_node(NodeId id);

@@ -65,16 +65,16 @@ std::string custom_domain(const OperatorInfo& info) {
   return info.space.empty() || info.space == "tenon" ? "tenon" : "tenon." + info.space;
 }
 
-void GraphExport::add_nodes(const std::vector<bool>& wanted) {
+void GraphExport::add_nodes(const std::vector<bool>& requested) {
   read_.assign(model_.values.size(), false);
   for (const auto& node : model_.nodes)
     for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge)
       if (model_.edges[edge] != none) read_[model_.edges[edge]] = true;
   for (const auto& [name, value] : model_.outputs) read_[value] = true;
   for (NodeId id = 0; id < model_.nodes.size(); ++id)
-    if (wanted[id]) scope_.reserve_node(model_.strings[model_.nodes[id].name]);
+    if (requested[id]) scope_.reserve_node(model_.strings[model_.nodes[id].name]);
   for (NodeId id = 0; id < model_.nodes.size(); ++id)
-    if (wanted[id]) at_node(model_, id, [&] { add_node(id); });
+    if (requested[id]) at_node(model_, id, [&] { add_node(id); });
 }
 
 ExportedNode GraphExport::describe(NodeId id) const {
@@ -128,9 +128,9 @@ void GraphExport::add_node(NodeId id) {
   const auto before = scope_.mark();
   const bool derivative =
       exported.info.find_param("derivative") < 0 && node.has_parameter("derivative");
-  const auto parts = find_parts(exported.info.full_name());
+  const auto decompose = find_decomposition(exported.info.full_name());
   const auto tried = [&](bool written) {
-    if (written && !node.loses() && are_sound(exported, before.nodes)) {
+    if (written && !node.is_lossy() && are_sound(exported, before.nodes)) {
       for (const auto& text : node.notes())
         job_.note(fmt::format("node '{}' {}", exported.name, text));
       return true;
@@ -139,7 +139,7 @@ void GraphExport::add_node(NodeId id) {
     return false;
   };
   Sources sources;
-  if (!derivative && ((parts != nullptr && tried(parts(node))) || tried(by_form(node, sources))))
+  if (!derivative && ((decompose != nullptr && tried(decompose(node))) || tried(by_form(node, sources))))
     note_rounding(exported, before.nodes);
   else
     as_custom(exported, sources);
@@ -156,14 +156,14 @@ bool GraphExport::are_sound(const ExportedNode& node, std::size_t first) const {
       return false;
     if (!made.domain.empty()) return true;
     if (made.type == "QuantizeLinear" &&
-        !takes_scales(job_.opset, dtype_of(node.types[0]), dtype_of(node.output_types[0]),
+        !accepts_scales(job_.opset, dtype_of(node.types[0]), dtype_of(node.output_types[0]),
                       dtype_of(node.types[1])))
       return false;
     if (made.type == "DequantizeLinear" &&
-        !takes_scales(job_.opset, unknown_dtype, dtype_of(node.types[0]), dtype_of(node.types[1])))
+        !accepts_scales(job_.opset, unknown_dtype, dtype_of(node.types[0]), dtype_of(node.types[1])))
       return false;
     if (made.type.starts_with("Random") &&
-        !makes_random(job_.opset, dtype_of(node.output_types[0])))
+        !supports_random(job_.opset, dtype_of(node.output_types[0])))
       return false;
     const auto to_complex = [](const written::Attribute& attribute) {
       return attribute.value == AttributeValue(written::number_of(c64)) ||
@@ -177,7 +177,7 @@ bool GraphExport::are_sound(const ExportedNode& node, std::size_t first) const {
     const auto input = std::find(node.inputs.begin(), node.inputs.end(), made.inputs[data]);
     const auto at = static_cast<std::size_t>(input - node.inputs.begin());
     return input == node.inputs.end() ||
-           takes(made.type, job_.opset, static_cast<DType>(node.types[at].dtype));
+           accepts_dtype(made.type, job_.opset, static_cast<DType>(node.types[at].dtype));
   };
   return std::all_of(scope_.nodes.begin() + static_cast<std::ptrdiff_t>(first), scope_.nodes.end(),
                      is_sound);
@@ -311,7 +311,7 @@ Functions::Entry GraphExport::add_body(NodeId id, const ExportedNode& node,
 void Functions::choose_names(const Catalog& catalog) {
   auto taken = operators;
   for (auto& function : list) {
-    const auto wanted = *function.name;
+    const auto requested = *function.name;
     // else the author's domain
     const bool ours = function.domain == "tenon" || function.domain.starts_with("tenon.");
     const auto prefix =
@@ -322,7 +322,7 @@ void Functions::choose_names(const Catalog& catalog) {
     for (int i = 1; !taken.insert(function.domain + ' ' + name).second ||
                     (i > 1 && ours && catalog.find(prefix + name) != nullptr);
          ++i)
-      name = fmt::format("{}_{}", wanted, i);
+      name = fmt::format("{}_{}", requested, i);
   }
 }
 

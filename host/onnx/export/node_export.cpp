@@ -8,20 +8,20 @@
 namespace tenon::onnx {
 namespace {
 
-std::map<std::string, Parts::Write, std::less<>>& all_parts() {
-  static std::map<std::string, Parts::Write, std::less<>> all;
+std::map<std::string, Decomposition::Write, std::less<>>& all_decompositions() {
+  static std::map<std::string, Decomposition::Write, std::less<>> all;
   return all;
 }
 
 }  // namespace
 
-Parts::Parts(const char* op, Write write) {
-  all_parts().emplace(op, write);
+Decomposition::Decomposition(const char* op, Write write) {
+  all_decompositions().emplace(op, write);
 }
 
-Parts::Write find_parts(std::string_view op) {
-  const auto found = all_parts().find(op);
-  return found == all_parts().end() ? nullptr : found->second;
+Decomposition::Write find_decomposition(std::string_view op) {
+  const auto found = all_decompositions().find(op);
+  return found == all_decompositions().end() ? nullptr : found->second;
 }
 
 const AttributeValue& NodeExport::parameter(std::string_view name) const {
@@ -48,8 +48,8 @@ std::string NodeExport::next_name(const std::string& type) {
   return scope_.free_node_name(node_.name + '/' + type);
 }
 
-std::string NodeExport::free_name(std::string_view part) {
-  return scope_.free_name(node_.name + '/' + std::string(part));
+std::string NodeExport::free_name(std::string_view suffix) {
+  return scope_.free_name(node_.name + '/' + std::string(suffix));
 }
 
 std::string NodeExport::add(const std::string& type, written::Texts inputs, Attributes attributes) {
@@ -111,7 +111,7 @@ std::optional<Tensor> as_scalar(double value, DType dtype) {
 
 std::string NodeExport::scalar(double value, DType dtype) {
   const auto made = as_scalar(value, dtype);
-  if (!made) loses_ = true;
+  if (!made) is_lossy_ = true;
   return constant(made ? *made : Tensor::zeros(dtype, Shape::scalar()));
 }
 

@@ -33,7 +33,7 @@ class NodeExport {
   std::int64_t opset() const { return opset_; }
   /// whether a number was rounded to infinity, 0 or another integer, so that the added nodes are
   /// wrong
-  bool loses() const { return loses_; }
+  bool is_lossy() const { return is_lossy_; }
 
   const AttributeValue& parameter(std::string_view name) const;
   bool has_parameter(std::string_view name) const;
@@ -73,14 +73,14 @@ class NodeExport {
               std::size_t i = 0);
   /// Adds a node with several outputs, which the caller names.
   void add_node(written::Node node, std::int64_t version);
-  void is_output(const std::string& value, std::size_t i = 0) {
+  void alias_output(const std::string& value, std::size_t i = 0) {
     output("Identity", {value}, {}, i);
   }
-  std::string free_name(std::string_view part);
+  std::string free_name(std::string_view suffix);
 
   std::string integers_constant(const std::vector<std::int64_t>& elements);
   std::string integer_constant(std::int64_t value);  ///< a scalar
-  /// rounded once; sets loses() if the dtype cannot represent it
+  /// rounded once; sets is_lossy() if the dtype cannot represent it
   std::string scalar(double value, DType dtype);
   std::string cast(const std::string& value, DType dtype);  ///< by a Cast node
   std::string constant(const Tensor& elements) {
@@ -99,7 +99,7 @@ class NodeExport {
   const ExportedNode& node_;
   Scope& scope_;
   std::int64_t opset_;
-  bool loses_ = false;
+  bool is_lossy_ = false;
   written::Texts notes_;
 };
 
@@ -136,13 +136,13 @@ using Sources = std::vector<std::size_t>;
 std::optional<Sources> write_by_form(NodeExport& node, const OnnxForm& form, std::int64_t version);
 
 /// Operators that are written as several nodes, or as one that no form can express. Each file in
-/// onnx/parts defines some.
-struct Parts {
+/// onnx/decompositions defines some.
+struct Decomposition {
   /// returns false and writes nothing if it does not fit this node
   using Write = bool (*)(NodeExport&);
-  Parts(const char* op, Write write);
+  Decomposition(const char* op, Write write);
 };
 /// By an operator's full name; null if it has none.
-Parts::Write find_parts(std::string_view op);
+Decomposition::Write find_decomposition(std::string_view op);
 
 }  // namespace tenon::onnx

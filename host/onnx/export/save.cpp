@@ -9,7 +9,7 @@
 #include "io/atomic_file.hpp"
 #include "onnx/export/exporter.hpp"
 #include "onnx/fields.hpp"
-#include "onnx/kept_graph.hpp"
+#include "onnx/embedded_graph.hpp"
 #include "run/graph_impl.hpp"
 #include "tensor/backing_files.hpp"
 
@@ -55,7 +55,7 @@ class ModelWriter {
   void put();
   void write_graph(protozero::pbf_writer& to);
   written::Texts dims_of(ValueId input) const;
-  void place_external();
+  void assign_external_data();
   std::filesystem::path data_path() const { return path_.string() + ".data"; }
 
   const GraphModel& model_;
@@ -98,8 +98,8 @@ void ModelWriter::choose() {
                   "add one with output()");
   if (!model_.updates.empty())
     job_.note("variable updates are not written, because ONNX cannot express them");
-  RequestedOutputs wanted(model_, names, false);
-  nodes_ = std::move(wanted.nodes), values_ = std::move(wanted.values);
+  RequestedOutputs requested(model_, names, false);
+  nodes_ = std::move(requested.nodes), values_ = std::move(requested.values);
   whole_ = outputs_.size() == model_.outputs.size() && model_.updates.empty() && !model_.training &&
            std::find(nodes_.begin(), nodes_.end(), false) == nodes_.end();
   for (NodeId id = 0; id < nodes_.size(); ++id)  // and their states
@@ -137,13 +137,13 @@ void ModelWriter::name_values() {
                     fmt::format("'{}' is {}, but ONNX operators take only dense tensors", label,
                                 to_string(type_of(tensor))));
   }
-  std::vector<bool> kept;
-  for (const auto& [name, value] : outputs_) kept.push_back(scope_.take(model_.strings[name]));
+  std::vector<bool> embedded;
+  for (const auto& [name, value] : outputs_) embedded.push_back(scope_.take(model_.strings[name]));
   std::set<ValueId> named;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const auto& [name, value] = outputs_[i];
     std::string text(model_.strings[name]);
-    if (!kept[i]) {
+    if (!embedded[i]) {
       text = scope_.free_name(text);
       job_.note(
           fmt::format("output '{}' is renamed to '{}', because ONNX needs distinct names for "
@@ -158,7 +158,7 @@ void ModelWriter::name_values() {
   }
 }
 
-void ModelWriter::place_external() {
+void ModelWriter::assign_external_data() {
   std::uint64_t all = 0, end = 0;
   for (const auto& [name, tensor] : scope_.initializers)
     all += static_cast<std::uint64_t>(tensor.bytes());
@@ -211,7 +211,7 @@ void ModelWriter::put() {
   for (ValueId id = 0; id < model_.values.size(); ++id)
     if (const auto& value = model_.values[id]; values_[id] && value.tensor != none)
       scope_.initializers.emplace_back(graph_.name_of(id), model_.tensors[value.tensor]);
-  place_external();
+  assign_external_data();
   std::string bytes;
   protozero::pbf_writer to(bytes);
   to.add_int64(field::model::ir_version, ir_version(options_.opset));
@@ -233,10 +233,10 @@ void ModelWriter::put() {
   for (const auto& function : job_.functions.list)
     to.add_message(field::model::functions, function_message(function));
   if (whole_) {
-    const auto kept = keep(model_);
+    const auto embedded = encode_graph(model_);
     const auto sum = digest(bytes, model_);
-    to.add_message(field::model::metadata_props, written::entry_message(kept_graph_key, kept));
-    to.add_message(field::model::metadata_props, written::entry_message(kept_digest_key, sum));
+    to.add_message(field::model::metadata_props, written::entry_message(embedded_graph_key, embedded));
+    to.add_message(field::model::metadata_props, written::entry_message(embedded_digest_key, sum));
   }
   if (bytes.size() > INT32_MAX)
     throw Failure(FailureKind::failed,

@@ -24,16 +24,16 @@ void Scope::roll_back(const Mark& mark) {
   limits_ = mark.limits;
 }
 
-std::string Scope::free_name(std::string_view wanted) {
-  std::string name(wanted);
-  for (int i = 1; !take(name); ++i) name = fmt::format("{}_{}", wanted, i);
+std::string Scope::free_name(std::string_view base) {
+  std::string name(base);
+  for (int i = 1; !take(name); ++i) name = fmt::format("{}_{}", base, i);
   return name;
 }
 
-std::string Scope::free_node_name(std::string_view wanted) {
-  std::string name(wanted);
+std::string Scope::free_node_name(std::string_view base) {
+  std::string name(base);
   for (int i = 1; node_names_.contains(name) || !take(name); ++i)
-    name = fmt::format("{}_{}", wanted, i);
+    name = fmt::format("{}_{}", base, i);
   return name;
 }
 
@@ -59,7 +59,7 @@ void Scope::limit(const OnnxForm& form) {
   limit->second = std::min<std::int64_t>(limit->second, *form.until);
 }
 
-std::string Scope::constant(std::string_view wanted, const Tensor& elements) {
+std::string Scope::constant(std::string_view base, const Tensor& elements) {
   constexpr std::int64_t max_shared = 64;  // in bytes; enough for axes, sizes and factors
   auto name = std::string();
   if (elements.bytes() <= max_shared) {
@@ -68,11 +68,11 @@ std::string Scope::constant(std::string_view wanted, const Tensor& elements) {
                                  static_cast<std::size_t>(here.bytes()));
     const auto key = fmt::format("{} {}", to_string(type_of(elements)), bytes);
     if (const auto known = constants_.find(key); known != constants_.end()) return known->second;
-    name = free_name(wanted);
+    name = free_name(base);
     constants_.emplace(key, name);
     shared_.push_back(key);
   } else {
-    name = free_name(wanted);
+    name = free_name(base);
   }
   if (kind_ == Kind::graph)
     initializers.emplace_back(name, elements);

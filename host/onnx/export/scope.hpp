@@ -20,10 +20,10 @@ class Scope {
   explicit Scope(Scope& outer)
       : opsets(outer.opsets), kind_(Kind::function), limits_(outer.limits_), outer_(&outer) {}
 
-  /// A name not used by any value or node of this scope: `wanted`, or `wanted_1` and so on.
-  std::string free_name(std::string_view wanted);
+  /// A name not used by any value or node of this scope: `base`, or `base_1` and so on.
+  std::string free_name(std::string_view base);
   /// Also avoids the reserved names of nodes; for a node that shares its name with its one output.
-  std::string free_node_name(std::string_view wanted);
+  std::string free_node_name(std::string_view base);
   void reserve_node(std::string_view name) { node_names_.emplace(name); }
   /// Reserves a name; returns false if it is taken.
   bool take(std::string_view name);
@@ -38,7 +38,7 @@ class Scope {
   void limit(const OnnxForm& form);
   /// Adds a constant: an initializer in a graph, a Constant node in a function. Small equal
   /// constants are shared.
-  std::string constant(std::string_view wanted, const Tensor& elements);
+  std::string constant(std::string_view base, const Tensor& elements);
 
   /// The state of a scope at one moment.
   struct Mark {

@@ -38,7 +38,7 @@ AttributeValue from_elements(const Tensor& tensor) {
 }
 
 /// An input or attribute of a node, as named in errors.
-struct Part {
+struct NodeField {
   std::size_t input = 0;
   std::string_view attribute{};
   std::string text() const {
@@ -47,30 +47,30 @@ struct Part {
   }
 };
 
-/// Applies one form to one node: either it becomes a call, or there is a reason why the form does
+/// Applies one form to one node: either it becomes a call, or there is a reason reason the form does
 /// not fit.
-class FormUse {
+class FormMatch {
  public:
-  FormUse(NodeImport& node, const OperatorInfo& info, const OnnxForm& form)
+  FormMatch(NodeImport& node, const OperatorInfo& info, const OnnxForm& form)
       : node_(node), info_(info), form_(form) {}
 
   /// Empty if the form fits.
-  std::string why_not();
+  std::string mismatch();
   void apply();
 
  private:
   std::vector<Operand> in_order() const;
-  bool is_given(const std::string& input) const {
+  bool is_connected(const std::string& input) const {
     return std::any_of(inputs_.begin(), inputs_.end(),
-                       [&](const auto& given) { return given.first == input; });
+                       [&](const auto& found) { return found.first == input; });
   }
-  std::string place_inputs();
-  std::string place_input(std::size_t i);
-  std::string place_attributes();
-  std::string place_outputs() const;
-  std::string set(const std::string& param, const AttributeValue& theirs, const Part& what);
+  std::string map_inputs();
+  std::string map_input(std::size_t i);
+  std::string map_attributes();
+  std::string map_outputs() const;
+  std::string set(const std::string& param, const AttributeValue& onnx_value, const NodeField& what);
   std::string set_halves(const OnnxForm::Halves& halves, const AttributeValue& value,
-                         const Part& what);
+                         const NodeField& what);
 
   NodeImport& node_;
   const OperatorInfo& info_;
@@ -83,20 +83,20 @@ class FormUse {
 };
 
 // Stores numbers that float32 cannot represent as float64 tensors.
-std::string FormUse::set(const std::string& param, const AttributeValue& theirs, const Part& what) {
+std::string FormMatch::set(const std::string& param, const AttributeValue& onnx_value, const NodeField& what) {
   const auto& declared = info_.params[static_cast<std::size_t>(info_.find_param(param))];
-  const auto* wide = std::get_if<Tensor>(&theirs.variant());
+  const auto* wide = std::get_if<Tensor>(&onnx_value.variant());
   const bool is_number =
       declared.kind != ParamKind::tensor && wide != nullptr && wide->dtype() == f64;
-  const auto ours = form_.value_of(declared, is_number ? from_elements(*wide) : theirs);
-  if (!ours)
+  const auto tenon_value = form_.value_of(declared, is_number ? from_elements(*wide) : onnx_value);
+  if (!tenon_value)
     return fmt::format("{} has a value that {} does not support", what.text(), info_.full_name());
-  params_.insert_or_assign(param, *ours);
+  params_.insert_or_assign(param, *tenon_value);
   return {};
 }
 
-std::string FormUse::set_halves(const OnnxForm::Halves& halves, const AttributeValue& value,
-                                const Part& what) {
+std::string FormMatch::set_halves(const OnnxForm::Halves& halves, const AttributeValue& value,
+                                const NodeField& what) {
   const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant());
   if (list == nullptr || list->size() % 2 != 0)
     return what.text() + " is not a list of even length";
@@ -104,16 +104,16 @@ std::string FormUse::set_halves(const OnnxForm::Halves& halves, const AttributeV
   const std::vector<std::int64_t> first(list->begin(), middle), second(middle, list->end());
   if (halves.first == halves.second && first != second)
     return what.text() + " differs between the two sides";
-  if (auto why = set(halves.first, first, what); !why.empty()) return why;
+  if (auto reason = set(halves.first, first, what); !reason.empty()) return reason;
   return set(halves.second, second, what);
 }
 
-std::string FormUse::place_input(std::size_t i) {
-  const Part what{i};
-  const auto places = form_.inputs.size();
-  const bool variadic = info_.variadic() && places > 0 && i + 1 >= places &&
+std::string FormMatch::map_input(std::size_t i) {
+  const NodeField what{i};
+  const auto num_inputs = form_.inputs.size();
+  const bool variadic = info_.variadic() && num_inputs > 0 && i + 1 >= num_inputs &&
                         form_.inputs.back() == info_.inputs.back().name;
-  const std::string name = variadic ? form_.inputs.back() : i < places ? form_.inputs[i] : "";
+  const std::string name = variadic ? form_.inputs.back() : i < num_inputs ? form_.inputs[i] : "";
   if (!name.empty()) {
     auto operand = node_.input(i);
     const auto mask = form_.types.value_or(info_.types);
@@ -156,57 +156,57 @@ std::string FormUse::place_input(std::size_t i) {
   return fmt::format("{} is not supported by {}", what.text(), info_.full_name());
 }
 
-std::string FormUse::place_inputs() {
+std::string FormMatch::map_inputs() {
   for (std::size_t i = 0; i < node_.inputs(); ++i)
     if (node_.has(i))
-      if (auto why = place_input(i); !why.empty()) return why;
+      if (auto reason = map_input(i); !reason.empty()) return reason;
   for (const auto& as : form_.inputs_as)
     if (!node_.has(as.place) && as.absent)
-      if (auto why = set(as.param, *as.absent, Part{as.place}); !why.empty()) return why;
+      if (auto reason = set(as.param, *as.absent, NodeField{as.place}); !reason.empty()) return reason;
   for (const auto& input : info_.inputs)
     if (!input.optional && !input.variadic && !input.weight.value_or(false) &&
-        !is_given(input.name))
+        !is_connected(input.name))
       return fmt::format("input '{}' of {} is missing", input.name, info_.full_name());
   for (const auto& without : form_.without)
-    if (!is_given(without.input)) params_.insert_or_assign(without.param, without.value);
+    if (!is_connected(without.input)) params_.insert_or_assign(without.param, without.value);
   return {};
 }
 
-std::string FormUse::place_attributes() {
+std::string FormMatch::map_attributes() {
   for (const auto& attribute : node_.node().attributes) {
-    const Part what{0, attribute.name};
-    const auto* given = node_.attribute(attribute.name);
-    if (given == nullptr) continue;
-    const auto value = node_.value_of(*given);
+    const NodeField what{0, attribute.name};
+    const auto* found = node_.attribute(attribute.name);
+    if (found == nullptr) continue;
+    const auto value = node_.value_of(*found);
     const auto named = [&](const auto& entry) { return entry.name == attribute.name; };
     if (std::find(form_.ignored.begin(), form_.ignored.end(), attribute.name) !=
         form_.ignored.end())
       continue;
     if (!value) return what.text() + " has a type that parameters do not support";
-    bool placed = false;
+    bool mapped = false;
     if (const auto only = std::find_if(form_.only.begin(), form_.only.end(), named);
         only != form_.only.end()) {
       const auto same = [&](const AttributeValue& allowed) { return allowed == *value; };
       if (std::none_of(only->values.begin(), only->values.end(), same))
         return fmt::format("{} has a value that {} does not support", what.text(),
                            info_.full_name());
-      placed = true;
+      mapped = true;
     }
     for (const auto& entry : form_.attributes)
       if (named(entry)) {
-        placed = true;
-        if (auto why = set(entry.param, *value, what); !why.empty()) return why;
+        mapped = true;
+        if (auto reason = set(entry.param, *value, what); !reason.empty()) return reason;
       }
     for (const auto& entry : form_.halves)
       if (!entry.place && named(entry)) {
-        placed = true;
-        if (auto why = set_halves(entry, *value, what); !why.empty()) return why;
+        mapped = true;
+        if (auto reason = set_halves(entry, *value, what); !reason.empty()) return reason;
       }
-    if (!placed) return fmt::format("{} is not supported by {}", what.text(), info_.full_name());
+    if (!mapped) return fmt::format("{} is not supported by {}", what.text(), info_.full_name());
   }
   for (const auto& entry : form_.attributes)
     if (entry.absent && !params_.contains(entry.param))
-      if (auto why = set(entry.param, *entry.absent, Part{0, entry.name}); !why.empty()) return why;
+      if (auto reason = set(entry.param, *entry.absent, NodeField{0, entry.name}); !reason.empty()) return reason;
   for (const auto& constant : form_.constants)
     params_.insert_or_assign(constant.param, constant.value);
   for (const auto& output : info_.outputs)
@@ -215,7 +215,7 @@ std::string FormUse::place_attributes() {
   return {};
 }
 
-std::string FormUse::place_outputs() const {
+std::string FormMatch::map_outputs() const {
   for (std::size_t i = 0; i < node_.node().outputs.size(); ++i)
     if (node_.is_read(i) && (i >= form_.outputs.size() || form_.outputs[i].empty()) &&
         !(form_.outputs.size() == 1 && info_.outputs.size() == 1 &&
@@ -224,14 +224,14 @@ std::string FormUse::place_outputs() const {
   return {};
 }
 
-std::string FormUse::why_not() {
-  if (auto why = place_inputs(); !why.empty()) return why;
-  if (auto why = place_attributes(); !why.empty()) return why;
-  return place_outputs();
+std::string FormMatch::mismatch() {
+  if (auto reason = map_inputs(); !reason.empty()) return reason;
+  if (auto reason = map_attributes(); !reason.empty()) return reason;
+  return map_outputs();
 }
 
 // The operands of a variadic input have no names of their own.
-std::vector<Operand> FormUse::in_order() const {
+std::vector<Operand> FormMatch::in_order() const {
   const auto fixed = info_.inputs.size() - 1;
   std::vector<Operand> ordered(fixed);
   for (const auto& [name, operand] : inputs_)
@@ -242,7 +242,7 @@ std::vector<Operand> FormUse::in_order() const {
   return ordered;
 }
 
-void FormUse::apply() {
+void FormMatch::apply() {
   Attributes attributes;
   for (const auto& [name, value] : params_) attributes.set(name, value);
   auto& importer = node_.importer();
@@ -273,13 +273,13 @@ bool Importer::by_plugin(NodeImport& node, std::optional<Failure>& refusal) {
   const auto& at = node.node();
   const auto& claims = kind_of(at, node.version()).claims;
   std::string first;
-  std::optional<FormUse> chosen;
+  std::optional<FormMatch> chosen;
   const CatalogOperator* by = nullptr;
   for (const auto& claim : claims) {
-    FormUse use(node, claim.op->info, *claim.form);
-    auto why = use.why_not();
-    if (!why.empty()) {
-      if (first.empty()) first = why;
+    FormMatch use(node, claim.op->info, *claim.form);
+    auto reason = use.mismatch();
+    if (!reason.empty()) {
+      if (first.empty()) first = reason;
       continue;
     }
     if (chosen)
@@ -314,8 +314,8 @@ void Importer::import_as(NodeImport& node, const std::string& op) {
 }
 
 void Importer::import_as(NodeImport& node, const OperatorInfo& info) {
-  FormUse use(node, info, own_form(node, info));
-  if (const auto why = use.why_not(); !why.empty()) node.refuse(why);
+  FormMatch use(node, info, own_form(node, info));
+  if (const auto reason = use.mismatch(); !reason.empty()) node.refuse(reason);
   use.apply();
 }
 
@@ -326,8 +326,8 @@ const OnnxForm& Importer::own_form(NodeImport& node, const OperatorInfo& info) {
   for (const auto& form : forms)
     if (form.inputs.size() == node.inputs() &&
         std::equal(form.attributes.begin(), form.attributes.end(), attributes.begin(),
-                   attributes.end(), [](const auto& placed, const proto::Attribute& attribute) {
-                     return placed.name == attribute.name;
+                   attributes.end(), [](const auto& mapped, const proto::Attribute& attribute) {
+                     return mapped.name == attribute.name;
                    }))
       return form;
   const auto states = info.variadic() ? 0 : info.states.size();
@@ -357,7 +357,7 @@ const OnnxForm& Importer::own_form(NodeImport& node, const OperatorInfo& info) {
 bool Importer::by_name(NodeImport& node) {
   auto& kind = kind_of(node.node(), node.version());
   const auto* found = kind.same_name;
-  if (found == nullptr || !why_not_named(found->info, node.node()).empty()) return false;
+  if (found == nullptr || !name_mismatch(found->info, node.node()).empty()) return false;
   import_as(node, found->info);
   if (std::exchange(kind.noted, true)) return true;
   note(fmt::format("{}::{} is computed by {}, which has the same name", node.node().domain,

@@ -14,10 +14,10 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr std::size_t own_cost = 100;  // of a subgraph, in nodes
+constexpr std::size_t subgraph_cost = 100;  // of a subgraph, in nodes
 constexpr std::size_t max_inlined = 1'000'000;
 constexpr int max_nested = 32;           // nesting depth of subgraphs, including those in functions
-constexpr std::size_t of_a_reading = 4;  // cost of importing a loop's body, in inferences of it
+constexpr std::size_t import_cost = 4;  // cost of importing a loop's body, in inferences of it
 // of a Loop that becomes a scan over its iteration numbers
 constexpr std::int64_t max_rows = 1 << 20;
 
@@ -87,13 +87,13 @@ class SubgraphImport {
   /// Returns false, having added nothing, if operators are missing.
   bool import() {
     auto& outer = *inner_.outer_;
-    struct Lent {
+    struct SharedState {
       Importer &inner, &outer;
-      Lent(Importer& to, Importer& from) : inner(to), outer(from) { inner.lend(outer); }
-      ~Lent() { inner.lend(outer); }
-    } const lent(inner_, outer);
+      SharedState(Importer& to, Importer& from) : inner(to), outer(from) { inner.swap_shared_state(outer); }
+      ~SharedState() { inner.swap_shared_state(outer); }
+    } const shared_state(inner_, outer);
     if ((inner_.inlined_ += graph_.nodes.size() + graph_.initializers.size() +
-                            graph_.inputs.size() + own_cost) > max_inlined)
+                            graph_.inputs.size() + subgraph_cost) > max_inlined)
       node_.refuse("the model has too many subgraphs, or they are too large");
     for (const auto& output : graph_.outputs) inner_.read_.insert(output.name);
     for (const auto& node : graph_.nodes) inner_.import_node(node);
@@ -182,7 +182,7 @@ namespace {
 
 using Order = std::vector<std::size_t>;
 
-void give(NodeImport& node, const std::vector<Operand>& made) {
+void set_outputs(NodeImport& node, const std::vector<Operand>& made) {
   for (std::size_t i = 0; i < made.size(); ++i) node.output(i, made[i]);
 }
 
@@ -198,7 +198,7 @@ void if_else(NodeImport& node) {
   if (condition.known()) {
     node.require(condition.elements.dtype() == boolean && condition.elements.size() == 1,
                  "its condition must be one boolean");
-    return give(node, node.inlined(condition.elements.values<bool>()[0] ? then : otherwise));
+    return set_outputs(node, node.inlined(condition.elements.values<bool>()[0] ? then : otherwise));
   }
   const auto first = SubgraphImport::read_branch(node, then),
              second = SubgraphImport::read_branch(node, otherwise);
@@ -217,15 +217,15 @@ void if_else(NodeImport& node) {
   // the operators need at least one value
   if (captures.empty()) captures.push_back(node.importer().value_of(condition));
   for (const auto value : captures) one.capture(value), other.capture(value);
-  give(node, SubgraphImport::add(node, same ? "tenon.if" : "tenon.branch", {condition}, captures,
+  set_outputs(node, SubgraphImport::add(node, same ? "tenon.if" : "tenon.branch", {condition}, captures,
                                  {{"then", one.text({}, captures)},
                                   {"else", other.text({}, captures)},
                                   {"outputs", static_cast<std::int64_t>(one.results())}}));
 }
 
 /// The components of a Loop: limit, condition and carried values.
-struct LoopParts {
-  explicit LoopParts(NodeImport& node) : body(node.graph("body")) {
+struct LoopComponents {
+  explicit LoopComponents(NodeImport& node) : body(node.graph("body")) {
     node.require(node.inputs() >= 2,
                  "it needs a trip count and a condition; use empty names to omit them");
     limit = node.has(0) ? node.input(0)
@@ -251,16 +251,16 @@ struct LoopParts {
 
 // True if the condition never changes and all shapes are known, so that only the trip count
 // decides.
-bool is_scan(const LoopParts& parts, const SubgraphImport& body) {
+bool is_scan(const LoopComponents& components, const SubgraphImport& body) {
   const auto holds = [](const Operand& condition) {
     return condition.known() && condition.elements.dtype() == boolean &&
            condition.elements.size() == 1 && condition.elements.values<bool>()[0];
   };
   const bool passed_on = body.result(0).value == body.declared(1);
-  if (!holds(parts.condition) || (!passed_on && !holds(body.result(0)))) return false;
-  if (parts.limit.known() &&
-      (parts.limit.elements.dtype() != i64 || parts.limit.elements.size() != 1 ||
-       parts.limit.elements.values<std::int64_t>()[0] > max_rows))
+  if (!holds(components.condition) || (!passed_on && !holds(body.result(0)))) return false;
+  if (components.limit.known() &&
+      (components.limit.elements.dtype() != i64 || components.limit.elements.size() != 1 ||
+       components.limit.elements.values<std::int64_t>()[0] > max_rows))
     return false;
   for (std::size_t i = 1; i < body.results(); ++i)
     if (!is_known(body.type(i))) return false;
@@ -273,48 +273,48 @@ Operand as_scalar(NodeImport& node, const Operand& operand) {
   return node.add("tenon.reshape", std::vector{operand}, {{"shape", std::vector<std::int64_t>{}}});
 }
 
-void add_loop(NodeImport& node, const LoopParts& parts, SubgraphImport& body) {
-  const auto carries = static_cast<std::int64_t>(parts.carried.size());
+void add_loop(NodeImport& node, const LoopComponents& components, SubgraphImport& body) {
+  const auto carries = static_cast<std::int64_t>(components.carried.size());
   const auto captures = body.captures();
   Order order;
-  for (std::size_t i = 0; i < parts.carried.size(); ++i) order.push_back(i + 2);
+  for (std::size_t i = 0; i < components.carried.size(); ++i) order.push_back(i + 2);
   std::vector<Operand> inputs;
-  if (is_scan(parts, body)) {
+  if (is_scan(components, body)) {
     const auto zero = node.constant(Tensor::from({std::int64_t{0}}, Shape::scalar()));
     const auto step = node.constant(Tensor::from({std::int64_t{1}}, Shape::scalar()));
-    inputs = parts.carried;
+    inputs = components.carried;
     inputs.push_back(
-        node.add("tenon.range", std::vector{zero, as_scalar(node, parts.limit), step}));
+        node.add("tenon.range", std::vector{zero, as_scalar(node, components.limit), step}));
     inputs.push_back(one(true));
     order.insert(order.end(), {0, 1});
-    return give(node, SubgraphImport::add(node, "tenon.scan", std::move(inputs), captures,
+    return set_outputs(node, SubgraphImport::add(node, "tenon.scan", std::move(inputs), captures,
                                           {{"body", body.text(order, captures, 1)},
                                            {"carries", carries},
                                            {"scanned", 1},
-                                           {"outputs", parts.outputs()}}));
+                                           {"outputs", components.outputs()}}));
   }
-  inputs = {parts.limit, parts.condition};
-  inputs.insert(inputs.end(), parts.carried.begin(), parts.carried.end());
+  inputs = {components.limit, components.condition};
+  inputs.insert(inputs.end(), components.carried.begin(), components.carried.end());
   order.insert(order.begin(), {0, 1});
   auto stays = captures;
-  if (parts.carried.empty() && stays.empty()) {  // the operators need at least one value
-    auto condition = parts.condition;
+  if (components.carried.empty() && stays.empty()) {  // the operators need at least one value
+    auto condition = components.condition;
     stays.push_back(node.importer().value_of(condition));
   }
-  give(node, SubgraphImport::add(node, "tenon.loop", std::move(inputs), stays,
+  set_outputs(node, SubgraphImport::add(node, "tenon.loop", std::move(inputs), stays,
                                  {{"body", body.text(order, stays)},
                                   {"carries", carries},
-                                  {"outputs", parts.outputs()}}));
+                                  {"outputs", components.outputs()}}));
 }
 
 // The body is imported again with wider types until its results fit its inputs.
 void loop(NodeImport& node) {
-  const LoopParts parts(node);
+  const LoopComponents components(node);
   std::vector<tenon_type> types;
-  for (const auto& operand : parts.carried) types.push_back(node.importer().type_of(operand));
+  for (const auto& operand : components.carried) types.push_back(node.importer().type_of(operand));
   for (bool fits = false; !fits;) {
-    InferenceBudget::charge(of_a_reading);
-    SubgraphImport body(node, parts.body);
+    InferenceBudget::charge(import_cost);
+    SubgraphImport body(node, components.body);
     body.input(type_of(i64, Shape::scalar()));
     body.input(type_of(boolean, Shape::scalar()));
     for (const auto& type : types) body.input(type);
@@ -327,7 +327,7 @@ void loop(NodeImport& node) {
                                to_string(types[i]), to_string(made)));
       if (generalize(types[i], made)) fits = false;
     }
-    if (fits) add_loop(node, parts, body);
+    if (fits) add_loop(node, components, body);
   }
 }
 
@@ -356,9 +356,9 @@ struct Directions {
 };
 
 // Moves an axis to the front, or the front axis back to its position.
-Operand moved(NodeImport& node, const Operand& x, std::int64_t given, bool to_front) {
-  if (given == 0) return x;
-  const int rank = node.rank(x), axis = node.axis(given, rank);
+Operand moved(NodeImport& node, const Operand& x, std::int64_t axis_value, bool to_front) {
+  if (axis_value == 0) return x;
+  const int rank = node.rank(x), axis = node.axis(axis_value, rank);
   std::vector<std::int64_t> axes;
   for (int a = 0; a < rank; ++a)
     if (to_front)
@@ -368,7 +368,7 @@ Operand moved(NodeImport& node, const Operand& x, std::int64_t given, bool to_fr
   return node.add("tenon.transpose", std::vector{x}, {{"axes", axes}});
 }
 
-Operand turned(NodeImport& node, const Operand& x) {
+Operand reversed(NodeImport& node, const Operand& x) {
   return node.add("tenon.slice", std::vector{x},
                   {{"axes", {0}}, {"begin", {-1}}, {"end", {INT64_MIN}}, {"step", {-1}}});
 }
@@ -398,7 +398,7 @@ void scan(NodeImport& node) {
   }
   for (std::size_t i = 0; i < rows; ++i) {
     auto x = moved(node, node.input(carries + i), in.axes[i], true);
-    if (in.directions[i] == 1 && !reverse) x = turned(node, x);
+    if (in.directions[i] == 1 && !reverse) x = reversed(node, x);
     const auto whole = node.shape(x);
     node.require(whole.rank() != 0,
                  fmt::format("its input {} is a scalar, which has no axis to scan", carries + i));
@@ -417,10 +417,10 @@ void scan(NodeImport& node) {
                                    {"outputs", static_cast<std::int64_t>(graph.outputs.size())},
                                    {"reverse", reverse}});
   for (auto i = carries; i < made.size(); ++i) {
-    if (out.directions[i - carries] == 1 && !reverse) made[i] = turned(node, made[i]);
+    if (out.directions[i - carries] == 1 && !reverse) made[i] = reversed(node, made[i]);
     made[i] = moved(node, made[i], out.axes[i - carries], false);
   }
-  give(node, made);
+  set_outputs(node, made);
 }
 
 void scan_of_batches(NodeImport& node) {

@@ -11,7 +11,7 @@
 #include "onnx/export/message.hpp"
 #include "onnx/fields.hpp"
 #include "onnx/import/node_import.hpp"
-#include "onnx/kept_graph.hpp"
+#include "onnx/embedded_graph.hpp"
 #include "run/builtin_operators.hpp"
 #include "run/control_flow/owned_subgraph.hpp"
 #include "run/inference_budget.hpp"
@@ -20,7 +20,7 @@ namespace tenon::onnx {
 namespace {
 
 constexpr const char* shape_hint = "give the inputs whole shapes";
-constexpr std::size_t max_kept = 16;  // cached graphs of a node, one per combination of types
+constexpr std::size_t max_cached = 16;  // cached graphs of a node, one per combination of types
 
 tenon_type plain_type(const tenon_type& type) {
   return tenon::type_of(static_cast<DType>(type.dtype), tenon::shape_of(type));
@@ -91,7 +91,7 @@ DeferredNode::Imported& DeferredNode::imported(const std::vector<tenon_type>& ty
       options.shapes.emplace(name, tenon::shape_of(types[i]));
   }
   auto& made = imported_.emplace_front(Imported{types, std::move(elements)});
-  if (imported_.size() > max_kept) imported_.pop_back();
+  if (imported_.size() > max_cached) imported_.pop_back();
   try {
     Host handle = ImplAccess::handle(host_.shared_from_this());
     auto graph = Importer(handle, model_, options, false).import();
@@ -109,14 +109,14 @@ DeferredNode::Imported* DeferredNode::import_by(std::span<const tenon_type> inpu
   for (const auto& input : inputs) types.push_back(plain_type(input));
   auto& made = imported(types, {});
   if (made.graph || std::none_of(types.begin(), types.end(), may_hold_sizes)) return &made;
-  std::vector<std::optional<Tensor>> given(types.size());
+  std::vector<std::optional<Tensor>> found(types.size());
   bool known = true;
   for (std::size_t i = 0; i < types.size(); ++i) {
     if (!may_hold_sizes(types[i])) continue;
-    given[i] = elements(i);
-    known = known && given[i];
+    found[i] = elements(i);
+    known = known && found[i];
   }
-  return known ? &imported(types, std::move(given)) : nullptr;
+  return known ? &imported(types, std::move(found)) : nullptr;
 }
 
 std::vector<tenon_type> DeferredNode::infer(std::span<const tenon_type> inputs,
@@ -218,9 +218,9 @@ const BuiltinOperators added([](Host::Impl& host) {
 });
 
 /// The node as a model of its own: known operands are stored in it, the others are its inputs.
-class Waiting {
+class DeferredModel {
  public:
-  Waiting(NodeImport& node, std::vector<std::pair<std::size_t, tenon_type>> inputs)
+  DeferredModel(NodeImport& node, std::vector<std::pair<std::size_t, tenon_type>> inputs)
       : node_(node), inputs_(std::move(inputs)) {}
 
   /// Returns nothing if an attribute is a graph or has another type that parameters do not support.
@@ -229,9 +229,9 @@ class Waiting {
     written.type = node_.node().type, written.domain = node_.node().domain,
     written.name = node_.node().name;
     for (const auto& attribute : node_.node().attributes) {
-      const auto* given = node_.attribute(attribute.name);
-      if (given == nullptr) continue;
-      const auto value = node_.value_of(*given);
+      const auto* found = node_.attribute(attribute.name);
+      if (found == nullptr) continue;
+      const auto value = node_.value_of(*found);
       if (!value) return {};
       written.attributes.push_back({std::string(attribute.name), *value});
     }
@@ -240,7 +240,7 @@ class Waiting {
     for (std::size_t i = 0; i < node_.inputs(); ++i)
       written.inputs.push_back(node_.has(i) ? fmt::format("x{}", i) : "");
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      written.outputs.push_back(node_.wants(i) ? fmt::format("y{}", i) : "");
+      written.outputs.push_back(node_.has_output(i) ? fmt::format("y{}", i) : "");
     to.add_message(field::graph::node, written::node_message(written));
     to.add_string(field::graph::name, "node");
     for (std::size_t i = 0; i < node_.inputs(); ++i) {
@@ -256,7 +256,7 @@ class Waiting {
           written::value_message(
               {written.inputs[i], tenon::type_of(static_cast<DType>(type.dtype), Shape())}));
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      if (node_.wants(i))
+      if (node_.has_output(i))
         to.add_message(
             field::graph::output,
             written::value_message({written.outputs[i], tenon::type_of(outputs[i], Shape())}));
@@ -277,7 +277,7 @@ class Waiting {
     const std::vector<DType> unknown_ones(node_.node().outputs.size(), unknown_dtype);
     const auto text = bytes(unknown_ones);
     if (!text) return {};
-    DeferredNode late(*host(), to_base64(*text));
+    DeferredNode deferred(*host(), to_base64(*text));
     const auto charged = [] {  // a file may have many such nodes
       try {
         InferenceBudget::charge();
@@ -291,7 +291,7 @@ class Waiting {
         for (const auto size : sizes_to_try()) {
           if (rank == 0 && size != 1) continue;
           if (!charged()) return {};
-          if (auto found = dtypes_for(late, rank, other, size); !found.empty()) return found;
+          if (auto found = dtypes_for(deferred, rank, other, size); !found.empty()) return found;
         }
     return {};
   }
@@ -310,7 +310,7 @@ class Waiting {
   std::shared_ptr<Host::Impl> host() const { return impl_of(node_.host()).shared_from_this(); }
 
   // Gives the first input of unknown rank the rank `rank`, and the others `other`.
-  std::vector<DType> dtypes_for(DeferredNode& late, int rank, int other, std::int64_t size) {
+  std::vector<DType> dtypes_for(DeferredNode& deferred, int rank, int other, std::int64_t size) {
     std::vector<tenon_type> types;
     bool first = true;
     for (const auto& [i, type] : inputs_) {
@@ -324,7 +324,7 @@ class Waiting {
     }
     std::vector<tenon_type> made;
     try {
-      made = late.infer(types,
+      made = deferred.infer(types,
                         [&](std::size_t i) { return std::optional(plausible_elements(types[i])); });
     } catch (const Failure&) {
       return {};
@@ -332,7 +332,7 @@ class Waiting {
     std::vector<DType> dtypes;
     std::size_t next = 0;
     for (std::size_t i = 0; i < node_.node().outputs.size(); ++i)
-      dtypes.push_back(node_.wants(i) ? static_cast<DType>(made[next++].dtype) : unknown_dtype);
+      dtypes.push_back(node_.has_output(i) ? static_cast<DType>(made[next++].dtype) : unknown_dtype);
     for (const auto& type : made)
       if (type.dtype == TENON_DTYPE_UNKNOWN) return {};
     return dtypes;
@@ -355,19 +355,19 @@ class Waiting {
 // The dtype that the model declares, else that of the node's first input. A wrong guess is detected
 // at run time.
 DType Importer::likely_dtype(NodeImport& node, std::string_view output) {
-  const auto said = static_cast<DType>(type_said_of(output).dtype);
-  if (said != unknown_dtype) return said;
+  const auto declared = static_cast<DType>(declared_type(output).dtype);
+  if (declared != unknown_dtype) return declared;
   std::size_t first = 0;
   while (!node.has(first)) ++first;
   return node.dtype(node.input(first));
 }
 
 // If a node was rejected because ranks, sizes or elements are unknown, defers it until run time.
-bool Importer::wait(NodeImport& node) {
+bool Importer::defer(NodeImport& node) {
   const auto& outputs = node.node().outputs;
   const auto count = std::count_if(outputs.begin(), outputs.end(),
                                    [](std::string_view name) { return !name.empty(); });
-  if (!may_wait_ || node.inputs() == 0 || count == 0) return false;
+  if (!may_defer_ || node.inputs() == 0 || count == 0) return false;
   constexpr std::int64_t max_elements = 512;  // of the constants stored in the node
   std::vector<std::pair<std::size_t, tenon_type>> inputs;
   std::vector<ValueId> values;
@@ -385,12 +385,12 @@ bool Importer::wait(NodeImport& node) {
     inputs.emplace_back(i, type);
   }
   if (inputs.empty() || (!open && !node.lacks_known())) return false;
-  Waiting waiting(node, inputs);
-  auto dtypes = waiting.find_outputs();
+  DeferredModel deferred(node, inputs);
+  auto dtypes = deferred.find_outputs();
   if (dtypes.empty() && !node.lacks_known()) return false;
   for (auto i = dtypes.size(); i < outputs.size(); ++i)
     dtypes.push_back(outputs[i].empty() ? unknown_dtype : likely_dtype(node, outputs[i]));
-  const auto text = waiting.bytes(dtypes);
+  const auto text = deferred.bytes(dtypes);
   if (!text) return false;
   for (const auto& [i, type] : inputs) values.push_back(value_of(find(node.node().inputs[i])));
   const Attributes attributes{{"model", to_base64(*text)},
@@ -403,7 +403,7 @@ bool Importer::wait(NodeImport& node) {
                              node.name());
   std::size_t next = 0;
   for (std::size_t i = 0; i < node.node().outputs.size(); ++i)
-    if (node.wants(i)) scope_.erase(node.node().outputs[i]), node.output(i, made[next++]);
+    if (node.has_output(i)) scope_.erase(node.node().outputs[i]), node.output(i, made[next++]);
   return true;
 }
 

@@ -14,15 +14,15 @@ constexpr std::int64_t max_folded = 1 << 20;  // bytes that a folded call may re
 constexpr std::size_t min_made = std::size_t{32} << 20;
 // limit on nodes of expanded functions, plus the weight of their contents
 constexpr std::size_t min_inlined = 100'000;
-constexpr std::int64_t of_a_tensor = 256;  // overhead of a tensor, in bytes
+constexpr std::int64_t tensor_overhead = 256;  // overhead of a tensor, in bytes
 
 }  // namespace
 
 bool Importer::may_make(std::int64_t bytes) {
   if (bytes < 0) return false;
-  const auto most = min_made + 4 * model_.bytes.size();
-  if (static_cast<std::size_t>(bytes) + of_a_tensor > most - std::min(most, made_)) return false;
-  made_ += static_cast<std::size_t>(bytes + of_a_tensor);
+  const auto limit = min_made + 4 * model_.bytes.size();
+  if (static_cast<std::size_t>(bytes) + tensor_overhead > limit - std::min(limit, made_)) return false;
+  made_ += static_cast<std::size_t>(bytes + tensor_overhead);
   return true;
 }
 
@@ -101,8 +101,8 @@ void Importer::charge_inlined(const NodeImport& node, const proto::Function& fun
             attribute.value);
     });
   inlined_ += known->second;
-  if (const auto most = min_inlined + model_.bytes.size() / 40; inlined_ > most)
-    node.refuse(fmt::format("its functions expand to more than {} nodes", most));
+  if (const auto limit = min_inlined + model_.bytes.size() / 40; inlined_ > limit)
+    node.refuse(fmt::format("its functions expand to more than {} nodes", limit));
 }
 
 }  // namespace tenon::onnx

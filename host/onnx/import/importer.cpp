@@ -11,7 +11,7 @@
 #include "onnx/dtype.hpp"
 #include "onnx/import/missing.hpp"
 #include "onnx/import/node_import.hpp"
-#include "onnx/kept_graph.hpp"
+#include "onnx/embedded_graph.hpp"
 #include "run/host_impl.hpp"
 #include "run/inference_budget.hpp"
 
@@ -26,7 +26,7 @@ constexpr std::size_t min_inferred = 2000;  // inferences of loop bodies, in the
 }
 
 // Subgraphs hold small constants; large ones and trainable weights belong to the outermost graph.
-bool stays_inside(const Operand& operand) {
+bool is_subgraph_constant(const Operand& operand) {
   const bool weight = !operand.initializer.empty() &&
                       allows(floating.mask, operand.elements.dtype()) &&
                       operand.elements.shape().rank() > 0;
@@ -53,7 +53,7 @@ DType dtype_of(const proto::ValueInfo& input) {
 
 }  // namespace
 
-Importer::Importer(Host& host, const Model& model, const ImportOptions& options, bool may_wait)
+Importer::Importer(Host& host, const Model& model, const ImportOptions& options, bool may_defer)
     : host_(host),
       model_(model),
       options_(options),
@@ -62,14 +62,14 @@ Importer::Importer(Host& host, const Model& model, const ImportOptions& options,
       graph_(host),
       builder_(impl_of(graph_).builder()),
       placeholders_(impl_of(graph_).edit().model, impl_of(graph_).edit().binding),
-      may_wait_(may_wait) {}
+      may_defer_(may_defer) {}
 
 Graph Importer::import() {
   const InferenceBudget budget(min_inferred + model_.bytes.size() / 16);
   for (const auto& tensor : model_.graph.initializers) initializers_.emplace(tensor.name, &tensor);
   for (const auto& tensor : model_.graph.sparse_initializers)
     sparse_initializers_.emplace(tensor.values->name, &tensor);
-  find_read();
+  collect_reads();
   choose_names();
   import_inputs();
   for (const auto& node : model_.graph.nodes) import_node(node);
@@ -78,7 +78,7 @@ Graph Importer::import() {
   std::set<std::string> outputs;
   for (const auto& output : model_.graph.outputs) {
     auto& operand = find(output.name);
-    auto name = told_name("output", output.name);
+    auto name = graph_name("output", output.name);
     for (int i = 1; !outputs.insert(name).second; ++i)
       name = fmt::format("{}_{}", chosen_name(output.name), i);
     builder_.output(name, value_of(operand));
@@ -99,7 +99,7 @@ std::vector<MissingOperator> Importer::really_missing() const {
   return all;
 }
 
-void Importer::find_read() {
+void Importer::collect_reads() {
   std::size_t inputs = 0;
   for (const auto& node : model_.graph.nodes) inputs += node.inputs.size();
   read_.reserve(inputs + model_.graph.outputs.size());
@@ -180,7 +180,7 @@ void Importer::import_inputs() {
     for (int i = 0; i < least.rank; ++i) least.dims[i] = std::max<std::int64_t>(least.dims[i], 1);
     if (!is_sound(type) || (least.rank >= 0 && byte_count(least) < 0))
       refuse(model_, fmt::format("the shape of input '{}' has too many elements", printable(name)));
-    const auto value = builder_.input(told_name("input", input.name), type);
+    const auto value = builder_.input(graph_name("input", input.name), type);
     const auto& dims = input.type->dims;
     std::vector<std::string> names(static_cast<std::size_t>(std::max(type.rank, 0)));
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -218,8 +218,8 @@ void Importer::define(std::string_view name, Operand operand) {
     refuse(model_, fmt::format("two nodes produce '{}'", name));
 }
 
-std::string Importer::free_name(std::string_view wanted) const {
-  const auto allowed = allowed_name(wanted);
+std::string Importer::free_name(std::string_view base) const {
+  const auto allowed = allowed_name(base);
   auto name = tenon::free_name(builder_.model(), allowed);
   for (int i = 1; reserved_names_.contains(name); ++i)
     name = tenon::free_name(builder_.model(), fmt::format("{}_{}", allowed, i));
@@ -265,7 +265,7 @@ std::string Importer::chosen_name(std::string_view name) const {
 }
 
 // Returns the name of an input or output in the graph and notes it if it differs.
-std::string Importer::told_name(std::string_view what, std::string_view name) {
+std::string Importer::graph_name(std::string_view what, std::string_view name) {
   auto chosen = chosen_name(name);
   if (chosen != name)
     note(fmt::format("{} '{}' is named '{}' in the graph", what, printable(name), chosen));
@@ -283,11 +283,11 @@ tenon_type Importer::type_of(const Operand& operand) const {
 ValueId Importer::value_of(Operand& operand) {
   if (operand.value != none) return operand.value;
   const auto& elements = operand.elements;
-  const void* const place = elements.size() == 0 ? nullptr : elements.data();
-  if (const auto found = placed_.find(place);
-      place != nullptr && found != placed_.end() && same_type(found->second.first, elements))
+  const void* const address = elements.size() == 0 ? nullptr : elements.data();
+  if (const auto found = values_by_address_.find(address);
+      address != nullptr && found != values_by_address_.end() && same_type(found->second.first, elements))
     return operand.value = found->second.first;
-  if (outer_ != nullptr && !stays_inside(operand))
+  if (outer_ != nullptr && !is_subgraph_constant(operand))
     return operand.value = captured({none, elements, operand.initializer});
   const bool weight = !operand.initializer.empty() && allows(floating.mask, elements.dtype()) &&
                       elements.shape().rank() > 0;
@@ -296,7 +296,7 @@ ValueId Importer::value_of(Operand& operand) {
     name = free_name(operand.initializer.empty() ? std::string_view("constant")
                                                  : std::string_view(operand.initializer));
   operand.value = builder_.tensor(name, weight ? Role::variable : Role::constant, elements);
-  placed_.emplace(place, std::pair(operand.value, elements));
+  values_by_address_.emplace(address, std::pair(operand.value, elements));
   return operand.value;
 }
 
@@ -332,22 +332,22 @@ std::vector<Operand> Importer::call(const std::string& op, const Named& inputs,
   const auto& info = *at.info;
   if (outer_ != nullptr && info.random)
     throw Failure(FailureKind::file, "subgraphs cannot draw random numbers");
-  std::vector<const Operand*> given;
-  for (const auto& [place, operand] : inputs) given.push_back(&operand);
-  if (may_compute(info, given)) {
+  std::vector<const Operand*> operands;
+  for (const auto& [address, operand] : inputs) operands.push_back(&operand);
+  if (may_compute(info, operands)) {
     std::vector<Tensor> tensors(info.inputs.size());
-    const auto placed = [&](const auto& input) {
+    const auto assign = [&](const auto& input) {
       const auto at = info.find_input(input.first);
       if (at >= 0) tensors[static_cast<std::size_t>(at)] = input.second.elements;
       return at >= 0;
     };
-    if (!info.variadic() && std::all_of(inputs.begin(), inputs.end(), placed) &&
+    if (!info.variadic() && std::all_of(inputs.begin(), inputs.end(), assign) &&
         may_compute(at, tensors, attributes))
       return compute(op, tensors, attributes);
   }
   std::vector<std::pair<std::string, ValueId>> named;
-  for (auto [place, operand] : inputs)
-    if (!operand.empty()) named.emplace_back(place, value_of(operand));
+  for (auto [address, operand] : inputs)
+    if (!operand.empty()) named.emplace_back(address, value_of(operand));
   return add_node({.op = op,
                    .name = {},
                    .inputs = {},
@@ -362,10 +362,10 @@ std::vector<Operand> Importer::call(const std::string& op, const std::vector<Ope
   const auto& at = loaded(op);
   if (outer_ != nullptr && at.info->random)
     throw Failure(FailureKind::file, "subgraphs cannot draw random numbers");
-  std::vector<const Operand*> given;
-  given.reserve(inputs.size());
-  for (const auto& operand : inputs) given.push_back(&operand);
-  if (may_compute(*at.info, given)) {
+  std::vector<const Operand*> operands;
+  operands.reserve(inputs.size());
+  for (const auto& operand : inputs) operands.push_back(&operand);
+  if (may_compute(*at.info, operands)) {
     std::vector<Tensor> tensors;
     tensors.reserve(inputs.size());
     for (const auto& operand : inputs) tensors.push_back(operand.elements);
@@ -416,8 +416,8 @@ void Importer::import_node(const proto::Node& node) {
     if (kind.mapped != nullptr) {
       import_as(at, *kind.mapped);
     } else if (by_plugin(at, refusal)) {
-    } else if (kind.written != nullptr) {
-      import_as(at, kind.written->info);
+    } else if (kind.exported != nullptr) {
+      import_as(at, kind.exported->info);
     } else if (kind.composition != nullptr) {
       kind.composition(at);
       if (!missing_.empty()) return;  // inside its subgraphs
@@ -425,7 +425,7 @@ void Importer::import_node(const proto::Node& node) {
       return import_function(at, *function);
     } else if (!by_name(at)) {
       // a graph parameter must be able to run
-      if (options_.keep_unknown && outer_ == nullptr) return keep(at);
+      if (options_.keep_unknown && outer_ == nullptr) return keep_as_placeholder(at);
       missing_.insert(kind.name);
       return;
     }
@@ -433,9 +433,9 @@ void Importer::import_node(const proto::Node& node) {
   } catch (const Failure& last) {
     // the operator's reason is better than that of the composition tried after it
     const auto& failure = refusal ? *refusal : last;
-    if (options_.keep_unknown && outer_ == nullptr && follows_kept(node)) return keep(at);
+    if (options_.keep_unknown && outer_ == nullptr && reads_placeholder(node)) return keep_as_placeholder(at);
     try {
-      if (wait(at)) return;
+      if (defer(at)) return;
     } catch (const Failure&) {  // `failure` is more specific
     }
     const std::string_view what = failure.what();
@@ -463,8 +463,8 @@ void Importer::import_function(NodeImport& node, const proto::Function& function
   for (const auto& attribute : function.attribute_defaults)
     arguments.emplace(attribute.name, &attribute);
   for (const auto& attribute : node.node().attributes)
-    if (const auto* given = node.attribute(attribute.name))
-      arguments.insert_or_assign(attribute.name, given);
+    if (const auto* operands = node.attribute(attribute.name))
+      arguments.insert_or_assign(attribute.name, operands);
   for (const auto name : function.attributes)
     if (!arguments.contains(name))
       node.refuse(fmt::format("its attribute '{}' is missing; its function requires it", name));
@@ -493,7 +493,7 @@ Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& o
   std::string why;
   if (options.shapes.empty() && options.fixed.empty() && options.map.empty() &&
       !options.prefer_functions)
-    if (auto kept = kept_graph(model, why, options.trust_links)) {
+    if (auto kept = embedded_graph(model, why, options.trust_links)) {
       Graph graph(host);
       impl_of(graph).adopt(std::move(*kept));
       return graph;

@@ -37,8 +37,8 @@ enum class CapturedTypes { whole, ranks, dtypes };
 class Importer {
  public:
   /// `host` and `model` must outlive this object.
-  /// `may_wait`: nodes that need shapes known only at run time may become onnx_node.
-  Importer(Host& host, const Model& model, const ImportOptions& options, bool may_wait = true);
+  /// `may_defer`: nodes that need shapes known only at run time may become onnx_node.
+  Importer(Host& host, const Model& model, const ImportOptions& options, bool may_defer = true);
   /// Imports the subgraph of an attribute: names that it does not define are looked up in `outer`,
   /// which must outlive this.
   Importer(Importer& outer, const proto::Graph& graph);
@@ -60,8 +60,8 @@ class Importer {
   ValueId value_of(Operand& operand);
   /// Sets the elements of a node's state with this name.
   void state(std::string_view node, const std::string& state, const Tensor& elements);
-  /// An unused name similar to `wanted`.
-  std::string free_name(std::string_view wanted) const;
+  /// An unused name similar to `base`.
+  std::string free_name(std::string_view base) const;
 
   /// Whether a tensor of this many bytes, created by the importer, is still within the limit for
   /// the file; if so, it is counted.
@@ -83,13 +83,13 @@ class Importer {
     const proto::Function* function = nullptr;
     std::vector<OnnxClaim> claims{};
     void (*composition)(NodeImport&) = nullptr;
-    const CatalogOperator* written = nullptr;    // an operator written by Tenon's exporter
+    const CatalogOperator* exported = nullptr;    // an operator exported by Tenon's exporter
     const CatalogOperator* same_name = nullptr;  // for custom domains
     bool noted = false;
   };
 
   std::vector<MissingOperator> really_missing() const;
-  void find_read();
+  void collect_reads();
   void choose_names();
   void import_inputs();
   Tensor as_declared(const proto::ValueInfo& input, const Tensor& elements);
@@ -103,13 +103,13 @@ class Importer {
   const OnnxForm& own_form(NodeImport& node, const OperatorInfo& info);
   Kind& kind_of(const proto::Node& node, std::int64_t version);
   const LoadedOperator& loaded(const std::string& op);
-  void keep(NodeImport& node);  // as a placeholder
+  void keep_as_placeholder(NodeImport& node);  // as a placeholder
   /// Defers the node until the shapes of its inputs are known. Returns false if they are known
   /// already, or if the node is rejected for all shapes.
-  bool wait(NodeImport& node);
+  bool defer(NodeImport& node);
   DType likely_dtype(NodeImport& node, std::string_view output);
-  bool follows_kept(const proto::Node& node);
-  tenon_type type_said_of(std::string_view name) const;
+  bool reads_placeholder(const proto::Node& node);
+  tenon_type declared_type(std::string_view name) const;
   /// Inside a function, the value of the calling node or the function's default; null if there is
   /// neither.
   const proto::Attribute* resolved(const proto::Attribute& attribute) const;
@@ -117,7 +117,7 @@ class Importer {
   Operand* find_or_read(std::string_view name);
   void define(std::string_view name, Operand operand);
   bool same_type(ValueId value, const Tensor& elements) const;
-  std::string told_name(std::string_view what, std::string_view name);
+  std::string graph_name(std::string_view what, std::string_view name);
   std::string chosen_name(std::string_view name) const;
   bool may_compute(const OperatorInfo& info, std::span<const Operand* const> inputs) const;
   bool may_compute(const LoadedOperator& op, const std::vector<Tensor>& inputs,
@@ -130,7 +130,7 @@ class Importer {
 
   Operand* find_outside(std::string_view name);
   ValueId captured(const Operand& outside);
-  void lend(Importer& other);
+  void swap_shared_state(Importer& other);
   std::vector<Operand> import_inside(const proto::Graph& graph, const std::vector<Operand>& inputs);
 
   Host& host_;
@@ -163,9 +163,9 @@ class Importer {
   const proto::Function* function_ = nullptr;                      // being imported
   std::map<std::string_view, const proto::Attribute*> arguments_;  // of that function
   // values by the address of their elements, which are kept alive
-  std::unordered_map<const void*, std::pair<ValueId, Tensor>> placed_;
+  std::unordered_map<const void*, std::pair<ValueId, Tensor>> values_by_address_;
   CapturedTypes captured_types_ = CapturedTypes::whole;
-  const bool may_wait_ = true;
+  const bool may_defer_ = true;
   Importer* const outer_ = nullptr;              // of the enclosing graph, for a subgraph
   const proto::Function* const home_ = nullptr;  // the function that contains the subgraph
   // values of the outer graph, and the inputs that represent them

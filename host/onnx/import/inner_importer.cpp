@@ -20,7 +20,7 @@ Importer::Importer(Importer& outer, const proto::Graph& graph)
       placeholders_(impl_of(graph_).edit().model, impl_of(graph_).edit().binding),
       function_(outer.function_),
       arguments_(outer.arguments_),
-      may_wait_(outer.may_wait_),
+      may_defer_(outer.may_defer_),
       outer_(&outer),
       home_(outer.function_) {
   for (const auto& tensor : graph.initializers) initializers_.emplace(tensor.name, &tensor);
@@ -69,7 +69,7 @@ std::vector<Operand> NodeImport::inlined(const proto::Graph& graph,
 }
 
 // Exchanges the state that all importers of one model share.
-void Importer::lend(Importer& other) {
+void Importer::swap_shared_state(Importer& other) {
   std::swap(missing_, other.missing_);
   std::swap(notes_, other.notes_);
   std::swap(read_, other.read_);

@@ -16,7 +16,7 @@ Importer::Kind& Importer::kind_of(const proto::Node& node, std::int64_t version)
   kind.function = model_.function(node.domain, node.type, node.overload);
   kind.claims = catalog_.find_onnx(node.domain, node.type, static_cast<int>(version));
   kind.composition = find_composition(node.domain, node.type, version);
-  kind.written = find_as_written(catalog_, node);
+  kind.exported = find_exported(catalog_, node);
   if (!node.domain.empty()) kind.same_name = catalog_.find(internal::snake_case(node.type));
   return kind;
 }

@@ -28,9 +28,9 @@ class Search {
 
   std::vector<MissingOperator> run() {
     add(model_.graph.nodes, model_.opset_imports);
-    while (!waiting_.empty()) {
-      const auto* function = waiting_.back();
-      waiting_.pop_back();
+    while (!pending_.empty()) {
+      const auto* function = pending_.back();
+      pending_.pop_back();
       add(function->nodes, function->opset_imports);
     }
     std::vector<MissingOperator> all;
@@ -45,10 +45,10 @@ class Search {
   void add(List<proto::Node> nodes, List<proto::OpsetImport> imports) {
     for_each_node(nodes, [&](const proto::Node& node) {
       const Key key(node.domain, node.type, node.overload, version_of(node, imports));
-      auto [asked, is_new] = known_.try_emplace(key, Known::no);
-      if (is_new) asked->second = find(node, std::get<3>(key));
-      if (asked->second == Known::yes ||
-          (asked->second == Known::by_name && find_by_name(catalog_, node) != nullptr))
+      auto [entry, is_new] = known_.try_emplace(key, Known::no);
+      if (is_new) entry->second = find(node, std::get<3>(key));
+      if (entry->second == Known::yes ||
+          (entry->second == Known::by_name && find_by_name(catalog_, node) != nullptr))
         return;
       if (const auto found = missing_.find(key); found != missing_.end())
         ++found->second.op.count;
@@ -64,9 +64,9 @@ class Search {
     const bool claimed =
         !catalog_.find_onnx(node.domain, node.type, static_cast<int>(version)).empty() ||
         find_composition(node.domain, node.type, version) != nullptr ||
-        find_as_written(catalog_, node) != nullptr;
+        find_exported(catalog_, node) != nullptr;
     if (function != nullptr && (!claimed || options_.prefer_functions))
-      waiting_.push_back(function);
+      pending_.push_back(function);
     return claimed || function != nullptr ? Known::yes : Known::by_name;
   }
 
@@ -100,7 +100,7 @@ class Search {
     if (const auto* same = catalog_.find(name);
         made.why.empty() && same != nullptr && !node.domain.empty())
       made.why = fmt::format("{} has the same name, but {}", same->full_name(),
-                             why_not_named(same->info, node));
+                             name_mismatch(same->info, node));
     if (made.why.empty())
       made.why = catalog_.why_missing(name), made.next_step = catalog_.next_step(name);
     if (made.why.empty()) made.near = catalog_.near(name);
@@ -112,7 +112,7 @@ class Search {
   const ImportOptions& options_;
   std::map<Key, MissingOperator> missing_;
   std::map<Key, Known> known_;
-  std::vector<const proto::Function*> waiting_;
+  std::vector<const proto::Function*> pending_;
 };
 
 }  // namespace
@@ -123,7 +123,7 @@ std::int64_t version_of(const proto::Node& node, List<proto::OpsetImport> import
   return node.domain.empty() ? 0 : 1;
 }
 
-std::string why_not_named(const OperatorInfo& info, const proto::Node& node) {
+std::string name_mismatch(const OperatorInfo& info, const proto::Node& node) {
   if (node.inputs.size() > info.inputs.size() && !info.variadic())
     return fmt::format("takes {}, but a node has {}", counted(info.inputs.size(), "input"),
                        node.inputs.size());
@@ -133,7 +133,7 @@ std::string why_not_named(const OperatorInfo& info, const proto::Node& node) {
   return {};
 }
 
-const CatalogOperator* find_as_written(const Catalog& catalog, const proto::Node& node) {
+const CatalogOperator* find_exported(const Catalog& catalog, const proto::Node& node) {
   constexpr std::string_view own = "tenon";
   if (node.domain == own) return catalog.find(fmt::format("{}.{}", own, node.type));
   if (!node.domain.starts_with("tenon.")) return nullptr;
@@ -142,7 +142,7 @@ const CatalogOperator* find_as_written(const Catalog& catalog, const proto::Node
 
 const CatalogOperator* find_by_name(const Catalog& catalog, const proto::Node& node) {
   const auto* found = node.domain.empty() ? nullptr : catalog.find(internal::snake_case(node.type));
-  return found != nullptr && why_not_named(found->info, node).empty() ? found : nullptr;
+  return found != nullptr && name_mismatch(found->info, node).empty() ? found : nullptr;
 }
 
 std::vector<MissingOperator> missing_operators(const Catalog& catalog, const Model& model,
@@ -165,10 +165,10 @@ std::string describe(const MissingOperator& missing) {
 }
 
 Failure refuse_missing(const Catalog& catalog, const Model& model,
-                       const std::vector<MissingOperator>& missing, bool kept) {
+                       const std::vector<MissingOperator>& missing, bool keep_unknown) {
   std::vector<std::string> list;
   std::string hint;
-  if (kept)
+  if (keep_unknown)
     hint =
         "unknown nodes inside If, Loop and Scan cannot be kept, because their subgraphs must be "
         "able to run";

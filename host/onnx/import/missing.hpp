@@ -13,12 +13,12 @@ std::int64_t version_of(const proto::Node& node, List<proto::OpsetImport> import
 
 /// The operator that Tenon's exporter wrote: domain tenon.acme and type rope, or domain tenon for
 /// bundled operators.
-const CatalogOperator* find_as_written(const Catalog& catalog, const proto::Node& node);
+const CatalogOperator* find_exported(const Catalog& catalog, const proto::Node& node);
 /// The operator with the same name as a custom domain's node, if it has matching inputs and
 /// parameters; the plugin's author probably defined both.
 const CatalogOperator* find_by_name(const Catalog& catalog, const proto::Node& node);
 /// Why it does not match; empty if it does.
-std::string why_not_named(const OperatorInfo& info, const proto::Node& node);
+std::string name_mismatch(const OperatorInfo& info, const proto::Node& node);
 
 /// Missing operators of the graph with its subgraphs and of the functions it needs, sorted by
 /// domain and type, before anything is imported. Whether an operator supports the attributes of a
@@ -26,9 +26,9 @@ std::string why_not_named(const OperatorInfo& info, const proto::Node& node);
 std::vector<MissingOperator> missing_operators(const Catalog& catalog, const Model& model,
                                                const ImportOptions& options);
 
-/// One error of kind plugin that lists all of them. `kept`: unknown nodes of the main graph were
+/// One error of kind plugin that lists all of them. `keep_unknown`: unknown nodes of the main graph were
 /// kept, so these are in subgraphs.
 Failure refuse_missing(const Catalog& catalog, const Model& model,
-                       const std::vector<MissingOperator>& missing, bool kept);
+                       const std::vector<MissingOperator>& missing, bool keep_unknown);
 
 }  // namespace tenon::onnx

@@ -232,15 +232,15 @@ Operand NodeImport::constant(const std::vector<std::int64_t>& elements) const {
   return constant(Tensor::from(elements, {static_cast<std::int64_t>(elements.size())}));
 }
 
-void NodeImport::make_room(std::int64_t bytes) const {
+void NodeImport::charge_bytes(std::int64_t bytes) const {
   require(importer_.may_make(bytes),
           fmt::format("it would create {} at import, too much for a file of this size",
                       counted(bytes, "byte")));
 }
 
-Operand NodeImport::count_to(std::int64_t count) {
+Operand NodeImport::arange(std::int64_t count) {
   require(count >= 0 && count <= INT64_MAX / 8, "one of its sizes is too large");
-  make_room(8 * count);
+  charge_bytes(8 * count);
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), 0);
   return constant(numbers);
@@ -276,7 +276,7 @@ Tensor NodeImport::converted(const Tensor& elements, DType to) const {
 }
 
 bool NodeImport::is_read(std::size_t i) const {
-  return wants(i) && importer_.read_.contains(node_.outputs[i]);
+  return has_output(i) && importer_.read_.contains(node_.outputs[i]);
 }
 
 Operand NodeImport::widened(const Operand& operand) {
@@ -286,7 +286,7 @@ Operand NodeImport::widened(const Operand& operand) {
 }
 
 void NodeImport::output(std::size_t i, Operand operand) {
-  if (wants(i)) importer_.define(node_.outputs[i], std::move(operand));
+  if (has_output(i)) importer_.define(node_.outputs[i], std::move(operand));
 }
 
 void NodeImport::finish() const {

@@ -64,9 +64,9 @@ class NodeImport {
   Operand constant(const Tensor& elements) const { return {none, elements, {}}; }
   Operand constant(const std::vector<std::int64_t>& elements) const;
   /// int64 [count] with 0, 1, 2 and so on. Error if that is too much for a file of this size.
-  Operand count_to(std::int64_t count);
+  Operand arange(std::int64_t count);
   /// Accounts for elements created at import. Error if they are too much for a file of this size.
-  void make_room(std::int64_t bytes) const;
+  void charge_bytes(std::int64_t bytes) const;
   /// A scalar of the operand's dtype. Error if an integer dtype cannot represent the value.
   Operand scalar(double value, const Operand& like) const;
   /// int64 [rank]; constant if all sizes are known, else computed by the plan.
@@ -82,7 +82,7 @@ class NodeImport {
   /// Inlines a graph that certainly runs and returns its results. Empty if operators are missing.
   std::vector<Operand> inlined(const proto::Graph& graph, const std::vector<Operand>& inputs = {});
 
-  bool wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
+  bool has_output(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
   /// Whether a node reads the output or the model returns it.
   bool is_read(std::size_t i) const;
   void output(std::size_t i, Operand operand);

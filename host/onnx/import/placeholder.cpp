@@ -43,15 +43,15 @@ Json empty_default(const std::string& kind) {
 }
 
 /// Contents shared by a node's form and manifest.
-struct Parts {
+struct ManifestFields {
   Json inputs = Json::array(), outputs = Json::array(), params = Json::array(),
-       places = Json::array();
+       attributes = Json::array();
   bool new_kinds = false;  // parameter kinds that hosts older than 0.2 do not support
   std::set<std::string> taken{};
 
-  std::string name_for(const std::string& wanted) {
-    auto name = wanted;
-    for (int i = 1; !taken.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
+  std::string name_for(const std::string& base) {
+    auto name = base;
+    for (int i = 1; !taken.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
     return name;
   }
 };
@@ -63,12 +63,12 @@ Json every_dtype() {
 }
 
 // Attributes come first, so that they keep their names if possible.
-Parts parts_of(NodeImport& node) {
-  Parts parts;
+ManifestFields manifest_fields(NodeImport& node) {
+  ManifestFields fields;
   for (const auto& attribute : node.node().attributes) {
-    const auto* given = node.attribute(attribute.name);
-    const auto value = given == nullptr ? std::nullopt : node.value_of(*given);
-    if (given == nullptr) continue;
+    const auto* found = node.attribute(attribute.name);
+    const auto value = found == nullptr ? std::nullopt : node.value_of(*found);
+    if (found == nullptr) continue;
     if (!value)
       node.refuse(
           fmt::format("its attribute '{}' has a type that parameters do not support, so the node "
@@ -76,19 +76,19 @@ Parts parts_of(NodeImport& node) {
                       attribute.name));
     const auto kind = parameter_kind(node, attribute, *value);
     const auto name =
-        parts.name_for(is_identifier(attribute.name) ? std::string(attribute.name) : "attribute");
+        fields.name_for(is_identifier(attribute.name) ? std::string(attribute.name) : "attribute");
     Json param{{"name", name},     {"doc", ""},
                {"kind", kind},     {"default", empty_default(kind)},
                {"required", true}, {"min", nullptr},
                {"max", nullptr},   {"above", nullptr},
                {"below", nullptr}, {"choices", Json::array()}};
     if (kind == "tensor") param["dtype"] = name_of(std::get<Tensor>(value->variant()).dtype());
-    parts.new_kinds = parts.new_kinds || kind == "tensor" || kind == "texts";
-    parts.params.push_back(std::move(param));
-    parts.places.push_back({std::string(attribute.name), name});
+    fields.new_kinds = fields.new_kinds || kind == "tensor" || kind == "texts";
+    fields.params.push_back(std::move(param));
+    fields.attributes.push_back({std::string(attribute.name), name});
   }
   for (std::size_t i = 0; i < node.inputs(); ++i)
-    parts.inputs.push_back({{"name", parts.name_for(fmt::format("input_{}", i))},
+    fields.inputs.push_back({{"name", fields.name_for(fmt::format("input_{}", i))},
                             {"doc", ""},
                             {"optional", true},
                             {"variadic", false},
@@ -96,11 +96,11 @@ Parts parts_of(NodeImport& node) {
                             {"initial", nullptr},
                             {"weight", false}});
   for (std::size_t i = 0; i < node.node().outputs.size(); ++i)
-    parts.outputs.push_back({{"name", parts.name_for(fmt::format("output_{}", i))},
+    fields.outputs.push_back({{"name", fields.name_for(fmt::format("output_{}", i))},
                              {"doc", ""},
                              {"hidden", false},
                              {"count", nullptr}});
-  return parts;
+  return fields;
 }
 
 }  // namespace
@@ -108,28 +108,28 @@ Parts parts_of(NodeImport& node) {
 std::uint32_t Placeholders::operator_for(NodeImport& node) {
   const auto& at = node.node();
   if (at.outputs.empty()) node.refuse("it has no outputs, so it cannot be kept");
-  const auto parts = parts_of(node);
+  const auto fields = manifest_fields(node);
   const auto full =
       at.domain.empty() ? std::string(at.type) : fmt::format("{}::{}", at.domain, at.type);
   if (!is_plain_text(full)) node.refuse("its name is not plain text, so the node cannot be kept");
-  Json manifest{{"tenon", parts.new_kinds ? 2 : 1},
+  Json manifest{{"tenon", fields.new_kinds ? 2 : 1},
                 {"doc", fmt::format("ONNX operator {}, kept without an implementation.", full)},
                 {"version", std::max<std::int64_t>(1, node.version())},
                 {"space", at.domain.empty() ? "onnx" : space_of_plugin(at.domain)},
                 {"types", every_dtype()},
-                {"inputs", parts.inputs},
-                {"outputs", parts.outputs},
-                {"params", parts.params}};
+                {"inputs", fields.inputs},
+                {"outputs", fields.outputs},
+                {"params", fields.params}};
   for (const char* none_of : {"aliases", "states", "inplace", "backward_inplace", "backward_reads",
                               "functions", "renamed", "added"})
     manifest[none_of] = Json::array();
   for (const char* flag : {"accumulates", "strides", "random", "elementwise", "kernels_elsewhere"})
     manifest[flag] = false;
-  if (parts.new_kinds) manifest["needs"] = {"parameters"};
+  if (fields.new_kinds) manifest["needs"] = {"parameters"};
   Json form{{"domain", at.domain},
             {"type", at.type},
             {"since", manifest["version"]},
-            {"attributes", parts.places}};
+            {"attributes", fields.attributes}};
   manifest["onnx"] = Json::array({std::move(form)});
   const auto key = manifest.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (const auto found = by_manifest_.find(key); found != by_manifest_.end()) return found->second;
@@ -157,9 +157,9 @@ std::vector<ValueId> Placeholders::add(NodeImport& node, const std::string& name
   const auto& op = *binding_.operators[record.op];
   record.name = model_.strings.intern(name.empty() ? free_name(model_, op.info->name) : name);
   Attributes attributes;
-  for (const auto& place : op.info->onnx[0].attributes)
-    if (const auto* given = node.attribute(place.name))
-      attributes.set(place.param, *node.value_of(*given));
+  for (const auto& entry : op.info->onnx[0].attributes)
+    if (const auto* found = node.attribute(entry.name))
+      attributes.set(entry.param, *node.value_of(*found));
   add_parameters(model_, record, *op.info, attributes);
   record.first_edge = static_cast<std::uint32_t>(model_.edges.size());
   record.input_count = static_cast<std::uint32_t>(inputs.size());
@@ -180,7 +180,7 @@ std::vector<ValueId> Placeholders::add(NodeImport& node, const std::string& name
 }
 
 // If the type of a value is unknown, the nodes that read it cannot be interpreted either.
-bool Importer::follows_kept(const proto::Node& node) {
+bool Importer::reads_placeholder(const proto::Node& node) {
   if (placeholders_.empty()) return false;
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](std::string_view name) {
     const auto* found = name.empty() ? nullptr : find_or_read(name);
@@ -191,37 +191,37 @@ bool Importer::follows_kept(const proto::Node& node) {
 }
 
 // The type that the model declares, which may be wrong; binding the graph detects that.
-tenon_type Importer::type_said_of(std::string_view name) const {
+tenon_type Importer::declared_type(std::string_view name) const {
   const auto search = [&](List<proto::ValueInfo> values) {
     const auto* found =
         std::find_if(values.begin(), values.end(),
                      [&](const proto::ValueInfo& value) { return value.name == name; });
     return found == values.end() ? nullptr : found->type;
   };
-  const auto* said =
+  const auto* declared =
       search(function_ != nullptr ? function_->value_infos : model_.graph.value_infos);
-  if (said == nullptr && function_ == nullptr) said = search(model_.graph.outputs);
-  const auto* element = said == nullptr || said->kind != proto::TypeKind::tensor
+  if (declared == nullptr && function_ == nullptr) declared = search(model_.graph.outputs);
+  const auto* element = declared == nullptr || declared->kind != proto::TypeKind::tensor
                             ? nullptr
-                            : element_type(said->dtype);
+                            : element_type(declared->dtype);
   if (element == nullptr || element->dtype == unknown_dtype) return unknown_type();
   Shape shape;
-  if (said->has_shape && said->dims.size() <= max_rank) {
+  if (declared->has_shape && declared->dims.size() <= max_rank) {
     std::vector<std::int64_t> dims;
-    for (const auto& dim : said->dims) dims.push_back(dim.size);
+    for (const auto& dim : declared->dims) dims.push_back(dim.size);
     shape = Shape(dims.data(), static_cast<int>(dims.size()));
   }
   const auto type = tenon::type_of(element->dtype, shape);
   return is_sound(type) ? type : unknown_type();
 }
 
-void Importer::keep(NodeImport& node) {
+void Importer::keep_as_placeholder(NodeImport& node) {
   const auto& at = node.node();
   std::vector<ValueId> inputs;
   for (const auto input : at.inputs) inputs.push_back(input.empty() ? none : value_of(find(input)));
   std::vector<tenon_type> types;
   for (const auto output : at.outputs)
-    types.push_back(output.empty() ? unknown_type() : type_said_of(output));
+    types.push_back(output.empty() ? unknown_type() : declared_type(output));
   const auto made =
       placeholders_.add(node, at.name.empty() ? std::string() : free_name(at.name), inputs, types);
   for (std::size_t i = 0; i < made.size(); ++i)

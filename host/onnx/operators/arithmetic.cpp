@@ -14,10 +14,10 @@ Operand folded(NodeImport& node, const char* op) {
 void sum(NodeImport& node) {
   node.output(folded(node, "tenon.add"));
 }
-void largest(NodeImport& node) {
+void maximum(NodeImport& node) {
   node.output(folded(node, "tenon.maximum"));
 }
-void smallest(NodeImport& node) {
+void minimum(NodeImport& node) {
   node.output(folded(node, "tenon.minimum"));
 }
 
@@ -46,7 +46,7 @@ void clip(NodeImport& node) {
 }
 
 const Composition arithmetic_read[] = {
-    {"Sum", sum}, {"Max", largest}, {"Min", smallest}, {"Mean", mean}, {"Clip", clip}};
+    {"Sum", sum}, {"Max", maximum}, {"Min", minimum}, {"Mean", mean}, {"Clip", clip}};
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -27,10 +27,10 @@ void center_crop_pad(NodeImport& node) {
     const auto size = shape[static_cast<int>(axes[i])];
     node.require_known(size != unknown, "it needs the sizes of its input, which are unknown");
     node.require(sizes[i] >= 0, "its shape has a negative size");
-    const auto cut = std::max<std::int64_t>(size - sizes[i], 0) / 2,
+    const auto cropped = std::max<std::int64_t>(size - sizes[i], 0) / 2,
                added = std::max<std::int64_t>(sizes[i] - size, 0);
-    begin.push_back(cut);
-    end.push_back(cut + std::min(size, sizes[i]));
+    begin.push_back(cropped);
+    end.push_back(cropped + std::min(size, sizes[i]));
     before.push_back(added / 2);
     after.push_back(added - added / 2);
   }
@@ -57,16 +57,16 @@ void affine_grid(NodeImport& node) {
     node.require(
         sizes[i] > 0 && !__builtin_mul_overflow(count, sizes[i], &count) && count <= 1 << 26,
         "its grid is too large, or empty");
-  node.make_room(8 * count * (axes + 1));
+  node.charge_bytes(8 * count * (axes + 1));
   auto base = Tensor::empty(f64, {count, axes + 1});
   auto* to = static_cast<double*>(base.data());
   for (std::int64_t point = 0; point < count; ++point) {
     auto rest = point;
     for (std::int64_t a = 0; a < axes; ++a) {  // the grid's last axis is x
       const auto size = sizes[sizes.size() - 1 - static_cast<std::size_t>(a)];
-      const auto place = static_cast<double>(rest % size), steps = static_cast<double>(size);
+      const auto position = static_cast<double>(rest % size), steps = static_cast<double>(size);
       *to++ =
-          corners ? (size == 1 ? -1.0 : 2 * place / (steps - 1) - 1) : (2 * place + 1) / steps - 1;
+          corners ? (size == 1 ? -1.0 : 2 * position / (steps - 1) - 1) : (2 * position + 1) / steps - 1;
       rest /= size;
     }
     *to++ = 1;
@@ -86,19 +86,19 @@ void affine_grid(NodeImport& node) {
 // element along the axis.
 void tensor_scatter(NodeImport& node) {
   const auto cache = node.input(0), update = node.input(1);
-  const auto shape = node.shape(cache), given = node.shape(update);
+  const auto shape = node.shape(cache), update_shape = node.shape(update);
   const int rank = node.rank(cache), axis = node.axis(node.integer("axis", -2), rank);
   const auto mode = node.text("mode", "linear");
   node.require(mode == "linear" || mode == "circular",
                fmt::format("its mode '{}' is unknown", mode));
-  node.require_known(shape.known() && given.known(),
+  node.require_known(shape.known() && update_shape.known(),
                      "the sizes of its cache and update are unknown");
-  node.require(given.rank() == rank && axis > 0,
+  node.require(update_shape.rank() == rank && axis > 0,
                "its cache and update differ in rank, or its axis is the batch axis");
-  Numbers along(static_cast<std::size_t>(rank), 1), first(along), whole(given.begin(), given.end());
-  along[static_cast<std::size_t>(axis)] = given[axis];
+  Numbers along(static_cast<std::size_t>(rank), 1), first(along), whole(update_shape.begin(), update_shape.end());
+  along[static_cast<std::size_t>(axis)] = update_shape[axis];
   first[0] = shape[0];
-  auto at = node.add("tenon.reshape", std::vector{node.count_to(given[axis])}, {{"shape", along}});
+  auto at = node.add("tenon.reshape", std::vector{node.arange(update_shape[axis])}, {{"shape", along}});
   if (node.has(2)) {
     const auto begins =
         node.add("tenon.reshape", std::vector{node.cast(node.input(2), i64)}, {{"shape", first}});

@@ -6,28 +6,28 @@ namespace tenon::onnx {
 namespace {
 
 /// Adds the node's input, as int64, if it is connected.
-void give(NodeImport& node, Importer::Named& inputs, const char* name, std::size_t i) {
+void add_input(NodeImport& node, Importer::Named& inputs, const char* name, std::size_t i) {
   if (node.has(i)) inputs.emplace_back(name, node.cast(node.input(i), i64));
 }
 
 void expand(NodeImport& node) {
   Importer::Named inputs{{"x", node.input(0)}};
-  give(node, inputs, "sizes", 1);
+  add_input(node, inputs, "sizes", 1);
   node.output(node.add("tenon.broadcast_to", inputs, {{"both_ways", true}}));
 }
 
 void slice(NodeImport& node) {
   Importer::Named inputs{{"x", node.input(0)}};
-  give(node, inputs, "begins", 1);
-  give(node, inputs, "ends", 2);
-  give(node, inputs, "along", 3);
-  give(node, inputs, "steps", 4);
+  add_input(node, inputs, "begins", 1);
+  add_input(node, inputs, "ends", 2);
+  add_input(node, inputs, "along", 3);
+  add_input(node, inputs, "steps", 4);
   node.output(node.add("tenon.slice", inputs, {{"clamp_begin", true}}));
 }
 
 void along_axes(NodeImport& node, const char* op) {
   Importer::Named inputs{{"x", node.input(0)}};
-  give(node, inputs, "axes", 1);
+  add_input(node, inputs, "axes", 1);
   node.output(node.add(op, inputs));
 }
 void squeeze(NodeImport& node) {
@@ -39,27 +39,27 @@ void unsqueeze(NodeImport& node) {
 
 void pad(NodeImport& node) {
   Importer::Named inputs{{"x", node.input(0)}};
-  give(node, inputs, "widths", 1);
+  add_input(node, inputs, "widths", 1);
   if (node.has(2)) inputs.emplace_back("fill", node.input(2));
-  give(node, inputs, "along", 3);
+  add_input(node, inputs, "along", 3);
   node.output(node.add("tenon.pad", inputs, {{"mode", node.text("mode", "constant")}}));
 }
 
 void split(NodeImport& node) {
   std::vector<Operand> inputs{node.input(0)};
   if (node.has(1)) inputs.push_back(node.cast(node.input(1), i64));
-  const auto parts = static_cast<std::int64_t>(node.node().outputs.size());
-  node.require(node.integer("num_outputs", parts) == parts,
+  const auto count = static_cast<std::int64_t>(node.node().outputs.size());
+  node.require(node.integer("num_outputs", count) == count,
                "its num_outputs does not match its outputs");
   const auto made = node.add_all(
       "tenon.split", inputs,
-      {{"sections", parts}, {"axis", node.integer("axis", 0)}, {"uneven", node.version() >= 18}});
+      {{"sections", count}, {"axis", node.integer("axis", 0)}, {"uneven", node.version() >= 18}});
   for (std::size_t i = 0; i < made.size(); ++i) node.output(i, made[i]);
 }
 
 void cumulative(NodeImport& node, const char* op) {
   Importer::Named inputs{{"x", node.input(0)}};
-  give(node, inputs, "along", 1);
+  add_input(node, inputs, "along", 1);
   node.output(node.add(op, inputs,
                        {{"exclusive", node.integer("exclusive", 0) != 0},
                         {"reverse", node.integer("reverse", 0) != 0}}));
@@ -74,8 +74,8 @@ void cumprod(NodeImport& node) {
 // Converts indices and depth of any dtype.
 void one_hot(NodeImport& node) {
   Importer::Named inputs;
-  give(node, inputs, "indices", 0);
-  give(node, inputs, "size", 1);
+  add_input(node, inputs, "indices", 0);
+  add_input(node, inputs, "size", 1);
   inputs.emplace_back("values", node.input(2));
   node.output(
       node.add("tenon.one_hot", inputs, {{"axis", node.integer("axis", -1)}, {"negative", true}}));

@@ -15,10 +15,10 @@ namespace {
 
 void constant(NodeImport& node) {
   for (const auto& attribute : node.node().attributes) {
-    const auto* given = node.attribute(attribute.name);
-    if (given == nullptr) continue;
+    const auto* found = node.attribute(attribute.name);
+    if (found == nullptr) continue;
     if (attribute.name == "sparse_value") node.refuse("sparse constants are not supported");
-    const auto value = node.value_of(*given);
+    const auto value = node.value_of(*found);
     if (!value)
       node.refuse(
           fmt::format("its attribute '{}' has a type that cannot become a tensor", attribute.name));
@@ -56,12 +56,12 @@ void constant_of_shape(NodeImport& node) {
   if (!value) value = Tensor::zeros(f32, {1});
   node.require(value.size() == 1, "its value must be one element");
   const auto shape = node.input(0);
-  const auto at_run = [&] {
+  const auto at_runtime = [&] {
     const auto one = node.constant(value.reshape(Shape::scalar()));
     return node.output(
         node.add("tenon.broadcast_to", Importer::Named{{"x", one}, {"sizes", shape}}));
   };
-  if (!shape.known()) return at_run();
+  if (!shape.known()) return at_runtime();
   const auto sizes = *node.known_integers(0);
   node.require(sizes.size() <= max_rank, "its shape has more than 8 dimensions");
   std::int64_t count = 1;
@@ -70,7 +70,7 @@ void constant_of_shape(NodeImport& node) {
                      count <= (std::int64_t{1} << 40),
                  "its shape is too large");
   const Shape whole(sizes.data(), static_cast<int>(sizes.size()));
-  if (!node.importer().may_make(type_of(value.dtype(), whole))) return at_run();
+  if (!node.importer().may_make(type_of(value.dtype(), whole))) return at_runtime();
   node.output(node.constant(filled(value, whole)));
 }
 
@@ -104,7 +104,7 @@ void has_element(NodeImport& node) {
 void eye_like(NodeImport& node) {
   const auto like = node.input(0);
   auto dtype = node.dtype(like);
-  if (const auto* given = node.attribute("dtype"); given != nullptr) {
+  if (const auto* found = node.attribute("dtype"); found != nullptr) {
     const auto* element = element_type(static_cast<std::int32_t>(node.integer("dtype", 0)));
     node.require(element != nullptr && element->dtype != unknown_dtype,
                  "its dtype is not supported by Tenon");
@@ -117,7 +117,7 @@ void eye_like(NodeImport& node) {
   // fails for other ranks
   if (rank < 0) sizes = node.add("tenon.reshape", std::vector{sizes}, {{"shape", {2}}});
   const auto along = [&](std::int64_t axis) {
-    return count_to(node, node.add("tenon.slice", std::vector{sizes},
+    return arange(node, node.add("tenon.slice", std::vector{sizes},
                                    {{"axes", {0}}, {"begin", {axis}}, {"end", {axis + 1}}}));
   };
   const auto k = node.constant(Tensor::from({node.integer("k", 0)}, Shape::scalar()));
@@ -128,10 +128,10 @@ void eye_like(NodeImport& node) {
 
 void range(NodeImport& node) {
   const auto start = node.input(0), limit = node.input(1), delta = node.input(2);
-  const auto at_run = [&] {
+  const auto at_runtime = [&] {
     node.output(node.add("tenon.range", std::vector{start, limit, delta}));
   };
-  if (!start.known() || !limit.known() || !delta.known()) return at_run();
+  if (!start.known() || !limit.known() || !delta.known()) return at_runtime();
   if (node.dtype(start) == i64) {  // float64 cannot represent all of them
     const auto known = [&](std::size_t i) {
       const auto numbers = *node.known_integers(i);
@@ -141,12 +141,12 @@ void range(NodeImport& node) {
     const auto first = known(0), last = known(1), step = known(2);
     node.require(step != 0, "its delta is 0");
     const auto number = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
-    const auto way = step > 0 ? number(last) - number(first) : number(first) - number(last);
+    const auto distance = step > 0 ? number(last) - number(first) : number(first) - number(last);
     const auto size = step > 0 ? number(step) : -number(step);
     const auto steps =
-        (step > 0) == (last > first) && last != first ? way / size + (way % size != 0 ? 1 : 0) : 0;
+        (step > 0) == (last > first) && last != first ? distance / size + (distance % size != 0 ? 1 : 0) : 0;
     if (steps > number(1) << 40 || !node.importer().may_make(static_cast<std::int64_t>(steps) * 8))
-      return at_run();
+      return at_runtime();
     std::vector<std::int64_t> made;
     for (std::uint64_t i = 0; i < steps; ++i)
       made.push_back(static_cast<std::int64_t>(number(first) + i * number(step)));
@@ -157,7 +157,7 @@ void range(NodeImport& node) {
   node.require(step != 0, "its delta is 0");
   const double count = std::max(std::ceil((last - first) / step), 0.0);
   node.require(count <= 1e15, "it has too many elements");
-  if (!node.importer().may_make(static_cast<std::int64_t>(count) * 8)) return at_run();
+  if (!node.importer().may_make(static_cast<std::int64_t>(count) * 8)) return at_runtime();
   auto made = Tensor::empty(node.dtype(start), {static_cast<std::int64_t>(count)});
   visit<any_real>(made.dtype(), [&]<class T>() {
     for (std::int64_t i = 0; i < made.size(); ++i)

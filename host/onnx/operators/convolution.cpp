@@ -19,8 +19,8 @@ struct Filters {
     node.require_known(shape.known(), "the shape of its weight is unknown");
     node.require(shape.rank() >= 3, "its weight has fewer than 3 dimensions");
     for (int a = 2; a < shape.rank(); ++a) kernel.push_back(shape[a]);
-    if (const auto given = node.integers("kernel_shape"))
-      node.require(*given == kernel, fmt::format("its kernel_shape does not match its weight, {}",
+    if (const auto kernel_shape = node.integers("kernel_shape"))
+      node.require(*kernel_shape == kernel, fmt::format("its kernel_shape does not match its weight, {}",
                                                  to_string(node.importer().type_of(weight))));
     inputs = {{"data", node.widened(node.input(0))}, {"weight", weight}};
     if (!bias.empty()) inputs.emplace_back("bias", bias);
@@ -56,7 +56,7 @@ class Transposed {
     for (const Numbers* numbers :
          std::initializer_list<const Numbers*>{&stride_, &dilate_, &extra_, &filters_.kernel})
       for (const auto number : *numbers)
-        node.require(number >= 0 && number <= most,
+        node.require(number >= 0 && number <= max_size,
                      "its strides, dilations, output_padding or kernel are negative or too large");
   }
 
@@ -68,7 +68,7 @@ class Transposed {
   }
 
  private:
-  static constexpr std::int64_t most = 1 << 30;
+  static constexpr std::int64_t max_size = 1 << 30;
 
   bool is_upper() const { return mode_ == "SAME_UPPER"; }
   bool is_same() const { return is_upper() || mode_ == "SAME_LOWER"; }
@@ -102,7 +102,7 @@ class Transposed {
         cut(a, reach(a) + extra_[a] - stride_[a], begin, end);
       else
         begin[a] = pads[a], end[a] = pads[a + axes_];
-    return cut_by(begin, end);
+    return crop_by(begin, end);
   }
 
   // output_shape determines the padding.
@@ -111,17 +111,17 @@ class Transposed {
     node_.require((!data.has_rank() || data.rank() == static_cast<int>(axes_) + 2) &&
                       (sizes.size() == axes_ || sizes.size() == axes_ + 2),
                   "its output_shape does not match its input");
-    const Numbers wanted(sizes.end() - static_cast<std::ptrdiff_t>(axes_), sizes.end());
-    for (const auto size : wanted)
-      node_.require(size > 0 && size <= most, "its output_shape has a size below 1, or above 2^30");
+    const Numbers output_sizes(sizes.end() - static_cast<std::ptrdiff_t>(axes_), sizes.end());
+    for (const auto size : output_sizes)
+      node_.require(size > 0 && size <= max_size, "its output_shape has a size below 1, or above 2^30");
     Numbers begin(axes_), end(axes_);
     for (std::size_t a = 0; a < axes_; ++a) {
       const auto size = data.has_rank() ? data[static_cast<int>(a) + 2] : unknown;
-      if (size == unknown) return cut_at_run(wanted);
-      node_.require(size <= most, "its input is too large");
-      cut(a, stride_[a] * (size - 1) + reach(a) + extra_[a] - wanted[a], begin, end);
+      if (size == unknown) return crop_at_runtime(output_sizes);
+      node_.require(size <= max_size, "its input is too large");
+      cut(a, stride_[a] * (size - 1) + reach(a) + extra_[a] - output_sizes[a], begin, end);
     }
-    return cut_by(begin, end);
+    return crop_by(begin, end);
   }
 
   // Crops `total` elements in all from both ends; a negative number is added at the end.
@@ -134,7 +134,7 @@ class Transposed {
 
   // Tenon's operator requires output_padding below the stride. Larger values only add the bias, so
   // the result is padded, and any excess is cropped.
-  Operand cut_by(const Numbers& begin, Numbers end) {
+  Operand crop_by(const Numbers& begin, Numbers end) {
     for (std::size_t a = 0; a < axes_; ++a) {
       const auto both = std::min(extra_[a], end[a]);
       extra_[a] -= both;
@@ -171,7 +171,7 @@ class Transposed {
 
   // Image sizes are unknown: the full result is computed at run time and then cropped to these
   // sizes.
-  Operand cut_at_run(const Numbers& wanted) {
+  Operand crop_at_runtime(const Numbers& output_sizes) {
     const auto numbers = [&](auto&& number_of) {
       Numbers all(axes_);
       for (std::size_t a = 0; a < axes_; ++a) all[a] = number_of(a);
@@ -185,12 +185,12 @@ class Transposed {
     const auto full = add(without_padding(), false);
     const auto lengths = sizes_along(node_, full, 2, INT64_MAX);
     const auto total =
-        with("tenon.add", lengths, numbers([&](std::size_t a) { return extra_[a] - wanted[a]; }));
+        with("tenon.add", lengths, numbers([&](std::size_t a) { return extra_[a] - output_sizes[a]; }));
     const auto less = with("tenon.maximum", total, zero);
     const auto half =
         with("tenon.int_divide", less, numbers([](std::size_t) { return std::int64_t{2}; }));
     const auto begin = is_upper() ? half : with("tenon.sub", less, half);
-    const auto end = with("tenon.add", begin, numbers([&](std::size_t a) { return wanted[a]; }));
+    const auto end = with("tenon.add", begin, numbers([&](std::size_t a) { return output_sizes[a]; }));
     const auto after = with("tenon.maximum", with("tenon.sub", end, lengths), zero);
     const auto widths = node_.add("tenon.concat", std::vector{zero, after}, {{"axis", 0}});
     const auto padded =
@@ -199,7 +199,7 @@ class Transposed {
         "tenon.slice",
         Importer::Named{{"x", padded}, {"begins", begin}, {"ends", end}, {"along", along}});
     Numbers shape{0, filters_.shape[1] * groups_};
-    shape.insert(shape.end(), wanted.begin(), wanted.end());
+    shape.insert(shape.end(), output_sizes.begin(), output_sizes.end());
     return biased(
         node_.add("tenon.reshape", std::vector{cut}, {{"shape", shape}, {"copy_zeros", true}}));
   }

@@ -16,7 +16,7 @@ using Labels = std::vector<int>;
 bool has(const Labels& labels, int label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
-std::int64_t place(const Labels& labels, int label) {
+std::int64_t position(const Labels& labels, int label) {
   return std::find(labels.begin(), labels.end(), label) - labels.begin();
 }
 
@@ -47,7 +47,7 @@ class Equation {
     else
       output_ = read(text.substr(arrow + 2), max_dots_);
     for (std::size_t i = 0; i < output_.size(); ++i)
-      node.require(place(output_, output_[i]) == static_cast<std::int64_t>(i) &&
+      node.require(position(output_, output_[i]) == static_cast<std::int64_t>(i) &&
                        std::any_of(terms_.begin(), terms_.end(),
                                    [&](const Term& term) { return has(term.labels, output_[i]); }),
                    "the result of its equation repeats a letter, or has one that is in no term");
@@ -124,8 +124,8 @@ class Equation {
     };
     const auto size = size_at(first);
     const auto rows =
-        node_.add("tenon.expand_dims", std::vector{count_to(node_, size)}, {{"axis", {1}}});
-    const auto mask = node_.add("tenon.equal", std::vector{rows, count_to(node_, size_at(second))});
+        node_.add("tenon.expand_dims", std::vector{arange(node_, size)}, {{"axis", {1}}});
+    const auto mask = node_.add("tenon.equal", std::vector{rows, arange(node_, size_at(second))});
     std::vector<Operand> shown(term.labels.size(), node_.constant(std::vector<std::int64_t>{1}));
     shown[first] = shown[second] = size;
     return reshaped(node_, mask, node_.add("tenon.concat", shown, {{"axis", 0}}));
@@ -151,11 +151,11 @@ class Equation {
     return node_.cast(node_.add("tenon.sum", std::vector{x}, {{"axis", axes}}), node_.dtype(x));
   }
 
-  Term summed(const Term& term, const Labels& away) {
+  Term summed(const Term& term, const Labels& reduced) {
     std::vector<std::int64_t> axes;
     Labels left;
     for (std::size_t i = 0; i < term.labels.size(); ++i)
-      if (has(away, term.labels[i]))
+      if (has(reduced, term.labels[i]))
         axes.push_back(static_cast<std::int64_t>(i));
       else
         left.push_back(term.labels[i]);
@@ -169,7 +169,7 @@ class Equation {
     bool moves = false;
     for (std::size_t i = 0; i < order.size(); ++i)
       if (has(term.labels, order[i])) {
-        axes.push_back(place(term.labels, order[i]));
+        axes.push_back(position(term.labels, order[i]));
         moves = moves || axes.back() + 1 != static_cast<std::int64_t>(axes.size());
       } else {
         missing.push_back(static_cast<std::int64_t>(i));
@@ -184,7 +184,7 @@ class Equation {
     std::int64_t size = 1;
     const auto shape = node_.shape(term.x);
     for (const auto label : group) {
-      const auto along = shape[static_cast<int>(place(term.labels, label))];
+      const auto along = shape[static_cast<int>(position(term.labels, label))];
       if (along == unknown || __builtin_mul_overflow(size, along, &size)) return unknown;
     }
     return size;
@@ -196,14 +196,14 @@ class Equation {
              std::any_of(terms_.begin() + static_cast<std::ptrdiff_t>(next), terms_.end(),
                          [&](const Term& term) { return has(term.labels, label); });
     };
-    const auto alone = [&](const Term& term, const Term& other) {
-      Labels away;
+    const auto unshared = [&](const Term& term, const Term& other) {
+      Labels reduced;
       for (const auto label : term.labels)
-        if (!kept(label) && !has(other.labels, label)) away.push_back(label);
-      return away;
+        if (!kept(label) && !has(other.labels, label)) reduced.push_back(label);
+      return reduced;
     };
-    left = summed(left, alone(left, right));
-    right = summed(right, alone(right, left));
+    left = summed(left, unshared(left, right));
+    right = summed(right, unshared(right, left));
     Labels batch, inner, rows, columns;
     for (const auto label : left.labels)
       (!has(right.labels, label) ? rows : kept(label) ? batch : inner).push_back(label);
@@ -253,7 +253,7 @@ class Equation {
     for (const auto label : columns) result.push_back(merged(right, {label}));
     for (const auto label : batch)
       if (merged(left, {label}) == 0 || merged(right, {label}) == 0)
-        result[static_cast<std::size_t>(place(batch, label))] = 0;
+        result[static_cast<std::size_t>(position(batch, label))] = 0;
     const auto made = node_.add(
         "tenon.matmul", std::vector{matrices(left, rows, inner), matrices(right, inner, columns)});
     return node_.add("tenon.reshape", std::vector{made}, {{"shape", result}});

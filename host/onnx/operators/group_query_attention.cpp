@@ -17,7 +17,7 @@ struct Decoder {
   bool has_past;
   Operand query, key, value;  ///< [batch, steps, heads * size]
 
-  Operand two(const char* op, const Operand& left, const Operand& right) const {
+  Operand binary(const char* op, const Operand& left, const Operand& right) const {
     return node.add(op, std::vector{left, right});
   }
   Operand where(const Operand& condition, const Operand& yes, const Operand& no) const {
@@ -59,17 +59,17 @@ Decoder decoder_of(NodeImport& node) {
   node.require_known(size != unknown, "the size of its heads is unknown");
   node.require(size % heads == 0, fmt::format("its {} heads do not divide {}", heads, size));
   const auto each = size / heads;
-  const auto parts =
+  const auto projections =
       node.add_all("tenon.split", std::vector{it.query},
                    {{"sections", 3},
                     {"axis", -1},
                     {"sizes", {it.q_heads * each, it.kv_heads * each, it.kv_heads * each}}});
-  it.query = parts[0], it.key = parts[1], it.value = parts[2];
+  it.query = projections[0], it.key = projections[1], it.value = projections[2];
   return it;
 }
 
 /// Row positions in the cache: the rows of this call follow the valid rows of the past.
-struct Places {
+struct CachePositions {
   Operand first;  ///< [batch, 1]: first row of this call
   Operand steps;  ///< scalar: number of rows of this call
   Operand end;    ///< [batch, 1]: rows from here on are padding
@@ -79,8 +79,8 @@ struct Places {
 
 // A first call, whose number of steps equals total_sequence_length, begins at 0; a later call
 // writes a sample's last rows.
-Places places_of(const Decoder& it) {
-  Places at;
+CachePositions cache_positions(const Decoder& it) {
+  CachePositions at;
   const auto zero = number(it.node, 0);
   const auto scalar = [&](std::size_t i) {
     return it.node.cast(it.of_shape(it.node.input(i), {}), i64);
@@ -88,33 +88,33 @@ Places places_of(const Decoder& it) {
   at.steps = size_along(it.node, it.query, 1);
   at.old = it.has_past ? size_along(it.node, it.node.input(3), 2) : zero;
   const auto total = scalar(6);
-  at.end = it.two("tenon.add", it.of_shape(it.node.cast(it.node.input(5), i64), {-1, 1}),
+  at.end = it.binary("tenon.add", it.of_shape(it.node.cast(it.node.input(5), i64), {-1, 1}),
                   number(it.node, 1));
   at.first =
-      it.where(it.two("tenon.equal", at.steps, total), zero, it.two("tenon.sub", at.end, at.steps));
-  at.all = count_below(it.node, it.two("tenon.maximum", at.old, total));
+      it.where(it.binary("tenon.equal", at.steps, total), zero, it.binary("tenon.sub", at.end, at.steps));
+  at.all = arange_to(it.node, it.binary("tenon.maximum", at.old, total));
   return at;
 }
 
 /// [batch, rows]: index of the source row for each row of the present, in the concatenation of past
 /// and current rows. If the lengths are inconsistent, the index is out of range, and the run fails.
-Operand rows_of(const Decoder& it, const Places& at) {
+Operand rows_of(const Decoder& it, const CachePositions& at) {
   const auto zero = number(it.node, 0);
-  const auto behind = it.two("tenon.add", at.first, at.steps);
-  const auto moved = it.two("tenon.add", at.all, it.two("tenon.sub", at.old, at.first));
-  auto rows = it.where(it.two("tenon.less", at.all, at.first), at.all, moved);
-  rows = it.where(it.two("tenon.less", at.all, behind), rows, zero);
+  const auto end_of_rows = it.binary("tenon.add", at.first, at.steps);
+  const auto moved = it.binary("tenon.add", at.all, it.binary("tenon.sub", at.old, at.first));
+  auto rows = it.where(it.binary("tenon.less", at.all, at.first), at.all, moved);
+  rows = it.where(it.binary("tenon.less", at.all, end_of_rows), rows, zero);
   const auto least =
-      it.two("tenon.minimum", at.first, it.two("tenon.sub", at.end, number(it.node, 1)));
-  auto wrong = it.two("tenon.logical_or", it.two("tenon.less", least, zero),
-                      it.two("tenon.greater", at.first, at.old));
-  wrong = it.two("tenon.logical_or", wrong,
-                 it.two("tenon.greater", at.end, size_along(it.node, at.all, 0)));
-  return it.where(wrong, it.two("tenon.add", at.old, at.steps), rows);
+      it.binary("tenon.minimum", at.first, it.binary("tenon.sub", at.end, number(it.node, 1)));
+  auto wrong = it.binary("tenon.logical_or", it.binary("tenon.less", least, zero),
+                      it.binary("tenon.greater", at.first, at.old));
+  wrong = it.binary("tenon.logical_or", wrong,
+                 it.binary("tenon.greater", at.end, size_along(it.node, at.all, 0)));
+  return it.where(wrong, it.binary("tenon.add", at.old, at.steps), rows);
 }
 
 /// The cache including this call's rows, [batch, rows, heads, size], followed by zeros.
-Operand present_of(const Decoder& it, const Places& at, const Operand& rows, const Operand& now,
+Operand present_of(const Decoder& it, const CachePositions& at, const Operand& rows, const Operand& now,
                    std::size_t past) {
   auto joined = it.of_shape(now, {0, 0, it.kv_heads, -1});
   if (it.has_past) {
@@ -123,17 +123,17 @@ Operand present_of(const Decoder& it, const Places& at, const Operand& rows, con
   }
   const auto taken =
       it.node.add("tenon.gather_nd", std::vector{joined, it.wide(rows, {2})}, {{"batch_dims", 1}});
-  const auto written = it.two("tenon.less", at.all, it.two("tenon.add", at.first, at.steps));
+  const auto written = it.binary("tenon.less", at.all, it.binary("tenon.add", at.first, at.steps));
   return it.where(it.wide(written, {2, 3}), taken, it.node.scalar(0, taken));
 }
 
 /// [batch, steps]
 Operand positions_of(const Decoder& it, const Operand& first) {
   if (it.node.has(9)) return it.node.cast(it.node.input(9), i64);
-  return it.two("tenon.add", first, count_below(it.node, size_along(it.node, it.query, 1)));
+  return it.binary("tenon.add", first, arange_to(it.node, size_along(it.node, it.query, 1)));
 }
 
-void turn(Decoder& it, const Operand& first) {
+void apply_rotary(Decoder& it, const Operand& first) {
   auto& node = it.node;
   const bool interleaved = node.integer("rotary_interleaved", 0) != 0;
   if (node.integer("do_rotary", 0) == 0) return;
@@ -142,8 +142,8 @@ void turn(Decoder& it, const Operand& first) {
   node.require_known(table.has_rank() && table[1] != unknown,
                      "the shape of its cos_cache is unknown");
   const auto positions = positions_of(it, first);
-  it.query = turned_by(node, it.query, 7, it.q_heads, positions, interleaved, 2 * table[1]);
-  it.key = turned_by(node, it.key, 7, it.kv_heads, positions, interleaved, 2 * table[1]);
+  it.query = apply_rotary_embedding(node, it.query, 7, it.q_heads, positions, interleaved, 2 * table[1]);
+  it.key = apply_rotary_embedding(node, it.key, 7, it.kv_heads, positions, interleaved, 2 * table[1]);
 }
 
 /// Whether this is known to be the first call, with samples without padding.
@@ -179,7 +179,7 @@ void group_query_attention(NodeImport& node) {
     const auto batch = it.of_shape(size_along(node, it.query, 0), {1});
     const auto sizes =
         node.add("tenon.concat", std::vector{batch, node.constant({1})}, {{"axis", 0}});
-    turn(it,
+    apply_rotary(it,
          node.add("tenon.broadcast_to", Importer::Named{{"x", number(node, 0)}, {"sizes", sizes}}));
     const auto made =
         attend(node, {{"query", it.query}, {"key", it.key}, {"value", it.value}, {"mask", bias}},
@@ -188,12 +188,12 @@ void group_query_attention(NodeImport& node) {
       if (node.is_read(i)) node.output(i, node.cast(made[i], type));
     return;
   }
-  const auto at = places_of(it);
-  turn(it, at.first);
+  const auto at = cache_positions(it);
+  apply_rotary(it, at.first);
   const auto rows = rows_of(it, at);
   const Operand presents[] = {present_of(it, at, rows, it.key, 3),
                               present_of(it, at, rows, it.value, 4)};
-  auto mask = it.wide(it.two("tenon.less", at.all, at.end), {1, 2});
+  auto mask = it.wide(it.binary("tenon.less", at.all, at.end), {1, 2});
   if (!bias.empty())
     mask = it.where(mask, bias, node.scalar(-std::numeric_limits<double>::infinity(), bias));
   attend(node,
@@ -201,7 +201,7 @@ void group_query_attention(NodeImport& node) {
           {"key", it.of_shape(presents[0], {0, 0, -1})},
           {"value", it.of_shape(presents[1], {0, 0, -1})},
           {"mask", mask},
-          {"lengths", it.of_shape(it.two("tenon.add", at.first, at.steps), {-1})}},
+          {"lengths", it.of_shape(it.binary("tenon.add", at.first, at.steps), {-1})}},
          attributes);
   for (const std::size_t i : {1, 2})
     if (node.is_read(i)) node.output(i, node.cast(it.of_order(presents[i - 1]), type));

@@ -28,26 +28,26 @@ struct LinearSizes {
 std::string linear_step(NodeImport& node, const LinearSizes& n, DType type, const Shape& decay,
                         const Shape& beta, double scale) {
   Graph graph(node.host());
-  const auto two = [&](const char* op, Value left, Value right) {
+  const auto binary = [&](const char* op, Value left, Value right) {
     return graph.add(op, {left, right});
   };
   auto state = graph.input("state", type, {n.batch, n.heads, n.keys, n.values});
   const auto query = graph.input("query", type, {n.batch, n.heads, n.group, n.keys});
   const auto key = graph.input("key", type, {n.batch, n.heads, n.keys, 1});
   auto value = graph.input("value", type, {n.batch, n.heads, 1, n.values});
-  if (decay.has_rank()) state = two("tenon.mul", state, graph.input("decay", type, decay));
+  if (decay.has_rank()) state = binary("tenon.mul", state, graph.input("decay", type, decay));
   if (beta.has_rank()) {
     const auto rate = graph.input("beta", type, beta);
-    const auto known = graph.add("tenon.sum", {two("tenon.mul", state, key)},
+    const auto known = graph.add("tenon.sum", {binary("tenon.mul", state, key)},
                                  {{"axis", {-2}}, {"keepdims", true}});
-    value = two("tenon.mul", rate, two("tenon.sub", value, known));
+    value = binary("tenon.mul", rate, binary("tenon.sub", value, known));
   }
-  state = two("tenon.add", state, two("tenon.mul", key, value));
+  state = binary("tenon.add", state, binary("tenon.mul", key, value));
   auto factor = Tensor::empty(type, Shape::scalar());
   type == f64 ? *static_cast<double*>(factor.data()) = scale
               : *static_cast<float*>(factor.data()) = static_cast<float>(scale);
   graph.output("next", state);
-  graph.output("answer", two("tenon.mul", two("tenon.matmul", query, state),
+  graph.output("answer", binary("tenon.mul", binary("tenon.matmul", query, state),
                              graph.constant("scale", factor)));
   return graph.to_json();
 }
@@ -90,23 +90,23 @@ void linear_attention(NodeImport& node) {
                               by_step(k, {n.heads, n.keys, 1}), by_step(v, {n.heads, 1, n.values})};
   Shape decay, beta;
   if (gated) {
-    const auto given = node.cast(node.input(4), type);
-    const auto shape = node.shape(given);
+    const auto operand = node.cast(node.input(4), type);
+    const auto shape = node.shape(operand);
     node.require_known(shape.known(), "the shape of its decay is unknown");
     node.require(shape.rank() == 3 && (shape[2] == heads || shape[2] == heads * n.keys),
                  "its decay must be [batch, steps, heads] or [batch, steps, heads * keys]");
     const auto each = shape[2] / heads;
     decay = {n.batch, heads, each, 1};
-    inputs.push_back(node.add("tenon.exp", std::vector{by_step(given, {heads, each, 1})}));
+    inputs.push_back(node.add("tenon.exp", std::vector{by_step(operand, {heads, each, 1})}));
   }
   if (delta) {
-    const auto given = node.cast(node.input(5), type);
-    const auto shape = node.shape(given);
+    const auto operand = node.cast(node.input(5), type);
+    const auto shape = node.shape(operand);
     node.require_known(shape.known(), "the shape of its beta is unknown");
     node.require(shape.rank() == 3 && (shape[2] == heads || shape[2] == 1),
                  "its beta must be [batch, steps, heads] or [batch, steps, 1]");
     beta = {n.batch, shape[2], 1, 1};
-    inputs.push_back(by_step(given, {shape[2], 1, 1}));
+    inputs.push_back(by_step(operand, {shape[2], 1, 1}));
   }
   double scale = node.real("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(n.keys));
@@ -115,8 +115,8 @@ void linear_attention(NodeImport& node) {
                                   {"carries", 1},
                                   {"scanned", static_cast<std::int64_t>(inputs.size()) - 1},
                                   {"outputs", 2}});
-  const auto turned = of_order(node, made[1], {1, 0, 2, 3, 4});
-  node.output(0, node.cast(of_shape(node, turned, {n.batch, n.steps, q_heads * n.values}),
+  const auto transposed = of_order(node, made[1], {1, 0, 2, 3, 4});
+  node.output(0, node.cast(of_shape(node, transposed, {n.batch, n.steps, q_heads * n.values}),
                            node.dtype(node.input(0))));
   node.output(1, node.cast(made[0], node.dtype(node.input(node.has(3) ? 3 : 0))));
 }

@@ -30,8 +30,8 @@ Operand likelihood_loss(NodeImport& node, const Operand& scores, const Operand& 
                node.constant(Tensor::from({node.integer("ignore_index", 0)}, Shape::scalar())));
     target = node.add("tenon.where", std::vector{ignored, node.scalar(0, target), target});
   }
-  const auto places = node.add("tenon.expand_dims", std::vector{target}, {{"axis", {1}}});
-  auto loss = node.add("tenon.gather_along", std::vector{scores, places}, {{"axis", 1}});
+  const auto indices = node.add("tenon.expand_dims", std::vector{target}, {{"axis", {1}}});
+  auto loss = node.add("tenon.gather_along", std::vector{scores, indices}, {{"axis", 1}});
   loss = unary(node, "tenon.neg", node.add("tenon.squeeze", std::vector{loss}, {{"axis", {1}}}));
   if (!weight.empty())
     counts = node.add("tenon.gather", std::vector{weight, target}, {{"axis", 0}});

@@ -49,10 +49,10 @@ Operand integer_product(NodeImport& node, const Operand& a, const Operand& b, DT
     for (std::int64_t j = 0; i + j < limbs; ++j) {
       const auto from = node.add("tenon.matmul", std::vector{left[static_cast<std::size_t>(i)],
                                                              right[static_cast<std::size_t>(j)]});
-      auto part = node.cast(from, u64);
+      auto partial = node.cast(from, u64);
       const auto factor = Tensor::from({std::uint64_t{1} << ((i + j) * bits)}, Shape::scalar());
-      if (i + j > 0) part = node.add("tenon.mul", std::vector{part, node.constant(factor)});
-      total = total.empty() ? part : node.add("tenon.add", std::vector{total, part});
+      if (i + j > 0) partial = node.add("tenon.mul", std::vector{partial, node.constant(factor)});
+      total = total.empty() ? partial : node.add("tenon.add", std::vector{total, partial});
     }
   return node.cast(total, type);
 }
@@ -99,7 +99,7 @@ Operand as_matrix(NodeImport& node, const Operand& x, std::int64_t axis) {
                            {{"axis", 0}}));
 }
 
-Operand count_to(NodeImport& node, const Operand& size) {
+Operand arange(NodeImport& node, const Operand& size) {
   const auto number = [&](std::int64_t value) {
     return node.constant(Tensor::from({value}, Shape::scalar()));
   };

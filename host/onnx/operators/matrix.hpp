@@ -16,7 +16,7 @@ Operand sizes_along(NodeImport& node, const Operand& x, std::int64_t begin, std:
 Operand as_matrix(NodeImport& node, const Operand& x, std::int64_t axis);
 
 /// int64 [size] with 0, 1 and so on; the size is known or computed.
-Operand count_to(NodeImport& node, const Operand& size);
+Operand arange(NodeImport& node, const Operand& size);
 
 /// a b as in numpy.matmul, in the dtype of both. float16 and bfloat16 are multiplied in float32,
 /// which is also the result's dtype, so that the caller rounds once; integers wrap around.

@@ -69,9 +69,9 @@ void quick_gelu(NodeImport& node) {
                 {{"alpha", node.real("alpha", 1.7020000219345093)}}));
 }
 void bias_split_gelu(NodeImport& node) {
-  const auto parts = node.add_all("tenon.split", std::vector{plus(node, wide_input(node, 0), 1)},
+  const auto chunks = node.add_all("tenon.split", std::vector{plus(node, wide_input(node, 0), 1)},
                                   {{"sections", 2}, {"axis", -1}});
-  narrow(node, 0, two_of(node, "tenon.mul", parts[0], one_of(node, "tenon.gelu", parts[1])));
+  narrow(node, 0, two_of(node, "tenon.mul", chunks[0], one_of(node, "tenon.gelu", chunks[1])));
 }
 
 // ---- normalization
@@ -144,7 +144,7 @@ void embed_layer_norm(NodeImport& node) {
     node.require(!shape.has_rank() || shape.rank() == 2, "its input_ids must be [batch, steps]");
     node.require_known(shape.has_rank() && shape[1] != unknown,
                        "the length of its sequences is unknown");
-    total = two_of(node, "tenon.add", total, rows_of(node, 3, node.count_to(shape[1])));
+    total = two_of(node, "tenon.add", total, rows_of(node, 3, node.arange(shape[1])));
   }
   if (node.has(1)) total = two_of(node, "tenon.add", total, rows_of(node, 4, node.input(1)));
   const Importer::Named inputs{
@@ -166,8 +166,8 @@ void embed_layer_norm(NodeImport& node) {
 
 // ---- products
 
-Operand turned(NodeImport& node, const Operand& x, bool really) {
-  if (!really) return x;
+Operand transpose_if(NodeImport& node, const Operand& x, bool condition) {
+  if (!condition) return x;
   const int rank = node.rank(x);
   node.require(rank >= 2, "its transposed operands need at least two axes");
   Numbers axes;
@@ -179,14 +179,14 @@ Operand turned(NodeImport& node, const Operand& x, bool really) {
 void fused_matmul(NodeImport& node) {
   node.require(node.integer("transBatchA", 0) == 0 && node.integer("transBatchB", 0) == 0,
                "its transBatchA and transBatchB are not supported");
-  const auto left = turned(node, wide_input(node, 0), node.integer("transA", 0) != 0);
-  const auto right = turned(node, wide_input(node, 1), node.integer("transB", 0) != 0);
+  const auto left = transpose_if(node, wide_input(node, 0), node.integer("transA", 0) != 0);
+  const auto right = transpose_if(node, wide_input(node, 1), node.integer("transB", 0) != 0);
   narrow(node, 0, factored(node, two_of(node, "tenon.matmul", left, right), node.real("alpha", 1)));
 }
 
 void fused_gemm(NodeImport& node) {
-  const auto left = turned(node, wide_input(node, 0), node.integer("transA", 0) != 0);
-  const auto right = turned(node, wide_input(node, 1), node.integer("transB", 0) != 0);
+  const auto left = transpose_if(node, wide_input(node, 0), node.integer("transA", 0) != 0);
+  const auto right = transpose_if(node, wide_input(node, 1), node.integer("transB", 0) != 0);
   auto made = factored(node, two_of(node, "tenon.matmul", left, right), node.real("alpha", 1));
   const auto beta = node.real("beta", 1);
   if (node.has(2))
@@ -204,8 +204,8 @@ void fused_conv(NodeImport& node) {
   node.require_known(shape.known(), "the shape of its weight is unknown");
   node.require(shape.rank() >= 3, "its weight has fewer than 3 dimensions");
   const Numbers kernel(shape.begin() + 2, shape.end());
-  if (const auto given = node.integers("kernel_shape"))
-    node.require(*given == kernel, "its kernel_shape does not match its weight");
+  if (const auto found = node.integers("kernel_shape"))
+    node.require(*found == kernel, "its kernel_shape does not match its weight");
   auto attributes = window_of(node, kernel);
   attributes.set("num_filter", shape[0]);
   attributes.set("groups", node.integer("group", 1));
@@ -214,8 +214,8 @@ void fused_conv(NodeImport& node) {
   if (node.has(2)) inputs.emplace_back("bias", wide_input(node, 2));
   const auto made = plus(node, node.add("tenon.convolution", inputs, attributes), 3);
   std::vector<double> with;
-  if (const auto* given = node.attribute("activation_params"))
-    if (const auto value = node.value_of(*given))
+  if (const auto* found = node.attribute("activation_params"))
+    if (const auto value = node.value_of(*found))
       if (const auto* list = std::get_if<std::vector<double>>(&value->variant())) with = *list;
   narrow(node, 0, activated(node, made, node.text("activation", ""), with));
 }
@@ -293,9 +293,9 @@ void qlinear_leaky_relu(NodeImport& node) {
 void qlinear_concat(NodeImport& node) {
   node.require(node.inputs() >= 5 && (node.inputs() - 2) % 3 == 0,
                "its inputs must be a scale, a zero point, and three for each concatenated tensor");
-  std::vector<Operand> parts;
-  for (std::size_t i = 2; i < node.inputs(); i += 3) parts.push_back(real_of(node, i));
-  quantized(node, node.add("tenon.concat", parts, {{"axis", node.integer("axis", 0)}}), 0);
+  std::vector<Operand> chunks;
+  for (std::size_t i = 2; i < node.inputs(); i += 3) chunks.push_back(real_of(node, i));
+  quantized(node, node.add("tenon.concat", chunks, {{"axis", node.integer("axis", 0)}}), 0);
 }
 
 // Unpacks weights of 4 or 8 bits at import. Each block of `block_size` elements of a row shares a
@@ -306,8 +306,8 @@ void matmul_n_bits(NodeImport& node) {
   const auto block = node.integer("block_size", 32);
   node.ignore("accuracy_level");
   node.require(bits == 4 || bits == 8, fmt::format("its weights have {} bits, not 4 or 8", bits));
-  constexpr std::int64_t most = std::int64_t{1} << 40;
-  node.require(depth > 0 && columns > 0 && columns <= most && depth <= most / columns,
+  constexpr std::int64_t max_elements = std::int64_t{1} << 40;
+  node.require(depth > 0 && columns > 0 && columns <= max_elements && depth <= max_elements / columns,
                "its K and N must be positive and not too large");
   node.require(block >= 16 && block <= 1 << 20 && (block & (block - 1)) == 0,
                "its block_size must be a power of two, from 16 to 2^20");
@@ -335,7 +335,7 @@ void matmul_n_bits(NodeImport& node) {
         (from[static_cast<std::size_t>(first + i / per_byte)] >> (i % per_byte * bits)) &
         ((1 << bits) - 1));
   };
-  node.make_room(4 * columns * depth);
+  node.charge_bytes(4 * columns * depth);
   auto weight = Tensor::empty(f32, {columns, depth});
   auto* to = static_cast<float*>(weight.data());
   for (std::int64_t row = 0; row < columns; ++row)

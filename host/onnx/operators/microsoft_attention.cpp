@@ -28,11 +28,11 @@ Operand size_along(NodeImport& node, const Operand& x, int axis) {
   return node.add("tenon.gather", std::vector{node.shape_of(x), number(node, axis)});
 }
 
-Operand count_below(NodeImport& node, const Operand& end) {
+Operand arange_to(NodeImport& node, const Operand& end) {
   return node.add("tenon.range", std::vector{number(node, 0), end, number(node, 1)});
 }
 
-Operand turned_by(NodeImport& node, const Operand& x, std::size_t cos, std::int64_t heads,
+Operand apply_rotary_embedding(NodeImport& node, const Operand& x, std::size_t cos, std::int64_t heads,
                   const Operand& positions, bool interleaved, std::int64_t rotary_size) {
   const Importer::Named inputs{{"data", x},
                                {"cos", node.widened(node.input(cos))},
@@ -48,7 +48,7 @@ using Numbers = std::vector<std::int64_t>;
 
 /// Mask of one number per sample, [batch]: the end of its visible keys; or of two, [2 batch]: the
 /// ends, then the beginnings.
-Operand kept_between(NodeImport& node, const Operand& mask, const Operand& keys) {
+Operand visible_between(NodeImport& node, const Operand& mask, const Operand& keys) {
   const auto count = node.shape(mask)[0], batch = node.shape(node.input(0))[0];
   node.require_known(count != unknown && batch != unknown,
                      "the sizes of its batch and mask are unknown");
@@ -59,11 +59,11 @@ Operand kept_between(NodeImport& node, const Operand& mask, const Operand& keys)
   const auto bound = [&](std::int64_t i) {
     return node.add("tenon.gather", std::vector{bounds, number(node, i)});
   };
-  const auto places = count_below(node, keys);
-  auto kept = node.add("tenon.less", std::vector{places, bound(0)});
-  if (count == batch) return kept;
-  return node.add("tenon.logical_and", std::vector{kept, node.add("tenon.greater_equal",
-                                                                  std::vector{places, bound(1)})});
+  const auto positions = arange_to(node, keys);
+  auto visible = node.add("tenon.less", std::vector{positions, bound(0)});
+  if (count == batch) return visible;
+  return node.add("tenon.logical_and", std::vector{visible, node.add("tenon.greater_equal",
+                                                                  std::vector{positions, bound(1)})});
 }
 
 /// The addend of the scores: a filter value for masked positions, and the bias. The mask is [batch,
@@ -74,14 +74,14 @@ Operand added_to_scores(NodeImport& node, std::size_t mask, std::size_t bias, co
     node.ignore("mask_filter_value");
     return total;
   }
-  const auto given = node.input(mask);
-  const int rank = node.rank(given);
+  const auto mask_input = node.input(mask);
+  const int rank = node.rank(mask_input);
   node.require(rank >= 1 && rank <= 3, "its mask must have one to three dimensions");
   const auto filter = node.real("mask_filter_value", -10000);
   const auto zero = node.constant(Tensor::from({0.0F}, Shape::scalar()));
-  const auto kept = rank == 1 ? kept_between(node, given, keys)
-                              : node.add("tenon.greater", std::vector{node.cast(given, f32), zero});
-  const auto hidden = node.add("tenon.where", std::vector{kept, zero, node.scalar(filter, zero)});
+  const auto visible = rank == 1 ? visible_between(node, mask_input, keys)
+                              : node.add("tenon.greater", std::vector{node.cast(mask_input, f32), zero});
+  const auto hidden = node.add("tenon.where", std::vector{visible, zero, node.scalar(filter, zero)});
   const auto wide = node.add("tenon.expand_dims", std::vector{hidden},
                              {{"axis", rank == 3 ? Numbers{1} : Numbers{1, 2}}});
   return total.empty() ? wide : node.add("tenon.add", std::vector{total, wide});
@@ -114,7 +114,7 @@ void attention(NodeImport& node) {
       "its qkv_hidden_sizes do not match its weight");
   auto joint = node.add("tenon.matmul", std::vector{node.widened(node.input(0)), weight});
   if (node.has(2)) joint = node.add("tenon.add", std::vector{joint, node.widened(node.input(2))});
-  const auto parts = node.add_all("tenon.split", std::vector{joint},
+  const auto projections = node.add_all("tenon.split", std::vector{joint},
                                   {{"sections", 3}, {"axis", -1}, {"sizes", sizes}});
   std::vector<Operand> past(2);
   if (node.has(4)) {
@@ -122,11 +122,11 @@ void attention(NodeImport& node) {
                         {{"sections", 2}, {"axis", 0}});
     for (auto& half : past) half = node.add("tenon.squeeze", std::vector{half}, {{"axis", {0}}});
   }
-  const auto mask = added_to_scores(node, 3, 5, count_of_keys(node, parts[1], past[0]));
+  const auto mask = added_to_scores(node, 3, 5, count_of_keys(node, projections[1], past[0]));
   const auto made = attend(node,
-                           {{"query", parts[0]},
-                            {"key", parts[1]},
-                            {"value", parts[2]},
+                           {{"query", projections[0]},
+                            {"key", projections[1]},
+                            {"value", projections[2]},
                             {"mask", mask},
                             {"past_key", past[0]},
                             {"past_value", past[1]}},
@@ -144,10 +144,10 @@ void attention(NodeImport& node) {
 /// Keys or values as [batch, steps, heads * size].
 Operand in_steps(NodeImport& node, const Operand& x, std::int64_t heads) {
   if (node.rank(x) == 3) return x;
-  const auto turned = node.add("tenon.transpose", std::vector{x}, {{"axes", {0, 2, 1, 3}}});
-  const auto size = node.shape(turned)[3];
+  const auto transposed = node.add("tenon.transpose", std::vector{x}, {{"axes", {0, 2, 1, 3}}});
+  const auto size = node.shape(transposed)[3];
   node.require(size == unknown || size <= INT64_MAX / heads, "its heads are too large");
-  return node.add("tenon.reshape", std::vector{turned},
+  return node.add("tenon.reshape", std::vector{transposed},
                   {{"shape", {0, 0, size == unknown ? -1 : heads * size}}, {"copy_zeros", true}});
 }
 
@@ -157,16 +157,16 @@ void multi_head_attention(NodeImport& node) {
   node.require(node.has(1) && node.has(2), "packed queries, keys and values are not supported");
   node.require(!node.has(8) && !node.has(9),
                "its past_sequence_length or cache_indirection is not supported");
-  Operand parts[3];
-  for (std::size_t i = 0; i < 3; ++i) parts[i] = node.widened(node.input(i));
-  const int rank = node.rank(parts[1]);
-  node.require(node.rank(parts[0]) == 3 && (rank == 3 || rank == 4) && node.rank(parts[2]) == rank,
+  Operand projections[3];
+  for (std::size_t i = 0; i < 3; ++i) projections[i] = node.widened(node.input(i));
+  const int rank = node.rank(projections[1]);
+  node.require(node.rank(projections[0]) == 3 && (rank == 3 || rank == 4) && node.rank(projections[2]) == rank,
                "its queries must be [batch, steps, heads size], and keys and values, too, or "
                "[batch, heads, steps, size]");
-  for (std::size_t i = 1; i < 3; ++i) parts[i] = in_steps(node, parts[i], heads);
+  for (std::size_t i = 1; i < 3; ++i) projections[i] = in_steps(node, projections[i], heads);
   if (node.has(3)) {
     Numbers sizes;
-    for (const auto& part : parts) sizes.push_back(node.shape(part)[2]);
+    for (const auto& projection : projections) sizes.push_back(node.shape(projection)[2]);
     node.require_known(std::count(sizes.begin(), sizes.end(), unknown) == 0,
                        "the sizes of its heads are unknown");
     const auto biases = node.add_all("tenon.split", std::vector{node.widened(node.input(3))},
@@ -174,20 +174,20 @@ void multi_head_attention(NodeImport& node) {
     // keys and values with a leading head axis come from another attention, which has already added
     // the bias
     for (std::size_t i = 0; i < (rank == 3 ? 3 : 1); ++i)
-      parts[i] = node.add("tenon.add", std::vector{parts[i], biases[i]});
+      projections[i] = node.add("tenon.add", std::vector{projections[i], biases[i]});
   }
   const bool causal = node.integer("unidirectional", 0) != 0;
-  const auto queries = node.shape(parts[0])[1], keys = node.shape(parts[1])[1];
+  const auto queries = node.shape(projections[0])[1], keys = node.shape(projections[1])[1];
   node.require(!causal || queries == unknown || keys == unknown || queries == keys,
                "it is causal, but its numbers of queries and keys differ");
   node.require(node.has(6) == node.has(7), "it has past keys or past values, but not both");
   const auto past_key = node.widened(node.optional_input(6)),
              past_value = node.widened(node.optional_input(7));
-  const auto mask = added_to_scores(node, 4, 5, count_of_keys(node, parts[1], past_key));
+  const auto mask = added_to_scores(node, 4, 5, count_of_keys(node, projections[1], past_key));
   const auto made = attend(node,
-                           {{"query", parts[0]},
-                            {"key", parts[1]},
-                            {"value", parts[2]},
+                           {{"query", projections[0]},
+                            {"key", projections[1]},
+                            {"value", projections[2]},
                             {"mask", mask},
                             {"past_key", past_key},
                             {"past_value", past_value}},
@@ -201,7 +201,7 @@ Operand steps_of(NodeImport& node, const Operand& x, int along) {
   const auto shape = node.shape(x);
   node.require_known(shape.has_rank() && shape[0] != unknown && shape[along] != unknown,
                      "the sizes of its batch and steps are unknown");
-  return node.add("tenon.broadcast_to", std::vector{node.count_to(shape[along])},
+  return node.add("tenon.broadcast_to", std::vector{node.arange(shape[along])},
                   {{"shape", {shape[0], shape[along]}}});
 }
 
@@ -214,19 +214,19 @@ void rotary_embedding(NodeImport& node) {
   node.require_known(table.known(), "the shape of its cos_cache is unknown");
   node.require(table.rank() == 2, "its cos_cache must have 2 dimensions");
   auto heads = node.integer("num_heads", 0);
-  const auto turned_size = node.integer("rotary_embedding_dim", 0);
+  const auto rotary_size = node.integer("rotary_embedding_dim", 0);
   if (rank == 3 && heads == 0) {
     node.require_known(node.shape(x)[2] != unknown,
                        "its num_heads is missing, and the size of its heads is unknown");
-    node.require(turned_size == 0 && node.shape(x)[2] % (2 * table[1]) == 0,
+    node.require(rotary_size == 0 && node.shape(x)[2] % (2 * table[1]) == 0,
                  "its num_heads is missing");
     heads = node.shape(x)[2] / (2 * table[1]);
   }
   auto positions = node.cast(node.input(1), i64);
   if (node.rank(positions) == 1)
     positions = node.add("tenon.add", std::vector{steps_of(node, x, rank == 3 ? 1 : 2), positions});
-  const auto made = turned_by(node, x, 2, rank == 3 ? heads : 0, positions,
-                              node.integer("interleaved", 0) != 0, turned_size);
+  const auto made = apply_rotary_embedding(node, x, 2, rank == 3 ? heads : 0, positions,
+                              node.integer("interleaved", 0) != 0, rotary_size);
   node.output(node.cast(made, node.dtype(node.input(0))));
 }
 

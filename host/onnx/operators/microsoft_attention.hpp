@@ -13,11 +13,11 @@ Operand number(NodeImport& node, std::int64_t value);
 /// int64 scalar: constant if the size is known, else computed by the plan.
 Operand size_along(NodeImport& node, const Operand& x, int axis);
 /// int64 [end] with 0, 1 and so on, for an int64 scalar `end`.
-Operand count_below(NodeImport& node, const Operand& end);
+Operand arange_to(NodeImport& node, const Operand& end);
 
 /// Applies rotary embedding to [batch, steps, heads * size]. `positions`, [batch, steps], index the
 /// rows of inputs `cos` and `cos` + 1.
-Operand turned_by(NodeImport& node, const Operand& x, std::size_t cos, std::int64_t heads,
+Operand apply_rotary_embedding(NodeImport& node, const Operand& x, std::size_t cos, std::int64_t heads,
                   const Operand& positions, bool interleaved, std::int64_t rotary_size);
 
 }  // namespace tenon::onnx

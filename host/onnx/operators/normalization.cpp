@@ -109,14 +109,14 @@ void group_norm(NodeImport& node) {
                        "channels must be known");
     node.require(shape[1] % groups == 0,
                  fmt::format("its {} groups do not divide {} channels", groups, shape[1]));
-    node.make_room(8 * shape[1]);
+    node.charge_bytes(8 * shape[1]);
     Numbers group_of;
     for (std::int64_t channel = 0; channel < shape[1]; ++channel)
       group_of.push_back(channel / (shape[1] / groups));
     for (auto* each : {&scale, &bias}) {
-      const auto given = node.shape(*each);
+      const auto found = node.shape(*each);
       node.require(
-          !given.known() || (given.rank() == 1 && given[0] == groups),
+          !found.known() || (found.rank() == 1 && found[0] == groups),
           fmt::format("its scale and bias must be [{}], one number per group, before opset 21",
                       groups));
       *each = node.add("tenon.gather", std::vector{*each, node.constant(group_of)}, {{"axis", 0}});

@@ -43,14 +43,14 @@ void qlinear_matmul(NodeImport& node) {
 /// Integer convolution. float32 represents sums below 2^24 exactly; if larger ones are possible,
 /// the weight, and if necessary the data, is split into 16 times a high part plus a low part.
 struct IntegerConvolution {
-  IntegerConvolution(NodeImport& at, std::size_t weight_place) : node(at) {
-    const auto shape = node.shape(node.input(weight_place));
+  IntegerConvolution(NodeImport& at, std::size_t weight_input) : node(at) {
+    const auto shape = node.shape(node.input(weight_input));
     node.require_known(shape.known(), "the shape of its weight is unknown");
     node.require(shape.rank() >= 3 && shape.rank() <= 5, "its weight must have 3 to 5 dimensions");
     std::vector<std::int64_t> kernel;
     for (int a = 2; a < shape.rank(); ++a) kernel.push_back(shape[a]);
-    if (const auto given = node.integers("kernel_shape"))
-      node.require(*given == kernel, "its kernel_shape does not match its weight");
+    if (const auto kernel_shape = node.integers("kernel_shape"))
+      node.require(*kernel_shape == kernel, "its kernel_shape does not match its weight");
     spatial = kernel.size();
     attributes = window_of(node, kernel);
     attributes.set("num_filter", shape[0]);
@@ -69,10 +69,10 @@ struct IntegerConvolution {
     if (!of_weight) axes.erase(axes.begin());
     return node.add("tenon.expand_dims", std::vector{x}, {{"axis", axes}});
   }
-  Operand centered(std::size_t place, std::size_t zero, bool of_weight) {
-    const auto type = node.dtype(node.input(place));
+  Operand centered(std::size_t input, std::size_t zero, bool of_weight) {
+    const auto type = node.dtype(node.input(input));
     node.require(type == u8 || type == i8, "its data and weight must be 8-bit integers");
-    auto x = node.cast(node.input(place), f32);
+    auto x = node.cast(node.input(input), f32);
     if (!node.has(zero)) return x;
     return node.add("tenon.sub",
                     std::vector{x, by_channel(node.cast(node.input(zero), f32), of_weight)});
@@ -82,7 +82,7 @@ struct IntegerConvolution {
         node.add("tenon.convolution", Importer::Named{{"data", x}, {"weight", w}}, attributes),
         f64);
   }
-  std::pair<Operand, Operand> apart(const Operand& x) {
+  std::pair<Operand, Operand> split_high_low(const Operand& x) {
     const auto high =
         node.add("tenon.floor",
                  std::vector{node.add("tenon.mul", std::vector{x, node.scalar(1.0 / 16, x)})});
@@ -91,7 +91,7 @@ struct IntegerConvolution {
         node.add("tenon.sub",
                  std::vector{x, node.add("tenon.mul", std::vector{high, node.scalar(16, high)})})};
   }
-  Operand twice(const Operand& high, const Operand& low) {
+  Operand combine(const Operand& high, const Operand& low) {
     return node.add(
         "tenon.add",
         std::vector{node.add("tenon.mul", std::vector{high, node.scalar(16, high)}), low});
@@ -99,11 +99,11 @@ struct IntegerConvolution {
   /// Whole numbers, as float64.
   Operand sums(const Operand& x, const Operand& w) {
     if (terms <= 258) return product(x, w);
-    const auto [w_high, w_low] = apart(w);
-    if (terms <= 4112) return twice(product(x, w_high), product(x, w_low));
-    const auto [x_high, x_low] = apart(x);
-    return twice(twice(product(x_high, w_high), product(x_high, w_low)),
-                 twice(product(x_low, w_high), product(x_low, w_low)));
+    const auto [w_high, w_low] = split_high_low(w);
+    if (terms <= 4112) return combine(product(x, w_high), product(x, w_low));
+    const auto [x_high, x_low] = split_high_low(x);
+    return combine(combine(product(x_high, w_high), product(x_high, w_low)),
+                 combine(product(x_low, w_high), product(x_low, w_low)));
   }
 
   NodeImport& node;
@@ -150,8 +150,8 @@ void dynamic_quantize_linear(NodeImport& node) {
       node.add("tenon.neg", std::vector{node.add("tenon.div", std::vector{low, scale})});
   const auto point = node.cast(node.add("tenon.round", std::vector{below}), u8);
   node.output(0, node.add("tenon.quantize", std::vector{x, scale, point}));
-  if (node.wants(1)) node.output(1, scale);
-  if (node.wants(2)) node.output(2, point);
+  if (node.has_output(1)) node.output(1, scale);
+  if (node.has_output(2)) node.output(2, point);
 }
 
 const Composition quantized_read[] = {{"MatMulInteger", matmul_integer},

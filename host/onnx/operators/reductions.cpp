@@ -20,10 +20,10 @@ Operand reduce(NodeImport& node, const char* op, const Operand& x, const Axes& a
 }
 
 Axes axes_of(NodeImport& node, std::int64_t since) {
-  const bool given = node.version() >= since && node.has(1);
+  const bool has_axes_input = node.version() >= since && node.has(1);
   std::optional<std::vector<std::int64_t>> axes;
   Axes found;
-  if (given && !node.input(1).known())
+  if (has_axes_input && !node.input(1).known())
     found.computed = node.cast(node.input(1), i64);
   else
     axes = node.version() < since ? node.integers("axes") : node.known_integers(1);
@@ -73,10 +73,10 @@ void sum_of(NodeImport& node) {
 void mean_of(NodeImport& node) {
   reduced(node, 18, same, "tenon.mean", same);
 }
-void largest_of(NodeImport& node) {
+void max_of(NodeImport& node) {
   reduced(node, 18, same, "tenon.max", same);
 }
-void smallest_of(NodeImport& node) {
+void min_of(NodeImport& node) {
   reduced(node, 18, same, "tenon.min", same);
 }
 void product_of(NodeImport& node) {
@@ -101,10 +101,10 @@ void log_sum_exp(NodeImport& node) {
   const auto axes = axes_of(node, 18);
   const auto x = node.cast(node.input(0), type == f64 || !allows(floating.mask, type) ? f64 : f32);
   if (axes.identity) return node.output(node.input(0));
-  Attributes kept;
+  Attributes with_keepdims;
   for (const auto& [name, value] : axes.attributes)
-    kept.set(name, name == "keepdims" ? AttributeValue(true) : value);
-  const auto largest = reduce(node, "tenon.max", x, {kept, false, axes.computed});
+    with_keepdims.set(name, name == "keepdims" ? AttributeValue(true) : value);
+  const auto largest = reduce(node, "tenon.max", x, {with_keepdims, false, axes.computed});
   const auto finite = node.add(
       "tenon.where",
       std::vector{
@@ -122,7 +122,7 @@ void log_sum_exp(NodeImport& node) {
 
 const Composition reductions_read[] = {
     {"ReduceSum", sum_of},      {"ReduceMean", mean_of},
-    {"ReduceMax", largest_of},  {"ReduceMin", smallest_of},
+    {"ReduceMax", max_of},  {"ReduceMin", min_of},
     {"ReduceProd", product_of}, {"ReduceL1", l1},
     {"ReduceL2", l2},           {"ReduceSumSquare", sum_square},
     {"ReduceLogSum", log_sum},  {"ReduceLogSumExp", log_sum_exp}};

@@ -24,13 +24,13 @@ void reshape(NodeImport& node) {
       shape.size() <= max_rank,
       fmt::format("its shape has {} dimensions; at most {} are supported", shape.size(), max_rank));
   const auto from = node.shape(data);
-  const auto given = std::count(shape.begin(), shape.end(), -1);
+  const auto num_inferred = std::count(shape.begin(), shape.end(), -1);
   std::int64_t open = -1;  // a copied size that is unknown
   for (std::size_t i = 0; !zeros && i < shape.size(); ++i) {
     if (shape[i] != 0) continue;
     const auto size =
         from.has_rank() && static_cast<int>(i) < from.rank() ? from[static_cast<int>(i)] : unknown;
-    if (size == unknown && (open >= 0 || given > 0))
+    if (size == unknown && (open >= 0 || num_inferred > 0))
       return node.output(node.add("tenon.reshape", Importer::Named{{"x", data}, {"sizes", sizes}},
                                   {{"copy_zeros", true}}));
     if (size == unknown) open = static_cast<std::int64_t>(i);
@@ -79,10 +79,10 @@ void depth_to_space(NodeImport& node) {
   const bool dcr = mode == "DCR";
   const auto split = dcr ? shaped(node, data, {s[0], block, block, rest, s[2], s[3]})
                          : shaped(node, data, {s[0], rest, block, block, s[2], s[3]});
-  const auto turned = node.add("tenon.transpose", std::vector{split},
+  const auto transposed = node.add("tenon.transpose", std::vector{split},
                                {{"axes", dcr ? std::vector<std::int64_t>{0, 3, 4, 1, 5, 2}
                                              : std::vector<std::int64_t>{0, 1, 4, 2, 5, 3}}});
-  node.output(shaped(node, turned, {s[0], rest, s[2] * block, s[3] * block}));
+  node.output(shaped(node, transposed, {s[0], rest, s[2] * block, s[3] * block}));
 }
 
 void space_to_depth(NodeImport& node) {
@@ -92,9 +92,9 @@ void space_to_depth(NodeImport& node) {
   node.require(block > 0 && s[2] % block == 0 && s[3] % block == 0,
                "its blocksize does not divide the spatial sizes");
   const auto split = shaped(node, data, {s[0], depth, s[2] / block, block, s[3] / block, block});
-  const auto turned = node.add("tenon.transpose", std::vector{split},
+  const auto transposed = node.add("tenon.transpose", std::vector{split},
                                {{"axes", std::vector<std::int64_t>{0, 3, 5, 1, 2, 4}}});
-  node.output(shaped(node, turned, {s[0], depth * block * block, s[2] / block, s[3] / block}));
+  node.output(shaped(node, transposed, {s[0], depth * block * block, s[2] / block, s[3] / block}));
 }
 
 const Composition reshapes_read[] = {{"Reshape", reshape},

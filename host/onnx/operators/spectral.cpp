@@ -34,9 +34,9 @@ void window(NodeImport& node, const std::vector<double>& factors) {
   if (node.integer("periodic", 1) == 0)
     periods = node.add("tenon.sub", std::vector{periods, node.scalar(1, periods)});
   const auto zero = node.scalar(0, size), step = node.scalar(1, size);
-  const auto places = node.cast(node.add("tenon.range", std::vector{zero, size, step}), f64);
+  const auto indices = node.cast(node.add("tenon.range", std::vector{zero, size, step}), f64);
   const auto turns =
-      times(node, node.add("tenon.div", std::vector{places, periods}), 2 * std::numbers::pi);
+      times(node, node.add("tenon.div", std::vector{indices, periods}), 2 * std::numbers::pi);
   auto total =
       node.add("tenon.add", std::vector{times(node, turns, 0), node.scalar(factors[0], turns)});
   for (std::size_t k = 1; k < factors.size(); ++k) {
@@ -81,7 +81,7 @@ void mel_weights(NodeImport& node) {
     corners.push_back(static_cast<std::int64_t>(std::floor((length + 1) * hertz / rate)));
     node.require(corners.back() <= rows, "its upper_edge_hertz is above half of the sample rate");
   }
-  node.make_room(4 * rows * count);
+  node.charge_bytes(4 * rows * count);
   auto made = Tensor::zeros(f32, {rows, count});
   const auto set = [&](std::int64_t row, std::int64_t band, double value) {
     if (row < rows)
@@ -111,11 +111,11 @@ void stft(NodeImport& node) {
   const double step = node.known_number(1).value_or(0);
   double length = node.known_number(3).value_or(0);
   if (!taper.empty()) {
-    const auto given = node.shape(taper);
-    node.require_known(given.known(), "the size of its window is unknown");
-    node.require(given.rank() == 1 && (!node.has(3) || static_cast<double>(given[0]) == length),
+    const auto window_shape = node.shape(taper);
+    node.require_known(window_shape.known(), "the size of its window is unknown");
+    node.require(window_shape.rank() == 1 && (!node.has(3) || static_cast<double>(window_shape[0]) == length),
                  "its window must be [frame_length]");
-    length = static_cast<double>(given[0]);
+    length = static_cast<double>(window_shape[0]);
   }
   node.require(
       step >= 1 && step <= 1e9 && length >= 1 && length <= static_cast<double>(shape[1]),
@@ -125,10 +125,10 @@ void stft(NodeImport& node) {
   const auto begins = node.add(
       "tenon.reshape",
       std::vector{node.add(
-          "tenon.mul", std::vector{node.count_to(frames), node.constant(std::vector{distance})})},
+          "tenon.mul", std::vector{node.arange(frames), node.constant(std::vector{distance})})},
       {{"shape", {frames, std::int64_t{1}}}});
-  const auto places = node.add("tenon.add", std::vector{begins, node.count_to(size)});
-  auto cut = node.add("tenon.gather", std::vector{signal, places}, {{"axis", 1}});
+  const auto indices = node.add("tenon.add", std::vector{begins, node.arange(size)});
+  auto cut = node.add("tenon.gather", std::vector{signal, indices}, {{"axis", 1}});
   if (!taper.empty())
     cut = node.add("tenon.mul", std::vector{cut, node.add("tenon.expand_dims", std::vector{taper},
                                                           {{"axis", {1}}})});

@@ -96,8 +96,8 @@ void momentum(NodeImport& node) {
     const auto g = at.gradient(i);
     const auto share = at.later(node.scalar(beta, g), node.scalar(1, g));
     const auto speed = at.add(at.times(at.input(2, i), alpha), at.mul(share, g));
-    const auto way = mode == "standard" ? speed : at.add(g, at.times(speed, alpha));
-    at.output(0, i, at.sub(at.input(0, i), at.mul(at.rate, way)));
+    const auto direction = mode == "standard" ? speed : at.add(g, at.times(speed, alpha));
+    at.output(0, i, at.sub(at.input(0, i), at.mul(at.rate, direction)));
     at.output(1, i, speed);
   }
 }
@@ -114,8 +114,8 @@ void binarizer(NodeImport& node) {
 void feature_extractor(NodeImport& node) {
   auto x = node.input(0);
   if (node.rank(x) == 1) x = node.add("tenon.expand_dims", std::vector{x}, {{"axis", {0}}});
-  const auto places = node.add("tenon.reshape", std::vector{node.input(1)}, {{"shape", {-1}}});
-  node.output(node.add("tenon.gather", std::vector{x, places}, {{"axis", -1}}));
+  const auto indices = node.add("tenon.reshape", std::vector{node.input(1)}, {{"shape", {-1}}});
+  node.output(node.add("tenon.gather", std::vector{x, indices}, {{"axis", -1}}));
 }
 
 const Composition training_read[] = {{"Adagrad", adagrad, 1, training},

@@ -76,13 +76,13 @@ class ArrayCalls {
   /// Returns the result, or nothing and sets no Python error if the call must take the general
   /// path. `host`: the host that this object was made for, which the caller keeps alive. Throws
   /// what the kernel throws.
-  nb::object call(Host& host, const Arguments& given) {
-    const auto hash = hash_of(given);
+  nb::object call(Host& host, const Arguments& args) {
+    const auto hash = hash_of(args);
     auto lease =
-        cache_.take(version_, hash, [&](const Entry& entry) { return fits(entry, given); });
-    if (!lease) lease = prepare(host, given, hash);
+        cache_.take(version_, hash, [&](const Entry& entry) { return fits(entry, args); });
+    if (!lease) lease = prepare(host, args, hash);
     if (!lease) return {};
-    auto result = lease->usable ? run(*lease, given) : nb::object();
+    auto result = lease->usable ? run(*lease, args) : nb::object();
     cache_.give_back(std::move(lease));
     return result;
   }
@@ -104,13 +104,13 @@ class ArrayCalls {
   };
   using Cache = CallCache<Entry, HeldGil>;
 
-  static std::size_t hash_of(const Arguments& given) {
-    std::size_t hash = given.inputs;
+  static std::size_t hash_of(const Arguments& args) {
+    std::size_t hash = args.inputs;
     const auto add = [&](std::int64_t value) {
       hash = (hash ^ static_cast<std::size_t>(value)) * 0x9e3779b97f4a7c15;
     };
-    for (std::size_t i = 0; i < given.inputs; ++i) {
-      const auto& input = given.input[i];
+    for (std::size_t i = 0; i < args.inputs; ++i) {
+      const auto& input = args.input[i];
       if (input.object == nullptr || input.scalar) continue;
       add(static_cast<std::int64_t>(input.dtype));
       std::for_each(input.dims, input.dims + input.rank, add);
@@ -118,11 +118,11 @@ class ArrayCalls {
     return hash >> 32;
   }
 
-  static bool fits(const Entry& entry, const Arguments& given) {
-    if (entry.inputs.size() != given.inputs || entry.params.size() != given.params) return false;
-    for (std::size_t i = 0; i < given.inputs; ++i) {
+  static bool fits(const Entry& entry, const Arguments& args) {
+    if (entry.inputs.size() != args.inputs || entry.params.size() != args.params) return false;
+    for (std::size_t i = 0; i < args.inputs; ++i) {
       const auto& known = entry.inputs[i];
-      const auto& input = given.input[i];
+      const auto& input = args.input[i];
       if (input.object == nullptr || known.dtype == unknown_dtype) {
         if (input.object != nullptr || known.dtype != unknown_dtype) return false;
       } else if (input.scalar) {
@@ -132,17 +132,17 @@ class ArrayCalls {
         return false;
       }
     }
-    for (std::size_t i = 0; i < given.params; ++i) {
+    for (std::size_t i = 0; i < args.params; ++i) {
       const auto& [key, value] = entry.params[i];
-      if (key.ptr() != given.key[i] && PyUnicode_Compare(key.ptr(), given.key[i]) != 0)
+      if (key.ptr() != args.key[i] && PyUnicode_Compare(key.ptr(), args.key[i]) != 0)
         return false;
-      if (!same_value(value.ptr(), given.value[i])) return false;
+      if (!same_value(value.ptr(), args.value[i])) return false;
     }
     return true;
   }
 
-  typename Cache::Lease prepare(Host& host, const Arguments& given, std::size_t hash) const;
-  nb::object run(Entry& entry, const Arguments& given) const;
+  typename Cache::Lease prepare(Host& host, const Arguments& args, std::size_t hash) const;
+  nb::object run(Entry& entry, const Arguments& args) const;
 
   // A kernel with fewer bytes takes less time than releasing and reacquiring the GIL.
   static constexpr std::int64_t small = 16 * 1024;
@@ -157,15 +157,15 @@ class ArrayCalls {
 
 template <class Arrays>
 typename ArrayCalls<Arrays>::Cache::Lease ArrayCalls<Arrays>::prepare(Host& host,
-                                                                      const Arguments& given,
+                                                                      const Arguments& args,
                                                                       std::size_t hash) const {
-  std::vector<typename Entry::Input> inputs(given.inputs);
-  std::vector<Argument> arguments(given.inputs);
+  std::vector<typename Entry::Input> inputs(args.inputs);
+  std::vector<Argument> arguments(args.inputs);
   const auto* const first_array =
-      std::find_if(given.input, given.input + given.inputs,
+      std::find_if(args.input, args.input + args.inputs,
                    [](const auto& input) { return input.object != nullptr && !input.scalar; });
-  for (std::size_t i = 0; i < given.inputs; ++i) {
-    const auto& input = given.input[i];
+  for (std::size_t i = 0; i < args.inputs; ++i) {
+    const auto& input = args.input[i];
     arguments[i].present = input.object != nullptr;
     if (input.object == nullptr) continue;
     if (input.scalar) {
@@ -181,8 +181,8 @@ typename ArrayCalls<Arrays>::Cache::Lease ArrayCalls<Arrays>::prepare(Host& host
   }
   std::vector<std::pair<nb::object, nb::object>> params;
   nb::dict named;
-  for (std::size_t i = 0; i < given.params; ++i) {
-    params.emplace_back(nb::borrow(given.key[i]), kept_value(given.value[i]));
+  for (std::size_t i = 0; i < args.params; ++i) {
+    params.emplace_back(nb::borrow(args.key[i]), copy_of_value(args.value[i]));
     named[params.back().first] = params.back().second;
   }
   typename Cache::Lease lease;
@@ -214,11 +214,11 @@ typename ArrayCalls<Arrays>::Cache::Lease ArrayCalls<Arrays>::prepare(Host& host
 }
 
 template <class Arrays>
-nb::object ArrayCalls<Arrays>::run(Entry& entry, const Arguments& given) const {
+nb::object ArrayCalls<Arrays>::run(Entry& entry, const Arguments& args) const {
   Tensor inputs[Arrays::max_inputs];
   Scalar scalars[Arrays::max_inputs];
-  for (std::size_t i = 0; i < given.inputs; ++i) {
-    const auto& input = given.input[i];
+  for (std::size_t i = 0; i < args.inputs; ++i) {
+    const auto& input = args.input[i];
     if (input.object == nullptr) continue;
     const auto dtype = entry.inputs[i].dtype;
     if (input.scalar && !scalars[i].set(input.object, dtype)) return {};
@@ -231,8 +231,8 @@ nb::object ArrayCalls<Arrays>::run(Entry& entry, const Arguments& given) const {
   const auto first = entry.visible.front();
   auto memory = arrays_.memory_for(outputs[first], made[first]);
   require_not_forked();
-  const auto forward = [&] { entry.call.forward({inputs, given.inputs}, {made, outputs.size()}); };
-  if (keeps_gil_ && given.bytes + entry.bytes < small)
+  const auto forward = [&] { entry.call.forward({inputs, args.inputs}, {made, outputs.size()}); };
+  if (keeps_gil_ && args.bytes + entry.bytes < small)
     forward();
   else
     without_gil(forward);
@@ -248,10 +248,10 @@ inline nb::tuple counts_to_python(const CallCacheCounts& counts) {
 }
 
 /// Prepared calls by host, so that a host that closes can drop its own. With the GIL.
-class CallsOfHosts {
+class HostCallCaches {
  public:
-  CallsOfHosts(const CallsOfHosts&) = delete;
-  CallsOfHosts& operator=(const CallsOfHosts&) = delete;
+  HostCallCaches(const HostCallCaches&) = delete;
+  HostCallCaches& operator=(const HostCallCaches&) = delete;
 
   /// Drops the calls of a host, by its number, from all objects of this class.
   static void drop(std::uint64_t host) {
@@ -260,25 +260,25 @@ class CallsOfHosts {
   }
 
  protected:
-  CallsOfHosts() { all().insert(this); }
-  ~CallsOfHosts() { all().erase(this); }
+  HostCallCaches() { all().insert(this); }
+  ~HostCallCaches() { all().erase(this); }
   /// Moves the calls of the host to `taken`.
   virtual void take(std::uint64_t host, std::vector<std::shared_ptr<void>>& taken) = 0;
 
  private:
   // never destroyed: the interpreter's end destroys operators after static objects
-  static std::set<CallsOfHosts*>& all() {
-    static auto* const objects = new std::set<CallsOfHosts*>();
+  static std::set<HostCallCaches*>& all() {
+    static auto* const objects = new std::set<HostCallCaches*>();
     return *objects;
   }
 };
 
 /// `Calls` of one operator, for each of the hosts that called it last. With the GIL.
 template <class Calls>
-class CallsByVersion final : CallsOfHosts {
+class CallCacheByVersion final : HostCallCaches {
  public:
   /// name: the operator's, as the caller writes it.
-  explicit CallsByVersion(std::string name) : name_(std::move(name)) {}
+  explicit CallCacheByVersion(std::string name) : name_(std::move(name)) {}
 
   /// Returns the calls for the host's current operators, created by make(version, name, op) if they
   /// are missing; null if there is no such operator. A running call keeps its own. Throws Failure

@@ -161,8 +161,8 @@ Tensor borrow_array(PyObject* array) {
   return borrow(array_of(array), dtype_of_array(array), nullptr);
 }
 
-Tensor tensor_from(nb::handle given) {
-  auto array = nb::borrow(given);
+Tensor tensor_from(nb::handle object) {
+  auto array = nb::borrow(object);
   if (!PyArray_Check(array.ptr())) array = nb::steal(PyArray_FROM_O(array.ptr()));
   if (!array.is_valid()) throw nb::python_error();
   auto* found = array_of(array.ptr());
@@ -180,15 +180,15 @@ Tensor tensor_from(nb::handle given) {
   return borrow(array_of(array.ptr()), dtype_of_array(array.ptr()), owner_of(array));
 }
 
-Tensor writable_tensor_from(nb::handle given, const std::string& what) {
-  auto array = nb::borrow(given);
-  if (nb::isinstance(given, nb::module_::import_("numpy").attr("ma").attr("MaskedArray")))
+Tensor writable_tensor_from(nb::handle object, const std::string& what) {
+  auto array = nb::borrow(object);
+  if (nb::isinstance(object, nb::module_::import_("numpy").attr("ma").attr("MaskedArray")))
     throw nb::type_error((what + " is a masked array, which is not supported").c_str());
   if (!PyArray_Check(array.ptr())) array = nb::steal(PyMemoryView_FromObject(array.ptr()));
   if (!array.is_valid()) {
     PyErr_Clear();
     throw nb::type_error(
-        (what + " is " + nb::type_name(given.type()).c_str() + ", but must be a writable array")
+        (what + " is " + nb::type_name(object.type()).c_str() + ", but must be a writable array")
             .c_str());
   }
   if (!PyArray_Check(array.ptr())) array = nb::steal(PyArray_FROM_O(array.ptr()));

@@ -10,7 +10,7 @@
 namespace tenon::python {
 namespace {
 
-constexpr std::array<std::string_view, 41> not_names = {
+constexpr std::array<std::string_view, 41> reserved_names = {
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
     "def", "del", "elif", "else", "except", "for", "from", "finally", "global", "if", "import",
     "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
@@ -134,7 +134,7 @@ nb::object attribute_to_python(const AttributeValue& value) {
 }
 
 std::string python_name(const std::string& name) {
-  return std::find(not_names.begin(), not_names.end(), name) != not_names.end() ? name + '_' : name;
+  return std::find(reserved_names.begin(), reserved_names.end(), name) != reserved_names.end() ? name + '_' : name;
 }
 
 std::string declared_name(const OperatorInfo& info, const std::string& keyword) {
@@ -157,9 +157,9 @@ std::string name_from(nb::handle object) {
   return name;
 }
 
-Attributes attributes_from(const OperatorInfo* info, nb::dict given) {
+Attributes attributes_from(const OperatorInfo* info, nb::dict params) {
   Attributes attributes;
-  for (const auto [key, value] : given) {
+  for (const auto [key, value] : params) {
     const auto keyword = name_from(key);
     const auto name = info != nullptr ? declared_name(*info, keyword) : keyword;
     const int at = info != nullptr ? info->find_param(name) : -1;

@@ -18,7 +18,7 @@ nb::object attribute_to_python(const AttributeValue& value);
 std::string name_from(nb::handle object);
 
 /// Converts a dict. Names may have the trailing underscore that Python requires for some.
-Attributes attributes_from(const OperatorInfo* info, nb::dict given);
+Attributes attributes_from(const OperatorInfo* info, nb::dict params);
 nb::dict attributes_to_python(const Attributes& attributes);
 
 /// The Python name of an operator, an input or a parameter: `lambda` is lambda_, and `name` is

@@ -21,31 +21,31 @@ const char* word_for(CheckVerdict verdict) {
 }
 
 /// Elements are a tensor or the path of a file.
-CheckCall call_from(nb::dict given) {
+CheckCall call_from(nb::dict fields) {
   CheckCall call;
-  call.parameters = attributes_from(nullptr, nb::cast<nb::dict>(given["set"]));
-  for (const auto& [name, shape] : nb::cast<nb::dict>(given["shape"]))
+  call.parameters = attributes_from(nullptr, nb::cast<nb::dict>(fields["set"]));
+  for (const auto& [name, shape] : nb::cast<nb::dict>(fields["shape"]))
     call.shapes[nb::cast<std::string>(name)] = shape_from(shape);
-  for (const auto& [name, elements] : nb::cast<nb::dict>(given["input"]))
+  for (const auto& [name, elements] : nb::cast<nb::dict>(fields["input"]))
     call.inputs[nb::cast<std::string>(name)] = nb::isinstance<nb::str>(elements)
                                                    ? load_array(nb::cast<std::string>(elements))
                                                    : nb::cast<const Tensor&>(elements);
   return call;
 }
 
-CheckOptions options_from(nb::dict given) {
+CheckOptions options_from(nb::dict fields) {
   CheckOptions options;
-  options.op = nb::cast<std::string>(given["op"]);
-  options.checks = nb::cast<std::vector<std::string>>(given["checks"]);
-  options.device = nb::cast<std::string>(given["device"]);
-  options.seed = nb::cast<std::uint64_t>(given["seed"]);
+  options.op = nb::cast<std::string>(fields["op"]);
+  options.checks = nb::cast<std::vector<std::string>>(fields["checks"]);
+  options.device = nb::cast<std::string>(fields["device"]);
+  options.seed = nb::cast<std::uint64_t>(fields["seed"]);
   options.time_limit = std::chrono::milliseconds(
-      static_cast<std::int64_t>(nb::cast<double>(given["time_limit"]) * 1000));
-  options.memory_limit = nb::cast<std::uint64_t>(given["memory_limit"]);
-  options.trust_writable = nb::cast<bool>(given["trust_writable"]);
-  for (const auto& path : nb::cast<std::vector<std::string>>(given["plugins"]))
+      static_cast<std::int64_t>(nb::cast<double>(fields["time_limit"]) * 1000));
+  options.memory_limit = nb::cast<std::uint64_t>(fields["memory_limit"]);
+  options.trust_writable = nb::cast<bool>(fields["trust_writable"]);
+  for (const auto& path : nb::cast<std::vector<std::string>>(fields["plugins"]))
     options.plugins.emplace_back(path);
-  for (const auto& call : nb::cast<nb::list>(given["calls"]))
+  for (const auto& call : nb::cast<nb::list>(fields["calls"]))
     options.calls.push_back(call_from(nb::cast<nb::dict>(call)));
   return options;
 }
@@ -74,19 +74,19 @@ void bind_check(nb::module_& module) {
   module.def(
       "check_plugin",
       [](const std::string& path, nb::dict options, nb::handle report) {
-        const auto given = options_from(std::move(options));
-        without_gil([&] { check_plugin(path, given, reported_to(report)); });
+        const auto fields = options_from(std::move(options));
+        without_gil([&] { check_plugin(path, fields, reported_to(report)); });
       },
       nb::arg("path"), nb::arg("options"), nb::arg("report"));
   module.def(
       "check_operator",
-      [](nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told, nb::dict options,
+      [](nb::bytes manifest, nb::object type, nb::object call_type, nb::dict declared, nb::dict options,
          nb::handle report) {
-        const auto given = options_from(std::move(options));
-        const auto own = own_operator(std::move(manifest), std::move(type), std::move(call_type),
-                                      std::move(told));
+        const auto fields = options_from(std::move(options));
+        const auto definition = define_operator(std::move(manifest), std::move(type), std::move(call_type),
+                                      std::move(declared));
         without_gil(
-            [&] { check_operator(own.manifest, own.table, own.make, given, reported_to(report)); });
+            [&] { check_operator(definition.manifest, definition.table, definition.make, fields, reported_to(report)); });
       },
       nb::arg("manifest"), nb::arg("type"), nb::arg("call_type"), nb::arg("told"),
       nb::arg("options"), nb::arg("report"));

@@ -54,17 +54,17 @@ Tensor take(nb::handle capsule) {
 }
 
 // Libraries older than 2024 do not know the argument max_version.
-nb::object ask_for_capsule(nb::handle object, nb::dict words) {
-  const auto ask = object.attr("__dlpack__");
+nb::object call_dlpack(nb::handle object, nb::dict kwargs) {
+  const auto method = object.attr("__dlpack__");
   try {
     nb::dict all;
-    all.update(words);
+    all.update(kwargs);
     all["max_version"] = nb::make_tuple(1, 0);
-    return ask(**all);
+    return method(**all);
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;
   }
-  return ask(**words);
+  return method(**kwargs);
 }
 
 Pair device_of(const Tensor& tensor) {
@@ -77,20 +77,20 @@ Pair device_of(const Tensor& tensor) {
   throw nb::python_error();
 }
 
-Tensor on_device(const Tensor& tensor, const Pair& wanted, bool may_copy) {
-  if (wanted == device_of(tensor)) return tensor;
+Tensor on_device(const Tensor& tensor, const Pair& requested, bool may_copy) {
+  if (requested == device_of(tensor)) return tensor;
   if (!may_copy)
     refuse("this tensor is on " + tensor.device() +
            ", and another device needs a copy, but copy is False");
-  if (wanted.first != kDLCPU && wanted.first != kDLCUDA)
+  if (requested.first != kDLCPU && requested.first != kDLCUDA)
     refuse("tensors are on the CPU or on CUDA, DLPack device types 1 and 2");
   const auto name =
-      wanted.first == kDLCPU ? std::string("cpu") : "cuda:" + std::to_string(wanted.second);
+      requested.first == kDLCPU ? std::string("cpu") : "cuda:" + std::to_string(requested.second);
   return without_gil([&] { return tensor.to(name); });
 }
 
 // `stream` needs no action: the host's results are complete.
-nb::object to_capsule(const Tensor& self, nb::handle, std::optional<Pair> most,
+nb::object to_capsule(const Tensor& self, nb::handle, std::optional<Pair> max_version,
                       std::optional<Pair> device, std::optional<bool> copy) {
   if (self.storage() != Storage::dense)
     refuse(std::string("this tensor is ") + name_of(self.storage()) +
@@ -98,7 +98,7 @@ nb::object to_capsule(const Tensor& self, nb::handle, std::optional<Pair> most,
   auto tensor = device ? on_device(self, *device, copy.value_or(true)) : self;
   if (copy.value_or(false) && tensor.data() == self.data())
     tensor = without_gil([&] { return self.clone(); });
-  if (!most || most->first < 1) {
+  if (!max_version || max_version->first < 1) {
     if (tensor.read_only())
       refuse(
           "this tensor is read-only, which DLPack before 1.0 cannot express; use max_version=(1, "
@@ -142,15 +142,15 @@ int make_like(DLTensor* like, DLManagedTensorVersioned** made, void* context,
   }
 }
 
-int give_managed(void* object, DLManagedTensorVersioned** made) {
+int to_managed(void* object, DLManagedTensorVersioned** made) {
   return as_python([&] { *made = tensor_of(object).to_dlpack_versioned(); });
 }
 
-int give_object(DLManagedTensorVersioned* taken, void** object) {
+int from_managed(DLManagedTensorVersioned* taken, void** object) {
   return as_python([&] { *object = nb::cast(Tensor::from_dlpack(taken)).release().ptr(); });
 }
 
-int give_view(void* object, DLTensor* view) {
+int to_view(void* object, DLTensor* view) {
   return as_python([&] {
     const auto& tensor = tensor_of(object);
     if (tensor.storage() != Storage::dense)
@@ -167,7 +167,7 @@ int give_view(void* object, DLTensor* view) {
   });
 }
 
-int give_stream(DLDeviceType, std::int32_t, void** stream) {
+int get_stream(DLDeviceType, std::int32_t, void** stream) {
   *stream = nullptr;  // the host's results are complete
   return 0;
 }
@@ -175,8 +175,8 @@ int give_stream(DLDeviceType, std::int32_t, void** stream) {
 }  // namespace
 
 const ExchangeTable* tenon_exchange() {
-  static ExchangeTable table{{1, 3},      nullptr,   make_like,  give_managed,
-                             give_object, give_view, give_stream};
+  static ExchangeTable table{{1, 3},      nullptr,   make_like,  to_managed,
+                             from_managed, to_view, get_stream};
   return &table;
 }
 
@@ -219,9 +219,9 @@ const ExchangeTable* exchange_of(PyTypeObject* type) {
     if (table == nullptr) PyErr_Clear();
     while (table != nullptr && table->version.major != 1) table = table->of_older_version;
   }
-  auto& place = known[next++ % known.size()];
-  if (place.type != nullptr) Py_DECREF(reinterpret_cast<PyObject*>(place.type));
-  place = {type, table};
+  auto& entry = known[next++ % known.size()];
+  if (entry.type != nullptr) Py_DECREF(reinterpret_cast<PyObject*>(entry.type));
+  entry = {type, table};
   nb::object(object).release();
   return table;
 }
@@ -252,10 +252,10 @@ bool has_dlpack(nb::handle object) {
 
 Tensor tensor_from_dlpack(nb::handle object) {
   const auto [type, number] = nb::cast<Pair>(object.attr("__dlpack_device__")());
-  nb::dict words;
+  nb::dict kwargs;
   if (type == kDLCUDA)
-    words["stream"] = 1;  // the legacy default stream waits for the library's pending work
-  const auto capsule = ask_for_capsule(object, words);
+    kwargs["stream"] = 1;  // the legacy default stream waits for the library's pending work
+  const auto capsule = call_dlpack(object, kwargs);
   auto tensor = PyCapsule_IsValid(capsule.ptr(), Protocol<DLManagedTensorVersioned>::name) != 0
                     ? take<DLManagedTensorVersioned>(capsule)
                     : take<DLManagedTensor>(capsule);

@@ -74,69 +74,69 @@ class ExchangeArrays {
   bool counted_;  // a parameter sets the number of outputs
 };
 
-nb::object go(const nb::object& way, PyObject* const* given, std::size_t count,
+nb::object call_function(const nb::object& function, PyObject* const* args, std::size_t count,
               PyObject* keywords) {
-  const auto [positional, named] = arguments_of(given, count, keywords);
-  return call_python(way, positional, named);
+  const auto [positional, named] = arguments_of(args, count, keywords);
+  return call_python(function, positional, named);
 }
 
 /// One operator on dense tensors on the CPU. Delegates everything else to `other`. Needs the GIL.
 class ExchangeCalls {
  public:
-  struct Ways {
+  struct Targets {
     nb::object other;           ///< takes the same arguments: for all memory, types and parameters
     nb::object differentiable;  ///< takes the same arguments: for tensors that may need a gradient
     nb::object grad_enabled;    ///< whether gradients are enabled at all
     std::size_t tensors;        ///< the number of tensor arguments by position; parameters follow
-    std::vector<nb::object> placed;  ///< the names of these parameters
+    std::vector<nb::object> positional_params;  ///< the names of these parameters
     std::uint64_t plain_keys;        ///< the dispatch keys of a tensor that only autograd handles
   };
-  ExchangeCalls(nb::object host, std::string op, ExchangeArrays arrays, Ways ways)
-      : host_(std::move(host)), arrays_(arrays), ways_(std::move(ways)), calls_(std::move(op)) {}
+  ExchangeCalls(nb::object host, std::string op, ExchangeArrays arrays, Targets targets)
+      : host_(std::move(host)), arrays_(arrays), targets_(std::move(targets)), calls_(std::move(op)) {}
 
-  nb::object call(PyObject* const* given, std::size_t count, PyObject* keywords);
+  nb::object call(PyObject* const* args, std::size_t count, PyObject* keywords);
   /// Like call(), if the first argument is torch's set of dispatch keys and gradients may be
   /// needed.
-  nb::object call_with_keys(PyObject* const* given, std::size_t count, PyObject* keywords);
+  nb::object call_with_keys(PyObject* const* args, std::size_t count, PyObject* keywords);
   CallCacheCounts counts() const { return calls_.counts(); }
 
  private:
   using Calls = ArrayCalls<ExchangeArrays>;
 
-  bool sort(const OperatorInfo& info, PyObject* const* given, std::size_t count, PyObject* keywords,
+  bool sort(const OperatorInfo& info, PyObject* const* args, std::size_t count, PyObject* keywords,
             Calls::Arguments& found) const;
 
   nb::object host_;  // a Host, or None: the default host at the time of the call
   ExchangeArrays arrays_;
-  Ways ways_;
-  CallsByVersion<Calls> calls_;
+  Targets targets_;
+  CallCacheByVersion<Calls> calls_;
 };
 
-bool ExchangeCalls::sort(const OperatorInfo& info, PyObject* const* given, std::size_t count,
+bool ExchangeCalls::sort(const OperatorInfo& info, PyObject* const* args, std::size_t count,
                          PyObject* keywords, Calls::Arguments& found) const {
   for (std::size_t i = 0; i < count; ++i) {
-    if (i >= ways_.tensors) {
-      if (i - ways_.tensors >= ways_.placed.size() ||
-          !found.add_param(ways_.placed[i - ways_.tensors].ptr(), given[i]))
+    if (i >= targets_.tensors) {
+      if (i - targets_.tensors >= targets_.positional_params.size() ||
+          !found.add_param(targets_.positional_params[i - targets_.tensors].ptr(), args[i]))
         return false;
       continue;
     }
-    if (!PyList_CheckExact(given[i])) {
-      if (!arrays_.read(given[i], found)) return false;
+    if (!PyList_CheckExact(args[i])) {
+      if (!arrays_.read(args[i], found)) return false;
       continue;
     }
-    for (Py_ssize_t each = 0; each < PyList_Size(given[i]); ++each)
-      if (!arrays_.read(PyList_GetItem(given[i], each), found)) return false;
+    for (Py_ssize_t each = 0; each < PyList_Size(args[i]); ++each)
+      if (!arrays_.read(PyList_GetItem(args[i], each), found)) return false;
   }
   while (!info.variadic() && found.inputs < info.inputs.size())
     if (!arrays_.read(Py_None, found)) return false;
   for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i)
-    if (!found.add_param(PyTuple_GetItem(keywords, i), given[count + static_cast<std::size_t>(i)]))
+    if (!found.add_param(PyTuple_GetItem(keywords, i), args[count + static_cast<std::size_t>(i)]))
       return false;
   return true;
 }
 
-nb::object ExchangeCalls::call(PyObject* const* given, std::size_t count, PyObject* keywords) {
+nb::object ExchangeCalls::call(PyObject* const* args, std::size_t count, PyObject* keywords) {
   // keeps the host open during the call
   const HostHandle host = host_.is_none() ? current_host() : nb::cast<const HostHandle&>(host_);
   const auto calls = calls_.of(host, [&](const HostVersion& version, const std::string& name,
@@ -145,9 +145,9 @@ nb::object ExchangeCalls::call(PyObject* const* given, std::size_t count, PyObje
   });
   Calls::Arguments found;
   nb::object result;
-  if (calls && calls->possible() && sort(calls->info(), given, count, keywords, found))
+  if (calls && calls->possible() && sort(calls->info(), args, count, keywords, found))
     result = calls->call(*host.host, found);
-  return result.is_valid() ? result : go(ways_.other, given, count, keywords);
+  return result.is_valid() ? result : call_function(targets_.other, args, count, keywords);
 }
 
 bool requires_grad(PyObject* object) {
@@ -163,28 +163,28 @@ bool requires_grad(PyObject* object) {
   return found.ptr() != Py_False;
 }
 
-nb::object ExchangeCalls::call_with_keys(PyObject* const* given, std::size_t count,
+nb::object ExchangeCalls::call_with_keys(PyObject* const* args, std::size_t count,
                                          PyObject* keywords) {
   if (count == 0) throw nb::type_error("the set of dispatch keys is missing");
   static auto* name = PyUnicode_InternFromString("raw_repr");
-  const auto keys = nb::steal(PyObject_CallMethodObjArgs(given[0], name, nullptr));
+  const auto keys = nb::steal(PyObject_CallMethodObjArgs(args[0], name, nullptr));
   if (!keys.is_valid()) throw nb::python_error();
-  if (PyLong_AsUnsignedLongLongMask(keys.ptr()) != ways_.plain_keys)
-    return go(ways_.differentiable, given + 1, count - 1, keywords);
-  const auto* const end = given + 1 + std::min(count - 1, ways_.tensors);
-  const bool wanted = std::any_of(given + 1, end, requires_grad) &&
-                      nb::steal(PyObject_CallNoArgs(ways_.grad_enabled.ptr())).ptr() != Py_False;
-  return wanted ? go(ways_.differentiable, given + 1, count - 1, keywords)
-                : call(given + 1, count - 1, keywords);
+  if (PyLong_AsUnsignedLongLongMask(keys.ptr()) != targets_.plain_keys)
+    return call_function(targets_.differentiable, args + 1, count - 1, keywords);
+  const auto* const end = args + 1 + std::min(count - 1, targets_.tensors);
+  const bool needs_gradient = std::any_of(args + 1, end, requires_grad) &&
+                      nb::steal(PyObject_CallNoArgs(targets_.grad_enabled.ptr())).ptr() != Py_False;
+  return needs_gradient ? call_function(targets_.differentiable, args + 1, count - 1, keywords)
+                : call(args + 1, count - 1, keywords);
 }
 
 constexpr const char* capsule_name = "tenon.ExchangeCalls";
 
-template <nb::object (ExchangeCalls::*way)(PyObject* const*, std::size_t, PyObject*)>
-PyObject* enter(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+template <nb::object (ExchangeCalls::*function)(PyObject* const*, std::size_t, PyObject*)>
+PyObject* enter(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   auto* calls = static_cast<ExchangeCalls*>(PyCapsule_GetPointer(self, capsule_name));
   try {
-    return (calls->*way)(given, static_cast<std::size_t>(count), keywords).release().ptr();
+    return (calls->*function)(args, static_cast<std::size_t>(count), keywords).release().ptr();
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -200,14 +200,14 @@ PyMethodDef method(const char* name) {
 // Two functions over one cache: one for tensors without gradients, and one that checks for them.
 nb::tuple exchange_calls(nb::object host, const std::string& op, nb::handle type, nb::object other,
                          nb::object differentiable, nb::object grad_enabled, bool counted,
-                         std::size_t tensors, std::vector<nb::object> placed,
+                         std::size_t tensors, std::vector<nb::object> positional_params,
                          std::uint64_t plain_keys) {
   const auto* table = exchange_of(reinterpret_cast<PyTypeObject*>(type.ptr()));
   if (table == nullptr || table->view_of == nullptr) return nb::make_tuple(nb::none(), nb::none());
   auto calls = std::make_unique<ExchangeCalls>(
       std::move(host), op, ExchangeArrays(*table, counted),
-      ExchangeCalls::Ways{std::move(other), std::move(differentiable), std::move(grad_enabled),
-                          tensors, std::move(placed), plain_keys});
+      ExchangeCalls::Targets{std::move(other), std::move(differentiable), std::move(grad_enabled),
+                          tensors, std::move(positional_params), plain_keys});
   auto capsule = nb::steal(PyCapsule_New(calls.release(), capsule_name, [](PyObject* object) {
     delete static_cast<ExchangeCalls*>(PyCapsule_GetPointer(object, capsule_name));
   }));

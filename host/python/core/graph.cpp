@@ -34,16 +34,16 @@ Init init_from(const std::string& kind, double a, double b) {
                 "(\"normal\", mean, deviation)");
 }
 
-std::vector<Value> values_from(nb::list given) {
+std::vector<Value> values_from(nb::list items) {
   std::vector<Value> values;
-  for (const nb::handle one : given)
+  for (const nb::handle one : items)
     values.push_back(one.is_none() ? Value() : nb::cast<Value>(one));
   return values;
 }
 
-std::map<std::string, Shape> shapes_from(nb::dict given) {
+std::map<std::string, Shape> shapes_from(nb::dict items) {
   std::map<std::string, Shape> shapes;
-  for (const auto [name, shape] : given) shapes.emplace(name_from(name), shape_from(shape));
+  for (const auto [name, shape] : items) shapes.emplace(name_from(name), shape_from(shape));
   return shapes;
 }
 

@@ -12,7 +12,7 @@ namespace tenon::python {
 
 /// Runs `work` without the GIL, for one thread at a time. A concurrent call gets a Failure (usage)
 /// instead of waiting, since it may be nested in the first one.
-class OneAtATime {
+class ExclusiveUse {
  public:
   template <class Work>
   decltype(auto) operator()(const char* what, Work&& work) {
@@ -23,7 +23,7 @@ class OneAtATime {
 
  private:
   struct Use {
-    Use(OneAtATime& object, const char* what) : used(object.used_) {
+    Use(ExclusiveUse& object, const char* what) : used(object.used_) {
       if (used.exchange(true))
         throw Failure(FailureKind::usage, std::string("the ") + what + " is in use by another call",
                       std::string("create one ") + what + " for each thread");
@@ -40,27 +40,27 @@ struct Closable {
   explicit Closable(const char* name) : what(name) {}
   template <class Work>
   decltype(auto) use(Work&& work) {
-    return alone(what, [&]() -> decltype(auto) {
+    return exclusive(what, [&]() -> decltype(auto) {
       if (!open) throw Failure(FailureKind::usage, std::string("the ") + what + " is closed");
       return work(*open);
     });
   }
   void close() {
-    alone(what, [&] { open.reset(); });
+    exclusive(what, [&] { open.reset(); });
   }
   const char* what;
   std::optional<Object> open;
-  OneAtATime alone;
+  ExclusiveUse exclusive;
 };
 
 struct GraphHandle {
   explicit GraphHandle(Graph of) : graph(std::move(of)) {}
   template <class Work>
   decltype(auto) use(Work&& work) {
-    return (*alone)("graph", [&]() -> decltype(auto) { return work(graph); });
+    return (*exclusive)("graph", [&]() -> decltype(auto) { return work(graph); });
   }
   Graph graph;
-  std::shared_ptr<OneAtATime> alone = std::make_shared<OneAtATime>();
+  std::shared_ptr<ExclusiveUse> exclusive = std::make_shared<ExclusiveUse>();
 };
 
 nb::dict value_to_python(const ValueInfo& value);

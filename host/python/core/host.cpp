@@ -43,8 +43,8 @@ HostHandle make_host(int threads, std::uint64_t seed, bool trust_writable, bool 
     options.isolate.all = isolate.ptr() == Py_True;
   else
     options.isolate.plugins = nb::cast<std::vector<std::string>>(isolate);
-  options.warn = [](const std::string& text) { say_later("warning", text); };
-  if (log) options.log = [](const std::string& text) { say_later("log", text); };
+  options.warn = [](const std::string& text) { report_later("warning", text); };
+  if (log) options.log = [](const std::string& text) { report_later("log", text); };
   const bool isolated = options.isolate.all || !options.isolate.plugins.empty();
   mark_threads_started();
   return {without_gil([&] { return std::make_shared<Host>(std::move(options)); }), isolated};
@@ -127,7 +127,7 @@ void bind_host(nb::module_& module) {
       .def("close",
            [](HostHandle& self) {
              auto gone = std::move(self.host);
-             if (gone) CallsOfHosts::drop(gone->version().host);
+             if (gone) HostCallCaches::drop(gone->version().host);
              without_gil([&] { gone.reset(); });
            })
       .def(

@@ -16,14 +16,14 @@
 namespace tenon::python {
 namespace {
 
-struct LeftOver {
+struct DeferredWork {
   std::mutex mutex;
   std::vector<PyObject*> references;
   std::vector<std::pair<std::string, std::string>> texts;
   std::atomic<bool> any = false;
 };
-LeftOver& left_over() {
-  static auto* all = new LeftOver;  // outlives all threads that may still add to it
+DeferredWork& deferred_work() {
+  static auto* all = new DeferredWork;  // outlives all threads that may still add to it
   return *all;
 }
 
@@ -75,13 +75,13 @@ void raise_later(nb::python_error& error) {
 }
 
 int run_pending(void*) {
-  run_left_over();
+  run_deferred_work();
   return 0;
 }
 
 template <class Add>
-void leave(Add&& add) noexcept {
-  auto& all = left_over();
+void defer(Add&& add) noexcept {
+  auto& all = deferred_work();
   bool first = false;
   try {
     const std::lock_guard lock(all.mutex);
@@ -95,16 +95,16 @@ void leave(Add&& add) noexcept {
 
 /// Exceptions passing through the host, which only carries texts, keyed by the beginning of the
 /// sentence that the text contains: the thread that throws is not always the one that catches.
-struct Kept {
+struct PendingException {
   std::string sentence;
   PyObject* exception;
 };
-std::mutex kept_mutex;
-std::vector<Kept>& kept() {
-  static auto* all = new std::vector<Kept>;
+std::mutex pending_mutex;
+std::vector<PendingException>& pending_exceptions() {
+  static auto* all = new std::vector<PendingException>;
   return *all;
 }
-constexpr std::size_t max_kept = 16, compared = 120;
+constexpr std::size_t max_pending = 16, compared_length = 120;
 
 nb::object error_class(const char* name) {
   return nb::module_::import_("tenon._errors").attr(name);
@@ -124,12 +124,12 @@ const char* class_of(FailureKind kind) {
   return "ExecutionError";
 }
 
-nb::object take_kept(const std::string& text) {
-  const std::lock_guard lock(kept_mutex);
-  for (auto one = kept().begin(); one != kept().end(); ++one) {
+nb::object take_pending_exception(const std::string& text) {
+  const std::lock_guard lock(pending_mutex);
+  for (auto one = pending_exceptions().begin(); one != pending_exceptions().end(); ++one) {
     if (text.find(one->sentence) == std::string::npos) continue;
     auto found = nb::steal(one->exception);
-    kept().erase(one);
+    pending_exceptions().erase(one);
     return found;
   }
   return {};
@@ -138,13 +138,13 @@ nb::object take_kept(const std::string& text) {
 // Separate functions, so that their noexcept callers have no objects to destroy if the thread is
 // ended in them.
 [[gnu::noinline]] void take_gil_again(PyThreadState* state) {
-  const Stays stays;
+  const BlockIfFinalizing guard;
   PyEval_RestoreThread(state);
 }
 
 void raise_failure(const char* kind, const std::string& text, const std::string& hint) {
   try {
-    const nb::object cause = take_kept(text);
+    const nb::object cause = take_pending_exception(text);
     if (cause.is_valid() && PyErr_GivenExceptionMatches(cause.ptr(), PyExc_Exception) ==
                                 0) {  // KeyboardInterrupt, SystemExit
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause.ptr())), cause.ptr());
@@ -161,7 +161,7 @@ void raise_failure(const char* kind, const std::string& text, const std::string&
 
 }  // namespace
 
-void Stays::if_python_has_ended() noexcept {
+void BlockIfFinalizing::block_if_finalizing() noexcept {
   while (is_finalizing() && pthread_equal(pthread_self(), ending) == 0) pause();
 }
 
@@ -169,7 +169,7 @@ void Stays::if_python_has_ended() noexcept {
                                          nb::handle named) {
   auto result = nb::object();
   {
-    const Stays stays;
+    const BlockIfFinalizing guard;
     result = nb::steal(PyObject_Call(function.ptr(), arguments.ptr(), named.ptr()));
   }
   if (!result.is_valid()) throw nb::python_error();
@@ -189,21 +189,21 @@ nb::handle function_of(PyObject*& known, const char* module, const char* functio
   return known;
 }
 
-std::pair<nb::tuple, nb::dict> arguments_of(PyObject* const* given, std::size_t count,
+std::pair<nb::tuple, nb::dict> arguments_of(PyObject* const* args, std::size_t count,
                                             PyObject* keywords) {
   auto positional = nb::steal<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(count)));
   for (std::size_t i = 0; i < count; ++i)
     PyTuple_SetItem(positional.ptr(), static_cast<Py_ssize_t>(i),
-                    nb::borrow(given[i]).release().ptr());
+                    nb::borrow(args[i]).release().ptr());
   nb::dict named;
   for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i)
     named[nb::borrow(PyTuple_GetItem(keywords, i))] =
-        nb::borrow(given[count + static_cast<std::size_t>(i)]);
+        nb::borrow(args[count + static_cast<std::size_t>(i)]);
   return {std::move(positional), std::move(named)};
 }
 
 PyGILState_STATE take_gil() {
-  const Stays stays;
+  const BlockIfFinalizing guard;
   return PyGILState_Ensure();
 }
 
@@ -217,7 +217,7 @@ Released::Released() {
 Released::~Released() {
   take_gil_again(state_);
   if (block_.is_valid()) set_caller_context(context_before_);
-  if (left_over().any) run_left_over();
+  if (deferred_work().any) run_deferred_work();
 }
 
 void mark_threads_started() {
@@ -244,7 +244,7 @@ bool python_is_alive() {
 void drop(PyObject* object) noexcept {
   if (object == nullptr || !alive) return;
   if (holds_gil()) return Py_DECREF(object);
-  leave([&](LeftOver& all) { all.references.push_back(object); });
+  defer([&](DeferredWork& all) { all.references.push_back(object); });
 }
 
 std::shared_ptr<const void> owner_of(nb::handle object) {
@@ -252,13 +252,13 @@ std::shared_ptr<const void> owner_of(nb::handle object) {
   return {object.ptr(), [](PyObject* held) { drop(held); }};
 }
 
-void say_later(std::string category, std::string text) {
+void report_later(std::string category, std::string text) {
   if (!alive) return;
-  leave([&](LeftOver& all) { all.texts.emplace_back(std::move(category), std::move(text)); });
+  defer([&](DeferredWork& all) { all.texts.emplace_back(std::move(category), std::move(text)); });
 }
 
-[[gnu::noinline]] void run_left_over() {
-  auto& all = left_over();
+[[gnu::noinline]] void run_deferred_work() {
+  auto& all = deferred_work();
   std::vector<PyObject*> references;
   std::vector<std::pair<std::string, std::string>> texts;
   {
@@ -269,7 +269,7 @@ void say_later(std::string category, std::string text) {
   }
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
-  const Stays stays;
+  const BlockIfFinalizing guard;
   for (auto* object : references) Py_DECREF(object);
   for (const auto& [category, text] : texts) {
     try {
@@ -281,7 +281,7 @@ void say_later(std::string category, std::string text) {
   PyErr_Restore(type, value, trace);
 }
 
-Failure keep_exception(const nb::python_error& error) {
+Failure store_exception(const nb::python_error& error) {
   std::string text;
   try {
     text =
@@ -291,16 +291,16 @@ Failure keep_exception(const nb::python_error& error) {
     text = "a Python exception that cannot be printed";
   }
   auto* value = nb::object(nb::borrow(error.value())).release().ptr();
-  PyObject* forgotten = nullptr;
+  PyObject* dropped = nullptr;
   {
-    const std::lock_guard lock(kept_mutex);
-    kept().push_back({text.substr(0, compared), value});
-    if (kept().size() > max_kept) {
-      forgotten = kept().front().exception;
-      kept().erase(kept().begin());
+    const std::lock_guard lock(pending_mutex);
+    pending_exceptions().push_back({text.substr(0, compared_length), value});
+    if (pending_exceptions().size() > max_pending) {
+      dropped = pending_exceptions().front().exception;
+      pending_exceptions().erase(pending_exceptions().begin());
     }
   }
-  Py_XDECREF(forgotten);
+  Py_XDECREF(dropped);
   return {FailureKind::failed, text};
 }
 

@@ -37,13 +37,13 @@ decltype(auto) without_gil(Work&& work) {
 /// Python ends threads that are still running when they next acquire the GIL, in the middle of C++
 /// code that owns Python objects. This blocks such a thread until the process ends. Must be the
 /// last object constructed before Python code runs.
-class Stays {
+class BlockIfFinalizing {
  public:
-  Stays() = default;
-  ~Stays() { if_python_has_ended(); }
-  Stays(const Stays&) = delete;
-  Stays& operator=(const Stays&) = delete;
-  static void if_python_has_ended() noexcept;
+  BlockIfFinalizing() = default;
+  ~BlockIfFinalizing() { block_if_finalizing(); }
+  BlockIfFinalizing(const BlockIfFinalizing&) = delete;
+  BlockIfFinalizing& operator=(const BlockIfFinalizing&) = delete;
+  static void block_if_finalizing() noexcept;
 };
 
 PyGILState_STATE take_gil();
@@ -54,7 +54,7 @@ nb::object call_python(const char* module, const char* function, const nb::tuple
 /// import lets other threads run during its initialization.
 nb::handle function_of(PyObject*& known, const char* module, const char* function);
 /// The arguments of a vectorcall as a tuple and a dict.
-std::pair<nb::tuple, nb::dict> arguments_of(PyObject* const* given, std::size_t count,
+std::pair<nb::tuple, nb::dict> arguments_of(PyObject* const* args, std::size_t count,
                                             PyObject* keywords);
 
 /// Holds the GIL for its lifetime, on any thread. Must not be used while another thread waits for
@@ -63,7 +63,7 @@ class Acquired {
  public:
   Acquired() : state_(take_gil()) {}
   ~Acquired() {
-    Stays::if_python_has_ended();
+    BlockIfFinalizing::block_if_finalizing();
     PyGILState_Release(state_);
   }
   Acquired(const Acquired&) = delete;
@@ -89,13 +89,13 @@ std::shared_ptr<const void> owner_of(nb::handle object);
 
 /// Makes Python call `work` soon on the main thread, as needed for warnings from the host's
 /// threads. Threads: any.
-void say_later(std::string category, std::string text);
-/// Handles what say_later() and drop() deferred. Needs the GIL.
-void run_left_over();
+void report_later(std::string category, std::string text);
+/// Handles what report_later() and drop() deferred. Needs the GIL.
+void run_deferred_work();
 
 /// Stores a Python exception that passes through the host as text. set_python_error() makes it the
 /// cause of the exception raised then.
-Failure keep_exception(const nb::python_error& error);
+Failure store_exception(const nb::python_error& error);
 /// An attribute that this object lacks but others of its class have: hasattr() returns False.
 struct MissingAttribute : Failure {
   explicit MissingAttribute(const Failure& failure) : Failure(failure) {}

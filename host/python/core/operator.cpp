@@ -53,42 +53,42 @@ class NumpyCalls : public ArrayCalls<NumpyArrays> {
 
   /// Returns false for calls that need the general path: without arrays, with other kinds of
   /// arrays, or with unknown keywords.
-  bool sort(PyObject* const* given, std::size_t count, PyObject* keywords, Arguments& found) const;
+  bool sort(PyObject* const* args, std::size_t count, PyObject* keywords, Arguments& found) const;
 
  private:
   using Names = std::vector<nb::object>;  // interned
-  static std::size_t place_in(const Names& names, PyObject* name) {
+  static std::size_t index_of(const Names& names, PyObject* name) {
     return static_cast<std::size_t>(
         std::find_if(names.begin(), names.end(),
                      [&](const auto& each) { return each.ptr() == name; }) -
         names.begin());
   }
-  bool sort_keywords(PyObject* const* given, PyObject* keywords, Arguments& found) const;
+  bool sort_keywords(PyObject* const* args, PyObject* keywords, Arguments& found) const;
 
   Names input_names_, param_names_;
 };
 
-bool NumpyCalls::sort_keywords(PyObject* const* given, PyObject* keywords, Arguments& found) const {
+bool NumpyCalls::sort_keywords(PyObject* const* args, PyObject* keywords, Arguments& found) const {
   for (Py_ssize_t i = 0, count = PyTuple_Size(keywords); i < count; ++i) {
     auto* name = PyTuple_GetItem(keywords, i);
-    if (place_in(param_names_, name) < param_names_.size()) {
-      if (!found.add_param(name, given[i])) return false;
+    if (index_of(param_names_, name) < param_names_.size()) {
+      if (!found.add_param(name, args[i])) return false;
       continue;
     }
-    const auto at = place_in(input_names_, name);
+    const auto at = index_of(input_names_, name);
     if (at == input_names_.size() || info().variadic() || found.input[at].object != nullptr)
       return false;
-    found.input[at].object = given[i];
+    found.input[at].object = args[i];
   }
   return true;
 }
 
-bool NumpyCalls::sort(PyObject* const* given, std::size_t count, PyObject* keywords,
+bool NumpyCalls::sort(PyObject* const* args, std::size_t count, PyObject* keywords,
                       Arguments& found) const {
   if (count > (info().variadic() ? NumpyArrays::max_inputs : info().inputs.size())) return false;
-  for (std::size_t i = 0; i < count; ++i) found.input[i].object = given[i];
+  for (std::size_t i = 0; i < count; ++i) found.input[i].object = args[i];
   found.inputs = info().variadic() ? count : info().inputs.size();
-  if (keywords != nullptr && !sort_keywords(given + count, keywords, found)) return false;
+  if (keywords != nullptr && !sort_keywords(args + count, keywords, found)) return false;
   bool any = false;
   for (std::size_t i = 0; i < found.inputs; ++i) {
     auto& input = found.input[i];
@@ -117,14 +117,14 @@ struct OperatorObject {
   PyObject* weak_references;
   PyObject* name;  ///< as hosts and graphs accept it
   PyObject* host;  ///< the operator's own host; null: the default host at the time of a call
-  CallsByVersion<NumpyCalls>* calls;
+  CallCacheByVersion<NumpyCalls>* calls;
 };
 
 HostHandle host_of(const OperatorObject& self) {
   return self.host != nullptr ? nb::cast<const HostHandle&>(nb::handle(self.host)) : current_host();
 }
 
-nb::object call_the_short_way(OperatorObject& self, PyObject* const* given, std::size_t count,
+nb::object call_fast(OperatorObject& self, PyObject* const* args, std::size_t count,
                               PyObject* keywords) {
   const auto handle = host_of(self);  // keeps the host open during the call
   const auto calls =
@@ -132,25 +132,25 @@ nb::object call_the_short_way(OperatorObject& self, PyObject* const* given, std:
         return std::make_shared<NumpyCalls>(version, name, std::move(op), handle.isolated);
       });
   NumpyCalls::Arguments found;
-  if (!calls || !calls->possible() || !calls->sort(given, count, keywords, found)) return {};
+  if (!calls || !calls->possible() || !calls->sort(args, count, keywords, found)) return {};
   return calls->call(*handle.host, found);
 }
 
-nb::object call_the_long_way(PyObject* self, PyObject* const* given, std::size_t count,
+nb::object call_general(PyObject* self, PyObject* const* args, std::size_t count,
                              PyObject* keywords) {
   static PyObject* function = nullptr;
-  const auto [positional, named] = arguments_of(given, count, keywords);
+  const auto [positional, named] = arguments_of(args, count, keywords);
   return call_python(function_of(function, "tenon._calls", "call"),
                      nb::make_tuple(nb::borrow(self), positional, named));
 }
 
-PyObject* call_operator(PyObject* object, PyObject* const* given, std::size_t count_and_flag,
+PyObject* call_operator(PyObject* object, PyObject* const* args, std::size_t count_and_flag,
                         PyObject* keywords) {
   auto& self = *reinterpret_cast<OperatorObject*>(object);
   const auto count = static_cast<std::size_t>(NB_VECTORCALL_NARGS(count_and_flag));
   try {
-    auto result = call_the_short_way(self, given, count, keywords);
-    if (!result.is_valid()) result = call_the_long_way(object, given, count, keywords);
+    auto result = call_fast(self, args, count, keywords);
+    if (!result.is_valid()) result = call_general(object, args, count, keywords);
     return result.release().ptr();
   } catch (...) {
     set_python_error();
@@ -176,7 +176,7 @@ PyObject* new_operator(PyTypeObject* type, PyObject* positional, PyObject* keywo
   self->call = call_operator;
   self->name = nb::borrow(name).release().ptr();
   self->host = host == Py_None ? nullptr : nb::borrow(host).release().ptr();
-  self->calls = new CallsByVersion<NumpyCalls>(text);
+  self->calls = new CallCacheByVersion<NumpyCalls>(text);
   return reinterpret_cast<PyObject*>(self);
 }
 
@@ -267,18 +267,18 @@ constexpr unsigned has_vectorcall =
 
 // For calls by tuple and dict, since the limited API has no PyVectorcall_Call before 3.12.
 PyObject* call_by_tuple(PyObject* self, PyObject* positional, PyObject* named) {
-  std::vector<PyObject*> given;
+  std::vector<PyObject*> args;
   for (Py_ssize_t i = 0; i < PyTuple_Size(positional); ++i)
-    given.push_back(PyTuple_GetItem(positional, i));
-  const auto count = given.size();
+    args.push_back(PyTuple_GetItem(positional, i));
+  const auto count = args.size();
   nb::list names;
   PyObject *name = nullptr, *value = nullptr;
-  for (Py_ssize_t place = 0; named != nullptr && PyDict_Next(named, &place, &name, &value) != 0;) {
+  for (Py_ssize_t position = 0; named != nullptr && PyDict_Next(named, &position, &name, &value) != 0;) {
     names.append(nb::borrow(name));
-    given.push_back(value);
+    args.push_back(value);
   }
   const nb::tuple keywords(names);
-  return call_operator(self, given.data(), count, names.size() == 0 ? nullptr : keywords.ptr());
+  return call_operator(self, args.data(), count, names.size() == 0 ? nullptr : keywords.ptr());
 }
 
 }  // namespace

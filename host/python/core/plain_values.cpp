@@ -47,7 +47,7 @@ bool same_value(PyObject* left, PyObject* right) {
   return true;
 }
 
-nanobind::object kept_value(PyObject* value) {
+nanobind::object copy_of_value(PyObject* value) {
   if (!PyList_CheckExact(value)) return nanobind::borrow(value);
   return nanobind::steal(PyList_GetSlice(value, 0, PyList_Size(value)));
 }

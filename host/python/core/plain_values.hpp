@@ -13,7 +13,7 @@ bool is_plain(PyObject* value);
 /// Compares plain values. -0.0 equals 0.0, but is a different value here.
 bool same_value(PyObject* left, PyObject* right);
 /// A copy of a plain value for later comparison; a list is copied, since its owner may change it.
-nanobind::object kept_value(PyObject* value);
+nanobind::object copy_of_value(PyObject* value);
 
 bool is_scalar(PyObject* object);  ///< a Python number, but not a bool
 /// A Python number as one element of an array's dtype.

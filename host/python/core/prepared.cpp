@@ -20,7 +20,7 @@ namespace {
 struct PreparedHandle {
   explicit PreparedHandle(PreparedCall prepared) : call(std::move(prepared)) {}
   PreparedCall call;
-  OneAtATime alone;
+  ExclusiveUse exclusive;
 };
 
 // None for an omitted input, else its dtype and shape.
@@ -66,19 +66,19 @@ nb::list to_python(const std::vector<Tensor>& tensors) {
 }
 
 nb::list forward(PreparedHandle& self, nb::list inputs, nb::list outputs, nb::list states) {
-  const auto given = tensors_from(std::move(inputs)), kept = tensors_from(std::move(states));
+  const auto input_tensors = tensors_from(std::move(inputs)), state_tensors = tensors_from(std::move(states));
   auto made = tensors_from(std::move(outputs));
   made.resize(self.call.outputs().size());
-  self.alone("prepared call", [&] { self.call.forward(given, made, kept); });
+  self.exclusive("prepared call", [&] { self.call.forward(input_tensors, made, state_tensors); });
   return to_python(made);
 }
 
 nb::list backward(PreparedHandle& self, nb::list output_grads, nb::list inputs, nb::list outputs,
-                  nb::list states, const std::vector<bool>& wanted) {
-  const auto grads = tensors_from(std::move(output_grads)), given = tensors_from(std::move(inputs));
-  const auto made = tensors_from(std::move(outputs)), kept = tensors_from(std::move(states));
-  return to_python(self.alone(
-      "prepared call", [&] { return self.call.backward(grads, given, made, kept, wanted); }));
+                  nb::list states, const std::vector<bool>& requested) {
+  const auto grads = tensors_from(std::move(output_grads)), input_tensors = tensors_from(std::move(inputs));
+  const auto made = tensors_from(std::move(outputs)), state_tensors = tensors_from(std::move(states));
+  return to_python(self.exclusive(
+      "prepared call", [&] { return self.call.backward(grads, input_tensors, made, state_tensors, requested); }));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace tenon::python {
 namespace {
 
-constexpr std::size_t most = 8;  // maximum number of inputs, and of outputs
+constexpr std::size_t max_arrays = 8;  // maximum number of inputs, and of outputs
 
 struct ArrayType {
   DType dtype;
@@ -69,19 +69,19 @@ bool run_in_order(Arrays& arrays, std::span<const Tensor> inputs, std::span<Tens
 }
 
 /// Returns the results, or nothing and sets no Python error if the run must take the general path.
-/// `room`: the capacity for inputs, and for outputs.
-template <std::size_t room>
+/// `capacity`: the capacity for inputs, and for outputs.
+template <std::size_t capacity>
 nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
   const auto count = arrays.inputs.size();
   // after a first run, since a graph may have no inputs
   bool same = !arrays.made.empty() && arrays.given.size() == count;
-  Tensor inputs[room], outputs[room];
+  Tensor inputs[capacity], outputs[capacity];
   for (std::size_t i = 0; i < count; ++i) {
     if (given[i] == nullptr || !is_fast_array(given[i])) return {};
     same = same && is_like(given[i], arrays.given[i]);
     inputs[i] = borrow_array(given[i]);
   }
-  nb::object made[room];
+  nb::object made[capacity];
   const std::span results(outputs, arrays.outputs.size());
   if (same) {
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -110,10 +110,10 @@ nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
   return results_of(arrays, made);
 }
 
-template <std::size_t room>
+template <std::size_t capacity>
 nb::object quick(Arrays* arrays, PyObject* const* positional, std::size_t count, PyObject* inputs) {
-  PyObject* given[room] = {};
-  nb::object kept[room];  // another thread may change the dict meanwhile
+  PyObject* given[capacity] = {};
+  nb::object held[capacity];  // another thread may change the dict meanwhile
   const auto all = arrays->inputs.size();
   const auto named = inputs == nullptr ? 0 : static_cast<std::size_t>(PyDict_Size(inputs));
   if (count + named != all) return {};
@@ -124,9 +124,9 @@ nb::object quick(Arrays* arrays, PyObject* const* positional, std::size_t count,
       PyErr_Clear();
       return {};
     }
-    kept[i] = nb::borrow(given[i]);
+    held[i] = nb::borrow(given[i]);
   }
-  return run_arrays<room>(*arrays, given);
+  return run_arrays<capacity>(*arrays, given);
 }
 
 /// `inputs`: a dict, or null; the inputs in `positional` come first.
@@ -136,7 +136,7 @@ nb::object quick(PyObject* self, PyObject* const* positional, std::size_t count,
   // a larger capacity costs time
   const bool few = arrays->inputs.size() <= 2 && arrays->outputs.size() <= 2;
   return few ? quick<2>(arrays, positional, count, inputs)
-             : quick<most>(arrays, positional, count, inputs);
+             : quick<max_arrays>(arrays, positional, count, inputs);
 }
 
 // run(inputs) on the fast path. Session._run handles everything else.
@@ -162,11 +162,11 @@ PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject
 PyObject* call(PyObject* self, PyObject* positional, PyObject* named) {
   try {
     nb::object results;
-    PyObject* given[most] = {};
+    PyObject* given[max_arrays] = {};
     const auto count = static_cast<std::size_t>(PyTuple_Size(positional));
-    for (std::size_t i = 0; i < std::min(count, most); ++i)
+    for (std::size_t i = 0; i < std::min(count, max_arrays); ++i)
       given[i] = PyTuple_GetItem(positional, static_cast<Py_ssize_t>(i));
-    if (count <= most) results = quick(self, given, count, named);
+    if (count <= max_arrays) results = quick(self, given, count, named);
     if (results.is_valid()) return results.release().ptr();
     const auto function = nb::borrow(self).attr("_call");
     return call_python(function, nb::borrow<nb::tuple>(positional), named).release().ptr();
@@ -199,7 +199,7 @@ PyObject* attach(PyObject* self, PyObject* arguments) {
     made->core = nb::borrow(core);
     made->results = nb::borrow(results);
     const bool few =
-        made->inputs.size() <= most && made->outputs.size() <= most && !made->outputs.empty();
+        made->inputs.size() <= max_arrays && made->outputs.size() <= max_arrays && !made->outputs.empty();
     if (possible != 0 && few) made->session = nb::cast<SessionHandle*>(nb::handle(core));
     delete std::exchange(reinterpret_cast<SessionObject*>(self)->arrays, made.release());
   } catch (...) {

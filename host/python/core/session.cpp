@@ -47,9 +47,9 @@ Tensor destination_from(nb::handle value, const std::string& what) {
                                                     : writable_tensor_from(value, what);
 }
 
-Destinations destinations_from(nb::dict given, bool add) {
+Destinations destinations_from(nb::dict by_name, bool add) {
   Destinations all;
-  for (const auto [name, value] : given) {
+  for (const auto [name, value] : by_name) {
     auto output = name_from(name);
     auto tensor = destination_from(value, "the array for output '" + output + "'");
     all.emplace(std::move(output), Destination{std::move(tensor), add ? Write::add : Write::to});
@@ -89,9 +89,9 @@ void require_apart(const Destinations& destinations, const NamedTensors& inputs)
   }
 }
 
-std::map<std::string, Shape> shapes_from(nb::dict given) {
+std::map<std::string, Shape> shapes_from(nb::dict by_name) {
   std::map<std::string, Shape> shapes;
-  for (const auto [name, shape] : given) shapes.emplace(name_from(name), shape_from(shape));
+  for (const auto [name, shape] : by_name) shapes.emplace(name_from(name), shape_from(shape));
   return shapes;
 }
 

@@ -38,8 +38,8 @@ nb::object as_array(const Tensor& self, nb::handle dtype, nb::handle copy) {
 }
 
 // torch tensors may have a pending conjugation or negation, which its C functions ignore.
-nb::object resolved(nb::handle given) {
-  auto object = nb::borrow(given);
+nb::object resolved(nb::handle source) {
+  auto object = nb::borrow(source);
   for (const char* resolve : {"resolve_conj", "resolve_neg"})
     if (nb::hasattr(object, resolve)) object = object.attr(resolve)();
   return object;
@@ -76,16 +76,16 @@ Tensor read_only_view(const Tensor& tensor) {
   return tensor.read_only_view();
 }
 
-std::vector<Tensor> tensors_from(nb::list given) {
+std::vector<Tensor> tensors_from(nb::list source) {
   std::vector<Tensor> tensors;
-  for (const nb::handle one : given)
+  for (const nb::handle one : source)
     tensors.push_back(one.is_none() ? Tensor() : any_tensor_from(one));
   return tensors;
 }
 
-NamedTensors named_tensors_from(nb::dict given) {
+NamedTensors named_tensors_from(nb::dict source) {
   NamedTensors tensors;
-  for (const auto [name, value] : given) tensors.emplace(name_from(name), any_tensor_from(value));
+  for (const auto [name, value] : source) tensors.emplace(name_from(name), any_tensor_from(value));
   return tensors;
 }
 
@@ -132,8 +132,8 @@ void bind_tensor(nb::module_& module) {
       .def(
           "to_storage",
           [](const Tensor& self, const std::string& storage) {
-            const auto wanted = storage_from(storage);
-            return without_gil([&] { return cast_storage(self, wanted); });
+            const auto requested = storage_from(storage);
+            return without_gil([&] { return cast_storage(self, requested); });
           },
           nb::arg("storage"))
       .def("clone", [](const Tensor& self) { return without_gil([&] { return self.clone(); }); })
@@ -172,10 +172,10 @@ void bind_tensor(nb::module_& module) {
   module.def(
       "csr",
       [](nb::handle values, nb::handle columns, nb::handle row_starts, nb::handle shape) {
-        const auto all = any_tensor_from(values), places = any_tensor_from(columns),
+        const auto all = any_tensor_from(values), column_indices = any_tensor_from(columns),
                    starts = any_tensor_from(row_starts);
         const auto whole = shape_from(shape);
-        return without_gil([&] { return Tensor::csr(all, places, starts, whole); });
+        return without_gil([&] { return Tensor::csr(all, column_indices, starts, whole); });
       },
       nb::arg("values"), nb::arg("columns"), nb::arg("row_starts"), nb::arg("shape"));
   module.def(

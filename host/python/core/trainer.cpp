@@ -23,7 +23,7 @@ struct TrainerHandle : Closable<Trainer> {
 
 struct EvaluatorHandle {
   Evaluator evaluator;
-  OneAtATime alone;
+  ExclusiveUse exclusive;
 };
 
 Schedule::Kind schedule_from(const std::string& name) {
@@ -182,7 +182,7 @@ void bind_evaluator(nb::module_& module) {
           [](EvaluatorHandle& self, nb::dict data) {  // examples, loss, accuracy
             const auto tensors = named_tensors_from(std::move(data));
             const auto found =
-                self.alone("evaluator", [&] { return self.evaluator.evaluate(tensors); });
+                self.exclusive("evaluator", [&] { return self.evaluator.evaluate(tensors); });
             return nb::make_tuple(found.examples, found.loss, found.accuracy());
           },
           nb::arg("data"));
@@ -238,8 +238,8 @@ void bind_trainer(nb::module_& module) {
   module.def(
       "confusion",
       [](nb::handle scores, nb::handle labels) {
-        const auto given = any_tensor_from(scores), wanted = any_tensor_from(labels);
-        return without_gil([&] { return confusion(given, wanted); });
+        const auto predicted = any_tensor_from(scores), expected = any_tensor_from(labels);
+        return without_gil([&] { return confusion(predicted, expected); });
       },
       nb::arg("scores"), nb::arg("labels"));
   module.def(

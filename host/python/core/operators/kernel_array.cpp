@@ -79,13 +79,13 @@ PyObject* KernelArray::show(const tenon_tensor& tensor, bool writable) {
   return array_;
 }
 
-bool KernelArray::is_kept(int owners) const {
+bool KernelArray::is_referenced(int owners) const {
   // Since Python 3.14 the upper half of the field contains flags.
   return array_ != nullptr &&
          static_cast<std::uint32_t>(Py_REFCNT(array_)) > static_cast<std::uint32_t>(owners);
 }
 
-void KernelArray::part_with(nb::list derived) {
+void KernelArray::detach(nb::list derived) {
   auto* array = array_of(array_);
   npy_intp bytes = PyArray_SIZE(array) == 0 ? 0 : PyArray_ITEMSIZE(array);
   for (int axis = 0; bytes > 0 && axis < PyArray_NDIM(array); ++axis)

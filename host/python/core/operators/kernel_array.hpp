@@ -28,10 +28,10 @@ class KernelArray {
   PyObject* shown() const { return array_; }
   /// Whether anything but `owners` references the array, or another array that begins in its
   /// memory.
-  bool is_kept(int owners) const;
+  bool is_referenced(int owners) const;
   /// Gives the array, which is still referenced, memory of its own with the same elements; the same
   /// for `derived`, the arrays that share its memory. This object is empty afterwards.
-  void part_with(nb::list derived);
+  void detach(nb::list derived);
 
  private:
   bool fits(const tenon_tensor& tensor, bool writable) const;

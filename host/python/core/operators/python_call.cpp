@@ -14,7 +14,7 @@ struct Tensors {
 };
 
 // An unset attribute. Call._why_missing() explains why it is missing.
-const nb::handle not_kept{};
+const nb::handle unset{};
 
 void set_attribute(nb::handle object, nb::handle name, nb::handle value) {
   // Not setattr(): the class's __setattr__ is for users and writes into the arrays.
@@ -42,7 +42,7 @@ void PythonCall::add(const std::vector<std::string>& names, Source source, int r
   const bool gradient = source == Source::output_grad || source == Source::input_grad;
   for (std::size_t i = 0; i < names.size(); ++i) {
     Slot slot;
-    slot.name = Held(nb::steal(interned((names[i] + (gradient ? "_grad" : "")).c_str())));
+    slot.name = SharedReference(nb::steal(interned((names[i] + (gradient ? "_grad" : "")).c_str())));
     slot.source = source;
     slot.index = i;
     slot.many = static_cast<int>(i) == repeated;
@@ -66,7 +66,7 @@ static Tensors tensors_of(const tenon_call& call, int source) {
   }
 }
 
-nb::object PythonCall::array_of(Slot& slot, std::size_t place, const tenon_call& call,
+nb::object PythonCall::array_of(Slot& slot, std::size_t position, const tenon_call& call,
                                 std::size_t tensor) {
   const auto all = tensors_of(call, static_cast<int>(slot.source));
   const auto* found = tensor < all.count ? all.tensors[tensor] : nullptr;
@@ -76,8 +76,8 @@ nb::object PythonCall::array_of(Slot& slot, std::size_t place, const tenon_call&
   if (found->storage == TENON_STORAGE_UNKNOWN) return nb::object();
   if (found->storage != TENON_DENSE)
     throw Error(ErrorKind::type, "operators in Python take only dense tensors");
-  if (slot.arrays.size() <= place) slot.arrays.resize(place + 1);
-  return nb::borrow(slot.arrays[place].show(*found, slot.writable));
+  if (slot.arrays.size() <= position) slot.arrays.resize(position + 1);
+  return nb::borrow(slot.arrays[position].show(*found, slot.writable));
 }
 
 void PythonCall::set(Slot& slot, nb::handle value) {
@@ -93,13 +93,13 @@ void PythonCall::show(Slot& slot, const tenon_call& call) {
                                                      : op_->names.outputs;
   const auto total = tensors_of(call, static_cast<int>(slot.source)).count;
   const auto repeats = total + 1 - static_cast<std::size_t>(names.count);
-  const bool behind = names.repeated >= 0 && slot.index > static_cast<std::size_t>(names.repeated);
-  const auto first = behind ? slot.index + repeats - 1 : slot.index;
+  const bool after_repeated = names.repeated >= 0 && slot.index > static_cast<std::size_t>(names.repeated);
+  const auto first = after_repeated ? slot.index + repeats - 1 : slot.index;
   if (!slot.many) return set(slot, array_of(slot, 0, call, first));
   nb::list items;
   for (std::size_t i = 0; i < repeats; ++i) {
     auto item = array_of(slot, i, call, first + i);
-    if (!item.is_valid()) return set(slot, not_kept);
+    if (!item.is_valid()) return set(slot, unset);
     items.append(item);
   }
   set(slot, items);
@@ -112,7 +112,7 @@ void PythonCall::set_random(const tenon_call& call) {
 
 void PythonCall::show(const tenon_call& call) {
   if (!call_) {
-    call_ = Held(op_->call_type.get()());
+    call_ = SharedReference(op_->call_type.get()());
     training_ = -1;
   }
   for (auto& slot : slots_) show(slot, call);
@@ -140,25 +140,25 @@ void PythonCall::hide_lists() {
     if (slot.many) set(slot, nb::none());
 }
 
-const PythonCall::Slot* PythonCall::kept() const {
+const PythonCall::Slot* PythonCall::referenced_slot() const {
   for (const auto& slot : slots_)
     for (const auto& array : slot.arrays)
-      if (array.is_kept(slot.many || slot.set != array.shown() ? 1 : 2)) return &slot;
+      if (array.is_referenced(slot.many || slot.set != array.shown() ? 1 : 2)) return &slot;
   return nullptr;
 }
 
-void PythonCall::refuse_kept() {
-  const bool call_kept = static_cast<std::uint32_t>(Py_REFCNT(call_.get().ptr())) > 1;
-  if (!call_kept && kept() == nullptr) return;
+void PythonCall::require_unreferenced() {
+  const bool call_referenced = static_cast<std::uint32_t>(Py_REFCNT(call_.get().ptr())) > 1;
+  if (!call_referenced && referenced_slot() == nullptr) return;
   // objects referenced only by reference cycles do not count as kept
   nb::module_::import_("gc").attr("collect")();
-  const auto* slot = kept();
+  const auto* slot = referenced_slot();
   const bool still = static_cast<std::uint32_t>(Py_REFCNT(call_.get().ptr())) > 1;
   if (!still && slot == nullptr) return;
   const std::string function = backward_ ? "backward" : "forward";
   const std::string name =
       slot != nullptr ? nb::cast<std::string>(nb::str(slot->name.get())) : std::string();
-  part_with_all();
+  detach_all();
   if (slot == nullptr)
     throw Error(function + " keeps a reference to its call, which ends when " + function +
                 " returns");
@@ -168,14 +168,14 @@ void PythonCall::refuse_kept() {
 
 // Code that still references the arrays, such as a traceback, must not read the host's later
 // content of their memory.
-void PythonCall::part_with_all() {
-  call_ = Held();
+void PythonCall::detach_all() {
+  call_ = SharedReference();
   std::vector<KernelArray*> kept;
   nb::list viewed;
   for (auto& slot : slots_) {
     slot.set = nullptr;
     for (auto& array : slot.arrays) {
-      if (!array.is_kept(1)) continue;
+      if (!array.is_referenced(1)) continue;
       kept.push_back(&array);
       viewed.append(nb::borrow(array.shown()));
     }
@@ -183,7 +183,7 @@ void PythonCall::part_with_all() {
   if (kept.empty()) return;
   const nb::object derived = nb::module_::import_("tenon._kept").attr("derived")(viewed);
   viewed.clear();
-  for (std::size_t i = 0; i < kept.size(); ++i) kept[i]->part_with(nb::list(derived[i]));
+  for (std::size_t i = 0; i < kept.size(); ++i) kept[i]->detach(nb::list(derived[i]));
   for (auto& slot : slots_) slot.arrays.clear();
 }
 
@@ -193,10 +193,10 @@ void PythonCall::run(nb::handle method, const tenon_call& call) {
     invoke(method);
     hide_lists();
   } catch (...) {
-    part_with_all();
+    detach_all();
     throw;
   }
-  refuse_kept();
+  require_unreferenced();
 }
 
 }  // namespace tenon::python

@@ -24,7 +24,7 @@ class PythonCall {
   enum class Source { input, output, state, output_grad, input_grad };
   /// An attribute of the call: one tensor, or a list of them.
   struct Slot {
-    Held name;
+    SharedReference name;
     Source source = Source::input;
     std::size_t index = 0;  // of the input, output or state
     bool many = false, writable = false;
@@ -35,18 +35,18 @@ class PythonCall {
   void add(const std::vector<std::string>& names, Source source, int repeated, bool writable);
   void show(const tenon_call& call);
   void show(Slot& slot, const tenon_call& call);
-  nb::object array_of(Slot& slot, std::size_t place, const tenon_call& call, std::size_t tensor);
+  nb::object array_of(Slot& slot, std::size_t position, const tenon_call& call, std::size_t tensor);
   void set(Slot& slot, nb::handle value);
   void set_random(const tenon_call& call);
   void invoke(nb::handle method);
-  const Slot* kept() const;
+  const Slot* referenced_slot() const;
   void hide_lists();
-  void refuse_kept();
-  void part_with_all();
+  void require_unreferenced();
+  void detach_all();
 
   const PythonOperator* op_;
   const bool backward_;
-  Held call_;
+  SharedReference call_;
   int training_ = -1;
   std::vector<Slot> slots_;
 };

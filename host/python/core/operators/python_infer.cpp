@@ -16,7 +16,7 @@
 namespace tenon::python {
 namespace {
 
-using Place = std::variant<int, std::string>;
+using NameOrIndex = std::variant<int, std::string>;
 
 /// A Python object for a C++ object that ends with the call.
 template <class T>
@@ -40,12 +40,12 @@ struct PythonGradient : Borrowed<Gradient> {
 };
 
 template <class T>
-class Lent {
+class ScopedArgument {
  public:
-  explicit Lent(T given) : object_(nb::cast(given)) {}
-  ~Lent() { nb::cast<T&>(object_).object = nullptr; }
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
+  explicit ScopedArgument(T wrapper) : object_(nb::cast(wrapper)) {}
+  ~ScopedArgument() { nb::cast<T&>(object_).object = nullptr; }
+  ScopedArgument(const ScopedArgument&) = delete;
+  ScopedArgument& operator=(const ScopedArgument&) = delete;
   nb::handle get() const { return object_; }
 
  private:
@@ -57,10 +57,10 @@ nb::object shape_or_none(const Shape& shape) {
 }
 
 // Inputs and outputs have distinct names.
-TensorType type_of(const PythonInfer& self, const Place& place) {
+TensorType type_of(const PythonInfer& self, const NameOrIndex& which) {
   auto& io = self.use();
-  if (const auto* at = std::get_if<int>(&place)) return io.input(*at);
-  const auto& name = std::get<std::string>(place);
+  if (const auto* at = std::get_if<int>(&which)) return io.input(*at);
+  const auto& name = std::get<std::string>(which);
   return self.names->outputs.find(name, io.outputs()) >= 0 ? io.output(name) : io.input(name);
 }
 
@@ -68,9 +68,9 @@ DType dtype_or_unknown(nb::handle dtype) {
   return dtype.is_none() ? unknown_dtype : dtype_from(dtype);
 }
 
-int place_of(const detail::NameGroup& names, const char* what, const Place& place, int count) {
-  if (const auto* at = std::get_if<int>(&place)) return *at;
-  const auto& name = std::get<std::string>(place);
+int index_of(const detail::NameGroup& names, const char* what, const NameOrIndex& which, int count) {
+  if (const auto* at = std::get_if<int>(&which)) return *at;
+  const auto& name = std::get<std::string>(which);
   const int found = names.find(name, count);
   if (found < 0)
     throw Error(ErrorKind::failed, "there is no ", what, " '", name, "': describe() names ",
@@ -78,9 +78,9 @@ int place_of(const detail::NameGroup& names, const char* what, const Place& plac
   return found;
 }
 
-nb::object values_of(const PythonInfer& self, const Place& place) {
+nb::object values_of(const PythonInfer& self, const NameOrIndex& which) {
   const auto& io = self.use();
-  const int i = place_of(self.names->inputs, "input", place, io.inputs());
+  const int i = index_of(self.names->inputs, "input", which, io.inputs());
   const auto& raw = io.raw();
   if (raw.wanted == nullptr || i < 0 || i >= io.inputs()) return nb::none();
   raw.wanted[i] = 1;
@@ -134,11 +134,11 @@ void check(const PythonGradient& self, std::int32_t failed) {
 }
 
 GraphValue value_of(const PythonGradient& self, int source, const detail::NameGroup& names,
-                    const char* what, const Place& place, int count) {
+                    const char* what, const NameOrIndex& which, int count) {
   self.use();
   GraphValue found{};
   check(self, self.raw->value(self.raw, source,
-                              static_cast<std::uint32_t>(place_of(names, what, place, count)),
+                              static_cast<std::uint32_t>(index_of(names, what, which, count)),
                               &found.id));
   return found;
 }
@@ -161,34 +161,34 @@ GraphValue add_node(const PythonGradient& self, const std::string& op, nb::args 
 }  // namespace
 
 void infer_in_python(nb::handle object, Infer& io, const detail::Names& names) {
-  PythonInfer given;
-  given.object = &io;
-  given.names = &names;
-  const Lent<PythonInfer> lent(given);
-  object.attr("infer")(lent.get());
+  PythonInfer wrapper;
+  wrapper.object = &io;
+  wrapper.names = &names;
+  const ScopedArgument<PythonInfer> argument(wrapper);
+  object.attr("infer")(argument.get());
 }
 
 void gradient_in_python(nb::handle object, tenon_gradient& raw, const detail::Names& names) {
   Gradient graph(raw, names);
-  PythonGradient given;
-  given.object = &graph;
-  given.names = &names;
-  given.raw = &raw;
-  const Lent<PythonGradient> lent(given);
-  object.attr("gradient")(lent.get());
+  PythonGradient wrapper;
+  wrapper.object = &graph;
+  wrapper.names = &names;
+  wrapper.raw = &raw;
+  const ScopedArgument<PythonGradient> argument(wrapper);
+  object.attr("gradient")(argument.get());
 }
 
 void bind_python_infer(nb::module_& module) {
   nb::class_<PythonInfer>(module, "Infer")
       .def(
           "shape",
-          [](const PythonInfer& self, const Place& name) {
+          [](const PythonInfer& self, const NameOrIndex& name) {
             return shape_or_none(type_of(self, name).shape);
           },
           nb::arg("name"))
       .def(
           "dtype",
-          [](const PythonInfer& self, const Place& name) {
+          [](const PythonInfer& self, const NameOrIndex& name) {
             const auto dtype = type_of(self, name).dtype;
             return dtype == unknown_dtype ? nb::none() : numpy_dtype(dtype);
           },
@@ -204,17 +204,17 @@ void bind_python_infer(nb::module_& module) {
       .def_prop_ro("outputs", [](const PythonInfer& self) { return self.use().outputs(); })
       .def(
           "set_output",
-          [](const PythonInfer& self, const Place& name, nb::handle shape, nb::handle dtype) {
+          [](const PythonInfer& self, const NameOrIndex& name, nb::handle shape, nb::handle dtype) {
             auto& io = self.use();
-            io.set_output(place_of(self.names->outputs, "output", name, io.outputs()),
+            io.set_output(index_of(self.names->outputs, "output", name, io.outputs()),
                           shape_from(shape), dtype_or_unknown(dtype));
           },
           nb::arg("name"), nb::arg("shape").none(), nb::arg("dtype").none() = nb::none())
       .def(
           "set_input",
-          [](const PythonInfer& self, const Place& name, nb::handle shape, nb::handle dtype) {
+          [](const PythonInfer& self, const NameOrIndex& name, nb::handle shape, nb::handle dtype) {
             auto& io = self.use();
-            io.set_input(place_of(self.names->inputs, "input", name, io.inputs()),
+            io.set_input(index_of(self.names->inputs, "input", name, io.inputs()),
                          shape_from(shape), dtype_or_unknown(dtype));
           },
           nb::arg("name"), nb::arg("shape").none(), nb::arg("dtype").none() = nb::none())
@@ -245,21 +245,21 @@ void bind_python_infer(nb::module_& module) {
   nb::class_<PythonGradient>(module, "Gradient")
       .def(
           "input",
-          [](const PythonGradient& self, const Place& name) {
+          [](const PythonGradient& self, const NameOrIndex& name) {
             return value_of(self, TENON_GRADIENT_INPUT, self.names->inputs, "input", name,
                             self.use().inputs());
           },
           nb::arg("name"))
       .def(
           "output",
-          [](const PythonGradient& self, const Place& name) {
+          [](const PythonGradient& self, const NameOrIndex& name) {
             return value_of(self, TENON_GRADIENT_OUTPUT, self.names->outputs, "output", name,
                             self.use().outputs());
           },
           nb::arg("name"))
       .def(
           "output_grad",
-          [](const PythonGradient& self, const Place& name) {
+          [](const PythonGradient& self, const NameOrIndex& name) {
             return value_of(self, TENON_GRADIENT_OUTPUT_GRAD, self.names->outputs, "output", name,
                             self.use().outputs());
           },
@@ -267,8 +267,8 @@ void bind_python_infer(nb::module_& module) {
       .def("add", &add_node, nb::arg("op"), nb::arg("inputs"), nb::arg("params"))
       .def(
           "set_input_grad",
-          [](const PythonGradient& self, const Place& name, const GraphValue& value) {
-            const int i = place_of(self.names->inputs, "input", name, self.use().inputs());
+          [](const PythonGradient& self, const NameOrIndex& name, const GraphValue& value) {
+            const int i = index_of(self.names->inputs, "input", name, self.use().inputs());
             check(self,
                   self.raw->set_input_grad(self.raw, static_cast<std::uint32_t>(i), value.id));
           },

@@ -20,7 +20,7 @@ namespace {
 /// An object of the user's class, for one node.
 struct PythonKernel {
   std::shared_ptr<const PythonOperator> op;
-  Held object, forward, backward;
+  SharedReference object, forward, backward;
   std::optional<PythonCall> forward_call, backward_call;
 };
 
@@ -43,7 +43,7 @@ std::int32_t with_python(tenon_error* error, ErrorKind kind, Work&& work) {
   } catch (const nb::python_error& raised) {
     const bool own =
         nb::module_::import_("tenon._errors").attr("is_own")(raised.value()).ptr() == Py_True;
-    write_error(error, own ? kind : ErrorKind::failed, keep_exception(raised).what());
+    write_error(error, own ? kind : ErrorKind::failed, store_exception(raised).what());
   } catch (const nb::builtin_exception& raised) {
     write_error(error, ErrorKind::failed, raised.what());
   } catch (...) {
@@ -166,15 +166,15 @@ std::unique_ptr<PythonKernel> make_kernel(const std::shared_ptr<const PythonOper
   auto kernel = std::make_unique<PythonKernel>();
   kernel->op = op;
   const nb::object object = op->type.get()();
-  nb::dict given;
+  nb::dict params;
   for (std::uint64_t i = 0; i < count; ++i)
-    given[nb::str(attributes[i].name)] = value_of(attributes[i]);
-  const auto checked = nb::cast<nb::dict>(op->check.get()(given));
+    params[nb::str(attributes[i].name)] = value_of(attributes[i]);
+  const auto checked = nb::cast<nb::dict>(op->check.get()(params));
   for (const auto [name, value] : checked) nb::setattr(object, name, value);
   if (nb::hasattr(object, "configure")) object.attr("configure")();
-  kernel->forward = Held(object.attr("forward"));
-  if (nb::hasattr(object, "backward")) kernel->backward = Held(object.attr("backward"));
-  kernel->object = Held(object);
+  kernel->forward = SharedReference(object.attr("forward"));
+  if (nb::hasattr(object, "backward")) kernel->backward = SharedReference(object.attr("backward"));
+  kernel->object = SharedReference(object);
   return kernel;
 }
 
@@ -191,30 +191,30 @@ void* make(const std::shared_ptr<const PythonOperator>& op, const tenon_attribut
 }
 
 std::string add_operator(const HostHandle& host, nb::bytes manifest, nb::object type,
-                         nb::object call_type, nb::dict told) {
+                         nb::object call_type, nb::dict declared) {
   const auto own =
-      own_operator(std::move(manifest), std::move(type), std::move(call_type), std::move(told));
+      define_operator(std::move(manifest), std::move(type), std::move(call_type), std::move(declared));
   const auto target = host.use();
   return without_gil([&] { return target->add_operator(own.manifest, own.table, own.make); });
 }
 
 }  // namespace
 
-OwnOperator own_operator(nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told) {
+OperatorDefinition define_operator(nb::bytes manifest, nb::object type, nb::object call_type, nb::dict declared) {
   auto op = std::make_shared<PythonOperator>();
-  op->inputs = nb::cast<std::vector<std::string>>(told["inputs"]);
-  op->outputs = nb::cast<std::vector<std::string>>(told["outputs"]);
-  op->states = nb::cast<std::vector<std::string>>(told["states"]);
-  op->variadic = nb::cast<bool>(told["variadic"]);
-  op->counted = nb::cast<int>(told["counted"]);
-  op->shared = nb::cast<int>(told["shared"]);
-  op->random = nb::cast<bool>(told["random"]);
-  op->check = Held(told["check"]);
+  op->inputs = nb::cast<std::vector<std::string>>(declared["inputs"]);
+  op->outputs = nb::cast<std::vector<std::string>>(declared["outputs"]);
+  op->states = nb::cast<std::vector<std::string>>(declared["states"]);
+  op->variadic = nb::cast<bool>(declared["variadic"]);
+  op->counted = nb::cast<int>(declared["counted"]);
+  op->shared = nb::cast<int>(declared["shared"]);
+  op->random = nb::cast<bool>(declared["random"]);
+  op->check = SharedReference(declared["check"]);
   op->infers = nb::hasattr(type, "infer");
   const auto& table = table_of(nb::hasattr(type, "backward"), nb::hasattr(type, "gradient"));
-  op->type = Held(std::move(type));
-  op->call_type = Held(std::move(call_type));
-  op->name_all();
+  op->type = SharedReference(std::move(type));
+  op->call_type = SharedReference(std::move(call_type));
+  op->fill_names();
   return {{manifest.c_str(), manifest.size()},
           &table,
           [op](const tenon_attribute* attributes, std::uint64_t count) {
@@ -222,7 +222,7 @@ OwnOperator own_operator(nb::bytes manifest, nb::object type, nb::object call_ty
           }};
 }
 
-void PythonOperator::name_all() {
+void PythonOperator::fill_names() {
   texts.reserve(inputs.size() + outputs.size() + states.size());
   const auto group = [&](const std::vector<std::string>& all, int repeated) {
     const auto begin = texts.size();

@@ -9,7 +9,7 @@
 //
 // All of them may run on any thread, without the GIL and without a lock of the host; they acquire
 // the GIL here. A Python exception passes through the host as text and becomes the cause of the
-// exception that the caller gets (keep_exception).
+// exception that the caller gets (store_exception).
 #pragma once
 #include <memory>
 #include <string>
@@ -22,16 +22,16 @@
 namespace tenon::python {
 
 /// A reference that any thread may drop.
-class Held {
+class SharedReference {
  public:
-  Held() = default;
-  explicit Held(nb::object object) : object_(object.release().ptr()) {}
-  Held(Held&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  Held& operator=(Held&& other) noexcept {
+  SharedReference() = default;
+  explicit SharedReference(nb::object object) : object_(object.release().ptr()) {}
+  SharedReference(SharedReference&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  SharedReference& operator=(SharedReference&& other) noexcept {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~Held() { drop(object_); }
+  ~SharedReference() { drop(object_); }
   nb::handle get() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }
 
@@ -41,29 +41,29 @@ class Held {
 
 /// The declarations of a class's describe(), and what its objects share.
 struct PythonOperator {
-  Held type, call_type;
+  SharedReference type, call_type;
   std::vector<std::string> inputs, outputs, states;
   bool variadic = false;  ///< the last input
   int counted = -1;       ///< the output whose number a parameter sets; -1: none
   int shared = 0;         ///< the first input of the shared dtype
   bool random = false;
-  Held check;  ///< checks an object's parameters, a dict: returns the attributes' values or raises
+  SharedReference check;  ///< checks an object's parameters, a dict: returns the attributes' values or raises
                ///< an error
   bool infers = false;
   std::vector<const char*> texts;
   detail::Names names;
 
-  void name_all();  ///< fills names
+  void fill_names();  ///< fills names
 };
 
 /// The arguments of Host::add_operator().
-struct OwnOperator {
+struct OperatorDefinition {
   std::string manifest;
   const tenon_operator* table;
   OperatorFactory make;
 };
 /// From the description that the package's modules made of a class.
-OwnOperator own_operator(nb::bytes manifest, nb::object type, nb::object call_type, nb::dict told);
+OperatorDefinition define_operator(nb::bytes manifest, nb::object type, nb::object call_type, nb::dict declared);
 
 void bind_python_operator(nb::module_& module);
 

@@ -18,7 +18,7 @@ constexpr double two_63 = 0x1p63, two_64 = 0x1p64;
 /// The range of an integer dtype in float64: smallest and largest value, and the smallest number
 /// above the range.
 struct Range {
-  double least, most, end;
+  double lowest, highest, end;
 };
 
 Range range_of(DType dtype) {
@@ -27,11 +27,11 @@ Range range_of(DType dtype) {
   Range range{};
   visit<every_type>(dtype, [&]<class T>() {
     if constexpr (std::is_integral_v<T>) {
-      range.least = static_cast<double>(std::numeric_limits<T>::min());
-      range.most = static_cast<double>(std::numeric_limits<T>::max());
+      range.lowest = static_cast<double>(std::numeric_limits<T>::min());
+      range.highest = static_cast<double>(std::numeric_limits<T>::max());
     }
   });
-  range.end = range.most + 1;
+  range.end = range.highest + 1;
   return range;
 }
 
@@ -46,7 +46,7 @@ void output_integers(NodeExport& node, std::string x, DType from, DType to) {
                                      : Tensor::from({static_cast<float>(number)}, Shape::scalar()));
   };
   x = node.add("Where", {node.add("IsNaN", {x}), limit(0), x});
-  const auto limited = node.add("Clip", {x, limit(range.least), limit(range.most)});
+  const auto limited = node.add("Clip", {x, limit(range.lowest), limit(range.highest)});
   const NodeExport::Attributes as_to{{"to", std::int64_t{written::number_of(to)}}};
   if (to != i64 && to != u64) return node.output("Cast", {limited}, as_to);
   // The largest 64-bit integer is not a float64. For uint64 it is all ones, made from int64 -1,
@@ -96,13 +96,13 @@ class Scaled {
            (scale.rank == 0 || scale.dims[0] == 1 || node_.rank() > 0);
   }
   /// Scale or zero point converted to `dtype`.
-  std::string spread(std::size_t i, DType dtype) const {
+  std::string broadcast(std::size_t i, DType dtype) const {
     auto x = node_.dtype(i) == dtype ? node_.input(i) : node_.cast(node_.input(i), dtype);
     const auto axis =
         node_.integer("axis") < 0 ? node_.integer("axis") + node_.rank() : node_.integer("axis");
-    const auto behind = node_.rank() - 1 - axis;
-    if (node_.type(i).rank == 0 || node_.type(i).dims[0] == 1 || behind <= 0) return x;
-    std::vector<std::int64_t> shape(static_cast<std::size_t>(behind) + 1, 1);
+    const auto num_trailing = node_.rank() - 1 - axis;
+    if (node_.type(i).rank == 0 || node_.type(i).dims[0] == 1 || num_trailing <= 0) return x;
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(num_trailing) + 1, 1);
     shape[0] = -1;
     return node_.reshaped(x, shape);
   }
@@ -120,13 +120,13 @@ bool quantize(NodeExport& node) {
   const auto x_dtype = node.dtype(0), scale_dtype = node.dtype(1), to = node.output_dtype();
   const bool precise = node.flag("precise") && scale_dtype != f32;
   const bool says_dtype = !scaled.has_zero() && to != u8;
-  const bool direct = takes_scales(node.opset(), x_dtype, to, scale_dtype) &&
+  const bool direct = accepts_scales(node.opset(), x_dtype, to, scale_dtype) &&
                       (!precise || node.opset() >= 23) && (!says_dtype || node.opset() >= 21);
   if (direct || !scaled.fits()) return false;
-  auto quotient = node.add("Div", {scaled.as(0, f32), scaled.spread(1, f32)});
+  auto quotient = node.add("Div", {scaled.as(0, f32), scaled.broadcast(1, f32)});
   if (!precise && scale_dtype != f32) quotient = node.cast(node.cast(quotient, scale_dtype), f32);
   auto sum = node.add("Round", {quotient});
-  if (scaled.has_zero()) sum = node.add("Add", {sum, scaled.spread(2, f32)});
+  if (scaled.has_zero()) sum = node.add("Add", {sum, scaled.broadcast(2, f32)});
   output_integers(node, sum, f32, to);
   return true;
 }
@@ -134,20 +134,20 @@ bool quantize(NodeExport& node) {
 bool dequantize(NodeExport& node) {
   const Scaled scaled(node);
   const auto x_dtype = node.dtype(0), scale_dtype = node.dtype(1), to = node.output_dtype();
-  if ((takes_scales(node.opset(), unknown_dtype, x_dtype, scale_dtype) &&
+  if ((accepts_scales(node.opset(), unknown_dtype, x_dtype, scale_dtype) &&
        (to == scale_dtype || node.opset() >= 23)) ||
       !scaled.fits())
     return false;
   const auto wide = x_dtype == i32 ? f64 : f32;  // wide enough for every difference
   auto number = scaled.as(0, wide);
-  if (scaled.has_zero()) number = node.add("Sub", {number, scaled.spread(2, wide)});
+  if (scaled.has_zero()) number = node.add("Sub", {number, scaled.broadcast(2, wide)});
   if (wide != f32) number = node.cast(number, f32);
-  number = node.add("Mul", {number, scaled.spread(1, f32)});
+  number = node.add("Mul", {number, scaled.broadcast(1, f32)});
   node.output("Cast", {number}, {{"to", std::int64_t{written::number_of(to)}}});
   return true;
 }
 
-const Parts conversions[] = {{"tenon.cast", cast},
+const Decomposition conversions[] = {{"tenon.cast", cast},
                              {"tenon.clip", clip},
                              {"tenon.quantize", quantize},
                              {"tenon.dequantize", dequantize}};

@@ -20,18 +20,18 @@ inline bool is_call(const std::string& line) {
   return line.starts_with('+');
 }
 /// Whether the line is a backtrace.
-inline bool is_crash_place(const std::string& line) {
+inline bool is_backtrace(const std::string& line) {
   return line.starts_with('!');
 }
 /// Whether the line announces a query during the search for calls.
-inline bool is_question(const std::string& line) {
+inline bool is_query(const std::string& line) {
   return line.starts_with('?');
 }
 
 /// Sets the pipe to which lines are written.
-void tell_through(int pipe);
+void set_parent_pipe(int pipe);
 /// Makes queries include the inputs from now on.
-void tell_inputs_asked();
-void tell(const Outcome& outcome);
+void include_inputs_in_queries();
+void report_outcome(const Outcome& outcome);
 
 }  // namespace tenon::checks

@@ -53,8 +53,8 @@ bool one_hot(NodeExport& node) {
         node.add("Where", {node.add("Less", {index, node.scalar(0, index_dtype)}), beyond, index});
   }
   auto values = node.input("values");
-  const auto given = node.integer("axis");
-  const NodeExport::Attributes axis{{"axis", scalar && given >= 0 ? given + 1 : given}};
+  const auto axis_value = node.integer("axis");
+  const NodeExport::Attributes axis{{"axis", scalar && axis_value >= 0 ? axis_value + 1 : axis_value}};
   const auto hot = [&](const std::string& of) {
     const auto made = node.add("OneHot", {index, depth, of}, axis);
     return scalar ? node.add("Squeeze", {made, front}) : made;
@@ -103,10 +103,10 @@ bool split(NodeExport& node) {
   if (const auto& fixed = node.integers("sizes"); !fixed.empty()) {
     sizes = node.integers_constant(fixed);
   } else if (sizes.empty() && node.flag("uneven") && size >= 0 && size % sections != 0) {
-    std::vector<std::int64_t> parts;
+    std::vector<std::int64_t> segment_sizes;
     for (std::int64_t i = 0; i < sections; ++i)
-      parts.push_back(end_of(i + 1, size, sections) - end_of(i, size, sections));
-    sizes = node.integers_constant(parts);
+      segment_sizes.push_back(end_of(i + 1, size, sections) - end_of(i, size, sections));
+    sizes = node.integers_constant(segment_sizes);
   } else if (sizes.empty() && node.flag("uneven") && size < 0 && node.opset() < 18) {
     sizes = uneven_sizes(node, axis, sections);
   }
@@ -142,11 +142,11 @@ bool cast_storage(NodeExport& node) {
     throw Failure(
         FailureKind::failed,
         "it makes a " + storage + " tensor, but ONNX operators produce only dense tensors");
-  node.is_output(node.input(0));
+  node.alias_output(node.input(0));
   return true;
 }
 
-const Parts of_places[] = {{"tenon.shape", shape},
+const Decomposition of_indices[] = {{"tenon.shape", shape},
                            {"tenon.range", range},
                            {"tenon.nonzero", nonzero},
                            {"tenon.tile", tile},

@@ -92,7 +92,7 @@ bool smooth_l1(NodeExport& node) {
 }
 
 bool identity(NodeExport& node) {
-  node.is_output(node.input(0));
+  node.alias_output(node.input(0));
   return true;
 }
 
@@ -103,7 +103,7 @@ bool rounded(NodeExport& node) {
 }
 
 bool in_training(NodeExport& node) {
-  node.is_output(node.scalar(0, node.output_dtype()));
+  node.alias_output(node.scalar(0, node.output_dtype()));
   return true;
 }
 
@@ -137,9 +137,9 @@ bool sum_like(NodeExport& node) {
   std::vector<std::int64_t> axes;
   for (int axis = 0; axis < data.rank; ++axis) {
     const auto other = axis - (data.rank - like.rank);
-    const auto size = data.dims[axis], wanted = other < 0 ? 1 : like.dims[other];
-    if (other >= 0 && (size < 0 || wanted < 0)) return false;
-    if (other < 0 || size != wanted) axes.push_back(axis);
+    const auto size = data.dims[axis], target = other < 0 ? 1 : like.dims[other];
+    if (other >= 0 && (size < 0 || target < 0)) return false;
+    if (other < 0 || size != target) axes.push_back(axis);
   }
   const auto sum =
       axes.empty() ? node.input(0) : node.reduce("ReduceSum", node.input(0), axes, true);
@@ -190,7 +190,7 @@ bool prelu(NodeExport& node) {
   return true;
 }
 
-const Parts formulas[] = {{"tenon.square", square},
+const Decomposition formulas[] = {{"tenon.square", square},
                           {"tenon.quadratic", quadratic},
                           {"tenon.cosine", cosine},
                           {"tenon.rsqrt", rsqrt},

@@ -1,4 +1,4 @@
-#include "check/calls/same_call.hpp"
+#include "check/calls/device_comparison.hpp"
 
 #include <fmt/format.h>
 
@@ -53,20 +53,20 @@ double tolerance(DType dtype) {
   }
 }
 
-bool near(double here, double there, double tolerance) {
-  if (std::isnan(here) || std::isnan(there)) return std::isnan(here) && std::isnan(there);
-  if (here == there) return true;
-  return std::isfinite(here) && std::abs(here - there) <= tolerance * (1 + std::abs(here));
+bool near(double expected, double actual, double tolerance) {
+  if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
+  if (expected == actual) return true;
+  return std::isfinite(expected) && std::abs(expected - actual) <= tolerance * (1 + std::abs(expected));
 }
 
 }  // namespace
 
-std::string difference(const std::string& name, const Tensor& here, const Tensor& there,
+std::string difference(const std::string& name, const Tensor& expected, const Tensor& actual,
                        const std::string& device, const std::string& reference) {
-  if (same_bits(here, there)) return {};
-  const auto left = doubles_of(here), right = doubles_of(there);
+  if (same_bits(expected, actual)) return {};
+  const auto left = doubles_of(expected), right = doubles_of(actual);
   for (std::size_t i = 0; i < left.size(); ++i)
-    if (!near(left[i], right[i], tolerance(here.dtype())))
+    if (!near(left[i], right[i], tolerance(expected.dtype())))
       return fmt::format("element {} of {} is {} on {}, but {} on {}", i, name, right[i], device,
                          left[i], reference);
   return {};
@@ -78,9 +78,9 @@ bool has_backward(const LoadedOperator& op, const TestInput& sample) {
          is_floating(sample.types.outputs[0]);
 }
 
-CallMemory SameCall::forward_memory(Numbers numbers) const {
+CallMemory DeviceComparison::forward_memory(Numbers numbers) const {
   CallMemory memory;
-  const auto& info = here_.info();
+  const auto& info = cpu_call_.info();
   for (std::size_t i = 0; i < sample_.types.inputs.size(); ++i) {
     const auto& type = sample_.types.inputs[i];
     if (!type.present) {
@@ -103,55 +103,55 @@ CallMemory SameCall::forward_memory(Numbers numbers) const {
   return memory;
 }
 
-CallMemory SameCall::backward_memory(Numbers numbers, const std::vector<bool>& wanted,
+CallMemory DeviceComparison::backward_memory(Numbers numbers, const std::vector<bool>& requested,
                                      bool training) const {
   Threads threads(1);
   auto memory =
-      run_call(here_, sample_.types, forward_memory(numbers), false, {threads, seed_, 0, training});
+      run_call(cpu_call_, sample_.types, forward_memory(numbers), false, {threads, seed_, 0, training});
   std::size_t next = 0;
-  for (const auto& declared : here_.info().outputs)
-    for (auto left = here_.count_of(declared); left > 0; --left, ++next) {
+  for (const auto& declared : cpu_call_.info().outputs)
+    for (auto left = cpu_call_.count_of(declared); left > 0; --left, ++next) {
       const auto type = type_of(memory.outputs[next].dtype(), memory.outputs[next].shape());
-      const bool given = !declared.hidden && floating.has(static_cast<DType>(type.dtype));
-      memory.output_grads.push_back(given ? numbers_of(type, numbers, seed_ + 200 + next)
+      const bool has_gradient = !declared.hidden && floating.has(static_cast<DType>(type.dtype));
+      memory.output_grads.push_back(has_gradient ? numbers_of(type, numbers, seed_ + 200 + next)
                                           : Tensor());
     }
   memory.writes.clear();
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  for (std::size_t i = 0; i < requested.size(); ++i) {
     const auto& type = sample_.types.inputs[i];
-    const bool made = wanted[i] && is_floating(type);
-    memory.input_grads.push_back(made ? numbers_of(type, Numbers::positive, seed_ + 300 + i)
+    const bool is_requested = requested[i] && is_floating(type);
+    memory.input_grads.push_back(is_requested ? numbers_of(type, Numbers::positive, seed_ + 300 + i)
                                       : Tensor());
-    memory.writes.push_back(made ? TENON_WRITE_TO : TENON_WRITE_NONE);
+    memory.writes.push_back(is_requested ? TENON_WRITE_TO : TENON_WRITE_NONE);
   }
   return memory;
 }
 
-std::string SameCall::compare(const CallMemory& memory, bool backward, Lie lie,
+std::string DeviceComparison::compare(const CallMemory& memory, bool backward, Layout layout,
                               bool training) const {
-  if (here_.info().allocates()) return {};  // device memory for such outputs is not supported
+  if (cpu_call_.info().allocates()) return {};  // device memory for such outputs is not supported
   Threads threads(1);
   const CallContext context{.threads = threads, .seed = seed_, .training = training};
-  const auto here = memory.with([](const Tensor& tensor, bool) { return tensor.clone(); });
+  const auto expected = memory.with([](const Tensor& tensor, bool) { return tensor.clone(); });
   try {
-    run_call(here_, sample_.types, here, backward, context);
+    run_call(cpu_call_, sample_.types, expected, backward, context);
   } catch (const Failure&) {
     return {};
   }
-  auto far = memory_for(memory, lie);
-  const auto there = in(far, memory, lie);
-  far.upload();
-  const PassedMemory passed(there_, sample_.types, there, backward);
+  auto device_memory = memory_for(memory, layout);
+  const auto actual = to_device(device_memory, memory, layout);
+  device_memory.upload();
+  const PassedMemory passed(device_call_, sample_.types, actual, backward);
   auto types = sample_.types;
-  OperatorRun run(there_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(),
+  OperatorRun run(device_call_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(),
                   context);
   run.launch();
-  far.download();
+  device_memory.download();
   run.finish();
-  return differences(here, there, far);
+  return differences(expected, actual, device_memory);
 }
 
-DeviceMemory SameCall::memory_for(const CallMemory& memory, Lie lie) const {
+DeviceMemory DeviceComparison::memory_for(const CallMemory& memory, Layout layout) const {
   std::int64_t bytes = 0;
   std::size_t count = 0;
   memory.with([&](const Tensor& tensor, bool) {
@@ -159,29 +159,29 @@ DeviceMemory SameCall::memory_for(const CallMemory& memory, Lie lie) const {
     ++count;
     return tensor;
   });
-  return {bytes, count, lie, there_.device()};
+  return {bytes, count, layout, device_call_.device()};
 }
 
-CallMemory SameCall::in(DeviceMemory& far, const CallMemory& memory, Lie read) const {
-  auto there = memory.with([&](const Tensor& tensor, bool read_only) {
-    return far.add(tensor, read_only ? read : Lie::aligned);
+CallMemory DeviceComparison::to_device(DeviceMemory& device_memory, const CallMemory& memory, Layout read) const {
+  auto actual = memory.with([&](const Tensor& tensor, bool read_only) {
+    return device_memory.add(tensor, read_only ? read : Layout::aligned);
   });
-  for (std::size_t i = 0; i < there.inputs.size(); ++i)
-    if (there.inputs[i] && stays(i)) there.inputs[i] = memory.inputs[i].clone();
-  return there;
+  for (std::size_t i = 0; i < actual.inputs.size(); ++i)
+    if (actual.inputs[i] && stays_on_cpu(i)) actual.inputs[i] = memory.inputs[i].clone();
+  return actual;
 }
 
-std::string SameCall::differences(const CallMemory& here, const CallMemory& there,
-                                  const DeviceMemory& far) const {
-  if (auto fault = far.stray_write(); !fault.empty()) return fault;
+std::string DeviceComparison::differences(const CallMemory& expected, const CallMemory& actual,
+                                  const DeviceMemory& device_memory) const {
+  if (auto fault = device_memory.stray_write(); !fault.empty()) return fault;
   for (const auto& [name, group] : tensor_groups)
-    for (std::size_t i = 0; i < (here.*group).size(); ++i) {
-      const auto& tensor = (here.*group)[i];
+    for (std::size_t i = 0; i < (expected.*group).size(); ++i) {
+      const auto& tensor = (expected.*group)[i];
       if (!tensor) continue;
-      const auto& result = (there.*group)[i];
-      const auto found = result.device() == "cpu" ? result : far.elements(result);
+      const auto& result = (actual.*group)[i];
+      const auto found = result.device() == "cpu" ? result : device_memory.elements(result);
       if (auto fault =
-              difference(fmt::format("{} {}", name, i), tensor, found, there_.device().name());
+              difference(fmt::format("{} {}", name, i), tensor, found, device_call_.device().name());
           !fault.empty())
         return fault;
     }

@@ -10,18 +10,18 @@
 namespace tenon::checks {
 namespace {
 
-using Choice = std::vector<bool>;  // whether each input is constant
+using ConstantInputs = std::vector<bool>;  // whether each input is constant
 
 /// Each single input, and all but the first, which keeps the node from being constant-folded.
-std::set<Choice> choices_of_constants(const TestInput& sample) {
+std::set<ConstantInputs> choices_of_constants(const TestInput& sample) {
   std::vector<std::size_t> present;
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i)
     if (SingleNode::is_input(sample, i)) present.push_back(i);
-  std::set<Choice> choices;
+  std::set<ConstantInputs> choices;
   if (present.size() < 2) return choices;
-  Choice most(sample.types.inputs.size());
+  ConstantInputs most(sample.types.inputs.size());
   for (const auto i : present) {
-    Choice one(most.size());
+    ConstantInputs one(most.size());
     one[i] = true;
     choices.insert(one);
   }
@@ -30,8 +30,8 @@ std::set<Choice> choices_of_constants(const TestInput& sample) {
   return choices;
 }
 
-std::string compare_kept(Host& host, const CheckedOperator& subject, const TestInput& sample,
-                         const Choice& constant, int& compared) {
+std::string compare_packed(Host& host, const CheckedOperator& checked, const TestInput& sample,
+                         const ConstantInputs& constant, int& compared) {
   std::vector<Tensor> fixed(constant.size());
   NamedTensors inputs;
   for (std::size_t i = 0; i < constant.size(); ++i) {
@@ -39,18 +39,18 @@ std::string compare_kept(Host& host, const CheckedOperator& subject, const TestI
     const auto& type = sample.types.inputs[i];
     auto& tensor = constant[i] ? fixed[i] : inputs[fmt::format("input_{}", i)];
     tensor = Tensor::empty(static_cast<DType>(type.dtype), shape_of(type));
-    fill_input(tensor, *subject.op.info, sample, i, subject.seed + i);
+    fill_input(tensor, *checked.op.info, sample, i, checked.seed + i);
   }
-  SingleNode node(host, subject.op, sample, fixed);
+  SingleNode node(host, checked.op, sample, fixed);
   node.graph.output("output", node.output);
   node.add_gradients(sample);
   Session with(node.graph, {.optimize = Optimize::exact, .constant_weights = true}),
       without(node.graph, {.optimize = Optimize::none});
   if (with.plan({}).packed_bytes() == 0) return {};
   ++compared;
-  const auto kept = with.run(inputs), plain = without.run(inputs);
+  const auto packed = with.run(inputs), plain = without.run(inputs);
   for (const auto& [name, tensor] : plain)
-    if (!same_bits(kept.at(name), tensor))
+    if (!same_bits(packed.at(name), tensor))
       return fmt::format(
           "{} has different bits with the constants that prepare() packs than without", name);
   return {};
@@ -58,24 +58,24 @@ std::string compare_kept(Host& host, const CheckedOperator& subject, const TestI
 
 }  // namespace
 
-Outcome check_kept(const CheckedOperator& subject) {
-  const auto& tables = subject.op.candidates[TENON_CPU];
-  const auto* own = subject.op.kernel(TENON_CPU);
+Outcome check_packed_constants(const CheckedOperator& checked) {
+  const auto& tables = checked.op.candidates[TENON_CPU];
+  const auto* own = checked.op.kernel(TENON_CPU);
   const auto has_it = [](const tenon_operator* table) { return prepares(*table); };
   if (std::none_of(tables.begin(), tables.end(), has_it) && (own == nullptr || !prepares(*own)))
     return skipped("it has no prepare()");
-  auto options = host_options(subject);
+  auto options = host_options(checked);
   options.search_defaults = true;  // the gradient may be a graph of any operators
   Host host(options);
-  add_operators(host, subject);
+  add_operators(host, checked);
   constexpr std::size_t most = 24;
   int compared = 0;
   auto outcome = each_sample(
-      subject, all_kinds,
+      checked, all_kinds,
       [&](const OperatorCall& call, const TestInput& sample) {
         if (call.outputs() == 0) return std::string();
         for (const auto& choice : choices_of_constants(sample))
-          if (auto fault = compare_kept(host, subject, sample, choice, compared); !fault.empty())
+          if (auto fault = compare_packed(host, checked, sample, choice, compared); !fault.empty())
             return fault;
         return std::string();
       },

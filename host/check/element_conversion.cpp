@@ -1,4 +1,4 @@
-#include "check/given_elements.hpp"
+#include "check/element_conversion.hpp"
 
 #include <tenon/visit.hpp>
 

@@ -1,4 +1,4 @@
-#include "onnx/kept_graph.hpp"
+#include "onnx/embedded_graph.hpp"
 
 #include <fmt/format.h>
 #include <nettle/base64.h>
@@ -159,7 +159,7 @@ void take_elements(GraphModel& graph, const Model& model, bool trust_links) {
 
 }  // namespace
 
-std::string keep(const GraphModel& graph) {
+std::string encode_graph(const GraphModel& graph) {
   auto bare = graph;
   std::string constants;
   for (auto& value : bare.values) {
@@ -201,8 +201,8 @@ std::string digest(const std::string& bytes, const GraphModel& graph) {
   return digest(read_model({"model.onnx", {begin, bytes.size()}, owner}), graph);
 }
 
-std::optional<GraphModel> kept_graph(const Model& model, std::string& why, bool trust_links) {
-  const auto text = entry(model, kept_graph_key);
+std::optional<GraphModel> embedded_graph(const Model& model, std::string& why, bool trust_links) {
+  const auto text = entry(model, embedded_graph_key);
   if (text.empty()) return {};
   try {
     auto graph = decoded(model, text);
@@ -210,7 +210,7 @@ std::optional<GraphModel> kept_graph(const Model& model, std::string& why, bool 
       why = "it is not valid base64";
       return {};
     }
-    if (digest(model, *graph) != entry(model, kept_digest_key)) {
+    if (digest(model, *graph) != entry(model, embedded_digest_key)) {
       why = "the model was modified after export";
       return {};
     }

@@ -11,7 +11,7 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 // Expands a list with a single number to one number per axis.
-Numbers spread(const Numbers& list, std::size_t axes, const Numbers& otherwise) {
+Numbers per_axis(const Numbers& list, std::size_t axes, const Numbers& otherwise) {
   if (list.empty()) return otherwise;
   return list.size() == 1 ? Numbers(axes, list[0]) : list;
 }
@@ -20,12 +20,12 @@ Numbers spread(const Numbers& list, std::size_t axes, const Numbers& otherwise) 
 struct Window {
   Window(NodeExport& node, const Numbers& size, const Numbers& step)
       : kernel(size),
-        stride(spread(node.integers("stride"), size.size(), step)),
+        stride(per_axis(node.integers("stride"), size.size(), step)),
         dilate(node.has_parameter("dilate")
-                   ? spread(node.integers("dilate"), size.size(), Numbers(size.size(), 1))
+                   ? per_axis(node.integers("dilate"), size.size(), Numbers(size.size(), 1))
                    : Numbers()),
-        pad(spread(node.integers("pad"), size.size(), Numbers(size.size(), 0))),
-        pad_end(spread(node.integers("pad_end"), size.size(), pad)),
+        pad(per_axis(node.integers("pad"), size.size(), Numbers(size.size(), 0))),
+        pad_end(per_axis(node.integers("pad_end"), size.size(), pad)),
         pad_mode(node.has_parameter("pad_mode") ? node.text("pad_mode") : "given") {}
 
   std::size_t axes() const { return kernel.size(); }
@@ -138,7 +138,7 @@ bool convolution(NodeExport& node) {
 bool conv_transpose(NodeExport& node) {
   const auto& kernel = node.integers("kernel");
   const auto axes = kernel.size();
-  auto output_padding = spread(node.integers("output_padding"), axes, Numbers(axes, 0));
+  auto output_padding = per_axis(node.integers("output_padding"), axes, Numbers(axes, 0));
   Window window(node, kernel, Numbers(axes, 1));
   for (std::size_t a = 0; a < axes && window.pad_mode != "given"; ++a) {
     const auto total = window.reach(a) + output_padding[a] - window.stride[a];
@@ -335,12 +335,12 @@ bool product(NodeExport& node) {
   return true;
 }
 
-const Parts with_window[] = {
+const Decomposition with_window[] = {
     {"tenon.convolution", convolution},       {"tenon.fused_convolution", convolution},
     {"tenon.conv_transpose", conv_transpose}, {"tenon.max_pool", max_pool},
     {"tenon.max_unpool", max_unpool},         {"tenon.avg_pool", avg_pool},
     {"tenon.deform_conv", deform_conv}};
-const Parts dense[] = {{"tenon.fully_connected", fully_connected},
+const Decomposition dense[] = {{"tenon.fully_connected", fully_connected},
                        {"tenon.fused_fully_connected", fully_connected},
                        {"tenon.batch_norm", batch_norm},
                        {"tenon.gelu", gelu},

@@ -114,11 +114,11 @@ bool group_norm(NodeExport& node) {
 
 // Sums of short integers are int64 in Tenon.
 bool reduction(NodeExport& node, const char* type) {
-  const bool axes_are_given = !node.input("axes").empty();
-  if (node.dtype() == node.output_dtype() || node.flag("noop_with_empty_axes") || axes_are_given)
+  const bool has_axes_input = !node.input("axes").empty();
+  if (node.dtype() == node.output_dtype() || node.flag("noop_with_empty_axes") || has_axes_input)
     return false;
   auto x = node.cast(node.input(0), node.output_dtype());
-  node.is_output(node.reduce(type, x, node.integers("axis"), node.flag("keepdims")));
+  node.alias_output(node.reduce(type, x, node.integers("axis"), node.flag("keepdims")));
   return true;
 }
 
@@ -140,7 +140,7 @@ bool extremum(NodeExport& node, const char* type) {
       (node.dtype() == boolean && node.opset() < 20))
     return false;
   if (axes.empty())
-    node.is_output(node.reduce(type, node.input(0), node.integers("axis"), node.flag("keepdims")));
+    node.alias_output(node.reduce(type, node.input(0), node.integers("axis"), node.flag("keepdims")));
   else
     node.output(type, {node.input(0), axes}, {{"keepdims", node.flag("keepdims")}});
   return true;
@@ -170,14 +170,14 @@ bool argmin(NodeExport& node) {
   return arg(node, "ArgMin");
 }
 
-const Parts of_layers[] = {{"tenon.mean_squared_error", mean_squared_error},
+const Decomposition of_layers[] = {{"tenon.mean_squared_error", mean_squared_error},
                            {"tenon.softmax_cross_entropy", softmax_cross_entropy},
                            {"tenon.embedding", embedding},
                            {"tenon.take_rows", take_rows},
                            {"tenon.layer_norm", layer_norm},
                            {"tenon.rms_norm", rms_norm},
                            {"tenon.group_norm", group_norm}};
-const Parts of_axes[] = {{"tenon.max", max},      {"tenon.min", min},   {"tenon.sum", sum},
+const Decomposition of_axes[] = {{"tenon.max", max},      {"tenon.min", min},   {"tenon.sum", sum},
                          {"tenon.mean", mean},    {"tenon.prod", prod}, {"tenon.argmax", argmax},
                          {"tenon.argmin", argmin}};
 
