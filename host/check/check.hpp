@@ -84,9 +84,9 @@ struct Check {
   const char *name, *doc;
   /// runs in a child process; exceptions count as failures
   Outcome (*run)(const CheckedOperator& checked);
-  bool kernels_only = false;       ///< does not apply to operators composed of others
+  bool kernels_only = false;      ///< does not apply to operators composed of others
   bool provides_outputs = false;  ///< does not apply to kernels that allocate their outputs
-  bool without_kernel = false;   ///< also applies to operators whose kernel is in no plugin
+  bool without_kernel = false;    ///< also applies to operators whose kernel is in no plugin
 };
 const std::vector<Check>& checks();
 const std::vector<Check>& device_checks();  ///< used if a device other than the CPU is selected
@@ -120,7 +120,7 @@ Outcome check_capture(const CheckedOperator& checked);
 /// Runs in a child process, which it ends: loads the operator by `load`, and reports the outcomes
 /// of the checks in order until one of them finds a fault.
 [[noreturn]] void run_child(std::span<const Check> checks,
-                               const std::function<CheckedOperator()>& load,
-                               const CheckLimits& limits, int pipe);
+                            const std::function<CheckedOperator()>& load, const CheckLimits& limits,
+                            int pipe);
 
 }  // namespace tenon::checks

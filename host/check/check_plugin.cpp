@@ -187,13 +187,13 @@ void try_loading(CheckedPlugin& checked, int limit_ms) {
   };
   Child child(
       [&](int report) {
-        std::string progressed = "loaded\n";
+        std::string message = "loaded\n";
         try {
           load_all();
         } catch (const std::exception&) {
-          progressed = "failed\n";
+          message = "failed\n";
         }
-        if (write(report, progressed.data(), progressed.size()) < 0) _exit(1);
+        if (write(report, message.data(), message.size()) < 0) _exit(1);
       },
       {"no process for the checks could be started", ""});
   const auto outcome = child.watch(limit_ms);
@@ -231,11 +231,11 @@ std::vector<CheckResult> run_all(CheckedPlugin& checked, const CheckOptions& opt
     for (auto i = running.size(); i < end; ++i) {
       const auto load = [&, i] {
         checks::CheckedOperator checked_operator{checked.plugins.load(names[i]),
-                                        checked.paths,
-                                        options.trust_writable,
-                                        options.seed,
-                                        checked.device,
-                                        options.calls};
+                                                 checked.paths,
+                                                 options.trust_writable,
+                                                 options.seed,
+                                                 checked.device,
+                                                 options.calls};
         checked_operator.search_defaults = checked.searched_defaults;
         return checked_operator;
       };
@@ -247,7 +247,8 @@ std::vector<CheckResult> run_all(CheckedPlugin& checked, const CheckOptions& opt
     }
     bool progressed = false;
     for (auto i = first; i < end; ++i)
-      progressed = (!running[i]->done() && running[i]->step(end - first > 1 ? 0 : 20)) || progressed;
+      progressed =
+          (!running[i]->done() && running[i]->step(end - first > 1 ? 0 : 20)) || progressed;
     if (!progressed && end - first > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     for (bool done = true; done && first < end; first += done ? 1 : 0) {
       for (auto& result : pending[first]) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <exception>
 
-#include "check/calls/crash_report.hpp"
 #include "check/calls/child_protocol.hpp"
+#include "check/calls/crash_report.hpp"
 #include "check/check.hpp"
 #include "check/printed_text.hpp"
 #include "device/devices.hpp"
@@ -88,8 +88,8 @@ const std::vector<Check>& checks() {
       {"determinism", "the same seed and inputs give the same bits, on 1 and 4 threads",
        check_determinism},
       {"instances", "two instances can run concurrently", check_instances, true},
-      {"kept", "constants that prepare() packs do not change a bit of the results", check_packed_constants,
-       true},
+      {"kept", "constants that prepare() packs do not change a bit of the results",
+       check_packed_constants, true},
       {"layouts", "channels-last and plain tensors give approximately the same results",
        check_layouts, true, true},
       {"variants",
@@ -121,7 +121,7 @@ Outcome untried(const Refusals& refusals) {
 }
 
 void run_child(std::span<const Check> checks, const std::function<CheckedOperator()>& load,
-                  const CheckLimits& limits, int pipe) {
+               const CheckLimits& limits, int pipe) {
   dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is reserved for results
   report_crashes(pipe);
   set_parent_pipe(pipe);

@@ -130,7 +130,8 @@ void Differences::build_second(Value output) {
   }
 }
 
-std::optional<std::string> Differences::test(const InputNumbers& numbers, std::size_t max_elements) {
+std::optional<std::string> Differences::test(const InputNumbers& numbers,
+                                             std::size_t max_elements) {
   for (std::size_t i = 0; i < sample_.types.inputs.size(); ++i) add_input(numbers, i);
   bool forward_accepts = false;
   try {
@@ -142,8 +143,8 @@ std::optional<std::string> Differences::test(const InputNumbers& numbers, std::s
       const auto& input = inputs_.at(checked_input.input);
       std::vector<double> gradient(doubles_of(input).size());
       for (const auto& name : checked_input.gradients) {
-        const auto part = doubles_of(outputs.at(name));
-        for (std::size_t k = 0; k < gradient.size(); ++k) gradient[k] += part[k];
+        const auto term = doubles_of(outputs.at(name));
+        for (std::size_t k = 0; k < gradient.size(); ++k) gradient[k] += term[k];
       }
       const auto& precision = narrow_ || is_narrow(input.dtype()) ? numbers.narrow : numbers.wide;
       auto stride = gradient.size() / max_elements + 1;
@@ -207,8 +208,8 @@ Differences::Slopes Differences::slopes(const Tensor& input, std::size_t k, doub
 
 // If the one-sided slopes differ, the function has a corner. If they depend on the step, it jumps,
 // like the gradient of a maximum between two equal elements. Finite differences say nothing there.
-std::string Differences::compare(const CheckedInput& checked_input, std::size_t k, double gradient, double here,
-                                 const Precision& precision) {
+std::string Differences::compare(const CheckedInput& checked_input, std::size_t k, double gradient,
+                                 double here, const Precision& precision) {
   const auto& input = inputs_.at(checked_input.input);
   const auto [up, down] = slopes(input, k, here, precision.step);
   const double slope = (up + down) / 2, size = 1 + std::abs(slope) + std::abs(gradient);

@@ -50,14 +50,14 @@ class Differences {
 
   /// Whether there is a loss that may depend on an input.
   bool has_slopes() const { return !loss_.empty() && !checked_inputs_.empty(); }
-  /// Examines up to `max_elements` elements of each input. Returns what is wrong, or an empty text; nothing
-  /// if the operator rejects the numbers. Throws Failure if backward rejects small positive numbers
-  /// that forward accepts, and for mistakes (is_kernel_bug()).
+  /// Examines up to `max_elements` elements of each input. Returns what is wrong, or an empty text;
+  /// nothing if the operator rejects the numbers. Throws Failure if backward rejects small positive
+  /// numbers that forward accepts, and for bugs of the kernel (is_kernel_bug()).
   std::optional<std::string> test(const InputNumbers& numbers, std::size_t max_elements);
 
  private:
   struct CheckedInput {
-    std::string input, description;              ///< a graph input, and its gradient in messages
+    std::string input, description;        ///< a graph input, and its gradient in messages
     std::vector<std::string> gradients{};  ///< graph outputs whose sum is the gradient
   };
 
@@ -72,8 +72,8 @@ class Differences {
     double up, down;
   };
   Slopes slopes(const Tensor& input, std::size_t k, double here, double step);
-  std::string compare(const CheckedInput& checked_input, std::size_t k, double gradient, double here,
-                      const Precision& precision);
+  std::string compare(const CheckedInput& checked_input, std::size_t k, double gradient,
+                      double here, const Precision& precision);
 
   const CheckedOperator& checked_;
   const TestInput& sample_;

@@ -81,7 +81,8 @@ class GradientTest {
       seeded.seed = graph_.constant(fmt::format("seed {}", k), seeds_.back());
       const auto gradients = graph_.gradient(value, wrt_, seeded);
       for (std::size_t n = 0; n < gradients.size(); ++n)
-        if (!gradients[n].empty()) graph_.output(gradient_name(checked_inputs_[n], k), gradients[n]);
+        if (!gradients[n].empty())
+          graph_.output(gradient_name(checked_inputs_[n], k), gradients[n]);
     }
   }
   static std::string gradient_name(std::size_t input, std::size_t output) {
@@ -111,7 +112,7 @@ class GradientTest {
     const auto perturbed = tensor.stored_values();
     const auto gradient = found.find(gradient_name(input, output));
     const auto analytic = gradient == found.end() ? Tensor::zeros(tensor.dtype(), tensor.shape())
-                                               : cast_storage(gradient->second, Storage::dense);
+                                                  : cast_storage(gradient->second, Storage::dense);
     auto result = visit<differentiable_types>(tensor.dtype(), [&]<class T>() {
       return compare_as<T>(tensor, perturbed, analytic.make_contiguous(), output);
     });
@@ -175,7 +176,7 @@ class GradientTest {
   NamedTensors inputs_;
   std::vector<Value> wrt_;
   std::vector<std::size_t> checked_inputs_;  // input index of each entry of wrt_
-  std::vector<Tensor> seeds_;           // of the outputs
+  std::vector<Tensor> seeds_;                // of the outputs
   std::optional<Session> session_;
 };
 

@@ -76,9 +76,10 @@ void OperatorChecks::finish_check(const ChildOutcome& received) {
              of_unknown_inputs = !query_.empty() && !has_crashed_;
   has_crashed_ = has_crashed_ || died;
   if (died && (!first_of_child_ || of_unknown_inputs)) {
-    earlier_crash_ = outcome.sentence + (first_of_child_ ? ", but not when it was checked again"
-                                                 : " after earlier checks, but not without them: "
-                                                   "one of them may have corrupted memory");
+    earlier_crash_ =
+        outcome.sentence + (first_of_child_ ? ", but not when it was checked again"
+                                            : " after earlier checks, but not without them: "
+                                              "one of them may have corrupted memory");
     earlier_crash_ += backtrace;
     clear_calls();
     return;
@@ -93,7 +94,8 @@ void OperatorChecks::finish_check(const ChildOutcome& received) {
     outcome.sentence += ", with " + call_;
   if (outcome.verdict == Verdict::crashed && !query_.empty())
     outcome.sentence += ", while searching for calls, with " + query_;
-  if (!earlier_crash_.empty() && !is_fault(outcome.verdict)) outcome = {Verdict::crashed, earlier_crash_};
+  if (!earlier_crash_.empty() && !is_fault(outcome.verdict))
+    outcome = {Verdict::crashed, earlier_crash_};
   earlier_crash_.clear();
   report(std::move(outcome));
 }

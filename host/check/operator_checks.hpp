@@ -43,12 +43,12 @@ class OperatorChecks {
   std::chrono::steady_clock::time_point deadline_;
   bool first_of_child_ = true;
   std::vector<std::string> calls_;  // of the current check
-  std::string call_, query_;     // the last call or query that was reported
-  std::string backtrace_;         // backtrace reported by a crashing child
+  std::string call_, query_;        // the last call or query that was reported
+  std::string backtrace_;           // backtrace reported by a crashing child
   // how an earlier child died at this check, after other checks or during an unknown query
   std::string earlier_crash_;
   bool has_crashed_ = false;  // whether any child has died; later children report more
-  std::string skip_reason_;       // why the remaining checks are skipped
+  std::string skip_reason_;   // why the remaining checks are skipped
 };
 
 }  // namespace tenon::checks

@@ -26,7 +26,7 @@ enum class Magnitude : std::uint8_t {
 struct TestInput {
   Attributes attributes;
   CallTypes types;                          ///< all known
-  std::vector<Tensor> elements;                ///< of inputs, on the CPU; empty ones are generated
+  std::vector<Tensor> elements;             ///< of inputs, on the CPU; empty ones are generated
   Magnitude numbers = Magnitude::positive;  ///< of the generated ones
 
   bool has_elements(std::size_t input) const { return input < elements.size() && elements[input]; }

@@ -11,8 +11,8 @@ namespace tenon::onnx {
 /// Does not own the names' bytes. Its memory is charged to the budget while it exists.
 class DistinctNames {
  public:
-  /// `most`: the maximum number of names that will be added.
-  DistinctNames(std::size_t most, Budget& budget);
+  /// `max_names`: the maximum number of names that will be added.
+  DistinctNames(std::size_t max_names, Budget& budget);
   ~DistinctNames() { budget_.give_back(slots_.size() * sizeof(std::string_view)); }
   DistinctNames(const DistinctNames&) = delete;
   DistinctNames& operator=(const DistinctNames&) = delete;

@@ -12,7 +12,8 @@ namespace tenon::onnx {
 
 /// Metadata keys: the graph as a base64-encoded .tenon file without tensor elements, and the
 /// digest() of the ONNX graph exported from it.
-inline constexpr const char *embedded_graph_key = "tenon.graph", *embedded_digest_key = "tenon.digest";
+inline constexpr const char *embedded_graph_key = "tenon.graph",
+                            *embedded_digest_key = "tenon.digest";
 
 std::string encode_graph(const GraphModel& graph);
 /// Digest of the serialized model `bytes` with this embedded graph.
@@ -22,7 +23,7 @@ std::string digest(const std::string& bytes, const GraphModel& graph);
 /// none or if anything but these elements has changed since export. If a graph is present but
 /// unusable, `why` receives the reason. Needs no plugin.
 std::optional<GraphModel> embedded_graph(const Model& model, std::string& why,
-                                     bool trust_links = false);
+                                         bool trust_links = false);
 
 std::string to_base64(std::string_view bytes);
 /// Returns nothing if `text` is not valid base64. `name` is used in error messages.

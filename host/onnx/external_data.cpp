@@ -52,7 +52,8 @@ std::vector<std::string> path_components(const DataPath& data_path) {
     more = slash != std::string_view::npos;
     is_folder = component.empty() || component == "." || component == "..";
     if (component == "..") {
-      if (components.empty()) data_path.refuse("cannot be read: the location is outside the model's folder");
+      if (components.empty())
+        data_path.refuse("cannot be read: the location is outside the model's folder");
       components.pop_back();
     } else if (!is_folder) {
       components.emplace_back(component);
@@ -81,7 +82,8 @@ OpenFile open_step_by_step(const DataPath& data_path, OpenFile folder) {
 }
 
 // Without a descriptor on failure; errno is ELOOP, EXDEV or ENOTDIR if a link is in the way.
-OpenFile open_without_links(const DataPath& data_path, const OpenFile& folder, bool resolve_by_hand) {
+OpenFile open_without_links(const DataPath& data_path, const OpenFile& folder,
+                            bool resolve_by_hand) {
   if (!resolve_by_hand) {
     struct open_how how {};
     how.flags = flags;
@@ -123,10 +125,11 @@ OpenFile open_link(const DataPath& data_path, const OpenFile& folder, bool trust
   if (found.descriptor() < 0) {
     const int error = errno;
     std::error_code none;
-    const auto target = std::filesystem::read_symlink(data_path.model.parent_path() / data_path.path, none);
+    const auto target =
+        std::filesystem::read_symlink(data_path.model.parent_path() / data_path.path, none);
     if (target.empty()) data_path.refuse_error(error);
     data_path.refuse("cannot be read: it is a symbolic link to '{}': {}", shown(target.string()),
-                 system_reason(error));
+                     system_reason(error));
   }
   const auto real = real_path(found), home = real_path(folder);
   if (real.empty() || home.empty())
@@ -134,11 +137,12 @@ OpenFile open_link(const DataPath& data_path, const OpenFile& folder, bool trust
         "cannot be read: it is reached through a symbolic link, and /proc does not show the "
         "target");
   if (!trust_links && !is_within(real, home) && !is_blob_of(real, home))
-    throw Failure(FailureKind::file,
-                  fmt::format("{}: external data '{}' resolves through a symbolic link to '{}', "
-                              "outside the model's folder",
-                              data_path.model.string(), shown(data_path.location), shown(real.string())),
-                  link_hint);
+    throw Failure(
+        FailureKind::file,
+        fmt::format("{}: external data '{}' resolves through a symbolic link to '{}', "
+                    "outside the model's folder",
+                    data_path.model.string(), shown(data_path.location), shown(real.string())),
+        link_hint);
   return OpenFile(
       ::open(fmt::format("/proc/self/fd/{}", found.descriptor()).c_str(), flags & ~O_NOFOLLOW));
 }
@@ -178,7 +182,8 @@ bool ExternalFiles::File::lend(std::uint64_t offset, std::uint64_t size) {
 }
 
 ExternalFiles::File& ExternalFiles::open(std::string_view location, bool& added) {
-  const auto plain = resolve_location(model_, location).path;  // two spellings of a path refer to one file
+  const auto plain =
+      resolve_location(model_, location).path;  // two spellings of a path refer to one file
   const auto found = files_.find(plain);
   added = found == files_.end();
   if (!added) return found->second;

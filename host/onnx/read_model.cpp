@@ -33,10 +33,10 @@ void refuse_other_files(const std::filesystem::path& path, std::string_view text
 }
 
 void check_opsets(const Model& model, List<proto::OpsetImport> opsets, const std::string& owner) {
-  constexpr std::size_t most = 100;  // each is compared with all others
-  if (opsets.size() > most)
+  constexpr std::size_t max_opsets = 100;  // each is compared with all others
+  if (opsets.size() > max_opsets)
     refuse_file(model.path, "{} imports {} opsets; at most {} are allowed", owner, opsets.size(),
-                most);
+                max_opsets);
   for (const auto& opset : opsets) {
     for (const auto* other = opsets.begin(); other != &opset; ++other)
       if (other->domain == opset.domain && other->version != opset.version)
@@ -143,8 +143,9 @@ void MessageReader::read(Wire wire, proto::Metadata& entry) {
 }
 
 std::int64_t Model::opset(std::string_view domain_name) const {
-  const auto* const found = std::find_if(opset_imports.begin(), opset_imports.end(),
-                                         [&](const auto& opset) { return opset.domain == domain_name; });
+  const auto* const found =
+      std::find_if(opset_imports.begin(), opset_imports.end(),
+                   [&](const auto& opset) { return opset.domain == domain_name; });
   return found == opset_imports.end() ? 0 : found->version;
 }
 

@@ -128,10 +128,10 @@ Tensor TensorReader::typed(const SourceTensor& source) {
         wire.reals<Real>("data", [&](Real value) { next() = value; });
       } else {
         wire.integers("data", [&](std::uint64_t number) {
-          const auto place = found;
+          const auto index = found;
           if (!store(number, next()))
             source.refuse("has {} as element {}, which is out of range for {}",
-                         static_cast<std::int64_t>(number), place, type.name);
+                          static_cast<std::int64_t>(number), index, type.name);
         });
       }
     }
@@ -141,16 +141,16 @@ Tensor TensorReader::typed(const SourceTensor& source) {
 }
 
 Tensor TensorReader::external(const SourceTensor& source) {
-  const auto& place = *source.tensor.external;
+  const auto& range = *source.tensor.external;
   bool added = false;
-  auto& file = files_.open(place.location, added);
+  auto& file = files_.open(range.location, added);
   const auto bytes = file.memory->bytes();
   if (added) model_.arena->budget().add(bytes.size());
-  if (place.offset > bytes.size() || source.size > bytes.size() - place.offset)
+  if (range.offset > bytes.size() || source.size > bytes.size() - range.offset)
     source.refuse("has {} bytes at offset {} of '{}', which has only {} bytes", source.size,
-                 place.offset, shown(place.location), bytes.size());
-  return at(source, file.memory->data() + place.offset, file.memory,
-            file.lend(place.offset, source.size));
+                  range.offset, shown(range.location), bytes.size());
+  return at(source, file.memory->data() + range.offset, file.memory,
+            file.lend(range.offset, source.size));
 }
 
 Tensor TensorReader::read(const proto::Tensor& tensor, std::string_view name) {
@@ -175,7 +175,7 @@ Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view na
   const SourceTensor source(model_, *sparse.values, name);
   if (sparse.dims.size() != 2)
     source.refuse("is sparse and has {} dimensions; only sparse matrices are supported",
-                 sparse.dims.size());
+                  sparse.dims.size());
   const auto rows = sparse.dims[0], columns = sparse.dims[1];
   const auto values = read(*sparse.values, source.name);
   const auto stored = values.size();
@@ -194,7 +194,7 @@ Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view na
                  column = by_axis ? *from++ : first % columns;
       if (row < 0 || row >= rows || column < 0 || column >= columns)
         source.refuse("has value {} at [{}, {}], outside of its shape [{}, {}]", i, row, column,
-                     rows, columns);
+                      rows, columns);
       if (row * columns + column <= last)
         source.refuse("has value {} at [{}, {}], not in ascending order", i, row, column);
       last = row * columns + column;
@@ -204,7 +204,8 @@ Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view na
   }
   auto* const start = starts.data<std::int64_t>();
   for (std::int64_t row = 0; row < rows; ++row) start[row + 1] += start[row];
-  return Tensor::csr(values, HeldTensor::frozen(column_indices), HeldTensor::frozen(starts), {rows, columns});
+  return Tensor::csr(values, HeldTensor::frozen(column_indices), HeldTensor::frozen(starts),
+                     {rows, columns});
 }
 
 }  // namespace tenon::onnx

@@ -4,7 +4,8 @@
 
 namespace tenon::checks {
 
-BackwardTestCall::BackwardTestCall(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed)
+BackwardTestCall::BackwardTestCall(const LoadedOperator& op, const TestInput& sample,
+                                   std::uint64_t seed)
     : sample_(sample),
       seed_(seed),
       call_(op, sample, cpu_device(), seed),

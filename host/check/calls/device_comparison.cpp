@@ -56,7 +56,8 @@ double tolerance(DType dtype) {
 bool near(double expected, double actual, double tolerance) {
   if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
   if (expected == actual) return true;
-  return std::isfinite(expected) && std::abs(expected - actual) <= tolerance * (1 + std::abs(expected));
+  return std::isfinite(expected) &&
+         std::abs(expected - actual) <= tolerance * (1 + std::abs(expected));
 }
 
 }  // namespace
@@ -104,31 +105,31 @@ CallMemory DeviceComparison::forward_memory(Numbers numbers) const {
 }
 
 CallMemory DeviceComparison::backward_memory(Numbers numbers, const std::vector<bool>& requested,
-                                     bool training) const {
+                                             bool training) const {
   Threads threads(1);
-  auto memory =
-      run_call(cpu_call_, sample_.types, forward_memory(numbers), false, {threads, seed_, 0, training});
+  auto memory = run_call(cpu_call_, sample_.types, forward_memory(numbers), false,
+                         {threads, seed_, 0, training});
   std::size_t next = 0;
   for (const auto& declared : cpu_call_.info().outputs)
     for (auto left = cpu_call_.count_of(declared); left > 0; --left, ++next) {
       const auto type = type_of(memory.outputs[next].dtype(), memory.outputs[next].shape());
       const bool has_gradient = !declared.hidden && floating.has(static_cast<DType>(type.dtype));
       memory.output_grads.push_back(has_gradient ? numbers_of(type, numbers, seed_ + 200 + next)
-                                          : Tensor());
+                                                 : Tensor());
     }
   memory.writes.clear();
   for (std::size_t i = 0; i < requested.size(); ++i) {
     const auto& type = sample_.types.inputs[i];
     const bool is_requested = requested[i] && is_floating(type);
     memory.input_grads.push_back(is_requested ? numbers_of(type, Numbers::positive, seed_ + 300 + i)
-                                      : Tensor());
+                                              : Tensor());
     memory.writes.push_back(is_requested ? TENON_WRITE_TO : TENON_WRITE_NONE);
   }
   return memory;
 }
 
 std::string DeviceComparison::compare(const CallMemory& memory, bool backward, Layout layout,
-                              bool training) const {
+                                      bool training) const {
   if (cpu_call_.info().allocates()) return {};  // device memory for such outputs is not supported
   Threads threads(1);
   const CallContext context{.threads = threads, .seed = seed_, .training = training};
@@ -162,7 +163,8 @@ DeviceMemory DeviceComparison::memory_for(const CallMemory& memory, Layout layou
   return {bytes, count, layout, device_call_.device()};
 }
 
-CallMemory DeviceComparison::to_device(DeviceMemory& device_memory, const CallMemory& memory, Layout read) const {
+CallMemory DeviceComparison::to_device(DeviceMemory& device_memory, const CallMemory& memory,
+                                       Layout read) const {
   auto actual = memory.with([&](const Tensor& tensor, bool read_only) {
     return device_memory.add(tensor, read_only ? read : Layout::aligned);
   });
@@ -172,7 +174,7 @@ CallMemory DeviceComparison::to_device(DeviceMemory& device_memory, const CallMe
 }
 
 std::string DeviceComparison::differences(const CallMemory& expected, const CallMemory& actual,
-                                  const DeviceMemory& device_memory) const {
+                                          const DeviceMemory& device_memory) const {
   if (auto fault = device_memory.stray_write(); !fault.empty()) return fault;
   for (const auto& [name, group] : tensor_groups)
     for (std::size_t i = 0; i < (expected.*group).size(); ++i) {
@@ -180,8 +182,8 @@ std::string DeviceComparison::differences(const CallMemory& expected, const Call
       if (!tensor) continue;
       const auto& result = (actual.*group)[i];
       const auto found = result.device() == "cpu" ? result : device_memory.elements(result);
-      if (auto fault =
-              difference(fmt::format("{} {}", name, i), tensor, found, device_call_.device().name());
+      if (auto fault = difference(fmt::format("{} {}", name, i), tensor, found,
+                                  device_call_.device().name());
           !fault.empty())
         return fault;
     }

@@ -13,7 +13,8 @@ enum class Numbers : std::uint8_t { positive, both_signs };
 class DeviceComparison {
  public:
   /// Throws Failure if either has no kernel or rejects the parameters.
-  DeviceComparison(const LoadedOperator& op, const TestInput& sample, Device& device, std::uint64_t seed)
+  DeviceComparison(const LoadedOperator& op, const TestInput& sample, Device& device,
+                   std::uint64_t seed)
       : sample_(sample),
         cpu_call_(op, sample.attributes),
         device_call_(op, sample.attributes, device),
@@ -31,7 +32,8 @@ class DeviceComparison {
   CallMemory forward_memory(Numbers numbers) const;
   /// Includes the gradients, after a forward on the CPU; `requested` selects the inputs. Throws
   /// Failure if forward rejects the call.
-  CallMemory backward_memory(Numbers numbers, const std::vector<bool>& requested, bool training) const;
+  CallMemory backward_memory(Numbers numbers, const std::vector<bool>& requested,
+                             bool training) const;
 
   /// Returns what differs, or why the device's kernel rejects the call; empty if nothing differs,
   /// or if the CPU's kernel rejects the call, too.
@@ -46,8 +48,8 @@ class DeviceComparison {
   bool stays_on_cpu(std::size_t input) const {
     return cpu_call_.info().inputs[declared_input(cpu_call_.info(), input)].on_cpu;
   }
-  /// The tensors in device memory; read-only ones have the layout `read`. Inputs for which stays_on_cpu()
-  /// is true are copied on the CPU.
+  /// The tensors in device memory; read-only ones have the layout `read`. Inputs for which
+  /// stays_on_cpu() is true are copied on the CPU.
   CallMemory to_device(DeviceMemory& device_memory, const CallMemory& memory, Layout read) const;
   std::string differences(const CallMemory& expected, const CallMemory& actual,
                           const DeviceMemory& device_memory) const;

@@ -81,11 +81,12 @@ Tensor DeviceMemory::add(const Tensor& elements, Layout layout) {
 void DeviceMemory::change(const Tensor& device_tensor, const Tensor& elements) {
   const auto& region = regions_.at(device_tensor.data());
   const auto size = static_cast<std::int64_t>(size_of(elements.dtype()));
-  for_each_run(
-      elements.shape(), region.layout,
-      [to = at(before_, region.begin), from = at(elements, 0), size](auto i, auto offset, auto count) {
-        std::memcpy(to + offset * size, from + i * size, static_cast<std::size_t>(count * size));
-      });
+  for_each_run(elements.shape(), region.layout,
+               [to = at(before_, region.begin), from = at(elements, 0), size](auto i, auto offset,
+                                                                              auto count) {
+                 std::memcpy(to + offset * size, from + i * size,
+                             static_cast<std::size_t>(count * size));
+               });
 }
 
 void DeviceMemory::upload() {

@@ -25,7 +25,8 @@ class GuardedCalls {
  private:
   std::int32_t call(tenon_kernel_function function, void* object, const tenon_call& original);
 
-  static inline GuardedCalls* current_ = nullptr;  // the functions of a table have no context argument
+  static inline GuardedCalls* current_ =
+      nullptr;  // the functions of a table have no context argument
   const tenon_operator& kernel_;
   tenon_operator table_{};
   LoadedOperator op_;

@@ -71,7 +71,7 @@ class Mapping {
 };
 
 std::byte* address_in(Mapping& mapping, std::size_t bytes, std::size_t element, Placement placement,
-                    std::size_t alignment) {
+                      std::size_t alignment) {
   switch (placement) {
     case Placement::after_guard:
       return mapping.begin();

@@ -44,10 +44,15 @@ template <class T>
 T special_number(RandomBits& generator) {
   using Limits = std::numeric_limits<float>;
   const double max_value = dtype_of<T> == DType::f64   ? std::numeric_limits<double>::max()
-                         : dtype_of<T> == DType::f16 ? 65504
-                                                     : 3.3e38;
-  const double numbers[] = {
-      Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), max_value, -max_value, 1e-7, -1e-7};
+                           : dtype_of<T> == DType::f16 ? 65504
+                                                       : 3.3e38;
+  const double numbers[] = {Limits::infinity(),
+                            -Limits::infinity(),
+                            Limits::quiet_NaN(),
+                            max_value,
+                            -max_value,
+                            1e-7,
+                            -1e-7};
   return static_cast<T>(numbers[generator() % std::size(numbers)]);
 }
 
@@ -122,7 +127,8 @@ std::optional<TestInput> accepted_by_kernel(const CheckedOperator& checked, cons
   report_call(*checked.op.info, sample, describe_numbers(sample.numbers));
   bool first = true;
   for (auto& other : with_other_elements(*checked.op.info, sample)) {
-    if (!std::exchange(first, false)) report_call(*checked.op.info, sample, ", with other elements");
+    if (!std::exchange(first, false))
+      report_call(*checked.op.info, sample, ", with other elements");
     try {
       TestCall(call, other, checked.seed).run(threads);
       return std::move(other);

@@ -15,7 +15,7 @@
 
 namespace tenon::checks {
 
-/// SplitMix64, which is cheap to seed: max_samples tensors of checks have few elements. Source: Steele,
+/// SplitMix64, which is cheap to seed: most tensors of checks have few elements. Source: Steele,
 /// Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 class RandomBits {
  public:
@@ -86,7 +86,7 @@ enum class Draws : std::uint8_t { positive, mixed };
 std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestInput& sample);
 
 /// The first of these that the CPU's kernel accepts; nothing if it rejects all. Throws Failure for
-/// mistakes (see is_kernel_bug()).
+/// bugs of the kernel (see is_kernel_bug()).
 std::optional<TestInput> accepted_by_kernel(const CheckedOperator& checked, const TestInput& sample,
                                             Refusals& refusals);
 
@@ -155,7 +155,7 @@ inline bool is_about_float_modes(const std::string& warning) {
 
 /// Options of a single-threaded host for the checked plugins.
 HostOptions host_options(const CheckedOperator& checked);
-/// Adds the checked and its dependencies to the host.
+/// Adds the operator and its dependencies to the host.
 void add_operators(Host& host, const CheckedOperator& checked);
 
 /// A graph with a single node, called `node`. Inputs are graph inputs `input_0`, `input_1` and so

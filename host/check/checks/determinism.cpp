@@ -30,7 +30,10 @@ constexpr int rounds = 20;
 
 struct Runner {
   Runner(const LoadedOperator& op, const TestInput& sample, std::uint64_t own_seed)
-      : call(op, sample.attributes), reference(call, sample, own_seed), sample(sample), seed(own_seed) {
+      : call(op, sample.attributes),
+        reference(call, sample, own_seed),
+        sample(sample),
+        seed(own_seed) {
     reference.run(threads);
   }
   void run_again(std::atomic<int>& ready) {
@@ -61,7 +64,8 @@ struct Runner {
 
 Outcome check_determinism(const CheckedOperator& checked) {
   Threads one(1), four(4);
-  constexpr std::size_t max_samples = 4;  // large samples, so that loops are distributed over threads
+  constexpr std::size_t max_samples =
+      4;  // large samples, so that loops are distributed over threads
   const auto test = [&](const OperatorCall& call, const TestInput& sample) {
     TestCall first(call, sample, checked.seed), again(call, sample, checked.seed),
         parallel(call, sample, checked.seed);
@@ -69,7 +73,8 @@ Outcome check_determinism(const CheckedOperator& checked) {
     again.run(one);
     if (auto fault = compare(first, again, "when it runs again"); !fault.empty()) return fault;
     parallel.run(four);
-    if (auto fault = compare(first, parallel, "on 4 threads than on 1"); !fault.empty()) return fault;
+    if (auto fault = compare(first, parallel, "on 4 threads than on 1"); !fault.empty())
+      return fault;
     return test_backward(checked.op, sample, checked.seed, [&](const BackwardTestCall& backward) {
       return compare_backward(backward, one, four);
     });

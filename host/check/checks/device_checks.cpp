@@ -135,7 +135,8 @@ class CallVariations {
     return memory;
   }
 
-  void test(const CallMemory& memory, bool backward, Layout layout, bool training, const char* description) {
+  void test(const CallMemory& memory, bool backward, Layout layout, bool training,
+            const char* description) {
     if (!result_.fault.empty()) return;
     ++result_.calls;
     std::string fault;
@@ -146,8 +147,8 @@ class CallVariations {
                           call_.device_call().device().name(), failure.what());
     }
     if (fault.empty()) return;
-    result_.fault = fmt::format("{}{}{}, with {}", fault, *description == 0 ? "" : ", ", description,
-                                describe_sample(info(), sample_));
+    result_.fault = fmt::format("{}{}{}, with {}", fault, *description == 0 ? "" : ", ",
+                                description, describe_sample(info(), sample_));
   }
 
   const DeviceComparison& call_;
@@ -168,10 +169,10 @@ void each_dtype(const CheckedOperator& checked, Result& result, Test&& test) {
       const auto& samples = find_samples(checked, dtype, kind);
       result.refusals.add(samples.refusals);
       const auto max_samples = kind == TestInputKind::large ? max_large
-                        : first                      ? max_of_first_dtype
-                                                     : max_of_others;
-      for (std::size_t i = 0; i < std::min(max_samples, samples.found.size()) && result.fault.empty();
-           ++i) {
+                               : first                      ? max_of_first_dtype
+                                                            : max_of_others;
+      for (std::size_t i = 0;
+           i < std::min(max_samples, samples.found.size()) && result.fault.empty(); ++i) {
         if (!is_for_devices(samples.found[i])) continue;
         report_call(*checked.op.info, samples.found[i]);
         test(samples.found[i]);
@@ -200,12 +201,12 @@ Outcome check_forward(const CheckedOperator& checked) {
 
 Outcome check_backward(const CheckedOperator& checked) {
   return with_device(checked, [&](Device& device) {
-    const bool here = checked.op.kernel(TENON_CPU)->backward != nullptr,
-               there = checked.op.kernel(TENON_CUDA)->backward != nullptr;
-    if (!here)
-      return skipped(there ? "the CPU has no backward kernel to compare with"
-                           : "it has no backward kernel");
-    if (!there)
+    const bool on_cpu = checked.op.kernel(TENON_CPU)->backward != nullptr,
+               on_device = checked.op.kernel(TENON_CUDA)->backward != nullptr;
+    if (!on_cpu)
+      return skipped(on_device ? "the CPU has no backward kernel to compare with"
+                               : "it has no backward kernel");
+    if (!on_device)
       return Outcome{
           Verdict::warning,
           "its kernel has no backward, unlike the CPU's: training computes it on the CPU"};
@@ -267,25 +268,25 @@ const std::vector<Check>& device_checks() {
   return all;
 }
 
-std::string DeviceComparison::compare_replayed(const CallMemory& first, CallMemory second, bool backward,
-                                       bool training) const {
+std::string DeviceComparison::compare_replayed(const CallMemory& first, CallMemory second,
+                                               bool backward, bool training) const {
   if (cpu_call_.info().allocates()) return {};
   Threads threads(1);
   for (std::size_t i = 0; i < first.inputs.size(); ++i)
     // a captured kernel has read it at capture time
     if (stays_on_cpu(i)) second.inputs[i] = first.inputs[i];
   const auto clone = [](const Tensor& tensor, bool) { return tensor.clone(); };
-  const auto here = second.with(clone);
+  const auto expected = second.with(clone);
   try {
     run_call(cpu_call_, sample_.types, first.with(clone), backward,
              {threads, seed_, at_capture, training});
-    run_call(cpu_call_, sample_.types, here, backward, {threads, seed_, at_replay, training});
+    run_call(cpu_call_, sample_.types, expected, backward, {threads, seed_, at_replay, training});
   } catch (const Failure&) {
     return {};
   }
   auto device_memory = memory_for(first, Layout::aligned);
-  const auto there = to_device(device_memory, first, Layout::aligned);
-  const PassedMemory passed(device_call_, sample_.types, there, backward);
+  const auto actual = to_device(device_memory, first, Layout::aligned);
+  const PassedMemory passed(device_call_, sample_.types, actual, backward);
   auto types = sample_.types;
   OperatorRun run(device_call_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(),
                   {threads, seed_, at_capture, training});
@@ -300,14 +301,14 @@ std::string DeviceComparison::compare_replayed(const CallMemory& first, CallMemo
                        failure.what());
   }
   for (const auto& [name, group] : tensor_groups)
-    for (std::size_t i = 0; i < (there.*group).size(); ++i)
-      if ((there.*group)[i] && (there.*group)[i].device() != "cpu")
-        device_memory.change((there.*group)[i], (second.*group)[i]);
+    for (std::size_t i = 0; i < (actual.*group).size(); ++i)
+      if ((actual.*group)[i] && (actual.*group)[i].device() != "cpu")
+        device_memory.change((actual.*group)[i], (second.*group)[i]);
   device_memory.upload();
   captured->launch();
   run.finish();
   device_memory.download();
-  const auto fault = differences(here, there, device_memory);
+  const auto fault = differences(expected, actual, device_memory);
   return fault.empty() ? fault : "replayed from a capture with other inputs, " + fault;
 }
 

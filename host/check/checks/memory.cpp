@@ -30,7 +30,8 @@ std::int64_t first_hole(const Tensor& one, std::uint8_t fill, const Tensor& othe
 }
 
 bool may_share(const TestCall& test_call, std::size_t input, std::size_t output) {
-  return test_call.inputs[input] && test_call.inputs[input].bytes() == test_call.outputs[output].bytes();
+  return test_call.inputs[input] &&
+         test_call.inputs[input].bytes() == test_call.outputs[output].bytes();
 }
 
 /// Tests each in-place pair that backward declares.
@@ -42,10 +43,14 @@ std::string backward_in_place(const BackwardTestCall& backward, const OperatorIn
     const auto output = static_cast<std::size_t>(out), input = static_cast<std::size_t>(in);
     auto test_call = backward.memory();
     if (input >= test_call.input_grads.size() || output >= test_call.output_grads.size()) continue;
-    const auto output_grad = test_call.output_grads[output], input_grad = test_call.input_grads[input];
-    if (!output_grad || !input_grad || output_grad.bytes() != input_grad.bytes() || output_grad.dtype() != input_grad.dtype()) continue;
-    test_call.input_grads[input] = Tensor::borrow(output_grad.data(), input_grad.dtype(), input_grad.shape(), {},
-                                              std::make_shared<Tensor>(output_grad));
+    const auto output_grad = test_call.output_grads[output],
+               input_grad = test_call.input_grads[input];
+    if (!output_grad || !input_grad || output_grad.bytes() != input_grad.bytes() ||
+        output_grad.dtype() != input_grad.dtype())
+      continue;
+    test_call.input_grads[input] =
+        Tensor::borrow(output_grad.data(), input_grad.dtype(), input_grad.shape(), {},
+                       std::make_shared<Tensor>(output_grad));
     test_call.writes[input] = TENON_WRITE_IN_PLACE;
     backward.run(test_call, threads);
     ++shared;
@@ -78,7 +83,8 @@ void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std:
   std::vector<CallMemory> done;
   const auto run = [&](const CallMemory& memory, bool backward, Placement placement) {
     done.push_back(guarded_copy(calls.device_call(), memory, placement));
-    done.back() = run_call(calls.device_call(), sample.types, done.back(), backward, context, placement);
+    done.back() =
+        run_call(calls.device_call(), sample.types, done.back(), backward, context, placement);
     for (const auto& [name, group] : tensor_groups)
       std::for_each((done.back().*group).begin(), (done.back().*group).end(), forbid);
   };
@@ -146,15 +152,16 @@ Outcome check_inputs(const CheckedOperator& checked) {
         test_call.run(threads);
         const int changed = first_difference(before.inputs, test_call.inputs);
         if (changed >= 0) return fmt::format("the call modifies input {}", changed);
-        return test_backward(checked.op, sample, checked.seed, [&](const BackwardTestCall& backward) {
-          const auto read = backward.memory(), untouched = backward.memory();
-          backward.run(read, threads);
-          for (const auto& [name, group] : tensor_groups)
-            if (group != &CallMemory::input_grads && group != &CallMemory::states)
-              if (const int i = first_difference(untouched.*group, read.*group); i >= 0)
-                return fmt::format("backward modifies {} {}", name, i);
-          return std::string();
-        });
+        return test_backward(
+            checked.op, sample, checked.seed, [&](const BackwardTestCall& backward) {
+              const auto read = backward.memory(), untouched = backward.memory();
+              backward.run(read, threads);
+              for (const auto& [name, group] : tensor_groups)
+                if (group != &CallMemory::input_grads && group != &CallMemory::states)
+                  if (const int i = first_difference(untouched.*group, read.*group); i >= 0)
+                    return fmt::format("backward modifies {} {}", name, i);
+              return std::string();
+            });
       });
 }
 
@@ -179,7 +186,7 @@ Outcome check_in_place(const CheckedOperator& checked) {
           const auto type = test_call.outputs[output];
           const auto memory = test_call.inputs[input];
           test_call.outputs[output] = Tensor::borrow(memory.data(), type.dtype(), type.shape(), {},
-                                                 std::make_shared<Tensor>(memory));
+                                                     std::make_shared<Tensor>(memory));
           test_call.run(threads);
           ++shared;
           if (const int differs = first_difference(apart.outputs, test_call.outputs); differs >= 0)
@@ -188,9 +195,10 @@ Outcome check_in_place(const CheckedOperator& checked) {
                 "result",
                 differs, info.inputs[input].name);
         }
-        return test_backward(checked.op, sample, checked.seed, [&](const BackwardTestCall& backward) {
-          return backward_in_place(backward, call.info(), threads, shared);
-        });
+        return test_backward(checked.op, sample, checked.seed,
+                             [&](const BackwardTestCall& backward) {
+                               return backward_in_place(backward, call.info(), threads, shared);
+                             });
       });
   if (outcome.verdict == Verdict::passed && shared == 0)
     return {Verdict::untried,

@@ -19,19 +19,19 @@ std::set<ConstantInputs> choices_of_constants(const TestInput& sample) {
     if (SingleNode::is_input(sample, i)) present.push_back(i);
   std::set<ConstantInputs> choices;
   if (present.size() < 2) return choices;
-  ConstantInputs most(sample.types.inputs.size());
+  ConstantInputs all_but_first(sample.types.inputs.size());
   for (const auto i : present) {
-    ConstantInputs one(most.size());
+    ConstantInputs one(all_but_first.size());
     one[i] = true;
     choices.insert(one);
   }
-  for (const auto i : present) most[i] = i != present.front();
-  choices.insert(most);
+  for (const auto i : present) all_but_first[i] = i != present.front();
+  choices.insert(all_but_first);
   return choices;
 }
 
 std::string compare_packed(Host& host, const CheckedOperator& checked, const TestInput& sample,
-                         const ConstantInputs& constant, int& compared) {
+                           const ConstantInputs& constant, int& compared) {
   std::vector<Tensor> fixed(constant.size());
   NamedTensors inputs;
   for (std::size_t i = 0; i < constant.size(); ++i) {
@@ -68,7 +68,7 @@ Outcome check_packed_constants(const CheckedOperator& checked) {
   options.search_defaults = true;  // the gradient may be a graph of any operators
   Host host(options);
   add_operators(host, checked);
-  constexpr std::size_t most = 24;
+  constexpr std::size_t max_samples = 24;
   int compared = 0;
   auto outcome = each_sample(
       checked, all_kinds,
@@ -79,7 +79,7 @@ Outcome check_packed_constants(const CheckedOperator& checked) {
             return fault;
         return std::string();
       },
-      most);
+      max_samples);
   if (outcome.verdict != Verdict::passed) return outcome;
   return compared == 0 ? skipped("prepare() packs nothing for the inputs that were tried")
                        : passed(counted(compared, "pair") + " of runs");

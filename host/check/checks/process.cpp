@@ -8,8 +8,8 @@
 #include <optional>
 #include <thread>
 
-#include "check/calls/process_state.hpp"
 #include "check/calls/device_comparison.hpp"
+#include "check/calls/process_state.hpp"
 #include "check/calls/test_call.hpp"
 #include "check/printed_text.hpp"
 #include "io/counted.hpp"
@@ -56,14 +56,15 @@ class Watch {
 /// Exercises an object of the operator through its lifetime. Returns whether its kernel accepts the
 /// call.
 bool run_lifecycle(const CheckedOperator& checked, const TestInput& sample, Watch& watch,
-               Refusals& refusals) {
+                   Refusals& refusals) {
   bool accepted = false;
   Threads threads(1);
   const CallContext context{.threads = threads, .seed = checked.seed, .training = true};
   try {
     const DeviceComparison calls(checked.op, sample, cpu_device(), checked.seed);
     watch.check("create()");
-    run_call(calls.cpu_call(), sample.types, calls.forward_memory(Numbers::positive), false, context);
+    run_call(calls.cpu_call(), sample.types, calls.forward_memory(Numbers::positive), false,
+             context);
     watch.check("forward()");
     accepted = true;
     if (has_backward(checked.op, sample)) {

@@ -44,8 +44,13 @@ struct PatternOptions {
 /// A graph of a rule's pattern.
 class PatternGraph {
  public:
-  PatternGraph(Host& host, const ResolvedRule& rule, const PatternOptions& options, std::uint64_t seed)
-      : graph(host), rule_(rule), options_(options), seed_(seed), values_(rule.rule.variables.size()) {
+  PatternGraph(Host& host, const ResolvedRule& rule, const PatternOptions& options,
+               std::uint64_t seed)
+      : graph(host),
+        rule_(rule),
+        options_(options),
+        seed_(seed),
+        values_(rule.rule.variables.size()) {
     for (std::size_t call = 0; call < rule.pattern.size(); ++call) add(call);
     // makes the result a node's output, as rules replace values
     graph.output("checked", graph.add("tenon.stop_gradient", {results_.back()}));
@@ -160,8 +165,8 @@ class PatternGraph {
 };
 
 /// Builds the graph with all shapes known; undetermined ones follow from the inner call's result.
-std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule, PatternOptions& options,
-                                           std::uint64_t seed) {
+std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule,
+                                           PatternOptions& options, std::uint64_t seed) {
   for (int round = 0; round < 3; ++round) {
     PatternGraph pattern(host, rule, options, seed);
     options.shapes = pattern.shapes();
@@ -209,7 +214,8 @@ std::string compare_sides(const Tensor& written, const Tensor& made, bool exact)
     const double apart = std::isnan(left[i]) && std::isnan(right[i]) ? 0
                          : left[i] == right[i]                       ? 0
                                                : std::fabs(left[i] - right[i]);
-    if (apart > max_difference || std::isnan(apart)) max_difference = std::isnan(apart) ? INFINITY : apart, where = i;
+    if (apart > max_difference || std::isnan(apart))
+      max_difference = std::isnan(apart) ? INFINITY : apart, where = i;
   }
   if (exact && !same_bits(written, made))
     return fmt::format(
@@ -282,11 +288,12 @@ Outcome check_rules(const CheckedOperator& checked) {
     RuleResult result;
     for (const auto& innermost : {Shape(), Shape{4, 4}, Shape{2, 4, 4}, Shape{2, 3, 4, 4}}) {
       if (innermost.has_rank() && result.graphs > 0) break;
-      for (const auto undetermined : {AssumedShape::whole, AssumedShape::row, AssumedShape::element})
+      for (const auto undetermined :
+           {AssumedShape::whole, AssumedShape::row, AssumedShape::element})
         for (const bool optional : {true, false})
           for (const auto draws : {Draws::positive, Draws::mixed}) {
-            try_rule(host, rule_set[0], rule_set, {optional, draws, innermost, undetermined, {}}, checked.seed,
-                     result);
+            try_rule(host, rule_set[0], rule_set, {optional, draws, innermost, undetermined, {}},
+                     checked.seed, result);
             if (!result.fault.empty())
               return failed(fmt::format("rule '{}': {}", each.name, result.fault));
           }

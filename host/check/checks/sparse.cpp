@@ -74,10 +74,12 @@ Tensor guarded(const Tensor& tensor, const std::string& description) {
   if (tensor.storage() == Storage::csr)
     return Tensor::csr(guarded_component(tensor.stored_values(), "the values of "),
                        guarded_component(tensor.columns(), "the columns of "),
-                       guarded_component(tensor.row_starts(), "the row starts of "), tensor.shape());
+                       guarded_component(tensor.row_starts(), "the row starts of "),
+                       tensor.shape());
   if (tensor.storage() == Storage::row_sparse)
     return Tensor::row_sparse(guarded_component(tensor.stored_values(), "the rows of "),
-                              guarded_component(tensor.row_ids(), "the row numbers of "), tensor.shape());
+                              guarded_component(tensor.row_ids(), "the row numbers of "),
+                              tensor.shape());
   return guarded_component(tensor, "");
 }
 
@@ -127,7 +129,8 @@ struct NumbersOfInputs {
 std::vector<NumbersOfInputs> all_numbers(const OperatorInfo& info) {
   // an ordinary number may be 0, which would hide a fault
   std::vector<NumbersOfInputs> all{{Content::one, "one element stored", positive}};
-  for (const auto& [content, description] : contents) all.push_back({content, description, ordinary});
+  for (const auto& [content, description] : contents)
+    all.push_back({content, description, ordinary});
   std::vector<Draw> draws{positive, large, small};
   if (info.elementwise) draws.insert(draws.end(), {large_first, small_first});
   if (info.elementwise && info.inputs.size() == 1) draws.push_back(special);
@@ -158,7 +161,7 @@ bool without_elements(const TestInput& sample) {
 // Every combination of storages for the inputs that may be sparse, that is, those with rows.
 std::vector<Storages> all_storages(const TestInput& sample) {
   // all combinations for four inputs; of more inputs, the first combinations
-  constexpr std::size_t most = 81;
+  constexpr std::size_t max_combinations = 81;
   std::vector<Storages> all{{}};
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];
@@ -166,7 +169,7 @@ std::vector<Storages> all_storages(const TestInput& sample) {
     for (const auto storage : {TENON_DENSE, TENON_ROW_SPARSE, TENON_CSR}) {
       const bool possible = SingleNode::is_input(sample, i) &&
                             (storage == TENON_CSR ? type.rank == 2 : type.rank > 0) &&
-                            all.size() * 3 <= most;
+                            all.size() * 3 <= max_combinations;
       if (storage != TENON_DENSE && !possible) continue;
       for (auto storages : all) {
         storages.push_back(static_cast<std::uint8_t>(storage));
@@ -351,13 +354,14 @@ class Comparison {
     const bool by_element =
         checked_.op.info->elementwise && expected.shape() == shape_of(sample_.types.outputs[0]);
     const auto left = doubles_of(expected), right = doubles_of(found);
-    const double most = largest(left).magnitude;
+    const double magnitude = largest(left).magnitude;
     for (std::size_t i = 0; i < left.size(); ++i) {
       const bool same =
           left[i] == right[i] ||
           (std::isnan(left[i]) && (std::isnan(right[i]) || (right[i] == 0 && is_gradient(name)))) ||
-          (std::isfinite(left[i]) && std::abs(left[i] - right[i]) <=
-                                         tolerance * (1 + (by_element ? std::abs(left[i]) : most)));
+          (std::isfinite(left[i]) &&
+           std::abs(left[i] - right[i]) <=
+               tolerance * (1 + (by_element ? std::abs(left[i]) : magnitude)));
       if (!same)
         return fmt::format("element {} of {} is {}, but {} with dense inputs", i, name, right[i],
                            left[i]);
@@ -420,11 +424,11 @@ std::vector<Storages> all_gradient_storages(const OperatorCall& call, const Test
 
 /// All storages of the inputs with dense output gradients, and some with sparse ones.
 std::vector<CallStorages> storages_of_calls(const OperatorCall& call, const TestInput& sample) {
-  constexpr std::size_t most = 120;
+  constexpr std::size_t max_calls = 120;
   std::vector<CallStorages> all;
   for (const auto& gradients : all_gradient_storages(call, sample))
     for (const auto& inputs : all_storages(sample))
-      if (all.size() < most || all.front().output_grads == gradients)
+      if (all.size() < max_calls || all.front().output_grads == gradients)
         all.push_back({inputs, gradients});
   return all;
 }
@@ -455,10 +459,10 @@ Outcome check_sparse(const CheckedOperator& checked) {
   for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty}) {
     const auto& samples = find_samples(checked, kind).found;
     refusals.add(find_samples(checked, kind).refusals);
-    const auto most = !device.is_cpu()                  ? max_on_device
-                      : kind == TestInputKind::ordinary ? max_ordinary_ones
-                                                        : max_odd_ones;
-    for (std::size_t i = 0; i < std::min(most, samples.size()); ++i) {
+    const auto max_samples = !device.is_cpu()                  ? max_on_device
+                             : kind == TestInputKind::ordinary ? max_ordinary_ones
+                                                               : max_odd_ones;
+    for (std::size_t i = 0; i < std::min(max_samples, samples.size()); ++i) {
       if (!device.is_cpu() && !is_for_devices(samples[i])) continue;
       const auto accepted = accepted_by_kernel(checked, samples[i], refusals);
       if (!accepted) continue;
@@ -477,9 +481,9 @@ Outcome check_sparse(const CheckedOperator& checked) {
           if (!fault) refusals.add(Refusals::kernel, comparison->refusal());
           if (fault && fault->empty()) fault = changed_modes;
           if (fault && !fault->empty())
-            return failed(fmt::format("{}, with {} ({}, {}{})", *fault,
-                                      describe_sample(*checked.op.info, sample), description,
-                                      describe_contents(storages, numbers), numbers.draw.description));
+            return failed(fmt::format(
+                "{}, with {} ({}, {}{})", *fault, describe_sample(*checked.op.info, sample),
+                description, describe_contents(storages, numbers), numbers.draw.description));
           count += fault ? 1 : 0;
         }
       }

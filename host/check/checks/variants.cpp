@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "check/calls/guarded_calls.hpp"
 #include "check/calls/device_comparison.hpp"
+#include "check/calls/guarded_calls.hpp"
 #include "check/calls/test_call.hpp"
 #include "check/precision.hpp"
 #include "io/counted.hpp"

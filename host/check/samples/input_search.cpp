@@ -169,7 +169,8 @@ std::vector<Connected> connection_choices(const OperatorInfo& info) {
   const auto add = [&](auto&& is_there) {
     Connected choice(info.inputs.size(), true);
     for (const auto i : optional) choice[i] = is_there(i);
-    if (choices.size() < max_choices && std::find(choices.begin(), choices.end(), choice) == choices.end())
+    if (choices.size() < max_choices &&
+        std::find(choices.begin(), choices.end(), choice) == choices.end())
       choices.push_back(std::move(choice));
   };
   add([](std::size_t) { return false; });
@@ -203,7 +204,8 @@ std::optional<TestInput> InputSearch::find(const Shape& first, const Connected& 
 }
 
 void InputSearch::infer(CallTypes& types) const {
-  if (queries_include_inputs()) report_query(describe_call(call_.info(), types.inputs, attributes_));
+  if (queries_include_inputs())
+    report_query(describe_call(call_.info(), types.inputs, attributes_));
   call_.infer(types);
 }
 
@@ -241,7 +243,8 @@ CallTypes InputSearch::start(const Connected& connected, std::size_t turn,
   }
   types.values.assign(count, nullptr);
   for (std::size_t i = 0; i < count; ++i)
-    if (elements_[i]) types.values[i] = may_infer_see(elements_[i].abi()) ? &elements_[i].abi() : nullptr;
+    if (elements_[i])
+      types.values[i] = may_infer_see(elements_[i].abi()) ? &elements_[i].abi() : nullptr;
   types.states.assign(info.states.size(), unknown_type());
   types.outputs.assign(call_.outputs(), unknown_type());
   return types;
@@ -301,9 +304,9 @@ bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types
   std::string refusal;  // of the first candidate
   const auto try_shape = [&](const Shape& shape) {
     const auto learned = *open;
-    auto wanted = type_of(static_cast<DType>(learned.dtype), shape);
+    auto candidate = type_of(static_cast<DType>(learned.dtype), shape);
     refusal_.clear();
-    if (merge(*open, wanted) != Merge::contradiction &&
+    if (merge(*open, candidate) != Merge::contradiction &&
         complete(first, 0, types, accepted + 1, found))
       return true;
     *open = learned;
@@ -320,7 +323,7 @@ bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types
 
 /// Provides elements that infer() would read: plausible shapes, counts or indices.
 bool InputSearch::provide_elements(const Shape& first, const CallTypes& types, int accepted,
-                                TestInput& found) {
+                                   TestInput& found) {
   for (std::size_t i = 0; i < types.wanted.size(); ++i) {
     const auto& type = types.inputs[i];
     const auto size = element_count(type);

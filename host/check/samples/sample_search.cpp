@@ -7,7 +7,8 @@ namespace tenon::checks {
 namespace {
 
 constexpr std::size_t max_ordinary = 64, max_unusual = 24, max_bases = 2;
-constexpr std::size_t max_rejections = 20'000;  // rejections after which parameters are no longer varied
+constexpr std::size_t max_rejections =
+    20'000;  // rejections after which parameters are no longer varied
 
 // The first shapes of a kind are tried with every set of parameters.
 std::vector<Shape> first_shapes(TestInputKind kind) {
@@ -158,7 +159,8 @@ std::optional<TestInput> SampleSearch::find(const Attributes& parameters, const 
   report_query(describe_parameters(parameters));
   try {
     const OperatorCall call(op_, parameters);
-    return InputSearch(call, parameters, shared_, result_.refusals).find(shape, connected, turn, fixed);
+    return InputSearch(call, parameters, shared_, result_.refusals)
+        .find(shape, connected, turn, fixed);
   } catch (const Failure& failure) {
     result_.refusals.add(Refusals::no_object, failure.what());
     return std::nullopt;
@@ -186,7 +188,8 @@ std::vector<TestInput> SampleSearch::with_shapes(const Attributes& parameters) {
     const bool try_all = samples.empty() && kind_ == TestInputKind::ordinary;
     std::size_t left = try_all ? connections_.size() : 2;
     for (std::size_t choice = 0; choice < connections_.size() && left > 0; ++choice, --left)
-      if (auto found = find(parameters, shapes_[i], connections_[(i + choice) % connections_.size()], i))
+      if (auto found =
+              find(parameters, shapes_[i], connections_[(i + choice) % connections_.size()], i))
         samples.push_back(std::move(*found));
     if (info_.inputs.empty()) break;
   }

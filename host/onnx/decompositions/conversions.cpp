@@ -148,9 +148,9 @@ bool dequantize(NodeExport& node) {
 }
 
 const Decomposition conversions[] = {{"tenon.cast", cast},
-                             {"tenon.clip", clip},
-                             {"tenon.quantize", quantize},
-                             {"tenon.dequantize", dequantize}};
+                                     {"tenon.clip", clip},
+                                     {"tenon.quantize", quantize},
+                                     {"tenon.dequantize", dequantize}};
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -298,16 +298,16 @@ bool gelu(NodeExport& node) {
 
 bool reshape(NodeExport& node) {
   const bool copies = node.flag("copy_zeros");
-  const bool given = !node.input("sizes").empty();
+  const bool has_sizes = !node.input("sizes").empty();
   const auto& shape = node.integers("shape");
-  const bool zeros = given || std::find(shape.begin(), shape.end(), 0) != shape.end();
+  const bool zeros = has_sizes || std::find(shape.begin(), shape.end(), 0) != shape.end();
   NodeExport::Attributes attributes;
   if (zeros && !copies) {
     if (node.opset() < 14) return false;  // a size of 0 copies the input's there
     attributes.push_back({"allowzero", 1});
   }
   node.output("Reshape",
-              {node.input(0), given ? node.input("sizes") : node.integers_constant(shape)},
+              {node.input(0), has_sizes ? node.input("sizes") : node.integers_constant(shape)},
               std::move(attributes));
   return true;
 }
@@ -341,12 +341,12 @@ const Decomposition with_window[] = {
     {"tenon.max_unpool", max_unpool},         {"tenon.avg_pool", avg_pool},
     {"tenon.deform_conv", deform_conv}};
 const Decomposition dense[] = {{"tenon.fully_connected", fully_connected},
-                       {"tenon.fused_fully_connected", fully_connected},
-                       {"tenon.batch_norm", batch_norm},
-                       {"tenon.gelu", gelu},
-                       {"tenon.reshape", reshape},
-                       {"tenon.matmul", matmul},
-                       {"tenon.csr_times_dense", product}};
+                               {"tenon.fused_fully_connected", fully_connected},
+                               {"tenon.batch_norm", batch_norm},
+                               {"tenon.gelu", gelu},
+                               {"tenon.reshape", reshape},
+                               {"tenon.matmul", matmul},
+                               {"tenon.csr_times_dense", product}};
 
 }  // namespace
 }  // namespace tenon::onnx

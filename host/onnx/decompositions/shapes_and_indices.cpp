@@ -54,7 +54,8 @@ bool one_hot(NodeExport& node) {
   }
   auto values = node.input("values");
   const auto axis_value = node.integer("axis");
-  const NodeExport::Attributes axis{{"axis", scalar && axis_value >= 0 ? axis_value + 1 : axis_value}};
+  const NodeExport::Attributes axis{
+      {"axis", scalar && axis_value >= 0 ? axis_value + 1 : axis_value}};
   const auto hot = [&](const std::string& of) {
     const auto made = node.add("OneHot", {index, depth, of}, axis);
     return scalar ? node.add("Squeeze", {made, front}) : made;
@@ -84,11 +85,11 @@ std::string uneven_sizes(NodeExport& node, std::int64_t axis, std::int64_t secti
   const auto size =
       node.add("Gather", {node.add("Shape", {node.input(0)}), node.integers_constant({axis})});
   const auto padded = node.add("Add", {size, node.integers_constant({sections - 1})});
-  const auto most = node.add("Div", {padded, node.integers_constant({sections})});
+  const auto max_size = node.add("Div", {padded, node.integers_constant({sections})});
   const auto ends_from = [&](std::int64_t first) {
     std::vector<std::int64_t> counts(static_cast<std::size_t>(sections));
     std::iota(counts.begin(), counts.end(), first);
-    return node.add("Min", {node.add("Mul", {node.integers_constant(counts), most}), size});
+    return node.add("Min", {node.add("Mul", {node.integers_constant(counts), max_size}), size});
   };
   return node.add("Sub", {ends_from(1), ends_from(0)});
 }
@@ -147,13 +148,13 @@ bool cast_storage(NodeExport& node) {
 }
 
 const Decomposition of_indices[] = {{"tenon.shape", shape},
-                           {"tenon.range", range},
-                           {"tenon.nonzero", nonzero},
-                           {"tenon.tile", tile},
-                           {"tenon.one_hot", one_hot},
-                           {"tenon.split", split},
-                           {"tenon.non_max_suppression", non_max_suppression},
-                           {"tenon.cast_storage", cast_storage}};
+                                    {"tenon.range", range},
+                                    {"tenon.nonzero", nonzero},
+                                    {"tenon.tile", tile},
+                                    {"tenon.one_hot", one_hot},
+                                    {"tenon.split", split},
+                                    {"tenon.non_max_suppression", non_max_suppression},
+                                    {"tenon.cast_storage", cast_storage}};
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -140,7 +140,8 @@ bool extremum(NodeExport& node, const char* type) {
       (node.dtype() == boolean && node.opset() < 20))
     return false;
   if (axes.empty())
-    node.alias_output(node.reduce(type, node.input(0), node.integers("axis"), node.flag("keepdims")));
+    node.alias_output(
+        node.reduce(type, node.input(0), node.integers("axis"), node.flag("keepdims")));
   else
     node.output(type, {node.input(0), axes}, {{"keepdims", node.flag("keepdims")}});
   return true;
@@ -171,15 +172,15 @@ bool argmin(NodeExport& node) {
 }
 
 const Decomposition of_layers[] = {{"tenon.mean_squared_error", mean_squared_error},
-                           {"tenon.softmax_cross_entropy", softmax_cross_entropy},
-                           {"tenon.embedding", embedding},
-                           {"tenon.take_rows", take_rows},
-                           {"tenon.layer_norm", layer_norm},
-                           {"tenon.rms_norm", rms_norm},
-                           {"tenon.group_norm", group_norm}};
-const Decomposition of_axes[] = {{"tenon.max", max},      {"tenon.min", min},   {"tenon.sum", sum},
-                         {"tenon.mean", mean},    {"tenon.prod", prod}, {"tenon.argmax", argmax},
-                         {"tenon.argmin", argmin}};
+                                   {"tenon.softmax_cross_entropy", softmax_cross_entropy},
+                                   {"tenon.embedding", embedding},
+                                   {"tenon.take_rows", take_rows},
+                                   {"tenon.layer_norm", layer_norm},
+                                   {"tenon.rms_norm", rms_norm},
+                                   {"tenon.group_norm", group_norm}};
+const Decomposition of_axes[] = {
+    {"tenon.max", max},   {"tenon.min", min},       {"tenon.sum", sum},      {"tenon.mean", mean},
+    {"tenon.prod", prod}, {"tenon.argmax", argmax}, {"tenon.argmin", argmin}};
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -12,11 +12,11 @@ namespace {
 struct ReplacingInput {
   const char *input, *param;
 };
-constexpr ReplacingInput replacing_inputs[] = {{"begins", "begin"},     {"ends", "end"},   {"along", "axes"},
-                             {"steps", "step"},       {"fill", "value"}, {"along", "axis"},
-                             {"axes", "axis"},        {"count", "k"},    {"sizes", "shape"},
-                             {"part_sizes", "sizes"}, {"size", "depth"}, {"sizes", "size"},
-                             {"scales", "scale"},     {"roi", "region"}};
+constexpr ReplacingInput replacing_inputs[] = {
+    {"begins", "begin"}, {"ends", "end"},         {"along", "axes"}, {"steps", "step"},
+    {"fill", "value"},   {"along", "axis"},       {"axes", "axis"},  {"count", "k"},
+    {"sizes", "shape"},  {"part_sizes", "sizes"}, {"size", "depth"}, {"sizes", "size"},
+    {"scales", "scale"}, {"roi", "region"}};
 
 /// Inputs, attributes and attribute values that are newer than the first opset in which the forms
 /// apply.
@@ -53,23 +53,23 @@ struct NewerAttribute {
   std::int64_t since;
 };
 constexpr NewerAttribute newer_attributes[] = {{"Attention", "left_window_size", 25},
-                               {"Attention", "right_window_size", 25},
-                               {"AveragePool", "dilations", 19},
-                               {"DequantizeLinear", "block_size", 21},
-                               {"DequantizeLinear", "output_dtype", 23},
-                               {"GRU", "layout", 14},
-                               {"LSTM", "layout", 14},
-                               {"QuantizeLinear", "block_size", 21},
-                               {"QuantizeLinear", "output_dtype", 21},
-                               {"QuantizeLinear", "precision", 23},
-                               {"RNN", "layout", 14},
-                               {"Resize", "antialias", 18},
-                               {"Resize", "axes", 18},
-                               {"Resize", "keep_aspect_ratio_policy", 18},
-                               {"RoiAlign", "coordinate_transformation_mode", 16},
-                               {"ScatterElements", "reduction", 16},
-                               {"ScatterND", "reduction", 16},
-                               {"SpaceToDepth", "mode", 28}};
+                                               {"Attention", "right_window_size", 25},
+                                               {"AveragePool", "dilations", 19},
+                                               {"DequantizeLinear", "block_size", 21},
+                                               {"DequantizeLinear", "output_dtype", 23},
+                                               {"GRU", "layout", 14},
+                                               {"LSTM", "layout", 14},
+                                               {"QuantizeLinear", "block_size", 21},
+                                               {"QuantizeLinear", "output_dtype", 21},
+                                               {"QuantizeLinear", "precision", 23},
+                                               {"RNN", "layout", 14},
+                                               {"Resize", "antialias", 18},
+                                               {"Resize", "axes", 18},
+                                               {"Resize", "keep_aspect_ratio_policy", 18},
+                                               {"RoiAlign", "coordinate_transformation_mode", 16},
+                                               {"ScatterElements", "reduction", 16},
+                                               {"ScatterND", "reduction", 16},
+                                               {"SpaceToDepth", "mode", 28}};
 
 /// Index inputs for which ONNX allows only these integer types, while Tenon takes any.
 struct Indices {
@@ -111,7 +111,7 @@ class FormExport {
   bool map_attributes();
   bool map_outputs();
   bool map_param(const std::string& param, std::size_t position,
-                   const std::optional<AttributeValue>& absent);
+                 const std::optional<AttributeValue>& absent);
   bool map_halves(const OnnxForm::Halves& halves);
   void cast_indices();
   bool slices_alike() const;
@@ -120,10 +120,11 @@ class FormExport {
            (form_.type == "LSTM" || form_.type == "GRU" || form_.type == "RNN");
   }
   bool is_known(std::string_view attribute) const {
-    return std::none_of(std::begin(newer_attributes), std::end(newer_attributes), [&](const NewerAttribute& one) {
-      return one.type == form_.type && one.attribute == attribute && form_.domain.empty() &&
-             node_.opset() < one.since;
-    });
+    return std::none_of(std::begin(newer_attributes), std::end(newer_attributes),
+                        [&](const NewerAttribute& one) {
+                          return one.type == form_.type && one.attribute == attribute &&
+                                 form_.domain.empty() && node_.opset() < one.since;
+                        });
   }
   bool inputs_are_known() const {
     return std::none_of(
@@ -164,7 +165,8 @@ class FormExport {
            });
   }
   void set_input(std::size_t position, std::string name, std::size_t source = none) {
-    if (inputs_.size() <= position) inputs_.resize(position + 1), sources_.resize(position + 1, none);
+    if (inputs_.size() <= position)
+      inputs_.resize(position + 1), sources_.resize(position + 1, none);
     inputs_[position] = std::move(name);
     sources_[position] = source;
   }
@@ -221,7 +223,7 @@ std::optional<Tensor> FormExport::as_tensor(const ParamInfo& param,
 }
 
 bool FormExport::map_param(const std::string& param, std::size_t position,
-                             const std::optional<AttributeValue>& absent) {
+                           const std::optional<AttributeValue>& absent) {
   mapped_.push_back(param);
   const auto& tenon_value = node_.parameter(param);
   if (!is_required(position) && is_absent(declared(param), tenon_value, absent)) return true;
@@ -279,7 +281,7 @@ bool FormExport::map_inputs() {
     if (!node_.input(static_cast<std::size_t>(info_.find_input(pair.input))).empty()) continue;
     const bool needed = !is_empty_list(node_.parameter(pair.param));
     if (needed && !map_param(pair.param, static_cast<std::size_t>(position - form_.inputs.begin()),
-                               AttributeValue("never")))
+                             AttributeValue("never")))
       return false;
   }
   const auto widths = info_.find_input("widths");
@@ -299,7 +301,8 @@ bool FormExport::map_inputs() {
     const auto at = info_.find_input(without.input);
     const bool is_connected = at >= 0 && !node_.input(static_cast<std::size_t>(at)).empty();
     const auto& declared_value = declared(without.param).default_value;
-    if (!(node_.parameter(without.param) == (is_connected ? declared_value : without.value))) return false;
+    if (!(node_.parameter(without.param) == (is_connected ? declared_value : without.value)))
+      return false;
   }
   return true;
 }
@@ -335,7 +338,8 @@ bool FormExport::slices_alike() const {
   const auto& x = node_.type(0);
   for (std::size_t i = 0; i < steps->size(); ++i) {
     if ((*steps)[i] > 0) continue;
-    if (is_connected("begins") || is_connected("along") || begins == nullptr || axes == nullptr || x.rank < 1)
+    if (is_connected("begins") || is_connected("along") || begins == nullptr || axes == nullptr ||
+        x.rank < 1)
       return false;
     const auto axis = axes->empty() ? static_cast<std::int64_t>(i) : ((*axes)[i] + x.rank) % x.rank;
     if ((*begins)[i] < -std::max<std::int64_t>(x.dims[axis], 1)) return false;
@@ -364,7 +368,8 @@ bool FormExport::map_attributes() {
     const bool list = std::holds_alternative<std::vector<std::int64_t>>(onnx_value->variant());
     if (list && entry.name == "axis") return false;
     // a clip of 0 means no clipping
-    if ((is_recurrent() || form_.type == "Attention") && is_absent(param, tenon_value, entry.absent))
+    if ((is_recurrent() || form_.type == "Attention") &&
+        is_absent(param, tenon_value, entry.absent))
       continue;
     attributes_.push_back({entry.name, *onnx_value});
   }
@@ -426,7 +431,8 @@ void FormExport::cast_indices() {
     const auto found = std::find(names.begin(), names.end(), inputs_[one.position]);
     if (found == names.end()) continue;
     const auto dtype = node_.dtype(static_cast<std::size_t>(found - names.begin()));
-    if (!allows(one.types.mask, dtype)) inputs_[one.position] = node_.cast(inputs_[one.position], i64);
+    if (!allows(one.types.mask, dtype))
+      inputs_[one.position] = node_.cast(inputs_[one.position], i64);
   }
 }
 

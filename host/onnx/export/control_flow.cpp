@@ -145,8 +145,9 @@ class FlowExport {
     const auto carried = declared(step, 2, carries, inside);
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     auto arguments = names(inputs);
-    arguments.insert(arguments.end(), node_.inputs.begin() + static_cast<std::ptrdiff_t>(2 + carries),
-                 node_.inputs.end());
+    arguments.insert(arguments.end(),
+                     node_.inputs.begin() + static_cast<std::ptrdiff_t>(2 + carries),
+                     node_.inputs.end());
     auto outputs = values(step.add(inside, arguments, true), step);
     outputs[0] = {
         as_scalar(outputs[0].name, step.type(0), inside), type_of(boolean, Shape::scalar()), {}};
@@ -241,10 +242,10 @@ class FlowExport {
   bool pass_on(std::size_t carries) {
     for (std::size_t i = 0; i < node_.outputs.size(); ++i) {
       const auto& type = node_.output_types[i];
-      node_export_.alias_output(
-          i < carries ? node_.inputs[i]
-                      : node_export_.constant(Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type))),
-          i);
+      node_export_.alias_output(i < carries ? node_.inputs[i]
+                                            : node_export_.constant(Tensor::zeros(
+                                                  static_cast<DType>(type.dtype), shape_of(type))),
+                                i);
     }
     return true;
   }

@@ -139,7 +139,8 @@ void GraphExport::add_node(NodeId id) {
     return false;
   };
   Sources sources;
-  if (!derivative && ((decompose != nullptr && tried(decompose(node))) || tried(by_form(node, sources))))
+  if (!derivative &&
+      ((decompose != nullptr && tried(decompose(node))) || tried(by_form(node, sources))))
     note_rounding(exported, before.nodes);
   else
     as_custom(exported, sources);
@@ -157,10 +158,11 @@ bool GraphExport::are_sound(const ExportedNode& node, std::size_t first) const {
     if (!made.domain.empty()) return true;
     if (made.type == "QuantizeLinear" &&
         !accepts_scales(job_.opset, dtype_of(node.types[0]), dtype_of(node.output_types[0]),
-                      dtype_of(node.types[1])))
+                        dtype_of(node.types[1])))
       return false;
     if (made.type == "DequantizeLinear" &&
-        !accepts_scales(job_.opset, unknown_dtype, dtype_of(node.types[0]), dtype_of(node.types[1])))
+        !accepts_scales(job_.opset, unknown_dtype, dtype_of(node.types[0]),
+                        dtype_of(node.types[1])))
       return false;
     if (made.type.starts_with("Random") &&
         !supports_random(job_.opset, dtype_of(node.output_types[0])))

@@ -7,9 +7,9 @@
 
 #include "graph/needed.hpp"
 #include "io/atomic_file.hpp"
+#include "onnx/embedded_graph.hpp"
 #include "onnx/export/exporter.hpp"
 #include "onnx/fields.hpp"
-#include "onnx/embedded_graph.hpp"
 #include "run/graph_impl.hpp"
 #include "tensor/backing_files.hpp"
 
@@ -137,13 +137,13 @@ void ModelWriter::name_values() {
                     fmt::format("'{}' is {}, but ONNX operators take only dense tensors", label,
                                 to_string(type_of(tensor))));
   }
-  std::vector<bool> embedded;
-  for (const auto& [name, value] : outputs_) embedded.push_back(scope_.take(model_.strings[name]));
+  std::vector<bool> is_free;
+  for (const auto& [name, value] : outputs_) is_free.push_back(scope_.take(model_.strings[name]));
   std::set<ValueId> named;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const auto& [name, value] = outputs_[i];
     std::string text(model_.strings[name]);
-    if (!embedded[i]) {
+    if (!is_free[i]) {
       text = scope_.free_name(text);
       job_.note(
           fmt::format("output '{}' is renamed to '{}', because ONNX needs distinct names for "
@@ -235,7 +235,8 @@ void ModelWriter::put() {
   if (whole_) {
     const auto embedded = encode_graph(model_);
     const auto sum = digest(bytes, model_);
-    to.add_message(field::model::metadata_props, written::entry_message(embedded_graph_key, embedded));
+    to.add_message(field::model::metadata_props,
+                   written::entry_message(embedded_graph_key, embedded));
     to.add_message(field::model::metadata_props, written::entry_message(embedded_digest_key, sum));
   }
   if (bytes.size() > INT32_MAX)

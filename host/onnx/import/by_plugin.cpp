@@ -47,7 +47,7 @@ struct NodeField {
   }
 };
 
-/// Applies one form to one node: either it becomes a call, or there is a reason reason the form does
+/// Applies one form to one node: either it becomes a call, or there is a reason why the form does
 /// not fit.
 class FormMatch {
  public:
@@ -68,7 +68,8 @@ class FormMatch {
   std::string map_input(std::size_t i);
   std::string map_attributes();
   std::string map_outputs() const;
-  std::string set(const std::string& param, const AttributeValue& onnx_value, const NodeField& what);
+  std::string set(const std::string& param, const AttributeValue& onnx_value,
+                  const NodeField& what);
   std::string set_halves(const OnnxForm::Halves& halves, const AttributeValue& value,
                          const NodeField& what);
 
@@ -83,7 +84,8 @@ class FormMatch {
 };
 
 // Stores numbers that float32 cannot represent as float64 tensors.
-std::string FormMatch::set(const std::string& param, const AttributeValue& onnx_value, const NodeField& what) {
+std::string FormMatch::set(const std::string& param, const AttributeValue& onnx_value,
+                           const NodeField& what) {
   const auto& declared = info_.params[static_cast<std::size_t>(info_.find_param(param))];
   const auto* wide = std::get_if<Tensor>(&onnx_value.variant());
   const bool is_number =
@@ -96,7 +98,7 @@ std::string FormMatch::set(const std::string& param, const AttributeValue& onnx_
 }
 
 std::string FormMatch::set_halves(const OnnxForm::Halves& halves, const AttributeValue& value,
-                                const NodeField& what) {
+                                  const NodeField& what) {
   const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant());
   if (list == nullptr || list->size() % 2 != 0)
     return what.text() + " is not a list of even length";
@@ -162,7 +164,8 @@ std::string FormMatch::map_inputs() {
       if (auto reason = map_input(i); !reason.empty()) return reason;
   for (const auto& as : form_.inputs_as)
     if (!node_.has(as.place) && as.absent)
-      if (auto reason = set(as.param, *as.absent, NodeField{as.place}); !reason.empty()) return reason;
+      if (auto reason = set(as.param, *as.absent, NodeField{as.place}); !reason.empty())
+        return reason;
   for (const auto& input : info_.inputs)
     if (!input.optional && !input.variadic && !input.weight.value_or(false) &&
         !is_connected(input.name))
@@ -206,7 +209,8 @@ std::string FormMatch::map_attributes() {
   }
   for (const auto& entry : form_.attributes)
     if (entry.absent && !params_.contains(entry.param))
-      if (auto reason = set(entry.param, *entry.absent, NodeField{0, entry.name}); !reason.empty()) return reason;
+      if (auto reason = set(entry.param, *entry.absent, NodeField{0, entry.name}); !reason.empty())
+        return reason;
   for (const auto& constant : form_.constants)
     params_.insert_or_assign(constant.param, constant.value);
   for (const auto& output : info_.outputs)

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t subgraph_cost = 100;  // of a subgraph, in nodes
 constexpr std::size_t max_inlined = 1'000'000;
-constexpr int max_nested = 32;           // nesting depth of subgraphs, including those in functions
+constexpr int max_nested = 32;          // nesting depth of subgraphs, including those in functions
 constexpr std::size_t import_cost = 4;  // cost of importing a loop's body, in inferences of it
 // of a Loop that becomes a scan over its iteration numbers
 constexpr std::int64_t max_rows = 1 << 20;
@@ -89,7 +89,9 @@ class SubgraphImport {
     auto& outer = *inner_.outer_;
     struct SharedState {
       Importer &inner, &outer;
-      SharedState(Importer& to, Importer& from) : inner(to), outer(from) { inner.swap_shared_state(outer); }
+      SharedState(Importer& to, Importer& from) : inner(to), outer(from) {
+        inner.swap_shared_state(outer);
+      }
       ~SharedState() { inner.swap_shared_state(outer); }
     } const shared_state(inner_, outer);
     if ((inner_.inlined_ += graph_.nodes.size() + graph_.initializers.size() +
@@ -217,10 +219,11 @@ void if_else(NodeImport& node) {
   // the operators need at least one value
   if (captures.empty()) captures.push_back(node.importer().value_of(condition));
   for (const auto value : captures) one.capture(value), other.capture(value);
-  set_outputs(node, SubgraphImport::add(node, same ? "tenon.if" : "tenon.branch", {condition}, captures,
-                                 {{"then", one.text({}, captures)},
-                                  {"else", other.text({}, captures)},
-                                  {"outputs", static_cast<std::int64_t>(one.results())}}));
+  set_outputs(node,
+              SubgraphImport::add(node, same ? "tenon.if" : "tenon.branch", {condition}, captures,
+                                  {{"then", one.text({}, captures)},
+                                   {"else", other.text({}, captures)},
+                                   {"outputs", static_cast<std::int64_t>(one.results())}}));
 }
 
 /// The components of a Loop: limit, condition and carried values.
@@ -288,10 +291,10 @@ void add_loop(NodeImport& node, const LoopComponents& components, SubgraphImport
     inputs.push_back(one(true));
     order.insert(order.end(), {0, 1});
     return set_outputs(node, SubgraphImport::add(node, "tenon.scan", std::move(inputs), captures,
-                                          {{"body", body.text(order, captures, 1)},
-                                           {"carries", carries},
-                                           {"scanned", 1},
-                                           {"outputs", components.outputs()}}));
+                                                 {{"body", body.text(order, captures, 1)},
+                                                  {"carries", carries},
+                                                  {"scanned", 1},
+                                                  {"outputs", components.outputs()}}));
   }
   inputs = {components.limit, components.condition};
   inputs.insert(inputs.end(), components.carried.begin(), components.carried.end());
@@ -302,9 +305,9 @@ void add_loop(NodeImport& node, const LoopComponents& components, SubgraphImport
     stays.push_back(node.importer().value_of(condition));
   }
   set_outputs(node, SubgraphImport::add(node, "tenon.loop", std::move(inputs), stays,
-                                 {{"body", body.text(order, stays)},
-                                  {"carries", carries},
-                                  {"outputs", components.outputs()}}));
+                                        {{"body", body.text(order, stays)},
+                                         {"carries", carries},
+                                         {"outputs", components.outputs()}}));
 }
 
 // The body is imported again with wider types until its results fit its inputs.

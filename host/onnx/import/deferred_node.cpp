@@ -8,10 +8,10 @@
 
 #include "graph/inference/type.hpp"
 #include "onnx/dtype.hpp"
+#include "onnx/embedded_graph.hpp"
 #include "onnx/export/message.hpp"
 #include "onnx/fields.hpp"
 #include "onnx/import/node_import.hpp"
-#include "onnx/embedded_graph.hpp"
 #include "run/builtin_operators.hpp"
 #include "run/control_flow/owned_subgraph.hpp"
 #include "run/inference_budget.hpp"
@@ -324,15 +324,16 @@ class DeferredModel {
     }
     std::vector<tenon_type> made;
     try {
-      made = deferred.infer(types,
-                        [&](std::size_t i) { return std::optional(plausible_elements(types[i])); });
+      made = deferred.infer(
+          types, [&](std::size_t i) { return std::optional(plausible_elements(types[i])); });
     } catch (const Failure&) {
       return {};
     }
     std::vector<DType> dtypes;
     std::size_t next = 0;
     for (std::size_t i = 0; i < node_.node().outputs.size(); ++i)
-      dtypes.push_back(node_.has_output(i) ? static_cast<DType>(made[next++].dtype) : unknown_dtype);
+      dtypes.push_back(node_.has_output(i) ? static_cast<DType>(made[next++].dtype)
+                                           : unknown_dtype);
     for (const auto& type : made)
       if (type.dtype == TENON_DTYPE_UNKNOWN) return {};
     return dtypes;

@@ -21,7 +21,8 @@ constexpr std::int64_t tensor_overhead = 256;  // overhead of a tensor, in bytes
 bool Importer::may_make(std::int64_t bytes) {
   if (bytes < 0) return false;
   const auto limit = min_made + 4 * model_.bytes.size();
-  if (static_cast<std::size_t>(bytes) + tensor_overhead > limit - std::min(limit, made_)) return false;
+  if (static_cast<std::size_t>(bytes) + tensor_overhead > limit - std::min(limit, made_))
+    return false;
   made_ += static_cast<std::size_t>(bytes + tensor_overhead);
   return true;
 }

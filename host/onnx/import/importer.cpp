@@ -9,9 +9,9 @@
 #include "graph/inference/type.hpp"
 #include "io/utf8.hpp"
 #include "onnx/dtype.hpp"
+#include "onnx/embedded_graph.hpp"
 #include "onnx/import/missing.hpp"
 #include "onnx/import/node_import.hpp"
-#include "onnx/embedded_graph.hpp"
 #include "run/host_impl.hpp"
 #include "run/inference_budget.hpp"
 
@@ -284,8 +284,9 @@ ValueId Importer::value_of(Operand& operand) {
   if (operand.value != none) return operand.value;
   const auto& elements = operand.elements;
   const void* const address = elements.size() == 0 ? nullptr : elements.data();
-  if (const auto found = values_by_address_.find(address);
-      address != nullptr && found != values_by_address_.end() && same_type(found->second.first, elements))
+  if (const auto found = values_by_address_.find(address); address != nullptr &&
+                                                           found != values_by_address_.end() &&
+                                                           same_type(found->second.first, elements))
     return operand.value = found->second.first;
   if (outer_ != nullptr && !is_subgraph_constant(operand))
     return operand.value = captured({none, elements, operand.initializer});
@@ -333,7 +334,7 @@ std::vector<Operand> Importer::call(const std::string& op, const Named& inputs,
   if (outer_ != nullptr && info.random)
     throw Failure(FailureKind::file, "subgraphs cannot draw random numbers");
   std::vector<const Operand*> operands;
-  for (const auto& [address, operand] : inputs) operands.push_back(&operand);
+  for (const auto& [input, operand] : inputs) operands.push_back(&operand);
   if (may_compute(info, operands)) {
     std::vector<Tensor> tensors(info.inputs.size());
     const auto assign = [&](const auto& input) {
@@ -346,8 +347,8 @@ std::vector<Operand> Importer::call(const std::string& op, const Named& inputs,
       return compute(op, tensors, attributes);
   }
   std::vector<std::pair<std::string, ValueId>> named;
-  for (auto [address, operand] : inputs)
-    if (!operand.empty()) named.emplace_back(address, value_of(operand));
+  for (auto [input, operand] : inputs)
+    if (!operand.empty()) named.emplace_back(input, value_of(operand));
   return add_node({.op = op,
                    .name = {},
                    .inputs = {},
@@ -433,7 +434,8 @@ void Importer::import_node(const proto::Node& node) {
   } catch (const Failure& last) {
     // the operator's reason is better than that of the composition tried after it
     const auto& failure = refusal ? *refusal : last;
-    if (options_.keep_unknown && outer_ == nullptr && reads_placeholder(node)) return keep_as_placeholder(at);
+    if (options_.keep_unknown && outer_ == nullptr && reads_placeholder(node))
+      return keep_as_placeholder(at);
     try {
       if (defer(at)) return;
     } catch (const Failure&) {  // `failure` is more specific
@@ -463,8 +465,8 @@ void Importer::import_function(NodeImport& node, const proto::Function& function
   for (const auto& attribute : function.attribute_defaults)
     arguments.emplace(attribute.name, &attribute);
   for (const auto& attribute : node.node().attributes)
-    if (const auto* operands = node.attribute(attribute.name))
-      arguments.insert_or_assign(attribute.name, operands);
+    if (const auto* value = node.attribute(attribute.name))
+      arguments.insert_or_assign(attribute.name, value);
   for (const auto name : function.attributes)
     if (!arguments.contains(name))
       node.refuse(fmt::format("its attribute '{}' is missing; its function requires it", name));
@@ -493,9 +495,9 @@ Graph load(Host& host, const std::filesystem::path& path, const ImportOptions& o
   std::string why;
   if (options.shapes.empty() && options.fixed.empty() && options.map.empty() &&
       !options.prefer_functions)
-    if (auto kept = embedded_graph(model, why, options.trust_links)) {
+    if (auto embedded = embedded_graph(model, why, options.trust_links)) {
       Graph graph(host);
-      impl_of(graph).adopt(std::move(*kept));
+      impl_of(graph).adopt(std::move(*embedded));
       return graph;
     }
   if (!why.empty() && options.note)

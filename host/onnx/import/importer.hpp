@@ -83,7 +83,7 @@ class Importer {
     const proto::Function* function = nullptr;
     std::vector<OnnxClaim> claims{};
     void (*composition)(NodeImport&) = nullptr;
-    const CatalogOperator* exported = nullptr;    // an operator exported by Tenon's exporter
+    const CatalogOperator* exported = nullptr;   // the operator of a node that Tenon exported
     const CatalogOperator* same_name = nullptr;  // for custom domains
     bool noted = false;
   };
@@ -103,7 +103,7 @@ class Importer {
   const OnnxForm& own_form(NodeImport& node, const OperatorInfo& info);
   Kind& kind_of(const proto::Node& node, std::int64_t version);
   const LoadedOperator& loaded(const std::string& op);
-  void keep_as_placeholder(NodeImport& node);  // as a placeholder
+  void keep_as_placeholder(NodeImport& node);
   /// Defers the node until the shapes of its inputs are known. Returns false if they are known
   /// already, or if the node is rejected for all shapes.
   bool defer(NodeImport& node);

@@ -26,8 +26,8 @@ std::string name_mismatch(const OperatorInfo& info, const proto::Node& node);
 std::vector<MissingOperator> missing_operators(const Catalog& catalog, const Model& model,
                                                const ImportOptions& options);
 
-/// One error of kind plugin that lists all of them. `keep_unknown`: unknown nodes of the main graph were
-/// kept, so these are in subgraphs.
+/// One error of kind plugin that lists all of them. `keep_unknown`: unknown nodes of the main graph
+/// were kept, so these are in subgraphs.
 Failure refuse_missing(const Catalog& catalog, const Model& model,
                        const std::vector<MissingOperator>& missing, bool keep_unknown);
 

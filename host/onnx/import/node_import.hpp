@@ -82,7 +82,9 @@ class NodeImport {
   /// Inlines a graph that certainly runs and returns its results. Empty if operators are missing.
   std::vector<Operand> inlined(const proto::Graph& graph, const std::vector<Operand>& inputs = {});
 
-  bool has_output(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
+  bool has_output(std::size_t i) const {
+    return i < node_.outputs.size() && !node_.outputs[i].empty();
+  }
   /// Whether a node reads the output or the model returns it.
   bool is_read(std::size_t i) const;
   void output(std::size_t i, Operand operand);

@@ -89,17 +89,17 @@ ManifestFields manifest_fields(NodeImport& node) {
   }
   for (std::size_t i = 0; i < node.inputs(); ++i)
     fields.inputs.push_back({{"name", fields.name_for(fmt::format("input_{}", i))},
-                            {"doc", ""},
-                            {"optional", true},
-                            {"variadic", false},
-                            {"types", every_dtype()},
-                            {"initial", nullptr},
-                            {"weight", false}});
+                             {"doc", ""},
+                             {"optional", true},
+                             {"variadic", false},
+                             {"types", every_dtype()},
+                             {"initial", nullptr},
+                             {"weight", false}});
   for (std::size_t i = 0; i < node.node().outputs.size(); ++i)
     fields.outputs.push_back({{"name", fields.name_for(fmt::format("output_{}", i))},
-                             {"doc", ""},
-                             {"hidden", false},
-                             {"count", nullptr}});
+                              {"doc", ""},
+                              {"hidden", false},
+                              {"count", nullptr}});
   return fields;
 }
 

@@ -65,8 +65,8 @@ void affine_grid(NodeImport& node) {
     for (std::int64_t a = 0; a < axes; ++a) {  // the grid's last axis is x
       const auto size = sizes[sizes.size() - 1 - static_cast<std::size_t>(a)];
       const auto position = static_cast<double>(rest % size), steps = static_cast<double>(size);
-      *to++ =
-          corners ? (size == 1 ? -1.0 : 2 * position / (steps - 1) - 1) : (2 * position + 1) / steps - 1;
+      *to++ = corners ? (size == 1 ? -1.0 : 2 * position / (steps - 1) - 1)
+                      : (2 * position + 1) / steps - 1;
       rest /= size;
     }
     *to++ = 1;
@@ -95,10 +95,12 @@ void tensor_scatter(NodeImport& node) {
                      "the sizes of its cache and update are unknown");
   node.require(update_shape.rank() == rank && axis > 0,
                "its cache and update differ in rank, or its axis is the batch axis");
-  Numbers along(static_cast<std::size_t>(rank), 1), first(along), whole(update_shape.begin(), update_shape.end());
+  Numbers along(static_cast<std::size_t>(rank), 1), first(along),
+      whole(update_shape.begin(), update_shape.end());
   along[static_cast<std::size_t>(axis)] = update_shape[axis];
   first[0] = shape[0];
-  auto at = node.add("tenon.reshape", std::vector{node.arange(update_shape[axis])}, {{"shape", along}});
+  auto at =
+      node.add("tenon.reshape", std::vector{node.arange(update_shape[axis])}, {{"shape", along}});
   if (node.has(2)) {
     const auto begins =
         node.add("tenon.reshape", std::vector{node.cast(node.input(2), i64)}, {{"shape", first}});

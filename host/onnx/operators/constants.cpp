@@ -118,7 +118,7 @@ void eye_like(NodeImport& node) {
   if (rank < 0) sizes = node.add("tenon.reshape", std::vector{sizes}, {{"shape", {2}}});
   const auto along = [&](std::int64_t axis) {
     return arange(node, node.add("tenon.slice", std::vector{sizes},
-                                   {{"axes", {0}}, {"begin", {axis}}, {"end", {axis + 1}}}));
+                                 {{"axes", {0}}, {"begin", {axis}}, {"end", {axis + 1}}}));
   };
   const auto k = node.constant(Tensor::from({node.integer("k", 0)}, Shape::scalar()));
   const auto diagonal = node.add("tenon.add", std::vector{along(0), k});
@@ -143,8 +143,9 @@ void range(NodeImport& node) {
     const auto number = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
     const auto distance = step > 0 ? number(last) - number(first) : number(first) - number(last);
     const auto size = step > 0 ? number(step) : -number(step);
-    const auto steps =
-        (step > 0) == (last > first) && last != first ? distance / size + (distance % size != 0 ? 1 : 0) : 0;
+    const auto steps = (step > 0) == (last > first) && last != first
+                           ? distance / size + (distance % size != 0 ? 1 : 0)
+                           : 0;
     if (steps > number(1) << 40 || !node.importer().may_make(static_cast<std::int64_t>(steps) * 8))
       return at_runtime();
     std::vector<std::int64_t> made;

@@ -20,8 +20,9 @@ struct Filters {
     node.require(shape.rank() >= 3, "its weight has fewer than 3 dimensions");
     for (int a = 2; a < shape.rank(); ++a) kernel.push_back(shape[a]);
     if (const auto kernel_shape = node.integers("kernel_shape"))
-      node.require(*kernel_shape == kernel, fmt::format("its kernel_shape does not match its weight, {}",
-                                                 to_string(node.importer().type_of(weight))));
+      node.require(*kernel_shape == kernel,
+                   fmt::format("its kernel_shape does not match its weight, {}",
+                               to_string(node.importer().type_of(weight))));
     inputs = {{"data", node.widened(node.input(0))}, {"weight", weight}};
     if (!bias.empty()) inputs.emplace_back("bias", bias);
   }
@@ -113,7 +114,8 @@ class Transposed {
                   "its output_shape does not match its input");
     const Numbers output_sizes(sizes.end() - static_cast<std::ptrdiff_t>(axes_), sizes.end());
     for (const auto size : output_sizes)
-      node_.require(size > 0 && size <= max_size, "its output_shape has a size below 1, or above 2^30");
+      node_.require(size > 0 && size <= max_size,
+                    "its output_shape has a size below 1, or above 2^30");
     Numbers begin(axes_), end(axes_);
     for (std::size_t a = 0; a < axes_; ++a) {
       const auto size = data.has_rank() ? data[static_cast<int>(a) + 2] : unknown;
@@ -184,13 +186,14 @@ class Transposed {
     const auto along = numbers([](std::size_t a) { return static_cast<std::int64_t>(a) + 2; });
     const auto full = add(without_padding(), false);
     const auto lengths = sizes_along(node_, full, 2, INT64_MAX);
-    const auto total =
-        with("tenon.add", lengths, numbers([&](std::size_t a) { return extra_[a] - output_sizes[a]; }));
+    const auto total = with("tenon.add", lengths,
+                            numbers([&](std::size_t a) { return extra_[a] - output_sizes[a]; }));
     const auto less = with("tenon.maximum", total, zero);
     const auto half =
         with("tenon.int_divide", less, numbers([](std::size_t) { return std::int64_t{2}; }));
     const auto begin = is_upper() ? half : with("tenon.sub", less, half);
-    const auto end = with("tenon.add", begin, numbers([&](std::size_t a) { return output_sizes[a]; }));
+    const auto end =
+        with("tenon.add", begin, numbers([&](std::size_t a) { return output_sizes[a]; }));
     const auto after = with("tenon.maximum", with("tenon.sub", end, lengths), zero);
     const auto widths = node_.add("tenon.concat", std::vector{zero, after}, {{"axis", 0}});
     const auto padded =

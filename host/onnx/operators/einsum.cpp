@@ -109,11 +109,11 @@ class Equation {
     node_.require(size == unknown || other == unknown || size == other,
                   fmt::format("its equation takes a diagonal of {} over axes of different sizes",
                               to_string(node_.importer().type_of(term.x))));
-    const auto kept = node_.add("tenon.where", std::vector{on_diagonal(term, first, second), term.x,
-                                                           node_.scalar(0, term.x)});
+    const auto masked = node_.add("tenon.where", std::vector{on_diagonal(term, first, second),
+                                                             term.x, node_.scalar(0, term.x)});
     auto labels = term.labels;
     labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(second));
-    return {sum(kept, {static_cast<std::int64_t>(second)}), labels};
+    return {sum(masked, {static_cast<std::int64_t>(second)}), labels};
   }
 
   // A bool mask that broadcasts to the term. If the sizes differ at run time, the reshape fails.
@@ -191,7 +191,7 @@ class Equation {
   }
 
   Term product(Term left, Term right, std::size_t next) {
-    const auto kept = [&](int label) {
+    const auto is_needed = [&](int label) {
       return has(output_, label) ||
              std::any_of(terms_.begin() + static_cast<std::ptrdiff_t>(next), terms_.end(),
                          [&](const Term& term) { return has(term.labels, label); });
@@ -199,14 +199,14 @@ class Equation {
     const auto unshared = [&](const Term& term, const Term& other) {
       Labels reduced;
       for (const auto label : term.labels)
-        if (!kept(label) && !has(other.labels, label)) reduced.push_back(label);
+        if (!is_needed(label) && !has(other.labels, label)) reduced.push_back(label);
       return reduced;
     };
     left = summed(left, unshared(left, right));
     right = summed(right, unshared(right, left));
     Labels batch, inner, rows, columns;
     for (const auto label : left.labels)
-      (!has(right.labels, label) ? rows : kept(label) ? batch : inner).push_back(label);
+      (!has(right.labels, label) ? rows : is_needed(label) ? batch : inner).push_back(label);
     for (const auto label : right.labels)
       if (!has(left.labels, label)) columns.push_back(label);
     auto all = batch;

@@ -89,9 +89,9 @@ CachePositions cache_positions(const Decoder& it) {
   at.old = it.has_past ? size_along(it.node, it.node.input(3), 2) : zero;
   const auto total = scalar(6);
   at.end = it.binary("tenon.add", it.of_shape(it.node.cast(it.node.input(5), i64), {-1, 1}),
-                  number(it.node, 1));
-  at.first =
-      it.where(it.binary("tenon.equal", at.steps, total), zero, it.binary("tenon.sub", at.end, at.steps));
+                     number(it.node, 1));
+  at.first = it.where(it.binary("tenon.equal", at.steps, total), zero,
+                      it.binary("tenon.sub", at.end, at.steps));
   at.all = arange_to(it.node, it.binary("tenon.maximum", at.old, total));
   return at;
 }
@@ -107,15 +107,15 @@ Operand rows_of(const Decoder& it, const CachePositions& at) {
   const auto least =
       it.binary("tenon.minimum", at.first, it.binary("tenon.sub", at.end, number(it.node, 1)));
   auto wrong = it.binary("tenon.logical_or", it.binary("tenon.less", least, zero),
-                      it.binary("tenon.greater", at.first, at.old));
+                         it.binary("tenon.greater", at.first, at.old));
   wrong = it.binary("tenon.logical_or", wrong,
-                 it.binary("tenon.greater", at.end, size_along(it.node, at.all, 0)));
+                    it.binary("tenon.greater", at.end, size_along(it.node, at.all, 0)));
   return it.where(wrong, it.binary("tenon.add", at.old, at.steps), rows);
 }
 
 /// The cache including this call's rows, [batch, rows, heads, size], followed by zeros.
-Operand present_of(const Decoder& it, const CachePositions& at, const Operand& rows, const Operand& now,
-                   std::size_t past) {
+Operand present_of(const Decoder& it, const CachePositions& at, const Operand& rows,
+                   const Operand& now, std::size_t past) {
   auto joined = it.of_shape(now, {0, 0, it.kv_heads, -1});
   if (it.has_past) {
     const auto before = it.of_order(it.node.widened(it.node.input(past)));
@@ -142,8 +142,10 @@ void apply_rotary(Decoder& it, const Operand& first) {
   node.require_known(table.has_rank() && table[1] != unknown,
                      "the shape of its cos_cache is unknown");
   const auto positions = positions_of(it, first);
-  it.query = apply_rotary_embedding(node, it.query, 7, it.q_heads, positions, interleaved, 2 * table[1]);
-  it.key = apply_rotary_embedding(node, it.key, 7, it.kv_heads, positions, interleaved, 2 * table[1]);
+  it.query =
+      apply_rotary_embedding(node, it.query, 7, it.q_heads, positions, interleaved, 2 * table[1]);
+  it.key =
+      apply_rotary_embedding(node, it.key, 7, it.kv_heads, positions, interleaved, 2 * table[1]);
 }
 
 /// Whether this is known to be the first call, with samples without padding.
@@ -179,8 +181,8 @@ void group_query_attention(NodeImport& node) {
     const auto batch = it.of_shape(size_along(node, it.query, 0), {1});
     const auto sizes =
         node.add("tenon.concat", std::vector{batch, node.constant({1})}, {{"axis", 0}});
-    apply_rotary(it,
-         node.add("tenon.broadcast_to", Importer::Named{{"x", number(node, 0)}, {"sizes", sizes}}));
+    apply_rotary(it, node.add("tenon.broadcast_to",
+                              Importer::Named{{"x", number(node, 0)}, {"sizes", sizes}}));
     const auto made =
         attend(node, {{"query", it.query}, {"key", it.key}, {"value", it.value}, {"mask", bias}},
                attributes);

@@ -48,7 +48,7 @@ std::string linear_step(NodeImport& node, const LinearSizes& n, DType type, cons
               : *static_cast<float*>(factor.data()) = static_cast<float>(scale);
   graph.output("next", state);
   graph.output("answer", binary("tenon.mul", binary("tenon.matmul", query, state),
-                             graph.constant("scale", factor)));
+                                graph.constant("scale", factor)));
   return graph.to_json();
 }
 

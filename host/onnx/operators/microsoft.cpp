@@ -70,7 +70,7 @@ void quick_gelu(NodeImport& node) {
 }
 void bias_split_gelu(NodeImport& node) {
   const auto chunks = node.add_all("tenon.split", std::vector{plus(node, wide_input(node, 0), 1)},
-                                  {{"sections", 2}, {"axis", -1}});
+                                   {{"sections", 2}, {"axis", -1}});
   narrow(node, 0, two_of(node, "tenon.mul", chunks[0], one_of(node, "tenon.gelu", chunks[1])));
 }
 
@@ -307,8 +307,9 @@ void matmul_n_bits(NodeImport& node) {
   node.ignore("accuracy_level");
   node.require(bits == 4 || bits == 8, fmt::format("its weights have {} bits, not 4 or 8", bits));
   constexpr std::int64_t max_elements = std::int64_t{1} << 40;
-  node.require(depth > 0 && columns > 0 && columns <= max_elements && depth <= max_elements / columns,
-               "its K and N must be positive and not too large");
+  node.require(
+      depth > 0 && columns > 0 && columns <= max_elements && depth <= max_elements / columns,
+      "its K and N must be positive and not too large");
   node.require(block >= 16 && block <= 1 << 20 && (block & (block - 1)) == 0,
                "its block_size must be a power of two, from 16 to 2^20");
   node.require(!node.has(4), "its g_idx is not supported");

@@ -32,8 +32,9 @@ Operand arange_to(NodeImport& node, const Operand& end) {
   return node.add("tenon.range", std::vector{number(node, 0), end, number(node, 1)});
 }
 
-Operand apply_rotary_embedding(NodeImport& node, const Operand& x, std::size_t cos, std::int64_t heads,
-                  const Operand& positions, bool interleaved, std::int64_t rotary_size) {
+Operand apply_rotary_embedding(NodeImport& node, const Operand& x, std::size_t cos,
+                               std::int64_t heads, const Operand& positions, bool interleaved,
+                               std::int64_t rotary_size) {
   const Importer::Named inputs{{"data", x},
                                {"cos", node.widened(node.input(cos))},
                                {"sin", node.widened(node.input(cos + 1))},
@@ -62,8 +63,9 @@ Operand visible_between(NodeImport& node, const Operand& mask, const Operand& ke
   const auto positions = arange_to(node, keys);
   auto visible = node.add("tenon.less", std::vector{positions, bound(0)});
   if (count == batch) return visible;
-  return node.add("tenon.logical_and", std::vector{visible, node.add("tenon.greater_equal",
-                                                                  std::vector{positions, bound(1)})});
+  return node.add(
+      "tenon.logical_and",
+      std::vector{visible, node.add("tenon.greater_equal", std::vector{positions, bound(1)})});
 }
 
 /// The addend of the scores: a filter value for masked positions, and the bias. The mask is [batch,
@@ -79,9 +81,11 @@ Operand added_to_scores(NodeImport& node, std::size_t mask, std::size_t bias, co
   node.require(rank >= 1 && rank <= 3, "its mask must have one to three dimensions");
   const auto filter = node.real("mask_filter_value", -10000);
   const auto zero = node.constant(Tensor::from({0.0F}, Shape::scalar()));
-  const auto visible = rank == 1 ? visible_between(node, mask_input, keys)
-                              : node.add("tenon.greater", std::vector{node.cast(mask_input, f32), zero});
-  const auto hidden = node.add("tenon.where", std::vector{visible, zero, node.scalar(filter, zero)});
+  const auto visible =
+      rank == 1 ? visible_between(node, mask_input, keys)
+                : node.add("tenon.greater", std::vector{node.cast(mask_input, f32), zero});
+  const auto hidden =
+      node.add("tenon.where", std::vector{visible, zero, node.scalar(filter, zero)});
   const auto wide = node.add("tenon.expand_dims", std::vector{hidden},
                              {{"axis", rank == 3 ? Numbers{1} : Numbers{1, 2}}});
   return total.empty() ? wide : node.add("tenon.add", std::vector{total, wide});
@@ -115,7 +119,7 @@ void attention(NodeImport& node) {
   auto joint = node.add("tenon.matmul", std::vector{node.widened(node.input(0)), weight});
   if (node.has(2)) joint = node.add("tenon.add", std::vector{joint, node.widened(node.input(2))});
   const auto projections = node.add_all("tenon.split", std::vector{joint},
-                                  {{"sections", 3}, {"axis", -1}, {"sizes", sizes}});
+                                        {{"sections", 3}, {"axis", -1}, {"sizes", sizes}});
   std::vector<Operand> past(2);
   if (node.has(4)) {
     past = node.add_all("tenon.split", std::vector{node.widened(node.input(4))},
@@ -160,7 +164,8 @@ void multi_head_attention(NodeImport& node) {
   Operand projections[3];
   for (std::size_t i = 0; i < 3; ++i) projections[i] = node.widened(node.input(i));
   const int rank = node.rank(projections[1]);
-  node.require(node.rank(projections[0]) == 3 && (rank == 3 || rank == 4) && node.rank(projections[2]) == rank,
+  node.require(node.rank(projections[0]) == 3 && (rank == 3 || rank == 4) &&
+                   node.rank(projections[2]) == rank,
                "its queries must be [batch, steps, heads size], and keys and values, too, or "
                "[batch, heads, steps, size]");
   for (std::size_t i = 1; i < 3; ++i) projections[i] = in_steps(node, projections[i], heads);
@@ -226,7 +231,7 @@ void rotary_embedding(NodeImport& node) {
   if (node.rank(positions) == 1)
     positions = node.add("tenon.add", std::vector{steps_of(node, x, rank == 3 ? 1 : 2), positions});
   const auto made = apply_rotary_embedding(node, x, 2, rank == 3 ? heads : 0, positions,
-                              node.integer("interleaved", 0) != 0, rotary_size);
+                                           node.integer("interleaved", 0) != 0, rotary_size);
   node.output(node.cast(made, node.dtype(node.input(0))));
 }
 

@@ -17,7 +17,8 @@ Operand arange_to(NodeImport& node, const Operand& end);
 
 /// Applies rotary embedding to [batch, steps, heads * size]. `positions`, [batch, steps], index the
 /// rows of inputs `cos` and `cos` + 1.
-Operand apply_rotary_embedding(NodeImport& node, const Operand& x, std::size_t cos, std::int64_t heads,
-                  const Operand& positions, bool interleaved, std::int64_t rotary_size);
+Operand apply_rotary_embedding(NodeImport& node, const Operand& x, std::size_t cos,
+                               std::int64_t heads, const Operand& positions, bool interleaved,
+                               std::int64_t rotary_size);
 
 }  // namespace tenon::onnx

@@ -103,7 +103,7 @@ struct IntegerConvolution {
     if (terms <= 4112) return combine(product(x, w_high), product(x, w_low));
     const auto [x_high, x_low] = split_high_low(x);
     return combine(combine(product(x_high, w_high), product(x_high, w_low)),
-                 combine(product(x_low, w_high), product(x_low, w_low)));
+                   combine(product(x_low, w_high), product(x_low, w_low)));
   }
 
   NodeImport& node;

@@ -40,8 +40,8 @@ void uniform_like(NodeImport& node) {
 // 1 with the probability that the input gives.
 void bernoulli(NodeImport& node) {
   const auto probability = node.cast(node.input(0), node.dtype(node.input(0)) == f64 ? f64 : f32);
-  const auto made =
-      node.cast(drawn(node, "tenon.uniform", {{"low", 0.0}, {"high", 1.0}}), node.dtype(probability));
+  const auto made = node.cast(drawn(node, "tenon.uniform", {{"low", 0.0}, {"high", 1.0}}),
+                              node.dtype(probability));
   node.output(node.cast(node.add("tenon.less", std::vector{made, probability}),
                         dtype_or(node, node.dtype(node.input(0)))));
 }

@@ -122,7 +122,7 @@ void log_sum_exp(NodeImport& node) {
 
 const Composition reductions_read[] = {
     {"ReduceSum", sum_of},      {"ReduceMean", mean_of},
-    {"ReduceMax", max_of},  {"ReduceMin", min_of},
+    {"ReduceMax", max_of},      {"ReduceMin", min_of},
     {"ReduceProd", product_of}, {"ReduceL1", l1},
     {"ReduceL2", l2},           {"ReduceSumSquare", sum_square},
     {"ReduceLogSum", log_sum},  {"ReduceLogSumExp", log_sum_exp}};

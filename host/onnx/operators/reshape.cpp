@@ -80,8 +80,8 @@ void depth_to_space(NodeImport& node) {
   const auto split = dcr ? shaped(node, data, {s[0], block, block, rest, s[2], s[3]})
                          : shaped(node, data, {s[0], rest, block, block, s[2], s[3]});
   const auto transposed = node.add("tenon.transpose", std::vector{split},
-                               {{"axes", dcr ? std::vector<std::int64_t>{0, 3, 4, 1, 5, 2}
-                                             : std::vector<std::int64_t>{0, 1, 4, 2, 5, 3}}});
+                                   {{"axes", dcr ? std::vector<std::int64_t>{0, 3, 4, 1, 5, 2}
+                                                 : std::vector<std::int64_t>{0, 1, 4, 2, 5, 3}}});
   node.output(shaped(node, transposed, {s[0], rest, s[2] * block, s[3] * block}));
 }
 
@@ -93,7 +93,7 @@ void space_to_depth(NodeImport& node) {
                "its blocksize does not divide the spatial sizes");
   const auto split = shaped(node, data, {s[0], depth, s[2] / block, block, s[3] / block, block});
   const auto transposed = node.add("tenon.transpose", std::vector{split},
-                               {{"axes", std::vector<std::int64_t>{0, 3, 5, 1, 2, 4}}});
+                                   {{"axes", std::vector<std::int64_t>{0, 3, 5, 1, 2, 4}}});
   node.output(shaped(node, transposed, {s[0], depth * block * block, s[2] / block, s[3] / block}));
 }
 

@@ -113,7 +113,8 @@ void stft(NodeImport& node) {
   if (!taper.empty()) {
     const auto window_shape = node.shape(taper);
     node.require_known(window_shape.known(), "the size of its window is unknown");
-    node.require(window_shape.rank() == 1 && (!node.has(3) || static_cast<double>(window_shape[0]) == length),
+    node.require(window_shape.rank() == 1 &&
+                     (!node.has(3) || static_cast<double>(window_shape[0]) == length),
                  "its window must be [frame_length]");
     length = static_cast<double>(window_shape[0]);
   }
@@ -124,8 +125,8 @@ void stft(NodeImport& node) {
   const auto frames = (shape[1] - size) / distance + 1;
   const auto begins = node.add(
       "tenon.reshape",
-      std::vector{node.add(
-          "tenon.mul", std::vector{node.arange(frames), node.constant(std::vector{distance})})},
+      std::vector{node.add("tenon.mul",
+                           std::vector{node.arange(frames), node.constant(std::vector{distance})})},
       {{"shape", {frames, std::int64_t{1}}}});
   const auto indices = node.add("tenon.add", std::vector{begins, node.arange(size)});
   auto cut = node.add("tenon.gather", std::vector{signal, indices}, {{"axis", 1}});

@@ -78,8 +78,7 @@ class ArrayCalls {
   /// what the kernel throws.
   nb::object call(Host& host, const Arguments& args) {
     const auto hash = hash_of(args);
-    auto lease =
-        cache_.take(version_, hash, [&](const Entry& entry) { return fits(entry, args); });
+    auto lease = cache_.take(version_, hash, [&](const Entry& entry) { return fits(entry, args); });
     if (!lease) lease = prepare(host, args, hash);
     if (!lease) return {};
     auto result = lease->usable ? run(*lease, args) : nb::object();
@@ -134,8 +133,7 @@ class ArrayCalls {
     }
     for (std::size_t i = 0; i < args.params; ++i) {
       const auto& [key, value] = entry.params[i];
-      if (key.ptr() != args.key[i] && PyUnicode_Compare(key.ptr(), args.key[i]) != 0)
-        return false;
+      if (key.ptr() != args.key[i] && PyUnicode_Compare(key.ptr(), args.key[i]) != 0) return false;
       if (!same_value(value.ptr(), args.value[i])) return false;
     }
     return true;

@@ -134,7 +134,9 @@ nb::object attribute_to_python(const AttributeValue& value) {
 }
 
 std::string python_name(const std::string& name) {
-  return std::find(reserved_names.begin(), reserved_names.end(), name) != reserved_names.end() ? name + '_' : name;
+  return std::find(reserved_names.begin(), reserved_names.end(), name) != reserved_names.end()
+             ? name + '_'
+             : name;
 }
 
 std::string declared_name(const OperatorInfo& info, const std::string& keyword) {

@@ -74,19 +74,21 @@ void bind_check(nb::module_& module) {
   module.def(
       "check_plugin",
       [](const std::string& path, nb::dict options, nb::handle report) {
-        const auto fields = options_from(std::move(options));
-        without_gil([&] { check_plugin(path, fields, reported_to(report)); });
+        const auto check_options = options_from(std::move(options));
+        without_gil([&] { check_plugin(path, check_options, reported_to(report)); });
       },
       nb::arg("path"), nb::arg("options"), nb::arg("report"));
   module.def(
       "check_operator",
-      [](nb::bytes manifest, nb::object type, nb::object call_type, nb::dict declared, nb::dict options,
-         nb::handle report) {
-        const auto fields = options_from(std::move(options));
-        const auto definition = define_operator(std::move(manifest), std::move(type), std::move(call_type),
-                                      std::move(declared));
-        without_gil(
-            [&] { check_operator(definition.manifest, definition.table, definition.make, fields, reported_to(report)); });
+      [](nb::bytes manifest, nb::object type, nb::object call_type, nb::dict declared,
+         nb::dict options, nb::handle report) {
+        const auto check_options = options_from(std::move(options));
+        const auto definition = define_operator(std::move(manifest), std::move(type),
+                                                std::move(call_type), std::move(declared));
+        without_gil([&] {
+          check_operator(definition.manifest, definition.table, definition.make, check_options,
+                         reported_to(report));
+        });
       },
       nb::arg("manifest"), nb::arg("type"), nb::arg("call_type"), nb::arg("told"),
       nb::arg("options"), nb::arg("report"));

@@ -175,7 +175,7 @@ int get_stream(DLDeviceType, std::int32_t, void** stream) {
 }  // namespace
 
 const ExchangeTable* tenon_exchange() {
-  static ExchangeTable table{{1, 3},      nullptr,   make_like,  to_managed,
+  static ExchangeTable table{{1, 3},       nullptr, make_like, to_managed,
                              from_managed, to_view, get_stream};
   return &table;
 }

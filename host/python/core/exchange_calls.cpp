@@ -75,7 +75,7 @@ class ExchangeArrays {
 };
 
 nb::object call_function(const nb::object& function, PyObject* const* args, std::size_t count,
-              PyObject* keywords) {
+                         PyObject* keywords) {
   const auto [positional, named] = arguments_of(args, count, keywords);
   return call_python(function, positional, named);
 }
@@ -89,10 +89,13 @@ class ExchangeCalls {
     nb::object grad_enabled;    ///< whether gradients are enabled at all
     std::size_t tensors;        ///< the number of tensor arguments by position; parameters follow
     std::vector<nb::object> positional_params;  ///< the names of these parameters
-    std::uint64_t plain_keys;        ///< the dispatch keys of a tensor that only autograd handles
+    std::uint64_t plain_keys;  ///< the dispatch keys of a tensor that only autograd handles
   };
   ExchangeCalls(nb::object host, std::string op, ExchangeArrays arrays, Targets targets)
-      : host_(std::move(host)), arrays_(arrays), targets_(std::move(targets)), calls_(std::move(op)) {}
+      : host_(std::move(host)),
+        arrays_(arrays),
+        targets_(std::move(targets)),
+        calls_(std::move(op)) {}
 
   nb::object call(PyObject* const* args, std::size_t count, PyObject* keywords);
   /// Like call(), if the first argument is torch's set of dispatch keys and gradients may be
@@ -172,10 +175,11 @@ nb::object ExchangeCalls::call_with_keys(PyObject* const* args, std::size_t coun
   if (PyLong_AsUnsignedLongLongMask(keys.ptr()) != targets_.plain_keys)
     return call_function(targets_.differentiable, args + 1, count - 1, keywords);
   const auto* const end = args + 1 + std::min(count - 1, targets_.tensors);
-  const bool needs_gradient = std::any_of(args + 1, end, requires_grad) &&
-                      nb::steal(PyObject_CallNoArgs(targets_.grad_enabled.ptr())).ptr() != Py_False;
+  const bool needs_gradient =
+      std::any_of(args + 1, end, requires_grad) &&
+      nb::steal(PyObject_CallNoArgs(targets_.grad_enabled.ptr())).ptr() != Py_False;
   return needs_gradient ? call_function(targets_.differentiable, args + 1, count - 1, keywords)
-                : call(args + 1, count - 1, keywords);
+                        : call(args + 1, count - 1, keywords);
 }
 
 constexpr const char* capsule_name = "tenon.ExchangeCalls";
@@ -207,7 +211,7 @@ nb::tuple exchange_calls(nb::object host, const std::string& op, nb::handle type
   auto calls = std::make_unique<ExchangeCalls>(
       std::move(host), op, ExchangeArrays(*table, counted),
       ExchangeCalls::Targets{std::move(other), std::move(differentiable), std::move(grad_enabled),
-                          tensors, std::move(positional_params), plain_keys});
+                             tensors, std::move(positional_params), plain_keys});
   auto capsule = nb::steal(PyCapsule_New(calls.release(), capsule_name, [](PyObject* object) {
     delete static_cast<ExchangeCalls*>(PyCapsule_GetPointer(object, capsule_name));
   }));

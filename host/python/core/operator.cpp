@@ -125,7 +125,7 @@ HostHandle host_of(const OperatorObject& self) {
 }
 
 nb::object call_fast(OperatorObject& self, PyObject* const* args, std::size_t count,
-                              PyObject* keywords) {
+                     PyObject* keywords) {
   const auto handle = host_of(self);  // keeps the host open during the call
   const auto calls =
       self.calls->of(handle, [&](const HostVersion& version, const std::string& name, auto op) {
@@ -137,7 +137,7 @@ nb::object call_fast(OperatorObject& self, PyObject* const* args, std::size_t co
 }
 
 nb::object call_general(PyObject* self, PyObject* const* args, std::size_t count,
-                             PyObject* keywords) {
+                        PyObject* keywords) {
   static PyObject* function = nullptr;
   const auto [positional, named] = arguments_of(args, count, keywords);
   return call_python(function_of(function, "tenon._calls", "call"),
@@ -273,7 +273,8 @@ PyObject* call_by_tuple(PyObject* self, PyObject* positional, PyObject* named) {
   const auto count = args.size();
   nb::list names;
   PyObject *name = nullptr, *value = nullptr;
-  for (Py_ssize_t position = 0; named != nullptr && PyDict_Next(named, &position, &name, &value) != 0;) {
+  for (Py_ssize_t position = 0;
+       named != nullptr && PyDict_Next(named, &position, &name, &value) != 0;) {
     names.append(nb::borrow(name));
     args.push_back(value);
   }

@@ -66,7 +66,8 @@ nb::list to_python(const std::vector<Tensor>& tensors) {
 }
 
 nb::list forward(PreparedHandle& self, nb::list inputs, nb::list outputs, nb::list states) {
-  const auto input_tensors = tensors_from(std::move(inputs)), state_tensors = tensors_from(std::move(states));
+  const auto input_tensors = tensors_from(std::move(inputs)),
+             state_tensors = tensors_from(std::move(states));
   auto made = tensors_from(std::move(outputs));
   made.resize(self.call.outputs().size());
   self.exclusive("prepared call", [&] { self.call.forward(input_tensors, made, state_tensors); });
@@ -75,10 +76,13 @@ nb::list forward(PreparedHandle& self, nb::list inputs, nb::list outputs, nb::li
 
 nb::list backward(PreparedHandle& self, nb::list output_grads, nb::list inputs, nb::list outputs,
                   nb::list states, const std::vector<bool>& requested) {
-  const auto grads = tensors_from(std::move(output_grads)), input_tensors = tensors_from(std::move(inputs));
-  const auto made = tensors_from(std::move(outputs)), state_tensors = tensors_from(std::move(states));
-  return to_python(self.exclusive(
-      "prepared call", [&] { return self.call.backward(grads, input_tensors, made, state_tensors, requested); }));
+  const auto grads = tensors_from(std::move(output_grads)),
+             input_tensors = tensors_from(std::move(inputs));
+  const auto made = tensors_from(std::move(outputs)),
+             state_tensors = tensors_from(std::move(states));
+  return to_python(self.exclusive("prepared call", [&] {
+    return self.call.backward(grads, input_tensors, made, state_tensors, requested);
+  }));
 }
 
 }  // namespace

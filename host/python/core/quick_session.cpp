@@ -25,7 +25,7 @@ struct Arrays {
   std::vector<nb::object> inputs, outputs;  // names, interned
   nb::object core, results;
   SessionHandle* session = nullptr;
-  std::vector<ArrayType> given, made;
+  std::vector<ArrayType> input_types, output_types;
 };
 
 /// A raw type, like tenon.Operator; tenon.Session derives from it.
@@ -71,21 +71,21 @@ bool run_in_order(Arrays& arrays, std::span<const Tensor> inputs, std::span<Tens
 /// Returns the results, or nothing and sets no Python error if the run must take the general path.
 /// `capacity`: the capacity for inputs, and for outputs.
 template <std::size_t capacity>
-nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
+nb::object run_arrays(Arrays& arrays, PyObject* const* args) {
   const auto count = arrays.inputs.size();
   // after a first run, since a graph may have no inputs
-  bool same = !arrays.made.empty() && arrays.given.size() == count;
+  bool same = !arrays.output_types.empty() && arrays.input_types.size() == count;
   Tensor inputs[capacity], outputs[capacity];
   for (std::size_t i = 0; i < count; ++i) {
-    if (given[i] == nullptr || !is_fast_array(given[i])) return {};
-    same = same && is_like(given[i], arrays.given[i]);
-    inputs[i] = borrow_array(given[i]);
+    if (args[i] == nullptr || !is_fast_array(args[i])) return {};
+    same = same && is_like(args[i], arrays.input_types[i]);
+    inputs[i] = borrow_array(args[i]);
   }
   nb::object made[capacity];
   const std::span results(outputs, arrays.outputs.size());
   if (same) {
     for (std::size_t i = 0; i < results.size(); ++i) {
-      made[i] = new_array(arrays.made[i].dtype, arrays.made[i].shape);
+      made[i] = new_array(arrays.output_types[i].dtype, arrays.output_types[i].shape);
       outputs[i] = borrow_array(made[i].ptr());
     }
     run_in_order(arrays, {inputs, count}, results);
@@ -100,33 +100,33 @@ nb::object run_arrays(Arrays& arrays, PyObject* const* given) {
     made[i] = plain ? array_from(outputs[i], true) : nb::cast(outputs[i]);
     if (plain) types.push_back({outputs[i].dtype(), outputs[i].shape()});
   }
-  arrays.given.clear();
-  arrays.made.clear();
+  arrays.input_types.clear();
+  arrays.output_types.clear();
   if (repeats && types.size() == results.size()) {
     for (std::size_t i = 0; i < count; ++i)
-      arrays.given.push_back({inputs[i].dtype(), inputs[i].shape()});
-    arrays.made = std::move(types);
+      arrays.input_types.push_back({inputs[i].dtype(), inputs[i].shape()});
+    arrays.output_types = std::move(types);
   }
   return results_of(arrays, made);
 }
 
 template <std::size_t capacity>
 nb::object quick(Arrays* arrays, PyObject* const* positional, std::size_t count, PyObject* inputs) {
-  PyObject* given[capacity] = {};
+  PyObject* args[capacity] = {};
   nb::object held[capacity];  // another thread may change the dict meanwhile
   const auto all = arrays->inputs.size();
   const auto named = inputs == nullptr ? 0 : static_cast<std::size_t>(PyDict_Size(inputs));
   if (count + named != all) return {};
-  std::copy_n(positional, count, given);
+  std::copy_n(positional, count, args);
   for (std::size_t i = count; i < all; ++i) {
-    given[i] = PyDict_GetItemWithError(inputs, arrays->inputs[i].ptr());
-    if (given[i] == nullptr) {
+    args[i] = PyDict_GetItemWithError(inputs, arrays->inputs[i].ptr());
+    if (args[i] == nullptr) {
       PyErr_Clear();
       return {};
     }
-    held[i] = nb::borrow(given[i]);
+    held[i] = nb::borrow(args[i]);
   }
-  return run_arrays<capacity>(*arrays, given);
+  return run_arrays<capacity>(*arrays, args);
 }
 
 /// `inputs`: a dict, or null; the inputs in `positional` come first.
@@ -140,17 +140,17 @@ nb::object quick(PyObject* self, PyObject* const* positional, std::size_t count,
 }
 
 // run(inputs) on the fast path. Session._run handles everything else.
-PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+PyObject* run(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   try {
     nb::object results;
-    if (count == 1 && keywords == nullptr && PyDict_CheckExact(given[0]))
-      results = quick(self, nullptr, 0, given[0]);
+    if (count == 1 && keywords == nullptr && PyDict_CheckExact(args[0]))
+      results = quick(self, nullptr, 0, args[0]);
     if (results.is_valid()) return results.release().ptr();
     nb::list positional;
-    for (Py_ssize_t i = 0; i < count; ++i) positional.append(nb::borrow(given[i]));
+    for (Py_ssize_t i = 0; i < count; ++i) positional.append(nb::borrow(args[i]));
     nb::dict named;
     for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i)
-      named[nb::borrow(PyTuple_GetItem(keywords, i))] = nb::borrow(given[count + i]);
+      named[nb::borrow(PyTuple_GetItem(keywords, i))] = nb::borrow(args[count + i]);
     const auto function = nb::borrow(self).attr("_run");
     return call_python(function, nb::tuple(positional), named).release().ptr();
   } catch (...) {
@@ -162,11 +162,11 @@ PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject
 PyObject* call(PyObject* self, PyObject* positional, PyObject* named) {
   try {
     nb::object results;
-    PyObject* given[max_arrays] = {};
+    PyObject* args[max_arrays] = {};
     const auto count = static_cast<std::size_t>(PyTuple_Size(positional));
     for (std::size_t i = 0; i < std::min(count, max_arrays); ++i)
-      given[i] = PyTuple_GetItem(positional, static_cast<Py_ssize_t>(i));
-    if (count <= max_arrays) results = quick(self, given, count, named);
+      args[i] = PyTuple_GetItem(positional, static_cast<Py_ssize_t>(i));
+    if (count <= max_arrays) results = quick(self, args, count, named);
     if (results.is_valid()) return results.release().ptr();
     const auto function = nb::borrow(self).attr("_call");
     return call_python(function, nb::borrow<nb::tuple>(positional), named).release().ptr();
@@ -198,8 +198,8 @@ PyObject* attach(PyObject* self, PyObject* arguments) {
     made->outputs = names(outputs);
     made->core = nb::borrow(core);
     made->results = nb::borrow(results);
-    const bool few =
-        made->inputs.size() <= max_arrays && made->outputs.size() <= max_arrays && !made->outputs.empty();
+    const bool few = made->inputs.size() <= max_arrays && made->outputs.size() <= max_arrays &&
+                     !made->outputs.empty();
     if (possible != 0 && few) made->session = nb::cast<SessionHandle*>(nb::handle(core));
     delete std::exchange(reinterpret_cast<SessionObject*>(self)->arrays, made.release());
   } catch (...) {

@@ -42,7 +42,8 @@ void PythonCall::add(const std::vector<std::string>& names, Source source, int r
   const bool gradient = source == Source::output_grad || source == Source::input_grad;
   for (std::size_t i = 0; i < names.size(); ++i) {
     Slot slot;
-    slot.name = SharedReference(nb::steal(interned((names[i] + (gradient ? "_grad" : "")).c_str())));
+    slot.name =
+        SharedReference(nb::steal(interned((names[i] + (gradient ? "_grad" : "")).c_str())));
     slot.source = source;
     slot.index = i;
     slot.many = static_cast<int>(i) == repeated;
@@ -93,7 +94,8 @@ void PythonCall::show(Slot& slot, const tenon_call& call) {
                                                      : op_->names.outputs;
   const auto total = tensors_of(call, static_cast<int>(slot.source)).count;
   const auto repeats = total + 1 - static_cast<std::size_t>(names.count);
-  const bool after_repeated = names.repeated >= 0 && slot.index > static_cast<std::size_t>(names.repeated);
+  const bool after_repeated =
+      names.repeated >= 0 && slot.index > static_cast<std::size_t>(names.repeated);
   const auto first = after_repeated ? slot.index + repeats - 1 : slot.index;
   if (!slot.many) return set(slot, array_of(slot, 0, call, first));
   nb::list items;
@@ -170,20 +172,20 @@ void PythonCall::require_unreferenced() {
 // content of their memory.
 void PythonCall::detach_all() {
   call_ = SharedReference();
-  std::vector<KernelArray*> kept;
+  std::vector<KernelArray*> referenced;
   nb::list viewed;
   for (auto& slot : slots_) {
     slot.set = nullptr;
     for (auto& array : slot.arrays) {
       if (!array.is_referenced(1)) continue;
-      kept.push_back(&array);
+      referenced.push_back(&array);
       viewed.append(nb::borrow(array.shown()));
     }
   }
-  if (kept.empty()) return;
+  if (referenced.empty()) return;
   const nb::object derived = nb::module_::import_("tenon._kept").attr("derived")(viewed);
   viewed.clear();
-  for (std::size_t i = 0; i < kept.size(); ++i) kept[i]->detach(nb::list(derived[i]));
+  for (std::size_t i = 0; i < referenced.size(); ++i) referenced[i]->detach(nb::list(derived[i]));
   for (auto& slot : slots_) slot.arrays.clear();
 }
 

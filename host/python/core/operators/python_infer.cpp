@@ -68,7 +68,8 @@ DType dtype_or_unknown(nb::handle dtype) {
   return dtype.is_none() ? unknown_dtype : dtype_from(dtype);
 }
 
-int index_of(const detail::NameGroup& names, const char* what, const NameOrIndex& which, int count) {
+int index_of(const detail::NameGroup& names, const char* what, const NameOrIndex& which,
+             int count) {
   if (const auto* at = std::get_if<int>(&which)) return *at;
   const auto& name = std::get<std::string>(which);
   const int found = names.find(name, count);

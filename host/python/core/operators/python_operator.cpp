@@ -192,15 +192,16 @@ void* make(const std::shared_ptr<const PythonOperator>& op, const tenon_attribut
 
 std::string add_operator(const HostHandle& host, nb::bytes manifest, nb::object type,
                          nb::object call_type, nb::dict declared) {
-  const auto own =
-      define_operator(std::move(manifest), std::move(type), std::move(call_type), std::move(declared));
+  const auto own = define_operator(std::move(manifest), std::move(type), std::move(call_type),
+                                   std::move(declared));
   const auto target = host.use();
   return without_gil([&] { return target->add_operator(own.manifest, own.table, own.make); });
 }
 
 }  // namespace
 
-OperatorDefinition define_operator(nb::bytes manifest, nb::object type, nb::object call_type, nb::dict declared) {
+OperatorDefinition define_operator(nb::bytes manifest, nb::object type, nb::object call_type,
+                                   nb::dict declared) {
   auto op = std::make_shared<PythonOperator>();
   op->inputs = nb::cast<std::vector<std::string>>(declared["inputs"]);
   op->outputs = nb::cast<std::vector<std::string>>(declared["outputs"]);

@@ -26,7 +26,8 @@ class SharedReference {
  public:
   SharedReference() = default;
   explicit SharedReference(nb::object object) : object_(object.release().ptr()) {}
-  SharedReference(SharedReference&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  SharedReference(SharedReference&& other) noexcept
+      : object_(std::exchange(other.object_, nullptr)) {}
   SharedReference& operator=(SharedReference&& other) noexcept {
     std::swap(object_, other.object_);
     return *this;
@@ -47,8 +48,9 @@ struct PythonOperator {
   int counted = -1;       ///< the output whose number a parameter sets; -1: none
   int shared = 0;         ///< the first input of the shared dtype
   bool random = false;
-  SharedReference check;  ///< checks an object's parameters, a dict: returns the attributes' values or raises
-               ///< an error
+  SharedReference
+      check;  ///< checks an object's parameters, a dict: returns the attributes' values or raises
+              ///< an error
   bool infers = false;
   std::vector<const char*> texts;
   detail::Names names;
@@ -63,7 +65,8 @@ struct OperatorDefinition {
   OperatorFactory make;
 };
 /// From the description that the package's modules made of a class.
-OperatorDefinition define_operator(nb::bytes manifest, nb::object type, nb::object call_type, nb::dict declared);
+OperatorDefinition define_operator(nb::bytes manifest, nb::object type, nb::object call_type,
+                                   nb::dict declared);
 
 void bind_python_operator(nb::module_& module);
 
