@@ -237,35 +237,18 @@ class GradientBuilder {
 
   void by_graph(NodeId id) {
     const auto node = model_.nodes[id];
-    GraphCallbacks around;
-    around.input_count = node.input_count;
-    around.output_count = node.output_count;
-    around.results.assign(node.input_count, none);
-    around.name_of = [name = fmt::format("{}_gradient", model_.strings[node.name])](auto) {
-      return name;
-    };
-    around.input = [&](std::uint32_t i) {
-      const auto value = model_.edges[node.first_edge + i];
-      if (value == none)
-        throw Failure(
-            FailureKind::usage,
-            fmt::format("its gradient() reads input {}, but that input is not connected", i));
-      return kept(value);
-    };
-    around.output = [&](std::uint32_t i) { return kept(node.first_output + i); };
-    around.output_grad = [&](std::uint32_t i) {
-      const auto gradient = gradients_[node.first_output + i];
-      return gradient != none ? gradient : filled_like(node.first_output + i, 0);
-    };
-    around.connected = [&](std::int32_t source, std::uint32_t i) {
-      return source == TENON_GRADIENT_INPUT         ? model_.edges[node.first_edge + i] != none
-             : source == TENON_GRADIENT_OUTPUT_GRAD ? gradients_[node.first_output + i] != none
-                                                    : true;
-    };
-    const auto& bound = builder_.binding().nodes[id];
-    run_graph_function(builder_, *bound.op, bound.instance->get(), around);
+    const auto results = run_gradient(
+        builder_, id,
+        {.input =
+             [&](std::uint32_t i) {
+               const auto value = model_.edges[node.first_edge + i];
+               return value == none ? none : kept(value);
+             },
+         .output = [&](std::uint32_t i) { return kept(node.first_output + i); },
+         .output_grad = [&](std::uint32_t i) { return gradients_[node.first_output + i]; },
+         .zeros = [&](ValueId like) { return filled_like(like, 0); }});
     for (std::uint32_t i = 0; i < node.input_count; ++i)
-      if (around.results[i] != none) add(id, i, around.results[i]);
+      if (results[i] != none) add(id, i, results[i]);
   }
 
   // Backward kernels ignore the gradients of hidden outputs.

@@ -219,4 +219,37 @@ void run_graph_function(GraphBuilder& builder, const LoadedOperator& op, const v
   throw Failure(FailureKind::failed, reason);
 }
 
+std::vector<ValueId> run_gradient(GraphBuilder& builder, NodeId id, const GradientValues& values) {
+  const auto& model = builder.model();
+  const auto node = model.nodes[id];
+  GraphCallbacks around;
+  around.input_count = node.input_count;
+  around.output_count = node.output_count;
+  around.results.assign(node.input_count, none);
+  around.name_of = [name = fmt::format("{}_gradient", model.strings[node.name])](auto) {
+    return name;
+  };
+  around.input = [&](std::uint32_t i) {
+    const auto value = values.input(i);
+    if (value == none)
+      throw Failure(
+          FailureKind::usage,
+          fmt::format("its gradient() reads input {}, but that input is not connected", i));
+    return value;
+  };
+  around.output = values.output;
+  around.output_grad = [&](std::uint32_t i) {
+    const auto gradient = values.output_grad(i);
+    return gradient != none ? gradient : values.zeros(node.first_output + i);
+  };
+  around.connected = [&](std::int32_t source, std::uint32_t i) {
+    return source == TENON_GRADIENT_INPUT         ? model.edges[node.first_edge + i] != none
+           : source == TENON_GRADIENT_OUTPUT_GRAD ? values.output_grad(i) != none
+                                                  : true;
+  };
+  const auto& bound = builder.binding().nodes[id];
+  run_graph_function(builder, *bound.op, bound.instance->get(), around);
+  return around.results;
+}
+
 }  // namespace tenon

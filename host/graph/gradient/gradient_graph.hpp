@@ -33,4 +33,15 @@ struct GraphCallbacks {
 void run_graph_function(GraphBuilder& builder, const LoadedOperator& op, const void* object,
                         GraphCallbacks& around);
 
+/// The values around a node for its gradient(). `input` returns none for an input that is not
+/// connected, `output_grad` for a gradient that is zero, which `zeros` then creates.
+struct GradientValues {
+  std::function<ValueId(std::uint32_t)> input, output, output_grad;
+  std::function<ValueId(ValueId like)> zeros;
+};
+
+/// Runs the node's gradient(). Returns the gradients of its inputs, none for those that it did not
+/// set. Throws Failure, for an input that is not connected (usage), too.
+std::vector<ValueId> run_gradient(GraphBuilder& builder, NodeId id, const GradientValues& values);
+
 }  // namespace tenon

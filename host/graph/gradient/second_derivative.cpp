@@ -190,40 +190,17 @@ std::vector<ValueId> SecondDerivative::by_composition() const {
 }
 
 std::vector<ValueId> SecondDerivative::by_gradient() const {
-  const auto output_gradient = [this](std::uint32_t i) {
-    return model_.edges[node_.first_edge + i];
-  };
-  GraphCallbacks around;
-  around.input_count = origin_.input_count;
-  around.output_count = origin_.output_count;
-  around.results.assign(origin_.input_count, none);
-  around.name_of = [name = fmt::format("{}_gradient", model_.strings[origin_.name])](auto) {
-    return name;
-  };
-  around.input = [this](std::uint32_t i) {
-    const auto value = input(i);
-    if (value == none)
-      throw Failure(
-          FailureKind::usage,
-          fmt::format("its gradient() reads input {}, but that input is not connected", i));
-    return value;
-  };
-  around.output = [this](std::uint32_t i) {
+  const auto output = [this](std::uint32_t i) {
     const auto read =
         model_.edges[node_.first_edge + origin_.output_count + origin_.input_count + i];
     return read != none ? read : origin_.first_output + i;
   };
-  around.output_grad = [&](std::uint32_t i) {
-    return output_gradient(i) != none ? output_gradient(i) : zeros(origin_.first_output + i);
-  };
-  around.connected = [&](std::int32_t source, std::uint32_t i) {
-    return source == TENON_GRADIENT_INPUT         ? model_.edges[origin_.first_edge + i] != none
-           : source == TENON_GRADIENT_OUTPUT_GRAD ? output_gradient(i) != none
-                                                  : true;
-  };
-  const auto& bound = builder_.binding().nodes[node_.origin];
-  run_graph_function(builder_, *bound.op, bound.instance->get(), around);
-  return around.results;
+  return run_gradient(
+      builder_, node_.origin,
+      {.input = [this](std::uint32_t i) { return input(i); },
+       .output = output,
+       .output_grad = [this](std::uint32_t i) { return model_.edges[node_.first_edge + i]; },
+       .zeros = [this](ValueId like) { return zeros(like); }});
 }
 
 // dx = dy * f'(x), summed over the axes along which x was broadcast.

@@ -183,9 +183,9 @@ Failure refuse_missing(const Catalog& catalog, const Model& model,
   std::vector<std::string> folders;
   for (const auto& folder : catalog.searched()) folders.push_back(folder.string());
   return {FailureKind::plugin,
-          fmt::format("{}: {} missing: {}; searched {}{}{}", model.path.string(),
+          fmt::format("{}: {} missing: {}; searched {}{}", model.path.string(),
                       missing.size() == 1 ? "an operator is" : "operators are", listed(list, "; "),
-                      folders.empty() ? "no folder" : "in ", folders.empty() ? "" : listed(folders),
+                      folders.empty() ? "no folder" : "in " + listed(folders),
                       catalog.not_searched_text()),
           hint};
 }
