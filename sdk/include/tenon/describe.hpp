@@ -32,8 +32,8 @@
 
 #include "detail/description.hpp"
 #include "detail/description_checks.hpp"
-#include "detail/number_table.hpp"
 #include "list.hpp"
+#include "number_table.hpp"
 #include "text.hpp"
 #include "version.hpp"
 #include "words.hpp"

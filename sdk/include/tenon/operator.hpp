@@ -21,11 +21,11 @@
 #pragma once
 #include "call.hpp"
 #include "compose.hpp"
-#include "detail/operator_class.hpp"
 #include "gradient.hpp"
 #include "infer.hpp"
 #include "infer_storage.hpp"
 #include "manifest.hpp"
+#include "operator_class.hpp"
 #include "prepare.hpp"
 #include "registration.hpp"
 #include "table.hpp"

@@ -17,9 +17,9 @@
 #include <utility>
 
 #include "detail/description.hpp"
-#include "detail/number_table.hpp"
 #include "dtype.hpp"
 #include "list.hpp"
+#include "number_table.hpp"
 #include "text.hpp"
 #include "version.hpp"
 

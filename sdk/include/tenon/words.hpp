@@ -11,8 +11,8 @@
 
 #include "detail/description.hpp"
 #include "detail/literal_value.hpp"
-#include "detail/number_table.hpp"
 #include "list.hpp"
+#include "number_table.hpp"
 #include "onnx_words.hpp"
 #include "parameter_words.hpp"
 #include "text.hpp"

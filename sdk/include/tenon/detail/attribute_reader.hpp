@@ -37,9 +37,9 @@
 
 #include "../abi.h"
 #include "../list.hpp"
+#include "../number_table.hpp"
 #include "../text.hpp"
 #include "../version.hpp"
-#include "number_table.hpp"
 #include "written_attribute.hpp"
 
 #pragma GCC visibility push(hidden)

@@ -7,10 +7,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "../abi.h"
-#include "../error.hpp"
-#include "../shape.hpp"
-#include "../version.hpp"
+#include "abi.h"
+#include "error.hpp"
+#include "shape.hpp"
+#include "version.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
