@@ -256,8 +256,8 @@ TEST_CASE(
 TEST_CASE("products of f32 use bf16x3 if that is faster, by their size only") {
   if (!usable()) return;
   const auto in_parts = [](std::int64_t rows, std::int64_t columns, std::int64_t depth) {
-    return product::F32Arithmetic({rows, columns, depth}).packing().find("parts") !=
-           std::string::npos;
+    return product::F32Arithmetic({rows, columns, depth}).packing() ==
+           product::bf16x3::Bf16x3Arithmetic::packing();
   };
   CHECK(in_parts(128, 512, 784));
   CHECK_FALSE(in_parts(1, 512, 784));
