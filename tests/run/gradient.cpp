@@ -440,4 +440,9 @@ TEST_CASE("session: an output is reported as soon as its destination is complete
   session.run({{"x", f64_tensor({1, 2})}}, request);
   CHECK(told == std::vector<std::string>{"early", "both"});
   CHECK(then == std::vector<double>{3, 6, 29, 220});
+
+  std::swap(request.on_output_ready, request.finished);  // the old name
+  told.clear();
+  session.run({{"x", f64_tensor({1, 2})}}, request);
+  CHECK(told == std::vector<std::string>{"early", "both"});
 }
