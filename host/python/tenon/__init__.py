@@ -133,7 +133,8 @@ def __dir__() -> list[str]:
 
 def default_host() -> _core.Host:
     """The host that functions use unless they are passed one."""
-    return _core.default_host()
+    host: _core.Host = _core.default_host()
+    return host
 
 
 def add_plugins(path: str) -> None:

@@ -177,7 +177,8 @@ class Graph:
     @property
     def training(self) -> dict[str, Any] | None:
         """The progress of the training that the graph is a checkpoint of; None for other graphs."""
-        return self._core.training()
+        progress: dict[str, Any] | None = self._core.training()
+        return progress
 
     # ---- files --------------------------------------------------------------------------------------------------
 

@@ -228,7 +228,8 @@ class Session(_core.SessionBase):
 
     def tensor(self, name: str) -> _core.Tensor | None:
         """The current elements of a variable, state or constant."""
-        return self._core.tensor(name)
+        tensor: _core.Tensor | None = self._core.tensor(name)
+        return tensor
 
     def graph(self) -> Graph:
         """An independent copy of the session's graph with its current elements."""

@@ -142,7 +142,7 @@ class RegisteredOperator:
     def prepare(
         self, host: _core.Host, shapes: Sequence[Dims | None], call: Call, device: str
     ) -> _core.PreparedCall:
-        types: list[tuple[Any, _core.Shape] | None] = [
+        types: list[tuple[Any, Dims | None] | None] = [
             None if tensor is None else (dtype_name(tensor), shape)
             for tensor, shape in zip(call.inputs, shapes)
         ]

@@ -248,6 +248,7 @@ class _Epoch:
         if run._validation is not None:
             measured = Metrics(*trainer._core.evaluate(run._validation))
             for curves in (self._curves, run._curves):
+                assert measured.loss is not None, "a trainer has a loss"
                 curves.add_validation(report.epoch, measured.loss, measured.accuracy)
         entry: dict[str, Any] = self._curves.epochs()[0]
         entry.update(

@@ -61,7 +61,8 @@ class Value:
         """The elements of a variable, state or constant, shared with the graph; None if it has none
         yet.
         """
-        return self.graph._core.tensor(self._handle)
+        tensor: _core.Tensor | None = self.graph._core.tensor(self._handle)
+        return tensor
 
     def numpy(self) -> Any:
         """A copy of the elements of a variable, state or constant."""
