@@ -95,7 +95,7 @@ echo "mutate: building ${#programs[@]} test programs" >&2
 cmake --build build --target "${targets[@]}" >"$log" 2>&1 || give_up "the copy does not build without a fault"
 
 # Without the tests that build projects or only read texts.
-mapfile -t python_tests < <(printf '%s\n' "$PWD"/tests/python/test_*.py | grep -vE 'test_(compile|install|readme|site|tutorial)\.py')
+mapfile -t python_tests < <(printf '%s\n' "$PWD"/tests/python/{,*/}test_*.py | grep -vE 'test_(compile|install|readme|site|tutorial)\.py')
 
 # run PROGRAM SECONDS: whether its tests pass within this CPU time. A fault may exhaust memory,
 # write out of bounds or never return.

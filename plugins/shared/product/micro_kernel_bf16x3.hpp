@@ -2,7 +2,7 @@
 // three bfloat16 terms (bf16x3.hpp); of the nine products of terms, the six large ones are added.
 // The other three are below 2^-23 of the product, about the rounding error of f32. The five smaller
 // ones of the six have accumulators of their own, which lose almost nothing to rounding, so the
-// results are closer to the exact ones than those of FMA (tests/plugins/split_products.cpp).
+// results are closer to the exact ones than those of FMA (tests/plugins/linalg/split_products.cpp).
 #pragma once
 #include "bf16x3.hpp"
 #include "tiles.hpp"

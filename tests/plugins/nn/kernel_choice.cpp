@@ -1,0 +1,237 @@
+// Algorithms chosen by the tables of products and convolutions, at the limits of their conditions
+// and for other processors than this one.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "../../../plugins/nn/convolution/convolution_choice.hpp"
+#include "../../../plugins/nn/pooling/pooling_choice.hpp"
+
+namespace kernel_choice {
+namespace {
+
+using product::Vectors;
+
+constexpr product::Processor scalar{}, avx2{Vectors::avx2}, avx512{Vectors::avx512},
+    bf16{Vectors::avx512, true}, amx{Vectors::avx512, true, true};
+
+struct Convolution {
+  std::int64_t samples, channels, side, filters, kernel;
+  product::Processor processor;
+  bool last, rounds;
+  std::string forward, data, weight;
+  std::int64_t stride = 1, dilate = 1, groups = 1;
+  int axes = 2;
+  bool onednn_avx512 = true;
+};
+
+ConvolutionCase case_of(const Convolution& of) {
+  ConvolutionCase made{{},
+                       tenon::Shape::of_rank(of.axes + 2),
+                       tenon::Shape::of_rank(of.axes + 2),
+                       of.groups,
+                       of.last,
+                       of.last,
+                       of.rounds,
+                       of.processor,
+                       of.onednn_avx512};
+  made.window.axes = of.axes;
+  made.data.set(0, of.samples), made.data.set(1, of.channels);
+  made.output.set(0, of.samples), made.output.set(1, of.filters);
+  for (int axis = 0; axis < of.axes; ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    made.window.kernel[i] = of.kernel, made.window.stride[i] = of.stride,
+    made.window.dilate[i] = of.dilate;
+    made.window.pad[i] = made.window.pad_end[i] = of.dilate * (of.kernel - 1) / 2;
+    made.data.set(axis + 2, of.side), made.output.set(axis + 2, made.window.places(axis, of.side));
+  }
+  return made;
+}
+
+template <const auto& rows>
+std::string name_of(const ConvolutionCase& of) {
+  return choice::first_of<rows>(of).name;
+}
+
+const char *const im2col = "im2col", *const col2im = "col2im",
+                  *const winograd = "Winograd F(4x4, 3x3)",
+                  *const implicit = "implicit GEMM by AMX", *const filters = "direct by filters",
+                  *const rows = "direct by rows", *const samples = "direct by samples";
+
+}  // namespace
+}  // namespace kernel_choice
+
+using namespace kernel_choice;
+
+TEST_CASE("convolutions: the first row that holds is chosen, by sizes, layouts and the processor") {
+  const Convolution cases[] = {
+      // 16 x 16 weights times 9 for one position of 16 + 16 numbers: 2,304 > 4 x 32
+      {1, 16, 1, 16, 3, avx512, true, false, im2col, col2im, im2col},
+      {1, 4, 2, 4, 3, avx512, true, false, im2col, col2im, im2col},   // 144 weights > 4 x 32
+      {1, 2, 2, 16, 3, avx512, true, false, rows, samples, samples},  // 288 = 4 x 72
+      {1, 16, 1, 16, 3, scalar, true, false, rows, samples, samples},
+      {32, 512, 1, 512, 3, avx2, true, false, im2col, col2im, im2col},    // 32 positions
+      {33, 512, 1, 512, 3, avx2, true, false, filters, col2im, im2col},   // too many for forward
+      {64, 512, 1, 512, 3, avx2, false, false, filters, col2im, im2col},  // 64 positions
+      {65, 512, 1, 512, 3, avx2, false, false, filters, samples, filters},
+      {128, 512, 1, 512, 3, amx, false, false, im2col, col2im, im2col},  // plain, with AMX
+      {129, 512, 1, 512, 3, amx, false, false, filters, col2im, im2col},
+      {128, 512, 1, 512, 3, amx, true, false, filters, col2im, im2col},
+      {256, 1024, 1, 1024, 3, amx, true, false, filters, col2im, im2col},
+      {257, 1024, 1, 1024, 3, amx, true, false, filters, samples, filters},
+      {16, 512, 1, 512, 3, avx512, true, true, filters, samples,
+       filters},  // bfloat16 needs hardware support
+      {16, 512, 1, 512, 3, bf16, true, true, im2col, col2im, im2col},
+      {0, 512, 2, 512, 3, avx512, true, false, filters, samples, samples},        // an empty batch
+      {1, 512, 2, 512, 3, avx512, true, false, rows, samples, samples, 1, 1, 2},  // groups
+      {1, 512, 9, 576, 3, avx512, true, false, rows, samples,
+       filters},  // 576 is not a multiple of 128
+      {1, 512, 9, 576, 3, avx512, true, false, filters, samples, filters, 1, 1, 1, 2, false},
+      {1, 128, 24, 128, 3, avx512, false, false, rows, samples,
+       samples},  // weights are as large as data and output
+      {1, 128, 23, 128, 3, avx512, false, false, rows, samples, filters},
+      // Winograd: 24 x 24 positions are 36 tiles per sample
+      {1, 32, 24, 32, 3, avx2, true, false, winograd, samples, samples},
+      {1, 32, 24, 32, 3, scalar, true, false, rows, samples, samples},
+      {1, 32, 24, 32, 3, avx2, false, false, rows, samples, samples},
+      {1, 16, 24, 32, 3, avx2, true, false, rows, samples, samples},
+      {1, 40, 24, 32, 3, avx2, true, false, rows, samples, samples},
+      {1, 32, 20, 32, 3, avx2, true, false, rows, samples, samples},        // 25 tiles
+      {1, 128, 24, 144, 3, avx2, true, false, winograd, samples, filters},  // 18,432 = 512 x 36
+      {1, 128, 24, 160, 3, avx2, true, false, rows, samples, filters},
+      {1, 32, 24, 32, 5, avx2, true, false, rows, samples, samples},
+      {1, 32, 48, 32, 3, avx2, true, false, rows, samples, samples, 2},
+      {1, 32, 24, 32, 3, avx2, true, false, rows, samples, samples, 1, 2},
+      {1, 32, 24, 32, 3, avx2, true, false, rows, samples, samples, 1, 1, 2},
+      {1, 32, 24, 32, 3, avx2, true, false, rows, samples, samples, 1, 1, 1, 3},
+      // AMX, in bfloat16
+      {1, 32, 24, 32, 3, amx, true, true, implicit, samples, samples},
+      {1, 32, 24, 32, 3, bf16, true, true, rows, samples, samples},
+      {1, 32, 24, 32, 3, amx, true, false, winograd, samples, samples},
+      {1, 32, 24, 32, 3, amx, false, true, rows, samples, samples},
+      {1, 32, 24, 32, 3, amx, true, true, rows, samples, samples, 1, 2},
+      {1, 3, 24, 32, 1, amx, true, true, rows, samples,
+       samples},  // 3 of 32 numbers of a window: too little of a tile
+  };
+  for (const auto& each : cases) {
+    const auto of = kernel_choice::case_of(each);
+    CAPTURE(of.data.size());
+    CAPTURE(each.samples);
+    CAPTURE(each.channels);
+    CAPTURE(each.side);
+    CAPTURE(each.filters);
+    CAPTURE(static_cast<int>(each.processor.vectors));
+    CAPTURE(each.processor.amx);
+    CAPTURE(each.rounds);
+    CHECK(name_of<convolution_choice::forward>(of) == each.forward);
+    CHECK(name_of<convolution_choice::data_gradient>(of) == each.data);
+    CHECK(name_of<convolution_choice::weight_gradient>(of) == each.weight);
+  }
+}
+
+TEST_CASE("direct convolutions: the code for a chunk depends on oneDNN's implementations") {
+  const struct {
+    StepCase of;
+    const char* name;
+  } cases[] = {
+      {{2, 1, 16, 8, true, true, "jit:avx2"}, "small-filter loops by AVX2"},
+      {{2, 1, 17, 8, true, true, "jit:avx2"}, "oneDNN, channels-last"},
+      {{2, 2, 16, 8, true, true, "jit:avx2"}, "oneDNN, channels-last"},
+      {{3, 1, 16, 8, true, true, "jit:avx2"}, "oneDNN, channels-last"},
+      {{2, 1, 16, 8, false, true, "jit:avx2"}, "oneDNN, channels-last"},
+      {{2, 1, 16, 8, true, true, "jit:avx512_core"}, "oneDNN, channels-last"},
+      {{2, 1, 16, 8, true, true, "ref:any"}, "oneDNN, its own layout"},
+      {{2, 1, 16, 8, true, true, ""}, "oneDNN, its own layout"},
+  };
+  for (const auto& each : cases)
+    CHECK(std::string(choice::first_of<convolution_choice::step>(each.of).name) == each.name);
+  CHECK(convolution_choice::asks_for_channels_last(true, false, 4));
+  CHECK_FALSE(convolution_choice::asks_for_channels_last(true, true, 3));
+  CHECK_FALSE(convolution_choice::asks_for_channels_last(false, false, 4));
+}
+
+TEST_CASE("products of im2col: few rows are not split, and unpacked weights stay on the left") {
+  const struct {
+    Im2colCase of;
+    const char* name;
+  } cases[] = {
+      {{63, false, true, true, false}, "FMA"},
+      {{63, false, true, false, true}, "FMA"},
+      {{63, false, false, false, false}, "FMA"},
+      {{63, false, true, false, false}, "FMA, weights on the left"},
+      {{64, false, true, false, false}, "as products of float32"},
+      {{63, true, true, false, false}, "bf16"},
+      {{64, true, false, true, true}, "bf16"},
+  };
+  for (const auto& each : cases)
+    CHECK(std::string(choice::first_of<convolution_choice::im2col>(each.of).name) == each.name);
+}
+
+TEST_CASE("products: the first row that holds is chosen, by arithmetic, size and processor") {
+  using product::Multiplies;
+  const struct {
+    Multiplies multiplies;
+    product::Size size;
+    product::Processor processor;
+    const char* name;
+  } cases[] = {
+      {Multiplies::f32, {32, 96, 64}, amx, "bf16x3 split by AMX"},
+      {Multiplies::f32, {31, 96, 64}, amx, "FMA by AVX-512"},
+      {Multiplies::f32, {32, 95, 64}, amx, "FMA by AVX-512"},
+      {Multiplies::f32, {32, 96, 63}, amx, "FMA by AVX-512"},
+      {Multiplies::f32, {200, 300, 500}, bf16, "FMA by AVX-512"},
+      {Multiplies::f32, {200, 300, 500}, avx512, "FMA by AVX-512"},
+      {Multiplies::f32, {200, 300, 500}, avx2, "FMA by AVX2"},
+      {Multiplies::f32, {200, 300, 500}, scalar, "scalar"},
+      {Multiplies::fma, {200, 300, 500}, amx, "FMA by AVX-512"},
+      {Multiplies::bf16, {1, 1, 1}, amx, "bf16 by AMX"},
+      {Multiplies::bf16, {200, 300, 500}, bf16, "bf16 by AVX512-BF16"},
+      {Multiplies::bf16, {200, 300, 500}, avx512, "FMA by AVX-512"},
+      {Multiplies::f64, {200, 300, 500}, amx, "OpenBLAS dgemm"},
+      {Multiplies::complex, {200, 300, 500}, amx, "loops"},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.name);
+    CHECK(std::string(product::choose({each.multiplies, each.size, each.processor}).name) ==
+          each.name);
+  }
+  CHECK(product::swaps_sides({2, 1, 8}, false));
+  CHECK_FALSE(product::swaps_sides({2, 1, 8}, true));
+  CHECK_FALSE(product::swaps_sides({1, 1, 8}, false));
+  CHECK_FALSE(product::swaps_sides({2, 2, 8}, false));
+}
+
+TEST_CASE("pooling: loops compute what neither oneDNN nor the sliding maximum supports") {
+  for (int bits = 0; bits < 16; ++bits) {
+    const PoolingCase of{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
+    CAPTURE(bits);
+    const std::string expected = bits == 15                ? "maximum along rows, then columns"
+                                 : bits == 5 || bits == 13 ? "oneDNN"
+                                                           : "loops";
+    CHECK(expected == choice::first_of<pooling_choices>(of).name);
+  }
+}
+
+TEST_CASE("plugins/README.md lists the current tables") {
+  std::ifstream file(TENON_TEST_SOURCE "/plugins/README.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const auto shows = [&](const char* title, const auto& table) {
+    std::string text = std::string("### ") + title +
+                       "\n\n| algorithm | if | measured | bits |\n| --- | --- | --- | --- |\n";
+    for (const auto& row : table)
+      text += std::string("| ") + row.name + " | " + row.reason + " | " +
+              (*row.gain ? row.gain : "-") + " | " + row.bits + " |\n";
+    INFO("plugins/README.md lacks:\n" << text);
+    CHECK(page.find(text) != std::string::npos);
+  };
+  shows("Convolution, forward", convolution_choice::forward);
+  shows("Convolution, gradient of data", convolution_choice::data_gradient);
+  shows("Convolution, gradient of weight and bias", convolution_choice::weight_gradient);
+  shows("Chunks of a direct convolution", convolution_choice::step);
+  shows("Products of im2col", convolution_choice::im2col);
+  shows("Products of matrices", product::product_choices);
+  shows("Pooling", pooling_choices);
+}

@@ -1,0 +1,193 @@
+// Invalid composed operators and their error messages.
+#include <doctest/doctest.h>
+
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+#include "run/vectors.hpp"
+
+using namespace tenon;
+
+namespace {
+
+enum class Fault {
+  none,
+  itself,
+  through_other,
+  missing,
+  inner,
+  unset,
+  twice,
+  foreign,
+  empty,
+  many,
+  throws,
+  state,
+  weight,
+  parameter
+};
+Fault wanted_fault = Fault::none;
+Compose::Value kept_value;
+
+struct Faulty : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x, unless a fault is requested");
+    op.input("x", "[n]");
+    op.input("y", "[m]").optional();
+    op.output("z", "same shape as x");
+  }
+  void forward(Compose& c) const {
+    auto x = c.input("x");
+    switch (wanted_fault) {
+      case Fault::itself:
+        x = c.add("faulty", {x});
+        break;
+      case Fault::through_other:
+        x = c.add("other_faulty", {x});
+        break;
+      case Fault::missing:
+        x = c.add("no_such_operatr", {x});
+        break;
+      case Fault::inner:
+        x = c.add("test_add", {x, c.input("y")});
+        break;
+      case Fault::unset:
+        return;
+      case Fault::twice:
+        c.set_output("z", x);
+        break;
+      case Fault::foreign:
+        x = kept_value;
+        break;
+      case Fault::empty:
+        x = Compose::Value();
+        break;
+      case Fault::many:
+        for (int i = 0; i < 10'000'000; ++i) x = c.add("quadratic", {x});
+        break;
+      case Fault::throws:
+        throw 7;
+      case Fault::state:
+        x = c.add("counter", {x});
+        break;
+      case Fault::weight:
+        x = c.add("scaled_by_weight", {x});
+        break;
+      case Fault::parameter:
+        x = c.add("quadratic", {x}, {{"aa", 1}});
+        break;
+      case Fault::none:
+        for (int i = 0; i < 40; ++i) kept_value = c.add("quadratic", {x});
+    }
+    c.set_output("z", x);
+  }
+};
+
+struct OtherFaulty : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("composed of faulty");
+    op.input("x", "[n]");
+    op.output("z", "same shape as x");
+  }
+  void forward(Compose& c) const { c.set_output(0, c.add("faulty", {c.input(0)})); }
+};
+
+/// Needs a weight that is not connected.
+struct ScaledByWeight : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.input("weight", "[n]").optional().weight();
+    op.output("y", "[n]");
+  }
+  void infer(Infer& io) const {
+    io.set_output(0, io.input(0).shape);
+    io.set_input(1, io.input(0).shape);
+  }
+  void forward(const Call&) const {}
+};
+
+struct FaultyHost : ApplicationHost {
+  FaultyHost() {
+    add<Faulty>("faulty");
+    add<OtherFaulty>("other_faulty");
+    add<ScaledByWeight>("scaled_by_weight");
+  }
+  ~FaultyHost() { wanted_fault = Fault::none; }
+};
+
+/// The error of adding the node, whose y has another length than x.
+std::string said_of(Fault fault, Host& host, std::string* hint = nullptr) {
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {2}), y = graph.input("y", f32, {3});
+  wanted_fault = fault;
+  const auto failure = failure_of([&] { graph.add("faulty", {x, y}, {}, "node"); });
+  CHECK(graph.nodes().size() == (fault == Fault::none ? 1 : 0));
+  if (hint != nullptr) *hint = failure.hint;
+  return failure.message;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "composed operators: each fault is refused when the node is added, naming node and operators") {
+  FaultyHost host;
+  CHECK(said_of(Fault::none, host).empty());
+  const std::pair<Fault, const char*> cases[] = {
+      {Fault::itself,
+       "[faulty] node 'faulty/faulty': the composed operator 'app.faulty' contains itself: "
+       "app.faulty -> app.faulty"},
+      {Fault::through_other,
+       "[other_faulty] node 'faulty/other_faulty': [faulty] node 'other_faulty/faulty': the "
+       "composed operator 'app.faulty' contains "
+       "itself: app.faulty -> app.other_faulty -> app.faulty"},
+      {Fault::inner,
+       "[test_add] node 'faulty/test_add': left is [2] but right is [3] (left float32 [2], right "
+       "float32 [3])"},
+      {Fault::unset, "its forward() does not set output 'z'"},
+      {Fault::twice, "its forward() sets output 0 twice"},
+      {Fault::foreign, "its forward() passes a value that does not belong to this graph"},
+      {Fault::empty, "its forward() sets an output to an empty value"},
+      {Fault::many, "its forward() adds more than 20000 nodes"},
+      {Fault::throws, "an exception was thrown that is not a std::exception"},
+      {Fault::state,
+       "its forward() adds 'counter', which has states; composed operators cannot have states"},
+      {Fault::weight,
+       "its forward() adds 'scaled_by_weight', which creates the implicit variable "
+       "'faulty/scaled_by_weight_weight'"},
+      {Fault::parameter, "[quadratic] node 'faulty/quadratic': unknown parameter 'aa'"},
+  };
+  for (const auto& [fault, sentence] : cases)
+    CHECK(said_of(fault, host) == std::string("[faulty] node 'node': ") + sentence);
+  std::string hint;
+  CHECK(said_of(Fault::missing, host).find("[faulty] node 'node': ") == 0);
+  CHECK(said_of(Fault::missing, host).find("no_such_operatr") != std::string::npos);
+  said_of(Fault::weight, host, &hint);
+  CHECK(hint ==
+        "add an input for it to the composed operator (it may be a .weight()), or disable it with "
+        "a parameter");
+}
+
+TEST_CASE("composed operators: eager calls refuse the same faults") {
+  FaultyHost host;
+  wanted_fault = Fault::inner;
+  CHECK(
+      failure_of([&] {
+        host.call("faulty", {vector_of({1}), vector_of({1, 2})});
+      }).message.find("[faulty] [test_add] node 'faulty/test_add': left is [1] but right is [2]") ==
+      0);
+  wanted_fault = Fault::none;
+  CHECK(host.call("faulty", {vector_of({3})}).values<float>()[0] == 3);
+}
+
+TEST_CASE("composed operators: an inner node without a gradient is named") {
+  FaultyHost host;
+  Graph graph(host);
+  const auto x = graph.variable("x", vector_of({1, 2}));
+  wanted_fault = Fault::none;
+  const auto y = graph.add("faulty", {x}, {}, "node");
+  CHECK(graph.gradient(y, {x}).size() == 1);
+}

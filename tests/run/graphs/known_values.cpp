@@ -1,0 +1,234 @@
+// Inference with the elements of small inputs: constants in graphs, all inputs in eager calls.
+#include <doctest/doctest.h>
+
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "application_host.hpp"
+#include "failure_of.hpp"
+#include "run/vectors.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// The input's elements, reshaped to the values of another input.
+struct ReshapeTo : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("data in another shape");
+    op.types({f32});
+    op.input("data", "any shape");
+    op.input("shape", "int64 [rank]").types({i64});
+    op.output("output", "of the shape given");
+    op.backward_reads();
+  }
+  void infer(Infer& io) const {
+    io.set_input("shape", {unknown});
+    const auto sizes = io.values<std::int64_t>("shape");
+    if (sizes) io.set_output(0, Shape(sizes.begin(), static_cast<int>(sizes.size())));
+  }
+  void forward(const Call& call) const {
+    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(),
+                call.output<float>(0).data());
+  }
+};
+
+/// Counts whether its kernel ran in a run.
+struct ShapeOf : Operator {
+  static inline int calls = 0;
+  static constexpr void describe(auto& op) {
+    op.doc("the shape of x");
+    op.types({f32});
+    op.input("x", "any shape").shape_only();
+    op.output("shape", "int64 [rank of x]");
+    op.backward_reads();
+  }
+  void infer(Infer& io) const {
+    const auto x = io.input(0).shape;
+    io.set_output(0, {x.has_rank() ? x.rank() : unknown}, i64);
+  }
+  void forward(const Call& call) const {
+    ++calls;
+    for (int axis = 0; axis < call.input_type(0).shape.rank(); ++axis)
+      call.output<std::int64_t>(0)[axis] = call.input_type(0).shape[axis];
+  }
+};
+
+struct Reversed : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x from its end");
+    op.types({i64});
+    op.input("x", "[n]");
+    op.output("y", "[n]");
+    op.backward_reads();
+  }
+  void forward(const Call& call) const {
+    const auto x = call.input<std::int64_t>(0);
+    std::reverse_copy(x.begin(), x.end(), call.output<std::int64_t>(0).begin());
+  }
+};
+
+/// Reads its elements as a wrong dtype.
+struct WrongDtype : ReshapeTo {
+  void infer(Infer& io) const { io.values<std::int32_t>(1); }
+};
+
+struct SumOfTwo : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("left + right");
+    op.types({f32});
+    op.input("left", "any shape");
+    op.input("right", "the same shape");
+    op.output("sum", "the same shape");
+  }
+  void infer(Infer& io) const { io.require_same_shape("left", "right", "sum"); }
+  void forward(const Call&) const {}
+};
+
+struct ValueHost : ApplicationHost {
+  ValueHost() {
+    add<ReshapeTo>("reshape_to");
+    add<WrongDtype>("wrong_dtype");
+    add<ShapeOf>("shape_of");
+    add<Reversed>("reversed");
+    add<SumOfTwo>("sum_of_two");
+  }
+};
+
+Tensor shape_tensor(const std::vector<std::int64_t>& dims) {
+  return Tensor::from(dims, {static_cast<std::int64_t>(dims.size())});
+}
+
+}  // namespace
+
+TEST_CASE("known values: a graph's shapes depend on the elements of constants") {
+  ValueHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {6});
+  const auto y = graph.add("reshape_to", {x, graph.constant("to", shape_tensor({2, 3}))}, {}, "r");
+  CHECK(graph.shape(y) == Shape{2, 3});
+  graph.output("y", y);
+  CHECK(Session(graph).run({{"x", vector_of({1, 2, 3, 4, 5, 6})}}).at("y").shape() == Shape{2, 3});
+  auto loaded = Graph::from_bytes(host, graph.to_bytes());
+  CHECK(Session(loaded).run({{"x", vector_of({1, 2, 3, 4, 5, 6})}}).at("y").shape() == Shape{2, 3});
+}
+
+TEST_CASE("known values: elements passed to a run are known when it begins") {
+  ValueHost host;
+  Graph graph(host);
+  const auto y =
+      graph.add("reshape_to", {graph.input("x", f32, {6}), graph.input("to", i64, {2})}, {}, "r");
+  CHECK_FALSE(graph.shape(y).has_rank());
+  graph.output("y", y);
+  Session session(graph);
+  CHECK(session.run({{"x", vector_of({1, 2, 3, 4, 5, 6})}, {"to", shape_tensor({2, 3})}})
+            .at("y")
+            .shape() == Shape{2, 3});
+}
+
+TEST_CASE(
+    "known values: results that depend on shapes are computed at planning time, for each "
+    "combination of shapes") {
+  ValueHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1, -1});
+  const auto turned = graph.add("reversed", {graph.add("shape_of", {x})});
+  const auto y = graph.add("reshape_to", {x, turned}, {}, "r");
+  graph.output("y", graph.add("sum_of_two", {y, y}));
+  Session session(graph);
+  ShapeOf::calls = 0;
+  CHECK(session.run({{"x", Tensor::zeros(f32, {2, 3})}}).at("y").shape() == Shape{3, 2});
+  CHECK(session.run({{"x", Tensor::zeros(f32, {4, 3})}}).at("y").shape() == Shape{3, 4});
+  CHECK(session.run({{"x", Tensor::zeros(f32, {2, 3})}}).at("y").shape() == Shape{3, 2});
+  CHECK(ShapeOf::calls == 2);
+  CHECK(session.plan({{"x", {2, 3}}}).steps.size() == 2);
+}
+
+TEST_CASE("known values: such a value can be requested like any other output") {
+  ValueHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1, -1});
+  const auto shape = graph.add("shape_of", {x}), turned = graph.add("reversed", {shape});
+  graph.output("y", graph.add("reshape_to", {x, turned}));
+  graph.output("turned", turned);
+  graph.output("shape", shape);
+  const auto made = Session(graph).run({{"x", Tensor::zeros(f32, {2, 3})}});
+  CHECK(made.at("y").shape() == Shape{3, 2});
+  CHECK(made.at("turned").values<std::int64_t>()[0] == 3);
+  CHECK(made.at("shape").values<std::int64_t>()[0] == 2);
+}
+
+TEST_CASE("known values: long shape arithmetic is computed in the run, with the same results") {
+  ValueHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1, -1});
+  auto shape = graph.add("shape_of", {x});
+  for (int i = 0; i < 301; ++i) shape = graph.add("reversed", {shape});
+  graph.output("y", graph.add("reshape_to", {x, shape}));
+  CHECK(Session(graph).run({{"x", Tensor::zeros(f32, {2, 3})}}).at("y").shape() == Shape{3, 2});
+}
+
+TEST_CASE(
+    "known values: eager calls of one signature have the shapes that each call's elements "
+    "determine") {
+  ValueHost host;
+  const auto x = vector_of({1, 2, 3, 4, 5, 6});
+  for (const auto& dims : {std::vector<std::int64_t>{2, 3}, {3, 2}, {6, 1}})
+    CHECK(host.call("reshape_to", {x, shape_tensor(dims)}).shape() == Shape(dims.data(), 2));
+  CHECK(failure_of([&] {
+          host.prepare("reshape_to", {Argument::like(x), Argument::like(shape_tensor({2, 3}))});
+        }).hint.find("depends on elements of an input") != std::string::npos);
+}
+
+TEST_CASE("known values: elements can only be read as their dtype") {
+  ValueHost host;
+  CHECK(failure_of([&] {
+          host.call("wrong_dtype", {vector_of({1}), shape_tensor({1})});
+        }).message.find("input 'shape' is int64, but infer() reads its elements as int32") !=
+        std::string::npos);
+}
+
+TEST_CASE(
+    "require_same_shape shares known dimensions among all names, and refuses contradictions") {
+  ValueHost host;
+  Graph graph(host);
+  const auto left = graph.input("left", f32, Shape()), right = graph.input("right", f32, {-1, 4});
+  const auto sum = graph.add("sum_of_two", {left, right});
+  CHECK(graph.shape(left) == Shape{-1, 4});
+  CHECK(graph.shape(sum) == Shape{-1, 4});
+  CHECK(failure_of([&] {
+          graph.add("sum_of_two", {left, graph.input("other", f32, {3, 5})});
+        }).message.find("but needs") != std::string::npos);
+}
+
+namespace {
+
+/// Declares the dtype of its output on one path only.
+struct LateDtype : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("where x is not 0");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("mask", "the shape of x");
+  }
+  void infer(Infer& io) const {
+    if (!io.input(0).shape.has_rank()) return;
+    io.set_output(0, io.input(0).shape, i32);
+  }
+  void forward(const Call&) const {}
+};
+
+}  // namespace
+
+TEST_CASE("an output whose dtype is declared on one path only is refused with a fix") {
+  ValueHost host;
+  host.add<LateDtype>("late_dtype");
+  Graph graph(host);
+  const auto x = graph.input("x", f32, Shape());
+  graph.add("late_dtype", {x}, {}, "late");
+  const auto failure = failure_of([&] {
+    graph.add("sum_of_two", {x, graph.input("y", f32, {2})});
+  });
+  CHECK(failure.message.find("late") != std::string::npos);
+  CHECK(failure.message.find("must name the output's dtype on every path") != std::string::npos);
+}

@@ -1,0 +1,204 @@
+// Runs during which the application takes handles, or whose graph cannot continue.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
+
+#include "failing_host.hpp"
+#include "failure_of.hpp"
+#include "run/session/session_impl.hpp"
+#include "run/vectors.hpp"
+
+using namespace tenon;
+using namespace failing_runs;
+
+namespace {
+
+/// x, and calls `during`.
+struct Disturbed : Operator {
+  static inline std::function<void()> during;
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape");
+  }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>(0);
+    std::copy(x.begin(), x.end(), call.output<float>(0).begin());
+    if (during) during();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("disturbed runs: a handle that is taken during a run is noticed by the next run") {
+  FailingHost host;
+  host.add<Disturbed>("disturbed");
+  Graph graph(host);
+  const auto w = graph.constant("w", vector_of({2}));
+  graph.output("y", graph.add("disturbed", {graph.add("drift", {graph.add("sum_gradients", {w, w}),
+                                                                graph.input("x", f32, {-1})})}));
+  Session session(graph);
+  const auto run = [&](std::function<void()> during = {}) {
+    Disturbed::during = std::move(during);
+    const auto y = first_of(session.run({{"x", vector_of({1})}}).at("y"));
+    Disturbed::during = {};
+    return y;
+  };
+  CHECK(session.optimized().nodes().size() < graph.nodes().size());
+  Tensor handle;
+  CHECK(run([&] { handle = graph.tensor("w"); }) == 5);
+  for (const float value : {5.F, 6.F}) {
+    handle.data<float>()[0] = value;
+    CHECK(run() == 2 * value + 1);
+    CHECK(run() == 2 * value + 1);
+  }
+  handle = Tensor();
+  CHECK(run() == 13);
+  CHECK(run([&] { graph.tensor("w").data<float>()[0] = 7; }) == 13);
+  CHECK(run() == 15);
+  CHECK(run() == 15);
+}
+
+TEST_CASE("disturbed runs: accumulating destinations in the same memory are restored together") {
+  FailingHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1});
+  const auto twice = graph.add("drift", {x, x});
+  graph.output("a", twice);
+  graph.output("b", graph.add("picky", {graph.add("drift", {graph.add("positive", {x}),
+                                                            graph.add("positive", {x})})}));
+  Session session(graph);
+  auto memory = vector_of({100, 200});
+  RunOptions options;
+  options.destinations["a"] = {memory, Write::add};
+  options.destinations["b"] = {memory, Write::add};
+  CHECK(failure_of([&] { session.run({{"x", vector_of({-1, 2})}}, options); }).kind != 0);
+  const auto values = memory.values<float>();
+  CHECK(std::vector<float>(values.begin(), values.end()) == std::vector<float>{100, 200});
+}
+
+namespace {
+
+/// The elements above 0, and a single 1.
+struct AboveZeroAndOne : Operator {
+  static inline int calls = 0;
+  static constexpr void describe(auto& op) {
+    op.doc("the elements above 0");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.output("values", "[count]").allocated();
+    op.output("one", "[1]");
+  }
+  void infer(Infer& io) const {
+    io.set_output(0, {unknown});
+    io.set_output(1, {1});
+  }
+  void forward(const Call& call) const {
+    ++calls;
+    const auto x = call.input<float>(0);
+    const auto is_above = [](float each) { return each > 0; };
+    const auto values = call.allocate<float>(0, {std::count_if(x.begin(), x.end(), is_above)});
+    std::copy_if(x.begin(), x.end(), values.begin(), is_above);
+    call.output<float>(1)[0] = 1;
+  }
+};
+
+/// x, whatever y is.
+struct Left : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.input("y", "[m]");
+    op.output("z", "[n]");
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>(0);
+    std::copy(x.begin(), x.end(), call.output<float>(0).begin());
+  }
+};
+
+/// Left of an even size, without y.
+struct EvenLeft : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({f32});
+    op.input("x", "[n], n even");
+    op.output("z", "[n]");
+    op.rule("left", "left(x, y)", "even_left(x)");
+  }
+  void infer(Infer& io) const {
+    io.require(!io.input(0).shape.known() || io.input(0).shape[0] % 2 == 0, "the size is odd");
+    io.set_output(0, io.input(0).shape);
+  }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>(0);
+    std::copy(x.begin(), x.end(), call.output<float>(0).begin());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("disturbed runs: a run that cannot continue calls no node of the application twice") {
+  FailingHost host;
+  host.add<AboveZeroAndOne>("above");
+  host.add<Left>("left");
+  host.add<EvenLeft>("even_left");
+  Graph graph(host);
+  const auto above = graph.add("above", {graph.input("x", f32, {-1})}, {}, "above");
+  graph.output("y", graph.add("left", {above, above.output(1)}));
+  Session session(graph);
+  const auto calls_of = [&](std::vector<float> x) {
+    AboveZeroAndOne::calls = 0;
+    const auto size = static_cast<std::int64_t>(x.size());
+    session.run({{"x", Tensor::from(std::move(x), {size})}});
+    return AboveZeroAndOne::calls;
+  };
+  CHECK(calls_of({1, 2}) == 1);
+  const auto failure = failure_of([&] { calls_of({1, 2, 3}); });
+  CHECK(failure.message.find("node 'above' must not run twice") != std::string::npos);
+  CHECK(failure.hint.find("run again") != std::string::npos);
+  CHECK(AboveZeroAndOne::calls == 1);
+  for (int round = 0; round < 2; ++round) {
+    CHECK(calls_of({1, 2, 3}) == 1);
+    CHECK(calls_of({1, 2}) == 1);
+  }
+}
+
+TEST_CASE("disturbed runs: the order and repetition of requested outputs make no other plan") {
+  FailingHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1});
+  graph.output("a", graph.add("drift", {x, x}));
+  graph.output("b", graph.add("copied", {x}));
+  Session session(graph);
+  const auto run = [&](std::vector<std::string> outputs) {
+    return session.run({{"x", vector_of({3})}}, {.outputs = std::move(outputs)}).size();
+  };
+  CHECK(run({"a", "b"}) == 2);
+  CHECK(run({"b", "a"}) == 2);
+  CHECK(run({"b", "b", "a"}) == 2);
+  CHECK(impl_of(session).plans.made() == 1);
+  CHECK(run({"a"}) == 1);
+  CHECK(impl_of(session).plans.made() == 2);
+}
+
+TEST_CASE("state backup: restores the first copy of a run, and frees those of other runs' states") {
+  Streams streams;
+  StateBackup backup(streams);
+  for (int i = 0; i < 40; ++i) {
+    auto state = Tensor::zeros(f32, {100 + i});
+    backup.save(state);
+    state.data<float>()[0] = 1;
+    backup.save(state);
+    state.data<float>()[0] = 2;
+    backup.restore();
+    CHECK(state.values<float>()[0] == 0);
+    CHECK(backup.copies() <= 3);
+  }
+}

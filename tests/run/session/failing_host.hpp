@@ -1,0 +1,140 @@
+// Operators and a host for tests of runs that fail.
+#pragma once
+#include <algorithm>
+#include <tenon/host/udf.hpp>
+
+#include "../../application_host.hpp"
+
+namespace failing_runs {
+
+using namespace tenon;
+
+/// x plus the number of runs, which it counts.
+struct TallyRuns : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x plus the number of runs so far");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.output("y", "same shape");
+    op.state("runs", "[2]");
+  }
+  void infer(Infer& io) const {
+    io.set_output(0, io.input(0).shape);
+    io.set_state("runs", {2});
+  }
+  void forward(const Call& call) const {
+    const auto runs = call.state<float>("runs");
+    for (auto& each : runs) each += 1;
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i] + runs[0];
+  }
+};
+
+/// w + x, in place of w if nothing reads it later.
+struct Drifts : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("w + x");
+    op.types({f32});
+    op.input("w", "[n]");
+    op.input("x", "[n]");
+    op.output("moved", "[n]");
+    op.inplace("w", "moved");
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const Call& call) const {
+    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i)
+      call.output<float>(0)[i] = call.input<float>(0)[i] + call.input<float>(1)[i];
+  }
+};
+
+/// A copy of x; accumulates into its output on request.
+struct CopiesOrAdds : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.output("y", "[n]");
+    op.accumulates();
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const Call& call) const {
+    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i) {
+      auto& y = call.output<float>(0)[i];
+      y = call.input<float>(0)[i] + (call.write(0) == Write::add ? y : 0.0F);
+    }
+  }
+};
+
+/// A copy of x. Fails, or requests that the run stops, if x contains a given number.
+struct RefusesOrStops : Operator {
+  static constexpr float fails = -1, stops = -2;
+  static inline std::stop_source source;
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.output("y", "[n]");
+    op.state("seen", "[1]");
+  }
+  void infer(Infer& io) const {
+    io.set_output(0, io.input(0).shape);
+    io.set_state("seen", {1});
+  }
+  void forward(const Call& call) const {
+    call.state<float>("seen")[0] = call.input<float>(0)[0];
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) {
+      const auto x = call.input<float>(0)[i];
+      if (x == fails) throw Error("it met ", x);
+      if (x == stops) source.request_stop();
+      call.output<float>(0)[i] = x;
+    }
+  }
+};
+
+/// The elements above 0.
+struct AboveZero : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("the elements above 0");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.output("values", "[count]").allocated();
+  }
+  void infer(Infer& io) const { io.set_output(0, {unknown}); }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto values = call.allocate<float>(
+        0, {std::count_if(x.begin(), x.end(), [](float each) { return each > 0; })});
+    std::copy_if(x.begin(), x.end(), values.begin(), [](float each) { return each > 0; });
+  }
+};
+
+/// A copy of x, which has an even number of elements.
+struct EvenSized : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({f32});
+    op.input("x", "[n], n even");
+    op.output("y", "[n]");
+  }
+  void infer(Infer& io) const {
+    const auto x = io.input(0).shape;
+    io.require(!x.known() || x[0] % 2 == 0, "x is ", x, " but needs an even number of elements");
+    io.set_output(0, x);
+  }
+  void forward(const Call& call) const {
+    std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
+  }
+};
+
+struct FailingHost : ApplicationHost {
+  explicit FailingHost(int threads = 1) : ApplicationHost(threads) {
+    add<TallyRuns>("tally");
+    add<Drifts>("drift");
+    add<CopiesOrAdds>("copied");
+    add<RefusesOrStops>("picky");
+    add<AboveZero>("positive");
+    add<EvenSized>("even");
+  }
+};
+
+}  // namespace failing_runs
