@@ -1,5 +1,5 @@
-"""_core.pyi, which is generated from the core module, declares all of its classes and functions; of
-the two classes whose declarations are written by hand, exactly the members.
+"""_core.pyi, which is generated from the core module, declares all of its classes, functions and
+values; of the two classes whose declarations are written by hand, exactly the members.
 """
 
 from __future__ import annotations
@@ -15,13 +15,18 @@ from tenon import _core
 DECLARED = ast.parse((Path(tenon.__file__).parent / "_core.pyi").read_text(encoding="utf-8")).body
 CLASSES = {node.name: node for node in DECLARED if isinstance(node, ast.ClassDef)}
 FUNCTIONS = {node.name: node for node in DECLARED if isinstance(node, ast.FunctionDef)}
+VALUES = {
+    node.target.id
+    for node in DECLARED
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+}
 # Attributes of every class.
 OF_EVERY_CLASS = re.compile(r"__(?!call__).*__$")
 
 
 def test_the_module_has_what_is_declared_and_nothing_else() -> None:
     names = {name for name in dir(_core) if not name.startswith("_")}
-    assert set(CLASSES) | set(FUNCTIONS) == names
+    assert set(CLASSES) | set(FUNCTIONS) | VALUES == names
 
 
 @pytest.mark.parametrize("name", ["Operator", "SessionBase"])

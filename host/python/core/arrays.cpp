@@ -10,6 +10,13 @@
 namespace tenon::python {
 namespace {
 
+int number_of_name(const char* name) {
+  PyArray_Descr* descr = nullptr;
+  if (PyArray_DescrConverter(nb::str(name).ptr(), &descr) == 0) throw nb::python_error();
+  const auto held = nb::steal(reinterpret_cast<PyObject*>(descr));
+  return descr->type_num;
+}
+
 struct Numbers {
   // numpy's type number of each dtype; -1: not one of numpy's own
   std::array<int, dtype_count> numpy{};
@@ -20,13 +27,11 @@ const Numbers& numbers() {
     Numbers all;
     all.numpy.fill(-1);
     all.tenon.fill(unknown_dtype);
-    const std::pair<int, DType> own[] = {
-        {NPY_BOOL, boolean},  {NPY_UINT8, u8},       {NPY_INT8, i8},     {NPY_INT16, i16},
-        {NPY_UINT16, u16},    {NPY_INT32, i32},      {NPY_UINT32, u32},  {NPY_INT64, i64},
-        {NPY_UINT64, u64},    {NPY_FLOAT16, f16},    {NPY_FLOAT32, f32}, {NPY_FLOAT64, f64},
-        {NPY_COMPLEX64, c64}, {NPY_COMPLEX128, c128}};
-    for (const auto& [number, dtype] : own) {
-      all.numpy[static_cast<std::size_t>(dtype)] = number;
+    for (int i = 0; i < dtype_count; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      if (!numpy_has(dtype)) continue;
+      const int number = number_of_name(name_of(dtype));
+      all.numpy[static_cast<std::size_t>(i)] = number;
       all.tenon[static_cast<std::size_t>(number)] = dtype;
     }
     all.tenon[NPY_LONGLONG] = i64;  // NPY_LONG has the same size here
@@ -40,14 +45,18 @@ PyArrayObject* array_of(PyObject* object) {
   return reinterpret_cast<PyArrayObject*>(object);
 }
 
-// bfloat16 belongs to another package, which gets its type number at run time.
+// Dtypes that numpy lacks belong to another package, which gets their type numbers at run time.
 DType dtype_of_number(PyArray_Descr* descr) {
   const int number = descr->type_num;
   if (number >= 0 && number < NPY_NTYPES_LEGACY)
     return numbers().tenon[static_cast<std::size_t>(number)];
   if (number < NPY_USERDEF) return unknown_dtype;
-  const auto name = nb::borrow(reinterpret_cast<PyObject*>(descr)).attr("name");
-  return nb::cast<nb::str>(name).equal(nb::str("bfloat16")) ? bf16 : unknown_dtype;
+  const auto found = nb::borrow(reinterpret_cast<PyObject*>(descr)).attr("name");
+  const std::string name = nb::cast<nb::str>(found).c_str();
+  for (int i = 0; i < dtype_count; ++i)
+    if (const auto dtype = static_cast<DType>(i); !numpy_has(dtype) && name == name_of(dtype))
+      return dtype;
+  return unknown_dtype;
 }
 
 std::string name_of_type(PyObject* array) {
@@ -117,9 +126,9 @@ nb::object numpy_dtype(DType dtype) {
   if (number >= 0) return nb::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(number)));
   try {
     return nb::module_::import_("numpy").attr("dtype")(
-        nb::module_::import_("ml_dtypes").attr("bfloat16"));
+        nb::module_::import_("ml_dtypes").attr(name_of(dtype)));
   } catch (nb::python_error&) {
-    throw Failure(FailureKind::usage, "numpy has no bfloat16 of its own",
+    throw Failure(FailureKind::usage, std::string("numpy has no ") + name_of(dtype) + " of its own",
                   "install the package ml_dtypes, or use tenon.Tensor");
   }
 }

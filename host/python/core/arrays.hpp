@@ -15,6 +15,10 @@ void start_numpy();  ///< Called once, before anything else here. Throws ImportE
 /// The dtype for a name, a numpy dtype, or a type such as np.float32 or float. Throws TypeError, or
 /// Failure (usage) for a dtype that Tenon lacks.
 DType dtype_from(nb::handle object);
+/// Whether the dtype is one of numpy's own; those of ml_dtypes are not.
+constexpr bool numpy_has(DType dtype) {
+  return numpy_letter(dtype) != 'V';
+}
 /// numpy's dtype object; for bfloat16 that of ml_dtypes. Throws Failure (usage) if ml_dtypes is not
 /// installed.
 nb::object numpy_dtype(DType dtype);

@@ -27,7 +27,7 @@ struct NumpyArrays {
     return visible == 1 && info.outputs[0].count.empty() && !info.inputs.empty() &&
            info.conditions.empty();
   }
-  static bool can_make(DType dtype) { return dtype != bf16; }
+  static bool can_make(DType dtype) { return numpy_has(dtype); }
   static bool lists_results() { return false; }
   static Tensor borrow(const ArrayInput<View>& input) { return borrow_array(input.object); }
   static nb::object memory_for(const Argument& output, Tensor& tensor) {

@@ -96,7 +96,7 @@ nb::object run_arrays(Arrays& arrays, PyObject* const* args) {
   std::vector<ArrayType> types;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const bool plain = outputs[i].storage() == Storage::dense && outputs[i].device() == "cpu" &&
-                       outputs[i].dtype() != bf16;
+                       numpy_has(outputs[i].dtype());
     made[i] = plain ? array_from(outputs[i], true) : nb::cast(outputs[i]);
     if (plain) types.push_back({outputs[i].dtype(), outputs[i].shape()});
   }

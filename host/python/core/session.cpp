@@ -35,7 +35,7 @@ nb::dict to_arrays(const NamedTensors& tensors) {
   nb::dict all;
   for (const auto& [name, tensor] : tensors)
     all[name.c_str()] =
-        tensor.storage() == Storage::dense && tensor.device() == "cpu" && tensor.dtype() != bf16
+        tensor.storage() == Storage::dense && tensor.device() == "cpu" && numpy_has(tensor.dtype())
             ? array_from(tensor, true)
             : nb::cast(tensor);
   return all;

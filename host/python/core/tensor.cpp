@@ -103,6 +103,11 @@ auto of_storage(Get get) {
   };
 }
 
+/// numpy's kind of a dtype; "f" for bfloat16, which numpy lacks.
+std::string kind_of(DType dtype) {
+  return std::string(1, numpy_has(dtype) ? numpy_letter(dtype) : 'f');
+}
+
 }  // namespace
 
 void bind_tensor(nb::module_& module) {
@@ -218,6 +223,12 @@ void bind_tensor(nb::module_& module) {
   module.def(
       "dtype_name", [](nb::handle dtype) { return std::string(name_of(dtype_from(dtype))); },
       nb::arg("dtype"));
+  nb::list dtypes;
+#define TENON_DTYPE(name, number, type, text, letter) \
+  dtypes.append(nb::make_tuple(text, #name, kind_of(DType::name), sizeof(type)));
+  TENON_DTYPES(TENON_DTYPE)
+#undef TENON_DTYPE
+  module.attr("dtypes") = nb::tuple(dtypes);
 }
 
 }  // namespace tenon::python

@@ -11,6 +11,7 @@ import numpy as np
 from numpy import ndarray as ndarray
 
 from . import _core
+from ._dtypes import WIDE_FLOATS, WIDE_WHOLES
 from ._errors import UsageError
 from ._operators import OperatorInfo
 
@@ -347,7 +348,3 @@ def weak_input(value: Any, shared: str | None, info: OperatorInfo, place: int) -
         except UsageError:
             pass
     return _core.tensor_from(natural)  # the operator reports the error
-
-
-WIDE_WHOLES = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool")
-WIDE_FLOATS = ("float64", "float32", "bfloat16", "float16", "complex128", "complex64")

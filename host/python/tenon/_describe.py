@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _cbor, _core
+from ._dtypes import NAMES
 from ._errors import UsageError
 from ._versions import Versions
 
@@ -21,30 +22,13 @@ FLOATING = (
     "float64",
 )  # numpy's own: bfloat16 needs the package ml_dtypes, and is named where it is meant
 INTEGRAL = ("uint8", "int8", "int32", "int64")
-COMPLEX = ("complex64", "complex128")
 GROUPS = {
     "floating": FLOATING,
     "integral": INTEGRAL,
     "numeric": INTEGRAL + FLOATING,
     "any": ("bool", *INTEGRAL, *FLOATING),
 }
-ORDER = (
-    "bool",
-    "uint8",
-    "int8",
-    "int32",
-    "int64",
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "int16",
-    "uint16",
-    "uint32",
-    "uint64",
-    *COMPLEX,
-)
-SINCE_0_2 = ORDER[9:]
+SINCE_0_2 = NAMES[9:]  # those that Tenon 0.1 lacks
 RELATIONS = ("same_length", "less_than", "at_most", "greater_than", "at_least", "multiple_of")
 ZEROS: dict[str, Any] = {
     "bool": False, "int32": 0, "int64": 0, "float32": 0.0, "float64": 0.0, "text": "", "ints": [], "floats": [], "texts": [], "enum": "",
@@ -68,7 +52,7 @@ def dtypes_of(types: tuple[Any, ...]) -> list[str]:
         raise UsageError(
             "types() names no dtype", 'give dtypes, or "floating", "integral", "numeric" or "any"'
         )
-    return [name for name in ORDER if name in names]
+    return [name for name in NAMES if name in names]
 
 
 class Input:

@@ -14,10 +14,9 @@ import numpy as np
 from . import _core
 from ._arrays import Kind, kind_of, kind_of_one
 from ._call_cache import CallCache, exact
+from ._dtypes import FLOATING
 from ._errors import UsageError
 from ._graph import Graph, Value
-
-FLOATING = ("float16", "bfloat16", "float32", "float64")
 
 
 def value_and_grad(

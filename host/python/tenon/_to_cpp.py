@@ -10,11 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ._define import Definition
+from ._dtypes import NAMES_IN_CPP
 
-DTYPES = {
-    "bool": "boolean", "uint8": "u8", "int8": "i8", "int16": "i16", "uint16": "u16", "int32": "i32", "uint32": "u32", "int64": "i64",
-    "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128",
-}  # fmt: skip
 MEMBERS = {
     "bool": "bool", "int32": "std::int32_t", "int64": "std::int64_t", "float32": "float", "float64": "double", "text": "tenon::Text",
     "ints": "tenon::Ints", "floats": "tenon::Floats", "texts": "tenon::Texts",
@@ -53,7 +50,7 @@ def literal(value: Any) -> str:
 
 
 def _types(names: Iterable[str]) -> str:
-    return "{" + ", ".join("tenon::" + DTYPES[name] for name in names) + "}"
+    return "{" + ", ".join("tenon::" + NAMES_IN_CPP[name] for name in names) + "}"
 
 
 def _call(function: str, *values: Any) -> str:
@@ -120,7 +117,7 @@ def _example(example: dict[str, Any]) -> str:
     for name, tensor in example["inputs"].items():
         parts = [literal(name), literal(tensor["shape"])]
         if tensor["dtype"]:
-            parts += ["tenon::" + DTYPES[tensor["dtype"]], literal(tensor["values"])]
+            parts += ["tenon::" + NAMES_IN_CPP[tensor["dtype"]], literal(tensor["values"])]
         inputs.append("{" + ", ".join(parts) + "}")
     params = ", ".join(
         f"{{{literal(name)}, {literal(value)}}}" for name, value in example["params"].items()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from . import _core
 from ._arrays import to_tensor
+from ._dtypes import FLOATING
 from ._errors import Error, FileError, UsageError, Warning, listed
 from ._graph import Graph, Value
 from ._session import by_own_names, own_name
@@ -334,9 +335,8 @@ def find_loss(graph: Graph) -> str:
     outputs = graph.outputs()
     if "loss" in outputs:
         return "loss"
-    floating = ("float16", "bfloat16", "float32", "float64")
     found = [
-        name for name, value in outputs.items() if value.shape == () and value.dtype in floating
+        name for name, value in outputs.items() if value.shape == () and value.dtype in FLOATING
     ]
     return found[0] if len(found) == 1 else ""
 
