@@ -1,6 +1,7 @@
 """tenon.torch.module: a graph as a torch module."""
 
 import copy
+import math
 import pickle
 
 import numpy as np
@@ -128,11 +129,12 @@ def test_states_are_those_of_the_module_to_the_bit():
     graph.outputs(y=ops.over_state(graph.input("x", "float64", (1,)), name="node"))
     module = tenon.torch.module(graph).eval()
     (divisor,) = module.buffers()
-    for value in (2.0, 0.0, -0.0, -0.0, 0.0):
+    for value in (2.0, 0.0, -0.0, -0.0, 0.0, math.inf, -math.inf, math.nan):
         divisor.fill_(value)
         made = module(torch.ones(1, dtype=torch.float64)).numpy()
         with np.errstate(divide="ignore"):
             np.testing.assert_array_equal(made, np.ones(1) / np.full(1, value))
+        np.testing.assert_array_equal(module.graph()["node_divisor"].tensor.numpy(), [value])
     assert OverState
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +40,19 @@ def elements_of(graph: Graph, name: str) -> Tensor:
     found = graph[name].tensor
     assert found is not None  # initialize() was called
     return to_torch(found.clone())
+
+
+def json_elements(elements: Any) -> Any:
+    """Elements as graph.json has them: JSON has no infinities, NaN, complex numbers, or integers
+    above 2^63 - 1.
+    """
+    if isinstance(elements, list):
+        return [json_elements(each) for each in elements]
+    if isinstance(elements, complex):
+        return [json_elements(elements.real), json_elements(elements.imag)]
+    if isinstance(elements, float) and not math.isfinite(elements):
+        return str(elements)
+    return str(elements) if isinstance(elements, int) and elements >= 2**63 else elements
 
 
 class GraphModule(torch.nn.Module):
@@ -154,7 +168,8 @@ class GraphModule(torch.nn.Module):
         text = dict(self._text)
         if states:
             text["states"] = {
-                name: {**text["states"][name], "values": states[name].tolist()} for name in states
+                name: {**text["states"][name], "values": json_elements(states[name].tolist())}
+                for name in states
             }
         return text
 

@@ -60,7 +60,7 @@ def types_in_graph(
     """Types of the outputs of an operator whose shapes may follow from elements. A trace never has
     these: inductor forgets even those of constants.
     """
-    from ._torch_operator import dtype_name
+    from ._torch_operator import RegisteredOperator, dtype_name
 
     graph = Graph(host)
     inputs = [
@@ -69,7 +69,7 @@ def types_in_graph(
         else graph.input(f"x{place}", dtype_name(tensor), shape)
         for place, (tensor, shape) in enumerate(zip(call.inputs, shapes))
     ]
-    made = graph.ops[info.full_name](*inputs, **call.params)
+    made = graph.ops[info.full_name](*inputs, **RegisteredOperator.attributes(call))
     return [
         (str(each.dtype), each.shape) for each in (made if isinstance(made, tuple) else (made,))
     ]
