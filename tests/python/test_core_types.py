@@ -8,6 +8,7 @@ import ast
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tenon
 from tenon import _core
@@ -45,3 +46,9 @@ def test_arguments_have_the_types_that_the_core_takes() -> None:
     assert ast.unparse(add.args) == (
         "self, op: str, inputs: list[Any], attributes: dict[str, Any], name: str=''"
     )
+
+
+def test_the_dtypes_are_numpys() -> None:
+    for name, _, kind, size in _core.dtypes:
+        if name != "bfloat16":
+            assert (np.dtype(name).kind, np.dtype(name).itemsize) == (kind, size), name
