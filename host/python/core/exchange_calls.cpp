@@ -2,7 +2,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "python/core/array_calls.hpp"
@@ -62,9 +64,8 @@ class ExchangeArrays {
     input.dtype = dtype_of(view.dtype);
     input.rank = view.ndim;
     input.dims = view.shape;
-    std::int64_t size = view.dtype.bits / 8;
-    for (int axis = 0; axis < view.ndim; ++axis) size *= view.shape[axis];
-    found.bytes += size;
+    found.bytes += std::accumulate(view.shape, view.shape + view.ndim,
+                                   std::int64_t{view.dtype.bits / 8}, std::multiplies());
     return view.device.device_type == kDLCPU && input.dtype != unknown_dtype &&
            view.ndim <= max_rank;
   }

@@ -85,9 +85,14 @@ class CallKey {
   std::string long_;
 };
 
+/// Returns the declaration of an argument of a call; null for states, which follow the inputs.
+const InputInfo* declared_input_of(const OperatorInfo& info, std::size_t argument) {
+  const bool is_input = argument < info.inputs.size() || info.variadic();
+  return is_input ? &info.inputs[declared_input(info, argument)] : nullptr;
+}
+
 std::string argument_name(const OperatorInfo& info, std::size_t i) {
-  if (i < info.inputs.size() || info.variadic())
-    return "input '" + info.inputs[declared_input(info, i)].name + "'";
+  if (const auto* input = declared_input_of(info, i)) return "input '" + input->name + "'";
   const auto state = i - info.inputs.size();
   return state < info.states.size() ? "state '" + info.states[state].name + "'"
                                     : fmt::format("input {}", i);
@@ -97,9 +102,8 @@ std::string argument_name(const OperatorInfo& info, std::size_t i) {
 // Failure if devices differ.
 Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& arguments) {
   const auto decides = [&](const Tensor& tensor) {
-    const auto i = static_cast<std::size_t>(&tensor - arguments.data());
-    return tensor && !((i < info.inputs.size() || info.variadic()) &&
-                       info.inputs[declared_input(info, i)].on_cpu);
+    const auto* input = declared_input_of(info, static_cast<std::size_t>(&tensor - arguments.data()));
+    return tensor && (input == nullptr || !input->on_cpu);
   };
   const auto first = std::find_if(arguments.begin(), arguments.end(), decides);
   if (first == arguments.end()) return cpu_device();

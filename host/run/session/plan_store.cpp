@@ -65,9 +65,7 @@ std::uint64_t bytes_of(const Planned& planned) {
 Planned& PlanStore::insert(Key key, Planned planned) {
   planned.bytes = bytes_of(key) + bytes_of(planned);
   while (!plans_.empty() && (plans_.size() >= capacity_ || bytes_ + planned.bytes > max_bytes_))
-    drop(std::min_element(plans_.begin(), plans_.end(), [](const auto& one, const auto& other) {
-      return one.second.used < other.second.used;
-    }));
+    drop(std::ranges::min_element(plans_, {}, [](const auto& plan) { return plan.second.used; }));
   ++made_;
   planned.used = ++uses_;
   bytes_ += planned.bytes;

@@ -180,6 +180,49 @@ TEST_CASE("plans of a session: their bytes are bounded, and the newest stays") {
   CHECK(kept(0) == std::pair<std::size_t, std::uint64_t>(1, 5));
 }
 
+TEST_CASE("plans of a session: the last executed one is forgotten if it is evicted, and only then") {
+  MemoryHost host;
+  SessionOptions options;
+  options.plans = 2;
+  Session session(polynomial(host), options);
+  const auto& plans = impl_of(session).plans;
+  check_run(session, 11), check_run(session, 12);
+  const auto* const last = plans.last();
+  REQUIRE(last != nullptr);
+  CHECK(session.plan_bytes({{"x", {13, 8}}}) > 0);  // evicts the plan for 11 rows
+  CHECK(plans.last() == last);
+  CHECK(session.plan_bytes({{"x", {14, 8}}}) > 0);
+  CHECK(plans.last() == nullptr);
+  check_run(session, 13);
+}
+
+TEST_CASE("plans of a session: refused keys are bounded by their number and their bytes") {
+  const auto stage = std::make_shared<const Stage>();
+  const auto refuse = [&](PlanStore& store, std::int64_t first, std::int64_t end) {
+    for (auto key = first; key < end; ++key) store.refuse({key}, stage);
+  };
+  const auto is_refused = [&](const PlanStore& store, std::int64_t key) {
+    return store.fallback_for({key}) == stage;
+  };
+  PlanStore few(2, 1 << 20);
+  refuse(few, 0, 32);  // 16 for each plan
+  CHECK(is_refused(few, 0));
+  refuse(few, 32, 33);
+  CHECK_FALSE(is_refused(few, 0));
+  CHECK(is_refused(few, 32));
+
+  constexpr auto key_bytes = sizeof(std::int64_t);
+  PlanStore small(2, 4 * 3 * key_bytes);  // a quarter is for refused keys
+  refuse(small, 0, 1), refuse(small, 0, 3);
+  CHECK(is_refused(small, 0));
+  refuse(small, 3, 4);
+  CHECK_FALSE(is_refused(small, 0));
+  refuse(small, 4, 6);
+  CHECK(is_refused(small, 3));
+  refuse(small, 6, 7);
+  CHECK_FALSE(is_refused(small, 3));
+}
+
 TEST_CASE(
     "plans of a session: one that does not fit memory is refused before allocation, and the "
     "session continues") {
