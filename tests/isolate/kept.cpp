@@ -6,6 +6,7 @@
 #include <tenon/host/session.hpp>
 #include <tenon/host/tensor_functions.hpp>
 
+#include "isolate/shared_memory.hpp"
 #include "isolated_host.hpp"
 
 using namespace tenon;
@@ -48,5 +49,29 @@ TEST_CASE(
     REQUIRE(plan.steps.size() == 1);
     CHECK(plan.steps[0].algorithm.empty() == isolate);
     CHECK((describe(plan).find("  algorithm ") == std::string::npos) == isolate);
+  }
+}
+
+TEST_CASE("isolate: a session's large weights are in memory that workers share") {
+  for (const bool isolate : {false, true}) {
+    CAPTURE(isolate);
+    IsolatedHost each("plugins", isolate);
+    Graph graph(each.host);
+    auto x = graph.input("x", f32, {3, 128});
+    for (const std::int64_t size : {128, 127}) {  // 64 KiB, and slightly less
+      const auto weight =
+          graph.variable(size == 128 ? "large" : "small", random_uniform(f32, {size, 128}, 1));
+      x = graph.add("fully_connected", {x, weight}, {{"num_hidden", size}, {"no_bias", true}});
+    }
+    graph.output("y", x);
+    Session session(graph);
+    session.run({{"x", random_uniform(f32, {3, 128}, 2)}});
+    const auto is_shared = [&](const char* name) {
+      const auto weight = session.tensor(name);
+      return shared_memory::find(weight.data(), static_cast<std::uint64_t>(weight.bytes())) !=
+             nullptr;
+    };
+    CHECK(is_shared("large") == isolate);
+    CHECK_FALSE(is_shared("small"));
   }
 }

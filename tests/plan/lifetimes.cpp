@@ -78,6 +78,26 @@ TEST_CASE("lifetimes: in-place outputs, folded sums, workspaces") {
         "5 steps, 896 bytes of memory, lower bound 896 bytes, ratio 1.000, execution order\n");
 }
 
+TEST_CASE("lifetimes: a variable's new value is in its memory unless that is read again") {
+  RandomGraphHost host;
+  const auto in_place = [&](bool reads_new, bool reads_twice) {
+    tenon::Graph graph(host);
+    const auto x = graph.input("x", tenon::f32, {4});
+    const auto w = graph.variable("w", tenon::Tensor::from({1.f, 2.f, 3.f, 4.f}, {4}));
+    const auto raised = graph.add("test_add", {w, reads_twice ? w : x}, {}, "raised");
+    graph.update(w, raised);
+    graph.output("y", graph.add("quadratic", {x}));
+    if (reads_new) graph.output("new", raised);
+    const auto plan = plan_of(graph, true);
+    CHECK(plan.updated.size() + plan.copies.size() == 1);
+    return plan.updated.size() == 1;
+  };
+  CHECK(in_place(false, false));
+  CHECK_FALSE(in_place(true, false));
+  CHECK_FALSE(in_place(false, true));
+  CHECK_FALSE(in_place(true, true));
+}
+
 namespace {
 
 // Does not infer the size of its second output.

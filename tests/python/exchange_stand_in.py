@@ -11,9 +11,7 @@ import numpy as np
 import tenon
 
 VIEW = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
-TO_OBJECT = ctypes.PYFUNCTYPE(
-    ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)
-)
+TO_OBJECT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
 
 
 class Table(ctypes.Structure):
@@ -67,13 +65,9 @@ class Box:
 
     on_result: Any = None
 
-    def __init__(
-        self, value: Any, requires_grad: bool = False, change: Any = None
-    ) -> None:
+    def __init__(self, value: Any, requires_grad: bool = False, change: Any = None) -> None:
         self.tensor = (
-            value
-            if isinstance(value, tenon.Tensor)
-            else tenon.tensor(np.array(value, "float32"))
+            value if isinstance(value, tenon.Tensor) else tenon.tensor(np.array(value, "float32"))
         )
         self.requires_grad = requires_grad
         self.change = change
@@ -134,10 +128,6 @@ def functions_of(name: str, host: Any = None, **options: Any) -> Any:
     )
 
 
-def function_of(
-    name: str, host: Any = None, tensors: int = 1, long_way: Any = refuse
-) -> Any:
+def function_of(name: str, host: Any = None, tensors: int = 1, long_way: Any = refuse) -> Any:
     """The operator on boxes without gradients, on the fast path."""
-    return functions_of(
-        name, host, tensors=tensors, other=long_way, differentiable=long_way
-    )[0]
+    return functions_of(name, host, tensors=tensors, other=long_way, differentiable=long_way)[0]

@@ -73,9 +73,7 @@ LONG, DIFFERENTIABLE = Way("long"), Way("differentiable")
 def functions():
     """Makes the functions of one of the operators."""
     host = tenon.Host(threads=1)
-    classes = [
-        tenon.operator(host=host, name=each.__name__.lower())(each) for each in KINDS
-    ]
+    classes = [tenon.operator(host=host, name=each.__name__.lower())(each) for each in KINDS]
     yield lambda name, **options: functions_of(name, host, **options)
     assert classes  # must live as long as the host uses them
 
@@ -97,6 +95,24 @@ def test_parameters_by_position_or_by_name_are_those_of_one_prepared_call(functi
     assert line(x, a=3.0, d=1.0).tolist() == [4, 7]
     assert line(x, None, 3.0).tolist() == [3, 6]
     assert tenon._core.exchange_counts(line) == (2, 4, 0)
+
+
+def test_parameters_of_the_same_type_and_value_use_one_prepared_call(functions):
+    line, _ = functions("line")
+    x = Box([1, 2])
+    for text in ("0.5", "0.5", "2", "0.0", "-0.0", "-0.0"):
+        assert line(x, a=float(text)).tolist() == [float(text), 2 * float(text)]
+    assert line(x, a=10**3 - 998).tolist() == [2, 4]  # an integer, not a float
+    assert tenon._core.exchange_counts(line) == (2, 5, 0)
+
+
+def test_lists_of_the_same_type_and_elements_use_one_prepared_call():
+    summed = functions_of("sum")[0]
+    x = Box([[1, 2], [3, 4]])
+    for axes, expected in (([0], [4, 6]), ([1], [3, 7]), ([0, 1], 10), ((0,), [4, 6])):
+        for _ in range(2):
+            assert summed(x, axis=type(axes)(axes)).tolist() == expected
+    assert tenon._core.exchange_counts(summed) == (4, 4, 0)
 
 
 @pytest.mark.parametrize(
@@ -231,23 +247,17 @@ def test_dispatch_keys_and_gradients_decide_the_way(
         plain_keys=PLAIN_KEYS,
     )
     made = line(Keys(keys), *args, **named)
-    assert lists(made) == (
-        expected if isinstance(expected, list) else (expected, args, named)
-    )
+    assert lists(made) == (expected if isinstance(expected, list) else (expected, args, named))
 
 
 def test_a_gradient_of_any_tensor_of_a_list_decides_the_way(functions):
-    _, joined = functions(
-        "joined", differentiable=DIFFERENTIABLE, grad_enabled=lambda: True
-    )
+    _, joined = functions("joined", differentiable=DIFFERENTIABLE, grad_enabled=lambda: True)
     assert joined(Keys(0), [X, W]).tolist() == [1, 2, 10, 20]
     assert joined(Keys(0), [X, TRAINED, W])[0] == "differentiable"
 
 
 def test_errors_of_keys_and_of_arguments_are_raised(functions):
-    _, line = functions(
-        "line", other=LONG, differentiable=DIFFERENTIABLE, grad_enabled=lambda: 1
-    )
+    _, line = functions("line", other=LONG, differentiable=DIFFERENTIABLE, grad_enabled=lambda: 1)
 
     class Failing:
         def raw_repr(self):

@@ -153,6 +153,16 @@ def test_numbers_of_python(dtype):
         ops.maximum(lowest, beyond)
 
 
+@pytest.mark.parametrize("dtype", ["int16", "int32"])
+def test_integers_of_python_beyond_the_dtype_are_refused(dtype):
+    info = np.iinfo(dtype)
+    for number in (info.min, info.max):
+        assert ops.add(np.zeros(1, dtype), number)[0] == number
+    for number in (info.min - 1, info.max + 1, 2**64):
+        with pytest.raises(tenon.UsageError, match="does not fit"):
+            ops.add(np.zeros(1, dtype), number)
+
+
 def test_integers_of_python_in_float32():
     for number in (2**60 + 2**36 + 1, -(2**60 + 2**36 + 1), 2**100 + 2**76 + 1):
         lowest = np.array([-np.inf], "float32")

@@ -64,8 +64,8 @@ bool overlap(const Tensor& left, const Tensor& right) {
   };
   const auto end = [&](const Tensor& tensor) {  // also correct for a strided tensor
     std::int64_t last = 0;
-    for (int axis = 0; axis < tensor.shape().rank(); ++axis)
-      last += (tensor.shape()[axis] - 1) * tensor.strides()[static_cast<std::size_t>(axis)];
+    int axis = 0;
+    for (const auto stride : tensor.strides()) last += (tensor.shape()[axis++] - 1) * stride;
     return tensor.size() == 0
                ? from(tensor)
                : from(tensor) + (last + 1) * static_cast<std::int64_t>(size_of(tensor.dtype()));

@@ -102,7 +102,8 @@ std::string argument_name(const OperatorInfo& info, std::size_t i) {
 // Failure if devices differ.
 Device& common_device(const OperatorInfo& info, const std::vector<Tensor>& arguments) {
   const auto decides = [&](const Tensor& tensor) {
-    const auto* input = declared_input_of(info, static_cast<std::size_t>(&tensor - arguments.data()));
+    const auto* input =
+        declared_input_of(info, static_cast<std::size_t>(&tensor - arguments.data()));
     return tensor && (input == nullptr || !input->on_cpu);
   };
   const auto first = std::find_if(arguments.begin(), arguments.end(), decides);

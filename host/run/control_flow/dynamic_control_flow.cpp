@@ -18,10 +18,11 @@ bool generalize(tenon_type& into, const tenon_type& other) {
   const auto before = into;
   if (into.dtype != other.dtype) into.dtype = TENON_DTYPE_UNKNOWN;
   if (into.rank != other.rank) into.rank = -1;
-  for (int axis = 0; axis < into.rank; ++axis)
-    if (into.dims[axis] != other.dims[axis]) into.dims[axis] = unknown;
+  auto* const end = into.dims + std::max(into.rank, 0);
+  std::transform(into.dims, end, other.dims, into.dims,
+                 [](auto one, auto two) { return one == two ? one : unknown; });
   return into.dtype != before.dtype || into.rank != before.rank ||
-         !std::equal(into.dims, into.dims + std::max(into.rank, 0), before.dims);
+         !std::equal(into.dims, end, before.dims);
 }
 
 /// Allocates output `i` of the call with this shape.

@@ -354,6 +354,29 @@ def test_states_change_in_training_and_are_kept():
     assert [session.run({"x": x}).y[0] for _ in range(3)] == [11, 12, 13]
 
 
+def test_the_arrays_of_a_call_have_the_shapes_of_its_run():
+    seen = []
+
+    @tenon.operator
+    class Seen:
+        """x"""
+
+        def describe(op):
+            op.input("x")
+            op.output("y")
+
+        def forward(self, call):
+            seen.append((call.x.shape, call.y.shape))
+            call.y[...] = call.x
+
+    graph = tenon.Graph()
+    graph.output("y", ops.seen(graph.input("x", "float64")))
+    session = graph.session()
+    for shape in ((2, 3), (2,), (2, 4), (2, 3, 2), (2, 3)):
+        assert session.run({"x": np.ones(shape)})["y"].shape == shape
+        assert seen.pop() == (shape, shape)
+
+
 def test_random_numbers_depend_on_seed_step_and_node_alone():
     @tenon.operator
     class Noise:

@@ -64,6 +64,17 @@ TEST_CASE("graph info: values by role, with names, types and docs") {
   CHECK(graph.info(graph.find("c")).doc.empty());  // no node reads it
 }
 
+TEST_CASE("graph info: an input that is added after a node has the doc of its own reader") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", tenon::f32, {4});
+  const auto square = graph.add("quadratic", {x}, {{"a", 1}}, "square");
+  const auto z = graph.input("z", tenon::f32, {4});
+  graph.output("y", graph.add("test_add", {square, z}, {}, "sum"));
+  REQUIRE(names_of(graph.inputs()) == "x z");
+  CHECK(graph.inputs()[1].doc == host.catalog().find("test_add")->info.inputs[1].doc);
+}
+
 TEST_CASE("graph info: nodes with inputs, outputs, states and all their parameters") {
   ApplicationHost host;
   auto graph = sample(host);

@@ -97,12 +97,30 @@ struct Sizes : Operator {
   void gradient(Gradient&) const {}
 };
 
+/// x, of exactly 3 elements.
+struct Three : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({f32});
+    op.input("x", "[3]");
+    op.output("y", "[3]");
+  }
+  void infer(Infer& io) const {
+    io.set_input(0, {3});
+    io.set_output(0, {3});
+  }
+  void forward(const Call& call) const {
+    std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
+  }
+};
+
 struct AllocatingHost : Host {
   AllocatingHost() : Host(ApplicationHost::options(2)) {
     add_plugins(TENON_TEST_PLUGINS);
     add<Kept>("kept");
     add<Shaped>("shaped");
     add<Sizes>("sizes");
+    add<Three>("three");
   }
 };
 
@@ -291,6 +309,18 @@ TEST_CASE("allocated: kernels that violate the allocation rules are named") {
     const auto eager = failure_of([&] { host.call("kept", {x}, attributes); }).message;
     CHECK(eager.find(message) != std::string::npos);
   }
+}
+
+TEST_CASE("allocated: another size than a later node needs is reported with that node") {
+  AllocatingHost host;
+  Graph graph(host);
+  const auto kept = graph.add("kept", {graph.input("x", f32, {-1})}, {}, "k");
+  graph.output("y", graph.add("three", {graph.add("neg", {kept}, {}, "n")}, {}, "t"));
+  Session session(graph);
+  CHECK(floats(session.run({{"x", vector_of({1, 2, -3, 4})}}).at("y")) == FloatList{-1, -2, -4});
+  const auto failure = failure_of([&] { session.run({{"x", vector_of({1, 2, -3})}}); });
+  CHECK(failure.message.find("output 0: its kernel allocates [2], but infer() gave [3], because "
+                             "[three] node 't' needs [3]") != std::string::npos);
 }
 
 TEST_CASE("allocated: the known dimensions of such outputs restrict their uses") {

@@ -308,6 +308,11 @@ TEST_CASE("batches: what cannot be split or joined is refused before anything ru
           run_in_batches(session, {{"x", rows_of(8)}, {"w", rows_of(8)}}, 3,
                          RunOptions{.outputs = {"twice"}});
         }).message == "the graph has no input 'w'");
+  CHECK(failure_of([&] {
+          run_in_batches(session, {{"x", cast_storage(rows_of(8), Storage::row_sparse)}}, 3,
+                         RunOptions{.outputs = {"twice"}});
+        }).message ==
+        "input 'x' is row_sparse, but only dense and csr inputs can be split into batches");
   CHECK(seen.empty());
   CHECK(run_in_batches(session, inputs, 3, RunOptions{.outputs = {"twice"}}).at("twice").shape() ==
         Shape{8, 3});

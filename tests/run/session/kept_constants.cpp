@@ -58,6 +58,10 @@ struct SumTimes : Operator {
     io.keep(slot, "weight", twice ? "twice the sum" : "sum",
             fault == 8 ? std::size_t{1} << 45 : sizeof(float), fill);
     if (fault == 9) io.keep(slot, "weight", "other", sizeof(float), fill);
+    if (fault == 10) {  // as a plugin in C may
+      auto& raw = const_cast<tenon_prepare&>(io.raw());
+      raw.keep(&raw, slot + 1, 1, "nothing", sizeof(float), nullptr, nullptr);
+    }
   }
   float factor(const Call& call) const {
     const auto* kept = static_cast<const float*>(call.kept(call.backward() ? 3 : 0));
@@ -331,7 +335,8 @@ TEST_CASE("packed constants: faults of prepare() are reported with the node") {
       {5, "its prepare() gives slot 0 a key that is not 1 to 4096 bytes of printable text"},
       {6, "input 'weight' holds float32, but prepare() asks for float64"},
       {7, "prepare() asks for input 'wieght', but describe() names x, weight"},
-      {9, "its prepare() uses slot 0 twice"}};
+      {9, "its prepare() uses slot 0 twice"},
+      {10, "its prepare() has no fill function for slot 1"}};
   for (const auto& row : rows) {
     CAPTURE(row.fault);
     const auto graph = graph_of(host, numbers({1, 2, 3}), {{"fault", row.fault}});

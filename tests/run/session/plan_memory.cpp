@@ -180,7 +180,8 @@ TEST_CASE("plans of a session: their bytes are bounded, and the newest stays") {
   CHECK(kept(0) == std::pair<std::size_t, std::uint64_t>(1, 5));
 }
 
-TEST_CASE("plans of a session: the last executed one is forgotten if it is evicted, and only then") {
+TEST_CASE(
+    "plans of a session: the last executed one is forgotten if it is evicted, and only then") {
   MemoryHost host;
   SessionOptions options;
   options.plans = 2;
