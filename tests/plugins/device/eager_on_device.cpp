@@ -59,6 +59,16 @@ TEST_CASE("eager on a GPU: states are updated in place") {
   CHECK(same_bits(updated, Tensor::from({8.5f}, {1})));
 }
 
+TEST_CASE("eager on a GPU: inputs that stay in CPU memory do not decide the device") {
+  auto* host = host_with_gpu<false, HalfOf>();
+  if (host == nullptr) return;
+  const auto x = Tensor::from({1.f, 2.f}, {2}).to("cuda");
+  const auto sizes = Tensor::from<std::int64_t>({2, 2}, {2});
+  const auto y = host->call("broadcast_to", {x, sizes});
+  CHECK(y.device() == "cuda:0");
+  CHECK(same_bits(y, Tensor::from({1.f, 2.f, 1.f, 2.f}, {2, 2})));
+}
+
 TEST_CASE(
     "eager on a GPU: csr stays csr if the operator supports it, and becomes dense otherwise") {
   auto* host = host_with_gpu<false, HalfOf>();
@@ -80,6 +90,7 @@ TEST_CASE("eager on a GPU: errors name the tensors' devices and how to copy them
   auto* host = host_with_gpu<false, HalfOf>();
   if (host == nullptr) return;
   const auto here = Tensor::from({1.f, 2.f}, {2}), there = here.to("cuda");
+  const auto rate = Tensor::from({0.5f}, Shape::scalar()).to("cuda");
   const auto table = Tensor::from({1.f, 2.f, 3.f}, {3, 1}).to("cuda"),
              wrong = Tensor::from<std::int64_t>({0, 7}, {2}).to("cuda");
   const struct {
@@ -101,6 +112,19 @@ TEST_CASE("eager on a GPU: errors name the tensors' devices and how to copy them
        2,
        "[add] input 'left' is on cuda:0, but input 'right' is on cpu: a call runs on one device",
        "use .to(\"cuda:0\") to move input 'right'"},
+      {"momentum",
+       {there, there, rate, here},
+       {},
+       2,
+       "[momentum] input 'weight' is on cuda:0, but state 'momentum' is on cpu: a call runs on one "
+       "device",
+       "use .to(\"cuda:0\") to move state 'momentum'"},
+      {"add",
+       {there, there, here},
+       {},
+       2,
+       "[add] input 'left' is on cuda:0, but input 2 is on cpu: a call runs on one device",
+       "use .to(\"cuda:0\") to move input 2"},
       {"half_of",
        {there},
        {},
