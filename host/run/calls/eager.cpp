@@ -153,9 +153,9 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& argument
   const bool has_states = info.variadic() || arguments.size() == info.inputs.size() + states;
   const auto count =
       input_count(info, arguments.size() - (has_states ? std::min(arguments.size(), states) : 0));
+  const auto tensors = std::span(arguments).first(std::min(count, arguments.size()));
   std::vector<Argument> inputs;
-  for (std::size_t i = 0; i < std::min(count, arguments.size()); ++i)
-    inputs.push_back(Argument::like(arguments[i]));
+  for (const auto& tensor : tensors) inputs.push_back(Argument::like(tensor));
   auto types = types_of(info, inputs, count);
   for (std::size_t i = 0; i < info.states.size() && arguments.size() > count; ++i) {
     const auto& state = arguments[count + i];
@@ -168,8 +168,9 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& argument
     types.states[i] = type_of(state.dtype(), state.shape());
   }
   types.values.resize(count);
-  for (std::size_t i = 0; i < std::min(count, arguments.size()); ++i)
-    if (arguments[i] && may_infer_see(arguments[i].abi())) types.values[i] = &arguments[i].abi();
+  std::transform(tensors.begin(), tensors.end(), types.values.begin(), [](const Tensor& tensor) {
+    return tensor && may_infer_see(tensor.abi()) ? &tensor.abi() : nullptr;
+  });
   return types;
 }
 

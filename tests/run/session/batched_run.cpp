@@ -159,6 +159,9 @@ TEST_CASE("batches: run one by one, and by shards, they equal one run") {
   session.set_step(0);
   run_in_batches(session, inputs, 2, {}, {1, 2});
   CHECK(session.step() == 6);  // as after the whole run, because the last shard ran last
+  session.set_step(0);
+  run_in_batches(session, {{"x", rows_of(6)}}, 2);
+  CHECK(session.step() == 3);  // no batch without rows follows
   for (const auto& [index, count] :
        {std::pair<std::int64_t, std::int64_t>{2, 2}, {-1, 2}, {0, 0}}) {
     const auto failure = failure_of([&, i = index, n = count] {
