@@ -45,6 +45,7 @@ struct Option {
   std::variant<Text, Named, Integer, Real, Bytes, Choice> type{};
   std::string otherwise{};  ///< default value
   char letter = 0;          ///< one-letter alias; 0 if there is none
+  std::string alias{};      ///< older name, without dashes; empty if there is none
 
   bool repeatable() const;
   /// `doc (default: otherwise); may be given more than once`

@@ -36,8 +36,8 @@ tenon::Failure misuse(const CLI::App& app, const std::string& sentence) {
 
 // CLI11 passes each option's values to the callback in command-line order.
 void add_option(CLI::App& app, const CLI::App& whole, const Option& option, Arguments& into) {
-  const auto dashed =
-      (option.letter == 0 ? "" : std::string("-") + option.letter + ",") + "--" + option.name;
+  const auto dashed = (option.letter == 0 ? "" : std::string("-") + option.letter + ",") + "--" +
+                      option.name + (option.alias.empty() ? "" : ",--" + option.alias);
   if (option.value.empty()) {
     app.add_flag_callback(
         dashed, [&into, &option] { into.add(option, "true"); }, option.help());

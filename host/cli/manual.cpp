@@ -29,7 +29,7 @@ std::string troff(const std::string& text) {
 
 void print_option(const Option& option) {
   put(".TP\n.B {}{}", option.letter == 0 ? "" : fmt::format("\\-{}, ", option.letter),
-      troff("--" + option.name));
+      troff("--" + option.name + (option.alias.empty() ? "" : ", --" + option.alias)));
   if (!option.value.empty()) put(" \\fI{}\\fR", troff(option.value));
   put("\n{}.\n", troff(option.help()));
 }

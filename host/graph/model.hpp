@@ -118,7 +118,7 @@ struct TrainingRecord {
   std::uint64_t step = 0, seed = 0, epoch = 0;
   std::uint64_t data_position = 0;  // examples of this epoch already processed
   std::uint64_t random_step = 0;    // step of random operators
-  std::uint64_t lanes = 1;
+  std::uint64_t micro_batches = 1;
   std::vector<TrainingSlot> slots;
   // name and value, such as batch and 64; other values on resume give a warning
   std::vector<std::pair<std::string, std::string>> settings;

@@ -1,7 +1,7 @@
 #include "plugin/operator_loader.hpp"
 
 #include <algorithm>
-#include <tenon/launcher.hpp>
+#include <tenon/host/launcher.hpp>
 
 #include "isolate/isolated_plugin.hpp"
 #include "plugin/discovery/plugin_symbols.hpp"

@@ -80,7 +80,7 @@ void add_facts(Facts& facts, const GraphModel& model, const TrainerOptions& opti
   for (const auto& [name, value] : options.parameters)
     add(fmt::format("{} of the optimizer", name), to_string(value));
   add("seed", fmt::to_string(options.seed));
-  add("number of micro-batches", fmt::to_string(options.lanes));
+  add("number of micro-batches", fmt::to_string(options.micro_batches));
   add("number of epochs", fmt::to_string(options.epochs));
   add("check-replicas", fmt::to_string(options.check_replicas));
   for (auto& [name, value] : settings_of(options, examples)) add(name, value);

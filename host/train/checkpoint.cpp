@@ -114,7 +114,7 @@ void add_record(Graph& graph, const Session& update, const std::vector<TrainedVa
   where.parameters = parameters_of(SharedValues(update).graph(), trained.front());
   where.seed = options.seed;
   where.settings = settings_of(options, examples);
-  where.lanes = static_cast<std::uint64_t>(options.lanes);
+  where.micro_batches = static_cast<std::uint64_t>(options.micro_batches);
   for (const auto& one : trained)
     for (const auto& [name, state] : states_of(SharedValues(update).graph(), one)) {
       where.slots.push_back({name, find_value(model, one.variable),
@@ -151,8 +151,8 @@ void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std
                      const std::filesystem::path& path) {
   auto here = settings_of(options, examples), stored = model_of(checkpoint).training->settings;
   stored.emplace_back("number of micro-batches",
-                      fmt::to_string(model_of(checkpoint).training->lanes));
-  here.emplace_back("number of micro-batches", fmt::to_string(options.lanes));
+                      fmt::to_string(model_of(checkpoint).training->micro_batches));
+  here.emplace_back("number of micro-batches", fmt::to_string(options.micro_batches));
   for (const auto& [name, there] : stored) {
     const auto found =
         std::find_if(here.begin(), here.end(),

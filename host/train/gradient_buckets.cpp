@@ -80,13 +80,13 @@ void GradientBuckets::lay_out(const std::vector<std::pair<std::string, Tensor>>&
   }
 }
 
-void GradientBuckets::begin(std::int64_t lanes) {
+void GradientBuckets::begin(std::int64_t micro_batches) {
   begun_ = true;
   if (buckets_.empty()) return;
   {
     const std::lock_guard lock(changing_);
     for (auto& bucket : buckets_) bucket.waits_for = bucket.gradients;
-    lanes_ = lanes;
+    micro_batches_ = micro_batches;
     finishing_ = false;
     adds_ = true;
   }
@@ -129,7 +129,7 @@ void GradientBuckets::add_buckets() {
       const bool background = !finishing_;
       lock.unlock();
       try {
-        if (!failure) processes_.add(bucket.flat, lanes_, background);
+        if (!failure) processes_.add(bucket.flat, micro_batches_, background);
       } catch (...) {
         failure = std::current_exception();
       }

@@ -42,7 +42,7 @@ class GradientBuckets {
 
   /// From here on, a bucket is added as soon as all its gradients, and the buckets before it, are
   /// ready.
-  void begin(std::int64_t lanes);
+  void begin(std::int64_t micro_batches);
   bool begun() const { return begun_; }
   void ready(const std::string& name);  ///< the gradient's memory holds this process's contribution
   /// Marks all gradients as ready, and returns when the sums are complete. Throws WaitFailure.
@@ -60,7 +60,7 @@ class GradientBuckets {
   NamedTensors places_;
   std::map<std::string, std::size_t> bucket_of_;
   bool laid_out_ = false, begun_ = false;
-  std::int64_t lanes_ = 0;
+  std::int64_t micro_batches_ = 0;
 
   std::mutex changing_;  // guards the following members and Bucket::waits_for
   std::condition_variable changed_;

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <tenon/host/failure.hpp>
-#include <tenon/launcher.hpp>
+#include <tenon/host/launcher.hpp>
 
 #include "run/host_impl.hpp"
 #include "run/impl_access.hpp"
@@ -117,18 +117,18 @@ bool Processes::can_add_on(const std::string& device) {
   return all_can();
 }
 
-void Processes::add(const Tensor& own, std::int64_t lanes, bool background) {
-  const std::tuple key(own.device(), own.dtype(), own.size(), lanes, background);
+void Processes::add(const Tensor& own, std::int64_t micro_batches, bool background) {
+  const std::tuple key(own.device(), own.dtype(), own.size(), micro_batches, background);
   auto flat = own.reshape({own.size()});
   auto found = sums_.find(key);
   if (found == sums_.end())
-    found =
-        sums_
-            .emplace(key, host_.prepare(
-                              "tenon.all_reduce", {Argument::like(flat)},
-                              {{"lanes", lanes}, {"timeout", timeout_}, {"background", background}},
-                              {.device = own.device()}))
-            .first;
+    found = sums_
+                .emplace(key, host_.prepare("tenon.all_reduce", {Argument::like(flat)},
+                                            {{"lanes", micro_batches},
+                                             {"timeout", timeout_},
+                                             {"background", background}},
+                                            {.device = own.device()}))
+                .first;
   auto to = flat;
   waiting([&] { found->second.forward(std::span(&flat, 1), std::span(&to, 1)); });
 }

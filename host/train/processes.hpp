@@ -40,19 +40,18 @@ class Processes {
   /// Whether tensors on this device can be added there; the answer is the same in all processes,
   /// and rank 0 warns if they cannot. A collective call. Throws WaitFailure.
   bool can_add_on(const std::string& device);
-  /// Adds in place, in the order of the tree of `lanes` micro-batches; a process without a
-  /// micro-batch only receives the sum. Dense tensors, on the CPU or on a device for which
-  /// can_add_on() is true. Throws WaitFailure.
+  /// Adds in place, in the order of the tree of `micro_batches`; a process without a micro-batch
+  /// only receives the sum. Dense tensors, on the CPU or on a device for which can_add_on() is
+  /// true. Throws WaitFailure.
   /// background: this thread waits while another one computes.
-  void add(const Tensor& own, std::int64_t lanes, bool background = false);
+  void add(const Tensor& own, std::int64_t micro_batches, bool background = false);
 
  private:
   Host& host_;
   double timeout_ = 0;
   int rank_ = 0, size_ = 1;
   std::map<std::tuple<std::string, DType, std::int64_t, std::int64_t, bool>, PreparedCall>
-      sums_;  // by device, dtype, count, lanes,
-              // background
+      sums_;  // by device, dtype, count, micro_batches, background
 };
 
 }  // namespace tenon

@@ -86,15 +86,15 @@ StepExchange::StepExchange(Processes& processes, Host& host,
     if (variables_.emplace(one->gradient, one->variable).second) order_.push_back(one->gradient);
 }
 
-StepExchange::Lanes StepExchange::own(std::int64_t lanes) const {
-  const auto owners =
-      LaneOwners::even(lanes, static_cast<int>(std::min<std::int64_t>(lanes, processes_.size())));
+StepExchange::Range StepExchange::own(std::int64_t micro_batches) const {
+  const auto owners = MicroBatchOwners::even(
+      micro_batches, static_cast<int>(std::min<std::int64_t>(micro_batches, processes_.size())));
   const int rank = processes_.rank();
   if (rank >= owners.ranks()) return {0, 0};
-  return {owners.first(rank), rank + 1 < owners.ranks() ? owners.first(rank + 1) : lanes};
+  return {owners.first(rank), rank + 1 < owners.ranks() ? owners.first(rank + 1) : micro_batches};
 }
 
-std::string StepExchange::write(const LaneSum* own, const std::exception_ptr& failure) const {
+std::string StepExchange::write(const MicroBatchSum* own, const std::exception_ptr& failure) const {
   Numbers to;
   if (failure) {
     auto kind = FailureKind::failed;
@@ -132,9 +132,9 @@ StepExchange::Account StepExchange::read(const std::string& text, int rank) {
     throw SharedFailure(why, fmt::format("rank {}: {}", rank, what), hint);
   }
   Account account;
-  account.has_lanes = kind == worked;
+  account.has_micro_batches = kind == worked;
   account.stops = from.next() != 0;
-  if (!account.has_lanes) return account;
+  if (!account.has_micro_batches) return account;
   account.batches.resize(from.count());
   for (auto& batch : account.batches) {
     batch.examples = from.next();
@@ -155,13 +155,13 @@ StepExchange::Account StepExchange::read(const std::string& text, int rank) {
 
 // The first step determines which gradients are dense. Later steps add these first, so that the
 // exchange overlaps with the computation; if a process fails, all processes discard the sums.
-LaneSum StepExchange::join(std::optional<LaneSum> own, std::exception_ptr failure,
-                           std::int64_t lanes) {
+MicroBatchSum StepExchange::join(std::optional<MicroBatchSum> own, std::exception_ptr failure,
+                                 std::int64_t micro_batches) {
   const bool works = own.has_value(), adds_first = buckets_.laid_out();
-  LaneSum sum;
+  MicroBatchSum sum;
   if (works) sum = std::move(*own);
   if (works && adds_first && !failure) failure = other_storages(sum.gradients);
-  if (adds_first) add_dense(sum.gradients, lanes);
+  if (adds_first) add_dense(sum.gradients, micro_batches);
   const auto texts = processes_.gather(write(works ? &sum : nullptr, failure));
   std::vector<Account> accounts;
   for (std::size_t rank = 0; rank < texts.size(); ++rank)
@@ -170,22 +170,22 @@ LaneSum StepExchange::join(std::optional<LaneSum> own, std::exception_ptr failur
                       [](const Account& account) { return account.stops; });
   if (!works) sum = nothing(accounts[0].gradients);
   require_alike(accounts, sum.gradients);
-  if (!adds_first) lay_out(sum.gradients), add_dense(sum.gradients, lanes);
+  if (!adds_first) lay_out(sum.gradients), add_dense(sum.gradients, micro_batches);
   if (!works)
     for (const auto& [name, place] : buckets_.places()) sum.gradients.at(name) = place;
   std::size_t number = 0;
-  const auto owners =
-      LaneOwners::even(lanes, static_cast<int>(std::min<std::int64_t>(lanes, processes_.size())));
+  const auto owners = MicroBatchOwners::even(
+      micro_batches, static_cast<int>(std::min<std::int64_t>(micro_batches, processes_.size())));
   for (auto& [name, gradient] : sum.gradients) {
     const auto at = number++;
     if (gradient.storage() == Storage::dense) continue;
     std::vector<std::int64_t> rows;
     rows.reserve(accounts.size());
     for (const auto& account : accounts)
-      rows.push_back(account.has_lanes ? account.gradients[at].stored : 0);
-    gradient = add_rows(gradient, rows, owners, lanes);
+      rows.push_back(account.has_micro_batches ? account.gradients[at].stored : 0);
+    gradient = add_rows(gradient, rows, owners, micro_batches);
   }
-  add_states(sum.states, lanes, works);
+  add_states(sum.states, micro_batches, works);
   sum.batches.clear();
   for (const auto& account : accounts)
     sum.batches.insert(sum.batches.end(), account.batches.begin(), account.batches.end());
@@ -202,7 +202,7 @@ std::string StepExchange::first_of(const std::string& own) {
 void StepExchange::require_alike(const std::vector<Account>& accounts,
                                  const NamedTensors& gradients) const {
   for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
-    if (!accounts[rank].has_lanes) continue;
+    if (!accounts[rank].has_micro_batches) continue;
     const auto& theirs = accounts[rank].gradients;
     std::size_t number = 0;
     for (const auto& [name, gradient] : gradients) {
@@ -234,8 +234,8 @@ std::exception_ptr StepExchange::other_storages(const NamedTensors& gradients) c
 }
 
 /// The contribution of a process without micro-batches; the sum ignores its values.
-LaneSum StepExchange::nothing(const std::vector<Gradient>& like) const {
-  LaneSum none;
+MicroBatchSum StepExchange::nothing(const std::vector<Gradient>& like) const {
+  MicroBatchSum none;
   std::size_t number = 0;
   for (const auto& [gradient, variable] : variables_) {
     const auto tensor = forward_.tensor(forward_.find(variable));
@@ -270,12 +270,12 @@ void StepExchange::lay_out(const NamedTensors& gradients) {
 }
 
 /// Afterwards the gradients share the buckets' memory, if on the same device.
-void StepExchange::add_dense(NamedTensors& gradients, std::int64_t lanes) {
+void StepExchange::add_dense(NamedTensors& gradients, std::int64_t micro_batches) {
   for (const auto& [name, place] : buckets_.places())
     if (const auto own = gradients.find(name);
         own != gradients.end() && own->second.data() != place.data())
       copy_elements(own->second, place);
-  if (!buckets_.begun()) buckets_.begin(lanes);
+  if (!buckets_.begun()) buckets_.begin(micro_batches);
   buckets_.finish();
   for (const auto& [name, place] : buckets_.places()) {
     const auto own = gradients.find(name);
@@ -290,7 +290,7 @@ void StepExchange::add_dense(NamedTensors& gradients, std::int64_t lanes) {
 /// Gathers the rows of all processes and adds them in the order of the tree. `rows`: the number of
 /// rows of each.
 Tensor StepExchange::add_rows(const Tensor& own, const std::vector<std::int64_t>& rows,
-                              const LaneOwners& owners, std::int64_t lanes) {
+                              const MicroBatchOwners& owners, std::int64_t micro_batches) {
   const auto most = *std::max_element(rows.begin(), rows.end());
   auto shape = own.shape(), ids_shape = Shape{most};
   shape.set(0, most);
@@ -319,22 +319,22 @@ Tensor StepExchange::add_rows(const Tensor& own, const std::vector<std::int64_t>
                                                                     std::int64_t count) {
     const int first = owners.owner(begin);
     if (first == owners.owner(begin + count - 1)) return parts[static_cast<std::size_t>(first)];
-    const auto left = left_lanes(count);
+    const auto left = left_micro_batches(count);
     const auto left_sum = sum(begin, left), right_sum = sum(begin + left, count - left);
     return host_.call("tenon.sum_gradients", {left_sum, right_sum});
   };
-  const auto total = sum(0, lanes);
+  const auto total = sum(0, micro_batches);
   return own.device() == "cpu" ? total.clone() : total.to(own.device());
 }
 
-void StepExchange::add_states(std::vector<Tensor>& states, std::int64_t lanes, bool own) {
+void StepExchange::add_states(std::vector<Tensor>& states, std::int64_t micro_batches, bool own) {
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (floating.has(states[i].dtype())) {
-      processes_.add(states[i], lanes);
+      processes_.add(states[i], micro_batches);
       continue;
     }
     const auto all = processes_.gather(states[i]);
-    const auto working = std::min<std::int64_t>(lanes, processes_.size());
+    const auto working = std::min<std::int64_t>(micro_batches, processes_.size());
     for (std::int64_t rank = 0; rank < working; ++rank) {
       const auto theirs =
           Tensor::borrow(static_cast<std::byte*>(all.data()) + rank * states[i].bytes(),

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 #include <tenon/host/evaluator.hpp>
+#include <tenon/host/micro_batches.hpp>
 #include <tenon/host/session.hpp>
 #include <tenon/host/trainer.hpp>
-#include <tenon/lanes.hpp>
 #include <vector>
 
 #include "train/gradient_buckets.hpp"
@@ -20,7 +20,7 @@
 namespace tenon {
 
 /// The result of a range of consecutive micro-batches.
-struct LaneSum {
+struct MicroBatchSum {
   NamedTensors gradients;
   std::vector<Tensor> states;  // sums of floating-point ones, on the CPU; empty if a single process
                                // has the step's only micro-batch
@@ -40,19 +40,20 @@ class StepExchange {
   /// To be called before a run that computes this process's gradients of a step: gradients in
   /// places() for which ready() is called are added while the run continues. Threads of ready():
   /// any.
-  void begin(std::int64_t lanes) { buckets_.begin(lanes); }
+  void begin(std::int64_t micro_batches) { buckets_.begin(micro_batches); }
   void ready(const std::string& name) { buckets_.ready(name); }
 
   /// The micro-batches of this process: [begin, end).
-  struct Lanes {
+  struct Range {
     std::int64_t begin, end;
   };
-  Lanes own(std::int64_t lanes) const;
+  Range own(std::int64_t micro_batches) const;
 
   /// The sum of all micro-batches of all processes. `own`: the sum of this process; empty if it has
   /// none, or if it failed with `failure`. All processes throw the failure of the first process
   /// that failed.
-  LaneSum join(std::optional<LaneSum> own, std::exception_ptr failure, std::int64_t lanes);
+  MicroBatchSum join(std::optional<MicroBatchSum> own, std::exception_ptr failure,
+                     std::int64_t micro_batches);
 
   /// The first non-empty text in rank order; the same in all processes.
   std::string first_of(const std::string& own);
@@ -67,21 +68,21 @@ class StepExchange {
   };
   /// The message of each process to the others before they add.
   struct Account {
-    bool has_lanes = false, stops = false;
+    bool has_micro_batches = false, stops = false;
     std::vector<Evaluation> batches;
     std::vector<Gradient> gradients;  // in the order of their names
   };
 
-  std::string write(const LaneSum* own, const std::exception_ptr& failure) const;
+  std::string write(const MicroBatchSum* own, const std::exception_ptr& failure) const;
   static Account read(const std::string& text, int rank);
   void require_alike(const std::vector<Account>& accounts, const NamedTensors& gradients) const;
   std::exception_ptr other_storages(const NamedTensors& gradients) const;
-  LaneSum nothing(const std::vector<Gradient>& like) const;
+  MicroBatchSum nothing(const std::vector<Gradient>& like) const;
   void lay_out(const NamedTensors& gradients);
-  void add_dense(NamedTensors& gradients, std::int64_t lanes);
+  void add_dense(NamedTensors& gradients, std::int64_t micro_batches);
   Tensor add_rows(const Tensor& own, const std::vector<std::int64_t>& rows,
-                  const LaneOwners& owners, std::int64_t lanes);
-  void add_states(std::vector<Tensor>& states, std::int64_t lanes, bool own);
+                  const MicroBatchOwners& owners, std::int64_t micro_batches);
+  void add_states(std::vector<Tensor>& states, std::int64_t micro_batches, bool own);
 
   Processes& processes_;
   Host& host_;

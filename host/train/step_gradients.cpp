@@ -11,7 +11,7 @@
 
 #include "run/host_impl.hpp"
 #include "tensor/finite.hpp"
-#include "train/lanes.hpp"
+#include "train/micro_batches.hpp"
 #include "train/tally.hpp"
 
 namespace tenon {
@@ -51,11 +51,12 @@ StepGradients::StepGradients(Session& session, const GradientGraph& parts,
 
 Evaluation StepGradients::find(Batches& source, const Examples& examples) {
   const auto batches = times(examples.count, examples.most),
-             lanes = times(batches, options_.accumulate);
+             micro_batches = times(batches, options_.accumulate);
   random_step_ = session_.step();
-  auto sum = exchange_ == nullptr ? run_lanes(source, examples, lanes, {0, lanes})
-                                  : run_own_lanes(source, examples, lanes);
-  if (lanes > 1 || exchange_ != nullptr)
+  auto sum = exchange_ == nullptr
+                 ? run_micro_batches(source, examples, micro_batches, {0, micro_batches})
+                 : run_own_micro_batches(source, examples, micro_batches);
+  if (micro_batches > 1 || exchange_ != nullptr)
     if (auto what = not_finite(sum.gradients); !what.empty()) {
       what += why_not_finite();
       exchange_ == nullptr
@@ -63,26 +64,27 @@ Evaluation StepGradients::find(Batches& source, const Examples& examples) {
           : refuse<SharedFailure>(examples, what);  // all processes have the same sum
     }
   session_.set_step(random_step_ + static_cast<std::uint64_t>(batches));
-  states_.set_to_means(sum.states, lanes);
+  states_.set_to_means(sum.states, micro_batches);
   gradients_ = std::move(sum.gradients);
   Evaluation sums;
   for (const auto& batch : sum.batches) add_counts(sums, batch);
   return sums;
 }
 
-LaneSum StepGradients::run_lanes(Batches& source, const Examples& examples, std::int64_t lanes,
-                                 StepExchange::Lanes own) {
+MicroBatchSum StepGradients::run_micro_batches(Batches& source, const Examples& examples,
+                                               std::int64_t micro_batches,
+                                               StepExchange::Range own) {
   bool begun = false;
-  return sum_of_lanes(
+  return sum_micro_batches(
       own.begin, own.end - own.begin,
-      [&](std::int64_t lane, std::size_t place) {
+      [&](std::int64_t micro_batch, std::size_t place) {
         if (std::exchange(begun, true)) states_.restore();
         if (memory_.size() <= place) memory_.resize(place + 1);
-        auto made = run_lane(source, examples, lane, memory_[place]);
-        if (lanes > 1 || exchange_ != nullptr) made.states = states_.copies();
+        auto made = run_micro_batch(source, examples, micro_batch, memory_[place]);
+        if (micro_batches > 1 || exchange_ != nullptr) made.states = states_.copies();
         return made;
       },
-      [&](LaneSum& left, const LaneSum& right) { add(left, right); });
+      [&](MicroBatchSum& left, const MicroBatchSum& right) { add(left, right); });
 }
 
 /// The cause of a non-finite sum, the same in all processes.
@@ -95,30 +97,31 @@ std::string StepGradients::why_not_finite() {
 }
 
 // The other processes wait for this one's contribution, and must be informed if it fails.
-LaneSum StepGradients::run_own_lanes(Batches& source, const Examples& examples,
-                                     std::int64_t lanes) {
-  const auto own = exchange_->own(lanes);
-  std::optional<LaneSum> sum;
+MicroBatchSum StepGradients::run_own_micro_batches(Batches& source, const Examples& examples,
+                                                   std::int64_t micro_batches) {
+  const auto own = exchange_->own(micro_batches);
+  std::optional<MicroBatchSum> sum;
   std::exception_ptr failure;
-  lanes_ = lanes;
+  micro_batches_ = micro_batches;
   adds_early_ = own.end - own.begin == 1 && !exchange_->places().empty();
   try {
-    if (own.begin < own.end) sum = run_lanes(source, examples, lanes, own);
+    if (own.begin < own.end) sum = run_micro_batches(source, examples, micro_batches, own);
   } catch (const std::exception&) {
     failure = std::current_exception();
   }
-  auto joined = exchange_->join(std::move(sum), failure, lanes);
+  auto joined = exchange_->join(std::move(sum), failure, micro_batches);
   if (memory_.empty()) memory_.resize(1);
   for (const auto& [name, gradient] : joined.gradients)
     if (is_dense(gradient)) memory_[0][name] = gradient;  // the next step writes there directly
   return joined;
 }
 
-// Micro-batch `lane` has the lane-th group of `accumulate` batches of the step.
-LaneSum StepGradients::run_lane(Batches& source, const Examples& examples, std::int64_t lane,
-                                NamedTensors& memory) {
-  LaneSum sum;
-  const auto first = lane * options_.accumulate, count = times(examples.count, examples.most);
+// Micro-batch m has the m-th group of `accumulate` batches of the step.
+MicroBatchSum StepGradients::run_micro_batch(Batches& source, const Examples& examples,
+                                             std::int64_t micro_batch, NamedTensors& memory) {
+  MicroBatchSum sum;
+  const auto first = micro_batch * options_.accumulate,
+             count = times(examples.count, examples.most);
   const auto end = first + std::min(options_.accumulate, count - first);
   for (auto number = first; number < end; ++number) {
     const auto taken = number * examples.most;
@@ -132,7 +135,7 @@ LaneSum StepGradients::run_lane(Batches& source, const Examples& examples, std::
   return sum;
 }
 
-void StepGradients::run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples,
+void StepGradients::run_batch(MicroBatchSum& sum, NamedTensors batch, const Examples& examples,
                               const NamedTensors& memory, bool adds_early) {
   const bool first = sum.batches.empty();
   const auto rows = examples_of(batch);
@@ -147,7 +150,7 @@ void StepGradients::run_batch(LaneSum& sum, NamedTensors batch, const Examples& 
     if (is_dense(tensor)) places[name] = {tensor, first ? Write::to : Write::add};
   RunOptions request{.destinations = std::move(places)};
   if (adds_early) {
-    exchange_->begin(lanes_);
+    exchange_->begin(micro_batches_);
     request.on_output_ready = [this](const std::string& output) { exchange_->ready(output); };
   }
   last_batch_ = batch;
@@ -177,7 +180,7 @@ void StepGradients::keep(NamedTensors& sums, const NamedTensors& outputs) const 
   }
 }
 
-void StepGradients::add(LaneSum& left, const LaneSum& right) {
+void StepGradients::add(MicroBatchSum& left, const MicroBatchSum& right) {
   for (auto& [name, sum] : left.gradients) add(name, sum, right.gradients.at(name));
   states_.add(left.states, right.states);
   left.batches.insert(left.batches.end(), right.batches.begin(), right.batches.end());

@@ -42,16 +42,17 @@ class StepGradients {
   const NamedTensors& gradients() const { return gradients_; }
 
  private:
-  LaneSum run_lanes(Batches& source, const Examples& examples, std::int64_t lanes,
-                    StepExchange::Lanes own);
-  LaneSum run_own_lanes(Batches& source, const Examples& examples, std::int64_t lanes);
-  LaneSum run_lane(Batches& source, const Examples& examples, std::int64_t lane,
-                   NamedTensors& memory);
-  void run_batch(LaneSum& sum, NamedTensors batch, const Examples& examples,
+  MicroBatchSum run_micro_batches(Batches& source, const Examples& examples,
+                                  std::int64_t micro_batches, StepExchange::Range own);
+  MicroBatchSum run_own_micro_batches(Batches& source, const Examples& examples,
+                                      std::int64_t micro_batches);
+  MicroBatchSum run_micro_batch(Batches& source, const Examples& examples, std::int64_t micro_batch,
+                                NamedTensors& memory);
+  void run_batch(MicroBatchSum& sum, NamedTensors batch, const Examples& examples,
                  const NamedTensors& memory, bool adds_early);
   std::string why_not_finite();
   void keep(NamedTensors& sums, const NamedTensors& outputs) const;
-  void add(LaneSum& left, const LaneSum& right);
+  void add(MicroBatchSum& left, const MicroBatchSum& right);
   void add(const std::string& name, Tensor& left, const Tensor& right);
   std::string not_finite(const NamedTensors& sums) const;
 
@@ -63,9 +64,9 @@ class StepGradients {
   std::vector<NamedTensors> memory_;  // of dense gradients, for each slot of the summation tree
   std::map<std::string, PreparedCall> additions_;
   NamedTensors gradients_;
-  std::uint64_t random_step_ = 0;  // of the step's first batch
-  std::int64_t lanes_ = 1;         // of the step
-  bool adds_early_ = false;        // this process's only micro-batch is added while it is computed
+  std::uint64_t random_step_ = 0;   // of the step's first batch
+  std::int64_t micro_batches_ = 1;  // of the step
+  bool adds_early_ = false;         // this process's only micro-batch is added while it is computed
   NamedTensors last_batch_;
 };
 

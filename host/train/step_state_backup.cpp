@@ -64,16 +64,18 @@ void StepStateBackup::require_equal(std::size_t i, const Tensor& left, const Ten
                 fmt::format("the state '{}' is {} and differs between the step's micro-batches: "
                             "only floating-point states can be averaged",
                             states_[i].name, name_of(left.dtype())),
-                "train with one micro-batch (lanes = 1)");
+                "train with one micro-batch (micro_batches = 1)");
 }
 
-void StepStateBackup::set_to_means(const std::vector<Tensor>& sums, std::int64_t lanes) const {
+void StepStateBackup::set_to_means(const std::vector<Tensor>& sums,
+                                   std::int64_t micro_batches) const {
   for (std::size_t i = 0; i < sums.size(); ++i) {
     if (floating.has(sums[i].dtype()))
       visit<floating>(sums[i].dtype(), [&]<class T>() {
         using Number = std::conditional_t<sizeof(T) == 2, float, T>;
         for (auto& element : sums[i].values<T>())
-          element = static_cast<T>(static_cast<Number>(element) / static_cast<Number>(lanes));
+          element =
+              static_cast<T>(static_cast<Number>(element) / static_cast<Number>(micro_batches));
       });
     copy_elements(sums[i], states_[i].now);
   }

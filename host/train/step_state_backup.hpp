@@ -33,9 +33,9 @@ class StepStateBackup {
   /// Throws Failure (failed) if state number i, which is not floating-point, differs between two
   /// micro-batches.
   void require_equal(std::size_t i, const Tensor& left, const Tensor& right) const;
-  /// Sets floating-point states to the sums divided by `lanes`, and the others to the common value.
-  /// Throws Failure.
-  void set_to_means(const std::vector<Tensor>& sums, std::int64_t lanes) const;
+  /// Sets floating-point states to the sums divided by `micro_batches`, and the others to the
+  /// common value. Throws Failure.
+  void set_to_means(const std::vector<Tensor>& sums, std::int64_t micro_batches) const;
 
  private:
   struct State {

@@ -102,12 +102,12 @@ struct Trainer::Impl {
   static TrainerOptions checked(const Graph& graph, const NamedTensors& data,
                                 TrainerOptions options) {
     const auto refuse = [](const std::string& what) { throw Failure(FailureKind::usage, what); };
+    options = without_old_names(std::move(options));
     options.schedule.check();
     if (options.accumulate < 1)
       refuse(fmt::format("accumulate is {} but must be at least 1", options.accumulate));
-    if (options.lanes < 1)
-      refuse(fmt::format("lanes, the number of micro-batches, is {} but must be at least 1",
-                         options.lanes));
+    if (options.micro_batches < 1)
+      refuse(fmt::format("micro_batches is {} but must be at least 1", options.micro_batches));
     if (!(options.comm_timeout > 0))
       refuse(fmt::format("comm_timeout is {} but must be above 0", options.comm_timeout));
     if (!(options.clip_norm >= 0))
@@ -122,12 +122,12 @@ struct Trainer::Impl {
 
   StepExchange* exchange_with_others() {
     if (!processes.several()) return nullptr;
-    if (options.lanes < processes.size())
+    if (options.micro_batches < processes.size())
       throw Failure(FailureKind::usage,
-                    fmt::format("lanes, the number of micro-batches, is {} but must be at least "
+                    fmt::format("micro_batches is {} but must be at least "
                                 "{}, the number of processes",
-                                options.lanes, processes.size()),
-                    "set lanes to the number of processes or a multiple of it");
+                                options.micro_batches, processes.size()),
+                    "set micro_batches to the number of processes or a multiple of it");
     return &exchange.emplace(processes, forward.host(), parts.trained, forward, states,
                              options.device.empty() ? "cpu" : options.device);
   }
@@ -150,7 +150,7 @@ struct Trainer::Impl {
   /// The number of examples of a whole step; at most the examples of an epoch.
   std::int64_t examples_of_step() const {
     auto count = std::min(options.batch, batches.examples());
-    for (const auto times : {options.accumulate, options.lanes})
+    for (const auto times : {options.accumulate, options.micro_batches})
       count = times > batches.examples() / count ? batches.examples() : count * times;
     return count;
   }

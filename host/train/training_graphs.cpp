@@ -133,6 +133,14 @@ void check_data(const Graph& graph, const NamedTensors& data) {
   }
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TrainerOptions without_old_names(TrainerOptions options) {
+  if (options.micro_batches == 1) options.micro_batches = options.lanes;
+  return options;
+}
+#pragma GCC diagnostic pop
+
 GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batch,
                                   const TrainerOptions& options) {
   GradientGraph made{forward.clone(), {}, {}};
@@ -149,7 +157,7 @@ GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batc
   how.memory_budget = options.memory_budget;
   for (const auto& [name, tensor] : by_input_names(model_of(forward), batch))
     how.shapes.emplace(name, tensor.shape());
-  if (options.accumulate > 1 || options.lanes > 1) {
+  if (options.accumulate > 1 || options.micro_batches > 1) {
     made.weight_input = free_name(model_of(graph), "share of the step");
     how.seed = graph.input(made.weight_input, graph.dtype(loss), graph.shape(loss));
   }
@@ -158,7 +166,7 @@ GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batc
 }
 
 Graph training_graph(const Graph& graph, const NamedTensors& batch, const TrainerOptions& options) {
-  return make_gradient_graph(graph, batch, options).graph;
+  return make_gradient_graph(graph, batch, without_old_names(options)).graph;
 }
 
 std::vector<PlannedBucket> planned_buckets(const Graph& training, const PlanInfo& plan,

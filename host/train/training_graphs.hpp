@@ -42,6 +42,9 @@ void check_accuracy(const Graph& graph, const std::string& scores, const std::st
 /// graph, and no others.
 void check_data(const Graph& graph, const NamedTensors& data);
 
+/// Returns the options with micro_batches set if the number was given by its old name.
+TrainerOptions without_old_names(TrainerOptions options);
+
 /// Builds the graph from an initialized graph and a batch, of which only the shapes matter.
 /// Variables that the loss does not depend on are left out. Throws Failure if none is left.
 GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batch,

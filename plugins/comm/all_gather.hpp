@@ -44,7 +44,7 @@ struct AllGather : Collective {
     auto* const y = bytes::output(call, 0);
     memory.copy(y + static_cast<std::size_t>(group.rank) * size, bytes::input(call, 0), size);
     if (group.size == 1) return;
-    const auto owners = tenon::LaneOwners::even(group.size, group.size);
+    const auto owners = tenon::MicroBatchOwners::even(group.size, group.size);
     const comm::TreePlan plan(owners, group.size, group.rank, 0);
     const auto wait = patience(call);
     comm::gather(plan, group.rank, static_cast<std::int64_t>(size),

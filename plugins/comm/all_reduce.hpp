@@ -28,7 +28,7 @@ struct AllReduce : Collective {
              "communication library's own order")
         .one_of({{"tree", Order::tree}, {"library", Order::library}});
     op.param("lanes", &AllReduce::lanes,
-             "number of leaves of the tree, distributed as by LaneOwners::even() of the SDK: each "
+             "number of leaves of the tree, distributed as by MicroBatchOwners::even(): each "
              "process contributes the sum of its own "
              "leaves (in training, micro-batches). 0: one leaf per process. With fewer leaves than "
              "processes, the last processes "
@@ -92,10 +92,10 @@ struct AllReduce : Collective {
       const auto rank = g.add(
           "tenon.squeeze",
           {g.add("tenon.slice", {ranks}, {{"begin", tenon::Ints{0}}, {"end", tenon::Ints{1}}})});
-      const auto has_lane =
+      const auto has_leaf =
           g.add("tenon.less",
                 {rank, g.add("tenon.fill_like", {rank}, {{"value", static_cast<double>(lanes)}})});
-      dy = g.add("tenon.where", {has_lane, dy, g.zeros_like(dy)});
+      dy = g.add("tenon.where", {has_leaf, dy, g.zeros_like(dy)});
     }
     g.set_input_grad(0, dy);
   }
@@ -139,7 +139,7 @@ struct AllReduce : Collective {
     const bool all_add = group.is_whole() && adding == group.size;
     if (order == Order::library && all_add && group.peers.reduce(y, count, dtype, reduction, wait))
       return;
-    const auto owners = tenon::LaneOwners::even(all, adding);
+    const auto owners = tenon::MicroBatchOwners::even(all, adding);
     const int tag = tag_of({1, static_cast<int>(dtype), count, static_cast<int>(reduction), all});
     const auto exchange = [&](std::span<const comm::Message> messages) {
       send_messages(group, messages, y, scratch, size, tag, wait);

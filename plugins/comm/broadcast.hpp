@@ -45,7 +45,7 @@ struct Broadcast : Collective {
   void send_on(const tenon::Call& call, const Group& group, std::byte* y, std::size_t size,
                int root_rank, int self, int begin, int end) const {
     if (end - begin < 2) return;
-    const int split = begin + static_cast<int>(tenon::left_lanes(end - begin));
+    const int split = begin + static_cast<int>(tenon::left_micro_batches(end - begin));
     const auto rank = [&](int counted) { return (counted + root_rank) % group.size; };
     Transfer transfer;
     if (self == begin) transfer = {rank(split), y, size, nullptr, 0};

@@ -1,19 +1,19 @@
-// All-reduce by the same tree that adds the micro-batches (lanes) of a training step: the bits do
-// not depend on which rank has which lanes. Each rank contributes the sum of its lanes. This header
-// uses only the standard library, so that every transport, and a test with a thousand ranks, runs
-// the same code.
+// All-reduce by the same tree that adds the micro-batches of a training step: the bits do not
+// depend on which rank has which micro-batches. Each rank contributes the sum of its micro-batches.
+// This header uses only the standard library, so that every transport, and a test with a thousand
+// ranks, runs the same code.
 //
-// Two groups of ranks that have the sums of neighbouring lanes join. Each element is on one rank of
-// the left group and on one of the right group; the two ranks split the elements that they share,
-// exchange the halves that they give up, and add. Every rank ends with about 1/N of the elements
-// (reduce-scatter). The joints are then undone in reverse order: each rank sends its sums in return
-// for those that it gave up (all-gather). Short vectors are sent whole, which takes half as many
-// messages and gives the same sums.
+// Two groups of ranks that have the sums of neighbouring micro-batches join. Each element is on one
+// rank of the left group and on one of the right group; the two ranks split the elements that they
+// share, exchange the halves that they give up, and add. Every rank ends with about 1/N of the
+// elements (reduce-scatter). The joints are then undone in reverse order: each rank sends its sums
+// in return for those that it gave up (all-gather). Short vectors are sent whole, which takes half
+// as many messages and gives the same sums.
 #pragma once
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <tenon/lanes.hpp>
+#include <tenon/host/micro_batches.hpp>
 #include <vector>
 
 namespace comm {
@@ -40,8 +40,9 @@ struct Share {
 class TreePlan {
  public:
   /// `count`: number of elements of the vector.
-  TreePlan(const tenon::LaneOwners& owners, std::int64_t lanes, int rank, std::int64_t count)
-      : owners_(owners), rank_(rank), count_(count), summed_(join(0, lanes)) {}
+  TreePlan(const tenon::MicroBatchOwners& owners, std::int64_t micro_batches, int rank,
+           std::int64_t count)
+      : owners_(owners), rank_(rank), count_(count), summed_(join(0, micro_batches)) {}
 
   /// The segment of elements on `rank`, from the end of the previous segment to `end`.
   struct Place {
@@ -49,7 +50,7 @@ class TreePlan {
     int rank;
   };
 
-  /// The joints of this rank, from its own sum to that of all lanes.
+  /// The joints of this rank, from its own sum to that of all micro-batches.
   const std::vector<Joint>& joints() const { return joints_; }
   /// The shares of each joint.
   const std::vector<std::vector<Share>>& shares() const { return shares_; }
@@ -59,13 +60,14 @@ class TreePlan {
   bool is_left(const Joint& joint) const { return rank_ < joint.split; }
 
  private:
-  /// Returns the location of the sum of these lanes.
-  std::vector<Place> join(std::int64_t begin, std::int64_t lanes) {
-    const int first = owners_.owner(begin), last = owners_.owner(begin + lanes - 1);
+  /// Returns the locations of the sum of these micro-batches.
+  std::vector<Place> join(std::int64_t begin, std::int64_t micro_batches) {
+    const int first = owners_.owner(begin), last = owners_.owner(begin + micro_batches - 1);
     if (first == last) return {{count_, first}};
-    const auto left_count = tenon::left_lanes(lanes);
+    const auto left_count = tenon::left_micro_batches(micro_batches);
     const int split = owners_.owner(begin + left_count);
-    const auto left = join(begin, left_count), right = join(begin + left_count, lanes - left_count);
+    const auto left = join(begin, left_count),
+               right = join(begin + left_count, micro_batches - left_count);
     const bool own = rank_ >= first && rank_ <= last;
     if (own) joints_.push_back({first, split, last + 1}), shares_.emplace_back();
     std::vector<Place> joined;
@@ -92,7 +94,7 @@ class TreePlan {
     return count >= 1024 ? exact / 64 * 64 : exact;
   }
 
-  const tenon::LaneOwners& owners_;
+  const tenon::MicroBatchOwners& owners_;
   int rank_;
   std::int64_t count_;
   std::vector<Joint> joints_;

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <tenon/host/host.hpp>
-#include <tenon/launcher.hpp>
+#include <tenon/host/launcher.hpp>
 #include <vector>
 
 namespace {

@@ -114,7 +114,7 @@ digits=$here/../data
 cat >train.sh <<'E2'
 own_gpu "${OMPI_COMM_WORLD_LOCAL_RANK:-0}"
 tenon --device cuda train mlp.json -o "$1" --data "image=$digits/digits_images.npy[0:300]" --data "label=$digits/digits_labels.npy[0:300]" \
-  --batch 16 --lanes 4 --seed 3 --clip-norm 1 --epochs 2
+  --batch 16 --micro-batches 4 --seed 3 --clip-norm 1 --epochs 2
 E2
 export digits
 bash train.sh one.tenon >log 2>&1 || { tail -n 12 log; fail "training by one process fails"; }

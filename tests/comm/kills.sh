@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" && cp "$here/perceptron.json" net.json || exit 1
 export TENON_CACHE=$work/cache OMP_NUM_THREADS=1
 train=("$build/tenon" --plugins "$build/plugins" --trust-writable train net.json --data "image=$digits/digits_images.npy" --data
-  "label=$digits/digits_labels.npy" --batch 16 --lanes 8 --learning-rate 0.0001 --epochs 150 -o net.tenon --checkpoint c.tenon --checkpoint-every 7)
+  "label=$digits/digits_labels.npy" --batch 16 --micro-batches 8 --learning-rate 0.0001 --epochs 150 -o net.tenon --checkpoint c.tenon --checkpoint-every 7)
 ranks() { mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none -n "$@"; }
 "${train[@]}" >log 2>&1 && mv net.tenon undisturbed.tenon || { cat log; exit 1; }
 begin=$(date +%s%N)

@@ -28,7 +28,7 @@ SH
 cat >one.sh <<SH
 #!/usr/bin/env bash
 exec "$build/tenon" --plugins "$build/plugins" --trust-writable train link.json --data "image=$digits/digits_images.npy" --data \
-  "label=$digits/digits_labels.npy" --batch 16 --lanes 4 --learning-rate 0.0001 --epochs 100000 -o net.tenon --checkpoint c.tenon \
+  "label=$digits/digits_labels.npy" --batch 16 --micro-batches 4 --learning-rate 0.0001 --epochs 100000 -o net.tenon --checkpoint c.tenon \
   --checkpoint-every 50 --comm-timeout 5 2>said.\$OMPI_COMM_WORLD_RANK
 SH
 chmod +x elsewhere.sh one.sh

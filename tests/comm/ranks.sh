@@ -76,7 +76,7 @@ data_of() {
 }
 # 700 rows are 5.5 steps of 8 micro-batches of 16: in the last step of an epoch, some processes have
 # no micro-batch.
-options() { echo "$(data_of "$1") --batch 16 --lanes ${lanes:-8} --seed ${seed:-3} --clip-norm 1"; }
+options() { echo "$(data_of "$1") --batch 16 --micro-batches ${micro_batches:-8} --seed ${seed:-3} --clip-norm 1"; }
 train() { # NET OUTPUT OPTION...
   local net=$1 output=$2
   shift 2
@@ -119,11 +119,11 @@ echo "-- invalid runs are rejected"
 run 2 mlp x.tenon --comm-timeout 0 >log 2>&1; refused 'comm_timeout is 0 but must be above 0'
 ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable --isolate all call ranks >log 2>&1
 refused 'tenon_comm.so communicates with other processes, which a worker process cannot: do not isolate it'
-lanes=1 run 2 mlp x.tenon >log 2>&1; refused 'lanes, the number of micro-batches, is 1 but must be at least 2, the number of processes'
+micro_batches=1 run 2 mlp x.tenon >log 2>&1; refused 'micro_batches is 1 but must be at least 2, the number of processes'
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; seed=$rank train mlp x.tenon' >log 2>&1; refused 'rank 1 differs from rank 0 in the seed: 1 instead of 0'
 # shellcheck disable=SC2016
-ranks 2 bash -c '. ./rank.sh; rows=$((700 - rank)); tenon train mlp.json -o x.tenon --lanes 2 --data image=$digits/digits_images.npy[0:$rows] \
+ranks 2 bash -c '. ./rank.sh; rows=$((700 - rank)); tenon train mlp.json -o x.tenon --micro-batches 2 --data image=$digits/digits_images.npy[0:$rows] \
   --data label=$digits/digits_labels.npy[0:$rows]' >log 2>&1; refused 'rank 1 differs from rank 0 in the number of examples: 699 instead of 700'
 sed 's/0.0625/0.07/' mlp.json >other.json
 # shellcheck disable=SC2016
@@ -144,7 +144,7 @@ cat >large.json <<'E2'
  "nodes": [{"name": "products", "op": "matmul", "inputs": ["x", "w"]}, {"name": "loss", "op": "sum", "inputs": ["products"]}],
  "outputs": {"loss": "loss"}}
 E2
-ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable train large.json -o x.tenon --data x=large.svm --no-shuffle --batch 2 --lanes 2 \
+ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable train large.json -o x.tenon --data x=large.svm --no-shuffle --batch 2 --micro-batches 2 \
   --learning-rate 1e-30 --epochs 1 >log 2>&1
 refused "^error: step 2 of epoch 0: the gradient of 'w' is not finite; the sum over the step's micro-batches is too large"
 [[ $(grep -c 'is too large' log) == 1 ]] || { tail -n 12 log; fail "an error that all processes see is reported once"; }

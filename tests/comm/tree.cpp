@@ -54,12 +54,12 @@ std::string tree_of(std::int64_t begin, std::int64_t count) {
 enum class Way { parts, whole, own_part };
 
 /// Returns each rank's result for `count` elements, each of which is the micro-batch's number.
-std::vector<Elements> reduced(std::int64_t lanes, int ranks, std::int64_t count, Way way,
+std::vector<Elements> reduced(std::int64_t micro_batches, int ranks, std::int64_t count, Way way,
                               Mail& mail) {
   std::vector<Elements> results(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
-  const int adding = static_cast<int>(std::min<std::int64_t>(lanes, ranks));
-  const auto owners = tenon::LaneOwners::even(lanes, adding);
+  const int adding = static_cast<int>(std::min<std::int64_t>(micro_batches, ranks));
+  const auto owners = tenon::MicroBatchOwners::even(micro_batches, adding);
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       auto& own = results[static_cast<std::size_t>(rank)];
@@ -80,9 +80,9 @@ std::vector<Elements> reduced(std::int64_t lanes, int ranks, std::int64_t count,
       };
       if (rank < adding) {
         const auto begin = owners.first(rank),
-                   end = rank + 1 < adding ? owners.first(rank + 1) : lanes;
+                   end = rank + 1 < adding ? owners.first(rank + 1) : micro_batches;
         own.assign(static_cast<std::size_t>(count), tree_of(begin, end - begin));
-        const comm::TreePlan plan(owners, lanes, rank, count);
+        const comm::TreePlan plan(owners, micro_batches, rank, count);
         const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n, bool is_left) {
           for (std::int64_t i = 0; i < n; ++i) {
             auto &mine = own[static_cast<std::size_t>(to + i)],
@@ -105,23 +105,24 @@ std::vector<Elements> reduced(std::int64_t lanes, int ranks, std::int64_t count,
   return results;
 }
 
-void check_sums(std::int64_t lanes, int ranks, std::int64_t count) {
-  CAPTURE(lanes);
+void check_sums(std::int64_t micro_batches, int ranks, std::int64_t count) {
+  CAPTURE(micro_batches);
   CAPTURE(ranks);
   CAPTURE(count);
   for (const auto way : {Way::parts, Way::whole}) {
     Mail mail;
-    const Elements expected(static_cast<std::size_t>(count), tree_of(0, lanes));
-    for (const auto& result : reduced(lanes, ranks, count, way, mail)) CHECK(result == expected);
+    const Elements expected(static_cast<std::size_t>(count), tree_of(0, micro_batches));
+    for (const auto& result : reduced(micro_batches, ranks, count, way, mail))
+      CHECK(result == expected);
   }
 }
 
 }  // namespace
 
 TEST_CASE("comm tree: every rank gets the sum of all micro-batches, in tree order") {
-  for (std::int64_t lanes = 1; lanes <= 13; ++lanes)
+  for (std::int64_t micro_batches = 1; micro_batches <= 13; ++micro_batches)
     for (int ranks = 1; ranks <= 7; ++ranks)
-      for (const std::int64_t count : {0, 1, 5}) check_sums(lanes, ranks, count);
+      for (const std::int64_t count : {0, 1, 5}) check_sums(micro_batches, ranks, count);
   check_sums(37, 37, 3);
   check_sums(40, 9, 2000);  // whole cache lines
 }
@@ -168,7 +169,7 @@ TEST_CASE("comm tree: all-gather gives every rank the elements of all ranks, in 
         own.resize(static_cast<std::size_t>(2 * ranks));
         own[static_cast<std::size_t>(2 * rank)] = std::to_string(rank);
         own[static_cast<std::size_t>(2 * rank + 1)] = "next";
-        const auto owners = tenon::LaneOwners::even(ranks, ranks);
+        const auto owners = tenon::MicroBatchOwners::even(ranks, ranks);
         comm::gather(comm::TreePlan(owners, ranks, rank, 0), rank, 2,
                      [&](const std::vector<comm::Message>& messages) {
                        for (const auto& message : messages)

@@ -51,7 +51,7 @@ inline std::string outline_of(const tenon::GraphModel& model, const tenon::Train
   for (const auto& [name, value] : record.parameters)
     text += ' ' + name + '=' + std::to_string(value.variant().index()) + bits_of(value);
   for (const auto number : {record.step, record.seed, record.epoch, record.data_position,
-                            record.random_step, record.lanes})
+                            record.random_step, record.micro_batches})
     text += ' ' + std::to_string(number);
   for (const auto& slot : record.slots)
     text += '\n' + slot.name + " of " + value_label(model, slot.variable) +

@@ -51,20 +51,20 @@ TEST_CASE(
   CHECK(features(parameters_graph()) == "training parameters");
   CHECK(features(only_nodes) == "parameters");
   CHECK(features(only_training) == "training parameters");
-  auto in_lanes = training_graph();
-  in_lanes.training->lanes = 8;
-  CHECK(features(in_lanes) == "gradient training lanes");
+  auto in_micro_batches = training_graph();
+  in_micro_batches.training->micro_batches = 8;
+  CHECK(features(in_micro_batches) == "gradient training lanes");
 }
 
 TEST_CASE("loading and saving gives the same bytes, without any plugin") {
   const TemporaryFolder folder;
-  auto in_lanes = training_graph();
-  in_lanes.training->lanes = 8;
+  auto in_micro_batches = training_graph();
+  in_micro_batches.training->micro_batches = 8;
   for (const auto& graph : {sample_graph(), gradient_graph(), training_graph(), sparse_graph(),
-                            parameters_graph(), in_lanes}) {
+                            parameters_graph(), in_micro_batches}) {
     write_tenon(graph, folder / "first.tenon");
     const auto read = read_tenon(folder / "first.tenon");
-    if (graph.training) CHECK(read.training->lanes == graph.training->lanes);
+    if (graph.training) CHECK(read.training->micro_batches == graph.training->micro_batches);
     write_tenon(read, folder / "second.tenon");
     CHECK(read_bytes(folder / "first.tenon") == read_bytes(folder / "second.tenon"));
   }

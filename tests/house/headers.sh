@@ -20,4 +20,7 @@ done
 ((${#old[@]})) || { echo "no headers with old paths were found"; exit 1; }
 compiles "${old[@]}"
 printf '%s\n' $sdk $host | sed 's#^\./##' | grep -vxF "$(printf '%s\n' "${old[@]}")" | xargs -P "$(nproc)" -I{} bash -c 'compiles {}'
+# Old paths in the SDK work without host/include, as before.
+printf '#include <tenon/%s>\n' lanes.hpp launcher.hpp |
+  "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Isdk/include -x c++ -
 echo '#include <tenon/abi.h>' | "$compiler" -std=c11 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Isdk/include -x c -

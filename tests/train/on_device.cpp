@@ -44,7 +44,7 @@ TEST_CASE("training on a GPU matches the CPU up to rounding, with all tensors le
   const struct {
     const std::string& json;
     std::string optimizer;
-    std::int64_t accumulate, lanes;
+    std::int64_t accumulate, micro_batches;
     double clip;
   } rows[] = {{mlp_json, "adam", 1, 1, 0},
               {convnet_json, "momentum", 2, 1, 1},
@@ -57,7 +57,7 @@ TEST_CASE("training on a GPU matches the CPU up to rounding, with all tensors le
       auto options = options_on(device);
       options.optimizer = row.optimizer;
       options.accumulate = row.accumulate;
-      options.lanes = row.lanes;
+      options.micro_batches = row.micro_batches;
       options.clip_norm = row.clip;
       trainers.emplace_back(Graph::from_json(digits_host.host, row.json), digits(0, 60), options);
     }

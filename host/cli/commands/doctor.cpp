@@ -10,7 +10,7 @@
 #include <string>
 #include <tenon/host/devices.hpp>
 #include <tenon/host/isolation.hpp>
-#include <tenon/launcher.hpp>
+#include <tenon/host/launcher.hpp>
 
 #include "cli/command.hpp"
 #include "cli/print/json_text.hpp"

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <tenon/host/arrays.hpp>
-#include <tenon/launcher.hpp>
+#include <tenon/host/launcher.hpp>
 #include <type_traits>
 
 #include "cli/command.hpp"
@@ -74,7 +74,7 @@ TrainerOptions parse_options(Context& context, const Arguments& arguments) {
   options.epochs = arguments.count("epochs");
   options.batch = arguments.integer("batch");
   options.accumulate = arguments.integer("accumulate");
-  options.lanes = arguments.integer("lanes");
+  options.micro_batches = arguments.integer("micro-batches");
   options.distributed = true;
   options.comm_timeout = arguments.real("comm-timeout");
   options.check_replicas = arguments.count("check-replicas");
@@ -337,11 +337,11 @@ std::vector<Option> train_options() {
        "gradient accumulation: number of batches whose gradients each micro-batch averages in a "
        "step",
        some, text(defaults.accumulate)},
-      {"lanes", "S",
+      {"micro-batches", "S",
        "number of micro-batches per step; each accumulates the gradients of its own batches in "
        "order, and a fixed balanced tree adds "
        "the micro-batches, so the result does not depend on the number of processes",
-       some, text(defaults.lanes)},
+       some, text(defaults.micro_batches), 0, "lanes"},
       {"comm-timeout", "SECONDS",
        "distributed training: how long a process waits for another one before all of them fail",
        Real{0}, text(defaults.comm_timeout)},
@@ -387,8 +387,8 @@ const bool added_train = add_command(
                 "training, FILE.lock next to each file being written "
                 "keeps other trainings from writing it. If a step fails, the steps before it are "
                 "saved as a checkpoint. `mpirun -n N tenon train "
-                "...` trains with N processes that share the micro-batches: --lanes must be N or "
-                "more. The output has the same bytes for every N, "
+                "...` trains with N processes that share the micro-batches: --micro-batches "
+                "must be N or more. The output has the same bytes for every N, "
                 "and --resume continues with any N; only the first process writes files.",
      .positionals = {{"GRAPH", "a .tenon or graph.json file that computes a loss"}},
      .options = train_options(),

@@ -88,7 +88,7 @@ flatbuffers::Offset<format::TrainingState> write_training(MetadataBuilder& to) {
   const auto settings = write_settings(to, record);
   return format::CreateTrainingState(to.buffer, optimizer, parameters, record.step, record.seed,
                                      slots, record.data_position, record.epoch, record.random_step,
-                                     settings, record.lanes);
+                                     settings, record.micro_batches);
 }
 
 }  // namespace tenon

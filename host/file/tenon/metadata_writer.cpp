@@ -195,8 +195,8 @@ ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to, const DataLayout
   const auto named = [&](ValueId input) { return to.model.values[input].dims != none; };
   if (std::any_of(to.model.inputs.begin(), to.model.inputs.end(), named))
     features.push_back(to.texts(layout::dim_names_feature));
-  if (to.model.training && to.model.training->lanes > 1)
-    features.push_back(to.texts(layout::lanes_feature));
+  if (to.model.training && to.model.training->micro_batches > 1)
+    features.push_back(to.texts(layout::micro_batches_feature));
   if (has_new_parameters(to.model)) features.push_back(to.texts(layout::parameters_feature));
   return features.empty() ? ColumnOffset<std::uint32_t>() : to.required(features);
 }

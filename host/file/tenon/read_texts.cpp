@@ -45,7 +45,7 @@ void read_features(const ReadContext& reading) {
         reading.index(file.required_features()->Get(i), texts, "required feature {}", i));
     static constexpr std::string_view known[] = {
         layout::gradient_feature,   layout::sparse_feature,    layout::dtypes_feature,
-        layout::parameters_feature, layout::dim_names_feature, layout::lanes_feature};
+        layout::parameters_feature, layout::dim_names_feature, layout::micro_batches_feature};
     if (std::find(std::begin(known), std::end(known), feature) != std::end(known)) continue;
     if (feature != layout::training_feature || training)
       reading.refuse(

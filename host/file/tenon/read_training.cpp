@@ -98,12 +98,13 @@ void read_training(ReadContext& reading) {
   record.epoch = from->epoch();
   record.data_position = from->data_position();
   record.random_step = from->random_step();
-  record.lanes = from->lanes();
-  if (record.lanes < 1) reading.refuse("its training has 0 micro-batches but needs at least 1");
-  if (record.lanes > 1 && !names_feature(reading, layout::lanes_feature))
+  record.micro_batches = from->micro_batches();
+  if (record.micro_batches < 1)
+    reading.refuse("its training has 0 micro-batches but needs at least 1");
+  if (record.micro_batches > 1 && !names_feature(reading, layout::micro_batches_feature))
     reading.refuse(
         "its training has {} micro-batches, but the file does not name \"lanes\" as a feature",
-        record.lanes);
+        record.micro_batches);
   record.settings = read_settings(reading, *from);
   SlotReader slots(reading);
   for (std::uint32_t i = 0; i < count_of(from->slots()); ++i)

@@ -15,7 +15,9 @@
 #include <tenon/host/graph.hpp>
 #include <tenon/host/host.hpp>
 #include <tenon/host/isolation.hpp>
+#include <tenon/host/launcher.hpp>
 #include <tenon/host/mapped_files.hpp>
+#include <tenon/host/micro_batches.hpp>
 #include <tenon/host/onnx.hpp>
 #include <tenon/host/optimize.hpp>
 #include <tenon/host/pack.hpp>

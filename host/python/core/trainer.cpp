@@ -45,9 +45,9 @@ void make_trainer(TrainerHandle* self, GraphHandle& graph, nb::dict data, const 
                   const std::string& optimizer, nb::dict parameters, const std::string& schedule,
                   double learning_rate, std::int64_t warm_up, std::int64_t decay_every,
                   double decay, double end_rate, std::int64_t total_steps, std::int64_t epochs,
-                  std::int64_t batch, std::int64_t accumulate, std::int64_t lanes, bool distributed,
-                  double comm_timeout, std::int64_t check_replicas, double clip_norm,
-                  std::int64_t memory_budget, bool shuffle, std::int64_t seed,
+                  std::int64_t batch, std::int64_t accumulate, std::int64_t micro_batches,
+                  bool distributed, double comm_timeout, std::int64_t check_replicas,
+                  double clip_norm, std::int64_t memory_budget, bool shuffle, std::int64_t seed,
                   const std::string& scores, const std::string& label, const std::string& device,
                   bool capture, nb::handle precision) {
   TrainerOptions options;
@@ -65,7 +65,7 @@ void make_trainer(TrainerHandle* self, GraphHandle& graph, nb::dict data, const 
   options.epochs = count_from(epochs, "epochs");
   options.batch = batch;
   options.accumulate = accumulate;
-  options.lanes = lanes;
+  options.micro_batches = micro_batches;
   options.distributed = distributed;
   options.comm_timeout = comm_timeout;
   options.check_replicas = count_from(check_replicas, "check_replicas");
@@ -127,10 +127,10 @@ void bind_trainer_class(nb::module_& module) {
            nb::arg("loss"), nb::arg("optimizer"), nb::arg("parameters"), nb::arg("schedule"),
            nb::arg("learning_rate"), nb::arg("warm_up"), nb::arg("decay_every"), nb::arg("decay"),
            nb::arg("end_rate"), nb::arg("total_steps"), nb::arg("epochs"), nb::arg("batch"),
-           nb::arg("accumulate"), nb::arg("lanes"), nb::arg("distributed"), nb::arg("comm_timeout"),
-           nb::arg("check_replicas"), nb::arg("clip_norm"), nb::arg("memory_budget"),
-           nb::arg("shuffle"), nb::arg("seed"), nb::arg("scores"), nb::arg("label"),
-           nb::arg("device"), nb::arg("capture"), nb::arg("precision"))
+           nb::arg("accumulate"), nb::arg("micro_batches"), nb::arg("distributed"),
+           nb::arg("comm_timeout"), nb::arg("check_replicas"), nb::arg("clip_norm"),
+           nb::arg("memory_budget"), nb::arg("shuffle"), nb::arg("seed"), nb::arg("scores"),
+           nb::arg("label"), nb::arg("device"), nb::arg("capture"), nb::arg("precision"))
       .def("step", &step)
       .def("step_with", &step_with, nb::arg("batch"))
       .def("evaluate", &evaluate, nb::arg("data"))

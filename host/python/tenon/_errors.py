@@ -91,14 +91,19 @@ def say(category: str, text: str) -> None:
     """
     if category == "log":
         print(text, file=sys.stderr)
-        return
+    else:
+        warn(text, Warning)
+
+
+def warn(text: str, kind: type[Warning] | type[DeprecationWarning]) -> None:
+    """Emits a warning attributed to the line that called the package."""
     level, frame = 2, sys._getframe(1)
     while (
         frame.f_back is not None
         and frame.f_globals.get("__name__", "").partition(".")[0] == __package__
     ):
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, Warning, stacklevel=level)
+    warnings.warn(text, kind, stacklevel=level)
 
 
 def is_own(error: BaseException) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from . import _core
 from ._arrays import to_tensor
 from ._dtypes import FLOATING
-from ._errors import Error, FileError, UsageError, Warning, listed
+from ._errors import Error, FileError, UsageError, Warning, listed, warn
 from ._graph import Graph, Value
 from ._session import by_own_names, own_name
 
@@ -58,9 +58,10 @@ class Trainer:
         `end_rate` over `total_steps`, by default those of all epochs.
     batch: examples in a batch.
     accumulate: batches of a micro-batch, whose gradients are averaged.
-    lanes: micro-batches of a step, which has lanes * accumulate batches. Each adds the gradients of
-        its batches in order, and a balanced tree adds the micro-batches; every one begins with the
-        same states, and floating states are averaged in the end.
+    micro_batches: micro-batches of a step, which has micro_batches * accumulate batches. Each adds
+        the gradients of its batches in order, and a balanced tree adds the micro-batches; every one
+        begins with the same states, and floating states are averaged in the end.
+    lanes: deprecated name of micro_batches.
     distributed: the processes started by mpirun or srun train as one: each computes some of the
         micro-batches, and all end with the bits that one process would have. All make the same
         calls; rank and processes identify them, so that only one saves.
@@ -99,7 +100,7 @@ class Trainer:
         epochs: int = 10,
         batch: int = 64,
         accumulate: int = 1,
-        lanes: int = 1,
+        micro_batches: int = 1,
         distributed: bool = False,
         comm_timeout: float = 300.0,
         check_replicas: int = 100,
@@ -111,8 +112,12 @@ class Trainer:
         capture: bool = True,
         precision: str = "float32",
         checkpoint: Path | None = None,
+        lanes: int | None = None,
         **parameters: Any,
     ) -> None:
+        if lanes is not None:
+            warn("lanes= is deprecated; use micro_batches=", DeprecationWarning)
+            micro_batches = lanes
         self.epochs = whole("epochs", epochs)
         self.loss = loss_of(graph, loss)
         self.scores, self.label = accuracy_of(accuracy)
@@ -136,7 +141,7 @@ class Trainer:
             epochs=self.epochs,
             batch=whole("batch", batch),
             accumulate=whole("accumulate", accumulate),
-            lanes=whole("lanes", lanes),
+            micro_batches=whole("micro_batches", micro_batches),
             distributed=bool(distributed),
             comm_timeout=real("comm_timeout", comm_timeout),
             check_replicas=whole("check_replicas", check_replicas),
@@ -156,9 +161,9 @@ class Trainer:
         """One update of the variables, from the trainer's next examples or from a batch of your own
         of any size.
 
-        A batch of your own is one batch: batch=, accumulate=, lanes= and memory_budget= do not
-        split it, and the position in the trainer's data does not change. If every step brings its
-        own batch, one example is enough as the trainer's data.
+        A batch of your own is one batch: batch=, accumulate=, micro_batches= and memory_budget= do
+        not split it, and the position in the trainer's data does not change. If every step brings
+        its own batch, one example is enough as the trainer's data.
         """
         if batch is None:
             return Report(*self._core.step())

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <limits>
 #include <optional>
-#include <tenon/launcher.hpp>
+#include <tenon/host/launcher.hpp>
 #include <tenon/text.hpp>
 #include <thread>
 #include <vector>
@@ -73,7 +73,7 @@ MpiPeers& join_mpi_job(const Patience& patience) {
 /// Returns true once all processes are here, without a timeout, or false if one of them failed.
 static bool meet(MpiPeers& peers) {
   try {
-    const auto owners = tenon::LaneOwners::even(peers.size(), peers.size());
+    const auto owners = tenon::MicroBatchOwners::even(peers.size(), peers.size());
     const comm::TreePlan plan(owners, peers.size(), peers.rank(), 0);
     std::vector<std::byte> here(static_cast<std::size_t>(peers.size()));
     const Patience patience{std::numeric_limits<double>::infinity(), [] { return false; }, true};

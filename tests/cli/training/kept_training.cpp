@@ -302,7 +302,8 @@ TEST_CASE("train: warns of options that differ from those of the resumed trainin
        "the checkpoint has schedule constant, but this training has cosine: "},
       {{"--warm-up", "7"}, "the checkpoint has warm-up 0, but this training has 7: "},
       {{"--accumulate", "2"}, "the checkpoint has accumulate 1, but this training has 2: "},
-      {{"--lanes", "2"}, "the checkpoint has number of micro-batches 1, but this training has 2: "},
+      {{"--micro-batches", "2"},
+       "the checkpoint has number of micro-batches 1, but this training has 2: "},
       {{"--clip-norm", "0.5"}, "the checkpoint has clip norm 0, but this training has 0.5: "},
   };
   for (const auto& row : rows) {

@@ -67,7 +67,7 @@ TEST_CASE("train: a training of many epochs equals one of few that is resumed") 
 TEST_CASE("train: micro-batches give the same file on any number of threads, interrupted or not") {
   const LineWorkplace site;
   const auto with = [&](const std::string& name, const char* threads, const char* epochs,
-                        const Words& more = {"--lanes", "2"}) {
+                        const Words& more = {"--micro-batches", "2"}) {
     Words words{"--threads", threads};
     for (const auto& word :
          LineWorkplace::training({"--epochs", epochs, "--optimizer", "adamw", "--checkpoint",
@@ -81,12 +81,14 @@ TEST_CASE("train: micro-batches give the same file on any number of threads, int
   };
   CHECK(has(with("one", "1", "5"), "epoch 5/5  step 10  "));  // 6 examples, then 2
   with("four", "4", "5");
+  with("alias", "1", "5", {"--lanes", "2"});
   for (const char* epochs : {"1", "3", "5"}) with("stopped", "3", epochs);
   // without states, two accumulated batches have the same sum
   with("longer", "1", "5", {"--accumulate", "2"});
   for (const char* end : {".tenon", "_out.tenon"}) {
     const auto bytes = read_bytes(site.folder() / (std::string("one") + end));
     CHECK(read_bytes(site.folder() / (std::string("four") + end)) == bytes);
+    CHECK(read_bytes(site.folder() / (std::string("alias") + end)) == bytes);
     CHECK(read_bytes(site.folder() / (std::string("stopped") + end)) == bytes);
     CHECK((read_bytes(site.folder() / (std::string("longer") + end)) == bytes) ==
           (std::string(end) == "_out.tenon"));
@@ -130,7 +132,8 @@ TEST_CASE("train: invalid options are reported before any work") {
        2,
        "--memory-budget is '-1K' but must be a number of bytes such as 64M"},
       {{"-o", "m.tenon", "--memory-budget", "0.01K"}, 1, "but the budget is 10"},
-      {{"-o", "m.tenon", "--lanes", "0"}, 2, "--lanes is '0' but must be "},
+      {{"-o", "m.tenon", "--micro-batches", "0"}, 2, "--micro-batches is '0' but must be "},
+      {{"-o", "m.tenon", "--lanes", "0"}, 2, "--micro-batches is '0' but must be "},
       {{"-o", "m.tenon", "--epochs", "-1"}, 2, "--epochs is '-1'"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy"}, 2, "add --validate y=FILE.npy"},
       {{"-o", "m.tenon", "--validate", "x=xs.npy[0:9]", "--validate", "y=ys.npy"},

@@ -1,6 +1,6 @@
 // More ranks than cores, under SimGrid: the MPI transport and the tree, with real elements. Every
 // rank ends with the bits of a tree that is computed directly. Compiled by smpicxx: smpirun -np
-// 1024 ... ranks LANES COUNT
+// 1024 ... ranks MICRO_BATCHES COUNT
 #include <mpi.h>
 
 #include <cstdio>
@@ -26,8 +26,8 @@ MpiLibrary simulated() {
 }
 
 /// The element of a micro-batch at an index: numbers whose sums are rounded.
-float element(std::int64_t lane, std::int64_t at) {
-  auto bits = static_cast<std::uint64_t>(lane) * 0x9E3779B97F4A7C15 +
+float element(std::int64_t micro_batch, std::int64_t at) {
+  auto bits = static_cast<std::uint64_t>(micro_batch) * 0x9E3779B97F4A7C15 +
               static_cast<std::uint64_t>(at) * 0xD6E8FEB86659FD93;
   bits = (bits ^ bits >> 32) * 0xD6E8FEB86659FD93;
   return static_cast<float>(static_cast<std::int64_t>(bits >> 40) - (1 << 23)) / 3e4F;
@@ -40,11 +40,11 @@ float tree_of(std::int64_t begin, std::int64_t count, std::int64_t at) {
   return tree_of(begin, left, at) + tree_of(begin + left, count - left, at);
 }
 
-bool sums_are_right(MpiPeers& peers, std::int64_t lanes, std::int64_t count, bool whole) {
+bool sums_are_right(MpiPeers& peers, std::int64_t micro_batches, std::int64_t count, bool whole) {
   const Group group{peers, 0, 1, peers.size(), peers.rank()};
-  const auto owners = tenon::LaneOwners::even(lanes, group.size);
+  const auto owners = tenon::MicroBatchOwners::even(micro_batches, group.size);
   const auto begin = owners.first(group.rank),
-             end = group.rank + 1 < group.size ? owners.first(group.rank + 1) : lanes;
+             end = group.rank + 1 < group.size ? owners.first(group.rank + 1) : micro_batches;
   std::vector<float> own(static_cast<std::size_t>(count)), scratch(own.size());
   for (std::int64_t at = 0; at < count; ++at)
     own[static_cast<std::size_t>(at)] = tree_of(begin, end - begin, at);
@@ -61,14 +61,14 @@ bool sums_are_right(MpiPeers& peers, std::int64_t lanes, std::int64_t count, boo
     for (std::int64_t i = 0; i < n; ++i)
       own[static_cast<std::size_t>(to + i)] += scratch[static_cast<std::size_t>(from + i)];
   };
-  const comm::TreePlan plan(owners, lanes, group.rank, count);
+  const comm::TreePlan plan(owners, micro_batches, group.rank, count);
   if (whole)
     comm::reduce_whole(plan, group.rank, count, exchange, add);
   else
     comm::reduce_by_parts(plan, exchange, add);
   const auto step = count > 97 ? count / 97 : 1;  // a direct sum takes all micro-batches
   for (std::int64_t at = 0; at<count; at += group.size> 64 ? step * 16 : step) {
-    const float expected = tree_of(0, lanes, at);
+    const float expected = tree_of(0, micro_batches, at);
     if (std::memcmp(&expected, &own[static_cast<std::size_t>(at)], sizeof expected) != 0)
       return false;
   }
@@ -83,16 +83,16 @@ int main(int argc, char** argv) {
   {
     const auto mpi = simulated();
     MpiPeers peers(mpi, mpi.world);
-    const std::int64_t lanes = argc > 1 ? std::atoll(argv[1]) : peers.size(),
+    const std::int64_t micro_batches = argc > 1 ? std::atoll(argv[1]) : peers.size(),
                        count = argc > 2 ? std::atoll(argv[2]) : 1000;
     for (const bool whole : {true, false})
-      wrong += sums_are_right(peers, lanes, count, whole) ? 0 : 1;
+      wrong += sums_are_right(peers, micro_batches, count, whole) ? 0 : 1;
     int all = 0;
     MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     wrong = all;
     if (peers.rank() == 0)
       std::printf("%d ranks, %lld micro-batches: %d wrong\n", peers.size(),
-                  static_cast<long long>(lanes), wrong);
+                  static_cast<long long>(micro_batches), wrong);
   }
   MPI_Finalize();
   return wrong == 0 ? 0 : 1;

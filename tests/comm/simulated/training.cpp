@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   const bool overlaps = std::atoi(argv[4]) != 0;
   auto* const memory =
       static_cast<char*>(SMPI_SHARED_MALLOC(static_cast<std::size_t>(bytes / buckets)));
-  const auto owners = tenon::LaneOwners::even(ranks, ranks);
+  const auto owners = tenon::MicroBatchOwners::even(ranks, ranks);
   const comm::TreePlan plan(owners, ranks, rank, bytes / buckets);
   MPI_Barrier(MPI_COMM_WORLD);
   constexpr int steps = 2;

@@ -16,7 +16,7 @@ import sys
 import tenon
 from training import examples, network
 
-trainer = tenon.Trainer(network(), examples(), epochs=2, batch=16, lanes=3, distributed=True, comm_timeout=30)
+trainer = tenon.Trainer(network(), examples(), epochs=2, batch=16, micro_batches=3, distributed=True, comm_timeout=30)
 sys.stdout.write(f"{trainer.rank} of {trainer.processes}\\n")
 for report in trainer:
     pass
@@ -60,7 +60,7 @@ def run(processes: int, *arguments: str) -> list[str]:
 
 def test_two_processes_train_what_one_does(tmp_path: Path) -> None:
     assert run(2, "-c", SCRIPT, str(tmp_path / "two.tenon")) == ["0 of 2", "1 of 2"]
-    with tenon.Trainer(network(), examples(), epochs=2, batch=16, lanes=3) as alone:
+    with tenon.Trainer(network(), examples(), epochs=2, batch=16, micro_batches=3) as alone:
         assert (alone.rank, alone.processes) == (0, 1)
         for _ in alone:
             pass
@@ -74,6 +74,6 @@ def test_operators_between_processes(processes: int) -> None:
     ]
 
 
-def test_lanes_are_at_least_as_many_as_processes() -> None:
+def test_micro_batches_are_at_least_as_many_as_processes() -> None:
     with tenon.Trainer(network(), examples(), distributed=True) as alone:  # without a launcher
         assert alone.processes == 1

@@ -26,7 +26,7 @@ PROGRAM = Path(os.environ.get("TENON_PROGRAM", Path(tenon.__file__).parents[2] /
         ([], {}),
         (
             "--optimizer adamw --set weight_decay=0.1 --schedule cosine --warm-up 5 --end-rate 1e-5 --accumulate 2 "
-            "--lanes 3 --clip-norm 0.5 --seed 7 --epochs 3 --batch 10 --learning-rate 0.01".split(),
+            "--micro-batches 3 --clip-norm 0.5 --seed 7 --epochs 3 --batch 10 --learning-rate 0.01".split(),
             dict(
                 optimizer="adamw",
                 weight_decay=0.1,
@@ -34,7 +34,7 @@ PROGRAM = Path(os.environ.get("TENON_PROGRAM", Path(tenon.__file__).parents[2] /
                 warm_up=5,
                 end_rate=1e-5,
                 accumulate=2,
-                lanes=3,
+                micro_batches=3,
                 clip_norm=0.5,
             )
             | dict(seed=7, epochs=3, batch=10, learning_rate=0.01),

@@ -43,6 +43,15 @@ def test_batches_of_ones_own():
     assert own.position == 0 and own.steps == 4
 
 
+def test_lanes_is_the_old_name_of_micro_batches():
+    new = train(network(), examples(), epochs=1, micro_batches=3)
+    for make in (tenon.Trainer, train):
+        with pytest.warns(DeprecationWarning, match="use micro_batches=") as warned:
+            old = make(network(), examples(), epochs=1, lanes=3)
+        assert len(warned) == 1
+    assert_same_bits(old.graph, new.graph)
+
+
 def test_sgd_is_the_closed_form():
     graph = tenon.Graph()
     x, y = graph.input("x", "float64", (None, 3)), graph.input("y", "float64", (None, 1))

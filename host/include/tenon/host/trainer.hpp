@@ -15,6 +15,8 @@
 
 namespace tenon {
 
+#pragma GCC diagnostic push  // copies of the options copy the deprecated one
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct TrainerOptions {
   std::string loss;  ///< an output or value with one floating element, the mean over a batch
   std::string optimizer =
@@ -25,14 +27,16 @@ struct TrainerOptions {
   std::int64_t batch = 64;    ///< number of examples
   /// batches in a micro-batch; their gradients are averaged, weighted by their numbers of examples
   std::int64_t accumulate = 1;
-  /// Micro-batches of a step. A step has lanes * accumulate batches. Each micro-batch takes
+  /// Micro-batches of a step, which has micro_batches * accumulate batches. Each micro-batch takes
   /// `accumulate` of them, in the order of the epoch, and adds their gradients in that order; a
   /// balanced tree, which splits at the largest power of two, adds the micro-batches. Every
   /// micro-batch starts with the same states; after the step, floating states are the mean over the
   /// micro-batches. Micro-batches can therefore be computed in different processes with
   /// bit-identical results. The last step of an epoch fills the first micro-batches, and has no
   /// others.
-  std::int64_t lanes = 1;
+  std::int64_t micro_batches = 1;
+  /// old name of micro_batches, used if that is 1
+  [[deprecated("use micro_batches")]] std::int64_t lanes = 1;
   /// The processes started by a launcher such as mpirun train as one, by operators of the plugin
   /// comm: each computes some of the micro-batches, of which there are at least as many as
   /// processes, and all end with the bits that one process would have. All must make the same calls
@@ -58,6 +62,7 @@ struct TrainerOptions {
   DType precision =
       f32;  ///< as in SessionOptions; variables, gradients and the optimizer's states stay f32
 };
+#pragma GCC diagnostic pop
 
 struct Metrics {
   double loss = 0;                 ///< mean over the examples
@@ -103,7 +108,7 @@ class TENON_API Trainer {
   StepReport step();
 
   /// Like step(), with a batch of your own of any number of examples: a tensor for each input, as
-  /// the constructor takes them. It is one batch: the options batch, accumulate, lanes and
+  /// the constructor takes them. It is one batch: the options batch, accumulate, micro_batches and
   /// memory_budget do not split it. The position in the trainer's own data does not change, and
   /// random numbers follow from the number of steps, so that checkpoints resume as usual if you
   /// continue with the same batches. If all your steps bring their own batch, one example is enough

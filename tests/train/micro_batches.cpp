@@ -19,13 +19,13 @@ struct Line {
   DigitsHost digits_host;
   TrainerOptions options;
 
-  explicit Line(std::int64_t lanes, std::int64_t accumulate = 1, std::int64_t batch = 1) {
+  explicit Line(std::int64_t micro_batches, std::int64_t accumulate = 1, std::int64_t batch = 1) {
     options.loss = "loss";
     options.optimizer = "sgd";
     options.schedule.rate = 1;
     options.batch = batch;
     options.accumulate = accumulate;
-    options.lanes = lanes;
+    options.micro_batches = micro_batches;
     options.shuffle = false;
   }
   Trainer trainer(const std::vector<float>& xs) {
@@ -117,8 +117,9 @@ std::string bytes_after(std::map<int, DigitsHost>& hosts, const Task& task, int 
 
 TEST_CASE("micro-batches: the tree's sum, in the arithmetic of the gradient") {
   const float big = 3e7F;  // absorbs 1 but not 3
-  const auto step = [](std::int64_t lanes, std::int64_t accumulate, const std::vector<float>& xs) {
-    Line line(lanes, accumulate);
+  const auto step = [](std::int64_t micro_batches, std::int64_t accumulate,
+                       const std::vector<float>& xs) {
+    Line line(micro_batches, accumulate);
     auto trainer = line.trainer(xs);
     CHECK(trainer.step().examples == static_cast<std::int64_t>(xs.size()));
     CHECK(trainer.epoch() == 1);
@@ -126,18 +127,18 @@ TEST_CASE("micro-batches: the tree's sum, in the arithmetic of the gradient") {
   };
   const std::vector<float> x{big, 1, 1, 1, -big, 1, 1, 1};
   const auto share = [&](std::size_t i) { return x[i] / 8; };
-  const float in_lanes = ((share(0) + share(1)) + (share(2) + share(3))) +
-                         ((share(4) + share(5)) + (share(6) + share(7)));
+  const float in_micro_batches = ((share(0) + share(1)) + (share(2) + share(3))) +
+                                 ((share(4) + share(5)) + (share(6) + share(7)));
   const float in_two = (((share(0) + share(1)) + share(2)) + share(3)) +
                        (((share(4) + share(5)) + share(6)) + share(7));
   const float in_order =
       ((((((share(0) + share(1)) + share(2)) + share(3)) + share(4)) + share(5)) + share(6)) +
       share(7);
-  CHECK(step(8, 1, x) == in_lanes);
-  CHECK(step(4, 2, x) == in_lanes);
+  CHECK(step(8, 1, x) == in_micro_batches);
+  CHECK(step(4, 2, x) == in_micro_batches);
   CHECK(step(2, 4, x) == in_two);
   CHECK(step(1, 8, x) == in_order);
-  CHECK(in_lanes != in_two);
+  CHECK(in_micro_batches != in_two);
   CHECK(in_two != in_order);
 
   const float third = static_cast<float>(1.0 / 3), sixth = static_cast<float>(1.0 / 6);
@@ -168,7 +169,7 @@ TEST_CASE(
   DigitsHost digits_host;
   const std::vector<double> xs{1,  3, 5, 9,
                                -2, 4, 7, 7};  // batches of two with the means 2, 7, 1 and 7
-  const auto moving_mean = [&](std::int64_t lanes, std::int64_t accumulate) {
+  const auto moving_mean = [&](std::int64_t micro_batches, std::int64_t accumulate) {
     Graph graph(digits_host.host);
     const auto x = graph.input("x", f32, {-1, 1});
     const auto normal = graph.add("batch_norm", {x}, {{"momentum", 0.75}}, "norm");
@@ -179,7 +180,7 @@ TEST_CASE(
     TrainerOptions options;
     options.loss = "loss";
     options.batch = 2;
-    options.lanes = lanes;
+    options.micro_batches = micro_batches;
     options.accumulate = accumulate;
     options.shuffle = false;
     const std::vector<float> given(xs.begin(), xs.end());
@@ -211,7 +212,7 @@ TEST_CASE("micro-batches: a state that cannot be averaged must agree") {
   options.loss = "loss";
   options.batch = 1;
   options.accumulate = 2;
-  options.lanes = 3;
+  options.micro_batches = 3;
   Trainer trainer(
       graph, {{"x", Tensor::from({1.F, 2.F, 3.F, 4.F, 5.F, 6.F, 7.F, 8.F, 9.F}, {9, 1})}}, options);
   trainer.step();
@@ -229,11 +230,11 @@ TEST_CASE("micro-batches: a state that cannot be averaged must agree") {
 }
 
 TEST_CASE("micro-batches: a batch draws the same random numbers in any of them") {
-  const auto first_loss = [](std::int64_t lanes, std::int64_t accumulate) {
+  const auto first_loss = [](std::int64_t micro_batches, std::int64_t accumulate) {
     DigitsHost digits_host;
     auto options = digits_options();
     options.batch = 10;
-    options.lanes = lanes;
+    options.micro_batches = micro_batches;
     options.accumulate = accumulate;
     Trainer trainer(Graph::from_json(digits_host.host, mlp_json), digits(0, 60), options);
     return trainer.step().metrics.loss;
@@ -248,11 +249,12 @@ TEST_CASE("micro-batches: the same file on any number of threads, and wherever t
   for (auto& task : tasks()) {
     CAPTURE(task.name);
     std::vector<std::string> files;
-    for (const std::int64_t lanes : {1, 2, 3, 8}) {
-      CAPTURE(lanes);
-      task.options.lanes = lanes;
-      const int steps =
-          lanes == 8 ? 5 : 7;  // with 8 micro-batches, past the first epoch's short last step
+    for (const std::int64_t micro_batches : {1, 2, 3, 8}) {
+      CAPTURE(micro_batches);
+      task.options.micro_batches = micro_batches;
+      const int steps = micro_batches == 8
+                            ? 5
+                            : 7;  // with 8 micro-batches, past the first epoch's short last step
       const auto file = bytes_after(hosts, task, steps, 1);
       for (const int threads : {2, 3, 4}) CHECK((bytes_after(hosts, task, steps, threads) == file));
       CHECK((bytes_after(hosts, task, steps, 2, 2) == file));
@@ -274,16 +276,16 @@ TEST_CASE("micro-batches: a checkpoint stores their number, and another number i
   host_options.warn = [&](const std::string& text) { warnings.push_back(text); };
   Host host(host_options);
   host.add_plugins(TENON_TEST_PLUGINS);
-  const auto trainer = [&](std::int64_t lanes) {
+  const auto trainer = [&](std::int64_t micro_batches) {
     auto options = digits_options();
     options.batch = 10;
-    options.lanes = lanes;
+    options.micro_batches = micro_batches;
     return Trainer(Graph::from_json(host, mlp_json), digits(0, 100), options);
   };
   auto first = trainer(3);
   first.step();
   first.save_checkpoint(path);
-  CHECK(model_of(Graph::load(host, path)).training->lanes == 3);
+  CHECK(model_of(Graph::load(host, path)).training->micro_batches == 3);
   trainer(3).resume(path);
   CHECK(warnings.empty());
   trainer(2).resume(path);
@@ -297,7 +299,7 @@ TEST_CASE(
     "micro-batches: invalid numbers are refused, and an overflowing sum is reported as such") {
   Line none(0), many(2, 1, 2);
   CHECK(failure_of([&] { none.trainer({1}); }).message ==
-        "lanes, the number of micro-batches, is 0 but must be at least 1");
+        "micro_batches is 0 but must be at least 1");
   auto trainer = many.trainer({3.3e38F, 3.3e38F, 3.3e38F, 3.3e38F});
   const auto failure = failure_of([&] { trainer.step(); });
   CHECK(failure.message ==
@@ -309,3 +311,26 @@ TEST_CASE(
   CHECK(whole.steps_per_epoch() == 1);
   CHECK(whole.step().examples == 3);
 }
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+TEST_CASE("micro-batches: the option's old name counts if the new one is not set") {
+  const TrainerOptions both{.micro_batches = 4, .lanes = 3, .distributed = false};
+  CHECK(both.micro_batches == 4);
+  const struct {
+    std::int64_t micro_batches, lanes, position;
+  } rows[] = {{1, 3, 3}, {3, 1, 3}, {2, 3, 2}, {1, 1, 1}};
+  for (const auto& row : rows) {
+    Line line(row.micro_batches);
+    line.options.lanes = row.lanes;
+    auto trainer = line.trainer({1, 2, 3, 4, 5, 6});
+    trainer.step();
+    CHECK(trainer.position() == row.position);
+  }
+  Line line(1);
+  line.options.lanes = 0;
+  CHECK(failure_of([&] { line.trainer({1}); }).message ==
+        "micro_batches is 0 but must be at least 1");
+}
+#pragma GCC diagnostic pop
