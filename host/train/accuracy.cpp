@@ -11,17 +11,17 @@ namespace tenon {
 namespace {
 
 template <class T>
-std::vector<std::int64_t> largest(const Tensor& scores) {
+std::vector<std::int64_t> argmax(const Tensor& scores) {
   const auto rows = scores.shape()[0], classes = scores.shape()[1];
   const auto* row = scores.data<T>();
-  std::vector<std::int64_t> places;
+  std::vector<std::int64_t> indices;
   for (std::int64_t i = 0; i < rows; ++i, row += classes) {
     std::int64_t best = 0;
     for (std::int64_t c = 1; c < classes; ++c)
       if (row[c] > row[best]) best = c;
-    places.push_back(best);
+    indices.push_back(best);
   }
-  return places;
+  return indices;
 }
 
 /// `of` names the set of examples in messages.
@@ -47,7 +47,7 @@ std::vector<std::int64_t> predicted_classes(const Tensor& scores, const Tensor& 
                               name_of(labels.dtype()), to_string(labels.shape())),
                   "scores must be floating-point [examples, classes], labels integers [examples]");
   return visit<floating>(scores.dtype(),
-                         [&]<class T>() { return largest<T>(scores.make_contiguous()); });
+                         [&]<class T>() { return argmax<T>(scores.make_contiguous()); });
 }
 
 std::vector<std::int64_t> classes_of(const Tensor& labels) {
@@ -58,21 +58,22 @@ std::vector<std::int64_t> classes_of(const Tensor& labels) {
 }
 
 std::int64_t count_right(const Tensor& scores, const Tensor& labels) {
-  const auto predicted = predicted_classes(scores, labels, "accuracy"), wanted = classes_of(labels);
-  require_classes(wanted, scores.shape()[1], " of the batch");
+  const auto predicted = predicted_classes(scores, labels, "accuracy"),
+             expected = classes_of(labels);
+  require_classes(expected, scores.shape()[1], " of the batch");
   std::int64_t right = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i) right += wanted[i] == predicted[i];
+  for (std::size_t i = 0; i < expected.size(); ++i) right += expected[i] == predicted[i];
   return right;
 }
 
 Tensor confusion(const Tensor& scores, const Tensor& labels) {
   const auto predicted = predicted_classes(scores.to("cpu"), labels.to("cpu"), "confusion"),
-             wanted = classes_of(labels.to("cpu"));
+             expected = classes_of(labels.to("cpu"));
   const auto classes = scores.shape()[1];
-  require_classes(wanted, classes, "");
+  require_classes(expected, classes, "");
   auto counts = Tensor::zeros(DType::i64, {classes, classes});
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    ++counts.data<std::int64_t>()[wanted[i] * classes + predicted[i]];
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    ++counts.data<std::int64_t>()[expected[i] * classes + predicted[i]];
   return counts;
 }
 

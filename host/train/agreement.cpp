@@ -13,21 +13,21 @@
 namespace tenon {
 namespace {
 
-void add(Sha256& hash, const Tensor& dense, std::int64_t most) {
+void add(Sha256& hash, const Tensor& dense, std::int64_t max_bytes) {
   const auto here = dense.to("cpu");
   const std::span bytes(static_cast<const std::byte*>(here.data()),
                         static_cast<std::size_t>(here.bytes()));
-  const auto some = std::min(static_cast<std::size_t>(most), bytes.size());
+  const auto some = std::min(static_cast<std::size_t>(max_bytes), bytes.size());
   hash.add(bytes.first(some)), hash.add(bytes.last(std::min(some, bytes.size() - some)));
 }
 
-/// Hashes `most` bytes from the beginning and from the end of the elements and the indices.
-std::string digest_of(const Tensor& tensor, std::int64_t most = INT64_MAX) {
+/// Hashes `max_bytes` from the beginning and from the end of the elements and the indices.
+std::string digest_of(const Tensor& tensor, std::int64_t max_bytes = INT64_MAX) {
   Sha256 hash;
-  add(hash, tensor.stored_values(), most);
+  add(hash, tensor.stored_values(), max_bytes);
   if (tensor.storage() == Storage::csr)
-    add(hash, tensor.columns(), most), add(hash, tensor.row_starts(), most);
-  if (tensor.storage() == Storage::row_sparse) add(hash, tensor.row_ids(), most);
+    add(hash, tensor.columns(), max_bytes), add(hash, tensor.row_starts(), max_bytes);
+  if (tensor.storage() == Storage::row_sparse) add(hash, tensor.row_ids(), max_bytes);
   return hash.hexadecimal();
 }
 

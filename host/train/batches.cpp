@@ -73,9 +73,9 @@ const std::vector<std::int64_t>& Batches::order_of(std::uint64_t epoch) {
   return order_;
 }
 
-NamedTensors Batches::take(std::uint64_t epoch, std::int64_t position, std::int64_t most) {
+NamedTensors Batches::take(std::uint64_t epoch, std::int64_t position, std::int64_t max_examples) {
   const auto& order = order_of(epoch);
-  const auto rows = std::min(most, examples_ - position);
+  const auto rows = std::min(max_examples, examples_ - position);
   NamedTensors batch;
   for (const auto& [name, tensor] : data_) {
     if (tensor.storage() == Storage::csr) {
@@ -83,11 +83,12 @@ NamedTensors Batches::take(std::uint64_t epoch, std::int64_t position, std::int6
                                                               static_cast<std::size_t>(rows)));
       continue;
     }
-    auto& part = batch[name] = Tensor::empty(tensor.dtype(), with_rows(tensor.shape(), rows));
+    auto& rows_of_batch = batch[name] =
+        Tensor::empty(tensor.dtype(), with_rows(tensor.shape(), rows));
     const auto row_bytes = static_cast<std::size_t>(tensor.bytes() / examples_);
     if (row_bytes == 0) continue;
     const auto* from = static_cast<const std::byte*>(tensor.data());
-    auto* to = static_cast<std::byte*>(part.data());
+    auto* to = static_cast<std::byte*>(rows_of_batch.data());
     for (std::int64_t row = 0; row < rows; ++row)
       std::memcpy(to + static_cast<std::size_t>(row) * row_bytes,
                   from + static_cast<std::size_t>(order[static_cast<std::size_t>(position + row)]) *

@@ -23,9 +23,9 @@ class Batches {
     return (examples_ + batch_ - 1) / batch_;
   }  ///< batches of an epoch; the last one may be smaller
 
-  /// The batch that begins after `position` examples of the epoch; position < examples(). `most`:
-  /// maximum number of examples. Throws Failure (file) if a mapped file of the data has changed.
-  NamedTensors take(std::uint64_t epoch, std::int64_t position, std::int64_t most);
+  /// The batch that begins after `position` examples of the epoch; position < examples().
+  /// Throws Failure (file) if a mapped file of the data has changed.
+  NamedTensors take(std::uint64_t epoch, std::int64_t position, std::int64_t max_examples);
   NamedTensors take(std::uint64_t epoch, std::int64_t position) {
     return take(epoch, position, batch_);
   }

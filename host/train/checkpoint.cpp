@@ -154,9 +154,9 @@ void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std
                       fmt::to_string(model_of(checkpoint).training->micro_batches));
   here.emplace_back("number of micro-batches", fmt::to_string(options.micro_batches));
   for (const auto& [name, there] : stored) {
-    const auto found =
-        std::find_if(here.begin(), here.end(),
-                     [&, &wanted = name](const auto& setting) { return setting.first == wanted; });
+    const auto found = std::find_if(
+        here.begin(), here.end(),
+        [&, &requested = name](const auto& setting) { return setting.first == requested; });
     if (found == here.end() || found->second == there) continue;
     const auto what = fmt::format(
         "{}: the checkpoint has {} {}, but this training has {}: training continues, but the "
@@ -183,13 +183,13 @@ void restore_slots(const Graph& checkpoint, const Session& update,
   std::size_t used = 0;
   for (const auto& one : trained)
     for (const auto& [name, state] : states_of(SharedValues(update).graph(), one)) {
-      const auto found =
-          std::find_if(slots.begin(), slots.end(), [&, &wanted = name](const TrainingSlot& slot) {
-            return slot.name == wanted && value_label(model, slot.variable) == one.variable;
+      const auto found = std::find_if(
+          slots.begin(), slots.end(), [&, &requested = name](const TrainingSlot& slot) {
+            return slot.name == requested && value_label(model, slot.variable) == one.variable;
           });
-      const bool came_since =
-          std::any_of(added.begin(), added.end(),
-                      [&, &wanted = name](const auto& entry) { return entry.second == wanted; });
+      const bool came_since = std::any_of(
+          added.begin(), added.end(),
+          [&, &requested = name](const auto& entry) { return entry.second == requested; });
       if (found == slots.end() && came_since) continue;  // keeps its initial values
       if (found == slots.end())
         refuse(path, fmt::format("it has no '{}' for '{}'", name, one.variable));

@@ -49,9 +49,9 @@ EvaluatorOptions with_own_label(const Graph& graph, EvaluatorOptions options) {
 }  // namespace
 
 struct Evaluator::Impl {
-  Impl(const Graph& given, EvaluatorOptions how)
-      : options(with_own_label(given, std::move(how))),
-        graph(measured(given, options)),
+  Impl(const Graph& original, EvaluatorOptions how)
+      : options(with_own_label(original, std::move(how))),
+        graph(measured(original, options)),
         session(graph, {.seed = options.seed,
                         .training = false,
                         .device = options.device,
@@ -66,8 +66,8 @@ struct Evaluator::Impl {
       inputs.push_back(options.label);
   }
 
-  Evaluation evaluate(const NamedTensors& given) {
-    const auto data = by_input_names(model_of(graph), given);
+  Evaluation evaluate(const NamedTensors& examples) {
+    const auto data = by_input_names(model_of(graph), examples);
     for (const auto& name : inputs)
       if (!data.contains(name))
         throw Failure(FailureKind::usage,

@@ -13,15 +13,15 @@ std::int64_t room_of(DType dtype, const Shape& shape) {
 }
 
 /// A view of this shape at a byte offset of `flat`.
-Tensor part_of(const Tensor& flat, std::int64_t byte, const Shape& shape) {
-  auto part = flat.abi();
+Tensor view_of(const Tensor& flat, std::int64_t byte, const Shape& shape) {
+  auto view = flat.abi();
   std::vector<std::int64_t> dims(shape.begin(), shape.end());
-  part.dense.data = static_cast<std::byte*>(flat.data()) + byte;
-  part.dense.byte_offset = 0;
-  part.dense.ndim = shape.rank();
-  part.dense.shape = dims.data();
-  part.dense.strides = nullptr;
-  return Tensor::borrow(part, std::make_shared<Tensor>(flat));
+  view.dense.data = static_cast<std::byte*>(flat.data()) + byte;
+  view.dense.byte_offset = 0;
+  view.dense.ndim = shape.rank();
+  view.dense.shape = dims.data();
+  view.dense.strides = nullptr;
+  return Tensor::borrow(view, std::make_shared<Tensor>(flat));
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ void GradientBuckets::lay_out(const std::vector<std::pair<std::string, Tensor>>&
     std::int64_t at = 0;
     for (auto i = first; i < end; ++i) {
       const auto& [name, like] = gradients[i];
-      places_.emplace(name, part_of(flat, at, like.shape()));
+      views_.emplace(name, view_of(flat, at, like.shape()));
       bucket_of_.emplace(name, buckets_.size());
       at += room_of(dtype, like.shape());
     }

@@ -38,7 +38,7 @@ class GradientBuckets {
                const std::string& device);
   bool laid_out() const { return laid_out_; }
   /// The memory of each gradient, by name.
-  const NamedTensors& places() const { return places_; }
+  const NamedTensors& views() const { return views_; }
 
   /// From here on, a bucket is added as soon as all its gradients, and the buckets before it, are
   /// ready.
@@ -57,7 +57,7 @@ class GradientBuckets {
 
   Processes& processes_;
   std::vector<Bucket> buckets_;
-  NamedTensors places_;
+  NamedTensors views_;
   std::map<std::string, std::size_t> bucket_of_;
   bool laid_out_ = false, begun_ = false;
   std::int64_t micro_batches_ = 0;

@@ -66,11 +66,11 @@ std::vector<std::string> Processes::gather(const std::string& own) {
   std::int64_t longest = 0;
   for (std::int64_t rank = 0; rank < size_; ++rank)
     longest = std::max(longest, length_of(blocks, rank));
-  constexpr std::int64_t most = std::int64_t{1} << 30;
-  if (longest > most)
+  constexpr std::int64_t max_bytes = std::int64_t{1} << 30;
+  if (longest > max_bytes)
     throw Failure(FailureKind::failed,
                   fmt::format("a process sends a text of {} bytes, but at most {} are allowed",
-                              longest, most));
+                              longest, max_bytes));
   if (longest > first - header) blocks = send(longest + header);
   std::vector<std::string> texts;
   for (std::int64_t rank = 0; rank < size_; ++rank) {

@@ -109,7 +109,7 @@ std::string StepExchange::write(const MicroBatchSum* own, const std::exception_p
     to.add(failed), to.add(static_cast<std::int64_t>(kind)), to.add(what), to.add(hint);
     return to.take();
   }
-  to.add(own != nullptr ? worked : idle), to.add(std::int64_t{wants_to_stop});
+  to.add(own != nullptr ? worked : idle), to.add(std::int64_t{requests_stop});
   if (own == nullptr) return to.take();
   to.add(static_cast<std::int64_t>(own->batches.size()));
   for (const auto& batch : own->batches) {
@@ -172,7 +172,7 @@ MicroBatchSum StepExchange::join(std::optional<MicroBatchSum> own, std::exceptio
   require_alike(accounts, sum.gradients);
   if (!adds_first) lay_out(sum.gradients), add_dense(sum.gradients, micro_batches);
   if (!works)
-    for (const auto& [name, place] : buckets_.places()) sum.gradients.at(name) = place;
+    for (const auto& [name, view] : buckets_.views()) sum.gradients.at(name) = view;
   std::size_t number = 0;
   const auto owners = MicroBatchOwners::even(
       micro_batches, static_cast<int>(std::min<std::int64_t>(micro_batches, processes_.size())));
@@ -225,7 +225,7 @@ void StepExchange::require_alike(const std::vector<Account>& accounts,
 /// Returns null if the same gradients are dense as in the first step.
 std::exception_ptr StepExchange::other_storages(const NamedTensors& gradients) const {
   for (const auto& [name, gradient] : gradients)
-    if ((gradient.storage() == Storage::dense) != buckets_.places().contains(name))
+    if ((gradient.storage() == Storage::dense) != buckets_.views().contains(name))
       return std::make_exception_ptr(
           Failure(FailureKind::failed,
                   fmt::format("the gradient of '{}' is {}, but was not in the first step",
@@ -266,24 +266,24 @@ void StepExchange::lay_out(const NamedTensors& gradients) {
   const bool from_cpu = std::all_of(dense.begin(), dense.end(),
                                     [](const auto& each) { return each.second.device() == "cpu"; });
   buckets_.lay_out(dense, processes_.can_add_on(device.empty() ? "cpu" : device) ? device : "cpu");
-  if (from_cpu) places_ = buckets_.places();
+  if (from_cpu) destinations_ = buckets_.views();
 }
 
 /// Afterwards the gradients share the buckets' memory, if on the same device.
 void StepExchange::add_dense(NamedTensors& gradients, std::int64_t micro_batches) {
-  for (const auto& [name, place] : buckets_.places())
+  for (const auto& [name, view] : buckets_.views())
     if (const auto own = gradients.find(name);
-        own != gradients.end() && own->second.data() != place.data())
-      copy_elements(own->second, place);
+        own != gradients.end() && own->second.data() != view.data())
+      copy_elements(own->second, view);
   if (!buckets_.begun()) buckets_.begin(micro_batches);
   buckets_.finish();
-  for (const auto& [name, place] : buckets_.places()) {
+  for (const auto& [name, view] : buckets_.views()) {
     const auto own = gradients.find(name);
     if (own == gradients.end()) continue;
-    if (own->second.device() == place.device())
-      own->second = place;
+    if (own->second.device() == view.device())
+      own->second = view;
     else
-      copy_elements(place, own->second);
+      copy_elements(view, own->second);
   }
 }
 
@@ -291,9 +291,9 @@ void StepExchange::add_dense(NamedTensors& gradients, std::int64_t micro_batches
 /// rows of each.
 Tensor StepExchange::add_rows(const Tensor& own, const std::vector<std::int64_t>& rows,
                               const MicroBatchOwners& owners, std::int64_t micro_batches) {
-  const auto most = *std::max_element(rows.begin(), rows.end());
-  auto shape = own.shape(), ids_shape = Shape{most};
-  shape.set(0, most);
+  const auto max_rows = *std::max_element(rows.begin(), rows.end());
+  auto shape = own.shape(), ids_shape = Shape{max_rows};
+  shape.set(0, max_rows);
   const auto values = Tensor::zeros(own.dtype(), shape), ids = Tensor::zeros(i64, ids_shape);
   const auto own_values = own.stored_values().to("cpu");
   const auto own_ids = own.row_ids().to("cpu");
@@ -302,14 +302,14 @@ Tensor StepExchange::add_rows(const Tensor& own, const std::vector<std::int64_t>
     ids.values<std::int64_t>()[row] = own_ids.dtype() == i32 ? own_ids.values<std::int32_t>()[row]
                                                              : own_ids.values<std::int64_t>()[row];
   const auto all_values = processes_.gather(values), all_ids = processes_.gather(ids);
-  std::vector<Tensor> parts;
+  std::vector<Tensor> contributions;
   for (std::size_t rank = 0; rank < rows.size(); ++rank) {
-    auto part = shape;
-    part.set(0, rows[rank]);
-    parts.push_back(Tensor::row_sparse(
+    auto rank_shape = shape;
+    rank_shape.set(0, rows[rank]);
+    contributions.push_back(Tensor::row_sparse(
         Tensor::borrow(static_cast<std::byte*>(all_values.data()) +
                            rank * static_cast<std::size_t>(values.bytes()),
-                       own.dtype(), part),
+                       own.dtype(), rank_shape),
         Tensor::borrow(
             static_cast<std::byte*>(all_ids.data()) + rank * static_cast<std::size_t>(ids.bytes()),
             i64, {rows[rank]}),
@@ -318,7 +318,8 @@ Tensor StepExchange::add_rows(const Tensor& own, const std::vector<std::int64_t>
   const std::function<Tensor(std::int64_t, std::int64_t)> sum = [&](std::int64_t begin,
                                                                     std::int64_t count) {
     const int first = owners.owner(begin);
-    if (first == owners.owner(begin + count - 1)) return parts[static_cast<std::size_t>(first)];
+    if (first == owners.owner(begin + count - 1))
+      return contributions[static_cast<std::size_t>(first)];
     const auto left = left_micro_batches(count);
     const auto left_sum = sum(begin, left), right_sum = sum(begin + left, count - left);
     return host_.call("tenon.sum_gradients", {left_sum, right_sum});

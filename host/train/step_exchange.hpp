@@ -36,10 +36,10 @@ class StepExchange {
 
   /// The memory in which dense gradients are added on the CPU, from the second step on: results
   /// computed there need no copy. Empty before, and on a GPU.
-  const NamedTensors& places() const { return places_; }
+  const NamedTensors& destinations() const { return destinations_; }
   /// To be called before a run that computes this process's gradients of a step: gradients in
-  /// places() for which ready() is called are added while the run continues. Threads of ready():
-  /// any.
+  /// destinations() for which ready() is called are added while the run continues. Threads of
+  /// ready(): any.
   void begin(std::int64_t micro_batches) { buckets_.begin(micro_batches); }
   void ready(const std::string& name) { buckets_.ready(name); }
 
@@ -58,8 +58,8 @@ class StepExchange {
   /// The first non-empty text in rank order; the same in all processes.
   std::string first_of(const std::string& own);
 
-  bool wants_to_stop = false;  ///< sent to the other processes by the next join()
-  bool stops = false;          ///< whether any process wanted to stop at the last join()
+  bool requests_stop = false;  ///< sent to the other processes by the next join()
+  bool stops = false;          ///< whether any process requested it at the last join()
 
  private:
   struct Gradient {
@@ -93,7 +93,7 @@ class StepExchange {
       variables_;                   // by gradient name: one of the variables that have it
   std::vector<std::string> order_;  // names of gradients, in the order of the backward pass
   GradientBuckets buckets_;
-  NamedTensors places_;
+  NamedTensors destinations_;
 };
 
 }  // namespace tenon

@@ -44,13 +44,17 @@ Tensor filled(DType dtype, const Shape& shape, double value) {
   return tensor;
 }
 
-StepGradients::StepGradients(Session& session, const GradientGraph& parts,
+StepGradients::StepGradients(Session& session, const GradientGraph& gradient_graph,
                              const TrainerOptions& options, const StepStateBackup& states,
                              StepExchange* exchange)
-    : session_(session), parts_(parts), options_(options), states_(states), exchange_(exchange) {}
+    : session_(session),
+      gradient_graph_(gradient_graph),
+      options_(options),
+      states_(states),
+      exchange_(exchange) {}
 
 Evaluation StepGradients::find(Batches& source, const Examples& examples) {
-  const auto batches = times(examples.count, examples.most),
+  const auto batches = times(examples.count, examples.max_batch),
              micro_batches = times(batches, options_.accumulate);
   random_step_ = session_.step();
   auto sum = exchange_ == nullptr
@@ -77,10 +81,10 @@ MicroBatchSum StepGradients::run_micro_batches(Batches& source, const Examples& 
   bool begun = false;
   return sum_micro_batches(
       own.begin, own.end - own.begin,
-      [&](std::int64_t micro_batch, std::size_t place) {
+      [&](std::int64_t micro_batch, std::size_t slot) {
         if (std::exchange(begun, true)) states_.restore();
-        if (memory_.size() <= place) memory_.resize(place + 1);
-        auto made = run_micro_batch(source, examples, micro_batch, memory_[place]);
+        if (memory_.size() <= slot) memory_.resize(slot + 1);
+        auto made = run_micro_batch(source, examples, micro_batch, memory_[slot]);
         if (micro_batches > 1 || exchange_ != nullptr) made.states = states_.copies();
         return made;
       },
@@ -103,7 +107,7 @@ MicroBatchSum StepGradients::run_own_micro_batches(Batches& source, const Exampl
   std::optional<MicroBatchSum> sum;
   std::exception_ptr failure;
   micro_batches_ = micro_batches;
-  adds_early_ = own.end - own.begin == 1 && !exchange_->places().empty();
+  adds_early_ = own.end - own.begin == 1 && !exchange_->destinations().empty();
   try {
     if (own.begin < own.end) sum = run_micro_batches(source, examples, micro_batches, own);
   } catch (const std::exception&) {
@@ -121,13 +125,13 @@ MicroBatchSum StepGradients::run_micro_batch(Batches& source, const Examples& ex
                                              std::int64_t micro_batch, NamedTensors& memory) {
   MicroBatchSum sum;
   const auto first = micro_batch * options_.accumulate,
-             count = times(examples.count, examples.most);
+             count = times(examples.count, examples.max_batch);
   const auto end = first + std::min(options_.accumulate, count - first);
   for (auto number = first; number < end; ++number) {
-    const auto taken = number * examples.most;
+    const auto taken = number * examples.max_batch;
     session_.set_step(random_step_ + static_cast<std::uint64_t>(number));
     auto batch = source.take(examples.epoch, examples.begin + taken,
-                             std::min(examples.most, examples.count - taken));
+                             std::min(examples.max_batch, examples.count - taken));
     run_batch(sum, std::move(batch), examples, memory, adds_early_ && number + 1 == end);
   }
   for (const auto& [name, tensor] : sum.gradients)
@@ -139,23 +143,23 @@ void StepGradients::run_batch(MicroBatchSum& sum, NamedTensors batch, const Exam
                               const NamedTensors& memory, bool adds_early) {
   const bool first = sum.batches.empty();
   const auto rows = examples_of(batch);
-  if (!parts_.weight_input.empty()) {
-    const auto seed = parts_.graph.find(parts_.weight_input);
-    batch[parts_.weight_input] =
-        filled(parts_.graph.dtype(seed), parts_.graph.shape(seed),
+  if (!gradient_graph_.weight_input.empty()) {
+    const auto seed = gradient_graph_.graph.find(gradient_graph_.weight_input);
+    batch[gradient_graph_.weight_input] =
+        filled(gradient_graph_.graph.dtype(seed), gradient_graph_.graph.shape(seed),
                static_cast<double>(rows) / static_cast<double>(examples.count));
   }
-  Destinations places;
+  Destinations destinations;
   for (const auto& [name, tensor] : first ? memory : sum.gradients)
-    if (is_dense(tensor)) places[name] = {tensor, first ? Write::to : Write::add};
-  RunOptions request{.destinations = std::move(places)};
+    if (is_dense(tensor)) destinations[name] = {tensor, first ? Write::to : Write::add};
+  RunOptions request{.destinations = std::move(destinations)};
   if (adds_early) {
     exchange_->begin(micro_batches_);
     request.on_output_ready = [this](const std::string& output) { exchange_->ready(output); };
   }
   last_batch_ = batch;
   const auto outputs = session_.run(batch, request);
-  keep(sum.gradients, outputs);
+  accumulate(sum.gradients, outputs);
   count_batch(sum.batches.emplace_back(), rows, outputs, batch, options_.label);
   const double loss = one_number(outputs.at(loss_output));
   const auto what =
@@ -170,13 +174,13 @@ void StepGradients::run_batch(MicroBatchSum& sum, NamedTensors batch, const Exam
 }
 
 // Sparse gradients are new in each run, because their size depends on the batch.
-void StepGradients::keep(NamedTensors& sums, const NamedTensors& outputs) const {
+void StepGradients::accumulate(NamedTensors& sums, const NamedTensors& outputs) const {
   for (const auto& [name, made] : outputs) {
     if (name == loss_output || name == scores_output) continue;
     auto& sum = sums[name];
     if (sum && is_dense(made) && is_dense(sum) && sum.data() == made.data())
       continue;  // the run accumulated into it
-    sum = sum ? parts_.graph.host().call("tenon.sum_gradients", {sum, made}) : made;
+    sum = sum ? gradient_graph_.graph.host().call("tenon.sum_gradients", {sum, made}) : made;
   }
 }
 
@@ -187,7 +191,7 @@ void StepGradients::add(MicroBatchSum& left, const MicroBatchSum& right) {
 }
 
 void StepGradients::add(const std::string& name, Tensor& left, const Tensor& right) {
-  auto& host = parts_.graph.host();
+  auto& host = gradient_graph_.graph.host();
   if (!is_dense(left) || !is_dense(right)) {
     left = host.call("tenon.sum_gradients", {left, right});
     return;
@@ -205,11 +209,12 @@ void StepGradients::add(const std::string& name, Tensor& left, const Tensor& rig
 /// A sentence about the first variable with a non-finite gradient; empty if all are finite.
 std::string StepGradients::not_finite(const NamedTensors& sums) const {
   std::vector<Tensor> values;
-  for (const auto& one : parts_.trained) values.push_back(sums.at(one.gradient).stored_values());
-  const auto wrong = first_non_finite(values, impl_of(parts_.graph.host()).threads);
+  for (const auto& one : gradient_graph_.trained)
+    values.push_back(sums.at(one.gradient).stored_values());
+  const auto wrong = first_non_finite(values, impl_of(gradient_graph_.graph.host()).threads);
   if (wrong < 0) return {};
   return fmt::format("the gradient of '{}' is not finite",
-                     parts_.trained[static_cast<std::size_t>(wrong)].variable);
+                     gradient_graph_.trained[static_cast<std::size_t>(wrong)].variable);
 }
 
 }  // namespace tenon

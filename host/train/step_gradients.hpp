@@ -24,19 +24,20 @@ Tensor filled(DType dtype, const Shape& shape, double value);
 /// Session, graph, options and states outlive it. Threads: one at a time.
 class StepGradients {
  public:
-  /// `count` examples of the source from position `begin` of the epoch, at most `most` in a batch;
-  /// the step's number is for messages.
+  /// `count` examples of the source from position `begin` of the epoch, at most `max_batch` in a
+  /// batch; the step's number is for messages.
   struct Examples {
     std::uint64_t step = 0, epoch = 0;
-    std::int64_t begin = 0, count = 0, most = 0;
+    std::int64_t begin = 0, count = 0, max_batch = 0;
   };
 
   /// `exchange`: with the other processes; null if there are none.
-  StepGradients(Session& session, const GradientGraph& parts, const TrainerOptions& options,
-                const StepStateBackup& states, StepExchange* exchange);
+  StepGradients(Session& session, const GradientGraph& gradient_graph,
+                const TrainerOptions& options, const StepStateBackup& states,
+                StepExchange* exchange);
 
   /// The sums of losses and correct predictions over all processes. Every micro-batch begins with
-  /// the states of StepStateBackup::keep(). Throws Failure.
+  /// the states of StepStateBackup::save(). Throws Failure.
   Evaluation find(Batches& source, const Examples& examples);
   /// The gradients of the last step; empty before the first.
   const NamedTensors& gradients() const { return gradients_; }
@@ -51,13 +52,13 @@ class StepGradients {
   void run_batch(MicroBatchSum& sum, NamedTensors batch, const Examples& examples,
                  const NamedTensors& memory, bool adds_early);
   std::string why_not_finite();
-  void keep(NamedTensors& sums, const NamedTensors& outputs) const;
+  void accumulate(NamedTensors& sums, const NamedTensors& outputs) const;
   void add(MicroBatchSum& left, const MicroBatchSum& right);
   void add(const std::string& name, Tensor& left, const Tensor& right);
   std::string not_finite(const NamedTensors& sums) const;
 
   Session& session_;
-  const GradientGraph& parts_;
+  const GradientGraph& gradient_graph_;
   const TrainerOptions& options_;
   const StepStateBackup& states_;
   StepExchange* exchange_;

@@ -23,8 +23,8 @@ StepStateBackup::StepStateBackup(const SharedValues& values) {
     states_.push_back({name, tensor, tensor.clone(), stream});
 }
 
-void StepStateBackup::keep() const {
-  for (const auto& state : states_) copy_on(state.stream, state.now, state.kept);
+void StepStateBackup::save() const {
+  for (const auto& state : states_) copy_on(state.stream, state.now, state.backup);
 }
 
 void StepStateBackup::put_back() const noexcept {
@@ -37,7 +37,7 @@ void StepStateBackup::put_back() const noexcept {
 }
 
 void StepStateBackup::restore() const {
-  for (const auto& state : states_) copy_on(state.stream, state.kept, state.now);
+  for (const auto& state : states_) copy_on(state.stream, state.backup, state.now);
 }
 
 std::vector<Tensor> StepStateBackup::copies() const {

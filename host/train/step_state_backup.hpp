@@ -18,12 +18,12 @@ class StepStateBackup {
   StepStateBackup& operator=(const StepStateBackup&) = delete;
 
   /// To be called before the run that may change the states. Throws Failure.
-  void keep() const;
+  void save() const;
   /// Complete when it returns. If a device is lost, nothing is restored: reading the states fails,
   /// too.
   void put_back() const noexcept;
 
-  /// Restores the states of keep(), for the next micro-batch of the same step. Throws Failure.
+  /// Restores the states of save(), for the next micro-batch of the same step. Throws Failure.
   void restore() const;
   /// Copies of the current states, on the CPU. Throws Failure.
   std::vector<Tensor> copies() const;
@@ -40,7 +40,7 @@ class StepStateBackup {
  private:
   struct State {
     std::string name;
-    Tensor now, kept;
+    Tensor now, backup;
     Stream stream;
   };
   void finish() const noexcept;

@@ -81,19 +81,19 @@ std::vector<std::string> states_of(const GraphModel& model) {
 }  // namespace
 
 struct Trainer::Impl {
-  Impl(const Graph& graph, NamedTensors data, TrainerOptions given)
-      : options(checked(graph, data, std::move(given))),
+  Impl(const Graph& graph, NamedTensors data, TrainerOptions requested)
+      : options(checked(graph, data, std::move(requested))),
         batches(std::move(data), options.batch, options.seed, options.shuffle),
         forward(initialized(graph, batches, options)),
-        parts(make_gradient_graph(forward, batches.take(0, 0), options)),
-        update(make_update_graph(forward, parts.trained, options), session_options()),
+        gradient_graph(make_gradient_graph(forward, batches.take(0, 0), options)),
+        update(make_update_graph(forward, gradient_graph.trained, options), session_options()),
         gradient(shared_gradient_graph(), session_options(options.precision)),
         states(SharedValues(gradient)),
         processes(options.distributed ? Processes(forward.host(), options.comm_timeout)
                                       : Processes(forward.host())),
-        gradients(gradient, parts, options, states, exchange_with_others()) {
+        gradients(gradient, gradient_graph, options, states, exchange_with_others()) {
     SharedValues(gradient).skip_sum_restore();
-    SharedValues(update).share_with(forward, variables_of(parts.trained));
+    SharedValues(update).share_with(forward, variables_of(gradient_graph.trained));
     SharedValues(gradient).share_with(forward, states_of(model_of(forward)));
     if (options.schedule.total == 0)
       options.schedule.total = std::max<std::uint64_t>(1, options.epochs * steps_per_epoch());
@@ -128,7 +128,7 @@ struct Trainer::Impl {
                                 "{}, the number of processes",
                                 options.micro_batches, processes.size()),
                     "set micro_batches to the number of processes or a multiple of it");
-    return &exchange.emplace(processes, forward.host(), parts.trained, forward, states,
+    return &exchange.emplace(processes, forward.host(), gradient_graph.trained, forward, states,
                              options.device.empty() ? "cpu" : options.device);
   }
 
@@ -143,8 +143,8 @@ struct Trainer::Impl {
   }
 
   const Graph& shared_gradient_graph() {
-    SharedValues(update).share_with(parts.graph, variables_of(parts.trained));
-    return parts.graph;
+    SharedValues(update).share_with(gradient_graph.graph, variables_of(gradient_graph.trained));
+    return gradient_graph.graph;
   }
 
   /// The number of examples of a whole step; at most the examples of an epoch.
@@ -173,7 +173,7 @@ struct Trainer::Impl {
       if (value.role == Role::variable || value.role == Role::state)
         tensors.emplace_back(model_of(forward).strings[value.name],
                              model_of(forward).tensors[value.tensor]);
-    for (const auto& one : parts.trained)
+    for (const auto& one : gradient_graph.trained)
       for (const auto& [name, state] : tenon::states_of(SharedValues(update).graph(), one))
         tensors.emplace_back(state, SharedValues(update).tensor(state));
     return tensors;
@@ -182,7 +182,7 @@ struct Trainer::Impl {
   /// To be called before each step; compares at the first step and every `check_replicas` steps.
   void compare_processes() {
     if (!exchange) return;
-    exchange->wants_to_stop = asked_to_stop.exchange(false);
+    exchange->requests_stop = stop_requested.exchange(false);
     if (!std::exchange(agreed, true)) {
       Facts facts;
       add_facts(facts, model_of(forward), options, batches.data(), batches.examples());
@@ -202,7 +202,7 @@ struct Trainer::Impl {
   template <class Step>
   StepReport try_step(const Step& take) {
     const auto random_step = gradient.step();
-    states.keep();
+    states.save();
     const auto undo = [&] {
       gradient.set_step(random_step);
       states.put_back();
@@ -227,9 +227,9 @@ struct Trainer::Impl {
           "use step()");
     batch = by_input_names(model_of(forward), std::move(batch));
     check_data(forward, batch);
-    Batches given(std::move(batch), std::numeric_limits<std::int64_t>::max(), options.seed, false);
-    const auto count = given.examples();
-    return apply(gradients.find(given, {step + 1, epoch, 0, count, count}), count);
+    Batches source(std::move(batch), std::numeric_limits<std::int64_t>::max(), options.seed, false);
+    const auto count = source.examples();
+    return apply(gradients.find(source, {step + 1, epoch, 0, count, count}), count);
   }
 
   StepReport take_step() {
@@ -270,14 +270,16 @@ struct Trainer::Impl {
     record.epoch = epoch;
     record.data_position = static_cast<std::uint64_t>(position);
     record.random_step = gradient.step();
-    add_record(graph, update, parts.trained, options, batches.examples(), std::move(record));
+    add_record(graph, update, gradient_graph.trained, options, batches.examples(),
+               std::move(record));
     graph.save(path, options.seed);
   }
 
   void resume(const std::filesystem::path& path) {
     auto checkpoint = Graph::load(forward.host(), path);
     checkpoint.initialize(options.seed);  // adds what newer versions of its operators need
-    check_record(checkpoint, forward, SharedValues(update).graph(), parts.trained, options, path);
+    check_record(checkpoint, forward, SharedValues(update).graph(), gradient_graph.trained, options,
+                 path);
     const auto& record = *model_of(checkpoint).training;
     if (record.data_position >= static_cast<std::uint64_t>(batches.examples()))
       throw Failure(
@@ -289,7 +291,7 @@ struct Trainer::Impl {
       if (value.role == Role::variable || value.role == Role::state)
         restore_value(checkpoint, std::string(model.strings[value.name]),
                       model.tensors[value.tensor], path);
-    restore_slots(checkpoint, update, parts.trained, path);
+    restore_slots(checkpoint, update, gradient_graph.trained, path);
     BackingFiles(model_of(checkpoint).tensors).require_unchanged();
     step = record.step;
     epoch = record.epoch;
@@ -311,7 +313,7 @@ struct Trainer::Impl {
   TrainerOptions options;
   Batches batches;
   Graph forward;  // shares the sessions' variables and states
-  GradientGraph parts;
+  GradientGraph gradient_graph;
   Session update, gradient;
   StepStateBackup states;
   Processes processes;
@@ -321,7 +323,7 @@ struct Trainer::Impl {
   std::int64_t position = 0;
   bool agreed = false;  // the processes were compared and agreed
   std::uint64_t agreed_at = 0;
-  std::atomic<bool> asked_to_stop = false;
+  std::atomic<bool> stop_requested = false;
 };
 
 Trainer::Trainer(const Graph& graph, NamedTensors data, TrainerOptions options)
@@ -351,8 +353,8 @@ int Trainer::processes() const {
   const Impl::Use use(impl_);
   return impl_->processes.size();
 }
-void Trainer::ask_to_stop() {
-  deref(impl_, "the trainer").asked_to_stop = true;
+void Trainer::request_stop() {
+  deref(impl_, "the trainer").stop_requested = true;
 }
 std::uint64_t Trainer::steps() const {
   const Impl::Use use(impl_);

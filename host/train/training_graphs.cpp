@@ -46,9 +46,9 @@ std::string give_out(Graph& graph, const std::string& name, Value value, std::si
       outputs.begin() + static_cast<std::ptrdiff_t>(first), outputs.end(),
       [id = impl_of(graph).id_of(value)](const auto& output) { return output.second == id; });
   if (found != outputs.end()) return std::string(model_of(graph).strings[found->first]);
-  auto given = free_name(model_of(graph), name);
-  graph.output(given, value);
-  return given;
+  auto output = free_name(model_of(graph), name);
+  graph.output(output, value);
+  return output;
 }
 
 /// Adds the gradients of the variables that the loss depends on as outputs, one for each distinct
@@ -121,14 +121,14 @@ void check_data(const Graph& graph, const NamedTensors& data) {
           FailureKind::usage, fmt::format("the graph has no input '{}'", name),
           did_you_mean(near_names(name, names), fmt::format("its inputs are {}", listed(names))));
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto given = data.find(names[i]);
-    if (given == data.end() || !given->second)
+    const auto array = data.find(names[i]);
+    if (array == data.end() || !array->second)
       throw Failure(FailureKind::usage,
                     fmt::format("there are no examples for input '{}'", names[i]));
     const auto needed = model.values[model.inputs[i]].type.dtype;
-    if (needed != TENON_DTYPE_UNKNOWN && static_cast<DType>(needed) != given->second.dtype())
+    if (needed != TENON_DTYPE_UNKNOWN && static_cast<DType>(needed) != array->second.dtype())
       throw Failure(FailureKind::usage, fmt::format("input '{}' is {} but the graph needs {}",
-                                                    names[i], name_of(given->second.dtype()),
+                                                    names[i], name_of(array->second.dtype()),
                                                     name_of(static_cast<DType>(needed))));
   }
 }

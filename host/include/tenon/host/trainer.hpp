@@ -81,7 +81,7 @@ struct StepReport {
   std::uint64_t epoch = 0;
   std::int64_t examples = 0;
   double rate = 0;
-  /// in distributed training, one process requested to stop: Trainer::ask_to_stop()
+  /// in distributed training, one process requested to stop: Trainer::request_stop()
   bool stop = false;
 };
 
@@ -124,7 +124,8 @@ class TENON_API Trainer {
   int processes() const;
   /// In distributed training: the next step's report sets `stop` in all processes, so that none
   /// waits for one that has stopped. Threads: any.
-  void ask_to_stop();
+  void request_stop();
+  [[deprecated("use request_stop()")]] void ask_to_stop() { request_stop(); }
 
   std::uint64_t steps() const;    ///< the number of steps so far
   std::uint64_t epoch() const;    ///< of the next step; the first is 0
