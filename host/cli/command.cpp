@@ -85,10 +85,10 @@ bool add_command(Command command) {
          "end the program if a single operator call takes longer, and report the operator",
          Real{0.001}});
   auto& all = list();
-  const auto place =
+  const auto position =
       std::lower_bound(all.begin(), all.end(), command.name,
                        [](const Command& c, const auto& name) { return c.name < name; });
-  all.insert(place, std::move(command));
+  all.insert(position, std::move(command));
   return true;
 }
 
@@ -216,10 +216,10 @@ static Isolation isolation(const Arguments& global) {
 
 /// Rejects names that match no plugin: isolating or preferring nothing is not what the user meant.
 static void require_plugins(const char* option, const Catalog& catalog,
-                            const std::vector<std::string>& wanted, bool spaces) {
+                            const std::vector<std::string>& requested, bool spaces) {
   std::vector<std::string> names;
   for (const auto& file : catalog.files()) names.push_back(file.path.stem().string());
-  for (const auto& name : wanted) {
+  for (const auto& name : requested) {
     const auto has_name = [&](const PluginFile& file) { return is_called(file, name); };
     const auto has_space = [&](const CatalogOperator& op) {
       return spaces && op.info.space == name;
@@ -253,9 +253,9 @@ Host& Context::host(const std::function<void(const Failure&)>& report) {
   options.strict_storage = global_.has("strict-storage");
   options.isolate = isolation(global_);
   options.prefer = global_.all("prefer");
-  options.warn = [](const std::string& what) { tell("warning: {}\n", what); };
+  options.warn = [](const std::string& what) { write_message("warning: {}\n", what); };
   auto host = std::make_unique<Host>(options);
-  for (const auto& place : global_.all("plugins")) try_to([&] { host->add_plugins(place); });
+  for (const auto& position : global_.all("plugins")) try_to([&] { host->add_plugins(position); });
   if (!options.isolate.plugins.empty())
     try_to([&] { require_plugins("isolate", host->catalog(), options.isolate.plugins, false); });
   if (!options.prefer.empty())

@@ -43,13 +43,13 @@ void add_option(CLI::App& app, const CLI::App& whole, const Option& option, Argu
         dashed, [&into, &option] { into.add(option, "true"); }, option.help());
     return;
   }
-  const auto keep = [&into, &whole, &option](const std::vector<std::string>& values) {
+  const auto store = [&into, &whole, &option](const std::vector<std::string>& values) {
     if (values.size() > 1 && !option.repeatable())
       throw misuse(whole, ": --" + option.name + " is given more than once");
     for (const auto& value : values) into.add(option, value);
     return true;
   };
-  auto* added = app.add_option(dashed, keep, option.help())
+  auto* added = app.add_option(dashed, store, option.help())
                     ->option_text(option.value)
                     ->allow_extra_args(false);
   if (option.repeatable())
@@ -59,11 +59,11 @@ void add_option(CLI::App& app, const CLI::App& whole, const Option& option, Argu
 }
 
 void add_positional(CLI::App& app, const Positional& positional, Arguments& into) {
-  const auto keep = [&into, &positional](const std::vector<std::string>& values) {
+  const auto store = [&into, &positional](const std::vector<std::string>& values) {
     for (const auto& value : values) into.add(positional, value);
     return true;
   };
-  app.add_option(positional.name, keep, positional.doc)
+  app.add_option(positional.name, store, positional.doc)
       ->type_name("")
       ->required(positional.required);
 }
@@ -87,12 +87,12 @@ void suggest_command(int argc, char** argv) {
   }
 }
 
-// Returns the options of the program and of the command that satisfy `wanted`.
+// Returns the options of the program and of the command that satisfy `is_requested`.
 template <class Wanted>
-std::vector<const CLI::Option*> options_of(const CLI::App& app, const Wanted& wanted) {
-  auto found = app.get_options(wanted);
+std::vector<const CLI::Option*> options_of(const CLI::App& app, const Wanted& is_requested) {
+  auto found = app.get_options(is_requested);
   for (const auto* sub : app.get_subcommands())
-    for (const auto* option : sub->get_options(wanted)) found.push_back(option);
+    for (const auto* option : sub->get_options(is_requested)) found.push_back(option);
   return found;
 }
 
@@ -190,7 +190,7 @@ int run(int argc, char** argv) {
 }
 
 // The command line itself may be invalid, so search the raw arguments.
-bool wants_json(int argc, char** argv) {
+bool requests_json(int argc, char** argv) {
   return std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
 }
 
@@ -199,16 +199,16 @@ int status_of(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const tenon::Failure& failure) {
-    report(failure, wants_json(argc, argv));
+    report(failure, requests_json(argc, argv));
     return static_cast<int>(failure.kind());
   } catch (const abi::__forced_unwind&) {
     tenon::end_unwound_process();
   } catch (const std::bad_alloc&) {
-    tell("error: out of memory\n");
+    write_message("error: out of memory\n");
   } catch (const std::exception& error) {
-    tell("error: {}\n", error.what());
+    write_message("error: {}\n", error.what());
   } catch (...) {
-    tell("error: caught an exception that is not a std::exception\n");
+    write_message("error: caught an exception that is not a std::exception\n");
   }
   return static_cast<int>(tenon::FailureKind::failed);
 }
@@ -221,7 +221,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   tenon::guard_mapped_files();
   const int status = status_of(argc, argv);
-  const int code = finish_results(status, wants_json(argc, argv));
+  const int code = finish_results(status, requests_json(argc, argv));
   tenon::end_workers();
   tenon::end_process(code);  // without running plugins' destructors
 }

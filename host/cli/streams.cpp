@@ -74,7 +74,7 @@ void write_result(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), results) != text.size()) keep_error(errno);
 }
 
-void tell(std::string_view text) {
+void write_message(std::string_view text) {
   if (quiet) return;
   std::fwrite(text.data(), 1, text.size(), stderr);
 }

@@ -28,7 +28,7 @@ void write_result(std::string_view text);
 
 /// Writes a message to stderr. Never throws: messages that cannot be written are lost, and work
 /// continues.
-void tell(std::string_view text);
+void write_message(std::string_view text);
 
 /// Suppresses messages and results during its lifetime, because another process prints them.
 class Quiet {
@@ -48,19 +48,19 @@ template <class T>
 using Shown =
     std::conditional_t<LineText<T> || std::is_same_v<T, std::filesystem::path>, std::string, T>;
 template <class T>
-decltype(auto) shown(const T& part) {
+decltype(auto) shown(const T& argument) {
   if constexpr (std::is_same_v<T, std::filesystem::path>)
-    return printable(part.native());
+    return printable(argument.native());
   else if constexpr (LineText<T>)
-    return printable(part);
+    return printable(argument);
   else
-    return (part);
+    return (argument);
 }
 template <class... T>
-std::string line_of(fmt::string_view format, const T&... parts) {
+std::string line_of(fmt::string_view format, const T&... arguments) {
   return [&](const auto&... safe) {
     return fmt::vformat(format, fmt::make_format_args(safe...));
-  }(shown(parts)...);
+  }(shown(arguments)...);
 }
 
 template <class First, class... T>
@@ -70,9 +70,9 @@ void write_result(fmt::format_string<Shown<First>, Shown<T>...> format, const Fi
 }
 
 template <class First, class... T>
-void tell(fmt::format_string<Shown<First>, Shown<T>...> format, const First& first,
-          const T&... rest) {
-  tell(std::string_view(line_of(format, first, rest...)));
+void write_message(fmt::format_string<Shown<First>, Shown<T>...> format, const First& first,
+                   const T&... rest) {
+  write_message(std::string_view(line_of(format, first, rest...)));
 }
 
 /// Call after a command's last result and before plugin objects are freed, which may still fail.

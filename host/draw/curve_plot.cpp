@@ -14,7 +14,7 @@ namespace {
 // Pixels. A panel consists of a frame, the numbers left of and below it, and a title above.
 constexpr double panel_width = 380, panel_height = 280, frame_left = 56, frame_right = 364,
                  frame_top = 34, frame_bottom = 238;
-constexpr double largest_drawn = 1e30;  // beyond it, differences and their squares overflow
+constexpr double max_drawn = 1e30;  // beyond it, differences and their squares overflow
 
 struct Point {
   double epoch, value;
@@ -35,26 +35,27 @@ struct Axis {
   std::vector<Tick> ticks;
 
   double operator()(double number) const {
-    const auto place = [&](double x) { return logarithmic ? std::log10(x) : x; };
+    const auto scaled = [&](double x) { return logarithmic ? std::log10(x) : x; };
     return low_pixel +
-           (place(number) - place(low)) / (place(high) - place(low)) * (high_pixel - low_pixel);
+           (scaled(number) - scaled(low)) / (scaled(high) - scaled(low)) * (high_pixel - low_pixel);
   }
 };
 
-/// The smallest of 1, 2 or 5 times a power of ten such that at most `most` steps make up `length`.
-double round_step(double length, int most) {
-  const double power = std::pow(10.0, std::floor(std::log10(length / most)));
+/// The smallest of 1, 2 or 5 times a power of ten such that at most `max_steps` of it make up
+/// `length`.
+double round_step(double length, int max_steps) {
+  const double power = std::pow(10.0, std::floor(std::log10(length / max_steps)));
   for (const double factor : {1.0, 2.0, 5.0})
-    if (length / (factor * power) <= most) return factor * power;
+    if (length / (factor * power) <= max_steps) return factor * power;
   return 10 * power;
 }
 
 /// Ends at round numbers, or close to low and high.
-Axis even_axis(double low, double high, int most, double min_step, bool round_ends) {
+Axis even_axis(double low, double high, int max_steps, double min_step, bool round_ends) {
   const double middle = std::max(std::abs(low), std::abs(high));
   if (high - low <= middle * 1e-9)
     low -= std::max(middle * 0.05, 0.05), high += std::max(middle * 0.05, 0.05);
-  const double step = std::max(round_step(high - low, most), min_step);
+  const double step = std::max(round_step(high - low, max_steps), min_step);
   const double first = round_ends ? std::floor(low / step + 1e-9) : std::ceil(low / step - 1e-9);
   const double last = round_ends ? std::ceil(high / step - 1e-9) : std::floor(high / step + 1e-9);
   Axis axis{round_ends ? first * step : low, round_ends ? last * step : high, 0, 1, false, {}};
@@ -133,12 +134,12 @@ std::string axes_svg(const Axis& x, const Axis& y) {
 }
 
 std::string curve_svg(const Curve& curve, const Axis& x, const Axis& y) {
-  std::string places;
+  std::string path;
   for (const auto& [epoch, value] : curve.points)
-    places += fmt::format("{}{:.1f} {:.1f}", places.empty() ? "M" : "L", x(epoch), y(value));
-  if (curve.points.size() == 1) places += "h0.1";  // round line ends make it a dot
+    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(epoch), y(value));
+  if (curve.points.size() == 1) path += "h0.1";  // round line ends make it a dot
   return fmt::format("<path class=\"curve\" stroke=\"{}\" stroke-dasharray=\"{}\" d=\"{}\"/>\n",
-                     curve.colour, curve.dashes, places);
+                     curve.colour, curve.dashes, path);
 }
 
 /// Names with the last values, in the order of the curves.
@@ -168,7 +169,7 @@ std::string panel_svg(const Panel& panel, double left) {
 }
 
 void add_point(Curve& curve, std::uint64_t epoch, std::optional<double> value) {
-  if (value && std::abs(*value) <= largest_drawn)
+  if (value && std::abs(*value) <= max_drawn)
     curve.points.push_back({static_cast<double>(epoch + 1), *value});
 }
 

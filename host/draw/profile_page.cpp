@@ -26,8 +26,8 @@ constexpr std::string_view profile_style = R"css(
 constexpr std::array operator_colours{"#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2",
                                       "#eeca3b", "#b279a2", "#ff9da6", "#9d755d", "#bab0ac"};
 
-double share_of(double part, double whole) {
-  return whole > 0 ? 100 * part / whole : 0;
+double share_of(double amount, double total) {
+  return total > 0 ? 100 * amount / total : 0;
 }
 
 class ProfilePage {

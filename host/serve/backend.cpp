@@ -63,19 +63,21 @@ std::vector<RunOf> run(Instance& instance, std::span<Request> requests) {
 }
 
 /// Answers and releases all requests, even after failures.
-void execute(ServerInstance* handle, Instance& instance, std::span<ServerRequest* const> given) {
+void execute(ServerInstance* handle, Instance& instance,
+             std::span<ServerRequest* const> server_requests) {
   const auto begin = now();
   const auto& signature = instance.model.signature();
   std::vector<Request> requests;
-  for (auto* each : given) requests.push_back(read_request(each, signature, instance.model.rows()));
+  for (auto* each : server_requests)
+    requests.push_back(read_request(each, signature, instance.model.rows()));
   const auto runs = run(instance, requests);
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const bool succeeded = answer(given[i], signature, requests[i]);
+  for (std::size_t i = 0; i < server_requests.size(); ++i) {
+    const bool succeeded = answer(server_requests[i], signature, requests[i]);
     const auto end = now(), run_begin = requests[i].begin != 0 ? requests[i].begin : end,
                run_end = requests[i].end != 0 ? requests[i].end : end;
-    ignore(server.TRITONBACKEND_ModelInstanceReportStatistics(handle, given[i], succeeded, begin,
-                                                              run_begin, run_end, end));
-    ignore(server.TRITONBACKEND_RequestRelease(given[i], release_all));
+    ignore(server.TRITONBACKEND_ModelInstanceReportStatistics(handle, server_requests[i], succeeded,
+                                                              begin, run_begin, run_end, end));
+    ignore(server.TRITONBACKEND_RequestRelease(server_requests[i], release_all));
   }
   const auto end = now();
   for (const auto& of : runs) {

@@ -21,7 +21,7 @@ bool fits(const Shape& shape, const Shape& declared) {
   return true;
 }
 
-std::size_t bytes_given(const GivenInput& input) {
+std::size_t received_bytes(const RequestInput& input) {
   return std::accumulate(input.pieces.begin(), input.pieces.end(), std::size_t{0},
                          [](std::size_t sum, auto piece) { return sum + piece.size(); });
 }
@@ -35,7 +35,7 @@ std::optional<std::size_t> bytes_of(DType dtype, const Shape& shape) {
 }
 
 /// Other bytes are not valid bools in C++.
-bool only_truths(const GivenInput& input) {
+bool only_truths(const RequestInput& input) {
   return std::all_of(input.pieces.begin(), input.pieces.end(), [](auto piece) {
     return std::all_of(piece.begin(), piece.end(),
                        [](std::byte each) { return each <= std::byte{1}; });
@@ -43,19 +43,19 @@ bool only_truths(const GivenInput& input) {
 }
 
 /// Returns what is wrong with an input, to follow its name in a message; empty if nothing is.
-std::string fault(const ServedTensor& declared, const GivenInput& given) {
-  if (given.dtype != declared.dtype)
+std::string fault(const ServedTensor& declared, const RequestInput& input) {
+  if (input.dtype != declared.dtype)
     return fmt::format("is {} but must be {}",
-                       given.dtype == unknown_dtype ? "of an unknown dtype" : name_of(given.dtype),
+                       input.dtype == unknown_dtype ? "of an unknown dtype" : name_of(input.dtype),
                        name_of(declared.dtype));
-  if (!fits(given.shape, declared.shape))
-    return fmt::format("has the shape {} but needs {}", to_string(given.shape),
+  if (!fits(input.shape, declared.shape))
+    return fmt::format("has the shape {} but needs {}", to_string(input.shape),
                        to_string(declared.shape));
-  const auto needed = bytes_of(given.dtype, given.shape);
-  if (const auto bytes = bytes_given(given); needed != bytes)
-    return fmt::format("has {} bytes, but its shape {} needs {}", bytes, to_string(given.shape),
+  const auto needed = bytes_of(input.dtype, input.shape);
+  if (const auto bytes = received_bytes(input); needed != bytes)
+    return fmt::format("has {} bytes, but its shape {} needs {}", bytes, to_string(input.shape),
                        needed ? fmt::to_string(*needed) : "more than can be addressed");
-  if (given.dtype == boolean && !only_truths(given))
+  if (input.dtype == boolean && !only_truths(input))
     return "is bool but has bytes other than 0 and 1";
   return {};
 }

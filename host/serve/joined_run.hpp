@@ -14,7 +14,7 @@
 namespace tenon::serve {
 
 /// An input as received: one piece of memory or several consecutive ones, none of them empty.
-struct GivenInput {
+struct RequestInput {
   DType dtype = unknown_dtype;
   Shape shape;
   std::vector<std::span<const std::byte>> pieces;
@@ -28,7 +28,7 @@ struct Result {
 };
 
 struct Request {
-  std::vector<GivenInput> inputs;  ///< in the signature's order
+  std::vector<RequestInput> inputs;  ///< in the signature's order
   // Results of the run.
   std::vector<Result> results;       ///< in the signature's order; empty if it failed
   std::string error;                 ///< a sentence; empty: success

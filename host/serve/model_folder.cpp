@@ -19,10 +19,10 @@ namespace fs = std::filesystem;
 }
 
 template <class T>
-T number(const std::string& name, const std::string& value, T most, const char* needed) {
+T number(const std::string& name, const std::string& value, T max, const char* needed) {
   T read{};
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), read);
-  if (error != std::errc() || end != value.data() + value.size() || !(read >= 0 && read <= most))
+  if (error != std::errc() || end != value.data() + value.size() || !(read >= 0 && read <= max))
     refuse(name, value, needed);
   return read;
 }

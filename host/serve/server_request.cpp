@@ -15,7 +15,7 @@ bool is_of_cpu(int memory) {
 }
 
 /// Throws std::string, a sentence.
-GivenInput read_input(ServerRequest* request, const ServedTensor& declared) {
+RequestInput read_input(ServerRequest* request, const ServedTensor& declared) {
   ServerInput* input = nullptr;
   if (auto* missing = server.TRITONBACKEND_RequestInput(request, declared.name.c_str(), &input);
       missing != nullptr) {
@@ -36,7 +36,7 @@ GivenInput read_input(ServerRequest* request, const ServedTensor& declared) {
       std::any_of(dims, dims + rank, [](auto dim) { return dim < 0; }))
     throw fmt::format("input '{}' has the shape [{}] but needs {}", declared.name,
                       fmt::join(dims, dims + rank, ", "), to_string(declared.shape));
-  GivenInput given{declared.dtype, Shape(dims, static_cast<int>(rank)), {}};
+  RequestInput received{declared.dtype, Shape(dims, static_cast<int>(rank)), {}};
   for (std::uint32_t i = 0; i < buffers; ++i) {
     const void* data = nullptr;
     std::uint64_t size = 0;
@@ -46,20 +46,21 @@ GivenInput read_input(ServerRequest* request, const ServedTensor& declared) {
     if (!is_of_cpu(memory))
       throw fmt::format("input '{}' is in GPU memory, but the model runs on the CPU",
                         declared.name);
-    if (size > 0) given.pieces.emplace_back(static_cast<const std::byte*>(data), size);
+    if (size > 0) received.pieces.emplace_back(static_cast<const std::byte*>(data), size);
   }
-  return given;
+  return received;
 }
 
 void send_output(ServerResponse* response, const ServedTensor& output, const Result& result) {
-  ServerOutput* place = nullptr;
-  require(server.TRITONBACKEND_ResponseOutput(response, &place, output.name.c_str(),
+  ServerOutput* server_output = nullptr;
+  require(server.TRITONBACKEND_ResponseOutput(response, &server_output, output.name.c_str(),
                                               served(output.dtype)->number, result.shape.begin(),
                                               static_cast<std::uint32_t>(result.shape.rank())));
   void* data = nullptr;
   int memory = memory_cpu;
   std::int64_t device = 0;
-  require(server.TRITONBACKEND_OutputBuffer(place, &data, result.bytes.size(), &memory, &device));
+  require(server.TRITONBACKEND_OutputBuffer(server_output, &data, result.bytes.size(), &memory,
+                                            &device));
   if (!is_of_cpu(memory))
     throw fmt::format("output '{}' is requested in GPU memory, but the model runs on the CPU",
                       output.name);

@@ -34,13 +34,13 @@ bool begins_with_rows(const ServedTensor& tensor) {
 
 }  // namespace
 
-Signature signature_of(const Graph& graph, std::span<const std::string> given) {
+Signature signature_of(const Graph& graph, std::span<const std::string> requested) {
   Signature signature;
   const auto all = graph.outputs();
   std::vector<std::string> names, outputs;
   names.reserve(all.size());
   for (const auto& output : all) names.push_back(output.name);
-  for (const auto& name : given) {
+  for (const auto& name : requested) {
     outputs.push_back(own_name(names, name, graph.changed_names()));
     if (!outputs.back().empty()) continue;
     throw Failure(

@@ -51,7 +51,7 @@ void write_profile(std::string_view text) {
   write_result(text);
 }
 
-void say_nothing(std::string_view) {}
+void discard(std::string_view) {}
 
 int run_bench(Context& context, const Arguments& arguments) {
   const auto runs = arguments.integer("runs");
@@ -64,7 +64,7 @@ int run_bench(Context& context, const Arguments& arguments) {
   SessionOptions options;
   options.device = context.device();
   options.capture = !arguments.has("no-capture");
-  options.profile = wants_profile(arguments);
+  options.profile = requests_profile(arguments);
   options.optimize = read_optimize(arguments);
   options.precision = read_precision(arguments);
   Session session(graph, options);
@@ -83,7 +83,7 @@ int run_bench(Context& context, const Arguments& arguments) {
         times.first, counted(runs, "run"), counted(context.host().threads(), "thread"),
         times.at(0.5), times.at(0), times.at(0.9), times.at(1));
   if (options.profile)
-    give_profile(context, arguments, session.times(), context.json() ? say_nothing : write_profile);
+    give_profile(context, arguments, session.times(), context.json() ? discard : write_profile);
   flush_results();
   return 0;
 }

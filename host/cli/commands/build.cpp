@@ -18,8 +18,8 @@ int run_build(Context& context, const Arguments& arguments) {
     throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
   auto graph = Graph::load(context.host(), arguments.get("GRAPH"), load_options(arguments));
   graph.save(to, arguments.count("seed"));
-  tell("wrote {}: {}, {}\n", to, counted(graph.nodes().size(), "node"),
-       counted(graph.operators().size(), "operator"));
+  write_message("wrote {}: {}, {}\n", to, counted(graph.nodes().size(), "node"),
+                counted(graph.operators().size(), "operator"));
   return 0;
 }
 

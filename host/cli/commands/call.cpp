@@ -28,21 +28,21 @@ const OperatorInfo& operator_called(const Catalog& catalog, const std::string& n
 
 // Returns the name of the input at each position, empty if it was not given. Declared inputs go by
 // their names; a variadic input `name` takes name0, name1 ... from its position on.
-std::vector<std::string> placed_names(const OperatorInfo& info, const NamedTensors& inputs) {
+std::vector<std::string> positional_names(const OperatorInfo& info, const NamedTensors& inputs) {
   std::vector<std::string> names;
   std::size_t known = 0;
-  const auto place = [&](const std::string& name) {
-    const bool given = inputs.contains(name);
-    names.push_back(given ? name : "");
-    known += given;
-    return given;
+  const auto add_input = [&](const std::string& name) {
+    const bool is_set = inputs.contains(name);
+    names.push_back(is_set ? name : "");
+    known += is_set;
+    return is_set;
   };
   for (const auto& input : info.inputs) {
     if (!input.variadic) {
-      place(input.name);
+      add_input(input.name);
       continue;
     }
-    for (int i = 0; place(fmt::format("{}{}", input.name, i)); ++i) {
+    for (int i = 0; add_input(fmt::format("{}{}", input.name, i)); ++i) {
     }
     names.pop_back();
   }
@@ -78,26 +78,26 @@ struct OneNode {
       values.emplace(input, decides_sizes(input)
                                 ? graph.constant(input, tensor)
                                 : graph.input(input, tensor.dtype(), tensor.shape()));
-    std::vector<Value> placed;
-    for (const auto& input : placed_names(info, inputs)) placed.push_back(values[input]);
-    add(name, info, placed, attributes);
+    std::vector<Value> positional;
+    for (const auto& input : positional_names(info, inputs)) positional.push_back(values[input]);
+    add(name, info, positional, attributes);
     node = graph.nodes().back();
   }
 
   // Checks required inputs first: the graph's own error would give advice for graphs.
-  void add(const std::string& name, const OperatorInfo& info, const std::vector<Value>& placed,
+  void add(const std::string& name, const OperatorInfo& info, const std::vector<Value>& positional,
            const Attributes& attributes) {
     for (std::size_t i = 0; i < info.inputs.size(); ++i) {
       const auto& input = info.inputs[i];
       if (input.optional || input.variadic || input.weight.value_or(true) ||
-          (i < placed.size() && !placed[i].empty()))
+          (i < positional.size() && !positional[i].empty()))
         continue;
       throw Failure(
           FailureKind::usage,
           fmt::format("[{}] input '{}' is missing: {}", info.name, input.name, input.doc),
           fmt::format("add --input {}=FILE or --input {}=random:2x3", input.name, input.name));
     }
-    graph.add(name, placed, attributes);
+    graph.add(name, positional, attributes);
   }
 
   void add_outputs() {
@@ -123,12 +123,12 @@ int run_call(Context& context, const Arguments& arguments) {
   const auto catalog = host.catalog();
   const auto name = arguments.get("OPERATOR");
   const auto& info = operator_called(catalog, name);
-  const auto wanted = wanted_outputs(arguments);
+  const auto requested = requested_outputs(arguments);
   std::vector<NamedFile> files;
-  add_output_files(files, wanted);
+  add_output_files(files, requested);
   refuse_same_outputs(files);
   refuse_lost_inputs(files, array_files(arguments, "input"));
-  if (arguments.has("gradient")) require_wanted_gradient(wanted);
+  if (arguments.has("gradient")) require_requested_gradient(requested);
   const auto attributes = parse_parameters(info, arguments.named("set"));
   const auto inputs = read_call_inputs(arguments);
 
@@ -140,13 +140,13 @@ int run_call(Context& context, const Arguments& arguments) {
   options.training = arguments.has("training");
   options.device = context.device();
   RunOptions request;
-  for (const auto& [output, file] : wanted) request.outputs.push_back(output);
+  for (const auto& [output, file] : requested) request.outputs.push_back(output);
   Session session(call.graph, options);
   // Inputs that no requested output needs are not an error here.
   NamedTensors needed;
   for (const auto& input : call.graph.needed_inputs(request.outputs, options.training))
     needed.emplace(input.name, inputs.at(input.name));
-  give_outputs(context, call.graph, session.run(needed, request), wanted);
+  give_outputs(context, call.graph, session.run(needed, request), requested);
   return 0;
 }
 

@@ -76,18 +76,18 @@ class Results {
         counted(tally(Verdict::warning), "warning"), tally(Verdict::failed),
         tally(Verdict::crashed), tally(Verdict::untried), seed);
     if (!untried_.empty())
-      tell(
+      write_message(
           "some checks had no calls to try for {}\nhint: add calls in describe() with "
           "op.example(...), or pass them with --shape, --set "
           "and --input\n",
           listed(untried_));
     if (!without_kernel_.empty())
-      tell(
+      write_message(
           "none of the plugins has a CPU kernel for {}\nhint: add the plugin that has it with "
           "tenon --plugins DIR check ...\n",
           listed(without_kernel_));
     if (!missing_.empty())
-      tell(
+      write_message(
           "none of the plugins has the operator {}\nhint: add the plugin that has it with tenon "
           "--plugins DIR check ...\n",
           listed(missing_));

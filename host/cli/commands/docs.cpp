@@ -66,8 +66,8 @@ int write_docs_site(const Catalog& catalog, const std::vector<const CatalogOpera
                     const std::filesystem::path& folder) {
   const auto files = site_files(catalog, operators);
   write_site(folder, files);
-  tell("wrote {}: {}; open {}\n", folder, counted(operators.size(), "operator"),
-       folder / "index.html");
+  write_message("wrote {}: {}; open {}\n", folder, counted(operators.size(), "operator"),
+                folder / "index.html");
   return 0;
 }
 

@@ -19,10 +19,11 @@ int run_export(Context& context, const Arguments& arguments) {
     throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .onnx", to));
   onnx::ExportOptions options;
   options.opset = arguments.integer("opset");
-  options.note = [](const std::string& text) { tell("note: {}\n", text); };
+  options.note = [](const std::string& text) { write_message("note: {}\n", text); };
   const auto graph = load_graph(context, arguments.get("GRAPH"));
   onnx::save(graph, to, options);
-  tell("wrote {}: {} of opset {}\n", to, counted(onnx::describe(to).nodes, "node"), options.opset);
+  write_message("wrote {}: {} of opset {}\n", to, counted(onnx::describe(to).nodes, "node"),
+                options.opset);
   return 0;
 }
 

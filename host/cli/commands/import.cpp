@@ -19,10 +19,10 @@ Tensor fixed_value(const std::string& text) {
   std::size_t begin = 0;
   while (begin <= text.size()) {
     const auto end = std::min(text.find(',', begin), text.size());
-    const auto part = text.substr(begin, end - begin);
+    const auto item = text.substr(begin, end - begin);
     char* rest = nullptr;
-    numbers.push_back(part == "true" ? 1 : part == "false" ? 0 : std::strtod(part.c_str(), &rest));
-    if (part.empty() || (rest != nullptr && *rest != 0)) return load_array(text);
+    numbers.push_back(item == "true" ? 1 : item == "false" ? 0 : std::strtod(item.c_str(), &rest));
+    if (item.empty() || (rest != nullptr && *rest != 0)) return load_array(text);
     begin = end + 1;
   }
   if (numbers.size() == 1) return Tensor::from({numbers[0]}, Shape::scalar());
@@ -39,7 +39,7 @@ onnx::ImportOptions read_options(const Context& context, const Arguments& argume
   options.map = arguments.named("map");
   options.keep_unknown = arguments.has("keep-unknown");
   options.prefer_functions = arguments.get("functions") == "body";
-  options.note = [](const std::string& text) { tell("note: {}\n", text); };
+  options.note = [](const std::string& text) { write_message("note: {}\n", text); };
   return options;
 }
 
@@ -52,8 +52,8 @@ int run_import(Context& context, const Arguments& arguments) {
     throw Failure(FailureKind::usage, fmt::format("--output is '{}' but must end in .tenon", to));
   auto graph = onnx::load(context.host(), arguments.get("MODEL"), read_options(context, arguments));
   graph.save(to);
-  tell("wrote {}: {}, {}\n", to, counted(graph.nodes().size(), "node"),
-       counted(graph.operators().size(), "operator"));
+  write_message("wrote {}: {}, {}\n", to, counted(graph.nodes().size(), "node"),
+                counted(graph.operators().size(), "operator"));
   return 0;
 }
 

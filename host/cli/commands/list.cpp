@@ -23,7 +23,7 @@ bool matches(const std::string& name, const std::string& pattern) {
   return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
-bool is_wanted(const Catalog& catalog, const CatalogOperator& op, const Arguments& arguments) {
+bool is_requested(const Catalog& catalog, const CatalogOperator& op, const Arguments& arguments) {
   const auto plugin = arguments.get("plugin"), pattern = arguments.get("PATTERN");
   if (!plugin.empty() &&
       (op.file < 0 || !is_called(catalog.files()[static_cast<std::size_t>(op.file)], plugin)))
@@ -34,12 +34,12 @@ bool is_wanted(const Catalog& catalog, const CatalogOperator& op, const Argument
                      [&](const auto& alias) { return matches(alias, pattern); });
 }
 
-std::vector<const CatalogOperator*> wanted_operators(const Catalog& catalog,
-                                                     const Arguments& arguments) {
-  std::vector<const CatalogOperator*> wanted;
+std::vector<const CatalogOperator*> requested_operators(const Catalog& catalog,
+                                                        const Arguments& arguments) {
+  std::vector<const CatalogOperator*> requested;
   for (const auto& op : catalog.operators())
-    if (is_wanted(catalog, op, arguments)) wanted.push_back(&op);
-  if (!wanted.empty()) return wanted;
+    if (is_requested(catalog, op, arguments)) requested.push_back(&op);
+  if (!requested.empty()) return requested;
   if (const auto plugin = arguments.get("plugin"); !plugin.empty()) {
     std::vector<std::string> names;
     for (const auto& file : catalog.files()) names.push_back(file.name);
@@ -54,16 +54,16 @@ std::vector<const CatalogOperator*> wanted_operators(const Catalog& catalog,
     throw Failure(FailureKind::plugin,
                   fmt::format("no operator matches '{}'{}", pattern, catalog.not_searched_text()),
                   did_you_mean(catalog.near(pattern), "tenon list shows all operators"));
-  return wanted;
+  return requested;
 }
 
-void print_operators(const Catalog& catalog, const std::vector<const CatalogOperator*>& wanted) {
+void print_operators(const Catalog& catalog, const std::vector<const CatalogOperator*>& requested) {
   std::size_t name_width = 8, origin_width = 6;
-  for (const auto* op : wanted) {
+  for (const auto* op : requested) {
     name_width = std::max(name_width, catalog.shortest_name(*op).size());
     origin_width = std::max(origin_width, origin_of(catalog, *op).size());
   }
-  for (const auto* op : wanted)
+  for (const auto* op : requested)
     write_result("{:<{}}  {:<{}}  {}\n", catalog.shortest_name(*op), name_width,
                  origin_of(catalog, *op), origin_width, op->info.doc);
 }
@@ -71,21 +71,22 @@ void print_operators(const Catalog& catalog, const std::vector<const CatalogOper
 // Reports files without usable operators, so that they do not vanish silently.
 void print_errors(const Catalog& catalog) {
   for (const auto& file : catalog.files())
-    if (!file.usable()) tell("{}: {}: {}\n", file.path.string(), name_of(file.status), file.reason);
-  for (const auto& note : catalog.notes()) tell("note: {}\n", note);
+    if (!file.usable())
+      write_message("{}: {}: {}\n", file.path.string(), name_of(file.status), file.reason);
+  for (const auto& note : catalog.notes()) write_message("note: {}\n", note);
   if (!catalog.operators().empty()) return;
-  tell("no operators found; searched {}\n", counted(catalog.searched().size(), "folder"));
-  for (const auto& folder : catalog.searched()) tell("  {}\n", folder.string());
+  write_message("no operators found; searched {}\n", counted(catalog.searched().size(), "folder"));
+  for (const auto& folder : catalog.searched()) write_message("  {}\n", folder.string());
 }
 
 int run_list(Context& context, const Arguments& arguments) {
   const auto catalog = context.host().catalog();
-  const auto wanted = wanted_operators(catalog, arguments);
+  const auto requested = requested_operators(catalog, arguments);
   if (context.json()) {
-    write_result(json_text(catalog, wanted) + '\n');
+    write_result(json_text(catalog, requested) + '\n');
     return 0;
   }
-  print_operators(catalog, wanted);
+  print_operators(catalog, requested);
   print_errors(catalog);
   return 0;
 }

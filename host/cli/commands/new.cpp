@@ -40,7 +40,7 @@ bool is_taken(Context& context, const std::string& name) {
   const auto catalog = context.host().catalog();
   const auto* op = catalog.find(name);
   if (op == nullptr && catalog.why_missing(name).empty()) return false;
-  tell(
+  write_message(
       "warning: the short name '{}' is taken{}: either refer to your operator as {}.{} in graphs, "
       "or choose another name\n",
       name, op == nullptr ? "" : fmt::format(" by {}", op->full_name()), name, name);

@@ -35,7 +35,8 @@ int run_pack(Context& context, const Arguments& arguments) {
     members.push_back(json_object("name", member.name, "size",
                                   static_cast<std::int64_t>(member.size), "sha256", member.sha256));
   }
-  tell("wrote {}: {}, {}\n", to, counted(saved.members.size(), "file"), readable_bytes(bytes));
+  write_message("wrote {}: {}, {}\n", to, counted(saved.members.size(), "file"),
+                readable_bytes(bytes));
   if (context.json())
     print(json_object("path", to, "sha256", saved.sha256, "members", json_list(members)));
   else

@@ -22,7 +22,7 @@ int run_plot(Context&, const Arguments& arguments) {
     throw Failure(FailureKind::file, fmt::format("{} contains no metrics", from),
                   "tenon train --metrics FILE writes them");
   write_plot(to, curves);
-  tell("wrote {}\n", to);
+  write_message("wrote {}\n", to);
   return 0;
 }
 

@@ -21,10 +21,10 @@ namespace tenon::cli {
 namespace {
 
 /// Refuses output files that would overwrite each other or an input, before any work.
-void check_files(const Arguments& arguments, const RequestedOutputs& wanted) {
+void check_files(const Arguments& arguments, const RequestedOutputs& requested) {
   std::vector<NamedFile> outputs{{"--trace", arguments.get("trace")},
                                  {"--profile-html", arguments.get("profile-html")}};
-  add_output_files(outputs, wanted);
+  add_output_files(outputs, requested);
   refuse_same_outputs(outputs);
   auto inputs = array_files(arguments, "input");
   inputs.push_back({"GRAPH", arguments.get("GRAPH")});
@@ -52,13 +52,13 @@ void add_gradients(Graph& graph, const std::string& loss) {
 }
 
 // Each batch has its own loss, so gradients of batches are not those of all rows.
-void check_gradient(const Arguments& arguments, const RequestedOutputs& wanted) {
+void check_gradient(const Arguments& arguments, const RequestedOutputs& requested) {
   if (!arguments.has("gradient")) return;
   if (arguments.integer("batch") != 0)
     throw Failure(FailureKind::usage,
                   "--gradient and --batch cannot be used together: each batch has its own loss",
                   "run all rows at once, or one batch per run");
-  require_wanted_gradient(wanted);
+  require_requested_gradient(requested);
 }
 
 // Parses `2/8`, the second of eight shards.
@@ -70,9 +70,9 @@ Shard read_shard(const Arguments& arguments) {
                   "for example --batch 256");
   const auto slash = text.find('/');
   Shard shard;
-  const auto number = [&](std::string_view part, std::int64_t& to) {
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), to);
-    return error == std::errc() && end == part.data() + part.size();
+  const auto number = [&](std::string_view digits, std::int64_t& to) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
+    return error == std::errc() && end == digits.data() + digits.size();
   };
   const std::string_view all = text;
   if (slash == std::string::npos || !number(all.substr(0, slash), shard.index) ||
@@ -95,10 +95,10 @@ void run_warm(Session& session, const NamedTensors& inputs, const RunOptions& re
 int run_graph(Context& context, const Arguments& arguments) {
   auto graph = load_graph(context, arguments.get("GRAPH"), load_options(arguments));
   graph.bind();
-  const auto wanted = wanted_outputs(arguments);
-  check_gradient(arguments, wanted);
+  const auto requested = requested_outputs(arguments);
+  check_gradient(arguments, requested);
   if (arguments.has("gradient")) add_gradients(graph, arguments.get("gradient"));
-  check_files(arguments, wanted);
+  check_files(arguments, requested);
   const auto shard = read_shard(arguments);
   SessionOptions options;
   options.seed = arguments.count("seed");
@@ -106,30 +106,30 @@ int run_graph(Context& context, const Arguments& arguments) {
   options.device = context.device();
   options.trace = arguments.get("trace");
   options.debug = arguments.has("debug");
-  options.profile = wants_profile(arguments);
+  options.profile = requests_profile(arguments);
   options.optimize = read_optimize(arguments);
   options.precision = read_precision(arguments);
   RunOptions request;
-  for (const auto& [name, file] : wanted) request.outputs.push_back(name);
+  for (const auto& [name, file] : requested) request.outputs.push_back(name);
   const auto batch = arguments.integer("batch");
   const auto inputs = read_inputs(
       graph, arguments, graph.needed_inputs(request.outputs, options.training), batch == 0);
   Session session(graph, options);
   if (batch == 0) {
-    give_outputs(context, graph, session.run(inputs, request), wanted);
-  } else if (all_to_npy(context, wanted)) {
-    BatchFiles files(wanted);
+    give_outputs(context, graph, session.run(inputs, request), requested);
+  } else if (all_to_npy(context, requested)) {
+    BatchFiles files(requested);
     run_each_batch(
         session, inputs, batch,
         [&](const NamedTensors& made, std::int64_t rows) { files.take(made, rows); }, request,
         shard);
     files.commit();
   } else {
-    give_outputs(context, graph, run_in_batches(session, inputs, batch, request, shard), wanted);
+    give_outputs(context, graph, run_in_batches(session, inputs, batch, request, shard), requested);
   }
   if (options.profile) {
     if (batch == 0) run_warm(session, inputs, request);
-    give_profile(context, arguments, session.times(), tell);
+    give_profile(context, arguments, session.times(), write_message);
   }
   return session.trace_complete() ? 0 : static_cast<int>(FailureKind::failed);
 }

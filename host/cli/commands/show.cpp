@@ -144,9 +144,9 @@ void check_one_form(const Context& context, const Arguments& arguments) {
 
 // Models are described directly; drawings and plans are of the imported graph.
 bool describes_model(const Arguments& arguments) {
-  const auto given = [&](const char* option) { return arguments.has(option); };
+  const auto is_set = [&](const char* option) { return arguments.has(option); };
   constexpr const char* of_graphs[] = {"dot", "svg", "optimized", "plan", "memory"};
-  return std::none_of(std::begin(of_graphs), std::end(of_graphs), given) &&
+  return std::none_of(std::begin(of_graphs), std::end(of_graphs), is_set) &&
          onnx::is_model(arguments.get("GRAPH"));
 }
 
@@ -166,7 +166,7 @@ std::optional<Failure> refusal_of(Context& context, const std::string& path,
 }
 
 // Returns the original graph, or the one that a session executes.
-Graph wanted_graph(Context& context, const Arguments& arguments, const LoadOptions& options) {
+Graph requested_graph(Context& context, const Arguments& arguments, const LoadOptions& options) {
   auto graph = load_graph(context, arguments.get("GRAPH"), options);
   if (!arguments.has("optimized")) return graph;
   graph.bind();
@@ -188,13 +188,13 @@ int run_show(Context& context, const Arguments& arguments) {
   if (arguments.has("plan") || arguments.has("memory")) {
     show_plan(context, load_graph(context, path, unread), arguments);
   } else if (arguments.has("dot")) {
-    write_result(printable_lines(draw_graph(wanted_graph(context, arguments, unread))));
+    write_result(printable_lines(draw_graph(requested_graph(context, arguments, unread))));
   } else if (arguments.has("svg")) {
     AtomicFile::write_text(arguments.get("svg"),
-                           run_graphviz(draw_graph(wanted_graph(context, arguments, unread))));
+                           run_graphviz(draw_graph(requested_graph(context, arguments, unread))));
   } else {
-    return show_graph(context, wanted_graph(context, arguments,
-                                            context.json() ? load_options(arguments) : unread));
+    return show_graph(context, requested_graph(context, arguments,
+                                               context.json() ? load_options(arguments) : unread));
   }
   return 0;
 }

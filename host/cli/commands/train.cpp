@@ -116,10 +116,10 @@ class Training {
     progress_->end();
     if (is_done()) return finish();
     if (trainer_.rank() > 0) return 0;
-    const bool kept = keep("interrupted");
+    const bool saved = save_unfinished("interrupted");
     draw(true);
-    return kept ? 128 + (interrupted != 0 ? interrupted : SIGTERM)
-                : static_cast<int>(FailureKind::failed);
+    return saved ? 128 + (interrupted != 0 ? interrupted : SIGTERM)
+                 : static_cast<int>(FailureKind::failed);
   }
 
  private:
@@ -128,18 +128,18 @@ class Training {
   /// All processes stop after the same step.
   bool stops() {
     if (trainer_.processes() == 1) return interrupted != 0;
-    if (interrupted != 0) trainer_.ask_to_stop();
+    if (interrupted != 0) trainer_.request_stop();
     return stopped_;
   }
 
   void resume() {
     if (!std::filesystem::exists(files_.checkpoint())) {
-      tell("checkpoint {} does not exist yet; starting from the beginning\n",
-           files_.checkpoint().string());
+      write_message("checkpoint {} does not exist yet; starting from the beginning\n",
+                    files_.checkpoint().string());
       return;
     }
     trainer_.resume(files_.checkpoint());
-    tell("resuming after step {}, in epoch {}\n", trainer_.steps(), trainer_.epoch() + 1);
+    write_message("resuming after step {}, in epoch {}\n", trainer_.steps(), trainer_.epoch() + 1);
   }
 
   /// Runs an optional write. A failure is reported once, and again if it recurs after a success.
@@ -150,7 +150,7 @@ class Training {
       failing = false;
     } catch (const std::exception& failure) {
       progress_->end();
-      if (!failing) tell("warning: {}; {}\n", failure.what(), then);
+      if (!failing) write_message("warning: {}; {}\n", failure.what(), then);
       failing = true;
     }
   }
@@ -175,20 +175,20 @@ class Training {
   }
 
   void take_step() {
-    const auto report = keep_if_failing([&] { return trainer_.step(); });
+    const auto report = save_if_failing([&] { return trainer_.step(); });
     stopped_ = report.stop;
     log([&] { metrics_->write(report); });
     curves_.add_step(report);
     progress_->step(report);
     if (trainer_.epoch() != report.epoch) end_epoch(report);
-    if (files_.wants_checkpoint(trainer_.steps())) checkpoint();
+    if (files_.checkpoint_is_due(trainer_.steps())) checkpoint();
     if (trainer_.epoch() != report.epoch) draw(false);
   }
 
   void end_epoch(const StepReport& report) {
     trained_ = progress_->means();
     if (validation_) {
-      validated_ = keep_if_failing([&] { return trainer_.evaluate(*validation_); });
+      validated_ = save_if_failing([&] { return trainer_.evaluate(*validation_); });
       log([&] { metrics_->write_validation(report.step, report.epoch, *validated_); });
       curves_.add_validation(report.epoch, *validated_);
     }
@@ -197,24 +197,24 @@ class Training {
 
   /// If `work` fails, saves a checkpoint of the steps before it.
   template <class Work>
-  std::invoke_result_t<Work> keep_if_failing(Work&& work) {
+  std::invoke_result_t<Work> save_if_failing(Work&& work) {
     try {
       return work();
     } catch (const std::exception&) {
       progress_->end();
       if (trainer_.rank() > 0) throw;
-      if (trainer_.steps() > first_step_) keep("failed");
+      if (trainer_.steps() > first_step_) save_unfinished("failed");
       throw;
     }
   }
 
   /// Writes a checkpoint for --resume. Returns false if it cannot be written.
-  bool keep(const char* how) {
+  bool save_unfinished(const char* how) {
     try {
-      const auto path = files_.keep(trainer_);
-      tell("{} after step {}, in epoch {}; saved {}\n", how, trainer_.steps(), trainer_.epoch() + 1,
-           path.string());
-      tell("hint: run the same command with --resume to continue\n");
+      const auto path = files_.save_unfinished(trainer_);
+      write_message("{} after step {}, in epoch {}; saved {}\n", how, trainer_.steps(),
+                    trainer_.epoch() + 1, path.string());
+      write_message("hint: run the same command with --resume to continue\n");
       return true;
     } catch (const Failure& failure) {
       report(failure, json_);
@@ -227,7 +227,7 @@ class Training {
     const bool written = save();
     draw(true);
     print_metrics();
-    if (written && !files_.output().empty()) tell("wrote {}\n", files_.output().string());
+    if (written && !files_.output().empty()) write_message("wrote {}\n", files_.output().string());
     const bool failed = !written || metrics_failing_ || plot_failing_ || checkpoint_failing_;
     return failed ? static_cast<int>(FailureKind::failed) : 0;
   }
@@ -242,7 +242,7 @@ class Training {
       report({FailureKind::failed, failure.what()}, json_);
       if (!files_.always_checkpoint()) checkpoint();
       if (!checkpoint_failing_)
-        tell(
+        write_message(
             "hint: the trained variables are saved in {}; write the graph from it with tenon "
             "build\n",
             files_.checkpoint().string());

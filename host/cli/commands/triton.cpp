@@ -51,25 +51,25 @@ serve::Parameters parameters_of(const Context& context) {
 /// Returns the maximum number of rows per run; 0 if requests are not batched.
 std::int64_t choose_max_batch(const Arguments& arguments, Session& session,
                               const serve::Signature& signature) {
-  const auto wanted = arguments.has("max-batch") ? arguments.integer("max-batch") : max_rows;
-  if (wanted == 0) return 0;
+  const auto requested = arguments.has("max-batch") ? arguments.integer("max-batch") : max_rows;
+  if (requested == 0) return 0;
   const auto refuse = [&](const std::string& why) {
     if (arguments.has("max-batch"))
       throw Failure(FailureKind::usage, "requests cannot be batched: " + why,
                     "--max-batch 0 runs each request separately");
-    tell("note: requests are not batched: {}\n", why);
+    write_message("note: requests are not batched: {}\n", why);
     return std::int64_t{0};
   };
   if (!signature.may_have_rows)
     return refuse("not every input and output has an open first dimension");
-  const auto trial = try_rows(session, signature);
-  if (!trial.dependent.empty()) return refuse(trial.dependent);
-  if (!trial.untried.empty())
-    tell(
+  const auto row_test = try_rows(session, signature);
+  if (!row_test.dependent.empty()) return refuse(row_test.dependent);
+  if (!row_test.untried.empty())
+    write_message(
         "note: could not test whether rows are independent ({}); --max-batch 0 runs each request "
         "separately\n",
-        trial.untried);
-  return wanted;
+        row_test.untried);
+  return requested;
 }
 
 void write_version(const fs::path& folder, Graph& graph) {
@@ -130,12 +130,12 @@ int run_triton(Context& context, const Arguments& arguments) {
   try_to_open(model.folder(), choices.parameters);
   model.commit(serve::config_text(choices, signature));
   if (context.json()) {
-    print(json_object("model", name, "folder", model.place().string(), "version",
+    print(json_object("model", name, "folder", model.path().string(), "version",
                       arguments.integer("version"), "max_batch", max_batch, "command",
                       server_command(to)));
     return 0;
   }
-  write_result("wrote {}: version {}, {}; next:\n  {}\n", model.place(),
+  write_result("wrote {}: version {}, {}; next:\n  {}\n", model.path(),
                arguments.integer("version"),
                max_batch == 0 ? std::string("one run per request")
                               : "runs of up to " + counted(max_batch, "row"),

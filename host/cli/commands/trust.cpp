@@ -81,14 +81,15 @@ int list(Context& context, const std::string&, const Arguments&) {
     return std::any_of(found.begin(), found.end(),
                        [&](const Entry& entry) { return entry.state == state; });
   };
-  if (!has("quarantined") && !has("refused")) tell("no plugin is quarantined or refused\n");
+  if (!has("quarantined") && !has("refused"))
+    write_message("no plugin is quarantined or refused\n");
   if (has("quarantined"))
-    tell(
+    write_message(
         "tenon trust FILE releases a quarantined file; a rebuilt plugin is tried again "
         "automatically\n");
   if (has("refused") && context.trusted_only())
-    tell("tenon trust add FILE adds a file to your trust list\n");
-  if (has("refused") && !context.trusted_only()) tell("{}\n", rights_hint);
+    write_message("tenon trust add FILE adds a file to your trust list\n");
+  if (has("refused") && !context.trusted_only()) write_message("{}\n", rights_hint);
   return 0;
 }
 
@@ -104,7 +105,8 @@ int release(Context& context, const std::string& file, const Arguments&) {
   print(context, released);
   if (const auto reason = distrust_reason(path); !reason.empty() && !context.trust_writable())
     throw Failure(FailureKind::plugin, fmt::format("{} {}", path.string(), reason), rights_hint);
-  if (released.empty()) tell("{} is not quarantined, and only you can write to it\n", path);
+  if (released.empty())
+    write_message("{} is not quarantined, and only you can write to it\n", path);
   return 0;
 }
 

@@ -86,10 +86,10 @@ int run_typing(Context& context, const Arguments& arguments) {
     return 0;
   }
   AtomicFile::write_text(output, text);
-  const auto beside = [](const fs::path& file) { return final_path(file).parent_path(); };
-  if (is_module && beside(output) != beside(what))
-    tell("note: {} loads the plugin from its own folder: copy {} there\n", output,
-         fs::path(what).filename());
+  const auto folder_of = [](const fs::path& file) { return final_path(file).parent_path(); };
+  if (is_module && folder_of(output) != folder_of(what))
+    write_message("note: {} loads the plugin from its own folder: copy {} there\n", output,
+                  fs::path(what).filename());
   return 0;
 }
 

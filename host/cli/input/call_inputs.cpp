@@ -12,9 +12,9 @@ namespace tenon::cli {
 namespace {
 
 std::vector<std::string> split_at_colons(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) c == ':' ? void(parts.emplace_back()) : parts.back().push_back(c);
-  return parts;
+  std::vector<std::string> fields(1);
+  for (const char c : text) c == ':' ? void(fields.emplace_back()) : fields.back().push_back(c);
+  return fields;
 }
 
 // Accepts abbreviations of numpy's names: f32 for float32.
@@ -57,19 +57,20 @@ NamedTensors read_call_inputs(const Arguments& arguments) {
   NamedTensors tensors;
   std::uint64_t number = 0;
   for (const auto& [name, text] : arguments.named("input")) {
-    const auto parts = split_at_colons(text);
-    if (parts[0] != "random") {
+    const auto fields = split_at_colons(text);
+    if (fields[0] != "random") {
       tensors.emplace(name, load_array(text));
       continue;
     }
-    if (parts.size() < 2 || parts.size() > 4)
+    if (fields.size() < 2 || fields.size() > 4)
       throw Failure(
           FailureKind::usage,
           fmt::format("--input {} is '{}', which is not a valid random input", name, text),
           "for example random:2x3, random:2x3:float64 or random:20x30:float32:csr");
-    const auto dtype = parts.size() > 2 ? dtype_called(parts[2]) : DType::f32;
-    const auto storage = parts.size() > 3 ? storage_called(parts[3]) : Storage::dense;
-    tensors.emplace(name, random_input(arguments, dtype, parse_shape(parts[1]), storage, number++));
+    const auto dtype = fields.size() > 2 ? dtype_called(fields[2]) : DType::f32;
+    const auto storage = fields.size() > 3 ? storage_called(fields[3]) : Storage::dense;
+    tensors.emplace(name,
+                    random_input(arguments, dtype, parse_shape(fields[1]), storage, number++));
   }
   return tensors;
 }

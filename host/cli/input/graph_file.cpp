@@ -23,7 +23,7 @@ Graph load_graph(Context& context, const std::string& path, const LoadOptions& o
   }
   onnx::ImportOptions import;
   import.trust_links = context.global().has("trust-links");
-  import.note = [](const std::string& text) { tell("note: {}\n", text);
+  import.note = [](const std::string& text) { write_message("note: {}\n", text);
 };
 return onnx::load(context.host(), path, import);
 }

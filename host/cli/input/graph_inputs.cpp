@@ -16,8 +16,8 @@ namespace tenon::cli {
 namespace {
 
 Shape fill_unknown(const ValueInfo& input, const std::map<std::string, std::string>& shapes) {
-  if (const auto given = shapes.find(input.name); given != shapes.end())
-    return parse_shape(given->second);
+  if (const auto shape = shapes.find(input.name); shape != shapes.end())
+    return parse_shape(shape->second);
   if (!input.shape.has_rank())
     throw Failure(FailureKind::usage,
                   fmt::format("the shape of input '{}' is not known", input.name),
@@ -37,12 +37,12 @@ std::vector<std::string> value_names(const std::vector<ValueInfo>& values) {
 
 /// Maps the graph's own input names to their texts. Throws Failure (usage) for a name that is not
 /// an input of the graph, with near names in the hint.
-std::map<std::string, std::string> by_own_names(const Graph& graph,
-                                                const std::map<std::string, std::string>& given) {
+std::map<std::string, std::string> by_own_names(
+    const Graph& graph, const std::map<std::string, std::string>& requested) {
   const auto names = value_names(graph.inputs());
   const auto changed = graph.changed_names();
   std::map<std::string, std::string> own;
-  for (const auto& [name, text] : given) {
+  for (const auto& [name, text] : requested) {
     const auto found = own_name(names, name, changed);
     if (!found.empty() && !own.emplace(found, text).second)
       throw Failure(FailureKind::usage, fmt::format("input '{}' is named twice", found));
@@ -128,7 +128,7 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments,
       continue;
     }
     const auto shape = fill_unknown(input, shapes);
-    tell("input {} is random, {} {}\n", input.name, name_of(dtype), to_string(shape));
+    write_message("input {} is random, {} {}\n", input.name, name_of(dtype), to_string(shape));
     tensors.emplace(input.name,
                     random_input(arguments, dtype, shape, input.storage, numbers.at(input.name)));
   }
@@ -143,13 +143,13 @@ NamedTensors read_dataset(const Graph& graph, const Arguments& arguments,
 NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option,
                           const std::vector<std::string>& inputs) {
   const auto all = graph.inputs();
-  const auto given = by_own_names(graph, files_of(arguments, option));
+  const auto files = by_own_names(graph, files_of(arguments, option));
   std::unordered_map<std::string_view, const ValueInfo*> known;
   for (const auto& input : all) known.emplace(input.name, &input);
   NamedTensors examples;
   for (const auto& name : inputs) {
-    const auto found = given.find(name);
-    if (found == given.end())
+    const auto found = files.find(name);
+    if (found == files.end())
       throw Failure(FailureKind::usage, fmt::format("no data for input '{}'", name),
                     fmt::format("add --{} {}=FILE.npy", option, name));
     examples.emplace(name, load_input(found->second, *known.at(name)));

@@ -25,9 +25,9 @@ void add_gradient_outputs(Graph& graph, const std::vector<Value>& gradients,
     if (!gradients[i].empty()) graph.output(names[i], gradients[i]);
 }
 
-void require_wanted_gradient(const RequestedOutputs& wanted) {
+void require_requested_gradient(const RequestedOutputs& requested) {
   const auto is_gradient = [](const auto& output) { return output.first.starts_with(prefix); };
-  if (!wanted.empty() && std::none_of(wanted.begin(), wanted.end(), is_gradient))
+  if (!requested.empty() && std::none_of(requested.begin(), requested.end(), is_gradient))
     throw Failure(
         FailureKind::usage, "--gradient has no effect: --output names no gradient",
         "gradients are outputs: add --output grad_NAME with the name of an input or variable");

@@ -15,6 +15,6 @@ bool has_gradient(DType dtype);
 void add_gradient_outputs(Graph& graph, const std::vector<Value>& gradients,
                           const std::vector<std::string>& names, const std::string& of);
 /// Throws Failure (usage) if --output names only outputs that are not gradients.
-void require_wanted_gradient(const RequestedOutputs& wanted);
+void require_requested_gradient(const RequestedOutputs& requested);
 
 }  // namespace tenon::cli

@@ -83,8 +83,8 @@ bool OutputLock::take(const std::filesystem::path& output) {
     const int error = errno;
     if (file.descriptor() >= 0 && error == EWOULDBLOCK)
       throw is_taken(output, text_in(file.descriptor()));
-    tell("note: cannot lock {} ({}): make sure that no other training writes it\n", output.string(),
-         system_reason(error));
+    write_message("note: cannot lock {} ({}): make sure that no other training writes it\n",
+                  output.string(), system_reason(error));
     if (file.descriptor() >= 0 && text_in(file.descriptor()).empty()) unlink(path_.c_str());
     return true;
   }

@@ -11,8 +11,8 @@
 namespace tenon::cli {
 namespace {
 
-void write_files(const NamedTensors& outputs, const RequestedOutputs& wanted) {
-  for (const auto& [name, file] : wanted) {
+void write_files(const NamedTensors& outputs, const RequestedOutputs& requested) {
+  for (const auto& [name, file] : requested) {
     if (file.empty()) continue;
     if (file.ends_with(".npz"))
       save_arrays(file, {{name, outputs.at(name)}});
@@ -30,8 +30,8 @@ Option output_option() {
           Text{true}};
 }
 
-RequestedOutputs wanted_outputs(const Arguments& arguments) {
-  RequestedOutputs wanted;
+RequestedOutputs requested_outputs(const Arguments& arguments) {
+  RequestedOutputs requested;
   for (const auto& text : arguments.all("output")) {
     const auto equals = text.find('=');
     const auto name = text.substr(0, equals),
@@ -40,29 +40,29 @@ RequestedOutputs wanted_outputs(const Arguments& arguments) {
       throw Failure(FailureKind::usage,
                     fmt::format("--output is '{}' but must be NAME or NAME=FILE", text),
                     "for example --output scores=scores.npy");
-    if (!wanted.emplace(name, file).second)
+    if (!requested.emplace(name, file).second)
       throw Failure(FailureKind::usage, fmt::format("--output names '{}' twice", name));
   }
-  return wanted;
+  return requested;
 }
 
-void add_output_files(std::vector<NamedFile>& files, const RequestedOutputs& wanted) {
-  for (const auto& [name, file] : wanted) files.push_back({"--output " + name, file});
+void add_output_files(std::vector<NamedFile>& files, const RequestedOutputs& requested) {
+  for (const auto& [name, file] : requested) files.push_back({"--output " + name, file});
 }
 
-bool all_to_npy(const Context& context, const RequestedOutputs& wanted) {
-  return !context.json() && !wanted.empty() &&
-         std::all_of(wanted.begin(), wanted.end(), [](const auto& output) {
+bool all_to_npy(const Context& context, const RequestedOutputs& requested) {
+  return !context.json() && !requested.empty() &&
+         std::all_of(requested.begin(), requested.end(), [](const auto& output) {
            return !output.second.empty() && !output.second.ends_with(".npz");
          });
 }
 
 void BatchFiles::take(const NamedTensors& outputs, std::int64_t rows) {
-  for (const auto& [name, file] : wanted_) {
-    const auto& part = outputs.at(name);
-    auto shape = part.shape();
+  for (const auto& [name, file] : requested_) {
+    const auto& tensor = outputs.at(name);
+    auto shape = tensor.shape();
     shape.set(0, rows);
-    files_.try_emplace(name, file, part.dtype(), shape).first->second.write(part);
+    files_.try_emplace(name, file, tensor.dtype(), shape).first->second.write(tensor);
   }
 }
 
@@ -71,8 +71,8 @@ void BatchFiles::commit() {
 }
 
 void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs,
-                  const RequestedOutputs& wanted) {
-  write_files(outputs, wanted);
+                  const RequestedOutputs& requested) {
+  write_files(outputs, requested);
   OrderedTensors ordered;
   for (const auto& output : graph.outputs())
     if (const auto found = outputs.find(output.name); found != outputs.end())
@@ -85,7 +85,8 @@ void give_outputs(const Context& context, const Graph& graph, const NamedTensors
     write_result(json_text(ordered) + '\n');
   } else {
     for (const auto& [name, tensor] : ordered)
-      if (const auto found = wanted.find(name); found == wanted.end() || found->second.empty())
+      if (const auto found = requested.find(name);
+          found == requested.end() || found->second.empty())
         write_result("{}  {}\n", name, tensor.to_string());
   }
   flush_results();

@@ -17,26 +17,26 @@ using RequestedOutputs = std::map<std::string, std::string>;
 
 Option output_option();
 /// Throws Failure (usage) for values that are not NAME or NAME=FILE, and for repeated names.
-RequestedOutputs wanted_outputs(const Arguments& arguments);
-void add_output_files(std::vector<NamedFile>& files, const RequestedOutputs& wanted);
+RequestedOutputs requested_outputs(const Arguments& arguments);
+void add_output_files(std::vector<NamedFile>& files, const RequestedOutputs& requested);
 /// Returns whether every output goes to a .npy file, so that none needs to be held in memory as a
 /// whole.
-bool all_to_npy(const Context& context, const RequestedOutputs& wanted);
+bool all_to_npy(const Context& context, const RequestedOutputs& requested);
 /// Writes the outputs of batches, as delivered by run_each_batch(), to their .npy files. The files
 /// do not exist before commit().
 class BatchFiles {
  public:
-  explicit BatchFiles(const RequestedOutputs& wanted) : wanted_(wanted) {}
+  explicit BatchFiles(const RequestedOutputs& requested) : requested_(requested) {}
   void take(const NamedTensors& outputs, std::int64_t rows);
   void commit();
 
  private:
-  const RequestedOutputs& wanted_;
+  const RequestedOutputs& requested_;
   std::map<std::string, NpyWriter> files_;  // by output name
 };
 /// Writes files, and prints the other outputs (with --json, all of them) in the graph's order.
 /// Throws Failure if a file cannot be written.
 void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs,
-                  const RequestedOutputs& wanted);
+                  const RequestedOutputs& requested);
 
 }  // namespace tenon::cli

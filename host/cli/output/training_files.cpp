@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path beside(const fs::path& output) {
+fs::path default_checkpoint(const fs::path& output) {
   return fs::path(output).replace_extension(".checkpoint.tenon");
 }
 
@@ -28,7 +28,7 @@ TrainingFiles::TrainingFiles(const Arguments& arguments, bool writes)
   if (output_.empty() && checkpoint_.empty())
     throw Failure(FailureKind::usage, "--output is required",
                   "tenon train graph.json --data x=x.npy -o model.tenon");
-  if (checkpoint_.empty()) checkpoint_ = beside(output_);
+  if (checkpoint_.empty()) checkpoint_ = default_checkpoint(output_);
   if (!writes) {
     for (auto* path : {&output_, &metrics_, &plot_}) path->clear();
     every_ = 0;
@@ -68,14 +68,14 @@ void TrainingFiles::check() const {
   if (!metrics_.empty()) const AtomicFile tried(metrics_);
 }
 
-fs::path TrainingFiles::keep(const Trainer& trainer) const {
+fs::path TrainingFiles::save_unfinished(const Trainer& trainer) const {
   try {
     trainer.save_checkpoint(checkpoint_);
     return checkpoint_;
   } catch (const Failure& failure) {
-    auto other = output_.empty() ? fs::path() : beside(output_);
+    auto other = output_.empty() ? fs::path() : default_checkpoint(output_);
     if (other.empty() || other == checkpoint_) throw;
-    tell("warning: {}; {} is written instead\n", failure.what(), other.string());
+    write_message("warning: {}; {} is written instead\n", failure.what(), other.string());
     try {
       trainer.save_checkpoint(other);
     } catch (const Failure&) {

@@ -27,11 +27,11 @@ class TrainingFiles {
   const std::filesystem::path& plot() const { return plot_; }        ///< empty if there is none
   /// also at the end of an uninterrupted training
   bool always_checkpoint() const { return always_ || every_ > 0; }
-  bool wants_checkpoint(std::uint64_t step) const { return every_ > 0 && step % every_ == 0; }
+  bool checkpoint_is_due(std::uint64_t step) const { return every_ > 0 && step % every_ == 0; }
 
   /// Writes the checkpoint, or if that fails, one next to the output. Returns its path. Throws the
   /// first Failure if both fail.
-  std::filesystem::path keep(const Trainer& trainer) const;
+  std::filesystem::path save_unfinished(const Trainer& trainer) const;
 
  private:
   void check() const;

@@ -251,9 +251,10 @@ std::string json_text(const PluginFile& file) {
   return indented(describe(file));
 }
 
-std::string json_text(const Catalog& catalog, const std::vector<const CatalogOperator*>& wanted) {
+std::string json_text(const Catalog& catalog,
+                      const std::vector<const CatalogOperator*>& requested) {
   std::vector<JsonItem> operators, files, searched;
-  for (const auto* op : wanted)
+  for (const auto* op : requested)
     operators.push_back(describe(
         op->info, op->file < 0
                       ? JsonItem()

@@ -43,8 +43,8 @@ std::string html_text(const std::string& text) {
   return out;
 }
 
-std::string Page::escaped(const std::string& given) const {
-  const auto text = printable(given);
+std::string Page::escaped(const std::string& unescaped) const {
+  const auto text = printable(unescaped);
   if (html_) return html_text(text);
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -24,8 +24,8 @@ T parse_as(const std::string& what, const std::string& text, const char* needed)
 
 /// Strips the delimiters if both are present: messages print lists as [1, 2] and choices as "max".
 std::string inside(const std::string& text, char first, char last) {
-  const bool stands = text.size() >= 2 && text.front() == first && text.back() == last;
-  return stands ? text.substr(1, text.size() - 2) : text;
+  const bool is_enclosed = text.size() >= 2 && text.front() == first && text.back() == last;
+  return is_enclosed ? text.substr(1, text.size() - 2) : text;
 }
 
 /// Parses `1,2,3` or `[1, 2, 3]`; an empty text is an empty list.
@@ -50,19 +50,19 @@ AttributeValue parse_table(const ParamInfo& param, const std::string& what,
     return load_array(text);
   if (any_integer.has(*param.dtype))
     return parse_list<std::int64_t>(
-        text, [&](const auto& part) { return parse_as<std::int64_t>(what, part, "an integer"); });
+        text, [&](const auto& item) { return parse_as<std::int64_t>(what, item, "an integer"); });
   return parse_list<double>(
-      text, [&](const auto& part) { return parse_as<double>(what, part, "a number"); });
+      text, [&](const auto& item) { return parse_as<double>(what, item, "a number"); });
 }
 
 AttributeValue parse(const ParamInfo& param, const std::string& what, const std::string& text) {
   const bool one = param.kind != ParamKind::ints && param.kind != ParamKind::floats;
-  const auto whole = [&](const std::string& part) {
-    return parse_as<std::int64_t>(what, part,
+  const auto whole = [&](const std::string& item) {
+    return parse_as<std::int64_t>(what, item,
                                   one ? "an integer" : "integers separated by commas, such as 3,3");
   };
-  const auto real = [&](const std::string& part) {
-    return parse_as<double>(what, part,
+  const auto real = [&](const std::string& item) {
+    return parse_as<double>(what, item,
                             one ? "a number" : "numbers separated by commas, such as 0.5,2");
   };
   switch (param.kind) {
@@ -80,7 +80,7 @@ AttributeValue parse(const ParamInfo& param, const std::string& what, const std:
     case ParamKind::floats:
       return parse_list<double>(text, real);
     case ParamKind::texts:
-      return parse_list<std::string>(text, [](std::string part) { return part; });
+      return parse_list<std::string>(text, [](std::string item) { return item; });
     case ParamKind::tensor:
       return parse_table(param, what, text);
     case ParamKind::choice:

@@ -48,11 +48,11 @@ std::vector<Option> profile_options() {
 }
 
 void give_profile(Context& context, const Arguments& arguments, const std::vector<NodeTime>& times,
-                  void (*told)(std::string_view)) {
+                  void (*write)(std::string_view)) {
   const auto machine = measure_machine(context.host());
   if (arguments.has("profile-html"))
     AtomicFile::write_text(arguments.get("profile-html"), profile_page(times, machine));
-  if (arguments.has("profile")) told(profile_text(times, machine));
+  if (arguments.has("profile")) write(profile_text(times, machine));
 }
 
 std::string profile_text(const std::vector<NodeTime>& times, const MachineSpeed& machine) {

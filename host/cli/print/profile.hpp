@@ -11,13 +11,13 @@ namespace tenon::cli {
 
 /// --profile and --profile-html, each of which enables profiling.
 std::vector<Option> profile_options();
-inline bool wants_profile(const Arguments& arguments) {
+inline bool requests_profile(const Arguments& arguments) {
   return arguments.has("profile") || arguments.has("profile-html");
 }
 
-/// Writes the page of --profile-html and, with --profile, passes the text to `told`.
+/// Writes the page of --profile-html and, with --profile, passes the text to `write`.
 void give_profile(Context& context, const Arguments& arguments, const std::vector<NodeTime>& times,
-                  void (*told)(std::string_view));
+                  void (*write)(std::string_view));
 
 /// Returns tables of operators and of the slowest nodes: calls, milliseconds, share of the total,
 /// GB/s and GFLOP/s.

@@ -52,12 +52,12 @@ bool interactive() {
 
 void report(const Failure& failure, bool json) {
   if (json) {
-    tell(json_text(failure) + '\n');
+    write_message(json_text(failure) + '\n');
     return;
   }
-  tell(title("error:", "1;31") + " " + printable(failure.what()) + "\n");
+  write_message(title("error:", "1;31") + " " + printable(failure.what()) + "\n");
   if (const auto hint = hint_of(failure); !hint.empty())
-    tell(title("hint:", "1;36") + " " + printable(hint) + "\n");
+    write_message(title("hint:", "1;36") + " " + printable(hint) + "\n");
 }
 
 }  // namespace tenon::cli

@@ -78,7 +78,7 @@ std::map<std::string, Storage> storages_of(const Graph& graph) {
     for (const auto& step : session.plan(shapes_to_plan(graph)).steps)
       for (const auto& output : step.outputs) found.emplace(output.value, output.storage);
   } catch (const Failure& failure) {
-    tell("note: cannot determine which outputs are sparse: {}\n", failure.what());
+    write_message("note: cannot determine which outputs are sparse: {}\n", failure.what());
   }
   return found;
 }

@@ -21,15 +21,15 @@ namespace {
 
 std::string lines_up_to(const std::filesystem::path& path, std::uint64_t step) {
   std::ifstream old(path);
-  std::string kept;
+  std::string lines;
   constexpr std::string_view begin = "{\"step\": ";
   for (std::string line; std::getline(old, line);) {
     if (!line.starts_with(begin) || !line.ends_with('}')) continue;  // truncated by a kill
     const auto found =
         parse_number<std::uint64_t>(line.substr(begin.size(), line.find(',') - begin.size()));
-    if (found && *found <= step) kept += line + '\n';
+    if (found && *found <= step) lines += line + '\n';
   }
-  return kept;
+  return lines;
 }
 
 std::string clock_text(double seconds) {
@@ -115,18 +115,19 @@ void Progress::step(const StepReport& report) {
   shown_ = Clock::now();
   const auto total = epochs_ * steps_per_epoch_, done = report.step - first_step_;
   const auto left = total > report.step ? static_cast<double>(total - report.step) : 0;
-  tell("\r\033[Kepoch {}/{}  step {}/{}  {}  {:.0f} examples/s  {} left", report.epoch + 1, epochs_,
-       report.step, total, text_of(means()), static_cast<double>(examples_) / seconds(),
-       clock_text(seconds() / static_cast<double>(done) * left));
+  write_message("\r\033[Kepoch {}/{}  step {}/{}  {}  {:.0f} examples/s  {} left", report.epoch + 1,
+                epochs_, report.step, total, text_of(means()),
+                static_cast<double>(examples_) / seconds(),
+                clock_text(seconds() / static_cast<double>(done) * left));
   open_ = true;
 }
 
 void Progress::epoch(std::uint64_t step, std::uint64_t epoch,
                      const std::optional<Metrics>& validation) {
-  if (open_) tell("\r\033[K");
-  tell("epoch {}/{}  step {}  {}{}  {:.0f} examples/s\n", epoch, epochs_, step, text_of(means()),
-       validation ? "  validation " + text_of(*validation) : "",
-       static_cast<double>(examples_) / seconds());
+  if (open_) write_message("\r\033[K");
+  write_message("epoch {}/{}  step {}  {}{}  {:.0f} examples/s\n", epoch, epochs_, step,
+                text_of(means()), validation ? "  validation " + text_of(*validation) : "",
+                static_cast<double>(examples_) / seconds());
   open_ = false;
   epoch_ = {};
 }
@@ -137,7 +138,7 @@ Metrics Progress::means() const {
 }
 
 void Progress::end() {
-  if (open_) tell("\n");
+  if (open_) write_message("\n");
   open_ = false;
 }
 

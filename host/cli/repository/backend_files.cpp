@@ -27,7 +27,7 @@ fs::path library_folder() {
   return found ? fs::canonical(info.dli_fname, error).parent_path() : fs::path();
 }
 
-fs::path beside_library(const char* name) {
+fs::path installed_path(const char* name) {
   std::error_code error;
   for (const auto& place : {library_folder() / "tenon" / name, library_folder() / name})
     if (fs::exists(place, error)) return place;
@@ -38,7 +38,7 @@ fs::path beside_library(const char* name) {
 
 bool is_bundled(const PluginFile& file) {
   std::error_code error;
-  return fs::equivalent(file.path.parent_path(), beside_library("plugins"), error);
+  return fs::equivalent(file.path.parent_path(), installed_path("plugins"), error);
 }
 
 bool is_for_cpu(const PluginFile& file) {
@@ -78,9 +78,9 @@ void add_files_of(const CatalogOperator& op, std::set<int>& files) {
 
 std::vector<FileCopy> backend_files(const Catalog& catalog) {
   const fs::path folder = serve::installation_folder;
-  std::vector<FileCopy> files{{beside_library(serve::backend_file), serve::backend_file}};
+  std::vector<FileCopy> files{{installed_path(serve::backend_file), serve::backend_file}};
   for (const auto* program : {"tenon-probe", "tenon-worker"})
-    files.push_back({beside_library(program), folder / program, true});
+    files.push_back({installed_path(program), folder / program, true});
   for (const auto& file : catalog.files())
     if (file.usable() && is_bundled(file) && is_for_cpu(file))
       files.push_back({file.path, folder / "plugins" / file.path.filename()});

@@ -83,14 +83,14 @@ void copy_whole(const fs::path& from, const fs::path& to, bool runs) {
 }
 
 NewModel::NewModel(const fs::path& repository, const std::string& name, std::int64_t version)
-    : repository_(repository), place_(repository / name), version_(version) {
+    : repository_(repository), path_(repository / name), version_(version) {
   std::error_code error;
   if (fs::exists(repository_, error) && !fs::is_directory(repository_, error))
     throw Failure(
         FailureKind::usage,
         fmt::format("'{}' is a file, but a model repository is a folder", repository_.string()),
         "choose another with -o");
-  if (fs::exists(place_ / std::to_string(version), error)) refuse_version();
+  if (fs::exists(path_ / std::to_string(version), error)) refuse_version();
   made_repository_ = fs::create_directory(repository_, error);
   if (error) fail(error.value());
   const auto beginning = "." + name + ".tenon-";
@@ -109,25 +109,25 @@ NewModel::~NewModel() {
 
 void NewModel::commit(const std::string& config) {
   std::error_code error;
-  if (!fs::exists(place_, error)) {
+  if (!fs::exists(path_, error)) {
     AtomicFile::write_text(made_ / "config.pbtxt", config);
-    const int failed = move_to_free_name(made_, place_);
+    const int failed = move_to_free_name(made_, path_);
     committed_ = failed == 0;
     if (committed_) return sync_folder(repository_);
     if (failed != EEXIST) fail(failed);
   }
   // the model may have appeared just now: another process may write it, too
-  if (text_of(place_ / "config.pbtxt") != config)
+  if (text_of(path_ / "config.pbtxt") != config)
     throw Failure(
         FailureKind::usage,
         fmt::format("'{}' already exists with a different config.pbtxt than version {} needs",
-                    place_.string(), version_),
+                    path_.string(), version_),
         "choose another name with --name, or remove the model first");
-  const int failed = move_to_free_name(folder(), place_ / std::to_string(version_));
+  const int failed = move_to_free_name(folder(), path_ / std::to_string(version_));
   if (failed == EEXIST) refuse_version();
   if (failed != 0) fail(failed);
   committed_ = true;
-  sync_folder(place_);
+  sync_folder(path_);
 }
 
 /// Removes folders of processes that no longer exist.
@@ -150,15 +150,14 @@ void NewModel::remove_leftovers(const std::string& beginning) const {
 
 void NewModel::refuse_version() const {
   throw Failure(FailureKind::usage,
-                fmt::format("'{}' already has a version {}", place_.string(), version_),
+                fmt::format("'{}' already has a version {}", path_.string(), version_),
                 "choose another with --version, or remove it first");
 }
 
 void NewModel::fail(int error) const {
-  throw Failure(
-      FailureKind::file,
-      fmt::format("cannot write the folder {}: {}", place_.string(), system_reason(error)),
-      "choose another with -o");
+  throw Failure(FailureKind::file,
+                fmt::format("cannot write the folder {}: {}", path_.string(), system_reason(error)),
+                "choose another with -o");
 }
 
 }  // namespace tenon::cli

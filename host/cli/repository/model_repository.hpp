@@ -24,7 +24,7 @@ class NewModel {
   /// the version's folder, to be filled
   std::filesystem::path folder() const { return made_ / std::to_string(version_); }
   /// the model's final folder
-  const std::filesystem::path& place() const { return place_; }
+  const std::filesystem::path& path() const { return path_; }
 
   /// Moves the version to its final path, as a new model or as another version of a model with the
   /// same configuration. Must be the last call.
@@ -35,7 +35,7 @@ class NewModel {
   [[noreturn]] void refuse_version() const;
   [[noreturn]] void fail(int error) const;
 
-  std::filesystem::path repository_, place_, made_;
+  std::filesystem::path repository_, path_, made_;
   OpenFile in_use_{-1};  // the folder made_, locked
   std::int64_t version_;
   bool made_repository_ = false, committed_ = false;

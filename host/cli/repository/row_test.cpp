@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t tried_rows = 3, open_size = 8;
 
 /// Creates inputs that most graphs accept. Integers may be indices, for which 0 is usually valid.
-NamedTensors made_up(const serve::Signature& signature, bool zero_integers) {
+NamedTensors test_inputs(const serve::Signature& signature, bool zero_integers) {
   NamedTensors inputs;
   std::uint64_t stream = 0;
   for (const auto& input : signature.inputs) {
@@ -33,12 +33,12 @@ NamedTensors row_of(const NamedTensors& inputs, std::int64_t row) {
   return one;
 }
 
-std::string difference(const std::string& name, const Tensor& all, const Tensor& alone,
+std::string difference(const std::string& name, const Tensor& all, const Tensor& single,
                        std::int64_t row) {
   if (all.shape().rank() == 0 || all.shape()[0] != tried_rows)
     return fmt::format("output '{}' has shape {} for {} input rows", name, to_string(all.shape()),
                        tried_rows);
-  const auto same = all_close(alone, rows(all, row, row + 1));
+  const auto same = all_close(single, rows(all, row, row + 1));
   return same ? ""
               : fmt::format("a row of output '{}' depends on the other rows: run separately, {}",
                             name, same.text);
@@ -49,9 +49,9 @@ RowTest compare(Session& session, const serve::Signature& signature, const Named
   for (const auto& output : signature.outputs) options.outputs.push_back(output.name);
   const auto all = session.run(inputs, options);
   for (std::int64_t row = 0; row < tried_rows; ++row)
-    for (const auto& [name, alone] : session.run(row_of(inputs, row), options))
+    for (const auto& [name, single] : session.run(row_of(inputs, row), options))
       if (auto found = difference(name, cast_storage(all.at(name), Storage::dense),
-                                  cast_storage(alone, Storage::dense), row);
+                                  cast_storage(single, Storage::dense), row);
           !found.empty())
         return {std::move(found), {}};
   return {};
@@ -62,7 +62,7 @@ RowTest compare(Session& session, const serve::Signature& signature, const Named
 RowTest try_rows(Session& session, const serve::Signature& signature) {
   for (const bool zero_integers : {false, true}) {
     try {
-      return compare(session, signature, made_up(signature, zero_integers));
+      return compare(session, signature, test_inputs(signature, zero_integers));
     } catch (const Failure& failure) {
       if (zero_integers) return {{}, failure.what()};
     }

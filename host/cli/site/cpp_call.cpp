@@ -95,7 +95,7 @@ std::string cpp_program(const CalledOperator& of, const ExampleCall& call) {
   std::string text = "#include <iostream>\n#include <tenon/host/host.hpp>\n";
   std::string lines;
   Strings inputs, params;
-  std::size_t given = 0;
+  std::size_t next_input = 0;
   bool random = false;
   for (const auto& input : call.inputs) {
     if (!input) {
@@ -103,8 +103,8 @@ std::string cpp_program(const CalledOperator& of, const ExampleCall& call) {
       continue;
     }
     random |= input->values.empty();
-    lines += fmt::format("  const auto {} = {};\n", names.inputs[given], cpp_tensor(*input));
-    inputs.push_back(names.inputs[given++]);
+    lines += fmt::format("  const auto {} = {};\n", names.inputs[next_input], cpp_tensor(*input));
+    inputs.push_back(names.inputs[next_input++]);
   }
   for (const auto& param : call.params)
     params.push_back(fmt::format("{{{}, {}}}", cpp_string(param.name), cpp_value(param.value)));

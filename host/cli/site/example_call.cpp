@@ -30,10 +30,10 @@ DType dtype_called(const std::string& name) {
 }
 
 std::optional<ExampleTensor> tensor_of(const OperatorInfo& info, const InputInfo& input,
-                                       const ExampleInfo::Input& given) {
-  ExampleTensor tensor{given.name, {}, given.shape, given.values};
-  tensor.dtype =
-      given.dtype ? dtype_called(*given.dtype) : usual_dtype(input.types.value_or(info.types));
+                                       const ExampleInfo::Input& declared) {
+  ExampleTensor tensor{declared.name, {}, declared.shape, declared.values};
+  tensor.dtype = declared.dtype ? dtype_called(*declared.dtype)
+                                : usual_dtype(input.types.value_or(info.types));
   if (tensor.dtype == DType::bf16 || (!tensor.values.empty() && !can_be_written(tensor.dtype)))
     return std::nullopt;
   return tensor;
@@ -41,30 +41,30 @@ std::optional<ExampleTensor> tensor_of(const OperatorInfo& info, const InputInfo
 
 // Returns the parameter as written in the example: tables of rank 1 become lists. Returns
 // std::nullopt for other ranks.
-std::optional<ExampleInfo::Param> param_of(const ExampleInfo::Param& given) {
-  const auto* table = std::get_if<Tensor>(&given.value.variant());
-  if (table == nullptr) return given;
+std::optional<ExampleInfo::Param> param_of(const ExampleInfo::Param& declared) {
+  const auto* table = std::get_if<Tensor>(&declared.value.variant());
+  if (table == nullptr) return declared;
   if (table->shape().rank() != 1) return std::nullopt;
   return visit<table_types>(table->dtype(), [&]<class T>() {
     const auto values = table->values<T>();
-    return ExampleInfo::Param{given.name, std::vector<T>(values.begin(), values.end())};
+    return ExampleInfo::Param{declared.name, std::vector<T>(values.begin(), values.end())};
   });
 }
 
 // Returns the manifest's example if it sets every required input.
 std::optional<ExampleCall> written_call(const OperatorInfo& info, const ExampleInfo& example) {
   ExampleCall call;
-  for (const auto& given : example.params) {
-    auto param = param_of(given);
+  for (const auto& declared : example.params) {
+    auto param = param_of(declared);
     if (!param) return std::nullopt;
     call.params.push_back(std::move(*param));
   }
   std::size_t known = 0;
   const auto add = [&](const InputInfo& input, const std::string& name) {
-    const auto given = std::find_if(example.inputs.begin(), example.inputs.end(),
-                                    [&](const auto& one) { return one.name == name; });
-    if (given == example.inputs.end()) return false;
-    call.inputs.push_back(tensor_of(info, input, *given));
+    const auto declared = std::find_if(example.inputs.begin(), example.inputs.end(),
+                                       [&](const auto& one) { return one.name == name; });
+    if (declared == example.inputs.end()) return false;
+    call.inputs.push_back(tensor_of(info, input, *declared));
     known += call.inputs.back() ? 1 : 0;
     return true;
   };

@@ -50,10 +50,10 @@ std::string unlike(std::string name, const Strings& others) {
 
 std::int64_t integer_of(const OperatorInfo& info, const ExampleCall& call,
                         const std::string& param) {
-  const auto given = std::find_if(call.params.begin(), call.params.end(),
+  const auto found = std::find_if(call.params.begin(), call.params.end(),
                                   [&](const auto& one) { return one.name == param; });
   const int i = info.find_param(param);
-  const auto* value = given != call.params.end() ? &given->value
+  const auto* value = found != call.params.end() ? &found->value
                       : i < 0                    ? nullptr
                               : &info.params[static_cast<std::size_t>(i)].default_value;
   const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->variant());
@@ -63,14 +63,14 @@ std::int64_t integer_of(const OperatorInfo& info, const ExampleCall& call,
 // Returns the node's visible outputs, by name and index.
 Strings json_outputs(const OperatorInfo& info, const ExampleCall& call, const std::string& node) {
   Strings outputs;
-  std::int64_t place = 0;
+  std::int64_t index = 0;
   for (const auto& output : info.outputs) {
     const auto count = output.count.empty() ? 1 : integer_of(info, call, output.count);
-    for (std::int64_t i = 0; i < count; ++i, ++place)
+    for (std::int64_t i = 0; i < count; ++i, ++index)
       if (!output.hidden)
         outputs.push_back(fmt::format(R"("{}{}": "{}{}")", output.name,
                                       output.count.empty() ? "" : fmt::to_string(i), node,
-                                      place == 0 ? "" : fmt::format(":{}", place)));
+                                      index == 0 ? "" : fmt::format(":{}", index)));
   }
   return outputs;
 }
@@ -84,9 +84,9 @@ std::string CalledOperator::plugin() const {
 
 std::string graph_text(const CalledOperator& of, const ExampleCall& call) {
   const auto node = unlike("node", tensor_names(call));
-  Strings inputs, constants, places, params;
+  Strings inputs, constants, input_texts, params;
   for (const auto& input : call.inputs) {
-    places.push_back(input ? fmt::format("\"{}\"", input->name) : "null");
+    input_texts.push_back(input ? fmt::format("\"{}\"", input->name) : "null");
     if (input) (input->values.empty() ? inputs : constants).push_back(json_tensor(*input));
   }
   for (const auto& param : call.params)
@@ -100,7 +100,7 @@ std::string graph_text(const CalledOperator& of, const ExampleCall& call) {
     text += fmt::format(" \"constants\": {{\n   {}}},\n", fmt::join(constants, ",\n   "));
   text += fmt::format(
       " \"nodes\": [\n   {{\"name\": \"{}\", \"op\": \"{}\", \"inputs\": [{}]{}}}],\n", node,
-      of.name(), fmt::join(places, ", "),
+      of.name(), fmt::join(input_texts, ", "),
       params.empty() ? "" : fmt::format(", \"attrs\": {{{}}}", fmt::join(params, ", ")));
   return text + fmt::format(" \"outputs\": {{{}}}}}\n",
                             fmt::join(json_outputs(of.op.info, call, node), ", "));

@@ -24,14 +24,14 @@ std::string storage_of(const OperatorInfo& info) {
   if (info.has("compose")) return "as for the operators it is composed of";
   if (info.kernels_elsewhere && info.functions.empty())
     return "depends on its kernels in other plugins";
-  std::vector<std::string> parts;
+  std::vector<std::string> sentences;
   if (!info.has("forward_sparse"))
-    parts.emplace_back("dense; sparse inputs are converted to dense with a warning");
+    sentences.emplace_back("dense; sparse inputs are converted to dense with a warning");
   if (info.has("forward_sparse"))
-    parts.emplace_back("dense, and csr or row_sparse if its sparse kernel supports them");
-  if (info.has("backward_sparse")) parts.emplace_back("gradients may be sparse");
-  if (info.has("infer_storage")) parts.emplace_back("output storage chosen by the operator");
-  return fmt::format("{}", fmt::join(parts, "; "));
+    sentences.emplace_back("dense, and csr or row_sparse if its sparse kernel supports them");
+  if (info.has("backward_sparse")) sentences.emplace_back("gradients may be sparse");
+  if (info.has("infer_storage")) sentences.emplace_back("output storage chosen by the operator");
+  return fmt::format("{}", fmt::join(sentences, "; "));
 }
 
 std::string gradient_kind(const OperatorInfo& info) {

@@ -48,7 +48,7 @@ std::string python_program(const CalledOperator& of, const ExampleCall& call) {
   const auto names = names_in_python(info, tensor_names(call));
   std::string lines;
   Strings arguments;
-  std::size_t given = 0;
+  std::size_t next_input = 0;
   bool random = false;
   for (const auto& input : call.inputs) {
     if (!input) {
@@ -56,8 +56,8 @@ std::string python_program(const CalledOperator& of, const ExampleCall& call) {
       continue;
     }
     random |= input->values.empty();
-    lines += fmt::format("{} = {}\n", names.inputs[given], python_tensor(*input));
-    arguments.push_back(names.inputs[given++]);
+    lines += fmt::format("{} = {}\n", names.inputs[next_input], python_tensor(*input));
+    arguments.push_back(names.inputs[next_input++]);
   }
   for (const auto& param : call.params)
     arguments.push_back(fmt::format("{}={}", python_param(info, param.name),
@@ -68,9 +68,9 @@ std::string python_program(const CalledOperator& of, const ExampleCall& call) {
   if (!of.plugin().empty())
     text += fmt::format("tenon.add_plugins({})\n", python_string(of.plugin()));
   if (random) text += "random = np.random.default_rng(0)\n";
-  PythonExpression part{fmt::format("{} = {}(", names.result, python_operator(of)), {}, ")"};
-  for (auto& argument : arguments) part.items.push_back({std::move(argument)});
-  return fmt::format("{}{}{}\nprint({})\n", text, lines, python_lines(part, 0), names.result);
+  PythonExpression expression{fmt::format("{} = {}(", names.result, python_operator(of)), {}, ")"};
+  for (auto& argument : arguments) expression.items.push_back({std::move(argument)});
+  return fmt::format("{}{}{}\nprint({})\n", text, lines, python_lines(expression, 0), names.result);
 }
 
 std::string python_form(const CalledOperator& of) {

@@ -54,10 +54,10 @@ std::string nested(const Tensor& table, int axis, std::size_t& at) {
   return tuple_of(items);
 }
 
-std::string one_line(const PythonExpression& part) {
+std::string one_line(const PythonExpression& expression) {
   std::vector<std::string> items;
-  for (const auto& item : part.items) items.push_back(one_line(item));
-  return fmt::format("{}{}{}", part.head, fmt::join(items, ", "), part.tail);
+  for (const auto& item : expression.items) items.push_back(one_line(item));
+  return fmt::format("{}{}{}", expression.head, fmt::join(items, ", "), expression.tail);
 }
 
 }  // namespace
@@ -138,19 +138,20 @@ std::string python_literal(const AttributeValue& value, ParamKind kind) {
       value.variant());
 }
 
-std::string python_lines(const PythonExpression& part, std::size_t indent) {
+std::string python_lines(const PythonExpression& expression, std::size_t indent) {
   const std::string margin(indent, ' '), inner(indent + 4, ' ');
-  if (auto line = margin + one_line(part); line.size() <= width || part.items.empty()) return line;
+  if (auto line = margin + one_line(expression); line.size() <= width || expression.items.empty())
+    return line;
   std::vector<std::string> items;
-  for (const auto& item : part.items) items.push_back(one_line(item));
+  for (const auto& item : expression.items) items.push_back(one_line(item));
   if (auto joined = inner + fmt::format("{}", fmt::join(items, ", ")); joined.size() <= width)
-    return fmt::format("{}{}\n{}\n{}{}", margin, part.head, joined, margin, part.tail);
-  auto text = margin + part.head + '\n';
-  for (auto item : part.items) {
+    return fmt::format("{}{}\n{}\n{}{}", margin, expression.head, joined, margin, expression.tail);
+  auto text = margin + expression.head + '\n';
+  for (auto item : expression.items) {
     (item.items.empty() ? item.head : item.tail) += ',';
     text += python_lines(item, indent + 4) + '\n';
   }
-  return text + margin + part.tail;
+  return text + margin + expression.tail;
 }
 
 std::string python_docstring(const std::vector<std::string>& lines, std::size_t indent) {

@@ -32,7 +32,7 @@ struct PythonExpression {
 };
 /// Formats the piece in lines of at most 120 characters, broken like black does, without a trailing
 /// newline.
-std::string python_lines(const PythonExpression& part, std::size_t indent);
+std::string python_lines(const PythonExpression& expression, std::size_t indent);
 
 /// Formats a docstring whose first line is on the line of the opening quotes.
 std::string python_docstring(const std::vector<std::string>& lines, std::size_t indent);

@@ -161,22 +161,22 @@ class Writer {
     return {words_("str")};
   }
 
-  void add_inputs(std::vector<PythonExpression>& parts, const Overload& overload) {
+  void add_inputs(std::vector<PythonExpression>& items, const Overload& overload) {
     for (std::size_t i = 0; i < fixed_; ++i) {
-      if (overload.keyword_only != 0 && i == overload.keyword_only) parts.push_back({"*"});
+      if (overload.keyword_only != 0 && i == overload.keyword_only) items.push_back({"*"});
       const auto taken = overload.inputs[i];
-      const bool given =
+      const bool has_value =
           taken == Taken::value || (overload.keyword_only == 0 && value_follows(overload, i));
       const bool nothing = may_be_left_out(i) && taken != Taken::value && taken != Taken::anything;
-      const bool without = may_be_left_out(i) && i >= defaulted_ && !given;
-      parts.push_back({fmt::format("{}: {}{}{}", names_.inputs[i], type_of(taken),
+      const bool without = may_be_left_out(i) && i >= defaulted_ && !has_value;
+      items.push_back({fmt::format("{}: {}{}{}", names_.inputs[i], type_of(taken),
                                    nothing ? " | None" : "", without ? " = None" : "")});
     }
     if (!info_.variadic()) return;
     for (std::size_t i = 0; i < overload.first.size(); ++i)
-      parts.push_back({fmt::format("{}: {}", name_of_one(i), type_of(overload.first[i]))});
-    if (!overload.first.empty()) parts.push_back({"/"});
-    parts.push_back(
+      items.push_back({fmt::format("{}: {}", name_of_one(i), type_of(overload.first[i]))});
+    if (!overload.first.empty()) items.push_back({"/"});
+    items.push_back(
         {fmt::format("*{}: {}", names_.inputs.back(), type_of(overload.inputs.back()))});
   }
 
@@ -199,37 +199,37 @@ class Writer {
                      overload.inputs.end(), Taken::value) != overload.inputs.end();
   }
 
-  void add_params(std::vector<PythonExpression>& parts) {
+  void add_params(std::vector<PythonExpression>& items) {
     for (std::size_t i = 0; i < info_.params.size(); ++i) {
-      auto part = type_of(info_.params[i]);
-      part.head = names_.params[i] + ": " + part.head;
+      auto expression = type_of(info_.params[i]);
+      expression.head = names_.params[i] + ": " + expression.head;
       if (!info_.params[i].required)
-        (part.items.empty() ? part.head : part.tail) +=
+        (expression.items.empty() ? expression.head : expression.tail) +=
             " = " + python_literal(info_.params[i].default_value, info_.params[i].kind);
-      parts.push_back(std::move(part));
+      items.push_back(std::move(expression));
     }
   }
 
   std::string decorated(const std::string& decorator, const Overload& overload, bool whole) {
-    PythonExpression part{fmt::format("def {}(", function_.name),
-                          {},
-                          fmt::format(") -> {}:{}", overload.result, whole ? " ..." : "")};
-    add_inputs(part.items, overload);
-    if (!info_.variadic() && overload.keyword_only == 0) part.items.push_back({"*"});
-    add_params(part.items);
+    PythonExpression expression{fmt::format("def {}(", function_.name),
+                                {},
+                                fmt::format(") -> {}:{}", overload.result, whole ? " ..." : "")};
+    add_inputs(expression.items, overload);
+    if (!info_.variadic() && overload.keyword_only == 0) expression.items.push_back({"*"});
+    add_params(expression.items);
     const auto text = words_("str");
-    if (overload.names) part.items.push_back({fmt::format("name: {} | None = None", text)});
-    part.items.push_back({fmt::format("device: {} | None = None", text)});
+    if (overload.names) expression.items.push_back({fmt::format("name: {} | None = None", text)});
+    expression.items.push_back({fmt::format("device: {} | None = None", text)});
     if (overload.computes) {
-      part.items.push_back({fmt::format("training: {} = False", words_("bool"))});
-      part.items.push_back({fmt::format("out: {}{} = None", overload.out,
-                                        overload.out == words_("Any") ? "" : " | None")});
+      expression.items.push_back({fmt::format("training: {} = False", words_("bool"))});
+      expression.items.push_back({fmt::format("out: {}{} = None", overload.out,
+                                              overload.out == words_("Any") ? "" : " | None")});
     }
     const std::string margin(indent(), ' ');
     std::string text_of_lines;
     if (!decorator.empty()) text_of_lines += margin + '@' + decorator + '\n';
     if (function_.in_class) text_of_lines += margin + '@' + words_("staticmethod") + '\n';
-    return text_of_lines + python_lines(part, indent()) + '\n';
+    return text_of_lines + python_lines(expression, indent()) + '\n';
   }
 
   std::string docstring() {

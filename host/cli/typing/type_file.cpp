@@ -73,15 +73,15 @@ class File {
   // Returns `from MODULE import ...` for the words that the file uses, or an empty text.
   std::string import(const char* module, const std::vector<std::string>& words,
                      std::size_t indent = 0) const {
-    PythonExpression part{fmt::format("from {} import ", module)};
+    PythonExpression expression{fmt::format("from {} import ", module)};
     for (const auto& word : words)
       if (auto text = words_.import_of(word); !text.empty())
-        part.items.push_back({std::move(text)});
-    if (part.items.empty()) return {};
-    auto lines = python_lines(part, indent);
+        expression.items.push_back({std::move(text)});
+    if (expression.items.empty()) return {};
+    auto lines = python_lines(expression, indent);
     if (lines.find('\n') == std::string::npos) return lines + '\n';
-    part.head += '(', part.tail = ")";
-    return python_lines(part, indent) + '\n';
+    expression.head += '(', expression.tail = ")";
+    return python_lines(expression, indent) + '\n';
   }
 
   std::string imports(bool is_module) {
