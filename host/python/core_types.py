@@ -54,7 +54,7 @@ BY_HAND = {
             ) -> None: ...
     """,
 }
-IMPORTS = "import inspect\nfrom typing import Any\n\nfrom ._operators import OperatorInfo\n"
+IMPORTS = "import inspect\nfrom typing import Any\n\nfrom ._operators.manifest import OperatorInfo\n"
 # What nanobind writes for arguments and results that are Python objects of any kind in C++, and
 # what mypy --strict needs.
 GENERIC = [

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from tenon import ops
-from tenon._graph import Value
+from tenon._graph.value import Value
 
 
 class Tensor:

@@ -12,12 +12,12 @@ export XDG_CACHE_HOME=$work/cache MYPY_CACHE_DIR=$work/mypy
 mypy -c 'import numpy' >/dev/null || { echo "skipped: mypy does not find numpy (pip install it in the same environment)"; exit 77; }
 
 # The package, as far as types need it.
-mkdir "$work/tenon"
+mkdir -p "$work/tenon/_graph"
 cp host/python/tenon/typing.py tests/house/typed_calls.py "$work/tenon"
 mv "$work/tenon/typed_calls.py" "$work"
 printf 'from pathlib import Path\nfrom tenon import ops as ops\n\ndef add_plugins(path: Path) -> None: ...\n' >"$work/tenon/__init__.pyi"
-printf 'from collections.abc import Iterator\n\nclass Value:\n    def __iter__(self) -> Iterator[Value]: ...\n' >"$work/tenon/_graph.pyi"
-touch "$work/tenon/py.typed"
+printf 'from collections.abc import Iterator\n\nclass Value:\n    def __iter__(self) -> Iterator[Value]: ...\n' >"$work/tenon/_graph/value.pyi"
+touch "$work/tenon/_graph/__init__.pyi" "$work/tenon/py.typed"
 "${CXX:-g++}" -std=c++20 -fPIC -shared -fvisibility=hidden -Isdk/include tests/faults/speaks_markup.cpp -o "$work/speaks_markup.so"
 "$build/tenon" typing -o "$work/tenon/ops.pyi"
 "$build/tenon" --plugins "$work/speaks_markup.so" typing -o "$work/all.pyi"

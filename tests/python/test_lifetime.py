@@ -85,7 +85,7 @@ CALLS = {
     "graphs": (make_graph, 500),
     "graphs that run": (lambda: make_graph()(X), 300),
     "wrong nodes": (lambda: failing(lambda: GRAPH.ops.relu(5, 6)), 2_000),
-    "bytes": (lambda: tenon._graph._from_bytes(GRAPH.to_bytes()), 200),
+    "bytes": (lambda: tenon._graph.graph._from_bytes(GRAPH.to_bytes()), 200),
     "clones": (lambda: GRAPH.clone().session(), 300),
     "plans": (lambda: GRAPH.plan(x=(3, 4)).svg(), 200),
 }
@@ -312,10 +312,10 @@ def test_an_import_in_a_thread(python):
 def test_a_first_call_in_many_threads_makes_one_host(python):
     python(
         """
-        import threading, tenon, tenon._host
+        import threading, tenon, tenon._host.host
         start, made = threading.Barrier(8), []
-        plain = tenon._host.Host.add_installed
-        tenon._host.Host.add_installed = lambda host: (made.append(host), plain(host))
+        plain = tenon._host.host.Host.add_installed
+        tenon._host.host.Host.add_installed = lambda host: (made.append(host), plain(host))
         def work():
             start.wait()
             hosts.append(tenon.default_host())

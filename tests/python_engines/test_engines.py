@@ -53,13 +53,13 @@ def rows_of(column) -> np.ndarray:
 
 def test_arrow_batches_are_read_where_they_lie(network, data, expected):
     import pyarrow as pa
-    from tenon import _arrow
+    from tenon._batches import arrow
 
     column = lists(data)
     batch = pa.record_batch(
         [column, pa.array([f"row {i}" for i in range(ROWS)])], names=["x", "name"]
     )
-    read = _arrow.columns(batch, {"x"})["x"]
+    read = arrow.columns(batch, {"x"})["x"]
     assert read.ctypes.data == column.values.buffers()[1].address and not read.flags.writeable
     assert tenon.tensor(read).numpy().ctypes.data == read.ctypes.data
     part = batch.slice(7, 100)
@@ -72,7 +72,7 @@ def test_arrow_batches_are_read_where_they_lie(network, data, expected):
 
 def test_arrow_types(network):
     import pyarrow as pa
-    from tenon import _arrow
+    from tenon._batches import arrow
 
     numbers = {
         kind: pa.array([1, 2, 3], getattr(pa, kind)())
@@ -81,7 +81,7 @@ def test_arrow_types(network):
     numbers["bools"] = pa.array([True, False, True] * 5)[4:7]
     numbers["lists"] = pa.array([[0, 0], [1, 2], [3, 4], [5, 6]])[1:]
     numbers["nested"] = pa.array([[[1, 2], [3, 4]]] * 3, pa.list_(pa.list_(pa.int32(), 2), 2))
-    read = _arrow.columns(pa.record_batch(numbers))
+    read = arrow.columns(pa.record_batch(numbers))
     for name, array in numbers.items():
         assert read[name].tolist() == array.to_pylist(), name
     for column, words in (
@@ -91,15 +91,15 @@ def test_arrow_types(network):
         (pa.array(["a", "b"]).dictionary_encode(), "column 'x' has the Arrow format 'i'"),
     ):
         with pytest.raises(tenon.UsageError, match=words.replace("+", r"\+")):
-            _arrow.columns(pa.record_batch([column], names=["x"]))
+            arrow.columns(pa.record_batch([column], names=["x"]))
     for kind in (pa.list_(pa.float32()), pa.list_(pa.float32(), 16)):
         nothing = pa.record_batch([pa.array([], kind)], names=["x"])
         assert tenon.Scorer(network)(nothing)["scores"].shape == (0, 3)
     masked = pa.StructArray.from_arrays([pa.array([1.0, 2.0])], ["x"], mask=pa.array([False, True]))
     with pytest.raises(tenon.UsageError, match="the record batch itself has nulls"):
-        _arrow.columns(masked)
+        arrow.columns(masked)
     with pytest.raises(tenon.UsageError, match="expected an Arrow record batch"):
-        _arrow.columns(pa.array([1]))
+        arrow.columns(pa.array([1]))
 
 
 def convnet(graph: tenon.Graph):

@@ -23,7 +23,7 @@ nb::object& chosen_host() {
 nb::object default_host() {
   auto host = host_of_block();
   if (host.is_valid()) return host;
-  if (!chosen_host().is_valid()) call_python("tenon._state", "make_default_host", nb::tuple());
+  if (!chosen_host().is_valid()) call_python("tenon._host.host", "make_default_host", nb::tuple());
   return chosen_host();
 }
 
@@ -91,11 +91,12 @@ HostHandle current_host() {
   return nb::cast<const HostHandle&>(default_host());
 }
 
-// The stable ABI has no functions for context variables, so tenon._state reads its own.
+// The stable ABI has no functions for context variables, so tenon._host.context reads its own.
 nb::object host_of_block() {
   if (open_blocks == 0) return {};
   static PyObject* function = nullptr;
-  auto host = call_python(function_of(function, "tenon._state", "host_of_block"), nb::tuple());
+  auto host =
+      call_python(function_of(function, "tenon._host.context", "host_of_block"), nb::tuple());
   if (!host.is_none()) return host;
   const auto* caller = static_cast<PyObject*>(const_cast<void*>(caller_context()));
   return caller == nullptr ? nb::object() : nb::borrow(caller);

@@ -140,7 +140,7 @@ nb::object call_general(PyObject* self, PyObject* const* args, std::size_t count
                         PyObject* keywords) {
   static PyObject* function = nullptr;
   const auto [positional, named] = arguments_of(args, count, keywords);
-  return call_python(function_of(function, "tenon._calls", "call"),
+  return call_python(function_of(function, "tenon._calls.dispatch", "call"),
                      nb::make_tuple(nb::borrow(self), positional, named));
 }
 
@@ -207,11 +207,11 @@ void delete_operator(PyObject* object) {
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
 
-// Documentation, signature and page of an operator, from tenon._operators, created when first
-// requested.
+// Documentation, signature and page of an operator, from tenon._operators.manifest, created
+// when first requested.
 PyObject* page_of(PyObject* self, void* what) {
   try {
-    return nb::module_::import_("tenon._operators")
+    return nb::module_::import_("tenon._operators.manifest")
         .attr(static_cast<const char*>(what))(nb::borrow(self))
         .release()
         .ptr();

@@ -46,7 +46,7 @@ nb::object resolved(nb::handle source) {
 }
 
 nb::object in_python(const char* function, const Tensor& self) {
-  return call_python("tenon._arrays", function, nb::make_tuple(self));
+  return call_python("tenon._arrays.kinds", function, nb::make_tuple(self));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._interpreter import require_main
+from ._package.interpreter import require_main
 
 require_main()  # before the core is imported
 
@@ -21,35 +21,36 @@ from ._errors import (
     UsageError,
     Warning,
 )
-from ._graph import Graph, Value, from_json, load
-from ._host import Host
-from ._session import Results, Session
+from ._graph.graph import Graph, Value, from_json, load
+from ._graph.session import Results, Session
+from ._host.host import Host
 
 if TYPE_CHECKING:
     from . import nn
-    from ._check import CheckReport, CheckResult, check
-    from ._compile import Compiled, compile
-    from ._confusion import Confusion, confusion
-    from ._define import operator
-    from ._gradients import grad, value_and_grad
-    from ._places import cmake_dir, include_dir
-    from ._scorer import Scorer
-    from ._tensors import csr, load_array, load_arrays, row_sparse, save_array, save_arrays, tensor
-    from ._to_cpp import to_cpp
-    from ._train import Run, train
-    from ._trainer import Metrics, Report, Trainer, evaluate
+    from ._arrays.tensors import (
+        csr,
+        load_array,
+        load_arrays,
+        row_sparse,
+        save_array,
+        save_arrays,
+        tensor,
+    )
+    from ._authoring.check import CheckReport, CheckResult, check
+    from ._authoring.compile import Compiled, compile
+    from ._authoring.to_cpp import to_cpp
+    from ._batches.scorer import Scorer
+    from ._define.decorator import operator
+    from ._graph.gradients import grad, value_and_grad
+    from ._package.paths import cmake_dir, include_dir
+    from ._train.confusion_matrix import Confusion, confusion
+    from ._train.train import Run, train
+    from ._train.trainer import Metrics, Report, Trainer, evaluate
 
 # Imported at first use, so that programs that only call operators and run graphs start in
 # milliseconds.
 _LATER = {
-    "_check": ("CheckReport", "CheckResult", "check"),
-    "_compile": ("Compiled", "compile"),
-    "_confusion": ("Confusion", "confusion"),
-    "_define": ("operator",),
-    "_gradients": ("grad", "value_and_grad"),
-    "_places": ("cmake_dir", "include_dir"),
-    "_scorer": ("Scorer",),
-    "_tensors": (
+    "_arrays.tensors": (
         "csr",
         "load_array",
         "load_arrays",
@@ -58,9 +59,16 @@ _LATER = {
         "save_arrays",
         "tensor",
     ),
-    "_to_cpp": ("to_cpp",),
-    "_train": ("Run", "train"),
-    "_trainer": ("Metrics", "Report", "Trainer", "evaluate"),
+    "_authoring.check": ("CheckReport", "CheckResult", "check"),
+    "_authoring.compile": ("Compiled", "compile"),
+    "_authoring.to_cpp": ("to_cpp",),
+    "_batches.scorer": ("Scorer",),
+    "_define.decorator": ("operator",),
+    "_graph.gradients": ("grad", "value_and_grad"),
+    "_package.paths": ("cmake_dir", "include_dir"),
+    "_train.confusion_matrix": ("Confusion", "confusion"),
+    "_train.train": ("Run", "train"),
+    "_train.trainer": ("Metrics", "Report", "Trainer", "evaluate"),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 
@@ -115,6 +123,21 @@ __all__ = [
 ]
 
 
+def _made_public(found: Any) -> Any:
+    """Gives a class or function the module that tracebacks and pickles name: this one, not the
+    private one that defines it.
+    """
+    found.__module__ = __name__
+    return found
+
+
+for _each in (
+    *(CompileError, Error, ExecutionError, FileError, PluginError, UsageError, Warning),
+    *(Graph, Host, Results, Session, Value, from_json, load),
+):
+    _made_public(_each)
+
+
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
@@ -123,7 +146,7 @@ def __getattr__(name: str) -> Any:
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'tenon' has no attribute '{name}'")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+    found = globals()[name] = _made_public(getattr(import_module(f"{__name__}.{module}"), name))
     return found
 
 

@@ -1,5 +1,5 @@
 """`python -m tenon`: the program."""
 
-from ._program import main
+from ._package.program import main
 
 main()

@@ -15,7 +15,7 @@ from math import prod
 from typing import Any
 
 from ._errors import UsageError
-from ._graph import Graph, Init, Value
+from ._graph.graph import Graph, Init, Value
 
 Activation = Callable[[Value], Value] | str | None
 Sizes = int | Sequence[int]

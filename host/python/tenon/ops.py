@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from . import _core
-from ._lookup import find, lookup
+from ._operators.namespaces import find, lookup
 
 
 class _Module(ModuleType):

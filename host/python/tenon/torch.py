@@ -12,16 +12,17 @@ from typing import Any
 import torch
 
 from . import _core
-from ._compile import Compiled
-from ._define import _decorated
+from ._authoring.compile import Compiled
+from ._define.decorator import _decorated
 from ._errors import PluginError, UsageError
-from ._lookup import find
-from ._operators import info_of
-from ._torch_module import GraphModule, module
-from ._torch_operator import RegisteredOperator
-from ._torch_schema import has_training, variants_of
+from ._operators.manifest import info_of
+from ._operators.namespaces import find
+from ._torch.module import GraphModule, module
+from ._torch.operator import RegisteredOperator
+from ._torch.schema import has_training, variants_of
 
 __all__ = ["GraphModule", "module", "register"]
+GraphModule.__module__ = module.__module__ = __name__  # for tracebacks and pickles
 
 _libraries: dict[str, torch.library.Library] = {}
 _registered: dict[tuple[str, str], tuple[RegisteredOperator, dict[str, str]]] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Union
 import numpy as np
 
 if TYPE_CHECKING:
-    from tenon._graph import Value as Value
+    from tenon._graph.value import Value as Value
 
 __all__ = ["Array", "ArrayLike", "ArrayT", "Numpy", "NumpyLike"]
 

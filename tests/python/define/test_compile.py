@@ -18,7 +18,8 @@ from typing import Literal
 import numpy as np
 import pytest
 import tenon
-from tenon import _compiler_errors, ops
+from tenon import ops
+from tenon._authoring import compiler_errors
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="there is no C++ compiler"
@@ -294,7 +295,7 @@ TENON_OPERATOR(scaled, Scaled)
     foo * x;
     ^
 """
-    assert [fault[0] for fault in _compiler_errors.faults(output, "/tmp/x/mine.cpp")] == [
+    assert [fault[0] for fault in compiler_errors.faults(output, "/tmp/x/mine.cpp")] == [
         "mine.cpp:21: static_assert failed due to requirement 'x' \"describe has no doc: add op.doc(...)\"",
         "mine.cpp:17: use of undeclared identifier 'foo'",
     ]

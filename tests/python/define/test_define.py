@@ -10,7 +10,7 @@ import pytest
 import tenon
 from python_operators import X, cosine
 from tenon import ops
-from tenon._describe import kind_of
+from tenon._define.describe import kind_of
 
 
 @pytest.fixture(autouse=True)
@@ -457,7 +457,7 @@ def test_manifests_have_the_bytes_that_the_sdk_writes():
     """The operator cosine in sdk/include/tenon/manifest.hpp has 582 bytes, some only for
     elementwise classes.
     """
-    from tenon import _cbor
+    from tenon._define import cbor
 
     listed = {
         "tenon": 1, "name": "cosine", "doc": "scale * cos(x), element by element", "version": 1, "aliases": [],
@@ -470,9 +470,9 @@ def test_manifests_have_the_bytes_that_the_sdk_writes():
         "random": False, "elementwise": True, "kernels_elsewhere": False,
         "functions": ["forward", "forward_sparse", "backward", "backward_sparse", "infer_storage"], "renamed": [], "added": [],
     }  # fmt: skip
-    assert len(_cbor.dumps(listed)) == 582
+    assert len(cbor.dumps(listed)) == 582
     assert list(cosine()._tenon_definition.manifest)[: len(listed)] == list(listed)
-    assert [_cbor.dumps(n).hex() for n in (23, 24, -1, -25, 256, 65536, 2**32)] == [
+    assert [cbor.dumps(n).hex() for n in (23, 24, -1, -25, 256, 65536, 2**32)] == [
         "17",
         "1818",
         "20",

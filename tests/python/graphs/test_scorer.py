@@ -59,7 +59,7 @@ def test_read_only_arrays_are_read_where_they_lie():
 
 
 def test_a_scorer_loads_once_in_a_process_and_runs_in_any_thread(network, monkeypatch):
-    from tenon import _scorer
+    from tenon._batches import scorer as _scorer
 
     loads = []
     monkeypatch.setattr(
@@ -209,7 +209,7 @@ def test_errors_of_wide_graphs_list_sixteen_names(tmp_path):
 def test_engines_say_the_threads_by_the_environment(network, python):
     code = f"""
         import tenon
-        from tenon import _scorer
+        from tenon._batches import scorer as _scorer
         scorer = tenon.Scorer({str(network)!r})
         print(scorer._loaded().session._host.threads)
     """

@@ -183,7 +183,7 @@ void PythonCall::detach_all() {
     }
   }
   if (referenced.empty()) return;
-  const nb::object derived = nb::module_::import_("tenon._kept").attr("derived")(viewed);
+  const nb::object derived = nb::module_::import_("tenon._calls.views").attr("views_of")(viewed);
   viewed.clear();
   for (std::size_t i = 0; i < referenced.size(); ++i) referenced[i]->detach(nb::list(derived[i]));
   for (auto& slot : slots_) slot.arrays.clear();

@@ -1,0 +1,1 @@
+"""Arrays of other libraries and files, and their conversion to tensors."""

@@ -1,0 +1,23 @@
+"""The dtypes of tensors, derived from the library's table."""
+
+from __future__ import annotations
+
+from .. import _core
+
+NAMES = tuple(name for name, *_ in _core.dtypes)
+NAMES_IN_CPP = {name: in_cpp for name, in_cpp, *_ in _core.dtypes}
+FLOATING = tuple(name for name, _, kind, _ in _core.dtypes if kind == "f")
+
+
+def _widest_first(kinds: str) -> tuple[str, ...]:
+    """The dtypes of kind after kind; of two of one size, the later first."""
+    order = sorted(
+        ((kinds.index(kind), -size, -number), name)
+        for number, (name, _, kind, size) in enumerate(_core.dtypes)
+        if kind in kinds
+    )
+    return tuple(name for _, name in order)
+
+
+WIDE_WHOLES = _widest_first("iub")
+WIDE_FLOATS = _widest_first("fc")

@@ -1,0 +1,1 @@
+"""Tools for authors of operators: building, checking and translating them."""

@@ -1,0 +1,1 @@
+"""Graphs on the batches of data engines."""

@@ -1,0 +1,1 @@
+"""Graphs, their values and sessions, and gradients of functions."""

@@ -1,0 +1,362 @@
+"""value_and_grad: functions of arrays that also return their gradient."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import _core
+from .._arrays.dtypes import FLOATING
+from .._arrays.kinds import Kind, kind_of, kind_of_one
+from .._call_cache import CallCache, exact
+from .._errors import UsageError
+from .graph import Graph, Value
+
+
+def value_and_grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    training: bool = False,
+    seed: int = 0,
+    device: str = "",
+) -> Callable[..., tuple[Any, Any]]:
+    """A function that returns the value of `function` and its gradient with respect to the
+    arguments at `argnums`.
+
+    function: computes one floating number (0-d) from arrays with operators: tenon.ops, Python's
+        operators on values, or tenon.nn with weights passed as arguments. Arguments are arrays or
+        nested lists, tuples and dicts of them; a gradient has the structure, dtypes and array kinds
+        of its argument. Numbers, texts and None are passed on unchanged, except that numbers at
+        `argnums` count as arrays of float64 or int64.
+    argnums: the position of an argument, or a sequence of positions, for which the gradients are a
+        tuple.
+    has_aux: `function` returns (value, more); the result's value is then (value, more).
+    training, seed, device: as in tenon.Session. Each call draws different random numbers.
+
+    `function` runs once for each combination of dtypes, ranks and other arguments: it is traced
+    into a graph, which computes all further calls. While tracing, its arguments are tenon.Value
+    objects whose sizes are None; if it needs sizes, it is traced for each combination of shapes.
+    Arrays that it takes from elsewhere are constants from the first call. Gradients of gradients
+    are supported.
+
+    Raises UsageError for functions that cannot be differentiated. Threads: any number concurrently.
+    """
+    return _Differentiated(
+        function, argnums, has_aux, True, dict(training=training, seed=seed, device=device)
+    )
+
+
+def grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    training: bool = False,
+    seed: int = 0,
+    device: str = "",
+) -> Callable[..., Any]:
+    """As value_and_grad(), but returns only the gradient; with has_aux (gradient, more)."""
+    return _Differentiated(
+        function, argnums, has_aux, False, dict(training=training, seed=seed, device=device)
+    )
+
+
+class _Leaf:
+    """The position of an array among the arguments."""
+
+
+LEAF = _Leaf()
+
+
+class _Other:
+    """An argument that is not an array. Equal to those of the same type and exact value: 0.0 is
+    not -0.0."""
+
+    __slots__ = ("_key", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value, self._key = value, exact(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Other) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def flatten(tree: Any, leaves: list[Any], arrays: bool = False) -> Any:
+    """Appends the arrays to `leaves` and returns the structure around them, hashable. `arrays`:
+    numbers count as arrays.
+    """
+    if isinstance(tree, dict):
+        keys = tuple(key if type(key) is str else _Other(key) for key in tree)
+        return dict, keys, tuple(flatten(each, leaves, arrays) for each in tree.values())
+    if isinstance(tree, list | tuple):
+        return type(tree), None, tuple(flatten(each, leaves, arrays) for each in tree)
+    if arrays and isinstance(tree, int | float):
+        tree = np.asarray(tree)
+    if isinstance(tree, Value) or kind_of_one(tree) is not None:
+        leaves.append(tree)
+        return LEAF
+    try:
+        hash(tree)
+    except TypeError:
+        raise TypeError(
+            f"an argument is {type(tree).__name__}, which is neither an array nor hashable"
+        ) from None
+    return None, None, _Other(tree)
+
+
+def unflatten(form: Any, leaves: Iterator[Any]) -> Any:
+    if form is LEAF:
+        return next(leaves)
+    kind, keys, parts = form
+    if kind is None:
+        return parts.value
+    made = [unflatten(part, leaves) for part in parts]
+    if kind is dict:
+        return dict(zip((key.value if isinstance(key, _Other) else key for key in keys), made))
+    return kind(*made) if hasattr(kind, "_fields") else kind(made)
+
+
+class _Call:
+    """The arguments of a call as structures and leaves, with the leaves to differentiate by."""
+
+    def __init__(
+        self, name: str, places: tuple[int, ...], arguments: tuple[Any, ...], named: dict[str, Any]
+    ) -> None:
+        self.leaves: list[Any] = []
+        self.wrt: list[int] = []
+        forms = []
+        self.wrt_forms: dict[int, Any] = {}
+        for place, argument in enumerate(arguments):
+            first = len(self.leaves)
+            forms.append(flatten(argument, self.leaves, place in places))
+            if place in places:
+                self.wrt_forms[place] = forms[-1]
+                self.wrt += range(first, len(self.leaves))
+        for place in places:
+            if place not in self.wrt_forms:
+                raise TypeError(
+                    f"{name}(): argnums has {place}, but the call has {len(arguments)} positional arguments"
+                )
+        if not self.wrt:
+            raise TypeError(f"{name}(): the arguments at argnums hold no arrays")
+        names = tuple(sorted(named))
+        self.form = tuple(forms), names, tuple(flatten(named[each], self.leaves) for each in names)
+
+    def apply(self, function: Callable[..., Any], leaves: Sequence[Any]) -> Any:
+        forms, names, named = self.form
+        rest = iter(leaves)
+        positional = [unflatten(form, rest) for form in forms]
+        return function(
+            *positional, **{name: unflatten(form, rest) for name, form in zip(names, named)}
+        )
+
+    def gradients(self, places: tuple[int, ...], made: Sequence[Any]) -> list[Any]:
+        """The gradients in the structure of their arguments, in the order of argnums."""
+        at = dict(zip(self.wrt, made))
+        whole: dict[int, Any] = {}
+        rest = iter([at[leaf] for leaf in self.wrt])
+        for place, form in self.wrt_forms.items():
+            whole[place] = unflatten(form, rest)
+        return [whole[place] for place in places]
+
+
+class _Trace:
+    """A graph of the function and its gradient for one version of a host, and its idle sessions."""
+
+    def __init__(self, graph: Graph, more: Any, options: dict[str, Any]) -> None:
+        self.graph = graph
+        self.more = more
+        self._options = options
+        self._sessions: list[Any] = []
+        self._lock = threading.Lock()
+
+    def run(self, inputs: dict[str, Any], step: int) -> dict[str, Any]:
+        try:
+            session = self._sessions.pop()
+        except IndexError:
+            with self._lock:  # a graph is used by one thread at a time
+                session = self.graph.session(**self._options)._core
+        session.step = step
+        made: dict[str, Any] = session.run(inputs, [], {}, False, 0, False)
+        self._sessions.append(session)
+        return made
+
+
+def _as_dense(gradient: Any) -> Any:
+    return gradient if gradient.storage == "dense" else gradient.to_storage("dense")
+
+
+class _Differentiated:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        argnums: int | Sequence[int],
+        has_aux: bool,
+        value: bool,
+        options: dict[str, Any],
+    ) -> None:
+        self._single = not isinstance(argnums, Sequence)
+        self._places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        self._function, self._has_aux, self._value, self._options = (
+            function,
+            has_aux,
+            value,
+            options,
+        )
+        self._name = getattr(function, "__name__", "function")
+        if (
+            any(place < 0 for place in self._places)
+            or len(set(self._places)) != len(self._places)
+            or not self._places
+        ):
+            raise UsageError(
+                f"argnums is {argnums}, but must be distinct argument positions, counted from 0"
+            )
+        self._traces: CallCache[_Trace | Literal["needs sizes"]] = CallCache()
+        self._lock = threading.RLock()
+        self._steps = itertools.count()
+        functools.update_wrapper(self, function, updated=())
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        call = _Call(self._name, self._places, arguments, named)
+        if any(isinstance(leaf, Value) for leaf in call.leaves):
+            return self._on_values(call)
+        kinds = [kind_of_one(leaf) for leaf in call.leaves]
+        tensors = [
+            kind.to_tensor(leaf) for kind, leaf in zip(kinds, call.leaves) if kind is not None
+        ]
+        trace = self._trace(call, tensors)
+        made = trace.run(
+            {f"argument_{place}": tensor for place, tensor in enumerate(tensors)}, next(self._steps)
+        )
+        return self._pack(call, trace, made, [kind for kind in kinds if kind is not None])
+
+    def _pack(self, call: _Call, trace: _Trace, made: dict[str, Any], kinds: list[Kind]) -> Any:
+        gradients = [
+            kinds[leaf].from_tensor(_as_dense(made[f"gradient_{leaf}"])) for leaf in call.wrt
+        ]
+        first = kind_of(call.leaves)
+        value = first.from_tensor(made["value"]) if self._value else None
+        more = None
+        if self._has_aux:
+            form, count = trace.more
+            more = unflatten(
+                form, iter([first.from_tensor(made[f"more_{place}"]) for place in range(count)])
+            )
+        return self._result(value, more, call.gradients(self._places, gradients))
+
+    def _result(self, value: Any, more: Any, gradients: list[Any]) -> Any:
+        all_of_them = gradients[0] if self._single else tuple(gradients)
+        if not self._value:
+            return (all_of_them, more) if self._has_aux else all_of_them
+        return ((value, more) if self._has_aux else value), all_of_them
+
+    def _trace(self, call: _Call, tensors: list[Any]) -> _Trace:
+        host = _core.default_host()
+        key = (
+            call.form,
+            tuple((tensor.dtype_name, tensor.ndim, tensor.storage) for tensor in tensors),
+        )
+        with self._lock:
+            trace = self._traces.shared(host, key, lambda: self._without_sizes(host, call, tensors))
+            if not isinstance(trace, _Trace):
+                shapes = tuple(tensor.shape for tensor in tensors)
+                trace = self._traces.shared(
+                    host, (*key, shapes), lambda: self._traced(host, call, tensors, shapes)
+                )
+            assert isinstance(trace, _Trace)
+            return trace
+
+    def _without_sizes(
+        self, host: _core.Host, call: _Call, tensors: list[Any]
+    ) -> _Trace | Literal["needs sizes"]:
+        with contextlib.suppress(Exception):  # anything that the function raises for a size of None
+            return self._traced(
+                host, call, tensors, [(None,) * len(tensor.shape) for tensor in tensors]
+            )
+        return "needs sizes"
+
+    def _traced(
+        self, host: _core.Host, call: _Call, tensors: list[Any], shapes: Sequence[Any]
+    ) -> _Trace:
+        graph = Graph(host)
+        values = [
+            graph.input(f"argument_{place}", tensor.dtype_name, shape)
+            for place, (tensor, shape) in enumerate(zip(tensors, shapes))
+        ]
+        value, more, gradients = self._differentiate(call, values)
+        for variable in graph.variables:
+            raise UsageError(
+                f"{self._name}() creates the variable '{variable}', which no call can train",
+                "pass weights as arguments: weight=, bias=, gamma=, beta=",
+            )
+        if self._value:
+            graph.output("value", value)
+        for leaf, gradient in zip(call.wrt, gradients):
+            graph.output(f"gradient_{leaf}", gradient)
+        parts: list[Any] = []
+        form = flatten(more, parts)
+        for place, part in enumerate(parts):
+            graph.output(f"more_{place}", part if isinstance(part, Value) else graph.constant(part))
+        return _Trace(graph, (form, len(parts)), self._options)
+
+    def _differentiate(self, call: _Call, values: list[Any]) -> tuple[Value, Any, list[Value]]:
+        """Applies the function to values of a graph and adds the nodes of its gradient."""
+        for leaf in call.wrt:
+            if values[leaf].dtype not in FLOATING:
+                raise UsageError(
+                    f"{self._name}(): gradients need floating arrays, but one at argnums is {values[leaf].dtype}"
+                )
+        returned = call.apply(self._function, values)
+        value, more = self._split(returned)
+        graph = values[call.wrt[0]].graph
+        if value.graph is not graph:
+            raise UsageError(f"{self._name}() returned a value of another graph")
+        if value.shape != () or value.dtype not in FLOATING:
+            raise UsageError(
+                f"{self._name}() returned {value!r}, but only one floating number has a gradient",
+                "ops.sum, ops.mean and losses return one",
+            )
+        wrt = [values[leaf] for leaf in call.wrt]
+        found = graph.gradient(value, wrt)
+        zero = graph.ops["tenon.fill_like"]
+        return (
+            value,
+            more,
+            [zero(of) if gradient is None else gradient for gradient, of in zip(found, wrt)],
+        )
+
+    def _split(self, returned: Any) -> tuple[Value, Any]:
+        value, more = returned, None
+        if self._has_aux:
+            if not isinstance(returned, tuple) or len(returned) != 2:
+                raise TypeError(
+                    f"{self._name}() returned {type(returned).__name__}, but has_aux=True needs (value, more)"
+                )
+            value, more = returned
+        if not isinstance(value, Value):
+            raise UsageError(
+                f"{self._name}() returned {type(value).__name__}, not a value computed by operators from its arguments"
+            )
+        return value, more
+
+    def _on_values(self, call: _Call) -> Any:
+        """Inside another trace or a graph: adds the nodes to that graph."""
+        graph = next(leaf for leaf in call.leaves if isinstance(leaf, Value)).graph
+        values = [
+            leaf if isinstance(leaf, Value) or place not in call.wrt else graph.constant(leaf)
+            for place, leaf in enumerate(call.leaves)
+        ]
+        value, more, gradients = self._differentiate(call, values)
+        return self._result(value, more, call.gradients(self._places, gradients))

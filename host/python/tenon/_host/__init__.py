@@ -1,0 +1,1 @@
+"""Hosts, and which one is the default."""

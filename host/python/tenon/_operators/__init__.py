@@ -1,0 +1,1 @@
+"""Operators by name, their manifests, and the arguments of their calls."""

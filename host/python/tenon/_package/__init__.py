@@ -1,0 +1,1 @@
+"""The installed package: its files, its program, and the interpreter that imports it."""

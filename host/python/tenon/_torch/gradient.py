@@ -1,0 +1,124 @@
+"""Gradients computed by graphs: of operators without a backward kernel, and of whole graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+
+from .. import _core
+from .._call_cache import CallCache, Lease
+from .._errors import UsageError
+from .._graph.graph import Graph, Value
+from .._graph.session import Session
+from .._operators.manifest import OperatorInfo
+from .call import Call
+from .tensors import dtype_name, to_tenon
+
+
+def add_gradients(
+    graph: Graph, outputs: Mapping[str, Value], wrt: Mapping[str, Value]
+) -> dict[str, Value]:
+    """Adds an input, named by the keys of `outputs`, for the gradient of each output, and returns
+    the gradients of `wrt` that are not zero.
+    """
+    totals: dict[str, Value] = {}
+    for name, output in outputs.items():
+        seed = graph.input(name, output.dtype, output.shape)
+        for of, made in zip(wrt, graph.gradient(output, list(wrt.values()), seed=seed)):
+            if made is not None:
+                totals[of] = made if of not in totals else graph.ops.add(totals[of], made)
+    return totals
+
+
+class GraphGradients:
+    """The gradient of one operator: sessions of a differentiated one-node graph. Threads: any; each
+    call leases its own session.
+    """
+
+    def __init__(self, info: OperatorInfo) -> None:
+        self._info = info
+        self._sessions: CallCache[Session] = CallCache()
+
+    def run(
+        self,
+        host: _core.Host,
+        call: Call,
+        grads: Sequence[torch.Tensor | None],
+        wanted: Sequence[bool],
+        constants: Sequence[int] = (),
+    ) -> list[_core.Tensor | None]:
+        """The gradient of each input; None if it is zero or not requested. constants: indices of
+        inputs whose elements determine shapes.
+        """
+        if self._info.raw["random"] or self._info.states:
+            raise UsageError(
+                f"[{self._info.name}] draws random numbers or has states, which its gradient, a graph of its own, cannot reproduce",
+                "add it to a graph and use tenon.torch.module(graph)",
+            )
+        types = tuple(
+            None if tensor is None else (tensor.dtype, tuple(tensor.shape))
+            for tensor in call.inputs
+        )
+        present = tuple(grad is not None for grad in grads)
+        elements = {
+            place: tensor
+            for place, tensor in enumerate(call.inputs)
+            if tensor is not None and place in constants
+        }
+        known = tuple((place, repr(tensor.tolist())) for place, tensor in elements.items())
+        key = (types, repr(call.params), call.training, present, tuple(wanted), call.device, known)
+        given = {
+            f"x{place}": to_tenon(tensor)
+            for place, tensor in enumerate(call.inputs)
+            if tensor is not None and place not in elements
+        }
+        given |= {
+            f"dy{place}": to_tenon(grad) for place, grad in enumerate(grads) if grad is not None
+        }
+
+        def make() -> Session:
+            return self._make(host, call, present, wanted, elements)
+
+        # repr() abbreviates tensors, so that different ones would share a session.
+        has_tensors = any(isinstance(value, torch.Tensor) for value in call.params.values())
+        with Lease(make()) if has_tensors else self._sessions.lease(host, key, make) as session:
+            made = session._core.run(given, arrays=False)
+        return [made.get(f"dx{place}") for place in range(len(call.inputs))]
+
+    def _make(
+        self,
+        host: _core.Host,
+        call: Call,
+        present: tuple[bool, ...],
+        wanted: Sequence[bool],
+        elements: Mapping[int, torch.Tensor],
+    ) -> Session:
+        graph = Graph(host)
+        inputs = [
+            None
+            if tensor is None
+            else graph.constant(tensor.detach().clone(), f"x{place}")
+            if place in elements
+            else graph.input(f"x{place}", dtype_name(tensor), tuple(tensor.shape))
+            for place, tensor in enumerate(call.inputs)
+        ]
+        made = graph.ops[self._info.full_name](*inputs, **call.attributes)
+        outputs: list[Value] = list(made) if isinstance(made, tuple) else [made]
+        wrt = {
+            f"dx{place}": value
+            for place, value in enumerate(inputs)
+            if value is not None and wanted[place]
+        }
+        graph.outputs(
+            **add_gradients(
+                graph,
+                {f"dy{place}": output for place, output in enumerate(outputs) if present[place]},
+                wrt,
+            )
+        )
+        return Session(
+            graph,
+            training=call.training,
+            device="" if call.device.type == "cpu" else str(call.device),
+        )
