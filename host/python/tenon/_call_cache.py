@@ -36,8 +36,8 @@ def exact(value: Any) -> Any:
         return kind, frozenset(map(exact, value))
     if dataclasses.is_dataclass(value) and kind.__hash__ is not object.__hash__:
         fields = [each.name for each in dataclasses.fields(value) if each.compare]
-        parts = tuple(exact(getattr(value, name, None)) for name in fields)
-        return (kind, value, parts) if _is_hashable(parts) else (kind, value)
+        keys = tuple(exact(getattr(value, name, None)) for name in fields)
+        return (kind, value, keys) if _is_hashable(keys) else (kind, value)
     return kind, value
 
 
@@ -81,7 +81,7 @@ class Lease(Generic[T]):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind is not None or self._cache is None or self._entry is None:
             return
-        self._cache._keep(self._host, self._key, self._entry)
+        self._cache._store(self._host, self._key, self._entry)
 
 
 # Not a WeakSet, whose iterator runs Python code: other threads and the garbage collector may add
@@ -152,10 +152,10 @@ class CallCache(Generic[T]):
         except LookupError:
             self._miss(whole[0])
             entry = make()
-            self._keep(host, whole, entry)
+            self._store(host, whole, entry)
         return entry
 
-    def _keep(self, host: Any, key: tuple[Any, Any], entry: T) -> None:
+    def _store(self, host: Any, key: tuple[Any, Any], entry: T) -> None:
         entries = self._entries.get(key)
         gone: list[Any] = []  # destroyed outside of the lock
         if entries is not None:

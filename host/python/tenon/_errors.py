@@ -131,11 +131,11 @@ def plain_type_errors(kind: type[Any]) -> type[Any]:
 
 def plainly(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def call(*given: Any, **named: Any) -> Any:
+    def call(*arguments: Any, **named: Any) -> Any:
         try:
-            return function(*given, **named)
+            return function(*arguments, **named)
         except TypeError as error:
-            wrong = plain_error(error, function, given, named)
+            wrong = plain_error(error, function, arguments, named)
             if wrong is None:
                 raise
         raise wrong
@@ -144,7 +144,10 @@ def plainly(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def plain_error(
-    error: TypeError, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+    error: TypeError,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    named: dict[str, Any],
 ) -> Exception | None:
     """The error to raise instead of pybind11's list of overloads; None if `error` is another one."""
     if "incompatible function arguments" not in str(error):
@@ -152,19 +155,19 @@ def plain_error(
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     if parameters and parameters[0].name == "self":
-        parameters, given = parameters[1:], given[1:]
+        parameters, arguments = parameters[1:], arguments[1:]
     name = function.__qualname__.removesuffix(".__init__").replace("._", ".")
-    for text in (*given, *named.values()):
+    for text in (*arguments, *named.values()):
         if isinstance(text, str) and text.encode(errors="replace").decode() != text:
             return UsageError(f"{name}() got {text!a}, which is not valid Unicode")
-    wanted = str(
+    expected = str(
         signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
     )
-    wanted = re.sub(r": '([^']*)'", r": \1", wanted)  # annotations are strings
-    found = [_shown(value) for value in given] + [
+    expected = re.sub(r": '([^']*)'", r": \1", expected)  # annotations are strings
+    found = [_shown(value) for value in arguments] + [
         f"{key}={_shown(value)}" for key, value in named.items()
     ]
-    return TypeError(f"{name}{wanted} got arguments that do not fit: ({listed(found, '')})")
+    return TypeError(f"{name}{expected} got arguments that do not fit: ({listed(found, '')})")
 
 
 def _shown(value: Any) -> str:

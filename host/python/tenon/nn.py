@@ -345,11 +345,11 @@ def _recurrent(
         f"{name}_recurrent", dtype=x.dtype, shape=(units, gates * units), init=init
     )
     body = Graph(graph.host)
-    state = [body.input(f"state_{place}", x.dtype, (None, units)) for place in range(carries)]
+    state = [body.input(f"state_{index}", x.dtype, (None, units)) for index in range(carries)]
     row = body.input("row", x.dtype, (None, gates * units))
     after = cell(row, body.input("recurrent", x.dtype, (units, gates * units)), *state)
-    for place, value in enumerate((*after, after[0])):
-        body.output(f"output_{place}", value)
+    for index, value in enumerate((*after, after[0])):
+        body.output(f"output_{index}", value)
     first = graph.ops["tenon.fill_like"](rows[0, :, :units])
     made = graph.ops["tenon.scan"](
         *[first] * carries, rows, recurrent, body=body, carries=carries, outputs=carries + 1
@@ -369,16 +369,16 @@ def _begin(kind: str, x: Any, name: str | None) -> tuple[Graph, str]:
 
 
 def _weight(
-    graph: Graph, name: str, given: Weight | None, init: Init = "automatic", dtype: Any = None
+    graph: Graph, name: str, value: Weight | None, init: Init = "automatic", dtype: Any = None
 ) -> Value | None:
     """None if the operator's own inference creates the variable."""
-    if given is None:
+    if value is None:
         return None if init == "automatic" else graph.variable(name, dtype=dtype, init=init)
-    return given if isinstance(given, Value) else graph.variable(name, given)
+    return value if isinstance(value, Value) else graph.variable(name, value)
 
 
-def _bias(graph: Graph, name: str, given: Weight | bool) -> Value | None:
-    return None if isinstance(given, bool) else _weight(graph, f"{name}_bias", given)
+def _bias(graph: Graph, name: str, value: Weight | bool) -> Value | None:
+    return None if isinstance(value, bool) else _weight(graph, f"{name}_bias", value)
 
 
 def _activated(x: Value, activation: Activation) -> Value:

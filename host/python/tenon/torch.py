@@ -140,7 +140,7 @@ def _define(op: RegisteredOperator, name: str, namespace: str, schemas: dict[str
         grad_enabled=torch.is_grad_enabled,
         counted=counted,
         tensors=len(op.info.inputs),
-        placed=op.placed,
+        placed=op.positional,
         plain_keys=keys,
     )
     if plain is None or has_training(op.info) or not op.info.inputs or op.conditional:

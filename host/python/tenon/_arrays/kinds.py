@@ -56,10 +56,10 @@ def _from_scipy(matrix: Any) -> _core.Tensor:
         matrix.indices.dtype,
         matrix.indptr.dtype,
     ):  # scipy's own functions reject them
-        given, matrix = matrix, type(matrix)(matrix.shape, dtype=matrix.dtype)
-        matrix.data = given.data
+        source, matrix = matrix, type(matrix)(matrix.shape, dtype=matrix.dtype)
+        matrix.data = source.data
         matrix.indices, matrix.indptr = (
-            each.astype(np.int64) for each in (given.indices, given.indptr)
+            each.astype(np.int64) for each in (source.indices, source.indptr)
         )
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -98,8 +98,8 @@ def _through_dlpack(module: str, read: str = "from_dlpack") -> Callable[[_core.T
         if tensor.storage != "dense":
             return tensor
         library: Any = sys.modules[module]
-        for part in read.split("."):
-            library = getattr(library, part)
+        for component in read.split("."):
+            library = getattr(library, component)
         return library(tensor)
 
     return from_tensor
@@ -113,8 +113,10 @@ def _from_torch(value: Any) -> _core.Tensor:
             "tenon.torch.register(name) makes a differentiable torch operator, and tenon.torch.module(graph) a module; or pass x.detach()",
         )
     if value.layout == torch.sparse_csr:
-        parts = (value.values(), value.col_indices(), value.crow_indices())
-        values, columns, row_starts = (_core.tensor_from(part.detach()) for part in parts)
+        components = (value.values(), value.col_indices(), value.crow_indices())
+        values, columns, row_starts = (
+            _core.tensor_from(component.detach()) for component in components
+        )
         return _core.csr(values, columns, row_starts, tuple(value.shape))
     if value.layout != torch.strided:
         raise TypeError(
@@ -134,8 +136,8 @@ def _to_torch(tensor: _core.Tensor) -> Any:
     if tensor.storage == "csr":
         return torch.sparse_csr_tensor(
             *(
-                torch.from_dlpack(part)
-                for part in (tensor.row_starts, tensor.columns, tensor.values)
+                torch.from_dlpack(component)
+                for component in (tensor.row_starts, tensor.columns, tensor.values)
             ),
             tensor.shape,
         )
@@ -218,17 +220,17 @@ def to_tensors(kind: Kind, info: OperatorInfo, values: Sequence[Any]) -> list[_c
     values = [_as_array(value) for value in values]
     shared = _shared_dtype(info, values)
     tensors: list[_core.Tensor | None] = []
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         if value is None:
             tensors.append(None)
         elif isinstance(value, NUMBERS) and kind_of_one(value) is None:
-            tensors.append(weak_input(value, shared, info, place))
+            tensors.append(weak_input(value, shared, info, index))
         else:
             try:
                 tensors.append(to_tensor(value))
             except TypeError as error:
                 raise TypeError(
-                    f"{info.name}(): input '{info.input_at(place).name}': {error}"
+                    f"{info.name}(): input '{info.input_at(index).name}': {error}"
                 ) from None
     return tensors
 
@@ -236,8 +238,8 @@ def to_tensors(kind: Kind, info: OperatorInfo, values: Sequence[Any]) -> list[_c
 def _shared_dtype(info: OperatorInfo, values: Sequence[Any]) -> str | None:
     sharing = [
         value
-        for place, value in enumerate(values)
-        if value is not None and info.input_at(place).types is None
+        for index, value in enumerate(values)
+        if value is not None and info.input_at(index).types is None
     ]
     for value in sharing:
         kind = kind_of_one(value)
@@ -319,15 +321,15 @@ def weak(value: Any, name: str, where: str) -> _core.Tensor:
     return tensor
 
 
-def weak_input(value: Any, shared: str | None, info: OperatorInfo, place: int) -> _core.Tensor:
+def weak_input(value: Any, shared: str | None, info: OperatorInfo, index: int) -> _core.Tensor:
     """A number or a list for an input, in the dtype that the input shares with others or in one of
     the input's own.
 
     If the input shares none and the operator takes neither int64 nor float64, uses the first of the
     operator's dtypes that can hold the value.
     """
-    types = info.input_at(place).types
-    where = f"[{info.name}] input '{info.input_at(place).name}'"
+    types = info.input_at(index).types
+    where = f"[{info.name}] input '{info.input_at(index).name}'"
     if types is None and shared is not None:
         return weak(value, shared, where)
     try:

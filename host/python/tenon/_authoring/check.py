@@ -58,10 +58,10 @@ class CheckReport(Sequence[CheckResult]):
     def failed(self) -> list[CheckResult]:
         return [result for result in self.results if result.verdict in FAULTS]
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, str):
-            return next(result for result in self.results if result.check == place)
-        return self.results[place]
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, str):
+            return next(result for result in self.results if result.check == index)
+        return self.results[index]
 
     def __len__(self) -> int:
         return len(self.results)
@@ -170,8 +170,8 @@ def _calls(shape: _Calls, values: _Calls, arrays: _Calls) -> list[dict[str, dict
     if shape is None and values is None and arrays is None:
         return []
     several: list[list[Mapping[str, Any]]] = [
-        [{}] if given is None else [given] if isinstance(given, Mapping) else list(given)
-        for given in (shape, values, arrays)
+        [{}] if calls is None else [calls] if isinstance(calls, Mapping) else list(calls)
+        for calls in (shape, values, arrays)
     ]
     return [
         {
@@ -199,7 +199,9 @@ def _report(lines: Iterator[dict[str, Any]]) -> CheckReport:
     return CheckReport(results)
 
 
-def _told(write: Callable[[bytes], Any], work: Callable[[Callable[..., None]], None]) -> None:
+def _write_results(
+    write: Callable[[bytes], Any], work: Callable[[Callable[..., None]], None]
+) -> None:
     """Runs the checks and writes each result, or the error that they raise, as a line of JSON."""
 
     def report(op: str, check: str, verdict: str, sentence: str, calls: list[str]) -> None:
@@ -241,12 +243,12 @@ def _of_class(
                     definition.data,
                     cls,
                     definition.call_type,
-                    definition.told,
+                    definition.declared,
                     dict(options),
                     report,
                 )
 
-            _told(lambda line: _write_all(write, line), work)
+            _write_results(lambda line: _write_all(write, line), work)
             status = 0
         finally:
             os._exit(status)
@@ -326,18 +328,18 @@ def _in_interpreter(path: str, options: Mapping[str, Any]) -> Iterator[dict[str,
                 process.stdin.close()
             for line in process.stdout:
                 yield json.loads(line)
-            said = process.stderr.read().decode(errors="replace")
+            errors = process.stderr.read().decode(errors="replace")
         except BaseException:
             process.kill()
             raise
     if process.returncode != 0:
         raise ExecutionError(
-            f"the check process ended with status {process.returncode}: {said.strip()[-2000:]}"
+            f"the check process ended with status {process.returncode}: {errors.strip()[-2000:]}"
         )
 
 
 def _main() -> None:
     path, options = pickle.load(sys.stdin.buffer)
-    _told(
+    _write_results(
         lambda line: _write_all(1, line), lambda report: _core.check_plugin(path, options, report)
     )

@@ -26,7 +26,7 @@ from . import compiler_errors
 
 OPERATOR = re.compile(r"^[^/\n]*\bTENON_(?:OPERATOR|KERNEL\w*)\s*\(\s*(\w+)", re.MULTILINE)
 SPACE = "compiled"
-KEPT_DAYS = 30
+MAX_UNUSED_DAYS = 30
 _INCLUDE_VARIABLES = ("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH")
 
 
@@ -108,14 +108,14 @@ def compile(  # noqa: A001 - tenon.compile
         )
     compiler = _compiler(cuda)
     headers = _headers()
-    kept = _cache() / _key(source, space, cuda, flags, compiler, headers)
-    build = _Build(source, kept, name, _command(compiler, cuda, headers, name, space), flags)
+    folder = _cache() / _key(source, space, cuda, flags, compiler, headers)
+    build = _Build(source, folder, name, _command(compiler, cuda, headers, name, space), flags)
     path = build.made()
     if path is None:
-        with _locked(kept, timeout):
+        with _locked(folder, timeout):
             path = build.made() or build.make()
-            _forget_old(kept.parent)
-    os.utime(kept)
+            _forget_old(folder.parent)
+    os.utime(folder)
     return _added(name, space, path, host if host is not None else _core.default_host())
 
 
@@ -220,7 +220,7 @@ def _key(
     """A key of everything that may affect the compiler's output. Compiler and headers count by size
     and time, which needs no process.
     """
-    parts: list[Any] = [
+    inputs: list[Any] = [
         source,
         space,
         cuda,
@@ -228,13 +228,13 @@ def _key(
         compiler,
         *_stamp(os.path.realpath(compiler)),
     ]
-    parts += [os.environ.get(name) for name in _INCLUDE_VARIABLES]
+    inputs += [os.environ.get(name) for name in _INCLUDE_VARIABLES]
     if any(flag.startswith(("-I", "-i")) or not flag.startswith("-") for flag in flags):
-        parts.append(os.getcwd())  # for relative paths
+        inputs.append(os.getcwd())  # for relative paths
     for folder, folders, files in os.walk(headers / "tenon"):
         folders.sort()
-        parts += [_stamp(os.path.join(folder, file)) for file in sorted(files)]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+        inputs += [_stamp(os.path.join(folder, file)) for file in sorted(files)]
+    return hashlib.sha256(repr(inputs).encode()).hexdigest()[:32]
 
 
 def _stamp(path: str) -> tuple[int, int]:
@@ -287,9 +287,9 @@ class _Build:
     """A plugin in a cache folder, which has a subfolder for each state of the compiler's inputs."""
 
     def __init__(
-        self, source: str, kept: Path, name: str, command: Sequence[str], flags: Sequence[str]
+        self, source: str, folder: Path, name: str, command: Sequence[str], flags: Sequence[str]
     ) -> None:
-        self._source, self._kept, self._name = source, kept, name
+        self._source, self._folder, self._name = source, folder, name
         self._command, self._flags = list(command), list(flags)
         # Headers other than Tenon's and the system's: the set of included headers may change even
         # if none of its members does.
@@ -302,15 +302,15 @@ class _Build:
     def made(self) -> Path | None:
         """The plugin for the compiler's current inputs; None if it is not cached."""
         try:
-            included = json.loads((self._kept / "headers.json").read_text())
-            path = self._kept / self._state(included, self._read_now()) / f"{self._name}.so"
+            included = json.loads((self._folder / "headers.json").read_text())
+            path = self._folder / self._state(included, self._read_now()) / f"{self._name}.so"
         except (OSError, ValueError):
             return None
         return path if path.exists() else None
 
     def make(self) -> Path:
         """Builds the plugin. A failed build leaves nothing behind; the plugin appears atomically."""
-        with tempfile.TemporaryDirectory(dir=self._kept) as folder:
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             written, made, rule = (
                 Path(folder) / f"{self._name}{end}" for end in (".cpp", ".so", ".d")
             )
@@ -343,7 +343,7 @@ class _Build:
                 or any(".incbin" in _text(each) for each in included)
             )
             path = (
-                self._kept
+                self._folder
                 / ("once-" + Path(folder).name if once else self._state(included, before))
                 / made.name
             )
@@ -353,27 +353,27 @@ class _Build:
             os.replace(written, path.with_suffix(".cpp"))
             os.replace(made, path)
             if not once:
-                os.replace(listed, self._kept / "headers.json")
+                os.replace(listed, self._folder / "headers.json")
             return path
 
     @staticmethod
     def _state(included: Sequence[str], read: Sequence[Any]) -> str:
         """The state of the included headers and of the compiler's other inputs."""
-        parts = [*map(_content, included), *read]
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+        inputs = [*map(_content, included), *read]
+        return hashlib.sha256(repr(inputs).encode()).hexdigest()[:16]
 
     def _read_now(self) -> list[Any]:
         """The files that the flags name and, for a source with its own headers, a hash of the
         preprocessed source.
         """
-        parts: list[Any] = [_content(each) for each in _files_of(self._flags)]
+        inputs: list[Any] = [_content(each) for each in _files_of(self._flags)]
         if self._has_own_headers:
-            with tempfile.TemporaryDirectory(dir=self._kept) as folder:
+            with tempfile.TemporaryDirectory(dir=self._folder) as folder:
                 written = Path(folder) / f"{self._name}.cpp"
                 written.write_text(self._source)
                 text = self._run([*self._command, "-E", str(written), *self._flags], written)
-                parts.append(hashlib.sha256(text.replace(folder, "").encode()).hexdigest())
-        return parts
+                inputs.append(hashlib.sha256(text.replace(folder, "").encode()).hexdigest())
+        return inputs
 
     def _run(self, command: list[str], written: Path) -> str:
         # Messages in English, since compiler_errors parses them.
@@ -388,8 +388,8 @@ class _Build:
             ) from error
         if done.returncode != 0:
             output = done.stderr + done.stdout
-            told = compiler_errors.told(output, str(written))
-            refusal = CompileError(told or f"{command[0]} ended with status {done.returncode}")
+            summary = compiler_errors.summary(output, str(written))
+            refusal = CompileError(summary or f"{command[0]} ended with status {done.returncode}")
             refusal.output = output
             raise refusal
         return done.stdout
@@ -432,8 +432,8 @@ def _included(rule: str, source: Path) -> list[str]:
 
 
 def _forget_old(cache: Path) -> None:
-    """Removes plugins that were not used for KEPT_DAYS."""
-    oldest = time.time() - KEPT_DAYS * 86400
+    """Removes plugins that were not used for MAX_UNUSED_DAYS."""
+    oldest = time.time() - MAX_UNUSED_DAYS * 86400
     for folder in cache.iterdir():
         with contextlib.suppress(OSError):
             if folder.stat().st_mtime < oldest:

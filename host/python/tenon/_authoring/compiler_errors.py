@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
-PLACE = re.compile(
+LOCATION = re.compile(
     r"^(?P<file>[^\s:][^:]*)[:(](?P<line>\d+)(?:[:,](?P<column>\d+))?\)?:? *(?P<kind>fatal error|error|note|warning)?:? ?(?P<text>.*)$"
 )
 LINKER = re.compile(
     r"(?:undefined reference|undefined symbol|multiple definition|cannot find -l).*"
 )
-MOST_FAULTS, MOST_REST = 5, 20
+MAX_FAULTS, MAX_REST = 5, 20
 
 
-def _place(line: str) -> re.Match[str] | None:
-    found = PLACE.match(line.replace("error: static assertion failed: ", "error: "))
+def _location(line: str) -> re.Match[str] | None:
+    found = LOCATION.match(line.replace("error: static assertion failed: ", "error: "))
     return (
         found
         if found is not None
@@ -27,7 +27,7 @@ def _code_below(lines: list[str], at: int) -> list[str]:
     """The line of code and the caret that the compiler prints below a message."""
     below = []
     for line in lines[at + 1 : at + 5]:
-        if not line.startswith(" ") or _place(line) is not None:
+        if not line.startswith(" ") or _location(line) is not None:
             break
         below.append(line)
     return below
@@ -45,8 +45,8 @@ def faults(output: str, source: str) -> list[list[str]]:
     led: str | None = None  # the source line that led to the following messages
     waiting: str | None = None  # an error in a header whose source line is not known yet
     for at, line in enumerate(lines):
-        place = _place(line)
-        if place is None:
+        location = _location(line)
+        if location is None:
             if (
                 "In instantiation of" in line
                 or "In substitution of" in line
@@ -54,19 +54,21 @@ def faults(output: str, source: str) -> list[list[str]]:
             ):
                 led = None
             continue
-        own, is_error = place["file"] == source, place["kind"] in ("error", "fatal error")
+        own, is_error = location["file"] == source, location["kind"] in ("error", "fatal error")
         if is_error:
             waiting = None
         if is_error and own:
-            found.append([f"{name}:{place['line']}: {place['text']}", *_code_below(lines, at)])
+            found.append(
+                [f"{name}:{location['line']}: {location['text']}", *_code_below(lines, at)]
+            )
         elif is_error and led is not None:
-            found.append([f"{name}:{led}: {place['text']}"])
+            found.append([f"{name}:{led}: {location['text']}"])
         elif is_error:
-            waiting = place["text"]
-        elif own and place["kind"] is None:
-            led = place["line"]
+            waiting = location["text"]
+        elif own and location["kind"] is None:
+            led = location["line"]
         elif own and waiting is not None:
-            found.append([f"{name}:{place['line']}: {waiting}"])
+            found.append([f"{name}:{location['line']}: {waiting}"])
             waiting = None
     unique: list[list[str]] = []
     for fault in found:
@@ -75,7 +77,7 @@ def faults(output: str, source: str) -> list[list[str]]:
     return unique
 
 
-def told(output: str, source: str) -> str:
+def summary(output: str, source: str) -> str:
     """The message of a CompileError: errors in the author's source, then the rest of the output,
     shortened.
     """
@@ -86,18 +88,18 @@ def told(output: str, source: str) -> str:
         if line.strip()
     ]
     linked = dict.fromkeys(found[0] for found in map(LINKER.search, lines) if found)
-    text = [line for fault in own[:MOST_FAULTS] for line in fault] or list(linked)[:MOST_FAULTS]
-    if len(own) > MOST_FAULTS:
-        text.append(f"and {len(own) - MOST_FAULTS} more errors")
+    text = [line for fault in own[:MAX_FAULTS] for line in fault] or list(linked)[:MAX_FAULTS]
+    if len(own) > MAX_FAULTS:
+        text.append(f"and {len(own) - MAX_FAULTS} more errors")
     shown = set(text)
-    said = tuple("error: " + fault[0].split(": ", 1)[1] for fault in own)
+    printed = tuple("error: " + fault[0].split(": ", 1)[1] for fault in own)
     rest = [
         line
         for line in lines
-        if line not in shown and not line.endswith(said) and not LINKER.search(line)
+        if line not in shown and not line.endswith(printed) and not LINKER.search(line)
     ]
     if rest:
-        text += (["compiler output:"] if text else []) + ["  " + line for line in rest[:MOST_REST]]
-    if len(rest) > MOST_REST:
-        text.append(f"  ... {len(rest) - MOST_REST} more lines in .output")
+        text += (["compiler output:"] if text else []) + ["  " + line for line in rest[:MAX_REST]]
+    if len(rest) > MAX_REST:
+        text.append(f"  ... {len(rest) - MAX_REST} more lines in .output")
     return "\n".join(text)

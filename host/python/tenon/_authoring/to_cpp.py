@@ -75,7 +75,7 @@ def _members(params: list[dict[str, Any]]) -> list[str]:
 
 def _enum(param: str) -> str:
     """The name of the enum's type: `PadKind` for the parameter `pad`."""
-    return "".join(part[:1].upper() + part[1:] for part in param.split("_")) + "Kind"
+    return "".join(word[:1].upper() + word[1:] for word in param.split("_")) + "Kind"
 
 
 def _param(cls: str, param: dict[str, Any]) -> str:
@@ -115,17 +115,17 @@ def _output(cls: str, entry: dict[str, Any], conditions: list[dict[str, Any]]) -
 def _example(example: dict[str, Any]) -> str:
     inputs = []
     for name, tensor in example["inputs"].items():
-        parts = [literal(name), literal(tensor["shape"])]
+        arguments = [literal(name), literal(tensor["shape"])]
         if tensor["dtype"]:
-            parts += ["tenon::" + NAMES_IN_CPP[tensor["dtype"]], literal(tensor["values"])]
-        inputs.append("{" + ", ".join(parts) + "}")
+            arguments += ["tenon::" + NAMES_IN_CPP[tensor["dtype"]], literal(tensor["values"])]
+        inputs.append("{" + ", ".join(arguments) + "}")
     params = ", ".join(
         f"{{{literal(name)}, {literal(value)}}}" for name, value in example["params"].items()
     )
     return f"op.example({{{', '.join(inputs)}}}" + (f", {{{params}}})" if params else ")")
 
 
-def _said_of_pairs(manifest: dict[str, Any]) -> list[str]:
+def _calls_of_names(manifest: dict[str, Any]) -> list[str]:
     lines = []
     conditions = manifest.get("conditions", [])
     for of in ("inplace", "backward_inplace", "linear"):
@@ -172,7 +172,7 @@ def _describe(cls: str, manifest: dict[str, Any]) -> list[str]:
             + (f".initial({literal(state['initial'])})" if state["initial"] else "")
         )
     lines += [_param(cls, param) for param in manifest["params"]]
-    lines += _said_of_pairs(manifest)
+    lines += _calls_of_names(manifest)
     lines += ["op.uses_random()"] if manifest["random"] else []
     lines += ["op.surrogate_gradient()"] if manifest.get("surrogate_gradient") else []
     lines += [

@@ -49,12 +49,12 @@ class Call:
         draws = getattr(self, "_draws", None)
         if draws is None:
             raise MissingAttribute("call.random needs op.uses_random() in describe()")
-        kept = getattr(self, "_generator", None)
-        if kept is None or kept[0] is not draws:
+        cached = getattr(self, "_generator", None)
+        if cached is None or cached[0] is not draws:
             seed, step, node = draws
             made = np.random.Generator(np.random.Philox(key=[seed, node], counter=[0, 0, step, 0]))
-            object.__setattr__(self, "_generator", kept := (draws, made))
-        generator: np.random.Generator = kept[1]
+            object.__setattr__(self, "_generator", cached := (draws, made))
+        generator: np.random.Generator = cached[1]
         return generator
 
     # Called by _errors.sentence_of(). A __getattr__ would slow down every access: by a third of a
@@ -90,7 +90,7 @@ class Definition(typing.NamedTuple):
     manifest: dict[str, Any]
     data: bytes
     call_type: type[Call]
-    told: dict[str, Any]
+    declared: dict[str, Any]
 
 
 def _check_functions(cls: type) -> None:
@@ -180,7 +180,7 @@ def define(cls: type, name: str | None = None, local: dict[str, Any] | None = No
         cls.describe(op)  # type: ignore[attr-defined]
     except UsageError as error:
         raise UsageError(f"describe() of {cls.__name__}: {error.args[0]}", error.hint) from error
-    manifest = op.told(
+    manifest = op.manifest(
         name or _core.snake_case(cls.__name__), [each for each in FUNCTIONS if hasattr(cls, each)]
     )
     if not manifest["doc"]:
@@ -188,17 +188,17 @@ def define(cls: type, name: str | None = None, local: dict[str, Any] | None = No
             f"describe() of {cls.__name__} has no doc", "add op.doc() with one sentence"
         )
     inputs, outputs = manifest["inputs"], manifest["outputs"]
-    told = {
+    declared = {
         "inputs": [entry["name"] for entry in inputs],
         "outputs": [entry["name"] for entry in outputs],
         "states": [entry["name"] for entry in manifest["states"]],
         "variadic": bool(inputs) and inputs[-1]["variadic"],
-        "counted": next((place for place, entry in enumerate(outputs) if entry["count"]), -1),
-        "shared": next((place for place, entry in enumerate(inputs) if entry["types"] is None), 0),
+        "counted": next((index for index, entry in enumerate(outputs) if entry["count"]), -1),
+        "shared": next((index for index, entry in enumerate(inputs) if entry["types"] is None), 0),
         "random": manifest["random"],
         "check": functools.partial(parameters.checked, manifest, op.conversions),
     }
-    return Definition(manifest, manifest_bytes(manifest), _make_call_type(cls, manifest), told)
+    return Definition(manifest, manifest_bytes(manifest), _make_call_type(cls, manifest), declared)
 
 
 _decorated: dict[str, weakref.ref[type]] = {}
@@ -209,7 +209,7 @@ def decorated() -> list[type]: ...
 @overload
 def decorated(full_name: str) -> type | None: ...
 def decorated(full_name: str | None = None) -> list[type] | type | None:
-    """The newest class of each full name, or of the given one."""
+    """The newest class of each full name, or of `full_name`."""
     alive = {
         name: found for name, reference in _decorated.items() if (found := reference()) is not None
     }
@@ -221,7 +221,7 @@ def add_to(host: _core.Host, cls: type) -> str:
     found = cls.__dict__.get("_tenon_definition")
     if not isinstance(found, Definition):
         raise TypeError(f"expected a class decorated with @tenon.operator, not {cls!r}")
-    full_name: str = _core.add_operator(host, found.data, cls, found.call_type, found.told)
+    full_name: str = _core.add_operator(host, found.data, cls, found.call_type, found.declared)
     _decorated[full_name] = weakref.ref(cls)
     return full_name
 
@@ -253,9 +253,9 @@ def operator(
     """
     local = dict(sys._getframe(1).f_locals)
 
-    def decorate(given: C) -> C:
-        given._tenon_definition = define(given, name, local)  # type: ignore[attr-defined]
-        add_to(host if host is not None else _core.default_host(), given)
-        return given
+    def decorate(decorated_class: C) -> C:
+        decorated_class._tenon_definition = define(decorated_class, name, local)  # type: ignore[attr-defined]
+        add_to(host if host is not None else _core.default_host(), decorated_class)
+        return decorated_class
 
     return decorate if cls is None else decorate(cls)

@@ -177,12 +177,12 @@ class Param:
 class Conditional:
     """The result of op.inplace(), op.backward_inplace(), op.backward_reads() and op.linear()."""
 
-    def __init__(self, op: Describer, of: str, said: list[Any]) -> None:
-        self._op, self._of, self._said = op, of, said
+    def __init__(self, op: Describer, of: str, names: list[Any]) -> None:
+        self._op, self._of, self._names = op, of, names
 
     def when(self, param: str, *values: Any) -> None:
         """The declaration holds only while the parameter has one of these values."""
-        for names in self._said:
+        for names in self._names:
             self._op._conditions.append(
                 {
                     "of": self._of,
@@ -332,22 +332,22 @@ class Describer(Versions):
     def example(self, inputs: Mapping[str, Any], params: Mapping[str, Any] | None = None) -> None:
         """Accepted inputs, as shapes or arrays, and parameters: for documentation and tenon.check."""
         tensors: dict[str, dict[str, Any]] = {}
-        for name, given in inputs.items():
-            if isinstance(given, np.ndarray):
+        for name, value in inputs.items():
+            if isinstance(value, np.ndarray):
                 tensors[name] = {
-                    "shape": list(given.shape),
-                    "dtype": _core.dtype_name(given.dtype),
-                    "values": [float(v) for v in given.flat],
+                    "shape": list(value.shape),
+                    "dtype": _core.dtype_name(value.dtype),
+                    "values": [float(v) for v in value.flat],
                 }
             else:
                 tensors[name] = {
-                    "shape": [int(dim) for dim in given],
+                    "shape": [int(dim) for dim in value],
                     "dtype": None,
                     "values": None,
                 }
         self._examples.append({"inputs": tensors, "params": dict(params or {})})
 
-    def told(self, name: str, functions: Sequence[str]) -> dict[str, Any]:
+    def manifest(self, name: str, functions: Sequence[str]) -> dict[str, Any]:
         """The manifest as a dict whose keys are in the order of the format."""
         inputs, outputs = [one.entry for one in self._inputs], [one.entry for one in self._outputs]
         needs = [] if not self._uses_new_dtypes(inputs) else ["dtypes"]
@@ -373,8 +373,8 @@ class Describer(Versions):
         return not used.isdisjoint(SINCE_0_2)
 
 
-def manifest_bytes(told: dict[str, Any]) -> bytes:
-    return cbor.dumps(told)
+def manifest_bytes(manifest: dict[str, Any]) -> bytes:
+    return cbor.dumps(manifest)
 
 
 def kind_of(

@@ -30,28 +30,28 @@ RELATIONS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 def checked(
     manifest: Mapping[str, Any],
     conversions: Mapping[str, Callable[[str], Any]],
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The values for the object's attributes. Raises UsageError for the first invalid parameter."""
     params = {param["name"]: param for param in manifest["params"]}
-    for name in given:
+    for name in arguments:
         if name not in params:
             raise UsageError(
                 f"unknown parameter '{name}'; the parameters are: {', '.join(params) or 'none'}"
             )
     values = {}
     for name, param in params.items():
-        if name in given:
-            values[name] = _value(param, given[name])
+        if name in arguments:
+            values[name] = _value(param, arguments[name])
         elif param["required"]:
             raise UsageError(f"parameter '{name}' is required")
         else:
             values[name] = param["default"]
     for left, relation, right in manifest.get("rules", ()):
-        _keep(left, relation, right, values)
+        _check_rule(left, relation, right, values)
     return {
         name: conversions[name](values[name]) if name in conversions else values[name]
-        for name in given
+        for name in arguments
     }
 
 
@@ -96,7 +96,7 @@ def _is_of(kind: str, value: Any) -> bool:
     )
 
 
-def _keep(left: str, relation: str, right: str, values: Mapping[str, Any]) -> None:
+def _check_rule(left: str, relation: str, right: str, values: Mapping[str, Any]) -> None:
     first, second = values[left], values[right]
     one, other = (item if isinstance(item, list) else [item] for item in (first, second))
     if not one or not other:  # an omitted list satisfies every rule

@@ -11,14 +11,14 @@ from typing import Any
 class Change:
     """The result of op.added() and op.removed()."""
 
-    def __init__(self, keep: Callable[[Any], None]) -> None:
-        self._keep = keep
+    def __init__(self, record: Callable[[Any], None]) -> None:
+        self._record = record
 
     def was(self, value: Any) -> None:
         """For an added parameter: its value in older files. For a removed one: the value whose
         behaviour the operator now has; older files with another value are rejected.
         """
-        self._keep(value)
+        self._record(value)
 
 
 class Versions:

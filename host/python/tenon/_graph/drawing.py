@@ -13,7 +13,7 @@ from .._errors import UsageError
 if TYPE_CHECKING:
     from .graph import Graph
 
-LARGEST = 2000  # nodes, which graphviz draws in seconds
+MAX_NODES = 2000  # nodes, which graphviz draws in seconds
 
 
 def svg_of_dot(dot: str) -> str:
@@ -39,7 +39,7 @@ def svg_of_dot(dot: str) -> str:
 
 def graph_bundle(graph: Graph) -> dict[str, str]:
     bundle = {"text/plain": repr(graph)}
-    if len(graph.nodes) <= LARGEST:
+    if len(graph.nodes) <= MAX_NODES:
         try:
             return {**bundle, "image/svg+xml": graph.svg()}
         except UsageError:  # graphviz is missing or fails
@@ -50,7 +50,7 @@ def graph_bundle(graph: Graph) -> dict[str, str]:
 def graph_table(graph: Graph) -> str:
     rows = "".join(
         f"<tr><td>{escape(node['name'])}</td><td>{escape(node['op'])}</td><td>{escape(', '.join(node['inputs']))}</td></tr>"
-        for node in graph.nodes[:LARGEST]
+        for node in graph.nodes[:MAX_NODES]
     )
     return f"<table><tr><th>node</th><th>operator</th><th>inputs</th></tr>{rows}</table>"
 

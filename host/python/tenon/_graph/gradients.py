@@ -118,10 +118,10 @@ def flatten(tree: Any, leaves: list[Any], arrays: bool = False) -> Any:
 def unflatten(form: Any, leaves: Iterator[Any]) -> Any:
     if form is LEAF:
         return next(leaves)
-    kind, keys, parts = form
+    kind, keys, children = form
     if kind is None:
-        return parts.value
-    made = [unflatten(part, leaves) for part in parts]
+        return children.value
+    made = [unflatten(child, leaves) for child in children]
     if kind is dict:
         return dict(zip((key.value if isinstance(key, _Other) else key for key in keys), made))
     return kind(*made) if hasattr(kind, "_fields") else kind(made)
@@ -131,22 +131,22 @@ class _Call:
     """The arguments of a call as structures and leaves, with the leaves to differentiate by."""
 
     def __init__(
-        self, name: str, places: tuple[int, ...], arguments: tuple[Any, ...], named: dict[str, Any]
+        self, name: str, argnums: tuple[int, ...], arguments: tuple[Any, ...], named: dict[str, Any]
     ) -> None:
         self.leaves: list[Any] = []
         self.wrt: list[int] = []
         forms = []
         self.wrt_forms: dict[int, Any] = {}
-        for place, argument in enumerate(arguments):
+        for index, argument in enumerate(arguments):
             first = len(self.leaves)
-            forms.append(flatten(argument, self.leaves, place in places))
-            if place in places:
-                self.wrt_forms[place] = forms[-1]
+            forms.append(flatten(argument, self.leaves, index in argnums))
+            if index in argnums:
+                self.wrt_forms[index] = forms[-1]
                 self.wrt += range(first, len(self.leaves))
-        for place in places:
-            if place not in self.wrt_forms:
+        for index in argnums:
+            if index not in self.wrt_forms:
                 raise TypeError(
-                    f"{name}(): argnums has {place}, but the call has {len(arguments)} positional arguments"
+                    f"{name}(): argnums has {index}, but the call has {len(arguments)} positional arguments"
                 )
         if not self.wrt:
             raise TypeError(f"{name}(): the arguments at argnums hold no arrays")
@@ -161,14 +161,14 @@ class _Call:
             *positional, **{name: unflatten(form, rest) for name, form in zip(names, named)}
         )
 
-    def gradients(self, places: tuple[int, ...], made: Sequence[Any]) -> list[Any]:
+    def gradients(self, argnums: tuple[int, ...], made: Sequence[Any]) -> list[Any]:
         """The gradients in the structure of their arguments, in the order of argnums."""
         at = dict(zip(self.wrt, made))
         whole: dict[int, Any] = {}
         rest = iter([at[leaf] for leaf in self.wrt])
-        for place, form in self.wrt_forms.items():
-            whole[place] = unflatten(form, rest)
-        return [whole[place] for place in places]
+        for index, form in self.wrt_forms.items():
+            whole[index] = unflatten(form, rest)
+        return [whole[index] for index in argnums]
 
 
 class _Trace:
@@ -207,7 +207,7 @@ class _Differentiated:
         options: dict[str, Any],
     ) -> None:
         self._single = not isinstance(argnums, Sequence)
-        self._places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        self._argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         self._function, self._has_aux, self._value, self._options = (
             function,
             has_aux,
@@ -216,9 +216,9 @@ class _Differentiated:
         )
         self._name = getattr(function, "__name__", "function")
         if (
-            any(place < 0 for place in self._places)
-            or len(set(self._places)) != len(self._places)
-            or not self._places
+            any(index < 0 for index in self._argnums)
+            or len(set(self._argnums)) != len(self._argnums)
+            or not self._argnums
         ):
             raise UsageError(
                 f"argnums is {argnums}, but must be distinct argument positions, counted from 0"
@@ -229,7 +229,7 @@ class _Differentiated:
         functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        call = _Call(self._name, self._places, arguments, named)
+        call = _Call(self._name, self._argnums, arguments, named)
         if any(isinstance(leaf, Value) for leaf in call.leaves):
             return self._on_values(call)
         kinds = [kind_of_one(leaf) for leaf in call.leaves]
@@ -238,7 +238,7 @@ class _Differentiated:
         ]
         trace = self._trace(call, tensors)
         made = trace.run(
-            {f"argument_{place}": tensor for place, tensor in enumerate(tensors)}, next(self._steps)
+            {f"argument_{index}": tensor for index, tensor in enumerate(tensors)}, next(self._steps)
         )
         return self._pack(call, trace, made, [kind for kind in kinds if kind is not None])
 
@@ -252,9 +252,9 @@ class _Differentiated:
         if self._has_aux:
             form, count = trace.more
             more = unflatten(
-                form, iter([first.from_tensor(made[f"more_{place}"]) for place in range(count)])
+                form, iter([first.from_tensor(made[f"more_{index}"]) for index in range(count)])
             )
-        return self._result(value, more, call.gradients(self._places, gradients))
+        return self._result(value, more, call.gradients(self._argnums, gradients))
 
     def _result(self, value: Any, more: Any, gradients: list[Any]) -> Any:
         all_of_them = gradients[0] if self._single else tuple(gradients)
@@ -292,8 +292,8 @@ class _Differentiated:
     ) -> _Trace:
         graph = Graph(host)
         values = [
-            graph.input(f"argument_{place}", tensor.dtype_name, shape)
-            for place, (tensor, shape) in enumerate(zip(tensors, shapes))
+            graph.input(f"argument_{index}", tensor.dtype_name, shape)
+            for index, (tensor, shape) in enumerate(zip(tensors, shapes))
         ]
         value, more, gradients = self._differentiate(call, values)
         for variable in graph.variables:
@@ -305,11 +305,11 @@ class _Differentiated:
             graph.output("value", value)
         for leaf, gradient in zip(call.wrt, gradients):
             graph.output(f"gradient_{leaf}", gradient)
-        parts: list[Any] = []
-        form = flatten(more, parts)
-        for place, part in enumerate(parts):
-            graph.output(f"more_{place}", part if isinstance(part, Value) else graph.constant(part))
-        return _Trace(graph, (form, len(parts)), self._options)
+        leaves: list[Any] = []
+        form = flatten(more, leaves)
+        for index, leaf in enumerate(leaves):
+            graph.output(f"more_{index}", leaf if isinstance(leaf, Value) else graph.constant(leaf))
+        return _Trace(graph, (form, len(leaves)), self._options)
 
     def _differentiate(self, call: _Call, values: list[Any]) -> tuple[Value, Any, list[Value]]:
         """Applies the function to values of a graph and adds the nodes of its gradient."""
@@ -355,8 +355,8 @@ class _Differentiated:
         """Inside another trace or a graph: adds the nodes to that graph."""
         graph = next(leaf for leaf in call.leaves if isinstance(leaf, Value)).graph
         values = [
-            leaf if isinstance(leaf, Value) or place not in call.wrt else graph.constant(leaf)
-            for place, leaf in enumerate(call.leaves)
+            leaf if isinstance(leaf, Value) or index not in call.wrt else graph.constant(leaf)
+            for index, leaf in enumerate(call.leaves)
         ]
         value, more, gradients = self._differentiate(call, values)
-        return self._result(value, more, call.gradients(self._places, gradients))
+        return self._result(value, more, call.gradients(self._argnums, gradients))

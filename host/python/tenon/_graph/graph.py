@@ -335,12 +335,14 @@ def _elements(name: str, value: Any, dtype: Any, shape: Shape, init: Any) -> _co
         raise UsageError(
             f"the array for '{name}' is {tensor.dtype_name}, but dtype= is {_core.dtype_name(dtype)}"
         )
-    wanted = tensor.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
-    if len(wanted) != tensor.ndim or any(
-        dim not in (None, found) for dim, found in zip(wanted, tensor.shape)
+    expected = (
+        tensor.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    )
+    if len(expected) != tensor.ndim or any(
+        dim not in (None, found) for dim, found in zip(expected, tensor.shape)
     ):
         raise UsageError(
-            f"the array for '{name}' is {list(tensor.shape)}, but shape= is {list(wanted)}"
+            f"the array for '{name}' is {list(tensor.shape)}, but shape= is {list(expected)}"
         )
     if init != "automatic":
         raise UsageError(
@@ -398,7 +400,7 @@ def load(
     if functions not in ("plugin", "body"):
         raise UsageError(f"functions is {functions!r} but must be 'plugin' or 'body'")
     if not _core.is_onnx_model(text):
-        given = {
+        onnx_options = {
             "shape": shape,
             "fix": fix,
             "map": map,
@@ -406,7 +408,7 @@ def load(
             "functions": functions != "plugin",
             "trust_links": trust_links,
         }
-        if unfit := [name for name, value in given.items() if value]:
+        if unfit := [name for name, value in onnx_options.items() if value]:
             raise UsageError(f"{unfit[0]}= is for ONNX models only, and {text} is not one")
         if packed:
             return Graph(of, _handle=_core.load_pack(of, text, trust or "", verify))

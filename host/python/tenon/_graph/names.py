@@ -18,14 +18,14 @@ def own_name(names: Iterable[str], name: Any, changed: Mapping[str, str]) -> str
 
 
 def by_own_names(
-    names: Iterable[str], given: Mapping[str, T], changed: Mapping[str, str]
+    names: Iterable[str], values: Mapping[str, T], changed: Mapping[str, str]
 ) -> dict[str, T]:
-    """`given` by the graph's names. A value given under both names is left unchanged."""
+    """`values` by the graph's names. A value under both names is left unchanged."""
     known = set(names)
     renamed = {}
-    for name, each in given.items():
+    for name, each in values.items():
         own = "" if name in known else own_name(known, name, changed)
-        renamed[own if own and own not in given else name] = each
+        renamed[own if own and own not in values else name] = each
     return renamed
 
 

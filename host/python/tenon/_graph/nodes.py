@@ -66,8 +66,8 @@ def add_node(
     dtype = next(
         (
             value.dtype
-            for place, value in enumerate(arguments.inputs)
-            if isinstance(value, Value) and info.input_at(place).types is None
+            for index, value in enumerate(arguments.inputs)
+            if isinstance(value, Value) and info.input_at(index).types is None
         ),
         None,
     )
@@ -75,22 +75,22 @@ def add_node(
         None
         if value is None
         else graph._own(
-            value if isinstance(value, Value) else _constant(graph, info, place, value, dtype)
+            value if isinstance(value, Value) else _constant(graph, info, index, value, dtype)
         )
-        for place, value in enumerate(arguments.inputs)
+        for index, value in enumerate(arguments.inputs)
     ]
     while handles and handles[-1] is None:
         handles.pop()
     handle = graph._core.add(op._name, handles, arguments.params, name or "")
     graph._changed()
-    places = _visible_places(info, arguments.params)
-    results = [Value(graph, handle.output(place)) for place in places]
+    indices = _visible_outputs(info, arguments.params)
+    results = [Value(graph, handle.output(index)) for index in indices]
     return pack(info, results)
 
 
-def _constant(graph: Graph, info: OperatorInfo, place: int, value: Any, dtype: str | None) -> Value:
+def _constant(graph: Graph, info: OperatorInfo, index: int, value: Any, dtype: str | None) -> Value:
     if isinstance(value, NUMBERS) and kind_of_one(value) is None:
-        return graph.constant(weak_input(value, dtype, info, place))
+        return graph.constant(weak_input(value, dtype, info, index))
     return graph.constant(to_tensor(value))
 
 
@@ -103,14 +103,14 @@ def is_hidden(info: OperatorInfo, output: str, params: Mapping[str, Any]) -> boo
     )
 
 
-def _visible_places(info: OperatorInfo, params: Mapping[str, Any]) -> list[int]:
-    places: list[int] = []
+def _visible_outputs(info: OperatorInfo, params: Mapping[str, Any]) -> list[int]:
+    indices: list[int] = []
     at = 0
     for output in info.outputs:
         count = 1
         if output.count:
             count = int(params.get(output.count, info.params[output.count].default))
         if not output.hidden and not is_hidden(info, output.name, params):
-            places += range(at, at + count)
+            indices += range(at, at + count)
         at += count
-    return places
+    return indices

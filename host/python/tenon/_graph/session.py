@@ -136,17 +136,17 @@ class Session(_core.SessionBase):
                 else "into= cannot be used with batch=, which allocates its outputs"
             )
         names = [outputs] if isinstance(outputs, str) else list(outputs or ())
-        given = by_own_names(self._inputs, inputs or {}, self._changed)
+        arguments = by_own_names(self._inputs, inputs or {}, self._changed)
         kind = kinds.NUMPY
-        for name, value in given.items():
+        for name, value in arguments.items():
             if type(value) is not kinds.ndarray:
-                given[name] = self._tensor(name, value)
+                arguments[name] = self._tensor(name, value)
                 kind = kinds.kind_of_one(value) or kind
         try:
             if kind is kinds.NUMPY:
-                made = self._core.run(given, names, dict(into or {}), add, batch)
+                made = self._core.run(arguments, names, dict(into or {}), add, batch)
                 return Results(self._in_order(made))
-            made = self._core.run(given, names, dict(into or {}), add, batch, False)
+            made = self._core.run(arguments, names, dict(into or {}), add, batch, False)
         except TypeError as error:
             wrong = plain_error(
                 error,

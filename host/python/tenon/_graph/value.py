@@ -220,8 +220,8 @@ def _near(bound: Any) -> int:
 def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
     """numpy's basic indexing: integers, slices, None and one ellipsis."""
     rank = value.ndim
-    parts = [part for part in key if part is not None]
-    ellipses = [place for place, part in enumerate(key) if part is Ellipsis]
+    entries = [entry for entry in key if entry is not None]
+    ellipses = [index for index, entry in enumerate(key) if entry is Ellipsis]
     if len(ellipses) > 1:
         raise IndexError(f"value '{value.name}' is indexed with '...' twice")
     if ellipses:
@@ -230,11 +230,11 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
                 f"value '{value.name}' cannot be indexed with '...': its number of dimensions is not known"
             )
         at = ellipses[0]
-        key = key[:at] + (slice(None),) * (rank - len(parts) + 1) + key[at + 1 :]
-        parts = [part for part in key if part is not None]
-    if rank is not None and len(parts) > rank:
+        key = key[:at] + (slice(None),) * (rank - len(entries) + 1) + key[at + 1 :]
+        entries = [entry for entry in key if entry is not None]
+    if rank is not None and len(entries) > rank:
         raise IndexError(
-            f"value '{value.name}' has {rank} dimensions, but got {len(parts)} indices"
+            f"value '{value.name}' has {rank} dimensions, but got {len(entries)} indices"
         )
     axes: list[int] = []
     begin: list[int] = []
@@ -242,38 +242,38 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
     step: list[int] = []
     dropped: list[int] = []
     far = FAR
-    for axis, part in enumerate(parts):
-        if isinstance(part, slice):
-            if part == slice(None):
+    for axis, entry in enumerate(entries):
+        if isinstance(entry, slice):
+            if entry == slice(None):
                 continue
-            stride = 1 if part.step is None else operator.index(part.step)
+            stride = 1 if entry.step is None else operator.index(entry.step)
             if stride < 1:
                 raise UsageError(
                     f"value '{value.name}' is sliced with step {stride}, but steps must be at least 1"
                 )
             axes.append(axis)
-            begin.append(0 if part.start is None else _near(part.start))
-            end.append(far if part.stop is None else _near(part.stop))
+            begin.append(0 if entry.start is None else _near(entry.start))
+            end.append(far if entry.stop is None else _near(entry.stop))
             step.append(stride)
         elif (
-            hasattr(part, "__index__")
-            and not isinstance(part, bool)
-            and getattr(part, "ndim", 0) == 0
+            hasattr(entry, "__index__")
+            and not isinstance(entry, bool)
+            and getattr(entry, "ndim", 0) == 0
         ):
-            place = operator.index(part)
+            index = operator.index(entry)
             size = None if value.shape is None else value.shape[axis]
-            if not -far <= place < far or size is not None and not -size <= place < size:
+            if not -far <= index < far or size is not None and not -size <= index < size:
                 raise IndexError(
-                    f"value '{value.name}' is indexed with {place}, out of range for axis {axis} of size {size}"
+                    f"value '{value.name}' is indexed with {index}, out of range for axis {axis} of size {size}"
                 )
             axes.append(axis)
-            begin.append(place)
-            end.append(place + 1 if place != -1 else far)
+            begin.append(index)
+            end.append(index + 1 if index != -1 else far)
             step.append(1)
             dropped.append(axis)
         else:
             raise TypeError(
-                f"a value is indexed by integers, slices, None and '...', not by {type(part).__name__}; use ops.take_rows or ops.where for others"
+                f"a value is indexed by integers, slices, None and '...', not by {type(entry).__name__}; use ops.take_rows or ops.where for others"
             )
     made = value
     if axes:
@@ -281,10 +281,10 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
     if dropped:
         made = made._call("squeeze", axis=dropped)
     new = [
-        place
-        for place, part in enumerate(
-            part for part in key if part is None or isinstance(part, slice)
+        index
+        for index, entry in enumerate(
+            entry for entry in key if entry is None or isinstance(entry, slice)
         )
-        if part is None
+        if entry is None
     ]
     return made._call("expand_dims", axis=new) if new else made

@@ -23,12 +23,12 @@ def path_text(path: str | os.PathLike[str]) -> str:
     return text
 
 
-def _texts(given: str | Sequence[str], name: str) -> list[str]:
-    texts = [given] if isinstance(given, str) else given
+def _texts(value: str | Sequence[str], name: str) -> list[str]:
+    texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list | tuple | set | frozenset) or not all(
         isinstance(text, str) for text in texts
     ):
-        raise TypeError(f"Host(): {name}= must be a list of names, not {given!r}")
+        raise TypeError(f"Host(): {name}= must be a list of names, not {value!r}")
     return list(texts)
 
 

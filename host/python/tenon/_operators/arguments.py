@@ -31,9 +31,9 @@ def sort(
     inputs: list[Any] = list(positional)
     if len(inputs) < len(declared):
         inputs += [None] * (len(declared) - len(inputs) - (1 if variadic else 0))
-    places = {
-        _core.python_name(each.name): place
-        for place, each in enumerate(declared)
+    indices = {
+        _core.python_name(each.name): index
+        for index, each in enumerate(declared)
         if not each.variadic
     }
     params: dict[str, Any] = {}
@@ -41,13 +41,13 @@ def sort(
     for keyword, value in named.items():
         if keyword in RESERVED:
             reserved[keyword] = value
-        elif keyword in places:
-            place = places[keyword]
-            if inputs[place] is not None:
+        elif keyword in indices:
+            index = indices[keyword]
+            if inputs[index] is not None:
                 raise TypeError(
                     f"{info.name}() got two values for the input '{keyword}': {info.name}{signature_of(op)}"
                 )
-            inputs[place] = value
+            inputs[index] = value
         elif variadic and keyword == _core.python_name(declared[-1].name):
             inputs += list(value)
         else:

@@ -47,7 +47,7 @@ class ParamInfo:
 
     @property
     def range(self) -> str:
-        parts = [
+        bounds = [
             f"{sign} {bound:g}"
             for sign, bound in (
                 ("at least", self.min),
@@ -58,8 +58,8 @@ class ParamInfo:
             if bound is not None
         ]
         if self.choices:
-            parts.append("one of " + ", ".join(self.choices))
-        return ", ".join(parts)
+            bounds.append("one of " + ", ".join(self.choices))
+        return ", ".join(bounds)
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ class OperatorInfo:
     path: str | None
     raw: dict[str, Any] = field(repr=False)
 
-    def input_at(self, place: int) -> InputInfo:
-        return self.inputs[min(place, len(self.inputs) - 1)]
+    def input_at(self, index: int) -> InputInfo:
+        return self.inputs[min(index, len(self.inputs) - 1)]
 
     @functools.cached_property
     def visible(self) -> tuple[OutputInfo, ...]:
@@ -194,14 +194,14 @@ def signature_of(op: _core.Operator) -> inspect.Signature:
                 kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None if left_out else kinds.empty)
             )
     optional_seen = False
-    for place, parameter in enumerate(parameters):  # a required input may follow an optional one
+    for index, parameter in enumerate(parameters):  # a required input may follow an optional one
         optional_seen = optional_seen or parameter.default is None
         if (
             optional_seen
             and parameter.default is kinds.empty
             and parameter.kind is not kinds.VAR_POSITIONAL
         ):
-            parameters[place] = parameter.replace(default=None)
+            parameters[index] = parameter.replace(default=None)
     for param in info.params.values():
         default = kinds.empty if param.required else param.default
         parameters.append(

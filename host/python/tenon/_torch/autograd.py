@@ -32,16 +32,16 @@ class Differentiable(torch.autograd.Function):
             outputs, states = everything[:end], everything[end:]
             names, hidden = op.layout(end)
             every_input = not op.has_kernel_of_backward or op.may_see_elements(call)
-            kept_inputs = [
-                keep(tensor, every_input or name in op.read_by_backward)
+            saved_inputs = [
+                save(tensor, every_input or name in op.read_by_backward)
                 for name, tensor in zip(op.input_names(len(inputs)), inputs)
             ]
-            kept_outputs = [
+            saved_outputs = [
                 tensor if name in op.read_by_backward else None
                 for name, tensor in zip(names, outputs)
             ]
         visible = [tensor for tensor, is_hidden in zip(outputs, hidden) if not is_hidden]
-        ctx.save_for_backward(*kept_inputs, *states, *kept_outputs)
+        ctx.save_for_backward(*saved_inputs, *states, *saved_outputs)
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(
             *states,
@@ -113,10 +113,10 @@ def has_gradient(tensor: Tensor) -> bool:
     return tensor.is_floating_point() or tensor.is_complex()
 
 
-_stand_ins: dict[Any, Tensor] = {}
+_placeholders: dict[Any, Tensor] = {}
 
 
-def keep(tensor: Tensor | None, read: bool) -> Tensor | None:
+def save(tensor: Tensor | None, read: bool) -> Tensor | None:
     """The tensor if it is read, otherwise a tensor of its type without memory."""
     if tensor is None or read:
         return tensor
@@ -125,11 +125,11 @@ def keep(tensor: Tensor | None, read: bool) -> Tensor | None:
         if type(tensor) in (Tensor, torch.nn.Parameter)
         else None
     )
-    found = None if key is None else _stand_ins.get(key)
+    found = None if key is None else _placeholders.get(key)
     if found is None:
         found = tensor.new_empty(()).expand(tensor.shape)
         if key is not None and type(found) is Tensor:  # not a tensor of a trace
-            if len(_stand_ins) >= 1024:
-                _stand_ins.clear()
-            _stand_ins[key] = found
+            if len(_placeholders) >= 1024:
+                _placeholders.clear()
+            _placeholders[key] = found
     return found

@@ -45,7 +45,7 @@ class GraphGradients:
         host: _core.Host,
         call: Call,
         grads: Sequence[torch.Tensor | None],
-        wanted: Sequence[bool],
+        requested: Sequence[bool],
         constants: Sequence[int] = (),
     ) -> list[_core.Tensor | None]:
         """The gradient of each input; None if it is zero or not requested. constants: indices of
@@ -62,58 +62,66 @@ class GraphGradients:
         )
         present = tuple(grad is not None for grad in grads)
         elements = {
-            place: tensor
-            for place, tensor in enumerate(call.inputs)
-            if tensor is not None and place in constants
+            index: tensor
+            for index, tensor in enumerate(call.inputs)
+            if tensor is not None and index in constants
         }
-        known = tuple((place, repr(tensor.tolist())) for place, tensor in elements.items())
-        key = (types, repr(call.params), call.training, present, tuple(wanted), call.device, known)
-        given = {
-            f"x{place}": to_tenon(tensor)
-            for place, tensor in enumerate(call.inputs)
-            if tensor is not None and place not in elements
+        known = tuple((index, repr(tensor.tolist())) for index, tensor in elements.items())
+        key = (
+            types,
+            repr(call.params),
+            call.training,
+            present,
+            tuple(requested),
+            call.device,
+            known,
+        )
+        arguments = {
+            f"x{index}": to_tenon(tensor)
+            for index, tensor in enumerate(call.inputs)
+            if tensor is not None and index not in elements
         }
-        given |= {
-            f"dy{place}": to_tenon(grad) for place, grad in enumerate(grads) if grad is not None
+        arguments |= {
+            f"dy{index}": to_tenon(grad) for index, grad in enumerate(grads) if grad is not None
         }
 
         def make() -> Session:
-            return self._make(host, call, present, wanted, elements)
+            return self._make(host, call, present, requested, elements)
 
         # repr() abbreviates tensors, so that different ones would share a session.
         has_tensors = any(isinstance(value, torch.Tensor) for value in call.params.values())
         with Lease(make()) if has_tensors else self._sessions.lease(host, key, make) as session:
-            made = session._core.run(given, arrays=False)
-        return [made.get(f"dx{place}") for place in range(len(call.inputs))]
+            made = session._core.run(arguments, arrays=False)
+        return [made.get(f"dx{index}") for index in range(len(call.inputs))]
 
     def _make(
         self,
         host: _core.Host,
         call: Call,
         present: tuple[bool, ...],
-        wanted: Sequence[bool],
+        requested: Sequence[bool],
         elements: Mapping[int, torch.Tensor],
     ) -> Session:
         graph = Graph(host)
         inputs = [
             None
             if tensor is None
-            else graph.constant(tensor.detach().clone(), f"x{place}")
-            if place in elements
-            else graph.input(f"x{place}", dtype_name(tensor), tuple(tensor.shape))
-            for place, tensor in enumerate(call.inputs)
+            else graph.constant(tensor.detach().clone(), f"x{index}")
+            if index in elements
+            else graph.input(f"x{index}", dtype_name(tensor), tuple(tensor.shape))
+            for index, tensor in enumerate(call.inputs)
         ]
         made = graph.ops[self._info.full_name](*inputs, **call.attributes)
         outputs: list[Value] = list(made) if isinstance(made, tuple) else [made]
         wrt = {
-            f"dx{place}": value
-            for place, value in enumerate(inputs)
-            if value is not None and wanted[place]
+            f"dx{index}": value
+            for index, value in enumerate(inputs)
+            if value is not None and requested[index]
         }
         graph.outputs(
             **add_gradients(
                 graph,
-                {f"dy{place}": output for place, output in enumerate(outputs) if present[place]},
+                {f"dy{index}": output for index, output in enumerate(outputs) if present[index]},
                 wrt,
             )
         )

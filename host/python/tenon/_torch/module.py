@@ -119,20 +119,20 @@ class GraphModule(torch.nn.Module):
 
     @torch.compiler.disable
     def _call(self, *positional: Any, **named: Any) -> Any:
-        given = dict(zip(self._inputs, positional)) | named
-        missing = [name for name in self._inputs if name not in given]
-        unknown = [name for name in given if name not in self._inputs]
+        arguments = dict(zip(self._inputs, positional)) | named
+        missing = [name for name in self._inputs if name not in arguments]
+        unknown = [name for name in arguments if name not in self._inputs]
         if (
             missing
             or unknown
             or len(positional) > len(self._inputs)
-            or len(positional) + len(named) != len(given)
+            or len(positional) + len(named) != len(arguments)
         ):
             raise TypeError(
                 f"the graph's inputs are {listed(self._inputs)}, "
                 f"but got {len(positional)} by position and {listed(named)} by name"
             )
-        tensors = [torch.as_tensor(given[name]) for name in self._inputs]
+        tensors = [torch.as_tensor(arguments[name]) for name in self._inputs]
         made = GraphCall.apply(
             self,
             self.training,
@@ -145,8 +145,8 @@ class GraphModule(torch.nn.Module):
         """An independent graph with the current parameters and buffers."""
         with TemporaryDirectory() as folder:
             text = self._with_states(self._states())
-            for place, (name, attribute) in enumerate(self._parameter_names.items()):
-                path = Path(folder) / f"{place}.npy"
+            for index, (name, attribute) in enumerate(self._parameter_names.items()):
+                path = Path(folder) / f"{index}.npy"
                 _core.save_array(
                     str(path), _core.tensor_from(getattr(self, attribute).detach().cpu())
                 )
@@ -281,30 +281,30 @@ class GraphCall(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor | None) -> Any:
         of: GraphModule = ctx.of
-        wanted = [name for name, each in zip(ctx.names, ctx.needs_input_grad[2:]) if each]
-        given = {name: grad for name, grad in zip(of._outputs, grads) if grad is not None}
-        if not wanted or not given:
+        requested = [name for name, each in zip(ctx.names, ctx.needs_input_grad[2:]) if each]
+        present = {name: grad for name, grad in zip(of._outputs, grads) if grad is not None}
+        if not requested or not present:
             return (None,) * (2 + len(ctx.names))
-        words = {name: f"__d_{name}" for name in wanted}
-        seeds = {name: f"__dy_{name}" for name in given}
+        words = {name: f"__d_{name}" for name in requested}
+        seeds = {name: f"__dy_{name}" for name in present}
 
         def differentiate(graph: Graph) -> None:
             outputs = graph.outputs()
             made = add_gradients(
                 graph,
-                {seeds[name]: outputs[name] for name in given},
-                {words[name]: graph[name] for name in wanted},
+                {seeds[name]: outputs[name] for name in present},
+                {words[name]: graph[name] for name in requested},
             )
             graph.outputs(**made)
 
-        key = ("backward", tuple(wanted), tuple(given))
+        key = ("backward", tuple(requested), tuple(present))
         inputs = dict(zip(ctx.names, ctx.saved_tensors)) | {
-            seeds[name]: grad for name, grad in given.items()
+            seeds[name]: grad for name, grad in present.items()
         }
         with of._session(key, differentiate, ctx.states, ctx.training, ctx.device) as session:
-            reached = [words[name] for name in wanted if words[name] in session.outputs]
+            reached = [words[name] for name in requested if words[name] in session.outputs]
             made = session.run(inputs, reached, ctx.step) if reached else {}
         grads_by_name = {
-            name: to_torch(made[words[name]]) for name in wanted if words[name] in made
+            name: to_torch(made[words[name]]) for name in requested if words[name] in made
         }
         return (None, None, *(grads_by_name.get(name) for name in ctx.names))

@@ -20,7 +20,7 @@ from .gradient import GraphGradients
 from .schema import (
     backward_schema_of,
     has_training,
-    placed_params,
+    positional_params,
     schema_of,
     variants_of,
     with_fixed,
@@ -53,7 +53,7 @@ class RegisteredOperator:
         self._on_cpu = [bool(each["on_cpu"]) for each in info.raw["inputs"]]
         self._sees_elements = any(self._on_cpu) and not (self.has_hidden or has_training(info))
         self.has_kernel_of_backward = "backward" in info.functions
-        self.placed = placed_params(info)
+        self.positional = positional_params(info)
         self._layouts: dict[int, tuple[list[str], list[bool]]] = {}
         self.overload: Any = None
         self.overload_with_hidden: Any = None
@@ -65,29 +65,29 @@ class RegisteredOperator:
 
     # ---- arguments ------------------------------------------------------------------------------------------------
 
-    def sort(self, given: Sequence[Any], named: dict[str, Any]) -> Call:
+    def sort(self, arguments: Sequence[Any], named: dict[str, Any]) -> Call:
         """Sorts the arguments of a call, from which torch omits those that equal their default."""
         count, states = len(self.info.inputs), len(self.info.states)
-        tensors = [*given[: count + states], *[None] * (count + states - len(given))]
+        tensors = [*arguments[: count + states], *[None] * (count + states - len(arguments))]
         inputs = tensors[:count]
         if count and self.info.inputs[-1].variadic:
             inputs[-1:] = list(inputs[-1] or ())
         params = {
             name: value
-            for name, value in self.by_name(given[count + states :], named).items()
+            for name, value in self.by_name(arguments[count + states :], named).items()
             if value is not None
         }
         training = bool(params.pop("training", False)) if has_training(self.info) else False
         return Call(tuple(inputs), tuple(tensors[count:]), {**params, **self.fixed}, training)
 
-    def by_name(self, placed: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
-        return {**dict(zip(self.placed, placed)), **named}
+    def by_name(self, positional: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+        return {**dict(zip(self.positional, positional)), **named}
 
     def unsort(self, call: Call) -> tuple[Any, ...]:
         inputs: list[Any] = list(call.inputs)
         if self.info.inputs and self.info.inputs[-1].variadic:
-            place = len(self.info.inputs) - 1
-            inputs[place:] = [list(inputs[place:])]
+            index = len(self.info.inputs) - 1
+            inputs[index:] = [list(inputs[index:])]
         return (*inputs, *call.states)
 
     def named(self, call: Call) -> dict[str, Any]:
@@ -151,19 +151,19 @@ class RegisteredOperator:
         """Whether the call has an input on the CPU from whose elements shapes may follow."""
         last = len(self._on_cpu) - 1
         return self._sees_elements and any(
-            tensor is not None and self._on_cpu[min(place, last)]
-            for place, tensor in enumerate(call.inputs)
+            tensor is not None and self._on_cpu[min(index, last)]
+            for index, tensor in enumerate(call.inputs)
         )
 
-    def places_of_elements(self, call: Call, wanted: Sequence[bool]) -> tuple[int, ...]:
+    def inputs_of_elements(self, call: Call, wanted: Sequence[bool]) -> tuple[int, ...]:
         """Indices of the inputs whose elements a graph of this call needs."""
         if not self.may_see_elements(call):
             return ()
         last = len(self._on_cpu) - 1
         return tuple(
-            place
-            for place, tensor in enumerate(call.inputs)
-            if tensor is not None and not wanted[place] and self._on_cpu[min(place, last)]
+            index
+            for index, tensor in enumerate(call.inputs)
+            if tensor is not None and not wanted[index] and self._on_cpu[min(index, last)]
         )
 
     def require_results(self, prepared: _core.PreparedCall) -> None:
@@ -187,11 +187,11 @@ class RegisteredOperator:
 
     # ---- called by torch --------------------------------------------------------------------------------------------
 
-    def kernel(self, *given: Any, **named: Any) -> Any:
-        return self.result(self.run(self.sort(given, named), hidden=False))
+    def kernel(self, *arguments: Any, **named: Any) -> Any:
+        return self.result(self.run(self.sort(arguments, named), hidden=False))
 
-    def kernel_with_hidden(self, *given: Any, **named: Any) -> Any:
-        return self.result(self.run(self.sort(given, named), hidden=True))
+    def kernel_with_hidden(self, *arguments: Any, **named: Any) -> Any:
+        return self.result(self.run(self.sort(arguments, named), hidden=True))
 
     def result(self, results: list[Tensor]) -> Any:
         several = any(output.count for output in self.info.outputs)
@@ -249,11 +249,11 @@ class RegisteredOperator:
             for state, made in zip(call.states, first)
         ]
 
-    def fake(self, *given: Any, **named: Any) -> Any:
-        return self._fake(self.sort(given, named), hidden=False)
+    def fake(self, *arguments: Any, **named: Any) -> Any:
+        return self._fake(self.sort(arguments, named), hidden=False)
 
-    def fake_with_hidden(self, *given: Any, **named: Any) -> Any:
-        return self._fake(self.sort(given, named), hidden=True)
+    def fake_with_hidden(self, *arguments: Any, **named: Any) -> Any:
+        return self._fake(self.sort(arguments, named), hidden=True)
 
     def _fake(self, call: Call, hidden: bool) -> Any:
         overload = self.overload_with_hidden if hidden else self.overload
@@ -280,31 +280,31 @@ class RegisteredOperator:
         states: Sequence[Tensor | None],
         outputs: Sequence[Tensor | None],
         wanted: Sequence[bool],
-        *placed: Any,
+        *positional: Any,
         **named: Any,
     ) -> list[Tensor]:
         """The gradients of the inputs that `wanted` selects, in order."""
-        sorted_ = self.sort((), self.by_name(placed, named))
+        sorted_ = self.sort((), self.by_name(positional, named))
         call = sorted_._replace(inputs=tuple(inputs), states=tuple(states))
         host = self.host
         with self.prepared(host, call) as prepared:
             if prepared is not None and prepared.has_backward:
                 names = self.input_names(len(inputs))
-                given = [
+                arguments = [
                     to_tenon(tensor) if name in self.read_by_backward else None
                     for name, tensor in zip(names, inputs)
                 ]
                 tenon_outputs = [to_tenon(tensor) for tensor in outputs]
                 made = prepared.backward(
                     [to_tenon(grad) for grad in grads],
-                    given,
+                    arguments,
                     tenon_outputs,
                     [to_tenon(state) for state in states],
                     list(wanted),
                 )
             else:
                 made = self._gradients.run(
-                    host, call, grads, wanted, self.places_of_elements(call, wanted)
+                    host, call, grads, wanted, self.inputs_of_elements(call, wanted)
                 )
         return [
             torch.zeros_like(tensor) if grad is None else to_torch(grad)
@@ -329,16 +329,16 @@ class RegisteredOperator:
         ]
 
     def input_names(self, count: int) -> list[str]:
-        return [self.info.input_at(place).name for place in range(count)]
+        return [self.info.input_at(index).name for index in range(count)]
 
-    def differentiable(self, *given: Any, **named: Any) -> Any:
+    def differentiable(self, *arguments: Any, **named: Any) -> Any:
         """The kernel of torch's dispatch key Autograd."""
-        call = self.sort(given, named)
+        call = self.sort(arguments, named)
         if not torch.is_grad_enabled() or not any(
             tensor is not None and tensor.requires_grad for tensor in (*call.inputs, *call.states)
         ):
             with torch._C._AutoDispatchBelowAutograd():
-                return self.overload(*given, **named)
+                return self.overload(*arguments, **named)
         return self.result(list(Differentiable.apply(self, call, *call.inputs)))
 
     def layout(self, count: int) -> tuple[list[str], list[bool]]:
@@ -359,24 +359,24 @@ class RegisteredOperator:
             )
         return found
 
-    def refuse_second_gradient(self, *given: Any, **named: Any) -> list[Tensor]:
+    def refuse_second_gradient(self, *arguments: Any, **named: Any) -> list[Tensor]:
         """The Autograd kernel of the backward operator. Raises for a second derivative, which would
         otherwise silently be zero.
         """
-        lists = given[:4]
+        lists = arguments[:4]
         tensors = [tensor for each in lists for tensor in each]
         if not torch.is_grad_enabled() or not any(
             tensor is not None and tensor.requires_grad for tensor in tensors
         ):
             with torch._C._AutoDispatchBelowAutograd():
-                made: list[Tensor] = self.overload_of_backward(*given, **named)
+                made: list[Tensor] = self.overload_of_backward(*arguments, **named)
             return made
         return list(
             Once.apply(
                 self,
                 [len(each) for each in lists],
-                given[4],
-                self.by_name(given[5:], named),
+                arguments[4],
+                self.by_name(arguments[5:], named),
                 *tensors,
             )
         )

@@ -66,15 +66,15 @@ def tensors_of(info: OperatorInfo) -> str:
     """
     words: list[str] = []
     required_later = [not (each.optional or each.weight) for each in info.inputs]
-    for place, each in enumerate(info.inputs):
+    for index, each in enumerate(info.inputs):
         name = _core.python_name(each.name)
         if each.variadic:
             words.append(f"Tensor[] {name}")
-        elif required_later[place]:
+        elif required_later[index]:
             words.append(f"Tensor {name}")
         else:
             words.append(
-                f"Tensor? {name}" if any(required_later[place:]) else f"Tensor? {name}=None"
+                f"Tensor? {name}" if any(required_later[index:]) else f"Tensor? {name}=None"
             )
     taken = {*info.params, *(each.name for each in info.inputs)}
     for state in info.states:
@@ -89,7 +89,7 @@ arguments.
 """
 
 
-def placed_params(info: OperatorInfo) -> list[str]:
+def positional_params(info: OperatorInfo) -> list[str]:
     """Parameters that callers may pass by name, but that torch then passes by position, after the
     tensors.
     """
@@ -99,11 +99,11 @@ def placed_params(info: OperatorInfo) -> list[str]:
 def params_of(info: OperatorInfo) -> str:
     """Keyword-only parameters; empty if there are none."""
     params = sorted(info.params.values(), key=lambda param: not param.required)
-    placed = [_param(param, True) for param in params if param.name in CLASHING]
+    positional = [_param(param, True) for param in params if param.name in CLASHING]
     words = [_param(param) for param in params if param.name not in CLASHING]
     if has_training(info):
         words.append("bool training=False")
-    return ", ".join([*placed, "*", *words] if words else placed)
+    return ", ".join([*positional, "*", *words] if words else positional)
 
 
 def _param(param: ParamInfo, with_default: bool = False) -> str:
@@ -147,8 +147,8 @@ def results_of(info: OperatorInfo, hidden: bool) -> str:
     return "Tensor" if count == 1 else "(" + ", ".join(["Tensor"] * count) + ")"
 
 
-def _joined(*parts: str) -> str:
-    return ", ".join(part for part in parts if part)
+def _joined(*texts: str) -> str:
+    return ", ".join(text for text in texts if text)
 
 
 def schema_of(info: OperatorInfo, name: str, hidden: bool = False) -> str:

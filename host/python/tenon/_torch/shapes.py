@@ -37,18 +37,20 @@ def infer(infer_numbers: Infer, shapes: Sequence[Dims | None]) -> list[tuple[str
     if not symbols:
         return infer_numbers(shapes)
     hints = [_hint(symbol, shapes) for symbol in symbols]
-    small = [2 + place for place in range(len(hints))]
+    small = [2 + index for index in range(len(hints))]
     inputs: list[list[Dims | None]] = []
     outputs: list[list[tuple[str, Dims | None]]] = []
     for numbers in (hints, *_larger(hints), small):
-        given = [None if shape is None else _numbers(shape, symbols, numbers) for shape in shapes]
+        assigned = [
+            None if shape is None else _numbers(shape, symbols, numbers) for shape in shapes
+        ]
         try:
-            outputs.append(infer_numbers(given))
+            outputs.append(infer_numbers(assigned))
         except Error:
             if numbers is small and outputs:  # too small for a window, say
                 break
             return infer_numbers(_fixed(shapes))
-        inputs.append(given)
+        inputs.append(assigned)
     found = _with_symbols(shapes, inputs, outputs)
     return infer_numbers(_fixed(shapes)) if found is None else found
 
@@ -63,8 +65,8 @@ def types_in_graph(
     inputs = [
         None
         if tensor is None or shape is None
-        else graph.input(f"x{place}", dtype_name(tensor), shape)
-        for place, (tensor, shape) in enumerate(zip(call.inputs, shapes))
+        else graph.input(f"x{index}", dtype_name(tensor), shape)
+        for index, (tensor, shape) in enumerate(zip(call.inputs, shapes))
     ]
     made = graph.ops[info.full_name](*inputs, **call.attributes)
     return [
@@ -94,7 +96,7 @@ def _hint(symbol: Any, shapes: Sequence[Dims | None]) -> int:
 
 def _larger(hints: list[int]) -> list[list[int]]:
     return [
-        [hint + first + place * step for place, hint in enumerate(hints)] for first, step in PROBES
+        [hint + first + index * step for index, hint in enumerate(hints)] for first, step in PROBES
     ]
 
 
@@ -116,8 +118,8 @@ def _with_symbols(
 ) -> list[tuple[str, Dims | None]] | None:
     candidates = _candidates(shapes, inputs)
     made: list[tuple[str, Dims | None]] = []
-    for place, (dtype, dims) in enumerate(outputs[0]):
-        others = [each[place][1] for each in outputs]
+    for index, (dtype, dims) in enumerate(outputs[0]):
+        others = [each[index][1] for each in outputs]
         if dims is None or any(other is None or len(other) != len(dims) for other in others):
             return None
         whole: list[Any] = []
@@ -141,32 +143,32 @@ def _candidates(
     then sums along an axis.
     """
     found: list[tuple[tuple[int, ...], Any]] = []
-    present = [place for place, shape in enumerate(shapes) if shape is not None]
+    present = [index for index, shape in enumerate(shapes) if shape is not None]
 
     def add(value: Callable[[Sequence[Dims | None]], Any]) -> None:
-        found.append((tuple(value(given) for given in inputs), value(shapes)))
+        found.append((tuple(value(assigned) for assigned in inputs), value(shapes)))
 
-    for place in present:
-        for axis in range(len(shapes[place] or ())):
-            add(partial(_one, place, axis))
-    for place in present:
-        add(partial(_size, place))
-    for axis in range(max((len(shapes[place] or ()) for place in present), default=0)):
-        if all(len(shapes[place] or ()) > axis for place in present):
+    for index in present:
+        for axis in range(len(shapes[index] or ())):
+            add(partial(_one, index, axis))
+    for index in present:
+        add(partial(_size, index))
+    for axis in range(max((len(shapes[index] or ()) for index in present), default=0)):
+        if all(len(shapes[index] or ()) > axis for index in present):
             add(partial(_sum, present, axis))
     return [(values, symbol) for values, symbol in found if isinstance(symbol, torch.SymInt)]
 
 
-def _one(place: int, axis: int, given: Sequence[Dims | None]) -> Any:
-    return (given[place] or ())[axis]
+def _one(index: int, axis: int, assigned: Sequence[Dims | None]) -> Any:
+    return (assigned[index] or ())[axis]
 
 
-def _size(place: int, given: Sequence[Dims | None]) -> Any:
-    return math.prod(given[place] or ())
+def _size(index: int, assigned: Sequence[Dims | None]) -> Any:
+    return math.prod(assigned[index] or ())
 
 
-def _sum(places: list[int], axis: int, given: Sequence[Dims | None]) -> Any:
-    return sum(_one(place, axis, given) for place in places)
+def _sum(indices: list[int], axis: int, assigned: Sequence[Dims | None]) -> Any:
+    return sum(_one(index, axis, assigned) for index in indices)
 
 
 def _dim(values: tuple[int, ...], candidates: list[tuple[tuple[int, ...], Any]]) -> Any:

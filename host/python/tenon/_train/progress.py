@@ -72,18 +72,18 @@ class Bar:
         self._bar.close()
 
 
-def make_progress(wanted: bool | None, total: int, done: int) -> Progress:
-    """wanted: None shows progress only in notebooks and on terminals, True everywhere, False
+def make_progress(requested: bool | None, total: int, done: int) -> Progress:
+    """requested: None shows progress only in notebooks and on terminals, True everywhere, False
     nowhere.
     """
-    if wanted is False:
+    if requested is False:
         return Silent()
-    bar = _bar(total, done, None if wanted is None else False)
+    bar = _bar(total, done, None if requested is None else False)
     if bar is not None:
         return Bar(bar)
     return (
         Line(total, done)
-        if wanted or (sys.stderr is not None and sys.stderr.isatty())
+        if requested or (sys.stderr is not None and sys.stderr.isatty())
         else Silent()
     )
 

@@ -257,11 +257,11 @@ class Trainer:
     ) -> None:
         try:
             if kind is not None and self.checkpoint is not None and not self._core.closed:
-                self._keep()
+                self._save_progress()
         finally:
             self.close()
 
-    def _keep(self) -> None:
+    def _save_progress(self) -> None:
         if self.steps > self._first_step:
             self._try_to_save()
 
@@ -346,8 +346,8 @@ def find_loss(graph: Graph) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def loss_of(graph: Graph, given: str | Value | None) -> str:
-    name = find_loss(graph) if given is None else name_of("loss", given)
+def loss_of(graph: Graph, value: str | Value | None) -> str:
+    name = find_loss(graph) if value is None else name_of("loss", value)
     if name:
         return name
     raise UsageError(
@@ -357,29 +357,29 @@ def loss_of(graph: Graph, given: str | Value | None) -> str:
     )
 
 
-def accuracy_of(given: Accuracy | None) -> tuple[str, str]:
-    if given is None:
+def accuracy_of(value: Accuracy | None) -> tuple[str, str]:
+    if value is None:
         return "", ""
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise TypeError(f"accuracy must be (scores, label), not {given!r}")
-    return name_of("scores", given[0]), name_of("label", given[1])
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise TypeError(f"accuracy must be (scores, label), not {value!r}")
+    return name_of("scores", value[0]), name_of("label", value[1])
 
 
-def name_of(what: str, given: str | Value) -> str:
-    if isinstance(given, Value):
-        return given.name
-    if not isinstance(given, str):
+def name_of(what: str, value: str | Value) -> str:
+    if isinstance(value, Value):
+        return value.name
+    if not isinstance(value, str):
         raise TypeError(
-            f"{what} must be a value of the graph or its name, not {type(given).__name__}"
+            f"{what} must be a value of the graph or its name, not {type(value).__name__}"
         )
-    return given
+    return value
 
 
-def checked_path(given: Path | None) -> str | None:
+def checked_path(value: Path | None) -> str | None:
     """Rejects an unwritable path at once, not after an hour of training."""
-    if given is None:
+    if value is None:
         return None
-    path = os.fspath(given)
+    path = os.fspath(value)
     folder = os.path.dirname(path) or "."
     if not path.endswith(".tenon"):
         raise UsageError(f"the checkpoint is '{path}', but must end in .tenon")
