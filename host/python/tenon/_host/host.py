@@ -156,4 +156,5 @@ def make_default_host() -> _core.Host:
             host = Host()
             _core.set_default_host(host)
             host.add_installed()
-        return _core.default_host()
+        default: _core.Host = _core.default_host()
+        return default
