@@ -21,7 +21,7 @@
 #include "graph/storage_operators.hpp"
 #include "io/child.hpp"
 #include "io/listed.hpp"
-#include "plugin/library_place.hpp"
+#include "plugin/library_location.hpp"
 #include "plugin/operator_name.hpp"
 #include "run/host_impl.hpp"
 

@@ -32,11 +32,11 @@ std::uint64_t field(const std::optional<std::string>& text, std::string_view nam
   return 0;
 }
 
-std::uint64_t left_of(std::uint64_t limit, std::uint64_t used) {
+std::uint64_t remaining(std::uint64_t limit, std::uint64_t used) {
   return limit == no_limit ? no_limit : limit - std::min(limit, used);
 }
 
-std::uint64_t left_of_cgroup(const ReadText& read, const std::string& folder, bool version_2) {
+std::uint64_t cgroup_remaining(const ReadText& read, const std::string& folder, bool version_2) {
   const auto limit =
       number_in(read(folder + (version_2 ? "/memory.max" : "/memory.limit_in_bytes")));
   if (limit == no_limit) return no_limit;
@@ -45,10 +45,10 @@ std::uint64_t left_of_cgroup(const ReadText& read, const std::string& folder, bo
   if (used == no_limit) return limit;
   const auto droppable =
       field(read(folder + "/memory.stat"), version_2 ? "inactive_file" : "total_inactive_file");
-  return left_of(limit, used - std::min(used, droppable));
+  return remaining(limit, used - std::min(used, droppable));
 }
 
-std::uint64_t left_of_machine(const ReadText& read) {
+std::uint64_t machine_remaining(const ReadText& read) {
   const auto text = read("/proc/meminfo");
   const auto available = field(text, "MemAvailable:");
   return available == 0 ? no_limit : (available + field(text, "SwapFree:")) * 1024;
@@ -69,19 +69,19 @@ Used used_by_process(const ReadText& read) {
 
 }  // namespace
 
-AvailableMemory available_memory(std::uint64_t own_limit, const ReadText& read) {
+AvailableMemory available_memory(std::uint64_t process_limit, const ReadText& read) {
   AvailableMemory least{no_limit, "the machine's memory"};
   const auto consider = [&](std::uint64_t bytes, const char* limit) {
     if (bytes < least.bytes) least = {bytes, limit};
   };
-  consider(left_of_machine(read), least.limit);
+  consider(machine_remaining(read), least.limit);
   each_cgroup(read, "memory", [&](const std::string& folder, bool version_2) {
-    consider(left_of_cgroup(read, folder, version_2), "the cgroup's memory limit");
+    consider(cgroup_remaining(read, folder, version_2), "the cgroup's memory limit");
   });
   const auto used = used_by_process(read);
   if (rlimit space{}; ::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-    consider(left_of(space.rlim_cur, used.space), "the address space limit");
-  if (own_limit > 0) consider(left_of(own_limit, used.resident), "the memory limit");
+    consider(remaining(space.rlim_cur, used.space), "the address space limit");
+  if (process_limit > 0) consider(remaining(process_limit, used.resident), "the memory limit");
   return least;
 }
 

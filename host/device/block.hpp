@@ -18,7 +18,7 @@ class Block {
   std::uint64_t bytes() const { return bytes_; }
   Device& device() const { return stream().device(); }
   const Stream& stream() const { return data_.get_deleter().stream; }
-  Place place(std::uint64_t offset = 0) const {
+  DeviceAddress address(std::uint64_t offset = 0) const {
     return {device(), data() + offset};
   }  ///< offset: at most bytes()
 

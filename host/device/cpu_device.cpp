@@ -54,7 +54,8 @@ void CpuDevice::free(std::byte* memory, void*) noexcept {
   FreeMemory()(memory);
 }
 
-void CpuDevice::copy(const Place& to, const Place& from, std::uint64_t bytes, void*) {
+void CpuDevice::copy(const DeviceAddress& to, const DeviceAddress& from, std::uint64_t bytes,
+                     void*) {
   std::memcpy(to.data, from.data, bytes);
 }
 

@@ -13,17 +13,17 @@ class CpuDevice : public Device {
   void synchronize() override {}
   void make_current() override {}
   int current() override { return 0; }
-  void put_back_current(int) noexcept override {}
+  void restore_current(int) noexcept override {}
 
-  void* make_stream() override { return nullptr; }
+  void* create_stream() override { return nullptr; }
   void free_stream(void*) noexcept override {}
-  void finish_stream(void*) override {}
-  void* make_event() override { return nullptr; }
+  void synchronize_stream(void*) override {}
+  void* create_event() override { return nullptr; }
   void free_event(void*) noexcept override {}
   void record(void*, void*) override {}
-  bool reached(void*) override { return true; }
-  void finish_event(void*) override {}
-  std::string loss() override { return {}; }
+  bool is_complete(void*) override { return true; }
+  void synchronize_event(void*) override {}
+  std::string lost_reason() override { return {}; }
   void wait(void*, void*) override {}
   void wait_for_application(void*) noexcept override {}
 
@@ -40,7 +40,8 @@ class CpuDevice : public Device {
     return allocate(bytes, nullptr, what);
   }
   void free_pinned(std::byte* memory) noexcept override { free(memory, nullptr); }
-  void copy(const Place& to, const Place& from, std::uint64_t bytes, void* stream) override;
+  void copy(const DeviceAddress& to, const DeviceAddress& from, std::uint64_t bytes,
+            void* stream) override;
 };
 
 }  // namespace tenon

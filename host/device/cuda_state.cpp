@@ -3,12 +3,12 @@
 namespace tenon {
 namespace {
 
-CudaState unusable(const CudaAnswer& answer, CudaStatus status, std::string reason,
+CudaState unusable(const CudaQueryResult& answer, CudaStatus status, std::string reason,
                    std::string hint = {}) {
   return {{status, answer.runtime, answer.driver, std::move(reason), std::move(hint)}, {}};
 }
 
-CudaState no_device(const CudaAnswer& answer) {
+CudaState no_device(const CudaQueryResult& answer) {
   std::string reason = "the CUDA driver (" + cuda_version_text(answer.driver) + ") finds no device";
   if (answer.visible == nullptr) return unusable(answer, CudaStatus::no_device, std::move(reason));
   reason += ", and CUDA_VISIBLE_DEVICES is '" + std::string(answer.visible) + "'";
@@ -16,7 +16,7 @@ CudaState no_device(const CudaAnswer& answer) {
                   "unset CUDA_VISIBLE_DEVICES to see all devices");
 }
 
-CudaState old_driver(const CudaAnswer& answer) {
+CudaState old_driver(const CudaQueryResult& answer) {
   const auto runtime = cuda_version_text(answer.runtime), driver = cuda_version_text(answer.driver);
   return unusable(
       answer, CudaStatus::old_driver,
@@ -30,7 +30,7 @@ std::string cuda_version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-CudaState judge(const CudaAnswer& answer) {
+CudaState classify(const CudaQueryResult& answer) {
   if (answer.runtime == 0) {
     return unusable(answer, CudaStatus::not_built, "Tenon was built without the CUDA toolkit",
                     "install the toolkit and rebuild Tenon with -DTENON_CUDA=ON");
@@ -49,7 +49,7 @@ CudaState judge(const CudaAnswer& answer) {
 
 const CudaState& cuda_state() {
   static const auto& state =
-      *new CudaState(look_for_cuda());  // never destroyed: memory may still be freed at exit
+      *new CudaState(detect_cuda());  // never destroyed: memory may still be freed at exit
   return state;
 }
 

@@ -15,13 +15,13 @@ struct CudaState : CudaInfo {
 
 /// Result of querying the CUDA runtime. `error`: name and description of the error, empty if there
 /// was none; `visible`: the value of CUDA_VISIBLE_DEVICES, null if it is not set.
-struct CudaAnswer {
+struct CudaQueryResult {
   int runtime = 0, driver = 0, devices = 0;
   std::string error;
   const char* visible = nullptr;
 };
 /// Does not fill in the devices.
-CudaState judge(const CudaAnswer& answer);
+CudaState classify(const CudaQueryResult& answer);
 
 /// The state of this process, determined at the first call.
 const CudaState& cuda_state();
@@ -32,6 +32,6 @@ bool has_cuda_driver();
 
 /// Queries the runtime. Implemented in cuda/, or in without_cuda.cpp for builds without the
 /// toolkit.
-CudaState look_for_cuda();
+CudaState detect_cuda();
 
 }  // namespace tenon

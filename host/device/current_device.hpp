@@ -17,7 +17,7 @@ class CurrentDevice {
   }
   explicit CurrentDevice(Device& device) : CurrentDevice(&device) {}
   ~CurrentDevice() {
-    if (device_ != nullptr) device_->put_back_current(before_);
+    if (device_ != nullptr) device_->restore_current(before_);
   }
   CurrentDevice(const CurrentDevice&) = delete;
   CurrentDevice& operator=(const CurrentDevice&) = delete;

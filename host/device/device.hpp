@@ -13,7 +13,7 @@ namespace tenon {
 class Device;
 
 /// An address on a device.
-struct Place {
+struct DeviceAddress {
   Device& device;
   std::byte* data;
 };
@@ -48,21 +48,21 @@ class Device {
   virtual DeviceMemory memory() = 0;  ///< free: upper bound of what allocate() can still provide
   virtual void synchronize() = 0;     ///< waits for all streams
   /// Returns empty, or that this process cannot use the device any more, as after a kernel fault.
-  virtual std::string loss() = 0;
+  virtual std::string lost_reason() = 0;
   virtual void
   make_current() = 0;  ///< for kernels that this thread launches from now on; see CurrentDevice
   virtual int current() = 0;  ///< number of this thread's current device
-  virtual void put_back_current(int number) noexcept = 0;
+  virtual void restore_current(int number) noexcept = 0;
 
-  virtual void* make_stream() = 0;
+  virtual void* create_stream() = 0;
   virtual void free_stream(void* stream) noexcept = 0;
-  virtual void finish_stream(void* stream) = 0;  ///< waits for all work on the stream
+  virtual void synchronize_stream(void* stream) = 0;  ///< waits for all work on the stream
 
-  virtual void* make_event() = 0;
+  virtual void* create_event() = 0;
   virtual void free_event(void* event) noexcept = 0;
   virtual void record(void* event, void* stream) = 0;
-  virtual bool reached(void* event) = 0;       ///< also true before the first record()
-  virtual void finish_event(void* event) = 0;  ///< blocks the calling thread
+  virtual bool is_complete(void* event) = 0;        ///< also true before the first record()
+  virtual void synchronize_event(void* event) = 0;  ///< blocks the calling thread
   /// later work on the stream waits for the event, which is of this type of device
   virtual void wait(void* stream, void* event) = 0;
 
@@ -91,7 +91,8 @@ class Device {
   virtual void free_pinned(std::byte* memory) noexcept = 0;
 
   /// One of the two is on this device. Use copy() of stream.hpp, which documents the guarantees.
-  virtual void copy(const Place& to, const Place& from, std::uint64_t bytes, void* stream) = 0;
+  virtual void copy(const DeviceAddress& to, const DeviceAddress& from, std::uint64_t bytes,
+                    void* stream) = 0;
 
  private:
   std::string name_;

@@ -14,8 +14,8 @@ Device& cpu_device();
 const std::vector<Device*>& devices();
 
 /// Finds a device by name; `cuda` is the first CUDA device. Finding `cpu` does not initialize CUDA.
-/// Throws Failure (usage) with one sentence that lists the available devices, or says why CUDA has
-/// none.
+/// Throws Failure (usage) with one sentence that lists the available devices, or the reason why
+/// CUDA has none.
 Device& find_device(std::string_view name);
 
 }  // namespace tenon

@@ -11,10 +11,10 @@ namespace tenon {
 class Stream;
 
 /// The number of real components of an element, and their dtype: complex elements have two.
-inline std::int64_t parts_of(DType dtype) {
+inline std::int64_t component_count(DType dtype) {
   return any_complex.has(dtype) ? 2 : 1;
 }
-inline DType part_of(DType dtype) {
+inline DType component_dtype(DType dtype) {
   return dtype == DType::c64 ? DType::f32 : dtype == DType::c128 ? DType::f64 : dtype;
 }
 
@@ -22,7 +22,7 @@ inline DType part_of(DType dtype) {
 /// component's size. Does nothing for integers.
 template <class F>
 void with_exponent_bits(DType dtype, F&& f) {
-  dtype = part_of(dtype);
+  dtype = component_dtype(dtype);
   if (!floating.has(dtype)) return;
   visit<floating>(dtype, [&]<class T>() {
     using Wide =

@@ -24,10 +24,10 @@ constexpr std::uint64_t large = 4 * huge_page;
 
 #if defined(__SANITIZE_ADDRESS__)
 // so that AddressSanitizer detects use after free
-constexpr std::uint64_t max_kept = 0;
+constexpr std::uint64_t max_cached = 0;
 constexpr std::uint64_t min_mapped = std::numeric_limits<std::uint64_t>::max();  // and leaks
 #else
-constexpr std::uint64_t max_kept = 128u << 20;
+constexpr std::uint64_t max_cached = 128u << 20;
 constexpr std::uint64_t min_mapped = 128u << 10;  // smaller holes in the heap are soon reused
 #endif
 
@@ -63,14 +63,14 @@ class FreeBlocks {
   }
 
   /// Returns whether the block was cached. Evicts the oldest blocks to make room.
-  bool keep(std::byte* memory, std::uint64_t bytes) {
+  bool cache(std::byte* memory, std::uint64_t bytes) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock || bytes > max_kept ||
+    if (!lock || bytes > max_cached ||
         ::madvise(memory, bytes / huge_page * huge_page, MADV_FREE) != 0)
       return false;
     blocks_.push_back({memory, bytes});
     total_ += bytes;
-    while (total_ > max_kept) free_first();
+    while (total_ > max_cached) free_first();
     return true;
   }
 
@@ -100,10 +100,10 @@ class FreeBlocks {
 
 void FreeMemory::operator()(std::byte* memory) const {
   const std::uint64_t bytes = ::malloc_usable_size(memory);
-  if (bytes < large || !FreeBlocks::instance().keep(memory, bytes)) std::free(memory);
+  if (bytes < large || !FreeBlocks::instance().cache(memory, bytes)) std::free(memory);
 }
 
-void free_kept_blocks() {
+void free_cached_blocks() {
   FreeBlocks::instance().free_all();
 }
 
@@ -118,7 +118,7 @@ Memory allocate(std::uint64_t bytes) {
       if (memory != nullptr) ::madvise(memory, whole, MADV_HUGEPAGE);  // best effort
     }
     if (memory == nullptr) {
-      free_kept_blocks();
+      free_cached_blocks();
       memory = allocate_new(whole, memory_alignment);
     }
   }
@@ -146,7 +146,7 @@ Pages::Pages(std::uint64_t bytes, const char* what)
   const bool countable = bytes <= std::numeric_limits<std::uint64_t>::max() / 2;
   auto* memory = countable ? map_pages(this->bytes()) : nullptr;
   if (memory == nullptr && countable) {
-    free_kept_blocks();
+    free_cached_blocks();
     memory = map_pages(this->bytes());
   }
   if (memory == nullptr)

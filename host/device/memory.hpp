@@ -22,10 +22,10 @@ struct FreeMemory {
 using Memory = std::unique_ptr<std::byte[], FreeMemory>;
 
 /// Frees the cached blocks.
-void free_kept_blocks();
+void free_cached_blocks();
 
 /// Allocates an aligned block with undefined contents, never null. Large blocks use huge pages if
-/// possible. Throws Failure (failed) that says how much was requested.
+/// possible. Throws Failure (failed) with the requested size.
 Memory allocate(std::uint64_t bytes);
 
 /// Memory that, if it is large, has its own pages and is returned to the system: replacing heap

@@ -6,7 +6,7 @@ namespace tenon {
 
 Stream::Stream(Device& device)
     : device_(&device),
-      handle_(device.make_stream(), [&device](void* stream) { device.free_stream(stream); }) {}
+      handle_(device.create_stream(), [&device](void* stream) { device.free_stream(stream); }) {}
 
 void Stream::wait(const Event& event) const {
   if (device_->is_cpu()) return event.synchronize();
@@ -14,7 +14,7 @@ void Stream::wait(const Event& event) const {
     device_->wait(handle(), event.handle());  // CPU work is already complete
 }
 
-Event::Event(Device& device) : device_(&device), handle_(device.make_event(), Free{&device}) {}
+Event::Event(Device& device) : device_(&device), handle_(device.create_event(), Free{&device}) {}
 
 void Event::record(const Stream& stream) const {
   if (&stream.device() != device_)
@@ -29,7 +29,8 @@ static bool may_copy(const Device& device, const Device& to, const Device& from)
          (!device.is_cpu() || (to.is_cpu() && from.is_cpu()));
 }
 
-void copy(const Place& to, const Place& from, std::uint64_t bytes, const Stream& stream) {
+void copy(const DeviceAddress& to, const DeviceAddress& from, std::uint64_t bytes,
+          const Stream& stream) {
   Device& device = stream.device();
   if (!may_copy(device, to.device, from.device)) {
     throw Failure(FailureKind::usage, join("a stream of ", device.name(), " cannot copy from ",

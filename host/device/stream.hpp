@@ -14,7 +14,7 @@ class Stream {
   explicit Stream(Device& device);
   Device& device() const { return *device_; }
   void* handle() const { return handle_.get(); }  ///< tenon_call::stream; null on the CPU
-  void synchronize() const { device_->finish_stream(handle()); }
+  void synchronize() const { device_->synchronize_stream(handle()); }
   /// Makes later work on this stream wait for the event, on any device. The calling thread
   /// continues, unless this is a CPU stream.
   void wait(const Event& event) const;
@@ -32,8 +32,8 @@ class Event {
   void* handle() const { return handle_.get(); }
   /// Throws Failure (usage) if the stream belongs to another device.
   void record(const Stream& stream) const;
-  bool reached() const { return device_->reached(handle()); }
-  void synchronize() const { device_->finish_event(handle()); }  ///< blocks the calling thread
+  bool is_complete() const { return device_->is_complete(handle()); }
+  void synchronize() const { device_->synchronize_event(handle()); }  ///< blocks the calling thread
 
  private:
   struct Free {
@@ -51,6 +51,7 @@ class Event {
 /// immediately: then source and target must remain valid and unchanged until the stream has done
 /// it.
 /// Source and target must not overlap.
-void copy(const Place& to, const Place& from, std::uint64_t bytes, const Stream& stream);
+void copy(const DeviceAddress& to, const DeviceAddress& from, std::uint64_t bytes,
+          const Stream& stream);
 
 }  // namespace tenon

@@ -20,7 +20,7 @@
 
 #include "device/float_modes.hpp"
 #include "device/usable_cores.hpp"
-#include "io/crash/running.hpp"
+#include "io/crash/active_call.hpp"
 
 // ThreadSanitizer functions; null in programs without it.
 // NOLINTBEGIN(bugprone-reserved-identifier)
@@ -52,25 +52,25 @@ class ThreadCaller {
   const FloatModes& modes() const { return modes_; }
 
   template <class Work>
-  void run_here(const void* arena, Work&& work) const {
-    const auto own = FloatModes::now();
-    if (own != modes_) modes_.set();
-    auto& slot = RunningSlot::here();
-    const auto* const before = slot.now();
+  void run_as_caller(const void* arena, Work&& work) const {
+    const auto own_modes = FloatModes::now();
+    if (own_modes != modes_) modes_.set();
+    auto& slot = CallSlot::here();
+    const auto* const before = slot.current();
     const auto* const arena_before = arena_here;
     const auto* const context_before = std::exchange(context_here, context_);
     arena_here = arena;
-    slot.enter(running_);
+    slot.enter(call_);
     work();
     slot.leave(before);
     arena_here = arena_before;
     context_here = context_before;
-    if (own != modes_) own.set();
+    if (own_modes != modes_) own_modes.set();
   }
 
  private:
   const FloatModes modes_ = FloatModes::now();
-  const Running* const running_ = RunningSlot::here().now();
+  const ActiveCall* const call_ = CallSlot::here().current();
   const void* const context_ = context_here;
 };
 
@@ -90,26 +90,26 @@ class Loop {
   Loop(std::int64_t n, std::int64_t grain, tenon_body body, void* context)
       : n_(n), grain_(grain), body_(body), context_(context) {}
 
-  std::int64_t parts() const { return n_ / grain_ + (n_ % grain_ != 0 ? 1 : 0); }
+  std::int64_t chunk_count() const { return n_ / grain_ + (n_ % grain_ != 0 ? 1 : 0); }
 
   void run(std::int64_t first, std::int64_t last) {
-    for (std::int64_t part = first; part < last; ++part) {
-      const std::int64_t begin = part * grain_;
+    for (std::int64_t chunk = first; chunk < last; ++chunk) {
+      const std::int64_t begin = chunk * grain_;
       body_(context_, begin, begin + std::min(grain_, n_ - begin));
       if (FloatModes::after_call() == caller_.modes()) continue;
       caller_.modes().set();
-      left_modes_.store(true, std::memory_order_relaxed);
+      changed_modes_.store(true, std::memory_order_relaxed);
     }
   }
 
-  bool kept_modes() const { return !left_modes_.load(std::memory_order_relaxed); }
+  bool modes_unchanged() const { return !changed_modes_.load(std::memory_order_relaxed); }
 
   // Each thread starts with one of up to 16 shares, the same one in consecutive loops, so its data
   // is likely in the cache; then it helps with the remaining shares.
-  void spread(const void* arena, int threads) {
-    const auto workers = std::min<std::int64_t>(threads, parts());
+  void run_in_parallel(const void* arena, int threads) {
+    const auto workers = std::min<std::int64_t>(threads, chunk_count());
     shares_ = std::min(workers, max_shares);
-    left_.store(shares_, std::memory_order_relaxed);
+    open_shares_.store(shares_, std::memory_order_relaxed);
     happens_before(&begun_);
     // Without isolation, a thread that waits here could pick up a chunk of an outer loop while in
     // the middle of another one.
@@ -117,7 +117,7 @@ class Loop {
       tbb::task_group helpers;
       for (std::int64_t i = 1; i < workers; ++i) helpers.run([this, arena] { help(arena); });
       // if the arena is full, a worker does this on behalf of the caller
-      caller_.run_here(arena, [this] { take_parts(); });
+      caller_.run_as_caller(arena, [this] { run_shares(); });
       helpers.wait();
     });
     happens_after(&ended_);
@@ -125,26 +125,26 @@ class Loop {
 
  private:
   void help(const void* arena) {
-    if (left_.load(std::memory_order_relaxed) == 0) return;
+    if (open_shares_.load(std::memory_order_relaxed) == 0) return;
     happens_after(&begun_);
-    caller_.run_here(arena, [this] { take_parts(); });
+    caller_.run_as_caller(arena, [this] { run_shares(); });
     happens_before(&ended_);
   }
 
-  void take_parts() {
-    const auto own = std::max(tbb::this_task_arena::current_thread_index(), 0);
-    for (std::int64_t i = 0; i < shares_; ++i) take_share((own + i) % shares_);
+  void run_shares() {
+    const auto first = std::max(tbb::this_task_arena::current_thread_index(), 0);
+    for (std::int64_t i = 0; i < shares_; ++i) run_share((first + i) % shares_);
   }
 
   // Takes chunks of a share in batches of decreasing size.
-  void take_share(std::int64_t share) {
-    const auto all = parts(), size = all / shares_ + (share < all % shares_ ? 1 : 0);
+  void run_share(std::int64_t share) {
+    const auto all = chunk_count(), size = all / shares_ + (share < all % shares_ ? 1 : 0);
     const auto begin = all / shares_ * share + std::min(share, all % shares_);
     auto& next = next_[static_cast<std::size_t>(share)];
     for (auto first = next.load(std::memory_order_relaxed); first < size;) {
       const auto last = first + std::max<std::int64_t>(1, (size - first) / 4);
       if (!next.compare_exchange_weak(first, last, std::memory_order_relaxed)) continue;
-      if (last == size) left_.fetch_sub(1, std::memory_order_relaxed);
+      if (last == size) open_shares_.fetch_sub(1, std::memory_order_relaxed);
       run(begin + first, begin + last);
       first = next.load(std::memory_order_relaxed);
     }
@@ -157,8 +157,8 @@ class Loop {
   static constexpr std::int64_t max_shares = 16;
   std::int64_t shares_ = 1;
   std::array<std::atomic<std::int64_t>, max_shares> next_{};  // of each share
-  std::atomic<std::int64_t> left_ = 1;                        // shares that are not exhausted
-  std::atomic<bool> left_modes_ = false;
+  std::atomic<std::int64_t> open_shares_ = 1;                 // shares that are not exhausted
+  std::atomic<bool> changed_modes_ = false;
   // two sync objects: with one, chunks would seem to be ordered among each other
   char begun_ = 0, ended_ = 0;
 };
@@ -232,14 +232,14 @@ bool Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body,
                            void* context) const {
   if (n <= 0) return true;
   Loop loop(n, std::max<std::int64_t>(grain, 1), body, context);
-  if (loop.parts() == 1) {
+  if (loop.chunk_count() == 1) {
     loop.run(0, 1);
   } else if (const Entry entry(arena_.get()); entry) {
-    entry.run([&] { loop.spread(arena_.get(), count_); });
+    entry.run([&] { loop.run_in_parallel(arena_.get(), count_); });
   } else {
-    loop.run(0, loop.parts());
+    loop.run(0, loop.chunk_count());
   }
-  return loop.kept_modes();
+  return loop.modes_unchanged();
 }
 
 void end_workers() noexcept {

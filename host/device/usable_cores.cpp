@@ -33,8 +33,9 @@ std::optional<double> smaller(std::optional<double> one, std::optional<double> o
 }
 
 int cores_of_affinity(int otherwise) {
-  for (int most = 1024; most <= 1 << 20; most *= 2) {
-    std::vector<cpu_set_t> set((static_cast<std::size_t>(most) + CPU_SETSIZE - 1) / CPU_SETSIZE);
+  for (int max_cpus = 1024; max_cpus <= 1 << 20; max_cpus *= 2) {
+    std::vector<cpu_set_t> set((static_cast<std::size_t>(max_cpus) + CPU_SETSIZE - 1) /
+                               CPU_SETSIZE);
     const auto bytes = set.size() * sizeof(cpu_set_t);
     if (sched_getaffinity(0, bytes, set.data()) == 0)
       return std::max(1, CPU_COUNT_S(bytes, set.data()));

@@ -4,8 +4,8 @@
 
 namespace tenon {
 
-CudaState look_for_cuda() {
-  return judge({});
+CudaState detect_cuda() {
+  return classify({});
 }
 
 bool has_cuda_driver() {

@@ -6,7 +6,7 @@
 
 #include "graph/instance.hpp"
 #include "graph/model.hpp"
-#include "io/crash/running.hpp"
+#include "io/crash/active_call.hpp"
 #include "plugin/operator_name.hpp"
 #include "plugin/plugin_set.hpp"
 

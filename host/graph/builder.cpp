@@ -12,7 +12,7 @@
 #include "graph/parameters.hpp"
 #include "io/counted.hpp"
 #include "plugin/operator_name.hpp"
-#include "tensor/held_tensor.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 
@@ -100,7 +100,7 @@ ValueId GraphBuilder::tensor(std::string_view name, Role role, const Tensor& ten
   if (!tensor) throw Failure(FailureKind::usage, fmt::format("the tensor for '{}' is empty", name));
   const auto id = add_value(name, role, type_of(tensor));
   model_.values[id].tensor = static_cast<std::uint32_t>(model_.tensors.size());
-  model_.tensors.push_back(HeldTensor::hold(tensor.make_contiguous()));
+  model_.tensors.push_back(TrackedTensor::track(tensor.make_contiguous()));
   return id;
 }
 
@@ -120,18 +120,18 @@ StringId GraphBuilder::node_name(const NodeSpec& spec) {
     check_name(spec.name);
     return model_.strings.intern(spec.name);
   }
-  const std::string wanted(short_name(spec.op));
-  return model_.strings.intern(free_name(model_, wanted, last_numbers_[wanted]));
+  const std::string preferred(short_name(spec.op));
+  return model_.strings.intern(free_name(model_, preferred, last_numbers_[preferred]));
 }
 
-std::string GraphBuilder::own_name(const NodeRecord& node, const std::string& part) const {
-  return fmt::format("{}_{}", model_.strings[node.name], part);
+std::string GraphBuilder::implicit_name(const NodeRecord& node, const std::string& suffix) const {
+  return fmt::format("{}_{}", model_.strings[node.name], suffix);
 }
 
 // Returns the existing value `node_part`, supplied by the user, or adds one.
-ValueId GraphBuilder::own_value(const NodeRecord& node, const std::string& part, Role role,
-                                const tenon_type& type) {
-  const auto name = own_name(node, part);
+ValueId GraphBuilder::find_or_add_value(const NodeRecord& node, const std::string& suffix,
+                                        Role role, const tenon_type& type) {
+  const auto name = implicit_name(node, suffix);
   const auto found = model_.value_names.find(model_.strings.intern(name));
   if (found == none || model_.values[found].role != role) return add_value(name, role, type);
   if (merge(model_.values[found].type, type) == Merge::contradiction)
@@ -143,26 +143,27 @@ ValueId GraphBuilder::own_value(const NodeRecord& node, const std::string& part,
 
 // An unconnected weight becomes a variable. Manifests older than 0.2 lack `weight`: every
 // unconnected input becomes a variable, with a warning.
-ValueId GraphBuilder::own_weight(const NodeRecord& node, const LoadedOperator& op,
-                                 const InputInfo& input, const tenon_type& type) {
+ValueId GraphBuilder::implicit_variable(const NodeRecord& node, const LoadedOperator& op,
+                                        const InputInfo& input, const tenon_type& type) {
   if (!input.weight && op.warn != nullptr && *op.warn)
     (*op.warn)("weights of " + op.info->name,
                fmt::format("[{}] node '{}': input '{}' is not connected, so it becomes a variable; "
                            "the operator was built with an SDK older than "
                            "0.2, which does not declare which inputs are weights",
                            op.info->name, model_.strings[node.name], input.name));
-  const auto there = model_.value_names.find(model_.strings.intern(own_name(node, input.name)));
-  const bool given = there != none && model_.values[there].role == Role::variable;
-  if (!input.weight.value_or(true) && !given)
+  const auto there =
+      model_.value_names.find(model_.strings.intern(implicit_name(node, input.name)));
+  const bool exists = there != none && model_.values[there].role == Role::variable;
+  if (!input.weight.value_or(true) && !exists)
     throw Failure(FailureKind::usage,
                   fmt::format("input '{}' is missing: {}", input.name, input.doc),
                   "connect a value to it; only weights become variables automatically");
-  return own_value(node, input.name, Role::variable, type);
+  return find_or_add_value(node, input.name, Role::variable, type);
 }
 
 // Adds the edges, then the values that belong to the node: states, implicit variables, outputs.
 void GraphBuilder::connect(NodeRecord& node, const LoadedOperator& op,
-                           const std::vector<ValueId>& inputs, bool own_weights) {
+                           const std::vector<ValueId>& inputs, bool implicit_variables) {
   const auto& info = *op.info;
   node.first_edge = static_cast<std::uint32_t>(model_.edges.size());
   node.input_count = static_cast<std::uint32_t>(inputs.size());
@@ -173,14 +174,14 @@ void GraphBuilder::connect(NodeRecord& node, const LoadedOperator& op,
     if (missing && declared.variadic)
       throw Failure(FailureKind::usage,
                     fmt::format("variadic input '{}' contains an empty value", declared.name));
-    if (missing && !own_weights)
+    if (missing && !implicit_variables)
       throw Failure(FailureKind::usage,
                     fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
-    const auto value = missing ? own_weight(node, op, declared, unknown_type()) : inputs[i];
+    const auto value = missing ? implicit_variable(node, op, declared, unknown_type()) : inputs[i];
     model_.edges.push_back(value);
   }
   for (const auto& state : info.states) {
-    const auto value = own_value(node, state.name, Role::state, unknown_type());
+    const auto value = find_or_add_value(node, state.name, Role::state, unknown_type());
     model_.edges.push_back(value);
   }
   add_outputs(node, output_count(model_, node, info));
@@ -199,7 +200,8 @@ NodeId GraphBuilder::node(const NodeSpec& spec) {
     node.device = model_.strings.intern(spec.device);
     try {
       add_parameters(model_, node, info, spec.attributes);
-      connect(node, op, place_inputs(info, spec.inputs, spec.named_inputs), spec.own_weights);
+      connect(node, op, order_inputs(info, spec.inputs, spec.named_inputs),
+              spec.implicit_variables);
     } catch (const Failure& failure) {
       rethrow_at(fmt::format("[{}] node '{}'", info.name, model_.strings[node.name]), failure);
     }
@@ -218,7 +220,7 @@ NodeId GraphBuilder::finish(NodeRecord& node, const Mark& before) {
   bind(model_, plugins_, binding_);
   Inference inference(model_, binding_, TypeTable(model_.values));
   inference.run_from(id);
-  add_wanted(inference.wanted(), id);
+  add_implicit_variables(inference.implicit_variables(), id);
   return id;
 }
 
@@ -226,7 +228,7 @@ NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges,
                               std::string_view name) {
   complete_loaded();
   const auto before = mark();
-  auto node = made_from(forward, Pass::backward, name);
+  auto node = derived_record(forward, Pass::backward, name);
   const auto inputs = node.input_count, outputs = node.output_count;
   node.state_count = 0;
   node.attribute_count = 0;
@@ -240,12 +242,12 @@ NodeId GraphBuilder::backward(NodeId forward, const std::vector<ValueId>& edges,
   }
 }
 
-NodeId GraphBuilder::another(NodeId forward, const std::vector<ValueId>& inputs,
-                             std::string_view name, const Attributes& changed,
-                             std::string_view device) {
+NodeId GraphBuilder::copy_node(NodeId forward, const std::vector<ValueId>& inputs,
+                               std::string_view name, const Attributes& changed,
+                               std::string_view device) {
   complete_loaded();
   const auto before = mark();
-  auto node = made_from(forward, Pass::forward, name);
+  auto node = derived_record(forward, Pass::forward, name);
   node.origin = none;
   if (!device.empty()) node.device = model_.strings.intern(device);
   try {
@@ -270,7 +272,7 @@ NodeId GraphBuilder::recompute(NodeId forward, const std::vector<ValueId>& input
   require_repeatable(forward);
   complete_loaded();
   const auto before = mark();
-  auto node = made_from(forward, Pass::recompute, name);
+  auto node = derived_record(forward, Pass::recompute, name);
   try {
     add_edges(node, inputs, node.input_count);
     add_outputs(node, node.output_count);
@@ -294,15 +296,17 @@ void GraphBuilder::require_repeatable(NodeId id) const {
             node_label(model_, id)));
 }
 
-NodeRecord GraphBuilder::made_from(NodeId forward, Pass pass, std::string_view name) {
+NodeRecord GraphBuilder::derived_record(NodeId forward, Pass pass, std::string_view name) {
   auto node = model_.nodes[forward];
   if (node.pass != Pass::forward)
     throw Failure(FailureKind::usage, fmt::format("{}: is itself derived from another node",
                                                   node_label(model_, forward)));
   const auto of = model_.strings[node.name];
   if (!name.empty()) check_name(name);
-  const auto wanted = fmt::format("{}_{}", of, pass == Pass::backward ? "backward" : "recomputed");
-  node.name = model_.strings.intern(name.empty() ? free_name(model_, wanted) : std::string(name));
+  const auto preferred =
+      fmt::format("{}_{}", of, pass == Pass::backward ? "backward" : "recomputed");
+  node.name =
+      model_.strings.intern(name.empty() ? free_name(model_, preferred) : std::string(name));
   node.pass = pass;
   node.origin = forward;
   return node;
@@ -337,10 +341,11 @@ void GraphBuilder::update(ValueId variable, ValueId value) {
     throw Failure(FailureKind::usage,
                   fmt::format("'{}' cannot be updated: it is not a variable", name));
   if (model_.values[variable].updated) {
-    const auto taken = std::find_if(model_.updates.begin(), model_.updates.end(),
-                                    [&](const auto& update) { return update.first == variable; });
+    const auto existing =
+        std::find_if(model_.updates.begin(), model_.updates.end(),
+                     [&](const auto& update) { return update.first == variable; });
     throw Failure(FailureKind::usage, fmt::format("'{}' is already updated by '{}'", name,
-                                                  value_label(model_, taken->second)));
+                                                  value_label(model_, existing->second)));
   }
   if (merge(model_.values[variable].type, model_.values[value].type) == Merge::contradiction)
     throw Failure(FailureKind::usage, fmt::format("'{}' is {} but would be updated with {}", name,
@@ -349,18 +354,19 @@ void GraphBuilder::update(ValueId variable, ValueId value) {
   model_.add_update(variable, value);
 }
 
-void GraphBuilder::add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted,
-                              NodeId first_node) {
+void GraphBuilder::add_implicit_variables(
+    const std::vector<std::pair<std::uint32_t, tenon_type>>& variables, NodeId first_node) {
   NodeId id = first_node;
-  for (const auto& [edge, type] : wanted) {
+  for (const auto& [edge, type] : variables) {
     if (model_.edges[edge] != none) continue;
     while (edge >= model_.nodes[id].first_edge + model_.nodes[id].input_count) ++id;
     const auto& node = model_.nodes[id];
     const auto& declared = binding_.nodes[id].op->info->inputs[edge - node.first_edge];
     auto present = type;
     present.present = 1;
-    model_.edges[edge] = at_node(
-        model_, id, [&] { return own_weight(node, *binding_.nodes[id].op, declared, present); });
+    model_.edges[edge] = at_node(model_, id, [&] {
+      return implicit_variable(node, *binding_.nodes[id].op, declared, present);
+    });
   }
 }
 
@@ -368,18 +374,19 @@ void GraphBuilder::add_wanted(const std::vector<std::pair<std::uint32_t, tenon_t
 // replace them: kernels trust these types.
 void GraphBuilder::complete() {
   const auto bound = binding_.nodes.size(), known = binding_.operators.size();
-  std::vector<tenon_type> said;
+  std::vector<tenon_type> declared;
   if (bound < model_.nodes.size()) {
-    said = declared_types(model_);
+    declared = declared_types(model_);
     for (auto& value : model_.values)
       if (value.producer != none && value.producer >= bound) value.type = unknown_type();
   }
   try {
     infer_all();
-    for (ValueId value = 0; value < said.size(); ++value) require_as_said(value, said[value]);
+    for (ValueId value = 0; value < declared.size(); ++value)
+      require_declared_type(value, declared[value]);
   } catch (...) {
-    for (std::size_t value = 0; value < said.size(); ++value)
-      model_.values[value].type = said[value];
+    for (std::size_t value = 0; value < declared.size(); ++value)
+      model_.values[value].type = declared[value];
     binding_.nodes.resize(std::min(binding_.nodes.size(), bound));
     // the installed operators may change before the next attempt
     binding_.operators.resize(std::min(binding_.operators.size(), known));
@@ -399,21 +406,21 @@ void GraphBuilder::infer_all() {
   for (;;) {
     Inference inference(model_, binding_, TypeTable(model_.values));
     inference.run();
-    auto wanted = inference.wanted();
-    if (wanted.empty()) return;
-    std::sort(wanted.begin(), wanted.end(),
+    auto variables = inference.implicit_variables();
+    if (variables.empty()) return;
+    std::sort(variables.begin(), variables.end(),
               [](const auto& left, const auto& right) { return left.first < right.first; });
-    add_wanted(wanted, 0);
+    add_implicit_variables(variables, 0);
   }
 }
 
-void GraphBuilder::require_as_said(ValueId id, tenon_type said) const {
+void GraphBuilder::require_declared_type(ValueId id, tenon_type declared) const {
   const auto& value = model_.values[id];
-  if (value.producer == none || merge(said, value.type) != Merge::contradiction) return;
+  if (value.producer == none || merge(declared, value.type) != Merge::contradiction) return;
   throw Failure(FailureKind::file,
                 fmt::format("{}: the file declares output '{}' as {}, but the operator returns {}",
                             node_label(model_, value.producer), value_label(model_, id),
-                            to_string(said), to_string(value.type)),
+                            to_string(declared), to_string(value.type)),
                 "the file is damaged or forged, or was written with another version of the "
                 "operator; rebuild it");
 }

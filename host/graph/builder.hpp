@@ -21,8 +21,8 @@ struct NodeSpec {
   std::vector<std::pair<std::string, ValueId>> named_inputs;
   const Attributes& attributes;
   std::string_view device = {};
-  std::string_view home = {};  // the space that is searched first for op
-  bool own_weights = true;     // false: a missing weight is an error
+  std::string_view home = {};      // the space that is searched first for op
+  bool implicit_variables = true;  // false: a missing weight is an error
   // creates the node's objects instead of the operator
   std::shared_ptr<const OperatorFactory> object = nullptr;
   const LoadedOperator* loaded = nullptr;  // op, if the caller has already looked it up
@@ -50,8 +50,8 @@ class GraphBuilder {
   NodeId backward(NodeId forward, const std::vector<ValueId>& edges, std::string_view name = {});
   /// Adds a forward node with the operator and parameters of `forward`, except for `changed`, on
   /// other inputs. Throws Failure (usage).
-  NodeId another(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name,
-                 const Attributes& changed = {}, std::string_view device = {});
+  NodeId copy_node(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name,
+                   const Attributes& changed = {}, std::string_view device = {});
   /// Adds a recomputation of a stateless forward node from these inputs.
   NodeId recompute(NodeId forward, const std::vector<ValueId>& inputs, std::string_view name = {});
   /// Throws Failure (usage) if the node cannot be recomputed.
@@ -80,23 +80,23 @@ class GraphBuilder {
  private:
   ValueId add_value(std::string_view name, Role role, const tenon_type& type);
   void check_name(std::string_view name) const;
-  std::string own_name(const NodeRecord& node, const std::string& part) const;
-  ValueId own_value(const NodeRecord& node, const std::string& part, Role role,
-                    const tenon_type& type);
+  std::string implicit_name(const NodeRecord& node, const std::string& suffix) const;
+  ValueId find_or_add_value(const NodeRecord& node, const std::string& suffix, Role role,
+                            const tenon_type& type);
   StringId node_name(const NodeSpec& spec);
   void connect(NodeRecord& node, const LoadedOperator& op, const std::vector<ValueId>& inputs,
-               bool own_weights);
-  ValueId own_weight(const NodeRecord& node, const LoadedOperator& op, const InputInfo& input,
-                     const tenon_type& type);
-  void add_wanted(const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted,
-                  NodeId first_node);
-  NodeRecord made_from(NodeId forward, Pass pass, std::string_view name);
+               bool implicit_variables);
+  ValueId implicit_variable(const NodeRecord& node, const LoadedOperator& op,
+                            const InputInfo& input, const tenon_type& type);
+  void add_implicit_variables(const std::vector<std::pair<std::uint32_t, tenon_type>>& variables,
+                              NodeId first_node);
+  NodeRecord derived_record(NodeId forward, Pass pass, std::string_view name);
   void add_edges(NodeRecord& node, const std::vector<ValueId>& inputs, std::size_t count);
   void add_outputs(NodeRecord& node, std::uint32_t count);
   NodeId finish(NodeRecord& node, const Mark& before);
   void complete_loaded();
   void infer_all();
-  void require_as_said(ValueId value, tenon_type said) const;
+  void require_declared_type(ValueId value, tenon_type declared) const;
 
   GraphModel& model_;
   Binding& binding_;

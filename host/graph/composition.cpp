@@ -53,14 +53,14 @@ std::string output_name(const OperatorInfo& info, std::size_t i) {
 }
 
 // Implicit variables and states of the added nodes would not belong to any node in a file.
-void require_no_values_of_its_own(const GraphModel& model, NodeId id,
-                                  const std::vector<ValueId>& given) {
+void require_no_implicit_values(const GraphModel& model, NodeId id,
+                                const std::vector<ValueId>& inputs) {
   const auto& node = model.nodes[id];
   for (auto edge = node.first_edge; edge < node.first_edge + node.input_count + node.state_count;
        ++edge) {
     const auto value = model.edges[edge];
     const bool state = edge >= node.first_edge + node.input_count;
-    if (value == none || std::find(given.begin(), given.end(), value) != given.end()) continue;
+    if (value == none || std::find(inputs.begin(), inputs.end(), value) != inputs.end()) continue;
     if (!state && model.values[value].role != Role::variable) continue;
     const auto& op = model.operators[node.op].name;
     if (state)
@@ -107,15 +107,15 @@ bool is_composed(const LoadedOperator& op) {
 }
 
 std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node) {
-  GraphCallbacks around{.function = "forward()",
-                        .input_count = static_cast<std::uint32_t>(node.inputs.size()),
-                        .output_count = node.outputs,
-                        .input = {},
-                        .output = {},
-                        .output_grad = {},
-                        .connected = {}};
+  GraphCallbacks callbacks{.function = "forward()",
+                           .input_count = static_cast<std::uint32_t>(node.inputs.size()),
+                           .output_count = node.outputs,
+                           .input = {},
+                           .output = {},
+                           .output_grad = {},
+                           .connected = {}};
   const Entered entered(composing, node.op);
-  around.input = [&](std::uint32_t i) {
+  callbacks.input = [&](std::uint32_t i) {
     if (node.inputs[i] == none)
       throw Failure(FailureKind::usage,
                     fmt::format("its forward() reads input '{}', but that input is not connected",
@@ -123,24 +123,24 @@ std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node) {
                     "check c.has_input() first");
     return node.inputs[i];
   };
-  around.connected = [&](std::int32_t, std::uint32_t i) { return node.inputs[i] != none; };
-  around.name_of = [&](std::string_view op) { return fmt::format("{}/{}", node.name, op); };
-  around.added = [&](NodeId id) {
-    require_no_values_of_its_own(builder.model(), id, node.inputs);
+  callbacks.connected = [&](std::int32_t, std::uint32_t i) { return node.inputs[i] != none; };
+  callbacks.name_of = [&](std::string_view op) { return fmt::format("{}/{}", node.name, op); };
+  callbacks.added = [&](NodeId id) {
+    require_no_implicit_values(builder.model(), id, node.inputs);
     if (++composing.nodes > max_nodes)
       throw Failure(FailureKind::plugin,
                     fmt::format("its forward() adds more than {} nodes", max_nodes));
   };
-  around.device = node.device;
-  around.only_given = node.inputs;
-  around.results.assign(node.outputs, none);
-  run_graph_function(builder, node.op, node.object, around);
-  for (std::size_t i = 0; i < around.results.size(); ++i)
-    if (around.results[i] == none)
+  callbacks.device = node.device;
+  callbacks.allowed_values = node.inputs;
+  callbacks.results.assign(node.outputs, none);
+  run_graph_function(builder, node.op, node.object, callbacks);
+  for (std::size_t i = 0; i < callbacks.results.size(); ++i)
+    if (callbacks.results[i] == none)
       throw Failure(FailureKind::plugin,
                     fmt::format("its forward() does not set {}", output_name(*node.op.info, i)),
                     "call c.set_output() for this output");
-  return std::move(around.results);
+  return std::move(callbacks.results);
 }
 
 void infer_composed(const LoadedOperator& op, const void* object, CallTypes& types) {
@@ -157,30 +157,32 @@ void infer_composed(const LoadedOperator& op, const void* object, CallTypes& typ
   take(types.outputs, inside.outputs);
 }
 
-std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* object,
-                                      const CallTypes& types,
-                                      const std::vector<bool>& output_grads) {
+std::vector<bool> inputs_with_gradient(const LoadedOperator& op, const void* object,
+                                       const CallTypes& types,
+                                       const std::vector<bool>& output_grads) {
   const Entered entered(differentiating, op);
   Inside inside(op, object, types);
-  GradientPart part{
-      .first = 0, .end = static_cast<NodeId>(inside.model.nodes.size()), .seeds = {}, .kept = {}};
+  GradientSubgraph subgraph{.first = 0,
+                            .end = static_cast<NodeId>(inside.model.nodes.size()),
+                            .seeds = {},
+                            .substitutes = {}};
   for (std::size_t i = 0; i < inside.outputs.size(); ++i) {
     if (!output_grads[i]) continue;
     // a copy, because input() may reallocate the values
     const auto type = inside.model.values[inside.outputs[i]].type;
-    part.seeds.emplace_back(
+    subgraph.seeds.emplace_back(
         inside.outputs[i],
         inside.builder.input(free_name(inside.model, fmt::format("gradient {}", i)), type));
   }
   std::vector<ValueId> wrt;
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < inside.inputs.size(); ++i)
     if (inside.inputs[i] != none && may_have_gradient(inside.model.values[inside.inputs[i]].type))
-      wrt.push_back(inside.inputs[i]), places.push_back(i);
-  const auto found = add_gradient(inside.builder, part, wrt);
-  std::vector<bool> reached(inside.inputs.size());
-  for (std::size_t k = 0; k < found.size(); ++k) reached[places[k]] = found[k] != none;
-  return reached;
+      wrt.push_back(inside.inputs[i]), indices.push_back(i);
+  const auto found = add_gradient(inside.builder, subgraph, wrt);
+  std::vector<bool> has_gradient(inside.inputs.size());
+  for (std::size_t k = 0; k < found.size(); ++k) has_gradient[indices[k]] = found[k] != none;
+  return has_gradient;
 }
 
 }  // namespace tenon

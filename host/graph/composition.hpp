@@ -23,7 +23,7 @@ struct ComposedNode {
 bool is_composed(const LoadedOperator& op);
 
 /// Adds the nodes of one composed node, one level deep; returns the value of each output. Throws
-/// Failure and may then leave some nodes behind.
+/// Failure and may then leave some nodes in the graph.
 std::vector<ValueId> compose(GraphBuilder& builder, const ComposedNode& node);
 
 /// Infers inputs and outputs from the composed nodes, with all outputs unknown at first. Throws
@@ -32,8 +32,8 @@ void infer_composed(const LoadedOperator& op, const void* object, CallTypes& typ
 
 /// Returns which inputs have a gradient if only these outputs have one. Throws Failure if a node
 /// inside cannot be differentiated.
-std::vector<bool> reached_by_gradient(const LoadedOperator& op, const void* object,
-                                      const CallTypes& types,
-                                      const std::vector<bool>& output_grads);
+std::vector<bool> inputs_with_gradient(const LoadedOperator& op, const void* object,
+                                       const CallTypes& types,
+                                       const std::vector<bool>& output_grads);
 
 }  // namespace tenon

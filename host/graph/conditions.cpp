@@ -9,45 +9,47 @@
 namespace tenon {
 namespace {
 
-bool is_equal(const tenon_attribute& given, const AttributeValue& value) {
+bool is_equal(const tenon_attribute& attribute, const AttributeValue& value) {
   return std::visit(
-      [&]<class T>(const T& wanted) {
-        const bool number = given.kind == TENON_ATTR_INT || given.kind == TENON_ATTR_FLOAT;
+      [&]<class T>(const T& expected) {
+        const bool number = attribute.kind == TENON_ATTR_INT || attribute.kind == TENON_ATTR_FLOAT;
         if constexpr (std::is_same_v<T, bool>)
-          return given.kind == TENON_ATTR_BOOL && (given.i != 0) == wanted;
+          return attribute.kind == TENON_ATTR_BOOL && (attribute.i != 0) == expected;
         else if constexpr (std::is_same_v<T, std::string>)
-          return given.kind == TENON_ATTR_TEXT &&
-                 std::string_view(given.text, given.count) == wanted;
+          return attribute.kind == TENON_ATTR_TEXT &&
+                 std::string_view(attribute.text, attribute.count) == expected;
         else if constexpr (std::is_same_v<T, std::int64_t>)
-          return given.kind == TENON_ATTR_INT && given.i == wanted;
+          return attribute.kind == TENON_ATTR_INT && attribute.i == expected;
         else if constexpr (std::is_same_v<T, double>)
-          return number &&
-                 (given.kind == TENON_ATTR_INT ? static_cast<double>(given.i) : given.f) == wanted;
+          return number && (attribute.kind == TENON_ATTR_INT ? static_cast<double>(attribute.i)
+                                                             : attribute.f) == expected;
         else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>)
-          return given.kind == TENON_ATTR_INTS &&
-                 std::equal(wanted.begin(), wanted.end(), given.ints, given.ints + given.count);
+          return attribute.kind == TENON_ATTR_INTS &&
+                 std::equal(expected.begin(), expected.end(), attribute.ints,
+                            attribute.ints + attribute.count);
         else if constexpr (std::is_same_v<T, std::vector<std::string>>)
-          return given.kind == TENON_ATTR_TEXTS &&
-                 std::string_view(given.text, given.count) == joined_texts(wanted);
+          return attribute.kind == TENON_ATTR_TEXTS &&
+                 std::string_view(attribute.text, attribute.count) == joined_texts(expected);
         else if constexpr (std::is_same_v<T, Tensor>)
-          return given.kind == TENON_ATTR_TENSOR &&
-                 same_bits(Tensor::borrow(*given.tensor), wanted);
+          return attribute.kind == TENON_ATTR_TENSOR &&
+                 same_bits(Tensor::borrow(*attribute.tensor), expected);
         else
-          return given.kind == TENON_ATTR_FLOATS &&
-                 std::equal(wanted.begin(), wanted.end(), given.floats, given.floats + given.count);
+          return attribute.kind == TENON_ATTR_FLOATS &&
+                 std::equal(expected.begin(), expected.end(), attribute.floats,
+                            attribute.floats + attribute.count);
       },
       value.variant());
 }
 
-bool holds(const OperatorInfo& info, const ConditionInfo& condition,
-           std::span<const tenon_attribute> attributes) {
-  const auto given = std::find_if(
+bool is_met(const OperatorInfo& info, const ConditionInfo& condition,
+            std::span<const tenon_attribute> attributes) {
+  const auto attribute = std::find_if(
       attributes.begin(), attributes.end(),
       [&](const tenon_attribute& attribute) { return attribute.name == condition.param; });
   const auto& values = condition.values;
-  if (given != attributes.end())
+  if (attribute != attributes.end())
     return std::any_of(values.begin(), values.end(),
-                       [&](const AttributeValue& value) { return is_equal(*given, value); });
+                       [&](const AttributeValue& value) { return is_equal(*attribute, value); });
   const auto& by_default =
       info.params[static_cast<std::size_t>(info.find_param(condition.param))].default_value;
   return std::find(values.begin(), values.end(), by_default) != values.end();
@@ -96,7 +98,7 @@ std::shared_ptr<const OperatorInfo> with_parameters(std::shared_ptr<const Operat
   for (const auto& condition : info->conditions)
     if (condition.of == "backward_reads") set_read(*resolved, condition.names[0], false);
   for (const auto& condition : info->conditions)
-    if (holds(*info, condition, attributes)) apply(*resolved, condition);
+    if (is_met(*info, condition, attributes)) apply(*resolved, condition);
   return resolved;
 }
 

@@ -11,8 +11,8 @@
 #include <unordered_map>
 
 #include "graph/inference/operator_inference.hpp"
-#include "tensor/held_tensor.hpp"
 #include "tensor/number_fits.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 
@@ -42,7 +42,7 @@ Fans fans_of(const tenon_type& type) {
 
 /// Returns the initial values that operators declare for inputs and states. If nodes share a
 /// variable, the first declaration counts.
-std::unordered_map<ValueId, double> said_by_operators(const GraphModel& model) {
+std::unordered_map<ValueId, double> declared_by_operators(const GraphModel& model) {
   std::unordered_map<ValueId, double> initial;
   for (const auto& node : model.nodes) {
     if (node.pass != Pass::forward) continue;
@@ -50,9 +50,9 @@ std::unordered_map<ValueId, double> said_by_operators(const GraphModel& model) {
     const auto* edges = model.edges.data() + node.first_edge;
     if (!info.inputs.empty())
       for (std::uint32_t i = 0; i < node.input_count; ++i)
-        if (const auto said = info.inputs[declared_input(info, i)].initial;
-            said && edges[i] != none)
-          initial.emplace(edges[i], *said);
+        if (const auto declared = info.inputs[declared_input(info, i)].initial;
+            declared && edges[i] != none)
+          initial.emplace(edges[i], *declared);
     for (std::uint32_t i = 0; i < std::min<std::size_t>(node.state_count, info.states.size()); ++i)
       initial.emplace(edges[node.input_count + i], info.states[i].initial);
   }
@@ -121,7 +121,7 @@ bool can_begin(const ValueRecord& value, const tenon_type& type) {
 class FirstValues {
  public:
   FirstValues(const GraphModel& model, std::uint64_t seed)
-      : model_(model), seed_(seed), said_(said_by_operators(model)) {}
+      : model_(model), seed_(seed), declared_(declared_by_operators(model)) {}
   Tensor of(ValueId id, const tenon_type& type) const {
     return first_values(type, init_of(id, type), model_.strings[model_.values[id].name], seed_);
   }
@@ -135,14 +135,14 @@ class FirstValues {
   Init init_of(ValueId id, const tenon_type& type) const {
     const auto& value = model_.values[id];
     if (value.init.kind != Init::Kind::automatic) return value.init;
-    const auto found = said_.find(id);
-    return found == said_.end() ? automatic(value.role, type)
-                                : Init{Init::Kind::value, found->second};
+    const auto found = declared_.find(id);
+    return found == declared_.end() ? automatic(value.role, type)
+                                    : Init{Init::Kind::value, found->second};
   }
 
   const GraphModel& model_;
   std::uint64_t seed_;
-  std::unordered_map<ValueId, double> said_;
+  std::unordered_map<ValueId, double> declared_;
 };
 
 }  // namespace
@@ -183,7 +183,7 @@ void initialize(GraphModel& model, std::uint64_t seed) {
     if (value.tensor != none || !can_begin(value, value.type)) continue;
     auto tensor = first.of(id, value.type);
     value.tensor = static_cast<std::uint32_t>(model.tensors.size());
-    model.tensors.push_back(HeldTensor::hold(tensor));
+    model.tensors.push_back(TrackedTensor::track(tensor));
   }
 }
 

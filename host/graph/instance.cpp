@@ -11,7 +11,8 @@
 
 namespace tenon {
 
-static void* made_by(const OperatorFactory& make, std::span<const tenon_attribute> attributes) {
+static void* create_by_factory(const OperatorFactory& make,
+                               std::span<const tenon_attribute> attributes) {
   void* object = nullptr;
   try {
     object = make(attributes.data(), attributes.size());
@@ -32,8 +33,8 @@ static std::shared_ptr<const IsolatedTable> isolated_table(const LoadedOperator&
   return nullptr;
 }
 
-static void* made_in_worker(std::shared_ptr<const IsolatedTable> table,
-                            std::span<const tenon_attribute> attributes) {
+static void* create_in_worker(std::shared_ptr<const IsolatedTable> table,
+                              std::span<const tenon_attribute> attributes) {
   try {
     return create_isolated(std::move(table), attributes);
   } catch (const Failure&) {
@@ -50,9 +51,9 @@ Instance::Instance(const LoadedOperator& op, const tenon_operator& table,
   const PluginCall call(op, owner_, PluginFunction::create);
   if (make == nullptr) make = op.make;
   if (make != nullptr && &table == op.table)
-    object_ = made_by(*make, attributes);
+    object_ = create_by_factory(*make, attributes);
   else if (auto isolated = isolated_table(op, table))
-    object_ = made_in_worker(std::move(isolated), attributes);
+    object_ = create_in_worker(std::move(isolated), attributes);
   else if (table.create(attributes.data(), attributes.size(), &object_, &buffer.error) != 0)
     throw Failure(FailureKind::usage, buffer.reason());
   table_ = &table;
@@ -62,7 +63,7 @@ Instance::Instance(const LoadedOperator& op, const tenon_operator& table,
 void Instance::reset() noexcept {
   if (table_ == nullptr) return;
   const auto modes = FloatModes::now();
-  const RunningCall running(owner_, PluginFunction::destroy);
+  const CallScope call(owner_, PluginFunction::destroy);
   if (table_->destroy != nullptr) table_->destroy(object_);
   if (FloatModes::after_call() != modes) modes.set();
   table_ = nullptr;

@@ -9,16 +9,16 @@ KernelSet::KernelSet(const LoadedOperator& op, std::int32_t device_type,
                      const OperatorFactory* make) {
   for (const auto* table : op.candidates[device_type]) {
     if (backward && table->backward == nullptr) continue;
-    Instance made(op, *table, attributes, make);
+    Instance kernel(op, *table, attributes, make);
     if (empty())
-      first_ = std::move(made);
+      first_ = std::move(kernel);
     else
-      others_.push_back(std::move(made));
+      alternatives_.push_back(std::move(kernel));
   }
 }
 
-bool KernelSet::chooses() const {
-  return !others_.empty() || (!empty() && chooses_types(*first_.table()));
+bool KernelSet::depends_on_types() const {
+  return !alternatives_.empty() || (!empty() && has_supports(*first_.table()));
 }
 
 std::size_t KernelSet::find(const OperatorInfo& info, CallTypes& types) const {

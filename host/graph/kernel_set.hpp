@@ -23,17 +23,17 @@ class KernelSet {
 
   bool empty() const { return first_.table() == nullptr; }
   /// Whether the kernel depends on the types, including that none may fit.
-  bool chooses() const;
+  bool depends_on_types() const;
   /// Index 0 has the highest priority.
-  const Instance& operator[](std::size_t i) const { return i == 0 ? first_ : others_[i - 1]; }
-  std::size_t size() const { return empty() ? 0 : 1 + others_.size(); }
+  const Instance& operator[](std::size_t i) const { return i == 0 ? first_ : alternatives_[i - 1]; }
+  std::size_t size() const { return empty() ? 0 : 1 + alternatives_.size(); }
   /// Returns the index of the first kernel that supports these types, or size() if there is none.
   /// Throws Failure with the reason of a supports() that fails.
   std::size_t find(const OperatorInfo& info, CallTypes& types) const;
 
  private:
   Instance first_;  // not in the vector: avoids an allocation for each of a million nodes
-  std::vector<Instance> others_;
+  std::vector<Instance> alternatives_;
 };
 
 }  // namespace tenon

@@ -8,7 +8,7 @@
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/failure.hpp>
 
-#include "graph/given_name.hpp"
+#include "graph/name_mapping.hpp"
 #include "io/counted.hpp"
 
 namespace tenon {
@@ -28,10 +28,10 @@ std::uint32_t output_index(const GraphModel& model, const NodeRecord& node, std:
   return named < 0 ? none : static_cast<std::uint32_t>(named);
 }
 
-std::string own_value_name(const GraphModel& model, std::string_view text) {
+std::string graph_value_name(const GraphModel& model, std::string_view text) {
   std::vector<std::string> names;
   for (const auto name : model.value_names.names()) names.emplace_back(model.strings[name]);
-  return own_name(names, std::string(text), changed_names(model));
+  return name_in_graph(names, std::string(text), changed_names(model));
 }
 
 [[noreturn]] ValueId refuse_unknown(const GraphModel& model, std::string_view text) {
@@ -96,14 +96,14 @@ bool is_named(const GraphModel& model, std::string_view name) {
 
 // Numbers are mostly taken from 1 on without gaps, so the first free one is found by doubling and
 // bisection.
-std::string free_name(const GraphModel& model, std::string_view wanted, std::uint64_t& last) {
+std::string free_name(const GraphModel& model, std::string_view preferred, std::uint64_t& last) {
   const auto numbered = [&](std::uint64_t i) {
-    return i == 0 ? std::string(wanted) : fmt::format("{}_{}", wanted, i);
+    return i == 0 ? std::string(preferred) : fmt::format("{}_{}", preferred, i);
   };
   if (last > 0 && is_named(model, numbered(last)))
     if (auto next = numbered(last + 1); !is_named(model, next)) return ++last, next;
   last = 0;
-  if (!is_named(model, wanted)) return std::string(wanted);
+  if (!is_named(model, preferred)) return std::string(preferred);
   std::uint64_t taken = 0, free = 1;
   while (is_named(model, numbered(free))) taken = std::exchange(free, 2 * free);
   while (free - taken > 1) {
@@ -113,9 +113,9 @@ std::string free_name(const GraphModel& model, std::string_view wanted, std::uin
   return numbered(last = free);
 }
 
-std::string free_name(const GraphModel& model, std::string_view wanted) {
+std::string free_name(const GraphModel& model, std::string_view preferred) {
   std::uint64_t last = 0;
-  return free_name(model, wanted, last);
+  return free_name(model, preferred, last);
 }
 
 ValueId find_input(const GraphModel& model, std::string_view name) {
@@ -129,9 +129,9 @@ ValueId find_value(const GraphModel& model, std::string_view text) {
   const auto colon = text.find(':');
   const auto id = look_up(model.strings, model.node_names, text.substr(0, colon));
   if (id == none) {
-    const auto own = own_value_name(model, text);
-    return own.empty() ? refuse_unknown(model, text)
-                       : look_up(model.strings, model.value_names, own);
+    const auto graph_name = graph_value_name(model, text);
+    return graph_name.empty() ? refuse_unknown(model, text)
+                              : look_up(model.strings, model.value_names, graph_name);
   }
   const auto& node = model.nodes[id];
   const auto index =

@@ -48,7 +48,7 @@ enum class Pass : std::uint8_t {
   // backward of node `origin`. Inputs: origin's output gradients (none: zero), inputs and outputs
   // (none: not read). Outputs: gradients of origin's inputs. Parameters and states are origin's.
   backward,
-  recompute  // recomputes node `origin` with its random numbers, so its outputs need not be kept
+  recompute  // recomputes node `origin` with its random numbers, so its outputs need not be saved
 };
 
 /// Ranges are [first, first + count) in the model's arrays.
@@ -95,7 +95,7 @@ struct OperatorUse {
 /// A node of the original graph that does not appear in the optimized graph.
 struct ReplacedNode {
   StringId name = 0;
-  StringId how = 0;  // a phrase that says what replaced it
+  StringId replaced_by = 0;  // a phrase that describes the replacement
 };
 
 /// Opaque data that another program stores in the graph's file.
@@ -156,8 +156,8 @@ struct GraphModel {
   std::unordered_map<NodeId, std::shared_ptr<const OperatorFactory>> objects;
   // Set only in graphs that a session optimized; not stored in files.
   std::unordered_map<NodeId, std::vector<StringId>>
-      stands_for;  // names of the nodes that a node replaces
-  std::vector<ReplacedNode> replaced;
+      rewritten_from;  // names of the nodes that a node replaces
+  std::vector<ReplacedNode> replaced_nodes;
   std::unordered_map<ValueId, ValueId>
       redirected;  // values of the original graph -> values that are read instead
 
@@ -197,10 +197,10 @@ std::string value_label(const GraphModel& model, ValueId value);
 
 /// Whether a node, input, variable, state or constant has this name: they share one namespace.
 bool is_named(const GraphModel& model, std::string_view name);
-/// Returns `wanted`, or `wanted_1` ... if it is taken.
-std::string free_name(const GraphModel& model, std::string_view wanted);
-/// Amortized variant: `last` caches the last suffix used for this `wanted`; initially 0.
-std::string free_name(const GraphModel& model, std::string_view wanted, std::uint64_t& last);
+/// Returns `preferred`, or `preferred_1` ... if it is taken.
+std::string free_name(const GraphModel& model, std::string_view preferred);
+/// Amortized variant: `last` caches the last suffix used for this `preferred`; initially 0.
+std::string free_name(const GraphModel& model, std::string_view preferred, std::uint64_t& last);
 
 /// Returns the input of this name, or none.
 ValueId find_input(const GraphModel& model, std::string_view name);

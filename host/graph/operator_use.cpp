@@ -82,18 +82,18 @@ std::uint32_t output_count(const GraphModel& model, const NodeRecord& node,
   return total;
 }
 
-std::size_t input_count(const OperatorInfo& info, std::size_t given) {
+std::size_t input_count(const OperatorInfo& info, std::size_t count) {
   const auto declared = info.inputs.size();
-  if (info.variadic()) return std::max(given, declared - 1);
-  if (given > declared)
+  if (info.variadic()) return std::max(count, declared - 1);
+  if (count > declared)
     throw Failure(FailureKind::usage, fmt::format("the operator takes {} but is given {}",
-                                                  counted(declared, "input"), given));
+                                                  counted(declared, "input"), count));
   return declared;
 }
 
-std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId> placed,
+std::vector<ValueId> order_inputs(const OperatorInfo& info, std::vector<ValueId> ordered,
                                   const NamedValues& named) {
-  placed.resize(input_count(info, placed.size()), none);
+  ordered.resize(input_count(info, ordered.size()), none);
   for (const auto& [name, value] : named) {
     const auto index = info.find_input(name);
     if (index < 0) {
@@ -104,13 +104,13 @@ std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId>
                                  fmt::format("its inputs are {}", fmt::join(names, ", "))));
     }
     if (info.inputs[static_cast<std::size_t>(index)].variadic)
-      placed.push_back(value);
-    else if (auto& slot = placed[static_cast<std::size_t>(index)]; slot == none)
+      ordered.push_back(value);
+    else if (auto& slot = ordered[static_cast<std::size_t>(index)]; slot == none)
       slot = value;
     else
       throw Failure(FailureKind::usage, fmt::format("input '{}' is given twice", name));
   }
-  return placed;
+  return ordered;
 }
 
 void check_arity(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {

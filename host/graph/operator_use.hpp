@@ -21,21 +21,21 @@ bool describes(const OperatorUse& use, const LoadedOperator& op);
 void refresh(GraphModel& model, OperatorUse& use, PluginSet& plugins,
              std::shared_ptr<const OperatorInfo> info, int file);
 
-/// Returns the number of outputs that a declared output stands for, given the node's parameters.
+/// Returns the number of outputs of a declared output, depending on the node's parameters.
 /// Throws Failure (usage).
 std::uint32_t count_of(const GraphModel& model, const NodeRecord& node, const OutputInfo& output);
 /// Returns the number of outputs of a node with its current parameters. Throws Failure (usage).
 std::uint32_t output_count(const GraphModel& model, const NodeRecord& node,
                            const OperatorInfo& info);
 
-/// Returns the number of inputs of a node to which `given` inputs are passed: all declared ones,
+/// Returns the number of inputs of a node to which `count` inputs are passed: all declared ones,
 /// plus the tensors of a variadic one. Throws Failure (usage) if there are too many.
-std::size_t input_count(const OperatorInfo& info, std::size_t given);
+std::size_t input_count(const OperatorInfo& info, std::size_t count);
 
 using NamedValues = std::vector<std::pair<std::string, ValueId>>;
 /// Returns one entry for each input of the operator, more for a variadic one; none for unconnected
 /// inputs. Throws Failure (usage).
-std::vector<ValueId> place_inputs(const OperatorInfo& info, std::vector<ValueId> by_position,
+std::vector<ValueId> order_inputs(const OperatorInfo& info, std::vector<ValueId> by_position,
                                   const NamedValues& named);
 
 /// Whether this text parameter holds a graph in graph.json format, as in tenon.if, while, scan,

@@ -86,10 +86,10 @@ void put_floats(GraphModel& model, AttributeRecord& record, const ParamInfo& par
 
 void put_texts(GraphModel& model, AttributeRecord& record, const ParamInfo& param,
                const AttributeValue& value) {
-  static const std::vector<std::string> none_given;
+  static const std::vector<std::string> no_texts;
   const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant());
   const auto* texts = whole != nullptr && whole->empty()
-                          ? &none_given
+                          ? &no_texts
                           : std::get_if<std::vector<std::string>>(&value.variant());
   if (texts == nullptr) refuse_kind(param, value);
   for (std::size_t i = 0; i < texts->size(); ++i) {
@@ -242,7 +242,7 @@ std::optional<ParamInfo> derivative_parameter(const OperatorInfo& info, std::str
   return param;
 }
 
-const AttributeValue* given(const Attributes& attributes, const std::string& name) {
+const AttributeValue* find_attribute(const Attributes& attributes, const std::string& name) {
   const AttributeValue* found = nullptr;
   for (const auto& [key, value] : attributes) {
     if (key != name) continue;
@@ -294,20 +294,20 @@ std::string_view name_of(ParamKind kind) {
 }
 
 void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& info,
-                    const Attributes& all_given) {
+                    const Attributes& user_attributes) {
   const auto is_unknown = [&](const auto& entry) {
     return info.find_param(entry.first) < 0 && !derivative_parameter(info, entry.first);
   };
-  const bool has_unknown = std::any_of(all_given.begin(), all_given.end(), is_unknown);
-  const auto renamed = has_unknown ? with_todays_names(all_given, info) : Attributes();
-  const auto& attributes = has_unknown ? renamed : all_given;
+  const bool has_unknown = std::any_of(user_attributes.begin(), user_attributes.end(), is_unknown);
+  const auto renamed = has_unknown ? with_current_names(user_attributes, info) : Attributes();
+  const auto& attributes = has_unknown ? renamed : user_attributes;
   if (const auto unknown = std::find_if(attributes.begin(), attributes.end(), is_unknown);
       unknown != attributes.end())
     refuse_unknown(info, unknown->first);
   node.first_attribute = static_cast<std::uint32_t>(model.attributes.size());
   node.attribute_count = static_cast<std::uint32_t>(info.params.size());
   for (const auto& param : info.params) {
-    const auto* value = given(attributes, param.name);
+    const auto* value = find_attribute(attributes, param.name);
     if (value == nullptr && param.required)
       refuse("parameter '{}' is required: {}", param.name, param.doc);
     const auto record = make_record(model, param, value != nullptr ? *value : param.default_value);
@@ -315,7 +315,7 @@ void add_parameters(GraphModel& model, NodeRecord& node, const OperatorInfo& inf
     model.attributes.push_back(record);
   }
   const auto derivative = derivative_parameter(info, "derivative");
-  const auto* by = derivative ? given(attributes, derivative->name) : nullptr;
+  const auto* by = derivative ? find_attribute(attributes, derivative->name) : nullptr;
   if (by == nullptr) return;
   const auto record = make_record(model, *derivative, *by);
   check_record(model, *derivative, record);

@@ -5,12 +5,13 @@
 namespace tenon {
 
 const std::vector<Tensor>& KernelTensors::of(const GraphModel& model) const {
-  std::call_once(made_, [&] {
+  std::call_once(converted_, [&] {
     std::vector<Tensor> tensors(model.values.size());
     for (ValueId id = 0; id < tensors.size(); ++id) {
       if (model.values[id].tensor == none) continue;
-      const auto& own = model.tensors[model.values[id].tensor];
-      tensors[id] = own.storage() == Storage::dense ? own : cast_storage(own, own.storage());
+      const auto& tensor = model.tensors[model.values[id].tensor];
+      tensors[id] =
+          tensor.storage() == Storage::dense ? tensor : cast_storage(tensor, tensor.storage());
     }
     tensors_ = std::move(tensors);
   });

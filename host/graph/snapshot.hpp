@@ -21,16 +21,16 @@ class KernelTensors {
   const std::vector<Tensor>& of(const GraphModel& model) const;
 
  private:
-  mutable std::once_flag made_;
+  mutable std::once_flag converted_;
   mutable std::vector<Tensor> tensors_;
 };
 
 /// Whether inference has nothing to add to the types of the graph's values.
-struct Settled {
-  Settled() = default;
-  Settled(const Settled&) {}  // a copied graph is about to be edited
-  Settled& operator=(const Settled&) = delete;
-  bool now = false;
+struct InferenceComplete {
+  InferenceComplete() = default;
+  InferenceComplete(const InferenceComplete&) {}  // a copied graph is about to be edited
+  InferenceComplete& operator=(const InferenceComplete&) = delete;
+  bool value = false;
 };
 
 /// Read-only once shared; a graph that is edited continues with its own copy.
@@ -38,7 +38,7 @@ struct GraphSnapshot {
   GraphModel model;
   Binding binding;
   KernelTensors tensors{};
-  Settled settled{};
+  InferenceComplete inference_complete{};
 };
 
 }  // namespace tenon

@@ -59,17 +59,17 @@ void Strings::reserve(std::size_t count) {
   if (const auto slots = std::bit_ceil(2 * count); slots > slots_.size()) grow(slots);
 }
 
-std::string_view Strings::keep(std::string_view text) {
+std::string_view Strings::store(std::string_view text) {
   const auto size = text.size() + 1;
-  if (size > left_) {
-    left_ = std::max(size, chunk_size);
-    end_ = chunks_.emplace_back(new char[left_]).get();
+  if (size > free_bytes_) {
+    free_bytes_ = std::max(size, chunk_size);
+    end_ = chunks_.emplace_back(new char[free_bytes_]).get();
   }
   char* const start = end_;
   std::copy(text.begin(), text.end(), start);
   start[text.size()] = '\0';
   end_ += size;
-  left_ -= size;
+  free_bytes_ -= size;
   return {start, text.size()};
 }
 
@@ -83,7 +83,7 @@ StringId Strings::intern(std::string_view text) {
   auto& slot = slots_[slot_of(text, hash)];
   if (slot.id == free_slot) {
     slot = {hash, static_cast<StringId>(texts_.size())};
-    texts_.push_back(keep(text));
+    texts_.push_back(store(text));
   }
   return slot.id;
 }

@@ -36,7 +36,7 @@ class Strings {
 
   std::size_t slot_of(std::string_view text, std::uint32_t hash) const;
   void grow(std::size_t slots);
-  std::string_view keep(std::string_view text);
+  std::string_view store(std::string_view text);
 
   std::vector<std::string_view> texts_;  // into chunks_
   std::vector<Slot> slots_;              // open addressing; power of two, at most half full
@@ -44,7 +44,7 @@ class Strings {
       chunks_;  // never moved, so views stay valid; shared with copies
   // end of the used part of the last chunk, to which only this table appends
   char* end_ = nullptr;
-  std::size_t left_ = 0;
+  std::size_t free_bytes_ = 0;
 };
 
 }  // namespace tenon

@@ -42,7 +42,7 @@ Tensor rounded(const ParamInfo& param, const std::vector<double>& list) {
   return list_of(param, numbers);
 }
 
-Tensor given_tensor(const ParamInfo& param, const AttributeValue& value) {
+Tensor as_tensor(const ParamInfo& param, const AttributeValue& value) {
   if (const auto* tensor = std::get_if<Tensor>(&value.variant()))
     return check_size(param, tensor->size()), *tensor;
   if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant()))
@@ -60,14 +60,14 @@ std::string table_text(const ParamInfo& param) {
 }
 
 Tensor table_of(const ParamInfo& param, const AttributeValue& value) {
-  const Tensor given = given_tensor(param, value);
-  if (auto table = exact_cast(given, *param.dtype)) return *std::move(table);
+  const Tensor tensor = as_tensor(param, value);
+  if (auto table = exact_cast(tensor, *param.dtype)) return *std::move(table);
   const auto shown = std::holds_alternative<Tensor>(value.variant())
                          ? fmt::format("{}{} {}",
-                                       given.storage() == Storage::dense
+                                       tensor.storage() == Storage::dense
                                            ? ""
-                                           : fmt::format("{} ", name_of(given.storage())),
-                                       name_of(given.dtype()), to_string(given.shape()))
+                                           : fmt::format("{} ", name_of(tensor.storage())),
+                                       name_of(tensor.dtype()), to_string(tensor.shape()))
                          : to_string(value);
   reject("parameter '{}' is {}, which cannot be converted to {} without loss", param.name, shown,
          table_text(param));

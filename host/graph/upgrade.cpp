@@ -189,8 +189,8 @@ class Upgrade {
     const auto& forward = model_.nodes[node.origin];
     if (old.input_count == forward.input_count && old.output_count == forward.output_count) return;
     const auto first = node.first_edge;
-    const auto copy = [&](std::uint32_t begin, std::uint32_t count, std::uint32_t wanted) {
-      for (std::uint32_t i = 0; i < wanted; ++i) {
+    const auto copy = [&](std::uint32_t begin, std::uint32_t count, std::uint32_t new_count) {
+      for (std::uint32_t i = 0; i < new_count; ++i) {
         const auto edge = i < count ? model_.edges[first + begin + i] : none;
         model_.edges.push_back(edge);
       }
@@ -217,7 +217,7 @@ class Upgrade {
 
 }  // namespace
 
-void require_known_change(const OperatorInfo& stored, const OperatorInfo& here) {
+void require_upgradable(const OperatorInfo& stored, const OperatorInfo& here) {
   if (stored.version > here.version)
     throw Failure(
         FailureKind::plugin,
@@ -270,7 +270,7 @@ bool fits(const GraphModel& model, std::uint32_t op, const OperatorInfo& here) {
 void upgrade(GraphModel& model, std::uint32_t op, const OperatorInfo& here, bool may_move) {
   const auto first = std::find_if(model.nodes.begin(), model.nodes.end(),
                                   [&](const NodeRecord& node) { return node.op == op; });
-  const auto require = [&] { require_known_change(*model.operators[op].info, here); };
+  const auto require = [&] { require_upgradable(*model.operators[op].info, here); };
   if (first == model.nodes.end())
     require();
   else

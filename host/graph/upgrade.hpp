@@ -11,7 +11,7 @@ bool fits(const GraphModel& model, std::uint32_t op, const OperatorInfo& here);
 /// Throws Failure (plugin) if the nodes were made for a newer version, or for an older one that
 /// cannot be upgraded. The message names the version they need, the installed one, and what
 /// changed.
-void require_known_change(const OperatorInfo& stored, const OperatorInfo& here);
+void require_upgradable(const OperatorInfo& stored, const OperatorInfo& here);
 
 /// Applies all changes since the stored version: parameters get new names and values, new optional
 /// inputs stay unconnected, new states have no value yet, new outputs are added. The operator's

@@ -11,8 +11,8 @@ fs::path absolute_path(const fs::path& path) {
   const fs::path whole = fs::absolute(path, error);
   if (error) return path;
   fs::path normal = whole.lexically_normal();
-  const bool leads_elsewhere = fs::exists(whole, error) && !fs::equivalent(whole, normal, error);
-  return leads_elsewhere ? whole : normal;
+  const bool is_different_file = fs::exists(whole, error) && !fs::equivalent(whole, normal, error);
+  return is_different_file ? whole : normal;
 }
 
 }  // namespace tenon

@@ -26,7 +26,7 @@ static std::string begin_of_temporary(const std::filesystem::path& target) {
 
 // Returns NAME.PROCESS-NUMBER.tmp in the target's folder, so that renaming never crosses file
 // systems.
-static std::filesystem::path temporary_beside(const std::filesystem::path& target) {
+static std::filesystem::path temporary_path_for(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter = 0;
   return target.parent_path() / (begin_of_temporary(target) + std::to_string(::getpid()) + "-" +
                                  std::to_string(counter++) + ".tmp");
@@ -124,7 +124,7 @@ bool AtomicFile::open_nameless() {
 
 bool AtomicFile::open_named() {
   for (;;) {
-    const auto name = temporary_beside(target_);
+    const auto name = temporary_path_for(target_);
     file_ = OpenFile(::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666));
     if (file_.descriptor() < 0 && errno == EEXIST) continue;
     if (file_.descriptor() < 0) return false;
@@ -160,7 +160,7 @@ void AtomicFile::resize(std::uint64_t size) {
   size_ = size;
 }
 
-void AtomicFile::keep_from_others() {
+void AtomicFile::restrict_to_user() {
   struct stat status {};
   if (mode_ == 0 && ::fstat(file_.descriptor(), &status) != 0) fail(errno);
   mode_ = (mode_ != 0 ? mode_ : status.st_mode) & 0755U;
@@ -169,7 +169,7 @@ void AtomicFile::keep_from_others() {
 void AtomicFile::name_temporary() {
   const std::string source = descriptor_path(file_.descriptor());
   for (;;) {
-    const std::filesystem::path name = temporary_beside(target_);
+    const std::filesystem::path name = temporary_path_for(target_);
     if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
       temporary_ = name;
       return;

@@ -39,7 +39,7 @@ class AtomicFile {
 
   /// Makes the file writable only by the user, whatever the umask and the old file's mode. Call
   /// before commit().
-  void keep_from_others();
+  void restrict_to_user();
 
   std::uint64_t size() const { return size_; }
 

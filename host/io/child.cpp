@@ -33,13 +33,13 @@ constexpr std::size_t line_limit = 4096;
 
 /// Reads what is available; returns false at the end.
 bool read_available(int pipe, std::string& text, std::size_t limit) {
-  char part[4096];
+  char chunk[4096];
   while (text.size() < limit) {
-    const ssize_t got = read(pipe, part, std::min(sizeof part, limit - text.size()));
+    const ssize_t got = read(pipe, chunk, std::min(sizeof chunk, limit - text.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno == EAGAIN;
     if (got == 0) return false;
-    text.append(part, static_cast<std::size_t>(got));
+    text.append(chunk, static_cast<std::size_t>(got));
   }
   return false;
 }
@@ -102,7 +102,7 @@ Child::Child(const std::vector<std::string>& arguments, const std::vector<int>& 
   // numbered above the child's, so that no dup2 overwrites one that is still needed
   std::vector<OpenFile> sources;
   for (const int descriptor : descriptors) {
-    if (descriptor == nothing) {
+    if (descriptor == dev_null) {
       posix_spawn_file_actions_addopen(&actions, number++, "/dev/null", O_RDWR, 0);
       continue;
     }
@@ -174,7 +174,7 @@ std::optional<int> Child::reap() {
   }
 }
 
-std::optional<ChildOutcome> Child::said_line() {
+std::optional<ChildOutcome> Child::buffered_line() {
   const auto newline = text_.find('\n');
   if (newline == std::string::npos) return std::nullopt;
   ChildOutcome outcome;
@@ -184,7 +184,7 @@ std::optional<ChildOutcome> Child::said_line() {
 }
 
 std::optional<ChildOutcome> Child::poll_line(Clock::time_point end, int wait_ms) {
-  if (auto said = said_line()) return said;
+  if (auto buffered = buffered_line()) return buffered;
   bool ended = child_ < 0;
   if (!ended) {
     // Waits only some milliseconds at a time, because the pipe does not show the child's end while
@@ -198,7 +198,7 @@ std::optional<ChildOutcome> Child::poll_line(Clock::time_point end, int wait_ms)
     if (open_)
       open_ = read_available(pipe_.descriptor(), text_, line_limit) ||
               text_.find('\n') != std::string::npos;
-    if (auto said = said_line()) return said;
+    if (auto buffered = buffered_line()) return buffered;
   }
   ChildOutcome outcome;
   outcome.timed_out = !ended && Clock::now() >= end;

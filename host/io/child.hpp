@@ -26,14 +26,14 @@ struct ChildOutcome {
 /// left in its group.
 class Child {
  public:
-  static constexpr int nothing = -1, report = -2;
+  static constexpr int dev_null = -1, report = -2;
   /// Error if the child cannot be started: `sentence: reason`, of kind failed.
   struct StartError {
     std::string sentence, hint;
   };
 
   /// Runs a program, searched in PATH if its name has no slash. `descriptors` are this process's
-  /// descriptors for the child's 0, 1, 2 ..., with /dev/null for `nothing` and the pipe for
+  /// descriptors for the child's 0, 1, 2 ..., with /dev/null for `dev_null` and the pipe for
   /// `report`; it gets no others. `environment` has entries such as `LANG=C`; null: this process's
   /// environment.
   Child(const std::vector<std::string>& arguments, const std::vector<int>& descriptors,
@@ -66,7 +66,7 @@ class Child {
  private:
   OpenFile open_pipe(const StartError& start_error);
   bool has_ended() const;
-  std::optional<ChildOutcome> said_line();
+  std::optional<ChildOutcome> buffered_line();
 
   pid_t child_ = -1;
   OpenFile pipe_{-1};

@@ -22,13 +22,13 @@ std::string named(std::string_view what) {
 
 /// Appends `.key` and `[i]` for each step from `from` to `to`; returns false if `to` is not below
 /// `from`.
-bool append_way(std::string& way, const JsonValue& from, const JsonValue& to) {
+bool append_path(std::string& path, const JsonValue& from, const JsonValue& to) {
   if (&from == &to) return true;
-  const auto before = way.size();
+  const auto before = path.size();
   const auto leads = [&](const std::string& step, const JsonValue& next) {
-    way += step;
-    if (append_way(way, next, to)) return true;
-    way.resize(before);
+    path += step;
+    if (append_path(path, next, to)) return true;
+    path.resize(before);
     return false;
   };
   std::size_t i = 0;
@@ -44,7 +44,7 @@ bool append_way(std::string& way, const JsonValue& from, const JsonValue& to) {
 
 }  // namespace
 
-std::string place_of(const JsonDocument& document, std::size_t offset) {
+std::string location_of(const JsonDocument& document, std::size_t offset) {
   if (document.text.empty()) return fmt::format("its CBOR, byte {}", offset);
   const auto before = document.text.substr(0, offset);
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
@@ -55,16 +55,16 @@ std::string place_of(const JsonDocument& document, std::size_t offset) {
   return fmt::format("{}:{}:{}", document.label, line, column);
 }
 
-std::string JsonField::place() const {
-  if (!document_->text.empty()) return place_of(*document_, value_->offset);
-  std::string way;
-  append_way(way, document_->root, *value_);
-  return way.empty() ? "it" : way;
+std::string JsonField::location() const {
+  if (!document_->text.empty()) return location_of(*document_, value_->offset);
+  std::string path;
+  append_path(path, document_->root, *value_);
+  return path.empty() ? "it" : path;
 }
 
 void JsonField::refuse_text(const std::string& sentence) const {
-  if (document_->text.empty()) throw Failure(FailureKind::plugin, place() + ' ' + sentence);
-  throw Failure(FailureKind::file, place() + ": " + sentence);
+  if (document_->text.empty()) throw Failure(FailureKind::plugin, location() + ' ' + sentence);
+  throw Failure(FailureKind::file, location() + ": " + sentence);
 }
 
 void JsonField::refuse_kind(std::string_view what, const char* needed) const {
@@ -122,7 +122,7 @@ std::vector<JsonField::Entry> JsonField::object(std::string_view what,
     if (!known.empty() && std::find(known.begin(), known.end(), member.key) == known.end()) {
       const auto near = near_names(member.key, {known.begin(), known.end()});
       throw Failure(FailureKind::file,
-                    fmt::format("{}: {} has no '{}'", place_of(*document_, member.offset), what,
+                    fmt::format("{}: {} has no '{}'", location_of(*document_, member.offset), what,
                                 printable(member.key)),
                     did_you_mean(near, fmt::format("available keys: {}", fmt::join(known, ", "))));
     }

@@ -43,7 +43,7 @@ JsonDocument parse_json(std::string_view text, std::string label);
 JsonDocument parse_cbor(std::span<const std::byte> bytes);
 
 /// Returns `graph.json:3:14`, where columns count characters; for CBOR `its CBOR, byte 7`.
-std::string place_of(const JsonDocument& document, std::size_t offset);
+std::string location_of(const JsonDocument& document, std::size_t offset);
 
 /// A value of a document. `what` names the value in messages: "'shape' of 'image'". Values of CBOR
 /// are identified by their path instead: "inputs[1].types[0]".
@@ -60,7 +60,7 @@ class JsonField {
     refuse_text(fmt::format(text, std::forward<Args>(args)...));
   }
   /// Returns `graph.json:3:14`, or `inputs[1].types[0]` for CBOR (`it` for the root).
-  std::string place() const;
+  std::string location() const;
   const JsonDocument& document() const { return *document_; }
 
   const JsonValue& value() const { return *value_; }

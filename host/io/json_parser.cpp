@@ -101,10 +101,10 @@ class TreeBuilder {
 
   [[noreturn]] void refuse(std::size_t offset, const std::string& sentence) const {
     throw Failure(is_cbor() ? FailureKind::plugin : FailureKind::file,
-                  fmt::format("{}: {}", place_of(document_, offset), sentence));
+                  fmt::format("{}: {}", location_of(document_, offset), sentence));
   }
 
-  JsonValue& place() {
+  JsonValue& value_slot() {
     if (open_.empty()) return document_.root;
     if (auto* object = std::get_if<JsonValue::Object>(&open_.back()->content))
       return object->back().value;
@@ -113,7 +113,7 @@ class TreeBuilder {
 
   template <class Content>
   bool add(Content content, std::size_t offset) {
-    auto& value = place();
+    auto& value = value_slot();
     value.content = std::move(content);
     value.offset = offset;
     return true;
@@ -126,7 +126,7 @@ class TreeBuilder {
       refuse(read_ - 1, fmt::format("nested deeper than {} lists and objects", depth_limit));
     if (is_cbor() && length == std::numeric_limits<std::size_t>::max())
       refuse(read_, "found a list or map of indefinite length");
-    auto& value = place();
+    auto& value = value_slot();
     value.content = std::move(content);
     value.offset = read_ - 1;
     open_.push_back(&value);

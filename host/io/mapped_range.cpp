@@ -35,9 +35,9 @@ MappedRange::Bounds MappedRange::get() const noexcept {
   }
 }
 
-MappedRange& MappedRange::take_free_one() {
+MappedRange& MappedRange::acquire_free_range() {
   for (auto* range = first_.load(); range != nullptr; range = range->next_)
-    if (bool free = false; range->taken_.compare_exchange_strong(free, true)) return *range;
+    if (bool free = false; range->in_use_.compare_exchange_strong(free, true)) return *range;
   auto* const added = new MappedRange;
   added->next_ = first_.load();
   while (!first_.compare_exchange_weak(added->next_, added)) {
@@ -48,7 +48,7 @@ MappedRange& MappedRange::take_free_one() {
 MappedRange& MappedRange::add(const void* begin, std::size_t size, int descriptor,
                               const void* owner) {
   page_size();  // cache it before any signal
-  auto& range = take_free_one();
+  auto& range = acquire_free_range();
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   range.lost_ = false;
   range.set({address, address + size, descriptor, owner});
@@ -59,13 +59,13 @@ MappedRange& MappedRange::add(const void* begin, std::size_t size, int descripto
 void MappedRange::remove() {
   set({});
   --count_;
-  taken_ = false;
+  in_use_ = false;
 }
 
 MappedRange* MappedRange::find(const void* address, Bounds& bounds) noexcept {
   for (auto* range = first_.load(); range != nullptr; range = range->next_) {
     bounds = range->get();
-    if (bounds.hold(reinterpret_cast<std::uintptr_t>(address))) return range;
+    if (bounds.contains(reinterpret_cast<std::uintptr_t>(address))) return range;
   }
   return nullptr;
 }
@@ -82,15 +82,15 @@ bool MappedRange::repair(const void* address) noexcept {
   Bounds bounds;
   auto* const range = find(address, bounds);
   if (range == nullptr) return false;
-  const auto place = reinterpret_cast<std::uintptr_t>(address),
-             page = place / page_size() * page_size();
+  const auto position = reinterpret_cast<std::uintptr_t>(address),
+             page = position / page_size() * page_size();
   auto end = page + page_size();
   struct stat status {};
   if (::fstat(bounds.descriptor, &status) == 0 &&
       static_cast<std::uintptr_t>(status.st_size) <= page - bounds.begin)
     end = (bounds.end + page_size() - 1) / page_size() * page_size();
   range->lost_ = true;  // before any thread can read a zero
-  return ::mmap(static_cast<std::byte*>(const_cast<void*>(address)) - (place - page), end - page,
+  return ::mmap(static_cast<std::byte*>(const_cast<void*>(address)) - (position - page), end - page,
                 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
                 0) != MAP_FAILED;
 }

@@ -30,9 +30,9 @@ class MappedRange {
     std::uintptr_t begin = 0, end = 0;
     int descriptor = -1;
     const void* owner = nullptr;
-    bool hold(std::uintptr_t address) const { return begin <= address && address < end; }
+    bool contains(std::uintptr_t address) const { return begin <= address && address < end; }
   };
-  static MappedRange& take_free_one();
+  static MappedRange& acquire_free_range();
   static MappedRange* find(const void* address, Bounds& bounds) noexcept;
   void set(const Bounds& bounds);
   Bounds get() const noexcept;
@@ -41,7 +41,7 @@ class MappedRange {
   static std::atomic<std::size_t> count_;
 
   MappedRange* next_ = nullptr;  // set before other threads can see this object
-  std::atomic<bool> taken_ = true, lost_ = false;
+  std::atomic<bool> in_use_ = true, lost_ = false;
   // Readers take no lock: they retry if the version is odd or has changed. All accesses use the
   // default, sequentially consistent order.
   std::atomic<std::uint64_t> version_ = 0;

@@ -14,7 +14,7 @@
 namespace tenon {
 
 // Kernels since 6.3 expect a flag that the file will not be executed; older ones reject the flag.
-int make_memory_file(const char* name) {
+int create_memory_file(const char* name) {
   constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   const int descriptor = memfd_create(name, flags | MFD_NOEXEC_SEAL);
   return descriptor >= 0 || errno != EINVAL ? descriptor : memfd_create(name, flags);

@@ -20,7 +20,7 @@ static Failure open_failure(const std::filesystem::path& path, int error) {
   return file_failure("read", path, system_reason(error));
 }
 
-OpenFile OpenFile::anything(const std::filesystem::path& path) {
+OpenFile OpenFile::open_any(const std::filesystem::path& path) {
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.descriptor_ >= 0 && ::fstat(file.descriptor_, &file.status_) != 0)
@@ -30,7 +30,7 @@ OpenFile OpenFile::anything(const std::filesystem::path& path) {
 
 OpenFile OpenFile::for_reading(const std::filesystem::path& path) {
   if (path.empty()) throw file_failure("read", "a file", "its name is empty");
-  OpenFile file = anything(path);
+  OpenFile file = open_any(path);
   if (file.descriptor_ < 0) throw open_failure(path, errno);
   if (S_ISDIR(file.status_.st_mode)) throw open_failure(path, EISDIR);
   if (!S_ISREG(file.status_.st_mode))

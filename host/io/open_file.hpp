@@ -17,7 +17,7 @@ class OpenFile {
 
   /// Opens whatever is at the path; status() tells what. Never blocks, not even on a pipe. On
   /// failure there is no descriptor, and errno is set.
-  static OpenFile anything(const std::filesystem::path& path);
+  static OpenFile open_any(const std::filesystem::path& path);
 
   explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
   OpenFile(int descriptor, const struct stat& status) : descriptor_(descriptor), status_(status) {}

@@ -85,7 +85,7 @@ struct Resume {
 struct Report {
   Operation operation;
   std::int32_t status, error_kind;
-  std::uint32_t left_modes;  // whether the function left floating-point modes changed
+  std::uint32_t changed_modes;  // whether the function left floating-point modes changed
   std::uint64_t number;
   std::uint64_t bytes;  // of the arrays
   char text[text_capacity];

@@ -114,7 +114,7 @@ std::int32_t run(void* instance, const tenon_call* call) {
     const auto location = object.locate();
     Conversation conversation(location.worker);
     const auto& report = object.kernel_message().exchange(conversation, location.number, *call);
-    if (report.left_modes != 0) static_cast<CallContext*>(call->context)->leave_modes();
+    if (report.changed_modes != 0) static_cast<CallContext*>(call->context)->note_changed_modes();
     require_success(report);
     object.kernel_message().take_results();
   });

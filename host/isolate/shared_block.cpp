@@ -73,7 +73,7 @@ SharedBlock::SharedBlock(std::uint64_t bytes, Access access, const char* what)
     : bytes_(whole_pages(bytes)), access_(access) {
   static std::atomic<std::uint64_t> last = 0;
   id_ = ++last;
-  file_ = OpenFile(make_memory_file("tenon tensors"));
+  file_ = OpenFile(create_memory_file("tenon tensors"));
   if (file_.descriptor() < 0) refuse(what, bytes);
   if (bytes_ < bytes || bytes_ > INT64_MAX ||
       ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0)

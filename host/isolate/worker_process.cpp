@@ -92,7 +92,7 @@ WorkerProcess::WorkerProcess(const WorkerPlugin& plugin, const WorkerOptions& op
       std::to_string(options.memory), std::to_string(options.threads),
       plugin.path.string(),           std::to_string(plugin.libraries.size())};
   for (const auto& path : plugin.readable) arguments.push_back(path.string());
-  std::vector<int> descriptors{Child::nothing,    Child::nothing,          Child::nothing,
+  std::vector<int> descriptors{Child::dev_null,   Child::dev_null,         Child::dev_null,
                                plugin.descriptor, worker_end.descriptor(), crash_.descriptor()};
   descriptors.insert(descriptors.end(), plugin.libraries.begin(), plugin.libraries.end());
   std::promise<void> started;

@@ -13,7 +13,7 @@
 #include "graph/inference/type.hpp"
 #include "onnx/dtype.hpp"
 #include "onnx/tensor_data.hpp"
-#include "tensor/held_tensor.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon::onnx {
 namespace {
@@ -153,7 +153,7 @@ void take_elements(GraphModel& graph, const Model& model, bool trust_links) {
     if (constants.contains(std::string(name))) value.role = Role::constant;
     value.tensor = static_cast<std::uint32_t>(graph.tensors.size());
     graph.tensors.push_back(
-        HeldTensor::hold(value.role == Role::state ? elements.clone() : elements));
+        TrackedTensor::track(value.role == Role::state ? elements.clone() : elements));
   }
 }
 

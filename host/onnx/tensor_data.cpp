@@ -9,8 +9,8 @@
 #include "onnx/fields.hpp"
 #include "onnx/wire.hpp"
 #include "tensor/element_count.hpp"
-#include "tensor/held_tensor.hpp"
 #include "tensor/tensor_impl.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon::onnx {
 
@@ -95,7 +95,7 @@ Tensor TensorReader::at(const SourceTensor& source, std::byte* bytes,
                         const std::shared_ptr<const void>& owner, bool lent) {
   const bool aligned = is_aligned(bytes, source.dtype);
   if (aligned && lent && source.dtype != boolean && source.size != 0)
-    return HeldTensor::exclusive(Tensor::borrow(bytes, source.dtype, source.shape, {}, owner));
+    return TrackedTensor::exclusive(Tensor::borrow(bytes, source.dtype, source.shape, {}, owner));
   auto tensor = empty(source);
   auto* const to = static_cast<std::byte*>(tensor.data());
   if (source.dtype == boolean)
@@ -204,7 +204,7 @@ Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view na
   }
   auto* const start = starts.data<std::int64_t>();
   for (std::int64_t row = 0; row < rows; ++row) start[row + 1] += start[row];
-  return Tensor::csr(values, HeldTensor::frozen(column_indices), HeldTensor::frozen(starts),
+  return Tensor::csr(values, TrackedTensor::frozen(column_indices), TrackedTensor::frozen(starts),
                      {rows, columns});
 }
 

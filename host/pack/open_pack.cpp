@@ -56,7 +56,7 @@ class NewFile {
 
 /// Makes a folder that only this user can write to. Throws if it is not.
 void make_own_folder(const fs::path& folder) {
-  if (!make_user_folder(folder)) throw write_failure(folder, errno);
+  if (!create_user_folder(folder)) throw write_failure(folder, errno);
   const auto opened =
       OpenFile(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};

@@ -13,7 +13,7 @@
 #include "io/utf8.hpp"
 #include "pack/pack_list.hpp"
 #include "plugin/discovery/input_file.hpp"
-#include "plugin/library_place.hpp"
+#include "plugin/library_location.hpp"
 #include "plugin/loading/needed_libraries.hpp"
 #include "plugin/plugin_error.hpp"
 #include "run/graph_impl.hpp"

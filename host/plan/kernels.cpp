@@ -79,7 +79,7 @@ void Kernels::require_precision(const GraphModel& model, const Binding& binding)
   CallTypes types;
   for (NodeId id = 0; id < nodes_.size(); ++id) {
     const auto& kernels = nodes_[id].kernels;
-    if (!kernels.chooses()) continue;
+    if (!kernels.depends_on_types()) continue;
     gather_types(model, model.nodes[id], types);
     types.precision = f32;
     const auto usual = kernels.find(*binding.nodes[id].info, types);
@@ -102,7 +102,8 @@ void Kernels::make(const GraphModel& model, NodeId id, const LoadedOperator& op,
     return KernelSet(op, device.type(), attributes, backward, object_factory(model, id));
   };
   placed.kernels = objects(*placed.device);
-  if (placed.device->is_cpu() || node.pass == Pass::recompute || !placed.kernels.chooses()) return;
+  if (placed.device->is_cpu() || node.pass == Pass::recompute || !placed.kernels.depends_on_types())
+    return;
   CallTypes types;
   gather_types(model, node, types);
   if (placed.kernels.find(*op.info, types) < placed.kernels.size()) return;
@@ -121,7 +122,7 @@ void Kernels::make(const GraphModel& model, NodeId id, const LoadedOperator& op,
 std::uint32_t Kernels::choose(const GraphModel& model, const Binding& binding, NodeId id,
                               const Device& device, const std::vector<tenon_type>& types) const {
   const auto& kernels = all_of(model, id, device);
-  if (!kernels.chooses()) return 0;
+  if (!kernels.depends_on_types()) return 0;
   const auto own = owner(model, id);
   const auto& info = *binding.nodes[own].info;
   CallTypes known;

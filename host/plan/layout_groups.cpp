@@ -92,7 +92,7 @@ LayoutGroup layout_group(const LoweredGraph& graph, const Kernels& kernels, Node
   Grouping grouping(graph, id, types);
   auto group = info.elementwise ? grouping.elementwise() : grouping.declared();
   const auto& set = kernels.all_of(graph.model(), id, *graph.devices[id]);
-  if (group.preference == LayoutPreference::plain || !set.chooses()) return group;
+  if (group.preference == LayoutPreference::plain || !set.depends_on_types()) return group;
   CallTypes call_types;
   gather_types(graph.model(), node, types, call_types);
   for (const auto i : group.inputs) call_types.inputs[i].layout = TENON_LAYOUT_CHANNELS_LAST;

@@ -190,7 +190,7 @@ class Reordering {
   void choose_kernel(NodeId id) {
     const auto& kernels = draft_.kernels;
     const auto& set = kernels.all_of(model_, id, *graph_.devices[id]);
-    if (!set.chooses()) return;
+    if (!set.depends_on_types()) return;
     at_node(model_, id, [&] {
       graph_.kernels[id] =
           kernels.choose(model_, graph_.binding(), id, *graph_.devices[id], draft_.types());

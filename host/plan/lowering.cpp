@@ -145,9 +145,10 @@ class Lowering {
   // Output copies come after all nodes, so no thread waits for a device in the middle of a run. The
   // session copies outputs that no node produces.
   void fetch_outputs() {
-    const auto count = model().outputs.size() - (draft_.request.requested_outputs == nullptr
-                                                     ? 0
-                                                     : draft_.request.requested_outputs->staying);
+    const auto count =
+        model().outputs.size() - (draft_.request.requested_outputs == nullptr
+                                      ? 0
+                                      : draft_.request.requested_outputs->device_output_count);
     for (std::size_t i = 0; i < count; ++i) {
       const auto value = model().outputs[i].second;
       if (model().values[value].role != Role::output ||

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "graph/needed.hpp"
+#include "graph/requested_outputs.hpp"
 #include "graph/snapshot.hpp"
 #include "plan/fusion/fused_group.hpp"
 #include "plan/kernels.hpp"

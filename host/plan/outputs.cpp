@@ -24,14 +24,15 @@ void select_outputs(PlanDraft& draft) {
   const auto* requested = draft.request.requested_outputs;
   if (requested == nullptr) return;
   draft.graph().partial = requested->partial;
-  const bool same =
-      requested->staying == 0 && draft.model().outputs == requested->outputs && same_updates(draft);
+  const bool same = requested->device_output_count == 0 &&
+                    draft.model().outputs == requested->outputs && same_updates(draft);
   if (same && requested->evaluated.empty()) return;
   auto& model = draft.edit().model;
   for (const auto value : requested->evaluated) make_input(model, value);
   model.outputs = requested->outputs;
   model.updates = requested->updates;
-  for (auto i = model.outputs.size() - requested->staying; i < model.outputs.size(); ++i)
+  for (auto i = model.outputs.size() - requested->device_output_count; i < model.outputs.size();
+       ++i)
     model.outputs[i].first =
         model.strings.intern(for_later + value_label(model, model.outputs[i].second));
 }

@@ -141,7 +141,7 @@ void query_packed_constants(const PackingQuery& query, std::uint32_t step,
       !plan.device_of(step).is_cpu())
     return;
   const auto id = plan.node_of(step);
-  if (!prepares(*plan.graph.kernel_of(id, query.kernels).table())) return;
+  if (!has_prepare(*plan.graph.kernel_of(id, query.kernels).table())) return;
   at_node(plan.model(), id, [&] { PrepareCall(query, step, pack).run(); });
 }
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "graph/given_name.hpp"
+#include "graph/name_mapping.hpp"
 #include "io/listed.hpp"
 
 namespace tenon {
@@ -93,11 +93,11 @@ Inferred infer_with(const GraphModel& model, const Binding& binding, const Tenso
   Inference inference(model, binding, TypeTable(types),
                       requested_outputs == nullptr ? nullptr : &requested_outputs->nodes,
                       known.elements, known.evaluate);
-  if (known.settled && known.types == nullptr)
+  if (known.inference_complete && known.types == nullptr)
     inference.run_again(std::move(changed));
   else
     inference.run();
-  inferred.unseen = inference.unseen();
+  inferred.missing_elements = inference.missing_elements();
   inferred.evaluated = inference.take_evaluated();
   for (ValueId value = 0; value < types.size(); ++value)
     types[value].storage =

@@ -88,17 +88,17 @@ std::map<ValueId, tenon_type> input_types(const GraphModel& model,
                                           const std::map<std::string, Shape>& shapes);
 
 struct Inferred {
-  std::vector<tenon_type> types;                   ///< of all values
-  std::vector<std::pair<NodeId, ValueId>> unseen;  ///< see Inference::unseen()
-  std::map<ValueId, Tensor> evaluated{};           ///< see Inference::take_evaluated()
+  std::vector<tenon_type> types;                             ///< of all values
+  std::vector<std::pair<NodeId, ValueId>> missing_elements;  ///< see Inference::missing_elements()
+  std::map<ValueId, Tensor> evaluated{};                     ///< see Inference::take_evaluated()
 };
 
 /// The types and elements that inference starts from. `types` null: the declared types; `elements`
-/// null: only constants. `settled`: see GraphSnapshot.
+/// null: only constants. `inference_complete`: see GraphSnapshot.
 struct InferenceStart {
   const std::vector<tenon_type>* types = nullptr;
   const Inference::Elements* elements = nullptr;
-  bool settled = false;
+  bool inference_complete = false;
   const Evaluate* evaluate = nullptr;
 };
 

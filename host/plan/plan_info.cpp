@@ -67,7 +67,7 @@ std::vector<std::string> node_names(const Plan& plan, std::size_t step) {
   std::vector<std::string> names;
   const auto nodes = plan.graph.nodes_at(plan.memory.order[step]);
   for (const auto id : nodes)
-    if (const auto several = model.stands_for.find(id); several != model.stands_for.end())
+    if (const auto several = model.rewritten_from.find(id); several != model.rewritten_from.end())
       for (const auto name : several->second) names.emplace_back(model.strings[name]);
     else if (nodes.size() > 1)
       names.emplace_back(model.strings[model.nodes[id].name]);
@@ -81,7 +81,7 @@ std::string step_algorithm(const Plan& plan, std::size_t step, const Kernels& ke
   const auto id = plan.node_of(step);
   const auto& node = plan.node(step);
   const auto& kernel = plan.graph.kernel_of(id, kernels);
-  if (!tells_algorithm(kernel)) return {};
+  if (!reports_algorithm(kernel)) return {};
   CallTypes call_types;
   gather_types(plan.model(), forward_of(plan.model(), node), plan.types(), call_types);
   return at_node(plan.model(), id, [&] {
@@ -163,9 +163,9 @@ PlanInfo info_of(const Plan& plan, const Kernels& kernels) {
   info.steps.reserve(plan.step_count());
   for (std::size_t step = 0; step < plan.step_count(); ++step)
     info.steps.push_back(step_of(plan, step, kernels));
-  for (const auto& [name, how] : plan.model().replaced)
+  for (const auto& [name, replaced_by] : plan.model().replaced_nodes)
     info.left_out.push_back(
-        {std::string(plan.model().strings[name]), std::string(plan.model().strings[how])});
+        {std::string(plan.model().strings[name]), std::string(plan.model().strings[replaced_by])});
   info.memory = memory_uses(plan.model(), plan.memory);
   for (const auto& [device, writer, placement] : plan.memory.arenas)
     info.arenas.push_back(

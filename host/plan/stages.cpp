@@ -54,7 +54,7 @@ class StageCutter {
 };
 
 bool StageCutter::find_later() {
-  for (const auto& [node, value] : inferred_.unseen) {
+  for (const auto& [node, value] : inferred_.missing_elements) {
     if (model_.values[value].role == Role::constant || stage_.is_readable(value)) continue;
     waiting_.insert(node);
     needed_elements_.insert(value);
@@ -141,7 +141,7 @@ CutStage StageCutter::cut() const {
     if (!needed[value] || !is_produced_now(value)) continue;
     const auto label = value_label(model_, value);
     first.outputs.emplace_back(StringId{}, value);
-    ++first.staying;
+    ++first.device_output_count;
     auto& record = rest->model.values[value];
     record.role = Role::input;
     record.name = rest->model.strings.intern(label);
@@ -170,7 +170,7 @@ bool Stage::is_readable(ValueId value) const {
 
 CutStage cut(const std::shared_ptr<const Stage>& stage, const Inferred& inferred, bool training) {
   const auto& operators = stage->graph->binding.operators;
-  const bool may_wait = !inferred.unseen.empty() ||
+  const bool may_wait = !inferred.missing_elements.empty() ||
                         std::any_of(operators.begin(), operators.end(),
                                     [](const LoadedOperator* op) { return op->info->allocates(); });
   if (!may_wait) return {stage, nullptr};

@@ -22,7 +22,7 @@ std::size_t CatalogIndex::find(std::string_view name, std::string_view home) con
   };
   if (name.size() != found->first.size()) return in_space(space_in(name));
   if (home.empty()) return found->second.chosen;
-  if (const auto own = in_space(home); own != nowhere) return own;
+  if (const auto in_home = in_space(home); in_home != nowhere) return in_home;
   const auto bundled = in_space(bundled_space);
   return bundled == nowhere ? found->second.chosen : bundled;
 }
@@ -97,8 +97,9 @@ std::vector<OnnxClaim> Catalog::find_onnx(std::string_view domain, std::string_v
 }
 
 std::string Catalog::shortest_name(const CatalogOperator& op) const {
-  const auto* meant = find(op.info.name);
-  return meant != nullptr && meant->description == op.description ? op.info.name : op.full_name();
+  const auto* resolved = find(op.info.name);
+  return resolved != nullptr && resolved->description == op.description ? op.info.name
+                                                                        : op.full_name();
 }
 
 std::vector<std::string> Catalog::near(std::string_view name) const {

@@ -19,14 +19,14 @@ class Building {
       : sources_(sources), named_(named), before_(before), index_(index) {}
 
   void settle(const Claims& claims);
-  void list(const std::function<OwnOperator(const std::string&)>& own_of,
+  void list(const std::function<InProcessOperator(const std::string&)>& in_process_of,
             const std::vector<std::string>& preferred);
   std::vector<std::string> unused() const;
 
  private:
   std::shared_ptr<const Definition> before(const ResolvedOperator& winner) const;
-  std::shared_ptr<const Definition> define(const ResolvedOperator& winner, OwnOperator own,
-                                           const KernelTable& table,
+  std::shared_ptr<const Definition> define(const ResolvedOperator& winner,
+                                           InProcessOperator in_process, const KernelTable& table,
                                            std::shared_ptr<const Definition> old) const;
   void find_other_versions(const std::vector<ResolvedOperator>& claims,
                            const ResolvedOperator& winner);
@@ -97,7 +97,7 @@ void Building::define_other_version(ResolvedOperator other, const ResolvedOperat
   other_files_[other.file] = other.info->version;
 }
 
-void Building::list(const std::function<OwnOperator(const std::string&)>& own_of,
+void Building::list(const std::function<InProcessOperator(const std::string&)>& in_process_of,
                     const std::vector<std::string>& preferred) {
   auto kernel_notes = kernels_.settle(sources_, winners_, preferred);
   std::vector<const ResolvedOperators::value_type*> sorted;
@@ -116,8 +116,9 @@ void Building::list(const std::function<OwnOperator(const std::string&)>& own_of
     }
     for (const auto& form : listed.info.onnx)
       index_.onnx[form.type][form.domain].emplace_back(index_.operators.size() - 1, &form);
-    index_.definitions.push_back(
-        define(winner, winner.file < 0 ? own_of(name) : OwnOperator(), kernels_, before(winner)));
+    index_.definitions.push_back(define(winner,
+                                        winner.file < 0 ? in_process_of(name) : InProcessOperator(),
+                                        kernels_, before(winner)));
   }
   ShortNames(sources_, winners_, preferred, index_).settle();
   for (auto& sentence : kernel_notes) index_.notes.push_back(std::move(sentence));
@@ -139,7 +140,8 @@ std::shared_ptr<const Definition> Building::before(const ResolvedOperator& winne
 }
 
 // Unchanged definitions stay the same object, because it records whether the operator is loaded.
-std::shared_ptr<const Definition> Building::define(const ResolvedOperator& winner, OwnOperator own,
+std::shared_ptr<const Definition> Building::define(const ResolvedOperator& winner,
+                                                   InProcessOperator in_process,
                                                    const KernelTable& table,
                                                    std::shared_ptr<const Definition> old) const {
   const auto name = winner.info->full_name();
@@ -150,14 +152,14 @@ std::shared_ptr<const Definition> Building::define(const ResolvedOperator& winne
     variants[type.number] = table.variants(name, type.name);
   }
   if (old && old->kernels == kernels && old->variants == variants) return old;
-  auto made = std::make_shared<Definition>();
-  made->info = winner.info;
-  made->file = winner.file;
-  made->since = winner.since;
-  made->own = std::move(own);
-  made->kernels = kernels;
-  made->variants = std::move(variants);
-  return made;
+  auto definition = std::make_shared<Definition>();
+  definition->info = winner.info;
+  definition->file = winner.file;
+  definition->since = winner.since;
+  definition->in_process = std::move(in_process);
+  definition->kernels = kernels;
+  definition->variants = std::move(variants);
+  return definition;
 }
 
 std::vector<std::string> Building::unused() const {
@@ -234,7 +236,8 @@ void CatalogBuilder::add_named(const std::vector<int>& files) {
   named_.insert(files.begin(), files.end());
 }
 
-std::string CatalogBuilder::add_own(OperatorInfo info, OwnOperator own) {
+std::string CatalogBuilder::add_application_operator(OperatorInfo info,
+                                                     InProcessOperator in_process) {
   if (info.space.empty()) info.space = application_space;
   if (info.space == bundled_space) {
     throw Failure(FailureKind::usage,
@@ -243,22 +246,23 @@ std::string CatalogBuilder::add_own(OperatorInfo info, OwnOperator own) {
                   "choose another op.space(), or leave it out");
   }
   auto name = info.full_name();
-  own_[name] = {
-      std::make_shared<const OperatorInfo>(std::move(info)), std::move(own), {++layers_, 0}};
+  application_[name] = {
+      std::make_shared<const OperatorInfo>(std::move(info)), std::move(in_process), {++layers_, 0}};
   sources_.note_layer(name, layers_);
   return name;
 }
 
-void CatalogBuilder::add_builtin(OperatorInfo info, OwnOperator own) {
+void CatalogBuilder::add_builtin(OperatorInfo info, InProcessOperator in_process) {
   info.space = bundled_space;
   const auto name = info.full_name();
-  builtin_[name] = {
-      std::make_shared<const OperatorInfo>(std::move(info)), std::move(own), {Rank::own_layer, 0}};
+  builtin_[name] = {std::make_shared<const OperatorInfo>(std::move(info)),
+                    std::move(in_process),
+                    {Rank::builtin_layer, 0}};
 }
 
 CatalogBuilder::Built CatalogBuilder::build(const CatalogIndex& before) const {
   Claims claims;
-  for (const auto* operators : {&builtin_, &own_})
+  for (const auto* operators : {&builtin_, &application_})
     for (const auto& [name, op] : *operators) claims[name].push_back({op.info, -1, op.rank});
   for (std::size_t i = 0; i < sources_.files.size(); ++i) {
     if (!sources_.files[i].sound) continue;
@@ -271,7 +275,8 @@ CatalogBuilder::Built CatalogBuilder::build(const CatalogIndex& before) const {
   building.list(
       [&](const std::string& name) {
         const auto builtin = builtin_.find(name);
-        return builtin != builtin_.end() ? builtin->second.own : own_.at(name).own;
+        return builtin != builtin_.end() ? builtin->second.in_process
+                                         : application_.at(name).in_process;
       },
       preferred_);
   index->searched = searched_;

@@ -52,9 +52,9 @@ class CatalogBuilder {
   int file_count() const { return static_cast<int>(sources_.files.size()); }
   /// Adds an operator of the application and returns its full name. Throws Failure (usage) if it
   /// claims the namespace of the bundled operators.
-  std::string add_own(OperatorInfo info, OwnOperator own);
+  std::string add_application_operator(OperatorInfo info, InProcessOperator in_process);
   /// Adds one of the host's own operators.
-  void add_builtin(OperatorInfo info, OwnOperator own);
+  void add_builtin(OperatorInfo info, InProcessOperator in_process);
 
   struct Built {
     std::shared_ptr<const CatalogIndex> index;
@@ -65,14 +65,14 @@ class CatalogBuilder {
   Built build(const CatalogIndex& before) const;
 
  private:
-  struct Own {
+  struct InProcessEntry {
     std::shared_ptr<const OperatorInfo> info;
-    OwnOperator own;
+    InProcessOperator in_process;
     Rank rank;
   };
 
   PluginSources sources_;
-  std::map<std::string, Own, std::less<>> builtin_, own_;  // by full name
+  std::map<std::string, InProcessEntry, std::less<>> builtin_, application_;  // by full name
   std::vector<std::filesystem::path> searched_;
   std::vector<std::string> not_searched_;
   std::vector<std::string> preferred_;

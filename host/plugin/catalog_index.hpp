@@ -23,7 +23,7 @@ namespace tenon {
 struct LoadedOperator;
 
 /// An operator of the application or of the host itself.
-struct OwnOperator {
+struct InProcessOperator {
   const tenon_operator* table = nullptr;
   std::shared_ptr<const OperatorFactory> make;  ///< creates its objects; null: the table's create()
 };
@@ -33,8 +33,8 @@ struct OwnOperator {
 struct Definition {
   std::shared_ptr<const OperatorInfo> info;
   int file = -1;
-  int since = 0;      // first layer in which the name has referred to it
-  OwnOperator own{};  // if file is -1
+  int since = 0;                   // first layer in which the name has referred to it
+  InProcessOperator in_process{};  // if file is -1
   ByDevice<KernelChoice> kernels{};
   ByDevice<std::vector<KernelChoice>> variants{};
   // set once; the pointee keeps this definition alive

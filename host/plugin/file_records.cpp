@@ -21,7 +21,7 @@ PluginLoader::Operators FileRecords::operators(int number) const {
   return at(number).operators;
 }
 
-void FileRecords::came_to(int number, const PluginFile& after) {
+void FileRecords::set_outcome(int number, const PluginFile& after) {
   const std::lock_guard lock(mutex_);
   auto& file = at(number).file;
   if (file.status == after.status && file.content_hash == after.content_hash &&
@@ -55,7 +55,7 @@ void FileRecords::add_path(int number, const std::filesystem::path& path) {
   all_.reset();
 }
 
-void FileRecords::judge(const std::vector<std::string>& unused) {
+void FileRecords::set_unused(const std::vector<std::string>& unused) {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < unused.size(); ++i) {
     auto& file = records_[i].file;

@@ -19,13 +19,13 @@ class FileRecords {
   PluginFile file(int number) const;
   PluginLoader::Operators operators(int number) const;
   /// Updates a file's status, reason and content hash after a load.
-  void came_to(int number, const PluginFile& after);
+  void set_outcome(int number, const PluginFile& after);
   /// Clears a load failure, because the file was read again under another number.
   void forget_failure(int number);
   void set_hash(int number, std::uint64_t hash);
   void add_path(int number, const std::filesystem::path& path);
   /// Sets why each file is not used, or clears it, for files that were neither refused nor loaded.
-  void judge(const std::vector<std::string>& unused);
+  void set_unused(const std::vector<std::string>& unused);
 
   /// Returns a snapshot of all files; the same object until something changes.
   std::shared_ptr<const std::vector<PluginFile>> all() const;

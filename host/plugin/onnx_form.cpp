@@ -66,7 +66,7 @@ Value from_value(const ParamInfo& param, const std::vector<T>& values) {
 }
 
 // Returns the translation of this value of the parameter, from one side of `values` to the other;
-// `any` tells whether `values` has entries for the parameter at all.
+// `any`: whether `values` has entries for the parameter at all.
 Value translated(const OnnxForm& form, const ParamInfo& param, const AttributeValue& value,
                  AttributeValue OnnxForm::Value::*from, AttributeValue OnnxForm::Value::*to,
                  bool& any) {

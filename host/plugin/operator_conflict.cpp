@@ -16,7 +16,7 @@ OperatorConflict::OperatorConflict(std::vector<ResolvedOperator> claims,
     const auto* const next = std::find_if(
         folder, end, [&](const ResolvedOperator& claim) { return claim.rank != folder->rank; });
     if (winner_)
-      std::for_each(folder, next, [&](const ResolvedOperator& claim) { lose(claim); });
+      std::for_each(folder, next, [&](const ResolvedOperator& claim) { note_loser(claim); });
     else
       settle_folder(folder, next);
     folder = next;
@@ -26,56 +26,56 @@ OperatorConflict::OperatorConflict(std::vector<ResolvedOperator> claims,
 
 void OperatorConflict::settle_folder(const ResolvedOperator* begin, const ResolvedOperator* end) {
   disputed_.clear();
-  std::for_each(begin, end, [&](const ResolvedOperator& claim) { take(claim); });
+  std::for_each(begin, end, [&](const ResolvedOperator& claim) { consider(claim); });
   if (disputed_.empty()) return;
   winner_.reset();
   std::string sentence = versioned(disputed_[0]) + " is in ";
   for (std::size_t i = 0; i < disputed_.size(); ++i)
-    sentence += (i == 0 ? "" : " and in ") + place(disputed_[i]);
+    sentence += (i == 0 ? "" : " and in ") + path(disputed_[i]);
   dispute_ = sentence + " with different manifests, so neither is used: remove one of the files";
 }
 
 // winner_ is the highest version so far; disputed_ has all candidates of that version if there are
 // several.
-void OperatorConflict::take(const ResolvedOperator& claim) {
+void OperatorConflict::consider(const ResolvedOperator& claim) {
   if (!winner_) {
     winner_ = claim;
   } else if (claim.info->version > winner_->info->version) {
     notes_.push_back("operator '" + claim.info->full_name() + "': version " +
-                     std::to_string(claim.info->version) + " in " + place(claim) +
+                     std::to_string(claim.info->version) + " in " + path(claim) +
                      " is used, not version " + std::to_string(winner_->info->version) + " in " +
-                     place(*winner_));
+                     path(*winner_));
     winner_ = claim;
     disputed_.clear();
   } else if (claim.info->version == winner_->info->version) {
-    meet_equal(claim);
+    add_equal_version(claim);
   } else if (disputed_.empty()) {
     notes_.push_back("operator '" + claim.info->full_name() + "': version " +
-                     std::to_string(winner_->info->version) + " in " + place(*winner_) +
+                     std::to_string(winner_->info->version) + " in " + path(*winner_) +
                      " is used, not version " + std::to_string(claim.info->version) + " in " +
-                     place(claim));
+                     path(claim));
   }
 }
 
-void OperatorConflict::meet_equal(const ResolvedOperator& claim) {
+void OperatorConflict::add_equal_version(const ResolvedOperator& claim) {
   if (disputed_.empty() && claim.info->manifest == winner_->info->manifest) {
-    notes_.push_back(versioned(claim) + " is in " + place(*winner_) +
-                     " and, with the same manifest, in " + place(claim) + ": the first is used");
+    notes_.push_back(versioned(claim) + " is in " + path(*winner_) +
+                     " and, with the same manifest, in " + path(claim) + ": the first is used");
     return;
   }
   if (disputed_.empty()) disputed_.push_back(*winner_);
   disputed_.push_back(claim);
 }
 
-void OperatorConflict::lose(const ResolvedOperator& claim) {
-  const std::string begin = versioned(claim) + " of " + place(claim) + " is not used: ";
-  if (winner_->rank.layer == Rank::own_layer)
+void OperatorConflict::note_loser(const ResolvedOperator& claim) {
+  const std::string begin = versioned(claim) + " of " + path(claim) + " is not used: ";
+  if (winner_->rank.layer == Rank::builtin_layer)
     notes_.push_back(begin + "it is built into the host");
   else if (winner_->rank.layer == claim.rank.layer)
-    notes_.push_back(begin + "the folder of " + place(*winner_) +
+    notes_.push_back(begin + "the folder of " + path(*winner_) +
                      ", which also has it, comes first");
   else
-    notes_.push_back(begin + place(*winner_) + ", which was added later, also has it");
+    notes_.push_back(begin + path(*winner_) + ", which was added later, also has it");
 }
 
 std::string OperatorConflict::versioned(const ResolvedOperator& claim) const {

@@ -25,11 +25,11 @@ class OperatorConflict {
 
  private:
   void settle_folder(const ResolvedOperator* begin, const ResolvedOperator* end);
-  void take(const ResolvedOperator& claim);
-  void meet_equal(const ResolvedOperator& claim);
-  void lose(const ResolvedOperator& claim);
+  void consider(const ResolvedOperator& claim);
+  void add_equal_version(const ResolvedOperator& claim);
+  void note_loser(const ResolvedOperator& claim);
   std::string versioned(const ResolvedOperator& claim) const;
-  std::string place(const ResolvedOperator& claim) const { return sources_.path_of(claim.file); }
+  std::string path(const ResolvedOperator& claim) const { return sources_.path_of(claim.file); }
 
   const PluginSources& sources_;
   std::vector<std::string>& notes_;

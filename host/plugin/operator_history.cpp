@@ -91,7 +91,7 @@ std::optional<Change> change_of(const char* kind, const Entries& stored, const E
 std::optional<Change> change_of_parameters(const OperatorInfo& stored, const OperatorInfo& here) {
   std::vector<std::string> known;
   for (const auto& param : stored.params) {
-    const auto today = todays_name(param.name, stored.version, here);
+    const auto today = current_name(param.name, stored.version, here);
     if (today.name && here.find_param(*today.name) < 0)
       return Change{fmt::format("no longer has parameter '{}'", param.name),
                     fmt::format("op.removed({}, \"{}\") or op.renamed({}, \"{}\", ...)",
@@ -100,7 +100,7 @@ std::optional<Change> change_of_parameters(const OperatorInfo& stored, const Ope
   }
   for (const auto& [name, value] : here.was)
     if (added_in(here, name) > stored.version)
-      if (const auto today = todays_name(name, added_in(here, name), here); today.name)
+      if (const auto today = current_name(name, added_in(here, name), here); today.name)
         known.push_back(*today.name);
   for (const auto& param : here.params)
     if (param.required && std::find(known.begin(), known.end(), param.name) == known.end())
@@ -113,7 +113,7 @@ std::optional<Change> change_of_parameters(const OperatorInfo& stored, const Ope
 
 // Names change from version to version, so entries are applied in version order. Within one
 // version, a name is free once its parameter is removed.
-TodaysName todays_name(std::string name, int since, const OperatorInfo& info) {
+CurrentName current_name(std::string name, int since, const OperatorInfo& info) {
   std::vector<int> versions;
   for (const auto& entry : info.removed) versions.push_back(entry.version);
   for (const auto& entry : info.renamed) versions.push_back(entry.version);
@@ -138,7 +138,7 @@ int added_in(const OperatorInfo& info, std::string_view param) {
 Attributes upgraded(const Attributes& stored_attributes, int stored, const OperatorInfo& info) {
   Attributes today;
   for (const auto& [name, value] : stored_attributes) {
-    const auto now = todays_name(name, stored, info);
+    const auto now = current_name(name, stored, info);
     if (now.removed != nullptr)
       require_droppable(*now.removed, name, value);
     else
@@ -146,14 +146,14 @@ Attributes upgraded(const Attributes& stored_attributes, int stored, const Opera
   }
   for (const auto& [name, value] : info.was)
     if (const int version = added_in(info, name); version > stored)
-      if (const auto now = todays_name(name, version, info); now.name) today.set(*now.name, value);
+      if (const auto now = current_name(name, version, info); now.name) today.set(*now.name, value);
   return today;
 }
 
-Attributes with_todays_names(const Attributes& given, const OperatorInfo& info) {
+Attributes with_current_names(const Attributes& attributes, const OperatorInfo& info) {
   Attributes today;
-  for (const auto& [name, value] : given) {
-    const auto now = info.find_param(name) >= 0 ? TodaysName{name} : todays_name(name, 0, info);
+  for (const auto& [name, value] : attributes) {
+    const auto now = info.find_param(name) >= 0 ? CurrentName{name} : current_name(name, 0, info);
     if (now.removed != nullptr)
       require_droppable(*now.removed, name, value);
     else

@@ -7,13 +7,13 @@
 
 namespace tenon {
 
-/// The current name of a parameter that had a given name in version `since`; if it was removed
+/// The current name of a parameter, found by its name in version `since`; if it was removed
 /// since, no name and the entry that removed it.
-struct TodaysName {
+struct CurrentName {
   std::optional<std::string> name;
   const OperatorInfo::Removed* removed = nullptr;
 };
-TodaysName todays_name(std::string name, int since, const OperatorInfo& info);
+CurrentName current_name(std::string name, int since, const OperatorInfo& info);
 
 /// Returns the version in which a parameter of `added` was added; 1 for other parameters.
 int added_in(const OperatorInfo& info, std::string_view param);
@@ -25,7 +25,7 @@ Attributes upgraded(const Attributes& stored_attributes, int stored, const Opera
 
 /// Same for a text or call, which has no version: only names that the operator does not have today
 /// are taken for older ones.
-Attributes with_todays_names(const Attributes& given, const OperatorInfo& info);
+Attributes with_current_names(const Attributes& attributes, const OperatorInfo& info);
 
 /// Why nodes made with one version cannot run on another.
 struct Change {

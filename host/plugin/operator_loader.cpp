@@ -31,17 +31,17 @@ const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definitio
                                            Warnings& warnings) {
   const std::lock_guard lock(loading_);
   if (const auto* done = definition->loaded.load(std::memory_order_acquire)) return *done;
-  if (!cuda_) cuda_ = wants_cuda_();
-  auto made = std::make_unique<Loaded>();
-  made->definition = definition;
-  auto& op = made->op;
+  if (!cuda_) cuda_ = cuda_requested_();
+  auto loaded = std::make_unique<Loaded>();
+  loaded->definition = definition;
+  auto& op = loaded->op;
   op.info = definition->info;
   op.file = definition->file;
   op.plugins = &plugins_;
   op.warn = &warn_;
-  op.make = definition->own.make.get();
+  op.make = definition->in_process.make.get();
   op.owner = owner_in(op.file, op.info->name);
-  op.table = op.file < 0 ? definition->own.table
+  op.table = op.file < 0 ? definition->in_process.table
                          : table(op, op.file, TENON_GET_SYMBOL_PREFIX + op.info->name,
                                  TableRole::op, warnings);
   for (const auto& type : device_types) {
@@ -51,7 +51,7 @@ const LoadedOperator& OperatorLoader::load(const std::shared_ptr<const Definitio
       load_variant(op, type, variant, warnings);
     find_candidates(op, type);
   }
-  loaded_.push_back(std::move(made));
+  loaded_.push_back(std::move(loaded));
   definition->loaded.store(&op, std::memory_order_release);
   return op;
 }
@@ -67,10 +67,10 @@ const tenon_operator* OperatorLoader::table(LoadedOperator& op, int file, const 
     const auto* table = loader_.isolates(plugin)
                             ? isolated_table(op, file, plugin, symbol, role, warnings)
                             : table_here(file, plugin, symbol, role, warnings);
-    files_.came_to(file, plugin);
+    files_.set_outcome(file, plugin);
     return table;
   } catch (const PluginError&) {
-    files_.came_to(file, plugin);
+    files_.set_outcome(file, plugin);
     throw;
   }
 }
@@ -81,10 +81,10 @@ const tenon_operator* OperatorLoader::table_here(int file, PluginFile& plugin,
   Library& library = loader_.open(file, plugin, files_.operators(file));
   const auto* table = library.table(symbol, role, host_);
   const auto path = plugin.path.string();
-  if (!library.left_modes().empty())
+  if (!library.changed_modes().empty())
     warnings.emplace_back("floating-point modes of " + path,
                           path + " changes floating-point modes when it is loaded (" +
-                              library.left_modes() +
+                              library.changed_modes() +
                               "); they were restored: link it without -ffast-math");
   return table;
 }
@@ -121,7 +121,7 @@ const tenon_operator* OperatorLoader::isolated_table(LoadedOperator& op, int fil
 void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device,
                                  const KernelChoice& choice, Warnings& warnings) {
   const auto*& kernel = op.kernels[device.number];
-  if (choice.source == KernelChoice::Source::own && can_run(*op.table)) {
+  if (choice.source == KernelChoice::Source::operator_table && can_run(*op.table)) {
     kernel = op.table;
     distrust_guesses(op, *kernel, op.file);
   }

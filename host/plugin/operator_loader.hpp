@@ -1,4 +1,4 @@
-// Loads an operator's functions into this process, given its definition.
+// Loads an operator's functions into this process according to its definition.
 #pragma once
 #include <functional>
 #include <memory>
@@ -23,7 +23,7 @@ class OperatorLoader {
                  PluginSet& plugins)
       : plugins_(plugins),
         host_(host),
-        wants_cuda_(options.cuda),
+        cuda_requested_(options.cuda),
         warn_(options.warn),
         files_(files),
         loader_(options) {}
@@ -65,7 +65,7 @@ class OperatorLoader {
 
   PluginSet& plugins_;
   const tenon_host& host_;
-  std::function<bool()> wants_cuda_;
+  std::function<bool()> cuda_requested_;
   std::function<void(const std::string&, const std::string&)> warn_;
   FileRecords& files_;
   std::mutex loading_;

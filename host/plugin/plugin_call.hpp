@@ -2,7 +2,7 @@
 // floating-point modes.
 #pragma once
 #include "device/float_modes.hpp"
-#include "io/crash/running.hpp"
+#include "io/crash/active_call.hpp"
 #include "plugin/plugin_set.hpp"
 
 namespace tenon {
@@ -16,7 +16,7 @@ void put_back(const FloatModes& before, const FloatModes& left, const LoadedOper
 class PluginCall {
  public:
   PluginCall(const LoadedOperator& op, const CodeOwner* owner, PluginFunction function)
-      : op_(op), function_(function), running_(owner, function) {}
+      : op_(op), function_(function), scope_(owner, function) {}
   ~PluginCall() {
     if (const auto left = FloatModes::after_call(); left != before_) [[unlikely]]
       put_back(before_, left, op_, function_);
@@ -28,7 +28,7 @@ class PluginCall {
   const LoadedOperator& op_;
   const PluginFunction function_;
   const FloatModes before_ = FloatModes::now();
-  const RunningCall running_;
+  const CallScope scope_;
 };
 
 }  // namespace tenon

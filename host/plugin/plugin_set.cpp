@@ -29,7 +29,8 @@ KnownPlugin known(const PluginSource& file) {
   return {file.path, file.stamp, file.operators};
 }
 
-OperatorInfo read_own_manifest(std::span<const std::byte> manifest, const tenon_operator* table) {
+OperatorInfo read_in_process_manifest(std::span<const std::byte> manifest,
+                                      const tenon_operator* table) {
   OperatorInfo info;
   try {
     info = read_manifest(manifest);
@@ -56,20 +57,20 @@ struct PluginSet::Impl {
 
   std::vector<int> read(const std::vector<fs::path>& paths);
   bool is_current(int number);
-  int known_number(const fs::path& path);
+  int current_number(const fs::path& path);
   int same_number(const Candidate& candidate, SamePlugins& same);
   void supersede(int number);
   std::vector<int> numbers_of(std::vector<Candidate> candidates);
-  void place(const fs::path& path, int number, const FileStamp& stamp);
+  void record_path(const fs::path& path, int number, const FileStamp& stamp);
   int number_of(Candidate candidate);
   void publish();
   std::shared_ptr<const CatalogIndex> current() const;
   std::shared_ptr<const Definition> find(std::string_view name, std::string_view home = {}) const;
   std::shared_ptr<const Definition> choose(const SavedOperator& saved, const Fits& fits,
                                            std::string& note) const;
-  template <class StillMeant>
+  template <class StillRefers>
   const LoadedOperator* load(const std::shared_ptr<const Definition>& definition,
-                             std::string_view name, StillMeant still_meant);
+                             std::string_view name, StillRefers still_refers);
   void warn_of_short_name(const LoadedOperator& op, std::string_view name) const;
 
   FileRecords files;
@@ -106,18 +107,18 @@ std::shared_ptr<const Definition> PluginSet::Impl::choose(const SavedOperator& s
   const auto all = current();
   const auto found = find_saved(*all, *files.all(), saved, note);
   if (found == CatalogIndex::nowhere) return nullptr;
-  const auto& meant = all->definitions[found];
-  const auto others = all->other_versions.find(meant->info->full_name());
-  if (others == all->other_versions.end()) return meant;
-  std::vector<std::shared_ptr<const Definition>> versions{meant};
-  versions.insert(versions.end(), others->second.begin(), others->second.end());
+  const auto& named = all->definitions[found];
+  const auto other_versions = all->other_versions.find(named->info->full_name());
+  if (other_versions == all->other_versions.end()) return named;
+  std::vector<std::shared_ptr<const Definition>> versions{named};
+  versions.insert(versions.end(), other_versions->second.begin(), other_versions->second.end());
   const auto first = versions.begin() + (saved.info == nullptr ? 1 : 0);
   std::stable_sort(first, versions.end(), [](const auto& left, const auto& right) {
     return left->info->version > right->info->version;
   });
   const auto chosen = std::find_if(versions.begin(), versions.end(),
                                    [&](const auto& version) { return fits(*version->info); });
-  return chosen == versions.end() ? meant : *chosen;
+  return chosen == versions.end() ? named : *chosen;
 }
 
 void PluginSet::Impl::warn_of_short_name(const LoadedOperator& op, std::string_view name) const {
@@ -130,13 +131,13 @@ void PluginSet::Impl::warn_of_short_name(const LoadedOperator& op, std::string_v
 
 /// Returns null if the name now refers to another operator: errors of the replaced operator are
 /// ignored.
-template <class StillMeant>
+template <class StillRefers>
 const LoadedOperator* PluginSet::Impl::load(const std::shared_ptr<const Definition>& definition,
-                                            std::string_view name, StillMeant still_meant) {
+                                            std::string_view name, StillRefers still_refers) {
   try {
     return &loader.load(definition);
   } catch (const PluginError& error) {
-    if (!still_meant()) return nullptr;
+    if (!still_refers()) return nullptr;
     const auto file = files.file(definition->file);
     throw Failure(FailureKind::plugin,
                   "operator '" + std::string(name) + "' cannot be used: " + file.path.string() +
@@ -156,7 +157,7 @@ bool PluginSet::Impl::is_current(int number) {
 }
 
 /// Returns the number of the file read from the path if it is current, else -1.
-int PluginSet::Impl::known_number(const fs::path& path) {
+int PluginSet::Impl::current_number(const fs::path& path) {
   const auto known = newest.find(path);
   if (known == newest.end() || known->second.stamp != FileStamp::of(path)) return -1;
   return is_current(known->second.number) ? known->second.number : -1;
@@ -174,12 +175,12 @@ static std::vector<std::size_t> find_same(const std::vector<Candidate>& candidat
   const auto length = [&](std::size_t i) {
     return candidates[i].file.path.filename().native().size();
   };
-  std::vector<std::size_t> order(candidates.size()), stands_for(candidates.size()), first;
+  std::vector<std::size_t> order(candidates.size()), representative(candidates.size()), first;
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](auto a, auto b) { return length(a) < length(b); });
   for (const auto i : order) {
-    stands_for[i] = i;
+    representative[i] = i;
     if (!candidates[i].file.usable()) continue;
     const auto found = std::find_if(first.begin(), first.end(), [&](auto j) {
       return same.are_same(known(candidates[i]), known(candidates[j]));
@@ -187,9 +188,9 @@ static std::vector<std::size_t> find_same(const std::vector<Candidate>& candidat
     if (found == first.end())
       first.push_back(i);
     else
-      stands_for[i] = *found;
+      representative[i] = *found;
   }
-  return stands_for;
+  return representative;
 }
 
 /// Returns the number of a file that was read before and is the same plugin under another path,
@@ -208,31 +209,31 @@ int PluginSet::Impl::same_number(const Candidate& candidate, SamePlugins& same) 
 /// within a folder, a shorter file name replaces a longer one.
 std::vector<int> PluginSet::Impl::numbers_of(std::vector<Candidate> candidates) {
   SamePlugins same;
-  const auto stands_for = find_same(candidates, same);
+  const auto representative = find_same(candidates, same);
   std::vector<int> numbers(candidates.size(), -1);
   std::vector<std::pair<fs::path, FileStamp>> read;
   for (auto& candidate : candidates) read.emplace_back(candidate.file.path, candidate.stamp);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (stands_for[i] != i) continue;
+    if (representative[i] != i) continue;
     const int known = same_number(candidates[i], same);
     const auto before = known < 0 ? fs::path() : builder.file(known).path;
-    const bool takes_place =
+    const bool replaces_known =
         known >= 0 && before.parent_path() == read[i].first.parent_path() &&
         read[i].first.filename().native().size() < before.filename().native().size();
-    numbers[i] = known < 0 || takes_place ? number_of(std::move(candidates[i])) : known;
-    if (!takes_place) continue;
+    numbers[i] = known < 0 || replaces_known ? number_of(std::move(candidates[i])) : known;
+    if (!replaces_known) continue;
     supersede(known);
-    place(before, numbers[i], builder.file(known).stamp);
+    record_path(before, numbers[i], builder.file(known).stamp);
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    numbers[i] = numbers[stands_for[i]];
-    place(read[i].first, numbers[i], read[i].second);
+    numbers[i] = numbers[representative[i]];
+    record_path(read[i].first, numbers[i], read[i].second);
   }
   return numbers;
 }
 
 /// Records that the path leads to the plugin of that number.
-void PluginSet::Impl::place(const fs::path& path, int number, const FileStamp& stamp) {
+void PluginSet::Impl::record_path(const fs::path& path, int number, const FileStamp& stamp) {
   const auto known = newest.find(path);
   if (known != newest.end() && known->second.number != number &&
       builder.file(known->second.number).path == path && builder.file(known->second.number).sound)
@@ -249,7 +250,7 @@ std::vector<int> PluginSet::Impl::read(const std::vector<fs::path>& paths) {
   std::vector<int> numbers;
   std::vector<fs::path> unknown;
   for (const auto& path : paths) {
-    if (const int known = known_number(path); known >= 0) {
+    if (const int known = current_number(path); known >= 0) {
       numbers.push_back(known);
       continue;
     }
@@ -257,9 +258,9 @@ std::vector<int> PluginSet::Impl::read(const std::vector<fs::path>& paths) {
     // Also read the plugin's own path, otherwise it would become two plugins.
     if (const auto known = newest.find(path);
         known != newest.end() && builder.file(known->second.number).sound)
-      if (const auto& own = builder.file(known->second.number);
-          own.path != path && own.stamp == FileStamp::of(own.path))
-        unknown.push_back(own.path);
+      if (const auto& file = builder.file(known->second.number);
+          file.path != path && file.stamp == FileStamp::of(file.path))
+        unknown.push_back(file.path);
   }
   const auto read = numbers_of(read_candidates(
       unknown, [&](const fs::path& path, const InputFile& file) { loader.admit(path, file); }));
@@ -286,7 +287,7 @@ int PluginSet::Impl::number_of(Candidate candidate) {
 // Updates the files first, because the catalog refers to them.
 void PluginSet::Impl::publish() {
   auto built = builder.build(*current());
-  files.judge(built.unused);
+  files.set_unused(built.unused);
   const std::lock_guard lock(swapping);
   index = std::move(built.index);
   generation.fetch_add(1, std::memory_order_release);
@@ -306,13 +307,13 @@ void PluginSet::scan(const fs::path& folder) {
   impl_->publish();
 }
 
-void PluginSet::scan_defaults(const std::vector<fs::path>& places) {
+void PluginSet::scan_defaults(const std::vector<fs::path>& paths) {
   const std::lock_guard lock(impl_->adding);
   auto& builder = impl_->builder;
   const int count = builder.file_count();
   std::vector<std::vector<int>> numbers;
-  for (const auto& place : places) {
-    const auto whole = absolute_path(place);
+  for (const auto& path : paths) {
+    const auto whole = absolute_path(path);
     std::error_code error;
     const bool is_file = fs::is_regular_file(whole, error);
     try {
@@ -338,33 +339,35 @@ void PluginSet::add_file(const fs::path& file) {
 
 std::string PluginSet::add(std::span<const std::byte> manifest, const tenon_operator* table,
                            OperatorFactory make) {
-  auto info = read_own_manifest(manifest, table);
-  OwnOperator own{table, make ? std::make_shared<const OperatorFactory>(std::move(make)) : nullptr};
+  auto info = read_in_process_manifest(manifest, table);
+  InProcessOperator op{table,
+                       make ? std::make_shared<const OperatorFactory>(std::move(make)) : nullptr};
   const std::lock_guard lock(impl_->adding);
-  auto name = impl_->builder.add_own(std::move(info), std::move(own));
+  auto name = impl_->builder.add_application_operator(std::move(info), std::move(op));
   impl_->publish();
   return name;
 }
 
 void PluginSet::add_builtin(std::span<const std::byte> manifest, const tenon_operator* table,
                             OperatorFactory make, bool allocates) {
-  auto info = read_own_manifest(manifest, table);
+  auto info = read_in_process_manifest(manifest, table);
   for (auto& output : info.outputs) output.allocated = output.allocated || allocates;
-  OwnOperator own{table, make ? std::make_shared<const OperatorFactory>(std::move(make)) : nullptr};
+  InProcessOperator op{table,
+                       make ? std::make_shared<const OperatorFactory>(std::move(make)) : nullptr};
   const std::lock_guard lock(impl_->adding);
-  impl_->builder.add_builtin(std::move(info), std::move(own));
+  impl_->builder.add_builtin(std::move(info), std::move(op));
   impl_->publish();
 }
 
 std::string PluginSet::name_of(const tenon_operator* table, std::string_view preferred) const {
   const auto index = impl_->current();
-  const auto stands_for_it = [&](std::size_t i) {
-    return index->definitions[i]->file < 0 && index->definitions[i]->own.table == table;
+  const auto has_table = [&](std::size_t i) {
+    return index->definitions[i]->file < 0 && index->definitions[i]->in_process.table == table;
   };
-  if (const auto i = index->find(preferred); i != CatalogIndex::nowhere && stands_for_it(i))
+  if (const auto i = index->find(preferred); i != CatalogIndex::nowhere && has_table(i))
     return index->operators[i].full_name();
   for (std::size_t i = 0; i < index->definitions.size(); ++i)
-    if (stands_for_it(i)) return index->operators[i].full_name();
+    if (has_table(i)) return index->operators[i].full_name();
   return {};
 }
 
@@ -410,7 +413,7 @@ const LoadedOperator& PluginSet::load(const SavedOperator& saved, const Fits& fi
 
 std::vector<std::string> PluginSet::served_by(int file, std::string_view device) const {
   const auto index = impl_->current();
-  std::vector<std::string> own, kernels;
+  std::vector<std::string> operators, kernels;
   for (std::size_t i = 0; i < index->definitions.size(); ++i) {
     const auto& definition = *index->definitions[i];
     const auto has_kernel = [&](const DeviceType& type) {
@@ -422,12 +425,12 @@ std::vector<std::string> PluginSet::served_by(int file, std::string_view device)
                                    [&](const auto& variant) { return variant.file == file; }));
     };
     if (definition.file == file)
-      own.push_back(definition.info->full_name());
+      operators.push_back(definition.info->full_name());
     else if (std::any_of(device_types.begin(), device_types.end(), has_kernel))
       kernels.push_back(definition.info->full_name());
   }
-  own.insert(own.end(), kernels.begin(), kernels.end());
-  return own;
+  operators.insert(operators.end(), kernels.begin(), kernels.end());
+  return operators;
 }
 
 std::uint64_t PluginSet::generation() const {

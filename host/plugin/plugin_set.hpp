@@ -13,7 +13,7 @@
 
 #include "device/cuda_state.hpp"
 #include "device/device_types.hpp"
-#include "io/crash/running.hpp"
+#include "io/crash/active_call.hpp"
 #include "plugin/saved_operator.hpp"
 
 namespace tenon {
@@ -123,7 +123,7 @@ class PluginSet {
   /// Adds folders and files with the lowest precedence, whenever they are read; among them the
   /// first wins. Files already in the set are left alone. Unreadable entries are skipped and listed
   /// in Catalog::not_searched().
-  void scan_defaults(const std::vector<std::filesystem::path>& places);
+  void scan_defaults(const std::vector<std::filesystem::path>& paths);
   /// Adds one file by its path, whatever its name.
   void add_file(const std::filesystem::path& file);
   /// Adds an operator of the application; `table` must live as long as the process. With `make`,

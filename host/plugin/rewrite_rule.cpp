@@ -230,10 +230,10 @@ bool may_match(const RewriteRule& rule, const RewriteRule::Call& pattern,
           !(param.value == other.value))
         return false;
   for (std::size_t i = 0; i < pattern.inputs.size(); ++i) {
-    const auto& wanted = pattern.inputs[i].operand;
-    if (!wanted.call) continue;
+    const auto& replaced = pattern.inputs[i].operand;
+    if (!replaced.call) continue;
     if (i >= made.inputs.size() || !made.inputs[i].operand.call) return false;
-    if (!may_match(rule, rule.pattern[wanted.index],
+    if (!may_match(rule, rule.pattern[replaced.index],
                    rule.replacement[made.inputs[i].operand.index]))
       return false;
   }

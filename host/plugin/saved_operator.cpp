@@ -31,14 +31,14 @@ std::size_t find_short(const CatalogIndex& index, const std::vector<PluginFile>&
                        const SavedOperator& saved) {
   const auto found = index.names.find(saved.name);
   if (found == index.names.end()) return CatalogIndex::nowhere;
-  std::size_t theirs = CatalogIndex::nowhere;
+  std::size_t fallback = CatalogIndex::nowhere;
   int count = 0;
   for (const auto i : found->second.operators) {
     const auto& op = index.operators[i];
     const bool fits = saved.of_application ? op.file < 0 : is_of_plugin(op, files, saved.plugin);
-    if (fits) theirs = i, ++count;
+    if (fits) fallback = i, ++count;
   }
-  return count == 1 ? theirs : found->second.chosen;
+  return count == 1 ? fallback : found->second.chosen;
 }
 
 }  // namespace

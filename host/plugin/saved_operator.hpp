@@ -17,7 +17,7 @@ struct SavedOperator {
   const OperatorInfo* info = nullptr;
   /// name of the plugin it came from; empty if unknown or none
   std::string_view plugin{};
-  bool of_application = false;  ///< the file says that it did not come from a plugin
+  bool of_application = false;  ///< according to the file, it did not come from a plugin
 };
 
 /// Returns the operator's index in the catalog, or nowhere. If a full name is missing, an operator

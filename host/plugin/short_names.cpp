@@ -61,22 +61,24 @@ std::size_t ShortNames::choose(const std::vector<std::size_t>& operators) const 
 }
 
 std::string ShortNames::note(const std::string& name, const ShortName& meaning) const {
-  std::string others;
+  std::string alternatives;
   for (const auto op : meaning.operators)
-    if (op != meaning.chosen) others += (others.empty() ? "" : " and ") + info(op).full_name();
+    if (op != meaning.chosen)
+      alternatives += (alternatives.empty() ? "" : " and ") + info(op).full_name();
   const bool by_file = std::any_of(meaning.operators.begin(), meaning.operators.end(),
                                    [&](auto op) { return index_.operators[op].has_file_space(); });
   if (meaning.chosen == CatalogIndex::nowhere)
-    return "'" + name + "' may refer to " + others + ": use the full name, or prefer a plugin" +
+    return "'" + name + "' may refer to " + alternatives +
+           ": use the full name, or prefer a plugin" +
            (by_file ? std::string("; ") + file_space_hint : "");
   return "'" + name + "' refers to " + info(meaning.chosen).full_name() +
-         "; use the full name for " + others + ", or prefer its plugin";
+         "; use the full name for " + alternatives + ", or prefer its plugin";
 }
 
 // Plugins in the default folders are installed for everyone and do not show what this user means.
 std::string ShortNames::warning(const std::string& name, const ShortName& meaning) const {
   if (meaning.chosen == CatalogIndex::nowhere) return {};
-  std::string others;
+  std::string alternatives;
   for (const auto op : meaning.operators) {
     const auto file = index_.operators[op].file;
     const auto is_preferred = [&](const std::string& word) {
@@ -84,12 +86,12 @@ std::string ShortNames::warning(const std::string& name, const ShortName& meanin
     };
     if (std::any_of(preferred_.begin(), preferred_.end(), is_preferred)) return {};
     const auto layer = winners_.at(info(op).full_name()).rank.layer;
-    if (op == meaning.chosen || layer == 0 || layer == Rank::own_layer) continue;
-    others +=
-        (others.empty() ? "" : " and ") + info(op).full_name() + " of " + sources_.path_of(file);
+    if (op == meaning.chosen || layer == 0 || layer == Rank::builtin_layer) continue;
+    alternatives += (alternatives.empty() ? "" : " and ") + info(op).full_name() + " of " +
+                    sources_.path_of(file);
   }
-  if (others.empty()) return {};
-  return "'" + name + "' refers to " + info(meaning.chosen).full_name() + ", but " + others +
+  if (alternatives.empty()) return {};
+  return "'" + name + "' refers to " + info(meaning.chosen).full_name() + ", but " + alternatives +
          " also has that name: use the full name of the operator that you mean, or prefer its "
          "plugin";
 }

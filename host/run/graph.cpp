@@ -10,7 +10,7 @@
 #include "plugin/operator_name.hpp"
 #include "run/graph_impl.hpp"
 #include "run/recompute.hpp"
-#include "tensor/held_tensor.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -184,7 +184,7 @@ Tensor Graph::tensor(Value value) const {
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no elements");
   const auto& record = impl_->model().values[id];
   return record.tensor == none ? Tensor()
-                               : HeldTensor::give_out(impl_->model().tensors[record.tensor]);
+                               : TrackedTensor::expose(impl_->model().tensors[record.tensor]);
 }
 
 void Graph::bind() {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "graph/initialize.hpp"
-#include "tensor/held_tensor.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 
@@ -41,7 +41,7 @@ GraphSnapshot& Graph::Impl::edit() {
   shared_ = false;
   completed_.reset();
   complete = false;
-  current->settled.now = false;
+  current->inference_complete.value = false;
   return *current;
 }
 
@@ -63,7 +63,7 @@ void Graph::Impl::bind() {
   }
   const GraphUsers::WriteGuard use(users);
   builder().complete();
-  complete = current->settled.now = true;
+  complete = current->inference_complete.value = true;
 }
 
 void Graph::Impl::initialize(std::uint64_t seed) {
@@ -89,7 +89,7 @@ void Graph::Impl::set_tensors(const std::function<Tensor(ValueId)>& tensor_of) {
       value.tensor = static_cast<std::uint32_t>(model.tensors.size());
       model.tensors.emplace_back();
     }
-    model.tensors[value.tensor] = HeldTensor::hold(tensor);
+    model.tensors[value.tensor] = TrackedTensor::track(tensor);
   }
   complete = was_complete;
 }
@@ -102,7 +102,7 @@ Graph Graph::Impl::completed() {
   if (!completed_ || completed_with_ != operators) {
     auto made = std::make_shared<GraphSnapshot>(*current);
     GraphBuilder(made->model, made->binding, plugins()).complete();
-    made->settled.now = true;
+    made->inference_complete.value = true;
     completed_ = std::move(made);
     completed_with_ = operators;
   }

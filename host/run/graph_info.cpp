@@ -1,11 +1,11 @@
 // Lists the contents of a graph.
 #include <tenon/host/graph_info.hpp>
 
-#include "graph/given_name.hpp"
 #include "graph/inference/operator_inference.hpp"
-#include "graph/needed.hpp"
+#include "graph/name_mapping.hpp"
 #include "graph/operator_use.hpp"
 #include "graph/parameters.hpp"
+#include "graph/requested_outputs.hpp"
 #include "run/graph_impl.hpp"
 
 namespace tenon {

@@ -16,7 +16,7 @@ namespace {
 void parallel_for(const tenon_call* call, std::int64_t n, std::int64_t grain, tenon_body body,
                   void* body_context) {
   auto& context = *static_cast<CallContext*>(call->context);
-  if (!context.threads.parallel_for(n, grain, body, body_context)) context.leave_modes();
+  if (!context.threads.parallel_for(n, grain, body, body_context)) context.note_changed_modes();
 }
 
 std::int32_t refuse(tenon_error* error, std::int32_t kind, const char* form, std::uint32_t output) {

@@ -3,16 +3,16 @@
 #include <tenon/host/isolation.hpp>
 
 #include "io/child.hpp"
-#include "plugin/library_place.hpp"
+#include "plugin/library_location.hpp"
 
 namespace tenon {
 
 IsolationInfo isolation_info() {
-  const auto program = find_beside_library("tenon-worker");
+  const auto program = find_next_to_library("tenon-worker");
   if (program.empty())
     return {{}, "the program tenon-worker is not in the folder of Tenon's library"};
   try {
-    Child child({program.string(), "limits"}, {Child::nothing, Child::report, Child::nothing},
+    Child child({program.string(), "limits"}, {Child::dev_null, Child::report, Child::dev_null},
                 {"cannot start " + program.string(), ""});
     const auto outcome = child.watch(10000);
     if (outcome.line) return {*outcome.line, {}};

@@ -41,7 +41,7 @@ Signature signature_of(const Graph& graph, std::span<const std::string> requeste
   names.reserve(all.size());
   for (const auto& output : all) names.push_back(output.name);
   for (const auto& name : requested) {
-    outputs.push_back(own_name(names, name, graph.changed_names()));
+    outputs.push_back(name_in_graph(names, name, graph.changed_names()));
     if (!outputs.back().empty()) continue;
     throw Failure(
         FailureKind::usage, fmt::format("the graph has no output '{}'", name),

@@ -23,14 +23,14 @@ Tensor plain(const Tensor& tensor) {
       .make_contiguous();
 }
 
-std::vector<std::int64_t> place_of(std::size_t element, const Shape& shape) {
-  std::vector<std::int64_t> place(static_cast<std::size_t>(shape.rank()));
+std::vector<std::int64_t> coordinates_of(std::size_t element, const Shape& shape) {
+  std::vector<std::int64_t> coordinates(static_cast<std::size_t>(shape.rank()));
   auto rest = static_cast<std::int64_t>(element);
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    place[static_cast<std::size_t>(axis)] = rest % shape[axis];
+    coordinates[static_cast<std::size_t>(axis)] = rest % shape[axis];
     rest /= shape[axis];
   }
-  return place;
+  return coordinates;
 }
 
 template <class T>
@@ -85,20 +85,20 @@ template <class T>
 Comparison compared(std::span<const T> found, std::span<const T> expected, const Shape& shape,
                     const CloseOptions& options, double rtol) {
   Comparison result;
-  double most = -1, allowed = 0;
+  double max_excess = -1, allowed = 0;
   std::string first, worst;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] == expected[i]) continue;
-    const double wanted = magnitude(expected[i]);
-    const Pair pair{magnitude(found[i]), wanted, distance(found[i], expected[i]),
-                    options.atol + rtol * wanted};
+    const double expected_size = magnitude(expected[i]);
+    const Pair pair{magnitude(found[i]), expected_size, distance(found[i], expected[i]),
+                    options.atol + rtol * expected_size};
     if (pair.close(options.equal_nan)) continue;
     const auto text = [&] {
       return number_text(found[i]) + " instead of " + number_text(expected[i]);
     };
-    if (result.different++ == 0) result.first = place_of(i, shape), first = text();
-    if (pair.excess() > most)
-      most = pair.excess(), result.worst = place_of(i, shape), worst = text(),
+    if (result.different++ == 0) result.first = coordinates_of(i, shape), first = text();
+    if (pair.excess() > max_excess)
+      max_excess = pair.excess(), result.worst = coordinates_of(i, shape), worst = text(),
       allowed = pair.allowed;
   }
   if (result.different > 0)

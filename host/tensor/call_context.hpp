@@ -30,12 +30,14 @@ struct CallContext {
   const std::stop_token* stop = nullptr;  ///< null: the call cannot be cancelled
   const tenon_host* host = nullptr;
   ErrorBuffer* error = nullptr;
-  /// the body of a parallel loop changed the floating-point modes; set through leave_modes()
-  bool left_modes = false;
+  /// the body of a parallel loop changed the floating-point modes; set through note_changed_modes()
+  bool changed_modes = false;
   bool filled =
       false;  ///< outputs or workspace have contents that a worker process must see as well
 
-  void leave_modes() { std::atomic_ref(left_modes).store(true, std::memory_order_relaxed); }
+  void note_changed_modes() {
+    std::atomic_ref(changed_modes).store(true, std::memory_order_relaxed);
+  }
 };
 
 }  // namespace tenon

@@ -23,13 +23,13 @@ inline void set_channels_last_strides(const std::int64_t* dims, int rank, std::i
 }
 
 /// Returns the row-major index of the element at this position in the memory of a dense tensor
-/// without gaps. Equal to `place` if strides is null.
-inline std::int64_t row_major_place(const tenon_dense& tensor, std::int64_t place) {
-  if (tensor.strides == nullptr || !may_be_channels_last(tensor.ndim)) return place;
+/// without gaps. Equal to `position` if strides is null.
+inline std::int64_t row_major_index(const tenon_dense& tensor, std::int64_t position) {
+  if (tensor.strides == nullptr || !may_be_channels_last(tensor.ndim)) return position;
   std::int64_t spatial = 1;
   for (int axis = 2; axis < tensor.ndim; ++axis) spatial *= tensor.shape[axis];
-  const auto channels = tensor.shape[1], image = place / (channels * spatial),
-             within = place % (channels * spatial);
+  const auto channels = tensor.shape[1], image = position / (channels * spatial),
+             within = position % (channels * spatial);
   return (image * channels + within % channels) * spatial + within / channels;
 }
 

@@ -16,7 +16,7 @@ constexpr std::int64_t block = 256;
 /// Whether an element of the block has all exponent bits set. GCC 12 vectorizes at -O2 only loops
 /// with a constant trip count.
 template <class Bits>
-bool spoilt(const Bits* bits, Bits exponent) {
+bool has_non_finite(const Bits* bits, Bits exponent) {
   Bits found = 0;
   for (std::int64_t i = 0; i < block; ++i)
     found = static_cast<Bits>(found | ((bits[i] & exponent) == exponent ? 1 : 0));
@@ -31,7 +31,7 @@ std::int64_t find(const void* elements, std::int64_t n, Bits exponent) {
     // The hardware prefetcher stops at page boundaries.
     for (std::int64_t line = 0; line < block; line += 64 / sizeof(Bits))
       __builtin_prefetch(bits + i + line + 16384 / sizeof(Bits));
-    if (spoilt(bits + i, exponent)) break;
+    if (has_non_finite(bits + i, exponent)) break;
   }
   while (i < n && (bits[i] & exponent) != exponent) ++i;
   return i < n ? i : -1;
@@ -41,9 +41,10 @@ std::int64_t find(const void* elements, std::int64_t n, Bits exponent) {
 
 std::int64_t first_non_finite(DType dtype, const void* elements, std::int64_t n) {
   std::int64_t found = -1;
-  const auto parts = parts_of(dtype);
-  with_exponent_bits(dtype, [&](auto exponent) { found = find(elements, n * parts, exponent); });
-  return found < 0 ? found : found / parts;
+  const auto components = component_count(dtype);
+  with_exponent_bits(dtype,
+                     [&](auto exponent) { found = find(elements, n * components, exponent); });
+  return found < 0 ? found : found / components;
 }
 
 namespace {
@@ -51,28 +52,29 @@ namespace {
 using Found = std::vector<std::int64_t>;  // 1 for each tensor with a non-finite element
 
 void find_on_cpu(std::span<const Tensor> tensors, const Threads& threads, Found& found) {
-  static constexpr std::int64_t most = 1 << 16;
-  struct Piece {
+  static constexpr std::int64_t chunk_size = 1 << 16;
+  struct Chunk {
     const Tensor* tensor;
     std::int64_t first;
-    bool spoilt;
+    bool has_non_finite;
   };
-  std::vector<Piece> pieces;
+  std::vector<Chunk> chunks;
   for (const auto& tensor : tensors)
-    for (std::int64_t first = 0; tensor.device() == "cpu" && first < tensor.size(); first += most)
-      pieces.push_back({&tensor, first, false});
+    for (std::int64_t first = 0; tensor.device() == "cpu" && first < tensor.size();
+         first += chunk_size)
+      chunks.push_back({&tensor, first, false});
   const auto look = [](void* context, std::int64_t begin, std::int64_t end) {
     for (auto i = begin; i < end; ++i) {
-      auto& [tensor, first, spoilt] = static_cast<Piece*>(context)[i];
+      auto& [tensor, first, has_non_finite] = static_cast<Chunk*>(context)[i];
       const auto* const elements = static_cast<const std::byte*>(tensor->data()) +
                                    first * static_cast<std::int64_t>(size_of(tensor->dtype()));
-      spoilt =
-          first_non_finite(tensor->dtype(), elements, std::min(most, tensor->size() - first)) >= 0;
+      has_non_finite = first_non_finite(tensor->dtype(), elements,
+                                        std::min(chunk_size, tensor->size() - first)) >= 0;
     }
   };
-  threads.parallel_for(static_cast<std::int64_t>(pieces.size()), 1, look, pieces.data());
-  for (const auto& piece : pieces)
-    if (piece.spoilt) found[static_cast<std::size_t>(piece.tensor - tensors.data())] = 1;
+  threads.parallel_for(static_cast<std::int64_t>(chunks.size()), 1, look, chunks.data());
+  for (const auto& chunk : chunks)
+    if (chunk.has_non_finite) found[static_cast<std::size_t>(chunk.tensor - tensors.data())] = 1;
 }
 
 void find_on(Device& device, std::span<const Tensor> tensors, Found& found) {

@@ -25,19 +25,19 @@ inline std::int32_t priority_of(const tenon_operator& table) {
 }
 
 /// Whether the kernel has supports().
-inline bool chooses_types(const tenon_operator& table) {
+inline bool has_supports(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, supports) + sizeof table.supports &&
          table.supports != nullptr;
 }
 
 /// Whether the kernel has prepare().
-inline bool prepares(const tenon_operator& table) {
+inline bool has_prepare(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, prepare) + sizeof table.prepare &&
          table.prepare != nullptr;
 }
 
 /// Whether the kernel has flops().
-inline bool tells_flops(const tenon_operator& table) {
+inline bool has_flops(const tenon_operator& table) {
   return table.size >= offsetof(tenon_operator, flops) + sizeof table.flops &&
          table.flops != nullptr;
 }
@@ -46,9 +46,9 @@ inline bool tells_flops(const tenon_operator& table) {
 /// `query`.
 template <class Function>
 Function query(const tenon_operator& table, const char* name) {
-  const bool can_ask =
+  const bool has_query =
       table.size >= offsetof(tenon_operator, query) + sizeof table.query && table.query != nullptr;
-  return can_ask ? reinterpret_cast<Function>(table.query(name)) : nullptr;
+  return has_query ? reinterpret_cast<Function>(table.query(name)) : nullptr;
 }
 
 /// may_be_traced(): whether the table's SDK has trace(); is_traced(): whether this operator

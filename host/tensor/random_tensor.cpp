@@ -99,9 +99,9 @@ Tensor random_csr(DType dtype, const Shape& shape, const RandomOptions& options)
                   "csr tensors have two dimensions");
   auto columns = chosen_of(shape.size(), options);
   std::vector<std::int64_t> starts(static_cast<std::size_t>(shape[0]) + 1);
-  for (auto& place : columns) {
-    ++starts[static_cast<std::size_t>(place / shape[1]) + 1];
-    place %= shape[1];
+  for (auto& index : columns) {
+    ++starts[static_cast<std::size_t>(index / shape[1]) + 1];
+    index %= shape[1];
   }
   for (std::size_t row = 1; row < starts.size(); ++row) starts[row] += starts[row - 1];
   const auto stored = static_cast<std::int64_t>(columns.size());

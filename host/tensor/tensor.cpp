@@ -89,12 +89,12 @@ std::int64_t Tensor::size() const {
 }
 std::int64_t Tensor::bytes() const {
   if (!impl().sparse()) return static_cast<std::int64_t>(impl_->bytes());
-  const Parts& parts = impl_->parts;
-  return parts.values.bytes() + parts.indices.bytes() +
-         (parts.row_starts ? parts.row_starts.bytes() : 0);
+  const SparseArrays& arrays = impl_->arrays;
+  return arrays.values.bytes() + arrays.indices.bytes() +
+         (arrays.row_starts ? arrays.row_starts.bytes() : 0);
 }
 bool Tensor::read_only() const {
-  return impl().sparse() ? impl_->parts.values.read_only() : impl_->read_only;
+  return impl().sparse() ? impl_->arrays.values.read_only() : impl_->read_only;
 }
 bool Tensor::contiguous() const {
   return impl().contiguous();
@@ -120,10 +120,10 @@ void Tensor::require_dense() const {
       "cast_storage(tensor, Storage::dense) returns all elements, stored_values() the stored ones");
 }
 
-void Tensor::require_dtype(DType wanted) const {
-  if (dtype() != wanted)
+void Tensor::require_dtype(DType requested) const {
+  if (dtype() != requested)
     throw Failure(FailureKind::usage,
-                  join("this tensor's elements are ", dtype(), ", not ", wanted));
+                  join("this tensor's elements are ", dtype(), ", not ", requested));
 }
 
 void Tensor::require_contiguous() const {
@@ -135,7 +135,7 @@ void Tensor::require_contiguous() const {
 
 Tensor Tensor::clone() const {
   if (impl().sparse()) {
-    const Parts& from = impl_->parts;
+    const SparseArrays& from = impl_->arrays;
     return sparse(storage(),
                   {from.values.clone(), from.indices.clone(),
                    from.row_starts ? from.row_starts.clone() : Tensor()},
@@ -155,26 +155,26 @@ Tensor Tensor::make_contiguous() const {
   return contiguous() ? *this : clone();
 }
 
-// Returns `wanted` with its unknown dimension, if any, chosen so that the sizes match.
-static Shape filled_in(const Shape& wanted, std::int64_t size) {
-  const auto missing = std::find(wanted.begin(), wanted.end(), unknown);
-  if (missing == wanted.end()) return wanted;
-  Shape filled = wanted;
-  const auto axis = static_cast<int>(missing - wanted.begin());
+// Returns `requested` with its unknown dimension, if any, chosen so that the sizes match.
+static Shape filled_in(const Shape& requested, std::int64_t size) {
+  const auto missing = std::find(requested.begin(), requested.end(), unknown);
+  if (missing == requested.end()) return requested;
+  Shape filled = requested;
+  const auto axis = static_cast<int>(missing - requested.begin());
   filled.set(axis, 1);
   const std::int64_t rest = element_count(filled).value_or(0);
   filled.set(axis, rest == 0 ? unknown : size / rest);
   return filled;
 }
 
-Tensor Tensor::reshape(const Shape& wanted) const {
+Tensor Tensor::reshape(const Shape& requested) const {
   require_dense();
   require_contiguous();
-  const Shape filled = filled_in(wanted, size());
+  const Shape filled = filled_in(requested, size());
   if (element_count(filled) != size()) {
     throw Failure(FailureKind::usage,
                   join("a tensor of shape ", shape(), ", ", counted(size(), "element"),
-                       ", cannot be reshaped to ", wanted));
+                       ", cannot be reshaped to ", requested));
   }
   // The result keeps owned memory alive through this tensor, and borrowed memory through its owner.
   Tensor result =

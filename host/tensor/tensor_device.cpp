@@ -38,13 +38,13 @@ void wait_for_application(std::string_view name) {
   stream.synchronize();
 }
 
-Place place_of(const tenon_dense& dense) {
+DeviceAddress address_of(const tenon_dense& dense) {
   return {device_of(dense), static_cast<std::byte*>(dense.data) + dense.byte_offset};
 }
 
 void copy_bytes(const tenon_dense& from, const tenon_dense& to, std::uint64_t bytes) {
   if (bytes == 0) return;
-  const Place source = place_of(from), target = place_of(to);
+  const DeviceAddress source = address_of(from), target = address_of(to);
   const Stream& stream = tensor_stream(target.device.is_cpu() ? source.device : target.device);
   copy(target, source, bytes, stream);
   stream.synchronize();
@@ -58,8 +58,8 @@ static std::shared_ptr<Block> block_for(Device& device, DType dtype, const Shape
 
 // The new memory may be used on any stream, because this one has been synchronized.
 Tensor Tensor::empty_on(Device& device, DType dtype, const Shape& shape) {
-  const Impl wanted(dtype, shape, nullptr);
-  const auto block = block_for(device, dtype, shape, wanted.bytes());
+  const Impl target(dtype, shape, nullptr);
+  const auto block = block_for(device, dtype, shape, target.bytes());
   block->stream().synchronize();
   return borrow_on(device, block->data(), dtype, shape, {}, block);
 }
@@ -85,10 +85,10 @@ Tensor Tensor::strided_on_cpu() const {
 }
 
 Tensor Tensor::to(std::string_view device) const {
-  Device& wanted = find_device(device);
-  if (&wanted == &device_of(*this)) return *this;
+  Device& target = find_device(device);
+  if (&target == &device_of(*this)) return *this;
   if (impl_->sparse()) {
-    const Parts& from = impl_->parts;
+    const SparseArrays& from = impl_->arrays;
     return sparse(storage(),
                   {from.values.to(device), from.indices.to(device),
                    from.row_starts ? from.row_starts.to(device) : Tensor()},
@@ -96,14 +96,14 @@ Tensor Tensor::to(std::string_view device) const {
   }
   const Tensor from = make_contiguous();
   const auto bytes = from.impl_->bytes();
-  if (wanted.is_cpu() || bytes == 0) {
+  if (target.is_cpu() || bytes == 0) {
     Tensor result = empty(dtype(), shape(), device);
     copy_bytes(from.impl_->abi.dense, result.impl_->abi.dense, bytes);
     return result;
   }
   // ordered before the copy on the same stream
-  const auto block = block_for(wanted, dtype(), shape(), bytes);
-  Tensor result = borrow_on(wanted, block->data(), dtype(), shape(), {}, block);
+  const auto block = block_for(target, dtype(), shape(), bytes);
+  Tensor result = borrow_on(target, block->data(), dtype(), shape(), {}, block);
   copy_bytes(from.impl_->abi.dense, result.impl_->abi.dense, bytes);
   return result;
 }

@@ -19,7 +19,7 @@ inline Device& device_of(const Tensor& tensor) {
 const Stream& tensor_stream(Device& device);
 
 /// Returns where the tensor's bytes begin. Throws like device_of().
-Place place_of(const tenon_dense& dense);
+DeviceAddress address_of(const tenon_dense& dense);
 
 /// Copies between contiguous tensors on any devices; complete on return.
 void copy_bytes(const tenon_dense& from, const tenon_dense& to, std::uint64_t bytes);

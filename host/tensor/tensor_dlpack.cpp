@@ -13,7 +13,7 @@ namespace {
 
 // The exported tensor, for DLManagedTensor and DLManagedTensorVersioned.
 template <class Managed>
-struct Given {
+struct Exported {
   Managed managed{};
   Tensor tensor;
 };
@@ -21,10 +21,11 @@ struct Given {
 // The consumer may have enqueued work that still reads the memory, so wait for it before the memory
 // is reused.
 template <class Managed>
-void take_back(Managed* managed) noexcept {
-  const std::unique_ptr<Given<Managed>> given(static_cast<Given<Managed>*>(managed->manager_ctx));
+void delete_exported(Managed* managed) noexcept {
+  const std::unique_ptr<Exported<Managed>> exported(
+      static_cast<Exported<Managed>*>(managed->manager_ctx));
   try {
-    Device& device = device_of(given->tensor);
+    Device& device = device_of(exported->tensor);
     if (!device.is_cpu()) device.wait_for_application(tensor_stream(device).handle());
     // no stream can be created: the device is lost, and so is the memory
   } catch (const std::exception&) {
@@ -33,27 +34,27 @@ void take_back(Managed* managed) noexcept {
 
 // Strides are always set: some consumers cannot handle null.
 template <class Managed>
-Managed* give(const Tensor& tensor, const std::int64_t* strides) {
-  auto given = std::make_unique<Given<Managed>>();
-  given->tensor = tensor;
+Managed* export_managed(const Tensor& tensor, const std::int64_t* strides) {
+  auto exported = std::make_unique<Exported<Managed>>();
+  exported->tensor = tensor;
   const tenon_dense& from = tensor.abi().dense;
-  DLTensor& dense = given->managed.dl_tensor;
+  DLTensor& dense = exported->managed.dl_tensor;
   dense.data = from.data;
   dense.device = {static_cast<DLDeviceType>(from.device_type), from.device_id};
   dense.ndim = from.ndim;
   dense.dtype = {from.type_code, from.type_bits, from.type_lanes};
   dense.shape = const_cast<std::int64_t*>(from.shape);
   dense.strides = const_cast<std::int64_t*>(strides);
-  given->managed.manager_ctx = given.get();
-  given->managed.deleter = take_back<Managed>;
-  return &given.release()->managed;
+  exported->managed.manager_ctx = exported.get();
+  exported->managed.deleter = delete_exported<Managed>;
+  return &exported.release()->managed;
 }
 
 // Calls the producer's deleter when the last tensor over its memory is gone.
 template <class Managed>
-struct Taken {
+struct Imported {
   Managed* managed = nullptr;
-  ~Taken() {
+  ~Imported() {
     if (managed != nullptr && managed->deleter != nullptr) managed->deleter(managed);
   }
 };
@@ -121,12 +122,12 @@ DLManagedTensor* Tensor::to_dlpack() const {
   if (read_only())
     throw Failure(FailureKind::usage, "this tensor is read-only, which DLPack 0.x cannot express",
                   "use to_dlpack_versioned(), or clone() for a writable copy");
-  return give<DLManagedTensor>(*this, impl_->strides);
+  return export_managed<DLManagedTensor>(*this, impl_->strides);
 }
 
 DLManagedTensorVersioned* Tensor::to_dlpack_versioned() const {
   require_dense();
-  auto* const managed = give<DLManagedTensorVersioned>(*this, impl_->strides);
+  auto* const managed = export_managed<DLManagedTensorVersioned>(*this, impl_->strides);
   managed->version = {dlpack_major, 0};
   managed->flags = read_only() ? dlpack_read_only : 0;
   return managed;
@@ -135,11 +136,11 @@ DLManagedTensorVersioned* Tensor::to_dlpack_versioned() const {
 // Both set `managed` last, so after a failure the tensor still belongs to the caller.
 Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
   if (managed == nullptr) throw import_failure("it is a null pointer");
-  const Elements given = elements_of(managed->dl_tensor);
-  const auto taken = std::make_shared<Taken<DLManagedTensor>>();
-  Tensor result =
-      borrow_on(given.device, given.data, given.dtype, given.shape, given.strides, taken);
-  taken->managed = managed;
+  const Elements elements = elements_of(managed->dl_tensor);
+  const auto imported = std::make_shared<Imported<DLManagedTensor>>();
+  Tensor result = borrow_on(elements.device, elements.data, elements.dtype, elements.shape,
+                            elements.strides, imported);
+  imported->managed = managed;
   return result;
 }
 
@@ -148,12 +149,12 @@ Tensor Tensor::from_dlpack(DLManagedTensorVersioned* managed) {
   if (managed->version.major != dlpack_major)
     throw import_failure(join("it is of DLPack ", managed->version.major, ".",
                               managed->version.minor, ", but only 1.x is supported"));
-  const Elements given = elements_of(managed->dl_tensor);
-  const auto taken = std::make_shared<Taken<DLManagedTensorVersioned>>();
-  Tensor result =
-      borrow_on(given.device, given.data, given.dtype, given.shape, given.strides, taken);
+  const Elements elements = elements_of(managed->dl_tensor);
+  const auto imported = std::make_shared<Imported<DLManagedTensorVersioned>>();
+  Tensor result = borrow_on(elements.device, elements.data, elements.dtype, elements.shape,
+                            elements.strides, imported);
   result.impl_->read_only = (managed->flags & dlpack_read_only) != 0;
-  taken->managed = managed;
+  imported->managed = managed;
   return result;
 }
 

@@ -24,7 +24,7 @@ T element_of(double value) {
 }
 
 template <class ValueAt>
-Tensor made(DType dtype, const Shape& shape, ValueAt value_at) {
+Tensor filled(DType dtype, const Shape& shape, ValueAt value_at) {
   auto tensor = Tensor::empty(dtype, shape);
   visit<every_type>(dtype, [&]<class T>() {
     auto elements = tensor.values<T>();
@@ -37,17 +37,17 @@ Tensor made(DType dtype, const Shape& shape, ValueAt value_at) {
 /// component.
 template <class Draw>
 Tensor drawn(DType dtype, const Shape& shape, Draw draw) {
-  if (floating.has(dtype)) return made(dtype, shape, draw);
+  if (floating.has(dtype)) return filled(dtype, shape, draw);
   if (!any_complex.has(dtype))
     throw Failure(FailureKind::usage,
                   fmt::format("random numbers need a floating-point or complex dtype, not {}",
                               name_of(dtype)));
   auto tensor = Tensor::empty(dtype, shape);
   visit<any_complex>(dtype, [&]<class T>() {
-    using Part = decltype(T(0).re);
+    using Component = decltype(T(0).re);
     auto elements = tensor.values<T>();
     for (std::size_t i = 0; i < elements.size(); ++i)
-      elements[i] = T(number_as<Part>(draw(2 * i)), number_as<Part>(draw(2 * i + 1)));
+      elements[i] = T(number_as<Component>(draw(2 * i)), number_as<Component>(draw(2 * i + 1)));
   });
   return tensor;
 }
@@ -55,7 +55,7 @@ Tensor drawn(DType dtype, const Shape& shape, Draw draw) {
 }  // namespace
 
 Tensor full(DType dtype, const Shape& shape, double value) {
-  return made(dtype, shape, [=](std::size_t) { return value; });
+  return filled(dtype, shape, [=](std::size_t) { return value; });
 }
 
 Tensor ones(DType dtype, const Shape& shape) {
@@ -63,7 +63,8 @@ Tensor ones(DType dtype, const Shape& shape) {
 }
 
 Tensor arange(DType dtype, std::int64_t count, double first, double step) {
-  return made(dtype, {count}, [=](std::size_t i) { return first + step * static_cast<double>(i); });
+  return filled(dtype, {count},
+                [=](std::size_t i) { return first + step * static_cast<double>(i); });
 }
 
 Tensor random_uniform(DType dtype, const Shape& shape, std::uint64_t seed, double low,

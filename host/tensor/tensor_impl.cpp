@@ -52,14 +52,15 @@ static void check_reach(DType dtype, const Shape& shape, const std::int64_t* str
                   join("the strides of a tensor of ", dtype, " ", shape, " are too large"));
 }
 
-Tensor::Impl::Impl(DType dtype, const Shape& shape, const std::int64_t* given)
+Tensor::Impl::Impl(DType dtype, const Shape& shape, const std::int64_t* source_strides)
     : size(checked_size(dtype, shape)) {
   std::copy(shape.begin(), shape.end(), dims);
   // may wrap for an empty tensor, which has no elements to read
   std::uint64_t contiguous_stride = 1;
   bool is_contiguous = true;
   for (int axis = shape.rank(); axis-- > 0;) {
-    strides[axis] = given != nullptr ? given[axis] : static_cast<std::int64_t>(contiguous_stride);
+    strides[axis] = source_strides != nullptr ? source_strides[axis]
+                                              : static_cast<std::int64_t>(contiguous_stride);
     is_contiguous &=
         dims[axis] == 1 || strides[axis] == static_cast<std::int64_t>(contiguous_stride);
     contiguous_stride *= static_cast<std::uint64_t>(dims[axis]);

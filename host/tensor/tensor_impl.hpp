@@ -20,17 +20,17 @@ inline bool is_aligned(const void* data, DType dtype) {
 }
 
 /// The arrays of a sparse tensor, dense and contiguous; row_starts only for csr.
-struct Tensor::Parts {
+struct Tensor::SparseArrays {
   Tensor values, indices, row_starts;
 };
 
-/// A handle that a graph or session holds; all other handles belong to applications.
-struct Tensor::Hold {
-  explicit Hold(std::shared_ptr<Impl> held);
-  ~Hold();
-  Hold(const Hold&) = delete;
-  Hold& operator=(const Hold&) = delete;
-  const std::shared_ptr<Impl> of;
+/// The handle of a graph or session; all other handles belong to applications.
+struct Tensor::TrackedHandle {
+  explicit TrackedHandle(std::shared_ptr<Impl> shared);
+  ~TrackedHandle();
+  TrackedHandle(const TrackedHandle&) = delete;
+  TrackedHandle& operator=(const TrackedHandle&) = delete;
+  const std::shared_ptr<Impl> original;
 };
 
 /// abi.dense points into this object, which therefore never moves. Its strides are null if and only
@@ -44,7 +44,7 @@ struct Tensor::Impl {
 
   DType dtype() const { return static_cast<DType>(abi.dtype); }
   Shape shape() const { return {dims, abi.dense.ndim}; }
-  bool sparse() const { return parts.values.impl_ != nullptr; }
+  bool sparse() const { return arrays.values.impl_ != nullptr; }
   bool contiguous() const { return abi.dense.strides == nullptr; }
   std::byte* data() const { return static_cast<std::byte*>(abi.dense.data); }
   std::uint64_t bytes() const {
@@ -57,16 +57,18 @@ struct Tensor::Impl {
   std::int64_t size = 0;
   Memory memory;                      // null for external memory
   std::shared_ptr<const void> owner;  // keeps external memory alive
-  bool read_only = false;             // dense tensors only; for sparse ones see their parts
+  bool read_only = false;             // dense tensors only; for sparse ones see their arrays
   bool unchanging = false;            // external memory that its owner promises not to write
   bool exclusive = false;  // borrowed memory that is reachable only through handles of this object
   // indices of a sparse tensor: kernels follow them unchecked, so they are never written
   bool frozen = false;
-  std::unique_ptr<const Hold> hold;  // set by HeldTensor::hold(); keeps the elements alive
+  // set by TrackedTensor::track(); keeps the elements alive
+  std::unique_ptr<const TrackedHandle> tracked;
 
-  std::uint32_t holds = 0;  // number of Hold objects; guarded by the lock of held_tensor.cpp
-  std::atomic<std::uint64_t> times_given_out = 0;
-  Parts parts;  // sparse tensors only; owns what abi points to
+  // number of TrackedHandle objects; guarded by the lock of tracked_tensor.cpp
+  std::uint32_t handle_count = 0;
+  std::atomic<std::uint64_t> times_exposed = 0;
+  SparseArrays arrays;  // sparse tensors only; owns what abi points to
 };
 
 }  // namespace tenon

@@ -25,9 +25,9 @@ static void append_element(std::string& text, DType dtype, const std::byte* at) 
 
 // Prints the coordinates of stored values: for csr before each value, for row_sparse before each
 // row.
-class Places {
+class CoordinatePrinter {
  public:
-  explicit Places(const Tensor& tensor)
+  explicit CoordinatePrinter(const Tensor& tensor)
       : tensor_(tensor),
         row_size_(tensor.stored() == 0 ? 1 : tensor.stored_values().size() / tensor.stored()) {}
 
@@ -55,10 +55,10 @@ static std::string sparse_text(const Tensor& tensor, const std::string& where, s
                           tensor.stored(), " stored", where);
   const Tensor values = tensor.stored_values();
   const std::int64_t shown = std::clamp<std::int64_t>(limit, 0, values.size());
-  Places places(tensor);
+  CoordinatePrinter coordinates(tensor);
   for (std::int64_t i = 0; i < shown; ++i) {
     text += i == 0 ? "  " : " ";
-    places.append(text, i);
+    coordinates.append(text, i);
     append_element(text, tensor.dtype(),
                    static_cast<const std::byte*>(values.data()) +
                        i * static_cast<std::int64_t>(size_of(tensor.dtype())));

@@ -39,7 +39,7 @@ std::string parameters_text(const Attributes& parameters) {
 // The record lacks the optimizer's version, so parameters are renamed and completed by the current
 // description.
 Attributes todays_parameters(const Attributes& stored, const OperatorInfo& optimizer) {
-  const auto named = with_todays_names(stored, optimizer);
+  const auto named = with_current_names(stored, optimizer);
   const auto value_in = [](const auto& entries, const std::string& name) -> const AttributeValue* {
     for (const auto& [key, value] : entries)
       if (key == name) return &value;

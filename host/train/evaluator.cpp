@@ -4,8 +4,8 @@
 #include <tenon/host/evaluator.hpp>
 #include <tenon/host/failure.hpp>
 
-#include "graph/given_name.hpp"
-#include "graph/needed.hpp"
+#include "graph/name_mapping.hpp"
+#include "graph/requested_outputs.hpp"
 #include "run/graph_impl.hpp"
 #include "run/one_thread.hpp"
 #include "train/batches.hpp"
@@ -42,7 +42,7 @@ std::vector<std::string> names_of(const GraphModel& model, const std::vector<Val
 }
 
 EvaluatorOptions with_own_label(const Graph& graph, EvaluatorOptions options) {
-  options.label = own_input_name(model_of(graph), options.label);
+  options.label = graph_input_name(model_of(graph), options.label);
   return options;
 }
 

@@ -13,8 +13,8 @@
 namespace tenon {
 
 static void copy_on(const Stream& stream, const Tensor& from, const Tensor& to) {
-  copy(place_of(to.abi().dense), place_of(from.abi().dense), static_cast<std::uint64_t>(to.bytes()),
-       stream);
+  copy(address_of(to.abi().dense), address_of(from.abi().dense),
+       static_cast<std::uint64_t>(to.bytes()), stream);
 }
 
 // Nodes that write a state run on its device.

@@ -10,8 +10,8 @@
 #include <tenon/visit.hpp>
 #include <utility>
 
-#include "graph/given_name.hpp"
 #include "graph/model.hpp"
+#include "graph/name_mapping.hpp"
 #include "io/counted.hpp"
 #include "run/graph_impl.hpp"
 #include "run/one_thread.hpp"
@@ -114,7 +114,7 @@ struct Trainer::Impl {
       refuse(fmt::format("clip_norm is {} but must be 0 or more", options.clip_norm));
     if (options.memory_budget < 0)
       refuse(fmt::format("memory_budget is {} but must be 0 or more", options.memory_budget));
-    options.label = own_input_name(model_of(graph), options.label);
+    options.label = graph_input_name(model_of(graph), options.label);
     check_accuracy(graph, options.scores, options.label);
     check_data(graph, data);
     return options;

@@ -7,8 +7,8 @@
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/failure.hpp>
 
-#include "graph/given_name.hpp"
 #include "graph/model.hpp"
+#include "graph/name_mapping.hpp"
 #include "graph/parameters.hpp"
 #include "io/listed.hpp"
 #include "run/graph_impl.hpp"
@@ -81,7 +81,7 @@ Value named_value(const Graph& graph, const std::string& name, const char* what)
   const auto& model = model_of(graph);
   if (name.empty())
     throw Failure(FailureKind::usage, fmt::format("the name of the {} is empty", what));
-  const auto own = own_output_name(model, name);
+  const auto own = graph_output_name(model, name);
   for (const auto& [output, value] : model.outputs)
     if (model.strings[output] == own) return graph.find(value_label(model, value));
   return graph.find(name);

@@ -21,7 +21,7 @@ struct Arrays {
     const auto part = values.size() * sizeof(float);
     for (const Block* block : {&left, &right})
       for (std::uint64_t at = 0; at < bytes; at += part)
-        copy(block->place(at), {cpu_device(), reinterpret_cast<std::byte*>(values.data())},
+        copy(block->address(at), {cpu_device(), reinterpret_cast<std::byte*>(values.data())},
              std::min(part, bytes - at), stream);
     stream.synchronize();
   }
@@ -41,7 +41,7 @@ void count_bytes(benchmark::State& state, const Arrays& arrays, int moved) {
 void device_copy(benchmark::State& state) {
   const Arrays arrays;
   for (auto _ : state) {
-    copy(arrays.out.place(), arrays.left.place(), arrays.bytes, arrays.stream);
+    copy(arrays.out.address(), arrays.left.address(), arrays.bytes, arrays.stream);
     arrays.stream.synchronize();
   }
   count_bytes(state, arrays, 2);

@@ -17,7 +17,7 @@ using namespace tenon;
 static constexpr std::uint64_t sizes[] = {
     1, 1000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 8 << 20, (13 << 20) + 5};
 
-static Place on_cpu(std::vector<std::byte>& bytes) {
+static DeviceAddress on_cpu(std::vector<std::byte>& bytes) {
   return {cpu_device(), bytes.data()};
 }
 
@@ -29,10 +29,10 @@ static void check_round_trips(Device& gpu) {
     auto given = expected;
     std::vector<std::byte> found(bytes + 1, std::byte{0});
     const Block first(stream, bytes, "this test"), second(stream, bytes, "this test");
-    copy(first.place(), on_cpu(given), bytes, stream);
+    copy(first.address(), on_cpu(given), bytes, stream);
     std::fill(given.begin(), given.end(), std::byte{0});  // the source has been read
-    copy(second.place(), first.place(), bytes, stream);
-    copy(on_cpu(found), second.place(), bytes, stream);  // the copy is complete on return
+    copy(second.address(), first.address(), bytes, stream);
+    copy(on_cpu(found), second.address(), bytes, stream);  // the copy is complete on return
     CHECK(std::memcmp(found.data(), expected.data(), bytes) == 0);
     CHECK(found[bytes] == std::byte{0});
   }
@@ -57,8 +57,8 @@ TEST_CASE("pinned memory is copied without staging") {
     std::memcpy(given.data(), expected.data(), bytes);
     std::memset(found.data(), 0, bytes);
     const Block block(stream, bytes, "this test");
-    copy(block.place(), {cpu_device(), given.data()}, bytes, stream);
-    copy({cpu_device(), found.data()}, block.place(), bytes, stream);
+    copy(block.address(), {cpu_device(), given.data()}, bytes, stream);
+    copy({cpu_device(), found.data()}, block.address(), bytes, stream);
     stream.synchronize();
     CHECK(std::memcmp(found.data(), expected.data(), bytes) == 0);
   }
@@ -69,10 +69,10 @@ TEST_CASE("parts of buffers are copied to their offsets") {
   auto bytes = some_bytes(1000, 1);
   auto part = some_bytes(10, 77);
   const Block block(stream, 1000, "this test");
-  copy(block.place(), on_cpu(bytes), 1000, stream);
-  copy(block.place(500), on_cpu(part), 10, stream);
+  copy(block.address(), on_cpu(bytes), 1000, stream);
+  copy(block.address(500), on_cpu(part), 10, stream);
   std::vector<std::byte> found(1000);
-  copy(on_cpu(found), block.place(), 1000, stream);
+  copy(on_cpu(found), block.address(), 1000, stream);
   std::memcpy(bytes.data() + 500, part.data(), 10);
   CHECK(found == bytes);
 }
@@ -87,8 +87,8 @@ TEST_CASE("threads copy concurrently") {
       auto given = some_bytes((9 << 20) + id, id);
       std::vector<std::byte> found(given.size());
       const Block block(stream, given.size(), "this test");
-      copy(block.place(), on_cpu(given), given.size(), stream);
-      copy(on_cpu(found), block.place(), given.size(), stream);
+      copy(block.address(), on_cpu(given), given.size(), stream);
+      copy(on_cpu(found), block.address(), given.size(), stream);
       ok = found == given;
     });
   }
@@ -117,16 +117,16 @@ TEST_CASE("a copy that waits for its stream does not block another thread's copy
   const Stream busy(gpu), free(gpu);
   auto given = some_bytes(1000, 3);
   const Block here(free, 1000, "this test"), there(busy, 1000, "this test");
-  copy(there.place(), on_cpu(given), 1000, busy);
+  copy(there.address(), on_cpu(given), 1000, busy);
   for (const bool first : {true, false}) {
     std::vector<std::byte> found(1000), late(1000);
     Pause pause;
     REQUIRE(cudaLaunchHostFunc(static_cast<cudaStream_t>(busy.handle()), Pause::wait, &pause) ==
             cudaSuccess);
-    std::thread waiting([&] { copy(on_cpu(late), there.place(), 1000, busy); });
+    std::thread waiting([&] { copy(on_cpu(late), there.address(), 1000, busy); });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    copy(here.place(), on_cpu(given), 1000, free);
-    copy(on_cpu(found), here.place(), 1000, free);
+    copy(here.address(), on_cpu(given), 1000, free);
+    copy(on_cpu(found), here.address(), 1000, free);
     pause.ended = true;
     waiting.join();
     if (!first)
@@ -149,15 +149,15 @@ TEST_CASE("GPUs copy to each other on either one's stream") {
     std::vector<std::byte> found(bytes);
     const Block here(on_one, bytes, "this test"), there(on_other, bytes, "this test"),
         back(on_one, bytes, "this test");
-    copy(here.place(), on_cpu(given), bytes, on_one);
+    copy(here.address(), on_cpu(given), bytes, on_one);
     const Event arrived(other), ready(one);
     ready.record(on_one);
     on_other.wait(ready);
-    copy(there.place(), here.place(), bytes, on_other);
+    copy(there.address(), here.address(), bytes, on_other);
     arrived.record(on_other);
     on_one.wait(arrived);
-    copy(back.place(), there.place(), bytes, on_one);
-    copy(on_cpu(found), back.place(), bytes, on_one);
+    copy(back.address(), there.address(), bytes, on_one);
+    copy(on_cpu(found), back.address(), bytes, on_one);
     CHECK(found == given);
   }
 }

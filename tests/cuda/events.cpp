@@ -34,7 +34,8 @@ class Gate {
 
 std::uint32_t number_in(const Block& block, const Stream& stream) {
   std::uint32_t number = 0;
-  copy({cpu_device(), reinterpret_cast<std::byte*>(&number)}, block.place(), sizeof number, stream);
+  copy({cpu_device(), reinterpret_cast<std::byte*>(&number)}, block.address(), sizeof number,
+       stream);
   return number;
 }
 
@@ -48,7 +49,7 @@ TEST_CASE("kernels of other copies of the CUDA runtime run on Tenon's streams, i
   const Stream stream(gpu);
   const Block block(stream, sizeof(std::uint32_t), "this test");
   std::uint32_t start = 40;
-  copy(block.place(), {cpu_device(), reinterpret_cast<std::byte*>(&start)}, sizeof start, stream);
+  copy(block.address(), {cpu_device(), reinterpret_cast<std::byte*>(&start)}, sizeof start, stream);
   launch_add_one(reinterpret_cast<std::uint32_t*>(block.data()), 1, stream.handle());
   launch_add_one(reinterpret_cast<std::uint32_t*>(block.data()), 1, stream.handle());
   CHECK(number_in(block, stream) == 42);
@@ -60,28 +61,28 @@ TEST_CASE("an event is reached after all earlier work, and another stream waits 
   const Stream one(gpu), other(gpu);
   const Block block(one, sizeof(std::uint32_t), "this test");
   std::uint32_t start = 5;
-  copy(block.place(), {cpu_device(), reinterpret_cast<std::byte*>(&start)}, sizeof start, one);
+  copy(block.address(), {cpu_device(), reinterpret_cast<std::byte*>(&start)}, sizeof start, one);
   launch_add_one(reinterpret_cast<std::uint32_t*>(block.data()), 1, one.handle());
   one.synchronize();
 
   const Event added(gpu), read(gpu);
   const PinnedBlock found(gpu, sizeof(std::uint32_t), "this test");
-  CHECK(added.reached());  // no work before it
+  CHECK(added.is_complete());  // no work before it
   // While the gate is shut, no resources are created and no kernel is called for the first time,
   // because CUDA may wait for the device then.
   Gate gate(one);
   launch_add_one(reinterpret_cast<std::uint32_t*>(block.data()), 1, one.handle());
   added.record(one);
   other.wait(added);
-  copy({cpu_device(), found.data()}, block.place(), sizeof(std::uint32_t), other);
+  copy({cpu_device(), found.data()}, block.address(), sizeof(std::uint32_t), other);
   read.record(other);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  CHECK(!added.reached());
-  CHECK(!read.reached());
+  CHECK(!added.is_complete());
+  CHECK(!read.is_complete());
 
   gate.open();
   read.synchronize();
-  CHECK(added.reached());
+  CHECK(added.is_complete());
   CHECK(*reinterpret_cast<std::uint32_t*>(found.data()) == 7);
   one.synchronize();
 }
@@ -93,7 +94,7 @@ TEST_CASE("independent streams overtake each other") {
   Gate gate(held);
   passed.record(free);
   passed.synchronize();
-  CHECK(passed.reached());
+  CHECK(passed.is_complete());
   gate.open();
   held.synchronize();
 }
@@ -109,7 +110,7 @@ TEST_CASE("the CPU's stream makes the thread wait for a GPU's event") {
     gate.open();
   });
   Stream(cpu_device()).wait(event);
-  CHECK(event.reached());
+  CHECK(event.is_complete());
   opener.join();
 }
 

@@ -31,7 +31,7 @@ void check_mix(const Stream& stream) {
   const Block block(stream, threads * bytes, "this test");
   launch_mix(reinterpret_cast<Mixed<bytes>*>(block.data()), stream.handle());
   std::vector<Mixed<bytes>> found(threads, Mixed<bytes>(0));
-  copy({cpu_device(), reinterpret_cast<std::byte*>(found.data())}, block.place(), threads * bytes,
+  copy({cpu_device(), reinterpret_cast<std::byte*>(found.data())}, block.address(), threads * bytes,
        stream);
   stream.synchronize();
   const auto expected = Mix()(mixed_by_tree<bytes>(threads, 7), mixed_by_tree<bytes>(threads, 0));
@@ -55,7 +55,7 @@ TEST_CASE("threads get the positions of their points, with int32_t and int64_t i
     launch_places(reinterpret_cast<std::uint32_t*>(block.data()), outer, inner, wide,
                   stream.handle());
     std::vector<std::uint32_t> found(outer * inner);
-    copy({cpu_device(), reinterpret_cast<std::byte*>(found.data())}, block.place(),
+    copy({cpu_device(), reinterpret_cast<std::byte*>(found.data())}, block.address(),
          found.size() * sizeof found[0], stream);
     stream.synchronize();
     std::uint32_t wrong = 0;

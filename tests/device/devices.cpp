@@ -58,7 +58,7 @@ TEST_CASE("devices: the error for an unknown device lists the available ones") {
 
 TEST_CASE("devices: reports why CUDA cannot be used") {
   const struct {
-    CudaAnswer answer;
+    CudaQueryResult answer;
     CudaStatus status;
     const char* reason;
   } cases[] = {
@@ -85,7 +85,7 @@ TEST_CASE("devices: reports why CUDA cannot be used") {
       {{13000, 13000, 2, "", "0,1"}, CudaStatus::usable, ""},
   };
   for (const auto& test : cases) {
-    const auto state = judge(test.answer);
+    const auto state = classify(test.answer);
     CHECK(state.status == test.status);
     CHECK(state.reason == test.reason);
     CHECK(state.runtime == test.answer.runtime);

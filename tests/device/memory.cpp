@@ -25,7 +25,7 @@ TEST_CASE("memory: blocks of any size are aligned and writable to the last byte"
 
 #if !defined(__SANITIZE_ADDRESS__)
 TEST_CASE("memory: a freed large block is reused for the same or a slightly smaller size") {
-  free_kept_blocks();
+  free_cached_blocks();
   constexpr std::uint64_t size = 16 << 20;
   const std::byte* const first = allocate(size).get();
   const Memory much_less = allocate(size / 2), more = allocate(2 * size);
@@ -36,7 +36,7 @@ TEST_CASE("memory: a freed large block is reused for the same or a slightly smal
   std::memset(again.get(), 1, size - 4096);
 }
 
-TEST_CASE("memory: caches only a few large blocks, and none after free_kept_blocks()") {
+TEST_CASE("memory: caches only a few large blocks, and none after free_cached_blocks()") {
   constexpr std::uint64_t size = std::uint64_t{40}
                                  << 20;  // above the C library's mmap threshold: each is a mapping
   std::vector<Memory> blocks;
@@ -49,7 +49,7 @@ TEST_CASE("memory: caches only a few large blocks, and none after free_kept_bloc
   CHECK(mapped() == 8);
   blocks.clear();
   CHECK(mapped() == 3);
-  free_kept_blocks();
+  free_cached_blocks();
   CHECK(mapped() == 0);
 }
 #endif

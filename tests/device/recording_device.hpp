@@ -12,19 +12,19 @@ class RecordingDevice : public tenon::Device {
   tenon::DeviceProperties properties() override { return {}; }
   tenon::DeviceMemory memory() override { return {}; }
   void synchronize() override { add("synchronize"); }
-  std::string loss() override { return {}; }
+  std::string lost_reason() override { return {}; }
   void make_current() override { add("make current"); }
   int current() override { return 0; }
-  void put_back_current(int) noexcept override { add("put back"); }
+  void restore_current(int) noexcept override { add("put back"); }
 
-  void* make_stream() override { return next(); }
+  void* create_stream() override { return next(); }
   void free_stream(void* stream) noexcept override { add("free stream", stream); }
-  void finish_stream(void* stream) override { add("finish stream", stream); }
-  void* make_event() override { return next(); }
+  void synchronize_stream(void* stream) override { add("finish stream", stream); }
+  void* create_event() override { return next(); }
   void free_event(void* event) noexcept override { add("free event", event); }
   void record(void* event, void* stream) override { add("record", event), add("on", stream); }
-  bool reached(void*) override { return false; }
-  void finish_event(void* event) override { add("finish event", event); }
+  bool is_complete(void*) override { return false; }
+  void synchronize_event(void* event) override { add("finish event", event); }
   void wait(void* stream, void* event) override { add("let", stream), add("wait for", event); }
   void wait_for_application(void* stream) noexcept override {
     add("let", stream), add("wait for the application");
@@ -42,7 +42,7 @@ class RecordingDevice : public tenon::Device {
   void free(std::byte*, void* stream) noexcept override { add("free on", stream); }
   std::byte* allocate_pinned(std::uint64_t, const char*) override { return add("pin"), memory_; }
   void free_pinned(std::byte*) noexcept override { add("unpin"); }
-  void copy(const tenon::Place& to, const tenon::Place& from, std::uint64_t,
+  void copy(const tenon::DeviceAddress& to, const tenon::DeviceAddress& from, std::uint64_t,
             void* stream) override {
     add(from.device.name() + " to " + to.device.name() + " on", stream);
   }

@@ -28,9 +28,9 @@ TEST_CASE("streams: events order streams of any two devices; only a CPU stream b
   const Event event(a), of_cpu(cpu_device());
   event.record(on_a);
   CHECK(a.log == "record 2, on 1");
-  CHECK(!event.reached());
+  CHECK(!event.is_complete());
   of_cpu.record(on_cpu);
-  CHECK(of_cpu.reached());
+  CHECK(of_cpu.is_complete());
 
   const struct {
     const Stream& stream;
@@ -66,8 +66,8 @@ TEST_CASE("streams: a block is freed on its stream, which lives until then") {
     const Block block(*stream, 64, "this test");
     stream.reset();
     const PinnedBlock pinned(device, 64, "this test");
-    CHECK(block.place(8).data == block.data() + 8);
-    CHECK(&block.place().device == &device);
+    CHECK(block.address(8).data == block.data() + 8);
+    CHECK(&block.address().device == &device);
   }
   CHECK(device.log == "allocate on 1, pin, unpin, free on 1, free stream 1");
 }
@@ -117,7 +117,7 @@ TEST_CASE("streams: CPU copies are complete when they return, and write exactly 
     CHECK(reinterpret_cast<std::uintptr_t>(to.data()) % 64 == 0);
     for (std::uint64_t i = 0; i < bytes; ++i) from.data()[i] = static_cast<std::byte>(i * 7 + 1);
     to.data()[bytes] = std::byte{42};
-    copy(to.place(), from.place(), bytes, stream);
+    copy(to.address(), from.address(), bytes, stream);
     CHECK(std::memcmp(to.data(), from.data(), bytes) == 0);
     CHECK(to.data()[bytes] == std::byte{42});
   }

@@ -69,7 +69,7 @@ class Answers {
     report.operation = static_cast<Operation>(choices_.below(16));
     report.status = choices_.below(4) == 0 ? choices_.take<std::int32_t>() : 0;
     report.error_kind = choices_.take<std::int8_t>();
-    report.left_modes = static_cast<std::uint32_t>(choices_.below(2));
+    report.changed_modes = static_cast<std::uint32_t>(choices_.below(2));
     report.number = number();
     std::memset(report.text, static_cast<int>(choices_.below(256)), sizeof report.text);
     report.bytes = put_payload();

@@ -158,7 +158,7 @@ TEST_CASE("child: a program gets exactly the passed descriptors, and all its out
       "echo $i; done; "
       "i=0; while test $i -lt 20000; do echo 0123456789; i=$((i + 1)); done; exit 3"};
   auto [text, status] =
-      Child(arguments, {input.to_read, Child::report, Child::nothing, input.to_read},
+      Child(arguments, {input.to_read, Child::report, Child::dev_null, input.to_read},
             {"no child", ""})
           .read_all();
   const std::string begin = "from the input\n/dev/null\n3\n";

@@ -66,8 +66,8 @@ TEST_CASE("json: every value has its offset") {
   std::string places;
   const JsonField root(document);
   for (const auto& entry : root.object("it")) {
-    places += place_of(document, entry.key_offset) + ' ' + entry.value.place();
-    for (const auto& item : entry.value.list("it")) places += ' ' + item.place().substr(7);
+    places += location_of(document, entry.key_offset) + ' ' + entry.value.location();
+    for (const auto& item : entry.value.list("it")) places += ' ' + item.location().substr(7);
   }
   CHECK(places == "g.json:1:2 g.json:1:11 1:12 1:23 2:3 2:9 2:16 2:19 2:26 2:30");
 }

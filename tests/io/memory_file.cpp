@@ -12,7 +12,7 @@
 #include "io/open_file.hpp"
 
 TEST_CASE("memory file: sealing waits for users that are about to release it") {
-  const tenon::OpenFile file(tenon::make_memory_file("sealed"));
+  const tenon::OpenFile file(tenon::create_memory_file("sealed"));
   REQUIRE(ftruncate(file.descriptor(), 4096) == 0);
   void* memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor(), 0);
   REQUIRE(memory != MAP_FAILED);

@@ -213,7 +213,7 @@ TEST_CASE(
   CHECK(cut.now->graph == stage->graph);
   CHECK(cut.later->graph != stage->graph);
   // early, and the output that the kernel of positive allocates
-  CHECK(cut.now->subgraph->staying == 2);
+  CHECK(cut.now->subgraph->device_output_count == 2);
   const auto early_id = find_value(model, "early");
   const auto rest =
       tenon::without_evaluated(cut.now, {{early_id, Tensor::from({1.F, 2.F, 3.F}, {3})}});

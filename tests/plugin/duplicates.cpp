@@ -279,7 +279,7 @@ TEST_CASE(
         const auto& kernel = version->kernels[TENON_CUDA];
         kernels.push_back(kernel.source == KernelChoice::Source::none ? "nobody"
                                                                       : built.path(kernel.file));
-        CHECK(version->kernels[TENON_CPU].source == KernelChoice::Source::own);
+        CHECK(version->kernels[TENON_CPU].source == KernelChoice::Source::operator_table);
       }
     CHECK(others == c.others);
     CHECK(kernels == c.cuda);
@@ -383,7 +383,7 @@ TEST_CASE("precedence: operators of the application and of the host") {
     return Brings{op, version, "", {}, false, "tenon"};
   };
   Built built({{"a", {{"x", 1, "", {"ex"}, false, "app"}}}});
-  built.builder.add_builtin(info_of({"core"}), OwnOperator{});
+  built.builder.add_builtin(info_of({"core"}), InProcessOperator{});
   for (const char* name : {"mine", "x", "ex", "mine"}) {
     built.own({name});
     CHECK(built.winner(name) == "the application");
@@ -393,7 +393,7 @@ TEST_CASE("precedence: operators of the application and of the host") {
   CHECK(built.winner("mine") == "b");
   CHECK(built.winner("core") == "the application");
   CHECK(built.notes("operator 'tenon.core' version 7 of b is not used: it is built into the host"));
-  CHECK(built.builder.add_own(info_of({"core"}), {}) == "app.core");
+  CHECK(built.builder.add_application_operator(info_of({"core"}), {}) == "app.core");
   built.call({{{"c", {}, {{"core", "cuda"}, {"core", "cpu"}}}}});
   CHECK(built.kernel("tenon.core", "cuda") == "c");
   CHECK(built.kernel("tenon.core", "cpu") == "own");

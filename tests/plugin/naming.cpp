@@ -215,13 +215,14 @@ TEST_CASE("names: a short name warns if a plugin that was added, or the applicat
 
 TEST_CASE("names: operators of the application coexist with Tenon's") {
   Built built({{"t", {in_space("tenon", "square")}}});
-  CHECK(built.builder.add_own(info_of({"square"}), {}) == "app.square");
-  CHECK(built.builder.add_own(info_of(in_space("acme", "square")), {}) == "acme.square");
+  CHECK(built.builder.add_application_operator(info_of({"square"}), {}) == "app.square");
+  CHECK(built.builder.add_application_operator(info_of(in_space("acme", "square")), {}) ==
+        "acme.square");
   built.build();
   CHECK(full(built, "square") == "tenon.square");
   CHECK(full(built, "app.square") == "app.square");
-  const auto failure =
-      failure_of([&] { built.builder.add_own(info_of(in_space("tenon", "cube")), {}); });
+  const auto failure = failure_of(
+      [&] { built.builder.add_application_operator(info_of(in_space("tenon", "cube")), {}); });
   CHECK(failure.kind == 2);
   CHECK(failure.message ==
         "operator 'tenon.cube' cannot be added: the namespace 'tenon' is reserved for operators "

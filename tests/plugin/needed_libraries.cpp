@@ -177,15 +177,15 @@ TEST_CASE(
 #if defined(__GNUC__) && !defined(__clang__)  // clang emits no unique symbols
   const PluginFolder apart;
   const auto counts = [](const std::filesystem::path& path) {
-    const auto names = own_unique_symbols(path);
+    const auto names = private_unique_symbols(path);
     return std::count(names.begin(), names.end(), "_ZZ5callsvE5count");
   };
   const auto alone = apart.write("one.so", read_bytes(built / "shared/one.so"));
   CHECK(counts(alone) == 1);
   CHECK(counts(built / "shared/one.so") == 0);  // its library also has it
   PrivateCopy copy(InputFile(alone), alone);
-  copy.seal({.own_unique = true});
-  CHECK(own_unique_symbols(copy.path()).empty());
+  copy.seal({.localize_unique = true});
+  CHECK(private_unique_symbols(copy.path()).empty());
 #endif
 }
 
@@ -257,7 +257,7 @@ TEST_CASE("libraries: refuses a system library that has changed since a plugin l
   CHECK(LoadedLibraries::missing(libraries).empty());  // the program has loaded it
   all.add(LoadedLibraries::Files{{library.path, library.stamp}});
   CHECK_FALSE(all.clash(libraries));
-  ++library.stamp.written_ns;
+  ++library.stamp.modified_ns;
   CHECK(failure_of([&] { all.clash(libraries); }).message ==
         "needs the library " + library.path.string() +
             ", which has changed since another plugin loaded it in this process: restart the "

@@ -68,7 +68,7 @@ struct Built {
     build();
   }
   void own(const Brings& brings) {
-    builder.add_own(info_of(brings), {});
+    builder.add_application_operator(info_of(brings), {});
     build();
   }
   void build() {
@@ -86,9 +86,9 @@ struct Built {
   }
   std::string kernel(const std::string& op, const std::string& device) const {
     const KernelChoice choice = definition(op)->kernels[device == "cpu" ? TENON_CPU : TENON_CUDA];
-    return choice.source == KernelChoice::Source::none  ? "nobody"
-           : choice.source == KernelChoice::Source::own ? "own"
-                                                        : path(choice.file);
+    return choice.source == KernelChoice::Source::none             ? "nobody"
+           : choice.source == KernelChoice::Source::operator_table ? "own"
+                                                                   : path(choice.file);
   }
   std::string path(int file) const {
     return file < 0 ? "the application" : paths[static_cast<std::size_t>(file)];

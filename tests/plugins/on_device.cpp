@@ -38,12 +38,12 @@ OnDevice::OnDevice(Device& device)
 }
 
 void OnDevice::copy_there(const Block& to, const void* from, std::size_t bytes) const {
-  copy(to.place(), {tenon::cpu_device(), static_cast<std::byte*>(const_cast<void*>(from))}, bytes,
+  copy(to.address(), {tenon::cpu_device(), static_cast<std::byte*>(const_cast<void*>(from))}, bytes,
        stream_);
 }
 
 void OnDevice::copy_here(void* to, const Block& from, std::size_t bytes) const {
-  copy({tenon::cpu_device(), static_cast<std::byte*>(to)}, from.place(), bytes, stream_);
+  copy({tenon::cpu_device(), static_cast<std::byte*>(to)}, from.address(), bytes, stream_);
 }
 
 void* OnDevice::bring(Array& array) {

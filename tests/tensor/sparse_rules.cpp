@@ -15,12 +15,12 @@ template <class Index>
 std::string csr(std::int64_t rows, std::int64_t columns, const std::vector<Index>& starts,
                 const std::vector<Index>& indices, std::size_t values, std::uint64_t stored) {
   const std::vector<float> floats(values);
-  SparseParts parts{type_of(f32, {rows, columns}),
-                    stored,
-                    dtype_of<Index> == i32 ? std::uint8_t{TENON_I32} : std::uint8_t{TENON_I64},
-                    std::as_bytes(std::span(floats)),
-                    std::as_bytes(std::span(indices)),
-                    std::as_bytes(std::span(starts))};
+  SparseBuffers parts{type_of(f32, {rows, columns}),
+                      stored,
+                      dtype_of<Index> == i32 ? std::uint8_t{TENON_I32} : std::uint8_t{TENON_I64},
+                      std::as_bytes(std::span(floats)),
+                      std::as_bytes(std::span(indices)),
+                      std::as_bytes(std::span(starts))};
   parts.type.storage = TENON_CSR;
   return sparse_fault(parts);
 }
@@ -28,12 +28,12 @@ std::string csr(std::int64_t rows, std::int64_t columns, const std::vector<Index
 std::string rows(const Shape& shape, const std::vector<std::int64_t>& indices, std::size_t values,
                  std::uint64_t stored) {
   const std::vector<float> floats(values);
-  SparseParts parts{type_of(f32, shape),
-                    stored,
-                    TENON_I64,
-                    std::as_bytes(std::span(floats)),
-                    std::as_bytes(std::span(indices)),
-                    {}};
+  SparseBuffers parts{type_of(f32, shape),
+                      stored,
+                      TENON_I64,
+                      std::as_bytes(std::span(floats)),
+                      std::as_bytes(std::span(indices)),
+                      {}};
   parts.type.storage = TENON_ROW_SPARSE;
   return sparse_fault(parts);
 }

@@ -149,7 +149,7 @@ void report_crashes(int pipe) {
   void* here[2];
   backtrace(here, 2);  // loads libgcc in advance
   use_signal_stacks();
-  give_thread_signal_stack();
+  install_thread_signal_stack();
   struct sigaction action {};
   action.sa_sigaction = on_crash;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESETHAND;

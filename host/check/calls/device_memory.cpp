@@ -90,13 +90,13 @@ void DeviceMemory::change(const Tensor& device_tensor, const Tensor& elements) {
 }
 
 void DeviceMemory::upload() {
-  copy(bytes_->place(), place_of(before_.abi().dense), static_cast<std::uint64_t>(used_),
+  copy(bytes_->address(), address_of(before_.abi().dense), static_cast<std::uint64_t>(used_),
        bytes_->stream());
 }
 
 void DeviceMemory::download() {
   after_ = Tensor::empty(DType::u8, before_.shape());
-  copy(place_of(after_.abi().dense), bytes_->place(), static_cast<std::uint64_t>(used_),
+  copy(address_of(after_.abi().dense), bytes_->address(), static_cast<std::uint64_t>(used_),
        bytes_->stream());
 }
 

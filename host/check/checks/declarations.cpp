@@ -93,7 +93,7 @@ std::string infer_from_less(const OperatorCall& call, const TestInput& sample, s
 /// Symbols of the standard library are excluded, since the author has no control over them.
 static std::string shared_symbols(const CheckedOperator& checked) {
   if (checked.op.file < 0) return {};
-  auto names = own_unique_symbols(checked.op.plugins->file(checked.op.file).path);
+  auto names = private_unique_symbols(checked.op.plugins->file(checked.op.file).path);
   std::erase_if(names, [](const std::string& name) {
     const auto text =
         std::string_view(name).substr(std::min(name.size(), name.find_first_not_of("_ZGVTN")));

@@ -60,7 +60,7 @@ class ChannelsLastMemory {
       std::memcpy(
           static_cast<std::byte*>(own.memory.data()) + static_cast<std::size_t>(index) * size,
           static_cast<const std::byte*>(tensor.data()) +
-              static_cast<std::size_t>(row_major_place(own.raw.dense, index)) * size,
+              static_cast<std::size_t>(row_major_index(own.raw.dense, index)) * size,
           size);
     return &own.raw;
   }

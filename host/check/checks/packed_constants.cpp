@@ -61,8 +61,8 @@ std::string compare_packed(Host& host, const CheckedOperator& checked, const Tes
 Outcome check_packed_constants(const CheckedOperator& checked) {
   const auto& tables = checked.op.candidates[TENON_CPU];
   const auto* own = checked.op.kernel(TENON_CPU);
-  const auto has_it = [](const tenon_operator* table) { return prepares(*table); };
-  if (std::none_of(tables.begin(), tables.end(), has_it) && (own == nullptr || !prepares(*own)))
+  const auto has_it = [](const tenon_operator* table) { return has_prepare(*table); };
+  if (std::none_of(tables.begin(), tables.end(), has_it) && (own == nullptr || !has_prepare(*own)))
     return skipped("it has no prepare()");
   auto options = host_options(checked);
   options.search_defaults = true;  // the gradient may be a graph of any operators

@@ -6,8 +6,8 @@
 
 #include "check/calls/test_call.hpp"
 #include "device/devices.hpp"
-#include "graph/rewrite/graph_part.hpp"
 #include "graph/rewrite/rewriting.hpp"
+#include "graph/rewrite/subgraph.hpp"
 #include "run/graph_impl.hpp"
 #include "run/session/optimized_graph.hpp"
 
@@ -187,21 +187,21 @@ std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule,
 std::optional<Graph> replaced(Host& host, const Graph& graph, const RuleSet& rule) {
   const auto& impl = impl_of(graph);
   std::vector<Tensor> tensors = tensors_of(impl.model());
-  std::vector<bool> stay(tensors.size());
-  for (ValueId id = 0; id < stay.size(); ++id)
-    stay[id] = tensors[id] && impl.model().values[id].role != Role::state;
+  std::vector<bool> unchanging(tensors.size());
+  for (ValueId id = 0; id < unchanging.size(); ++id)
+    unchanging[id] = tensors[id] && impl.model().values[id].role != Role::state;
   Rewriting rewriting(impl.current, {.optimize = Optimize::full,
                                      .device = &find_device("cpu"),
                                      .tensors = &tensors,
-                                     .stay = &stay,
+                                     .unchanging = &unchanging,
                                      .rules = &rule,
                                      .plugins = &impl_of(host).plugins()});
   if (!rewriting.begin()) return std::nullopt;
   rewriting.apply_rules();
   const auto made = rewriting.finish();
-  const bool acted = !made->model.stands_for.empty() || !made->model.replaced.empty();
+  const bool acted = !made->model.rewritten_from.empty() || !made->model.replaced_nodes.empty();
   if (!acted) return std::nullopt;
-  return graph_of(impl_of(host), whole_graph(made->model, made->binding, tensors));
+  return graph_of(impl_of(host), copy_graph(made->model, made->binding, tensors));
 }
 
 std::string compare_sides(const Tensor& written, const Tensor& made, bool exact) {

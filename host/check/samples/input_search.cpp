@@ -244,7 +244,7 @@ CallTypes InputSearch::start(const Connected& connected, std::size_t turn,
   types.values.assign(count, nullptr);
   for (std::size_t i = 0; i < count; ++i)
     if (elements_[i])
-      types.values[i] = may_infer_see(elements_[i].abi()) ? &elements_[i].abi() : nullptr;
+      types.values[i] = may_infer_read(elements_[i].abi()) ? &elements_[i].abi() : nullptr;
   types.states.assign(info.states.size(), unknown_type());
   types.outputs.assign(call_.outputs(), unknown_type());
   return types;
@@ -324,10 +324,10 @@ bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types
 /// Provides elements that infer() would read: plausible shapes, counts or indices.
 bool InputSearch::provide_elements(const Shape& first, const CallTypes& types, int accepted,
                                    TestInput& found) {
-  for (std::size_t i = 0; i < types.wanted.size(); ++i) {
+  for (std::size_t i = 0; i < types.requested.size(); ++i) {
     const auto& type = types.inputs[i];
     const auto size = element_count(type);
-    if (types.wanted[i] == 0 || elements_[i] || !type.present || size < 0 || size > 64) continue;
+    if (types.requested[i] == 0 || elements_[i] || !type.present || size < 0 || size > 64) continue;
     const auto count = static_cast<std::size_t>(size);
     std::vector<std::vector<double>> tries;
     if (static_cast<int>(count) == first.rank()) tries.emplace_back(first.begin(), first.end());
@@ -348,8 +348,8 @@ bool InputSearch::provide_elements(const Shape& first, const CallTypes& types, i
 bool InputSearch::finish(const CallTypes& types, TestInput& found) {
   constexpr std::int64_t max_bytes = std::int64_t{1} << 28;
   bool certain = true;  // whether other elements would make no difference
-  for (std::size_t i = 0; i < types.wanted.size(); ++i)
-    certain = certain && (types.wanted[i] == 0 || elements_[i]);
+  for (std::size_t i = 0; i < types.requested.size(); ++i)
+    certain = certain && (types.requested[i] == 0 || elements_[i]);
   for (const auto* group : {&types.outputs, &types.states})
     for (std::size_t i = 0; i < group->size(); ++i) {
       const auto& type = (*group)[i];

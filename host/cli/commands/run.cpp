@@ -38,7 +38,7 @@ void add_gradients(Graph& graph, const std::string& loss) {
   const auto outputs = graph.outputs();
   std::vector<std::string> output_names;
   for (const auto& output : outputs) output_names.push_back(output.name);
-  const auto own = own_name(output_names, loss, graph.changed_names());
+  const auto own = name_in_graph(output_names, loss, graph.changed_names());
   for (const auto& output : outputs)
     if (output.name == own) of = output.value;
   std::vector<Value> wrt;

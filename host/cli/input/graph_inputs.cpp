@@ -43,7 +43,7 @@ std::map<std::string, std::string> by_own_names(
   const auto changed = graph.changed_names();
   std::map<std::string, std::string> own;
   for (const auto& [name, text] : requested) {
-    const auto found = own_name(names, name, changed);
+    const auto found = name_in_graph(names, name, changed);
     if (!found.empty() && !own.emplace(found, text).second)
       throw Failure(FailureKind::usage, fmt::format("input '{}' is named twice", found));
     if (!found.empty()) continue;

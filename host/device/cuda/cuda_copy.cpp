@@ -12,7 +12,7 @@ static bool is_pinned(const std::byte* memory, const Device& device) {
   return found.type != cudaMemoryTypeUnregistered;
 }
 
-void CudaDevice::copy_from_cpu(const Place& to, const std::byte* from, std::uint64_t bytes,
+void CudaDevice::copy_from_cpu(const DeviceAddress& to, const std::byte* from, std::uint64_t bytes,
                                void* stream) {
   if (!is_pinned(from, *this))
     return stagings_.with([&](Staging& staging) { staging.to_device(to, from, bytes, stream); });
@@ -21,7 +21,8 @@ void CudaDevice::copy_from_cpu(const Place& to, const std::byte* from, std::uint
         *this, "copying from the CPU");
 }
 
-void CudaDevice::copy_to_cpu(std::byte* to, const Place& from, std::uint64_t bytes, void* stream) {
+void CudaDevice::copy_to_cpu(std::byte* to, const DeviceAddress& from, std::uint64_t bytes,
+                             void* stream) {
   if (!is_pinned(to, *this))
     return stagings_.with([&](Staging& staging) { staging.from_device(to, from, bytes, stream); });
   check(cudaMemcpyAsync(to, from.data, bytes, cudaMemcpyDeviceToHost,
@@ -29,8 +30,8 @@ void CudaDevice::copy_to_cpu(std::byte* to, const Place& from, std::uint64_t byt
         *this, "copying to the CPU");
 }
 
-void CudaDevice::copy_to_peer(const Place& to, const Place& from, std::uint64_t bytes,
-                              void* stream) {
+void CudaDevice::copy_to_peer(const DeviceAddress& to, const DeviceAddress& from,
+                              std::uint64_t bytes, void* stream) {
   // Every device other than the CPU is a CudaDevice.
   static_cast<CudaDevice&>(to.device).pool().open_to(from.device);
   static_cast<CudaDevice&>(from.device).pool().open_to(to.device);
@@ -39,7 +40,8 @@ void CudaDevice::copy_to_peer(const Place& to, const Place& from, std::uint64_t 
         *this, "copying between devices");
 }
 
-void CudaDevice::copy(const Place& to, const Place& from, std::uint64_t bytes, void* stream) {
+void CudaDevice::copy(const DeviceAddress& to, const DeviceAddress& from, std::uint64_t bytes,
+                      void* stream) {
   const CurrentDevice current(*this);
   if (from.device.is_cpu()) return copy_from_cpu(to, from.data, bytes, stream);
   if (to.device.is_cpu()) return copy_to_cpu(to.data, from, bytes, stream);

@@ -35,16 +35,16 @@ void CudaDevice::synchronize() {
   check(cudaDeviceSynchronize(), *this, "waiting for the device");
 }
 
-std::string CudaDevice::loss() {
+std::string CudaDevice::lost_reason() {
   try {
     const CurrentDevice current(*this);
     // Not a stream of Tenon: querying one that is being captured is not allowed.
     const auto now =
         is_capturing(cudaStreamPerThread) ? cudaSuccess : cudaStreamQuery(cudaStreamPerThread);
     if (now != cudaSuccess) cudaGetLastError();
-    return is_sticky(now) ? loss_text(name()) : std::string();
+    return is_sticky(now) ? lost_device_text(name()) : std::string();
   } catch (const Failure&) {
-    return loss_text(name());  // the only cause of failures of these calls
+    return lost_device_text(name());  // the only cause of failures of these calls
   }
 }
 
@@ -58,11 +58,11 @@ int CudaDevice::current() {
   return number;
 }
 
-void CudaDevice::put_back_current(int number) noexcept {
+void CudaDevice::restore_current(int number) noexcept {
   if (cudaSetDevice(number) != cudaSuccess) cudaGetLastError();
 }
 
-void* CudaDevice::make_stream() {
+void* CudaDevice::create_stream() {
   const CurrentDevice current(*this);
   cudaStream_t stream = nullptr;
   // Non-blocking: other code in this process may use the default stream, and must not be waited
@@ -75,11 +75,11 @@ void CudaDevice::free_stream(void* stream) noexcept {
   if (cudaStreamDestroy(stream_of(stream)) != cudaSuccess) cudaGetLastError();
 }
 
-void CudaDevice::finish_stream(void* stream) {
+void CudaDevice::synchronize_stream(void* stream) {
   check(cudaStreamSynchronize(stream_of(stream)), *this, "waiting for a stream");
 }
 
-void* CudaDevice::make_event() {
+void* CudaDevice::create_event() {
   const CurrentDevice current(*this);
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), *this, "creating an event");
@@ -94,14 +94,14 @@ void CudaDevice::record(void* event, void* stream) {
   check(cudaEventRecord(event_of(event), stream_of(stream)), *this, "recording an event");
 }
 
-bool CudaDevice::reached(void* event) {
+bool CudaDevice::is_complete(void* event) {
   const auto result = cudaEventQuery(event_of(event));
   if (result != cudaErrorNotReady) check(result, *this, "querying an event");
   cudaGetLastError();
   return result == cudaSuccess;
 }
 
-void CudaDevice::finish_event(void* event) {
+void CudaDevice::synchronize_event(void* event) {
   check(cudaEventSynchronize(event_of(event)), *this, "waiting for an event");
 }
 

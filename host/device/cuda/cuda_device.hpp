@@ -18,19 +18,19 @@ class CudaDevice : public Device {
   DeviceProperties properties() override;
   DeviceMemory memory() override;
   void synchronize() override;
-  std::string loss() override;
+  std::string lost_reason() override;
   void make_current() override;
   int current() override;
-  void put_back_current(int number) noexcept override;
+  void restore_current(int number) noexcept override;
 
-  void* make_stream() override;
+  void* create_stream() override;
   void free_stream(void* stream) noexcept override;
-  void finish_stream(void* stream) override;
-  void* make_event() override;
+  void synchronize_stream(void* stream) override;
+  void* create_event() override;
   void free_event(void* event) noexcept override;
   void record(void* event, void* stream) override;
-  bool reached(void* event) override;
-  void finish_event(void* event) override;
+  bool is_complete(void* event) override;
+  void synchronize_event(void* event) override;
   void wait(void* stream, void* event) override;
   void wait_for_application(void* stream) noexcept override;
 
@@ -45,13 +45,16 @@ class CudaDevice : public Device {
   void free(std::byte* memory, void* stream) noexcept override;
   std::byte* allocate_pinned(std::uint64_t bytes, const char* what) override;
   void free_pinned(std::byte* memory) noexcept override;
-  void copy(const Place& to, const Place& from, std::uint64_t bytes, void* stream) override;
+  void copy(const DeviceAddress& to, const DeviceAddress& from, std::uint64_t bytes,
+            void* stream) override;
 
  private:
   MemoryPool& pool();
-  void copy_from_cpu(const Place& to, const std::byte* from, std::uint64_t bytes, void* stream);
-  void copy_to_cpu(std::byte* to, const Place& from, std::uint64_t bytes, void* stream);
-  void copy_to_peer(const Place& to, const Place& from, std::uint64_t bytes, void* stream);
+  void copy_from_cpu(const DeviceAddress& to, const std::byte* from, std::uint64_t bytes,
+                     void* stream);
+  void copy_to_cpu(std::byte* to, const DeviceAddress& from, std::uint64_t bytes, void* stream);
+  void copy_to_peer(const DeviceAddress& to, const DeviceAddress& from, std::uint64_t bytes,
+                    void* stream);
 
   // shared by captures; exclusive for device-wide waits, which would break captures of any thread
   std::shared_mutex captures_;

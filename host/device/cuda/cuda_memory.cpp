@@ -25,7 +25,7 @@ std::byte* CudaDevice::allocate(std::uint64_t bytes, void* stream, const char* w
     found = pool().allocate(whole, static_cast<cudaStream_t>(stream));
     if (found == nullptr) {
       synchronize();  // memory that other streams are about to free may suffice
-      pool().give_back_idle();
+      pool().release_idle();
       found = pool().allocate(whole, static_cast<cudaStream_t>(stream));
     }
   }

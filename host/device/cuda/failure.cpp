@@ -32,14 +32,14 @@ bool is_sticky(cudaError_t error) {
   return std::find(std::begin(sticky), std::end(sticky), error) != std::end(sticky);
 }
 
-std::string loss_text(const std::string& device) {
+std::string lost_device_text(const std::string& device) {
   return "this process cannot use " + device + " any more, and the tensors on it are lost";
 }
 
 Failure cuda_failure(cudaError_t error, const std::string& device, const std::string& operation) {
   const std::string message = operation + " on " + device + " failed: " + error_text(error);
   if (!is_sticky(error)) return {FailureKind::failed, message};
-  return {FailureKind::failed, message + "; " + loss_text(device),
+  return {FailureKind::failed, message + "; " + lost_device_text(device),
           "any earlier kernel on the device may have caused it; run compute-sanitizer to find it"};
 }
 

@@ -17,7 +17,7 @@ std::string error_text(cudaError_t error);
 bool is_sticky(cudaError_t error);
 
 /// `this process cannot use cuda:0 any more, and the tensors on it are lost`
-std::string loss_text(const std::string& device);
+std::string lost_device_text(const std::string& device);
 
 /// `operation`: for example "copying to cuda:0".
 Failure cuda_failure(cudaError_t error, const std::string& device, const std::string& operation);

@@ -34,7 +34,7 @@ void launch(const void* elements, std::int64_t n, Bits exponent, std::int64_t* f
 void mark_non_finite(DType dtype, const void* elements, std::int64_t n, std::int64_t* found,
                      const Stream& stream) {
   with_exponent_bits(dtype, [&](auto exponent) {
-    launch(elements, n * parts_of(dtype), exponent, found, stream);
+    launch(elements, n * component_count(dtype), exponent, found, stream);
   });
 }
 

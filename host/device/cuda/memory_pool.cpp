@@ -14,8 +14,8 @@ MemoryPool::MemoryPool(const Device& device) : device_(device) {
   properties.location = {cudaMemLocationTypeDevice, device.id()};
   check(cudaMemPoolCreate(&pool_, &properties), device, "creating a memory pool");
   // by default, a pool releases all free memory at every synchronization
-  std::uint64_t keep_all = UINT64_MAX;
-  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all), device,
+  std::uint64_t never_release = UINT64_MAX;
+  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &never_release), device,
         "setting up a memory pool");
 }
 
@@ -46,13 +46,13 @@ std::uint64_t MemoryPool::idle() const {
                                 attribute(cudaMemPoolAttrUsedMemCurrent);
 }
 
-void MemoryPool::give_back_idle() {
+void MemoryPool::release_idle() {
   if (pool_ != nullptr) check(cudaMemPoolTrimTo(pool_, 0), device_, "releasing idle memory");
 }
 
 void MemoryPool::open_to(const Device& other) {
   const std::lock_guard lock(mutex_);
-  if (pool_ == nullptr || !asked_.insert(other.id()).second) return;
+  if (pool_ == nullptr || !peers_.insert(other.id()).second) return;
   int linked = 0;
   check(cudaDeviceCanAccessPeer(&linked, other.id(), device_.id()), device_,
         "querying peer access");

@@ -22,7 +22,7 @@ class MemoryPool {
   void free(std::byte* memory, cudaStream_t stream) noexcept;
   /// Bytes allocated from the device and currently unused.
   std::uint64_t idle() const;
-  void give_back_idle();
+  void release_idle();
   /// Enables access from another device if the two have peer access. Repeated calls do nothing.
   void open_to(const Device& other);
 
@@ -32,7 +32,7 @@ class MemoryPool {
   const Device& device_;
   cudaMemPool_t pool_ = nullptr;
   std::mutex mutex_;
-  std::set<std::int32_t> asked_;  // devices for which open_to() was called
+  std::set<std::int32_t> peers_;  // devices for which open_to() was called
 };
 
 }  // namespace tenon

@@ -18,9 +18,9 @@ class Staging {
 
   explicit Staging(Device& device) : buffers_{Buffer(device), Buffer(device)} {}
   /// Returns when `from` has been read.
-  void to_device(const Place& to, const std::byte* from, std::uint64_t bytes, void* stream);
+  void to_device(const DeviceAddress& to, const std::byte* from, std::uint64_t bytes, void* stream);
   /// Returns when `to` has been written.
-  void from_device(std::byte* to, const Place& from, std::uint64_t bytes, void* stream);
+  void from_device(std::byte* to, const DeviceAddress& from, std::uint64_t bytes, void* stream);
 
  private:
   struct Buffer {
@@ -30,7 +30,7 @@ class Staging {
     Event used;  // recorded when the device has copied it
   };
   Buffer& at(std::uint64_t offset) { return buffers_[offset / buffer_bytes % 2]; }
-  void fetch(const Place& from, std::uint64_t offset, std::uint64_t bytes, void* stream);
+  void fetch(const DeviceAddress& from, std::uint64_t offset, std::uint64_t bytes, void* stream);
 
   Buffer buffers_[2];
 };
@@ -39,7 +39,7 @@ class Staging {
 /// kernels of its stream. Thread-safe; at most four copies run at once, others wait.
 class Stagings {
  public:
-  explicit Stagings(Device& device) : device_(device) { idle_.reserve(most); }
+  explicit Stagings(Device& device) : device_(device) { idle_.reserve(max_stagings); }
 
   template <class Copy>
   void with(Copy copy) {
@@ -48,24 +48,24 @@ class Stagings {
   }
 
  private:
-  static constexpr int most = 4;
+  static constexpr int max_stagings = 4;
 
   struct Borrowed {
-    explicit Borrowed(Stagings& of) : of_(of), staging(of.take()) {}
-    ~Borrowed() { of_.give(std::move(staging)); }
+    explicit Borrowed(Stagings& of) : of_(of), staging(of.acquire()) {}
+    ~Borrowed() { of_.release(std::move(staging)); }
     Borrowed(const Borrowed&) = delete;
     Borrowed& operator=(const Borrowed&) = delete;
 
     Stagings& of_;
     std::unique_ptr<Staging> staging;
   };
-  std::unique_ptr<Staging> take();
-  void give(std::unique_ptr<Staging> staging);
+  std::unique_ptr<Staging> acquire();
+  void release(std::unique_ptr<Staging> staging);
 
   Device& device_;
   std::mutex mutex_;
-  std::condition_variable given_;
-  int made_ = 0;
+  std::condition_variable returned_;
+  int created_ = 0;
   std::vector<std::unique_ptr<Staging>> idle_;
 };
 

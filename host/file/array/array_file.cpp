@@ -22,23 +22,23 @@ namespace {
 using Arrays = std::map<std::string, Tensor>;
 
 // Labels are mostly integers; the requested dtype decides how they are stored.
-Tensor labels_as(const Tensor& labels, DType wanted, const std::string& file) {
+Tensor labels_as(const Tensor& labels, DType dtype, const std::string& file) {
   const auto from = labels.values<double>();
-  auto result = Tensor::empty(wanted, labels.shape());
-  visit<every_type>(wanted, [&]<class T>() {
+  auto result = Tensor::empty(dtype, labels.shape());
+  visit<every_type>(dtype, [&]<class T>() {
     auto* to = result.data<T>();
     for (const double label : from) {
       if (!fits<T>(label) || (std::is_integral_v<T> && label != std::trunc(label)))
         throw Failure(FailureKind::usage,
                       fmt::format("'{}' has the label {}, which does not fit {}", file, label,
-                                  name_of(wanted)));
+                                  name_of(dtype)));
       *to++ = number_as<T>(label);
     }
   });
   return result;
 }
 
-Tensor read_svmlight_part(const ArraySource& source, const tenon_type& type) {
+Tensor read_svmlight_array(const ArraySource& source, const tenon_type& type) {
   const auto& [file, word, begin, end] = source;
   const auto dtype = type.dtype == TENON_DTYPE_UNKNOWN ? f32 : static_cast<DType>(type.dtype);
   if (word == "labels") return labels_as(read_svmlight(file).labels, dtype, file);
@@ -108,9 +108,9 @@ Tensor pick(const Arrays& arrays, const std::string& file, const std::string& na
 }
 
 /// Returns the rows as a view of the whole tensor's memory; rows of csr are copied.
-Tensor take_rows(const Tensor& whole, const ArraySource& source) {
-  const auto shape = whole.shape();
-  if (source.begin == 0 && source.end < 0) return whole;
+Tensor select_rows(const Tensor& array, const ArraySource& source) {
+  const auto shape = array.shape();
+  if (source.begin == 0 && source.end < 0) return array;
   if (shape.rank() == 0)
     throw Failure(FailureKind::usage, fmt::format("'{}' is a scalar and has no rows", source.file));
   const auto end = source.end < 0 ? shape[0] : source.end;
@@ -118,7 +118,7 @@ Tensor take_rows(const Tensor& whole, const ArraySource& source) {
     throw Failure(FailureKind::usage,
                   fmt::format("'{}' has {}, but rows {} to {} are requested", source.file,
                               counted(shape[0], "row"), source.begin, end));
-  return row_range(whole, source.begin, end);
+  return row_range(array, source.begin, end);
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ const std::vector<ArrayFormat>& array_formats() {
        nullptr,
        true,
        [](const ArraySource& source, const tenon_type& type) {
-         return Arrays{{"", read_svmlight_part(source, type)}};
+         return Arrays{{"", read_svmlight_array(source, type)}};
        }}};
   return formats;
 }
@@ -165,7 +165,7 @@ std::vector<std::string> with_common_features(std::vector<std::string> sources) 
 Tensor read_array(const std::string& source, const std::string& name, const tenon_type& type) {
   auto parsed = parse_rows(source);
   const auto& format = find_format(parsed);
-  return take_rows(pick(format.read(parsed, type), parsed.file, name).make_contiguous(), parsed);
+  return select_rows(pick(format.read(parsed, type), parsed.file, name).make_contiguous(), parsed);
 }
 
 }  // namespace tenon

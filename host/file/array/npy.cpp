@@ -13,19 +13,19 @@
 #include "io/file_memory.hpp"
 #include "io/system_reason.hpp"
 #include "tensor/element_count.hpp"
-#include "tensor/held_tensor.hpp"
 #include "tensor/tensor_impl.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 
 static void check_size(const std::string& name, const NpyHeader& header, std::size_t available) {
-  const std::optional<std::int64_t> wanted = byte_count(header.dtype, header.shape);
+  const std::optional<std::int64_t> byte_size = byte_count(header.dtype, header.shape);
   const auto type = [&] { return join(header.dtype, " ", header.shape); };
-  if (!wanted)
+  if (!byte_size)
     throw file_failure(
         "read", name,
         "its shape " + to_string(header.shape) + " has more bytes than can be counted");
-  const auto needed = static_cast<std::size_t>(*wanted);
+  const auto needed = static_cast<std::size_t>(*byte_size);
   if (available < needed) {
     throw file_failure("read", name,
                        join("it is truncated: it has ", available, " of the ",
@@ -66,7 +66,7 @@ static Tensor view(const NpyHeader& header, std::byte* elements,
       stride *= dim;
     }
   }
-  return HeldTensor::exclusive(
+  return TrackedTensor::exclusive(
       Tensor::borrow(elements, header.dtype, header.shape, strides, std::move(owner)));
 }
 

@@ -129,18 +129,19 @@ class HeaderParser {
     while (peek() == ' ' || peek() == '\n' || peek() == '\t' || peek() == '\r') ++at_;
   }
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  bool accept(char wanted) {
+  bool accept(char expected) {
     skip_space();
-    if (peek() != wanted || at_ == text_.size()) return false;
+    if (peek() != expected || at_ == text_.size()) return false;
     ++at_;
     return true;
   }
-  void expect(char wanted) {
-    if (!accept(wanted)) broken(std::string("'") + wanted + "'");
+  void expect(char expected) {
+    if (!accept(expected)) broken(std::string("'") + expected + "'");
   }
 
-  [[noreturn]] void broken(const std::string& wanted) const {
-    fail("its header is broken at byte " + std::to_string(offset_ + at_) + ": expected " + wanted);
+  [[noreturn]] void broken(const std::string& expected) const {
+    fail("its header is broken at byte " + std::to_string(offset_ + at_) + ": expected " +
+         expected);
   }
   [[noreturn]] void fail(const std::string& reason, const char* hint = "") const {
     throw file_failure("read", name_, reason, hint);

@@ -7,7 +7,7 @@
 #include "file/array/npz.hpp"
 #include "io/counted.hpp"
 #include "io/system_reason.hpp"
-#include "tensor/held_tensor.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -31,7 +31,8 @@ class SparseNpz {
     if (indices.dtype() != i32 || starts.dtype() != i32)
       indices = widened(indices, "indices"), starts = widened(starts, "indptr");
     if (ascends(starts, indices))
-      return Tensor::csr(data, HeldTensor::frozen(indices), HeldTensor::frozen(starts), shape);
+      return Tensor::csr(data, TrackedTensor::frozen(indices), TrackedTensor::frozen(starts),
+                         shape);
     const Tensor sorted = csr_from_coordinates(data, rows_, indices, shape);
     return cast_storage(sorted, Storage::csr, indices.dtype());
   }

@@ -12,8 +12,8 @@
 #include "io/file_memory.hpp"
 #include "io/system_reason.hpp"
 #include "io/utf8.hpp"
-#include "tensor/held_tensor.hpp"
 #include "tensor/number_fits.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -80,7 +80,7 @@ class SvmReader {
       fail("found feature 0, but features are declared to count from 1");
     if (index <= last_)
       fail(join("feature ", index, " follows feature ", last_, ": they must ascend"));
-    if (index > largest_) largest_ = index, line_of_largest_ = line_;
+    if (index > max_index_) max_index_ = index, max_index_line_ = line_;
     zero_ = zero_ || index == 0;
     last_ = index;
     columns_.push_back(index);
@@ -102,17 +102,18 @@ class SvmReader {
   Tensor matrix() {
     const bool from_zero =
         options_.first == First::zero || (options_.first == First::automatic && zero_);
-    const std::int64_t needed = from_zero ? largest_ + 1 : std::max<std::int64_t>(largest_, 0);
-    line_ = line_of_largest_;
+    const std::int64_t needed = from_zero ? max_index_ + 1 : std::max<std::int64_t>(max_index_, 0);
+    line_ = max_index_line_;
     if (options_.columns >= 0 && needed > options_.columns)
-      fail(join("found feature ", largest_, ", but the input has ",
+      fail(join("found feature ", max_index_, ", but the input has ",
                 counted(options_.columns, "feature"), ", counted from ", from_zero ? 0 : 1));
     if (!from_zero)
       for (std::int64_t& column : columns_) --column;
     const Shape shape = {static_cast<std::int64_t>(labels_.size()),
                          options_.columns >= 0 ? options_.columns : needed};
     const auto list = [](const auto& values) {
-      return HeldTensor::frozen(Tensor::from(values, {static_cast<std::int64_t>(values.size())}));
+      return TrackedTensor::frozen(
+          Tensor::from(values, {static_cast<std::int64_t>(values.size())}));
     };
     const Tensor values =
         Tensor::empty(options_.dtype, {static_cast<std::int64_t>(values_.size())});
@@ -137,7 +138,7 @@ class SvmReader {
   const SvmOptions& options_;
   std::vector<double> labels_, values_;
   std::vector<std::int64_t> columns_, starts_ = {0};  // columns_: as in the file, until the end
-  std::int64_t line_ = 0, last_ = -1, largest_ = -1, line_of_largest_ = 0;
+  std::int64_t line_ = 0, last_ = -1, max_index_ = -1, max_index_line_ = 0;
   bool zero_ = false;
 };
 

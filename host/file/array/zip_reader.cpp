@@ -32,18 +32,18 @@ bool is(std::string_view record, const zip::Record& kind) {
 
 /// Replaces placeholders by the numbers of the zip64 extra field. Returns false if one is missing.
 bool widen(std::string_view extra, std::initializer_list<std::uint64_t*> numbers) {
-  const auto is_wide = [](const auto* value) { return *value == zip::in_wide_field; };
-  if (std::none_of(numbers.begin(), numbers.end(), is_wide)) return true;
+  const auto is_zip64 = [](const auto* value) { return *value == zip::in_zip64_field; };
+  if (std::none_of(numbers.begin(), numbers.end(), is_zip64)) return true;
   while (extra.size() >= 4) {
     const auto id = number(extra, 0, 2), size = number(extra, 2, 2);
     if (size > extra.size() - 4) return false;
-    if (id != zip::wide_field) {
+    if (id != zip::zip64_field) {
       extra.remove_prefix(4 + size);
       continue;
     }
     extra = extra.substr(4, size);
     for (auto* value : numbers) {
-      if (!is_wide(value)) continue;
+      if (!is_zip64(value)) continue;
       if (extra.size() < 8) return false;
       *value = number(extra, 0, 8);
       extra.remove_prefix(8);
@@ -86,10 +86,10 @@ ZipReader::Directory ZipReader::find_directory() const {
         record.size() - zip::directory_end.size != number(record, 20, 2))
       continue;
     const auto end = first + at;
-    if (end >= zip::directory_end64_place.size &&
-        is(text_at(end - zip::directory_end64_place.size, zip::directory_end64_place.size),
-           zip::directory_end64_place))
-      return directory64(end - zip::directory_end64_place.size);
+    if (end >= zip::directory_end64_locator.size &&
+        is(text_at(end - zip::directory_end64_locator.size, zip::directory_end64_locator.size),
+           zip::directory_end64_locator))
+      return directory64(end - zip::directory_end64_locator.size);
     const Directory found{number(record, 16, 4), number(record, 12, 4), number(record, 10, 2)};
     if (number(record, 4, 4) != 0 || number(record, 8, 2) != found.count)
       refuse("it is one volume of a multi-volume archive");
@@ -103,8 +103,8 @@ ZipReader::Directory ZipReader::find_directory() const {
 }
 
 ZipReader::Directory ZipReader::directory64(std::uint64_t end) const {
-  const auto place = text_at(end, zip::directory_end64_place.size);
-  const auto at = number(place, 8, 8);
+  const auto locator = text_at(end, zip::directory_end64_locator.size);
+  const auto at = number(locator, 8, 8);
   if (at > end || end - at < zip::directory_end64.size)
     refuse("its directory lies outside the file");
   const auto record = text_at(at, zip::directory_end64.size);
@@ -158,11 +158,11 @@ void ZipReader::read_stored(const ZipMember& member, const std::string& label,
   auto at = content_of(member, label);
   if (member.method != zip::stored || member.size != member.stored_size)
     throw file_failure("read", label, "it is compressed, or its size differs from the directory's");
-  std::vector<std::byte> part(std::size_t{1} << 20);
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
   uLong crc = 0;
   for (auto left = member.size; left > 0;) {
-    const auto bytes =
-        std::span(part).first(static_cast<std::size_t>(std::min<std::uint64_t>(left, part.size())));
+    const auto bytes = std::span(buffer).first(
+        static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size())));
     read_at(at, bytes);
     crc = crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
     take(bytes);
@@ -195,7 +195,7 @@ std::uint64_t ZipReader::content_of(const ZipMember& member, const std::string& 
 
 void ZipReader::inflate(const ZipMember& member, const std::string& label, std::uint64_t at,
                         std::span<std::byte> content) const {
-  constexpr std::size_t largest = std::size_t{1} << 30;  // zlib's counters have 32 bits
+  constexpr std::size_t max_chunk = std::size_t{1} << 30;  // zlib's counters have 32 bits
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
   const std::unique_ptr<z_stream, End> end(&stream);
@@ -211,15 +211,15 @@ void ZipReader::inflate(const ZipMember& member, const std::string& label, std::
       stream.next_in = reinterpret_cast<Bytef*>(input.data());
       stream.avail_in = static_cast<uInt>(size);
     }
-    const auto room = std::min(content.size(), largest);
-    stream.next_out = reinterpret_cast<Bytef*>(room > 0 ? content.data() : &more);
-    stream.avail_out = static_cast<uInt>(std::max<std::size_t>(room, 1));
+    const auto capacity = std::min(content.size(), max_chunk);
+    stream.next_out = reinterpret_cast<Bytef*>(capacity > 0 ? content.data() : &more);
+    stream.avail_out = static_cast<uInt>(std::max<std::size_t>(capacity, 1));
     const auto before = stream.avail_out;
     status = ::inflate(&stream, Z_NO_FLUSH);
-    const std::size_t made = before - stream.avail_out;
-    if (made > room)
+    const std::size_t produced = before - stream.avail_out;
+    if (produced > capacity)
       throw file_failure("read", label, "it has more bytes than the directory declares");
-    content = content.subspan(made);
+    content = content.subspan(produced);
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
   }
   if (status != Z_STREAM_END && status != Z_BUF_ERROR)

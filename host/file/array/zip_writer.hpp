@@ -17,11 +17,11 @@ namespace tenon {
 class ZipWriter {
  public:
   static constexpr std::uint64_t narrow = 0xffffffff;
-  using Also = std::function<void(std::span<const std::byte>)>;
-  /// `largest`: numbers from here on are written with 64 bits; lowered by tests. `also` receives
-  /// all bytes of the archive, in order.
-  explicit ZipWriter(AtomicFile& file, std::uint64_t largest = narrow, Also also = {})
-      : file_(file), largest_(largest), also_(std::move(also)) {}
+  using Sink = std::function<void(std::span<const std::byte>)>;
+  /// `zip64_threshold`: numbers from here on are written with 64 bits; lowered by tests. `sink`
+  /// receives all bytes of the archive, in order.
+  explicit ZipWriter(AtomicFile& file, std::uint64_t zip64_threshold = narrow, Sink sink = {})
+      : file_(file), zip64_threshold_(zip64_threshold), sink_(std::move(sink)) {}
 
   /// Adds a member whose content is `head` followed by `rest`. `name`: UTF-8, at most 65535 bytes.
   void add(const std::string& name, std::string_view head, std::span<const std::byte> rest);
@@ -33,8 +33,8 @@ class ZipWriter {
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
   AtomicFile& file_;
-  std::uint64_t largest_, count_ = 0;
-  Also also_;
+  std::uint64_t zip64_threshold_, count_ = 0;
+  Sink sink_;
   std::string directory_;
 };
 

@@ -40,7 +40,7 @@ class GraphJsonReader {
     for (const auto& entry : section("states")) read_value(entry, Role::state);
     const auto nodes = root_.find("nodes");
     if (nodes) read_nodes(*nodes);
-    for (const auto& entry : section("states")) require_taken(entry);
+    for (const auto& entry : section("states")) require_used(entry);
     for (const auto& entry : section("graphs"))
       if (!used_graphs_.contains(entry.key))
         refuse_at(entry.key_offset,
@@ -73,13 +73,14 @@ class GraphJsonReader {
       call();
     } catch (const Failure& failure) {
       throw Failure(failure.kind(),
-                    fmt::format("{}: {}", place_of(document_, offset), failure.what()),
+                    fmt::format("{}: {}", location_of(document_, offset), failure.what()),
                     failure.hint());
     }
   }
 
   [[noreturn]] void refuse_at(std::size_t offset, const std::string& sentence) const {
-    throw Failure(FailureKind::file, fmt::format("{}: {}", place_of(document_, offset), sentence));
+    throw Failure(FailureKind::file,
+                  fmt::format("{}: {}", location_of(document_, offset), sentence));
   }
 
   void read_input(const JsonField::Entry& entry) {
@@ -121,7 +122,7 @@ class GraphJsonReader {
   }
 
   // Nodes take the states that carry their names; a state that no node takes is an error.
-  void require_taken(const JsonField::Entry& entry) {
+  void require_used(const JsonField::Entry& entry) {
     if (states_.empty())
       for (const auto& node : model_.nodes)
         for (std::uint32_t i = 0; i < node.state_count; ++i)
@@ -222,8 +223,8 @@ class GraphJsonReader {
     });
   }
 
-  ValueId refer(const JsonField& field, const std::string& who) const {
-    const auto& text = field.text(fmt::format("an input of {}", who));
+  ValueId refer(const JsonField& field, const std::string& reader) const {
+    const auto& text = field.text(fmt::format("an input of {}", reader));
     const auto base = text.substr(0, text.find(':'));
     if (is_named(model_, text) || is_named(model_, base)) {
       ValueId value = none;
@@ -233,8 +234,8 @@ class GraphJsonReader {
     auto names = names_;
     for (const auto name : model_.value_names.names()) names.emplace_back(model_.strings[name]);
     throw Failure(FailureKind::file,
-                  fmt::format("{}: {} reads '{}', which is not in the graph", field.place(), who,
-                              printable(text)),
+                  fmt::format("{}: {} reads '{}', which is not in the graph", field.location(),
+                              reader, printable(text)),
                   did_you_mean(near_names(base, names),
                                "a value is a node, node:1, node:output, or the name of an input, "
                                "variable or constant"));

@@ -50,8 +50,8 @@ std::string value_line(const GraphModel& model, const ValueRecord& value) {
     content = "\"init\": ";
     append_init(content, value.init);
   }
-  const auto add = [&](const std::string& part) {
-    if (!part.empty()) content += (content.empty() ? "" : ", ") + part;
+  const auto add = [&](const std::string& item) {
+    if (!item.empty()) content += (content.empty() ? "" : ", ") + item;
   };
   std::vector<std::string_view> names;
   if (value.dims != none)
@@ -144,7 +144,7 @@ std::string node_line(const GraphModel& model, const NodeRecord& node) {
 }
 
 /// States come with their nodes; only those with a tensor or an initializer are written.
-bool is_told(const ValueRecord& value) {
+bool is_written(const ValueRecord& value) {
   return value.role != Role::state || value.tensor != none ||
          value.init.kind != Init::Kind::automatic;
 }
@@ -152,7 +152,7 @@ bool is_told(const ValueRecord& value) {
 void write_values(Page& page, const GraphModel& model, Role role, const char* key) {
   bool begun = false;
   for (const auto& value : model.values) {
-    if (value.role != role || !is_told(value)) continue;
+    if (value.role != role || !is_written(value)) continue;
     if (!begun) page.begin(key, '{');
     begun = true;
     page.line(value_line(model, value));

@@ -47,15 +47,15 @@ JsonNode read_node(const JsonField& field) {
     node.device = device->text(fmt::format("the device of {}", what));
   if (const auto inputs = field.find("inputs")) read_inputs(node, *inputs);
   node.attributes = field.find("attrs");
-  const char* given = nullptr;
+  const char* pass_key = nullptr;
   // Version 0.1 wrote `again` for `recompute`.
   for (const auto& [key, pass] :
        {std::pair("backward", Pass::backward), std::pair("recompute", Pass::recompute),
         std::pair("again", Pass::recompute)}) {
     const auto origin = field.find(key);
     if (!origin) continue;
-    if (node.origin) field.refuse("{} cannot be both '{}' and '{}'", what, given, key);
-    given = key;
+    if (node.origin) field.refuse("{} cannot be both '{}' and '{}'", what, pass_key, key);
+    pass_key = key;
     if (node.attributes)
       field.refuse("{} has the parameters of its origin, so it takes no 'attrs'", what);
     origin->text(fmt::format("the origin of {}", what));
@@ -74,7 +74,7 @@ class Sorter {
       const auto [first, added] = numbers_.emplace(nodes[i].name, i);
       if (!added)
         nodes[i].field.refuse("two nodes are named '{}'; the other one is at {}", nodes[i].name,
-                              nodes[first->second].field.place());
+                              nodes[first->second].field.location());
     }
   }
 
@@ -170,11 +170,12 @@ std::string graph_text(const JsonField& object, const std::string& what) {
   const auto name = object.find("graph");
   if (!name) return source_of(object);
   object.object(what, {"graph"});
-  const auto& wanted = name->text("a graph's name");
+  const auto& graph_name = name->text("a graph's name");
   const auto graphs = JsonField(object.document(), object.document().root).find("graphs");
-  const auto found = graphs ? graphs->find(wanted) : std::nullopt;
-  if (!found) name->refuse("{} refers to the graph '{}', which is not in 'graphs'", what, wanted);
-  found->object(fmt::format("graph '{}'", wanted));
+  const auto found = graphs ? graphs->find(graph_name) : std::nullopt;
+  if (!found)
+    name->refuse("{} refers to the graph '{}', which is not in 'graphs'", what, graph_name);
+  found->object(fmt::format("graph '{}'", graph_name));
   return source_of(*found);
 }
 
@@ -237,13 +238,13 @@ std::vector<std::size_t> build_order(const std::vector<JsonNode>& nodes) {
 bool may_be_node(const JsonNode& node, const OperatorInfo& info) {
   if (node.pass != Pass::forward) return true;
   const auto known = [&](const JsonField::Entry& entry) {
-    const auto now = todays_name(std::string(entry.key), 0, info);
+    const auto now = current_name(std::string(entry.key), 0, info);
     return info.find_param(entry.key) >= 0 || now.removed != nullptr ||
            info.find_param(*now.name) >= 0;
   };
   if (node.attributes) {
-    const auto given = node.attributes->object("");
-    if (!std::all_of(given.begin(), given.end(), known)) return false;
+    const auto entries = node.attributes->object("");
+    if (!std::all_of(entries.begin(), entries.end(), known)) return false;
   }
   const auto unknown_input = [&](const auto& input) {
     return !input.first.empty() && info.find_input(input.first) < 0;
@@ -259,7 +260,7 @@ Attributes read_json_attributes(const JsonNode& node, const OperatorInfo& info) 
        node.attributes->object(fmt::format("'attrs' of node '{}'", node.name))) {
     const auto now = info.find_param(entry.key) >= 0
                          ? std::string(entry.key)
-                         : todays_name(std::string(entry.key), 0, info).name;
+                         : current_name(std::string(entry.key), 0, info).name;
     const int index = now ? info.find_param(*now) : -1;
     const auto* param = index < 0 ? nullptr : &info.params[static_cast<std::size_t>(index)];
     attributes.set(

@@ -10,7 +10,7 @@
 #include "io/counted.hpp"
 #include "io/json_text.hpp"
 #include "io/utf8.hpp"
-#include "plugin/discovery/manifest_parts.hpp"
+#include "plugin/discovery/manifest_readers.hpp"
 #include "tensor/number_fits.hpp"
 
 namespace tenon {
@@ -65,11 +65,11 @@ T element(const JsonField& field) {
     return *flag;
   } else if constexpr (is_complex<T>) {
     if (field.get<JsonValue::List>() == nullptr) return element<decltype(T::re)>(field);
-    const auto parts = field.list("an element");
-    if (parts.size() != 2)
+    const auto components = field.list("an element");
+    if (components.size() != 2)
       field.refuse("a complex element is a number or [real, imaginary], but this has {} numbers",
-                   parts.size());
-    return {element<decltype(T::re)>(parts[0]), element<decltype(T::re)>(parts[1])};
+                   components.size());
+    return {element<decltype(T::re)>(components[0]), element<decltype(T::re)>(components[1])};
   } else if constexpr (std::is_same_v<T, std::uint64_t>) {
     if (const auto* text = field.get<std::string>()) {
       std::uint64_t large = 0;
@@ -138,14 +138,14 @@ Tensor read_indices(const JsonField& object, const std::string& what, const char
                     const tenon_type& type) {
   const auto dtype = object.find("index_dtype");
   const auto field = object.need(key, what);
-  tenon_type wanted =
+  tenon_type index_type =
       type_of(dtype ? read_dtype(*dtype, "the index_dtype of " + what) : i64,
               {static_cast<std::int64_t>(field.list(fmt::format("'{}' of {}", key, what)).size())});
-  if (wanted.dtype != TENON_I32 && wanted.dtype != TENON_I64)
+  if (index_type.dtype != TENON_I32 && index_type.dtype != TENON_I64)
     dtype->refuse("the index_dtype of {} is {} but must be int32 or int64", what,
-                  name_of(static_cast<DType>(wanted.dtype)));
+                  name_of(static_cast<DType>(index_type.dtype)));
   if (type.rank < 0) object.refuse("{} needs a 'shape'", what);
-  return read_values(field, wanted);
+  return read_values(field, index_type);
 }
 
 Tensor read_sparse(const JsonField& object, const std::string& what, const JsonField& values,
@@ -192,21 +192,21 @@ void require_no_strangers(const JsonField& object, const std::string& what, cons
                     values ? name_of(storage) + std::string(" values") : "files");
 }
 
-struct InitWord {
+struct InitName {
   Init::Kind kind;
   std::string_view word;
   std::size_t numbers;
 };
 constexpr std::array words = {
-    InitWord{Init::Kind::zeros, "zeros", 0},     InitWord{Init::Kind::ones, "ones", 0},
-    InitWord{Init::Kind::xavier, "xavier", 0},   InitWord{Init::Kind::he, "he", 0},
-    InitWord{Init::Kind::uniform, "uniform", 2}, InitWord{Init::Kind::normal, "normal", 2},
-    InitWord{Init::Kind::value, "value", 1},
+    InitName{Init::Kind::zeros, "zeros", 0},     InitName{Init::Kind::ones, "ones", 0},
+    InitName{Init::Kind::xavier, "xavier", 0},   InitName{Init::Kind::he, "he", 0},
+    InitName{Init::Kind::uniform, "uniform", 2}, InitName{Init::Kind::normal, "normal", 2},
+    InitName{Init::Kind::value, "value", 1},
 };
 constexpr const char* choices =
     R"("zeros", "ones", "xavier", "he", {"uniform": [a, b]}, {"normal": [mean, sd]} or {"value": v})";
 
-Init read_numbers(const JsonField& field, const InitWord& word, const JsonField& content) {
+Init read_numbers(const JsonField& field, const InitName& word, const JsonField& content) {
   Init init{word.kind, 0, 0};
   if (word.numbers == 1) {
     init.a = content.number("the value");

@@ -19,20 +19,20 @@ static_assert(static_cast<int>(format::AttributeKind::boolean) == TENON_ATTR_BOO
               static_cast<int>(format::AttributeKind::tensor) == TENON_ATTR_TENSOR);
 
 const format::Attributes& require(const ReadContext& reading, const format::Attributes* attributes,
-                                  const char* whose) {
-  if (attributes == nullptr) reading.refuse("{} has no attributes", whose);
+                                  const char* owner) {
+  if (attributes == nullptr) reading.refuse("{} has no attributes", owner);
   return *attributes;
 }
 
 }  // namespace
 
 AttributeReader::AttributeReader(ReadContext& reading, const format::Attributes* attributes,
-                                 const char* whose)
+                                 const char* owner)
     : reading_(reading),
-      from_(require(reading, attributes, whose)),
+      from_(require(reading, attributes, owner)),
       names_(reading, from_.names(), count_of(from_.names()), "attributes.names"),
       kinds_(reading, from_.kinds(), count_of(from_.names()), "attributes.kinds"),
-      knows_parameters_(names_feature(reading, layout::parameters_feature)),
+      has_parameters_feature_(names_feature(reading, layout::parameters_feature)),
       count_(count_of(from_.names())),
       seen_in_(reading.model.strings.size()) {
   require_aligned(reading, from_.integers(), "attributes.integers");
@@ -67,7 +67,7 @@ AttributeRecord AttributeReader::read_one(const Owner& owner) {
                                   "the name of an attribute of {} '{}'", owner.kind, owner.name);
   attribute.kind = static_cast<std::uint32_t>(kinds_[next_++]);
   const bool is_new = attribute.kind == TENON_ATTR_TEXTS || attribute.kind == TENON_ATTR_TENSOR;
-  if (is_new && !knows_parameters_)
+  if (is_new && !has_parameters_feature_)
     refuse(owner, attribute, "has the kind {}, but the file does not name \"{}\" as a feature",
            attribute.kind, layout::parameters_feature);
   if (attribute.kind == TENON_ATTR_TENSOR)

@@ -12,8 +12,8 @@ class AttributeReader {
     std::string_view name;
   };
 
-  /// `whose` names the table's owner in the message for a missing table.
-  AttributeReader(ReadContext& reading, const format::Attributes* attributes, const char* whose);
+  /// `owner` names the table's owner in the message for a missing table.
+  AttributeReader(ReadContext& reading, const format::Attributes* attributes, const char* owner);
 
   /// Reads the next `count` attributes and appends them to the model's.
   void read(const Owner& owner, std::uint32_t count);
@@ -46,7 +46,7 @@ class AttributeReader {
   const format::Attributes& from_;
   Column<std::uint32_t> names_;
   Column<format::AttributeKind> kinds_;
-  bool knows_parameters_;  // the file declares the 0.2 kinds
+  bool has_parameters_feature_;  // the file declares the 0.2 kinds
   std::uint32_t count_, next_ = 0, next_integer_ = 0, next_real_ = 0, round_ = 0;
   std::vector<std::uint32_t> seen_in_;  // by name: the last owner (counted from 1) that had it
 };

@@ -20,33 +20,33 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t piece_size = std::size_t{4}
+constexpr std::size_t chunk_size = std::size_t{4}
                                    << 20;  // prefetched, then read while still in the cache
-constexpr std::size_t worth_threads = std::size_t{16}
-                                      << 20;  // below this, starting threads takes longer
-constexpr int most_threads = 8;               // more would only wait for memory
+constexpr std::size_t min_parallel_bytes = std::size_t{16}
+                                           << 20;  // below this, starting threads takes longer
+constexpr int max_checksum_threads = 8;            // more would only wait for memory
 
 /// Maps pages without a page fault for each. Only a hint: on kernels without it, pages are mapped
 /// when they are read.
-void bring_in(std::span<const std::byte> bytes) {
+void prefetch(std::span<const std::byte> bytes) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto before = reinterpret_cast<std::uintptr_t>(bytes.data()) % page;  // of its first page
   madvise(const_cast<std::byte*>(bytes.data()) - before, bytes.size() + before, MADV_POPULATE_READ);
 }
 
 std::uint64_t checksum_of(std::span<const std::byte> bytes) {
-  if (bytes.size() <= piece_size) {
-    bring_in(bytes);
+  if (bytes.size() <= chunk_size) {
+    prefetch(bytes);
     return XXH3_64bits(bytes.data(), bytes.size());
   }
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
                                                                        XXH3_freeState);
   if (state == nullptr) throw std::bad_alloc();
   XXH3_64bits_reset(state.get());
-  for (; !bytes.empty(); bytes = bytes.subspan(std::min(piece_size, bytes.size()))) {
-    const auto piece = bytes.first(std::min(piece_size, bytes.size()));
-    bring_in(piece);
-    XXH3_64bits_update(state.get(), piece.data(), piece.size());
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(chunk_size, bytes.size()))) {
+    const auto chunk = bytes.first(std::min(chunk_size, bytes.size()));
+    prefetch(chunk);
+    XXH3_64bits_update(state.get(), chunk.data(), chunk.size());
   }
   return XXH3_64bits_digest(state.get());
 }
@@ -70,7 +70,7 @@ class Search {
       ++done_;
     }
     for (auto at = helped_++; at < order_.size() && done_ < order_.size(); at = helped_++)
-      bring_in_backwards(buffers_[order_[at]].bytes);
+      prefetch_backwards(buffers_[order_[at]].bytes);
   }
 
   std::size_t first() const { return first_; }
@@ -83,10 +83,10 @@ class Search {
   }
 
   // Works from the end towards the computing thread, which works from the front.
-  void bring_in_backwards(std::span<const std::byte> bytes) {
-    while (bytes.size() > piece_size && done_ < order_.size()) {
-      bring_in(bytes.last(piece_size));
-      bytes = bytes.first(bytes.size() - piece_size);
+  void prefetch_backwards(std::span<const std::byte> bytes) {
+    while (bytes.size() > chunk_size && done_ < order_.size()) {
+      prefetch(bytes.last(chunk_size));
+      bytes = bytes.first(bytes.size() - chunk_size);
     }
   }
 
@@ -96,7 +96,8 @@ class Search {
 };
 
 int thread_count(std::size_t bytes) {
-  return bytes < worth_threads ? 1 : std::clamp(usable_cores().count(), 1, most_threads);
+  return bytes < min_parallel_bytes ? 1
+                                    : std::clamp(usable_cores().count(), 1, max_checksum_threads);
 }
 
 }  // namespace

@@ -7,26 +7,26 @@
 namespace tenon {
 namespace {
 
-std::uint32_t place(DataLayout& data, std::uint32_t segment, const Tensor& array) {
-  Placement place;
-  place.array = array.to("cpu").make_contiguous();
-  place.segment = segment;
-  place.offset = layout::align(data.size, layout::tensor_alignment);
-  place.size = static_cast<std::uint64_t>(place.array.bytes());
-  place.checksum =
-      layout::checksum({static_cast<const std::byte*>(place.array.data()), place.size});
-  data.size = place.offset + place.size;
-  data.buffers.push_back(std::move(place));
+std::uint32_t store(DataLayout& data, std::uint32_t segment, const Tensor& array) {
+  Placement buffer;
+  buffer.array = array.to("cpu").make_contiguous();
+  buffer.segment = segment;
+  buffer.offset = layout::align(data.size, layout::tensor_alignment);
+  buffer.size = static_cast<std::uint64_t>(buffer.array.bytes());
+  buffer.checksum =
+      layout::checksum({static_cast<const std::byte*>(buffer.array.data()), buffer.size});
+  data.size = buffer.offset + buffer.size;
+  data.buffers.push_back(std::move(buffer));
   return static_cast<std::uint32_t>(data.buffers.size() - 1);
 }
 
 void add_tensor(DataLayout& data, std::uint32_t segment, const Tensor& tensor) {
-  DataLayout::Stored stored{tensor, place(data, segment, tensor.stored_values()), none, none};
-  if (tensor.storage() == Storage::csr) stored.indices = place(data, segment, tensor.columns());
+  DataLayout::Stored stored{tensor, store(data, segment, tensor.stored_values()), none, none};
+  if (tensor.storage() == Storage::csr) stored.indices = store(data, segment, tensor.columns());
   if (tensor.storage() == Storage::csr)
-    stored.row_starts = place(data, segment, tensor.row_starts());
+    stored.row_starts = store(data, segment, tensor.row_starts());
   if (tensor.storage() == Storage::row_sparse)
-    stored.indices = place(data, segment, tensor.row_ids());
+    stored.indices = store(data, segment, tensor.row_ids());
   data.tensors.push_back(stored);
 }
 

@@ -83,9 +83,9 @@ Header decode(std::span<const std::byte> file, const std::filesystem::path& path
     refuse_file(path, "the header says {} bytes of metadata, which the file of {} cannot hold",
                 header.metadata_size, file.size());
   const auto end = header_size + header.metadata_size;
-  const auto wanted = header.data_offset == 0 ? 0 : align(end, segment_alignment);
-  if (header.data_offset != wanted || header.data_offset > file.size() ||
-      (wanted == 0 && file.size() != end))
+  const auto expected = header.data_offset == 0 ? 0 : align(end, segment_alignment);
+  if (header.data_offset != expected || header.data_offset > file.size() ||
+      (expected == 0 && file.size() != end))
     refuse_file(path,
                 "the header says that the data begins at byte {}, but the metadata ends at {}",
                 header.data_offset, end);

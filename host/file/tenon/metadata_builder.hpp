@@ -25,7 +25,7 @@ struct MetadataBuilder {
   const FileOrder& order;
   FileTexts texts{model.strings};
   FileTypes types{};
-  std::deque<std::string> own_texts{};  // not among the model's texts
+  std::deque<std::string> extra_texts{};  // not among the model's texts
   flatbuffers::FlatBufferBuilder buffer{1 << 16};
 
   /// A column that is always written.

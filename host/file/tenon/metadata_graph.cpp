@@ -131,15 +131,16 @@ flatbuffers::Offset<format::Graph> write_graph(MetadataBuilder& to) {
   }
   const auto names_at = to.required(names);
   const auto outputs_at = to.required(values);
-  std::vector<std::uint32_t> updated, taken;
+  std::vector<std::uint32_t> updated, update_values;
   for (const auto& [variable, value] : to.model.updates) {
     updated.push_back(to.order.values.at(variable));
-    taken.push_back(to.order.values.at(value));
+    update_values.push_back(to.order.values.at(value));
   }
   const auto updated_at = updated.empty() ? ColumnOffset<std::uint32_t>() : to.required(updated);
-  const auto taken_at = taken.empty() ? ColumnOffset<std::uint32_t>() : to.required(taken);
+  const auto update_values_at =
+      update_values.empty() ? ColumnOffset<std::uint32_t>() : to.required(update_values);
   return format::CreateGraph(to.buffer, name, values_at, nodes_at, attributes_at, names_at,
-                             outputs_at, none, 0, updated_at, taken_at);
+                             outputs_at, none, 0, updated_at, update_values_at);
 }
 
 }  // namespace tenon

@@ -31,7 +31,7 @@ class ParameterWriter {
   }
   void operator()(const std::vector<std::string>& list) {
     whole(format::AttributeKind::texts,
-          to_.texts(std::string_view(to_.own_texts.emplace_back(joined_texts(list)))));
+          to_.texts(std::string_view(to_.extra_texts.emplace_back(joined_texts(list)))));
   }
   void operator()(const Tensor& tensor) {
     columns_.kinds.push_back(format::AttributeKind::tensor);

@@ -53,10 +53,10 @@ TablesOffset<format::Segment> write_segments(MetadataBuilder& to, const DataLayo
 
 TablesOffset<format::Buffer> write_buffers(MetadataBuilder& to, const DataLayout& data) {
   std::vector<Offset<format::Buffer>> buffers;
-  for (const auto& place : data.buffers) {
-    const auto offset = place.offset - data.segments[place.segment].offset;
+  for (const auto& buffer : data.buffers) {
+    const auto offset = buffer.offset - data.segments[buffer.segment].offset;
     buffers.push_back(
-        format::CreateBuffer(to.buffer, place.segment, offset, place.size, place.checksum));
+        format::CreateBuffer(to.buffer, buffer.segment, offset, buffer.size, buffer.checksum));
   }
   return to.tables(buffers);
 }

@@ -36,13 +36,14 @@ FileOrder file_order(const GraphModel& model) {
   return order;
 }
 
-FileTexts::FileTexts(const Strings& strings) : strings_(strings), seen_(strings.size(), unseen) {
+FileTexts::FileTexts(const Strings& strings)
+    : strings_(strings), seen_(strings.size(), unnumbered) {
   numbers_.reserve(strings.size());
   (*this)(std::string_view());
 }
 
 std::uint32_t FileTexts::operator()(StringId id) {
-  if (seen_[id] == unseen) seen_[id] = (*this)(strings_[id]);
+  if (seen_[id] == unnumbered) seen_[id] = (*this)(strings_[id]);
   return seen_[id];
 }
 

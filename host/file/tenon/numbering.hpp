@@ -45,7 +45,7 @@ class FileTexts {
   const std::vector<std::string_view>& order() const { return order_; }
 
  private:
-  static constexpr std::uint32_t unseen = 0xffffffff;
+  static constexpr std::uint32_t unnumbered = 0xffffffff;
   const Strings& strings_;
   std::vector<std::uint32_t> seen_;
   std::unordered_map<std::string_view, std::uint32_t> numbers_;

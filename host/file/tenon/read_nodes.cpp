@@ -34,7 +34,7 @@ class NodeReader {
         edges_(nodes.edges()),
         types_(nodes.output_types()),
         attributes_(reading, graph.attributes(), "its graph"),
-        state_taken_(reading.model.values.size()) {}
+        state_used_(reading.model.values.size()) {}
 
   void run() {
     require_total(columns_.inputs, columns_.states, count_of(edges_), "edges");
@@ -118,19 +118,19 @@ class NodeReader {
       if (value >= model_.values.size() && (value != none || state))
         reading_.refuse("node '{}' reads value {}, but only {} before it", reading_.text(node.name),
                         value, counted(model_.values.size(), "value comes", "values come"));
-      if (state) take_state(node, value);
+      if (state) use_state(node, value);
       model_.edges.push_back(value);
     }
   }
 
-  void take_state(const NodeRecord& node, ValueId value) {
+  void use_state(const NodeRecord& node, ValueId value) {
     if (model_.values[value].role != Role::state)
       reading_.refuse("node '{}' uses '{}' as a state, but it is not one", reading_.text(node.name),
                       value_label(model_, value));
-    if (state_taken_[value])
+    if (state_used_[value])
       reading_.refuse("the state '{}' belongs to two nodes; the second is '{}'",
                       value_label(model_, value), reading_.text(node.name));
-    state_taken_[value] = true;
+    state_used_[value] = true;
   }
 
   // Checks against the operator's description in the file; binding checks against the loaded
@@ -171,7 +171,7 @@ class NodeReader {
   NodeColumns columns_;
   const flatbuffers::Vector<std::uint32_t>*edges_, *types_;
   AttributeReader attributes_;
-  std::vector<bool> state_taken_;
+  std::vector<bool> state_used_;
   std::uint32_t next_type_ = 0;
 };
 

@@ -2,7 +2,7 @@
 #include "file/tenon/read_context.hpp"
 #include "graph/inference/dim_name.hpp"
 #include "tensor/element_count.hpp"
-#include "tensor/held_tensor.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -63,8 +63,8 @@ std::vector<std::span<std::byte>> read_segments(const ReadContext& reading) {
 }
 
 std::span<std::byte> buffer(const ReadContext& reading, std::uint32_t number, std::uint32_t tensor,
-                            std::vector<bool>& used, const char* part) {
-  reading.index(number, reading.buffers.size(), "the buffer of tensor {}'s {}", tensor, part);
+                            std::vector<bool>& used, const char* array_name) {
+  reading.index(number, reading.buffers.size(), "the buffer of tensor {}'s {}", tensor, array_name);
   if (used[number])
     reading.refuse("buffer {} belongs to two tensors; the second is tensor {}", number, tensor);
   used[number] = true;
@@ -72,19 +72,21 @@ std::span<std::byte> buffer(const ReadContext& reading, std::uint32_t number, st
 }
 
 void require_size(const ReadContext& reading, std::size_t found, std::int64_t needed,
-                  std::uint32_t tensor, const tenon_type& type, const char* part) {
+                  std::uint32_t tensor, const tenon_type& type, const char* array_name) {
   if (needed < 0)
     reading.refuse("tensor {}, {}, has {} with a byte count beyond 64 bits", tensor,
-                   to_string(type), part);
+                   to_string(type), array_name);
   if (found != static_cast<std::uint64_t>(needed))
     reading.refuse("tensor {}, {}, has a buffer of {} bytes for its {} but needs {}", tensor,
-                   to_string(type), found, part, needed);
+                   to_string(type), found, array_name, needed);
 }
 
 /// An array in the file's memory, after a check of its size.
 Tensor array(const ReadContext& reading, std::span<std::byte> bytes, DType dtype,
-             const Shape& shape, std::uint32_t tensor, const tenon_type& type, const char* part) {
-  require_size(reading, bytes.size(), byte_count(dtype, shape).value_or(-1), tensor, type, part);
+             const Shape& shape, std::uint32_t tensor, const tenon_type& type,
+             const char* array_name) {
+  require_size(reading, bytes.size(), byte_count(dtype, shape).value_or(-1), tensor, type,
+               array_name);
   return Tensor::borrow(bytes.data(), dtype, shape, {}, reading.owner);
 }
 
@@ -110,17 +112,20 @@ Tensor read_sparse(const ReadContext& reading, const format::Tensor& from, const
   const auto stored = static_cast<std::int64_t>(std::min<std::uint64_t>(from.stored(), INT64_MAX));
   Shape values_shape = csr ? Shape{stored} : shape;
   values_shape.set(0, stored);
-  const auto read = [&](std::uint32_t number, DType kind, const Shape& wanted, const char* part) {
-    return array(reading, buffer(reading, number, i, used, part), kind, wanted, i, type, part);
+  const auto read = [&](std::uint32_t number, DType kind, const Shape& expected,
+                        const char* array_name) {
+    return array(reading, buffer(reading, number, i, used, array_name), kind, expected, i, type,
+                 array_name);
   };
   const Tensor values = read(from.values(), dtype, values_shape, "values");
-  const auto read_for_good = [&](std::uint32_t number, const Shape& wanted, const char* part) {
-    const Tensor mapped = read(number, index_dtype, wanted, part);
-    return HeldTensor::frozen(reading.data_may_change ? mapped.clone() : mapped);
+  const auto read_frozen = [&](std::uint32_t number, const Shape& expected,
+                               const char* array_name) {
+    const Tensor mapped = read(number, index_dtype, expected, array_name);
+    return TrackedTensor::frozen(reading.data_may_change ? mapped.clone() : mapped);
   };
-  const Tensor indices = read_for_good(from.indices(), {stored}, "indices");
+  const Tensor indices = read_frozen(from.indices(), {stored}, "indices");
   const Tensor row_starts =
-      csr ? read_for_good(from.row_starts(), {shape[0] + 1}, "row starts") : Tensor();
+      csr ? read_frozen(from.row_starts(), {shape[0] + 1}, "row starts") : Tensor();
   try {
     return csr ? Tensor::csr(values, indices, row_starts, shape)
                : Tensor::row_sparse(values, indices, shape);
@@ -200,7 +205,7 @@ void read_tensors(ReadContext& reading) {
     const auto bytes = buffer(reading, from->values(), i, used, "values");
     const auto tensor =
         array(reading, bytes, static_cast<DType>(type.dtype), shape_of(type), i, type, "values");
-    reading.model.tensors.push_back(HeldTensor::hold(HeldTensor::exclusive(tensor)));
+    reading.model.tensors.push_back(TrackedTensor::track(TrackedTensor::exclusive(tensor)));
   }
 }
 

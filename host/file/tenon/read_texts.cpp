@@ -85,12 +85,12 @@ void read_notes(ReadContext& reading) {
     const auto name =
         reading.text(reading.index(extension->name(), texts, "the name of extension {}", i));
     budget.take(count_of(extension->content()) + name.size(), "extensions");
-    auto& kept = model.extensions.emplace_back();
-    kept.name = name;
+    auto& stored = model.extensions.emplace_back();
+    stored.name = name;
     if (extension->content() == nullptr) continue;
     const auto bytes =
         std::as_bytes(std::span(extension->content()->data(), extension->content()->size()));
-    kept.content.assign(bytes.begin(), bytes.end());
+    stored.content.assign(bytes.begin(), bytes.end());
   }
 }
 

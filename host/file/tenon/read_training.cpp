@@ -10,10 +10,10 @@
 namespace tenon {
 namespace {
 
-std::string_view read_name(const ReadContext& reading, std::uint32_t id, const std::string& whose) {
+std::string_view read_name(const ReadContext& reading, std::uint32_t id, const std::string& owner) {
   const auto text =
-      reading.text(reading.index(id, reading.model.strings.size(), "the name of {}", whose));
-  if (!is_name(text)) reading.refuse("{}: '{}' is not a valid name", whose, printable(text));
+      reading.text(reading.index(id, reading.model.strings.size(), "the name of {}", owner));
+  if (!is_name(text)) reading.refuse("{}: '{}' is not a valid name", owner, printable(text));
   return text;
 }
 
@@ -55,9 +55,9 @@ std::vector<std::pair<std::string, std::string>> read_settings(const ReadContext
 class SlotReader {
  public:
   explicit SlotReader(const ReadContext& reading)
-      : reading_(reading), taken_(reading.model.tensors.size()) {
+      : reading_(reading), used_(reading.model.tensors.size()) {
     for (const auto& value : reading.model.values)
-      if (value.tensor != none) taken_[value.tensor] = true;
+      if (value.tensor != none) used_[value.tensor] = true;
   }
 
   TrainingSlot read(const format::Slot& from, std::uint32_t i) {
@@ -70,18 +70,18 @@ class SlotReader {
       reading_.refuse("slot {}, '{}': '{}' is not a variable", i, slot.name, variable);
     if (!seen_.emplace(slot.variable, from.name()).second)
       reading_.refuse("'{}' has two slots '{}'", variable, slot.name);
-    slot.tensor = reading_.index(from.tensor(), taken_.size(), "the tensor of slot '{}' of '{}'",
+    slot.tensor = reading_.index(from.tensor(), used_.size(), "the tensor of slot '{}' of '{}'",
                                  slot.name, variable);
-    if (taken_[slot.tensor])
+    if (used_[slot.tensor])
       reading_.refuse("tensor {} belongs to two values; the second is slot '{}' of '{}'",
                       slot.tensor, slot.name, variable);
-    taken_[slot.tensor] = true;
+    used_[slot.tensor] = true;
     return slot;
   }
 
  private:
   const ReadContext& reading_;
-  std::vector<bool> taken_;
+  std::vector<bool> used_;
   std::set<std::pair<ValueId, StringId>> seen_;
 };
 

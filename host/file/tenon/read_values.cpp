@@ -28,13 +28,13 @@ struct ValueColumns {
   Column<double> numbers;
 };
 
-void take_tensor(const ReadContext& reading, ValueRecord& value, std::uint32_t number,
-                 std::vector<bool>& taken) {
+void assign_tensor(const ReadContext& reading, ValueRecord& value, std::uint32_t number,
+                   std::vector<bool>& used) {
   const auto name = reading.text(value.name);
-  value.tensor = reading.index(number, taken.size(), "the tensor of '{}'", name);
-  if (taken[number])
+  value.tensor = reading.index(number, used.size(), "the tensor of '{}'", name);
+  if (used[number])
     reading.refuse("tensor {} belongs to two values; the second is '{}'", number, name);
-  taken[number] = true;
+  used[number] = true;
   if (value.role == Role::input)
     reading.refuse("the input '{}' has a tensor, but inputs are passed to each run", name);
   const auto& tensor = reading.model.tensors[number];
@@ -48,7 +48,7 @@ void take_tensor(const ReadContext& reading, ValueRecord& value, std::uint32_t n
 }
 
 ValueRecord read_value(const ReadContext& reading, const ValueColumns& columns, std::uint32_t i,
-                       std::vector<bool>& taken) {
+                       std::vector<bool>& used) {
   ValueRecord value;
   value.name =
       reading.index(columns.names[i], reading.model.strings.size(), "the name of value {}", i);
@@ -71,13 +71,13 @@ ValueRecord read_value(const ReadContext& reading, const ValueColumns& columns, 
     reading.refuse("{}", failure.what());
   }
   if (const auto tensor = columns.tensors[i]; tensor != 0)
-    take_tensor(reading, value, tensor - 1, taken);
+    assign_tensor(reading, value, tensor - 1, used);
   if (value.role == Role::constant && value.tensor == none)
     reading.refuse("the constant '{}' has no tensor", reading.text(value.name));
   return value;
 }
 
-void take_input(ReadContext& reading, std::uint32_t i, std::uint32_t type) {
+void add_input(ReadContext& reading, std::uint32_t i, std::uint32_t type) {
   auto& model = reading.model;
   model.inputs.push_back(i);
   const auto names = reading.dim_names.find(type);
@@ -102,11 +102,11 @@ void read_values(ReadContext& reading, const format::Graph& graph) {
   if (graph.values() == nullptr) reading.refuse("its graph has no values");
   const auto count = count_of(graph.values()->names());
   const ValueColumns columns(reading, *graph.values(), count);
-  std::vector<bool> taken(model.tensors.size());
+  std::vector<bool> used(model.tensors.size());
   model.values.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    const auto& value = model.values.emplace_back(read_value(reading, columns, i, taken));
-    if (value.role == Role::input) take_input(reading, i, columns.types[i]);
+    const auto& value = model.values.emplace_back(read_value(reading, columns, i, used));
+    if (value.role == Role::input) add_input(reading, i, columns.types[i]);
     if (!model.value_names.add(value.name, i))
       reading.refuse("two values have the name '{}'", reading.text(value.name));
   }

@@ -10,7 +10,7 @@ namespace tenon {
 namespace {
 
 /// Copies the metadata, so that a concurrent write to the file cannot change what was checked.
-std::vector<std::uint8_t> take_metadata(std::span<const std::byte> file,
+std::vector<std::uint8_t> copy_metadata(std::span<const std::byte> file,
                                         const layout::Header& header,
                                         const std::filesystem::path& path) {
   const auto mapped = file.subspan(layout::header_size, header.metadata_size);
@@ -49,19 +49,19 @@ void read_model(ReadContext& reading) {
 }
 
 /// Whether one of the tensor's arrays begins at `begin`.
-bool holds(const Tensor& tensor, const std::byte* begin) {
-  const auto& parts = tensor.abi();
-  return parts.dense.data == begin || (tensor.storage() != Storage::dense &&
-                                       (parts.indices == begin || parts.row_starts == begin));
+bool begins_at(const Tensor& tensor, const std::byte* begin) {
+  const auto& abi = tensor.abi();
+  return abi.dense.data == begin ||
+         (tensor.storage() != Storage::dense && (abi.indices == begin || abi.row_starts == begin));
 }
 
 std::string owner_of(const ReadContext& reading, std::span<const std::byte> bytes) {
   for (const auto& value : reading.model.values)
-    if (value.tensor != none && holds(reading.model.tensors[value.tensor], bytes.data()))
+    if (value.tensor != none && begins_at(reading.model.tensors[value.tensor], bytes.data()))
       return fmt::format("'{}'", reading.text(value.name));
   if (reading.model.training)
     for (const auto& slot : reading.model.training->slots)
-      if (holds(reading.model.tensors[slot.tensor], bytes.data()))
+      if (begins_at(reading.model.tensors[slot.tensor], bytes.data()))
         return fmt::format("slot '{}' of '{}'", slot.name,
                            value_label(reading.model, slot.variable));
   return "an unused tensor";
@@ -93,7 +93,7 @@ void check_data(const ReadContext& reading, const std::byte* end) {
 
 GraphModel read_tenon(const FileBytes& file, FileCheck check) {
   const auto header = layout::decode(file.bytes, file.path);
-  const auto metadata = take_metadata(file.bytes, header, file.path);
+  const auto metadata = copy_metadata(file.bytes, header, file.path);
   const auto data =
       header.data_offset == 0 ? std::span<std::byte>() : file.bytes.subspan(header.data_offset);
   ReadContext reading{

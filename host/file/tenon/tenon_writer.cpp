@@ -12,9 +12,9 @@ namespace tenon {
 
 namespace {
 
-/// The parts of a file before they are written.
-struct Parts {
-  Parts(const GraphModel& model, const std::filesystem::path& path)
+/// The contents of a file before they are written.
+struct FileContents {
+  FileContents(const GraphModel& model, const std::filesystem::path& path)
       : order(file_order(model)),
         data(lay_out(model, order)),
         metadata(write_metadata(model, order, data, path)) {
@@ -26,14 +26,14 @@ struct Parts {
     header.file_size = header.data_offset + data.size;
   }
 
-  /// Calls write_at(offset, bytes) for each piece; the gaps are zeros.
+  /// Calls write_at(offset, bytes) for each chunk; the gaps are zeros.
   template <class WriteAt>
   void put(WriteAt&& write_at) const {
     write_at(0, std::span<const std::byte>(layout::encode(header)));
     write_at(layout::header_size, std::span<const std::byte>(metadata));
-    for (const auto& place : data.buffers)
-      write_at(header.data_offset + place.offset,
-               std::span(static_cast<const std::byte*>(place.array.data()), place.size));
+    for (const auto& buffer : data.buffers)
+      write_at(header.data_offset + buffer.offset,
+               std::span(static_cast<const std::byte*>(buffer.array.data()), buffer.size));
   }
 
   FileOrder order;
@@ -46,11 +46,11 @@ struct Parts {
 
 void write_tenon(const GraphModel& model, const std::filesystem::path& path) {
   const BackingFiles sources(model.tensors);
-  const Parts parts(model, path);
+  const FileContents contents(model, path);
   AtomicFile file(path);
-  file.resize(parts.header.file_size);
+  file.resize(contents.header.file_size);
   sources.use([&] {
-    parts.put([&](std::uint64_t offset, std::span<const std::byte> bytes) {
+    contents.put([&](std::uint64_t offset, std::span<const std::byte> bytes) {
       file.write_at(offset, bytes);
     });
   });
@@ -59,10 +59,10 @@ void write_tenon(const GraphModel& model, const std::filesystem::path& path) {
 
 std::vector<std::byte> write_tenon(const GraphModel& model) {
   const BackingFiles sources(model.tensors);
-  const Parts parts(model, "graph");
-  std::vector<std::byte> bytes(parts.header.file_size);
-  parts.put([&](std::uint64_t offset, std::span<const std::byte> piece) {
-    std::copy(piece.begin(), piece.end(), bytes.begin() + static_cast<std::ptrdiff_t>(offset));
+  const FileContents contents(model, "graph");
+  std::vector<std::byte> bytes(contents.header.file_size);
+  contents.put([&](std::uint64_t offset, std::span<const std::byte> chunk) {
+    std::copy(chunk.begin(), chunk.end(), bytes.begin() + static_cast<std::ptrdiff_t>(offset));
   });
   sources.require_unchanged();
   return bytes;

@@ -72,12 +72,12 @@ class Expansion {
   std::shared_ptr<GraphSnapshot> run() {
     for (NodeId id = 0; id < chosen_.size(); ++id) {
       if (!chosen_[id])
-        keep(id);
+        copy_node(id);
       else
         at_node(from_.model, id, [&] { replace(id); });
     }
-    for (auto& [name, value] : to_->model.outputs) value = now(value);
-    for (auto& [variable, value] : to_->model.updates) value = now(value);
+    for (auto& [name, value] : to_->model.outputs) value = current_value(value);
+    for (auto& [variable, value] : to_->model.updates) value = current_value(value);
     return to_;
   }
   /// The enclosing operators of each node of the graph that run() returned.
@@ -89,39 +89,39 @@ class Expansion {
     NodeId first, end;
     std::vector<ValueId> outputs;
     // recomputed nodes only: values of the forward node -> recomputed values
-    std::unordered_map<ValueId, ValueId> again;
+    std::unordered_map<ValueId, ValueId> recomputed;
   };
 
-  ValueId now(ValueId value) const {
+  ValueId current_value(ValueId value) const {
     const auto found = replaced_.find(value);
     return found == replaced_.end() ? value : found->second;
   }
   std::vector<ValueId> edges(const NodeRecord& node) const {
     std::vector<ValueId> found(to_->model.edges.begin() + node.first_edge,
                                to_->model.edges.begin() + node.first_edge + node.input_count);
-    for (auto& value : found) value = now(value);
+    for (auto& value : found) value = current_value(value);
     return found;
   }
   GraphBuilder builder(NodeId id) {
     return {to_->model, to_->binding, *from_.binding.nodes[id].op->plugins};
   }
 
-  void keep(NodeId id) {
+  void copy_node(NodeId id) {
     auto node = from_.model.nodes[id];
     auto& model = to_->model;
     const auto added = static_cast<NodeId>(model.nodes.size());
     for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge)
-      model.edges[edge] = now(model.edges[edge]);
+      model.edges[edge] = current_value(model.edges[edge]);
     for (std::uint32_t i = 0; i < node.output_count; ++i)
       model.values[node.first_output + i].producer = added;
-    if (node.origin != none) node.origin = kept_.at(node.origin);
+    if (node.origin != none) node.origin = copied_.at(node.origin);
     if (const auto object = from_.model.objects.find(id); object != from_.model.objects.end())
       model.objects.emplace(added, object->second);
     model.node_names.add(node.name, added);
     model.nodes.push_back(node);
     to_->binding.nodes.push_back(from_.binding.nodes[id]);
     around_.push_back(around_before_[id]);
-    kept_.emplace(id, added);
+    copied_.emplace(id, added);
   }
 
   void replace(NodeId id) {
@@ -131,13 +131,13 @@ class Expansion {
     if (node.pass == Pass::backward)
       differentiate(id);
     else
-      node.pass == Pass::forward ? enter(id) : enter_again(id);
+      node.pass == Pass::forward ? expand(id) : expand_recomputed(id);
     auto around = around_before_[id];
     around.push_back(from_.binding.nodes[id].op);
     around_.resize(to_->model.nodes.size(), around);
   }
 
-  void enter(NodeId id) {
+  void expand(NodeId id) {
     const auto& node = from_.model.nodes[id];
     const auto& bound = from_.binding.nodes[id];
     refuse_cycle(id);
@@ -148,13 +148,13 @@ class Expansion {
                std::string(from_.model.strings[node.device]), edges(node), node.output_count});
     for (std::uint32_t i = 0; i < node.output_count; ++i) {
       auto type = from_.model.values[node.first_output + i].type;
-      const auto& made = to_->model.values[outputs[i]].type;
-      if (merge(type, made) == Merge::contradiction)
+      const auto& composed = to_->model.values[outputs[i]].type;
+      if (merge(type, composed) == Merge::contradiction)
         throw Failure(
             FailureKind::plugin,
             fmt::format("its infer() declares output {} as {}, but its composed nodes produce {}",
                         i, to_string(from_.model.values[node.first_output + i].type),
-                        to_string(made)));
+                        to_string(composed)));
       replaced_.emplace(node.first_output + i, outputs[i]);
     }
     inside_.emplace(
@@ -166,36 +166,37 @@ class Expansion {
     const auto* const op = from_.binding.nodes[id].op;
     const auto found = std::find(around.begin(), around.end(), op);
     if (found == around.end()) return;
-    std::string way;
+    std::string cycle;
     std::for_each(found, around.end(),
-                  [&](const LoadedOperator* one) { way += one->info->full_name() + " -> "; });
+                  [&](const LoadedOperator* one) { cycle += one->info->full_name() + " -> "; });
     const auto name = op->info->full_name();
-    throw Failure(FailureKind::plugin,
-                  fmt::format("the composed operator '{}' contains itself: {}{}", name, way, name));
+    throw Failure(
+        FailureKind::plugin,
+        fmt::format("the composed operator '{}' contains itself: {}{}", name, cycle, name));
   }
 
   // Recomputes each node inside, with its origin's random numbers.
-  void enter_again(NodeId id) {
+  void expand_recomputed(NodeId id) {
     const auto& node = from_.model.nodes[id];
     const auto& origin = inside_.at(node.origin);
     auto into = builder(id);
     Inside inside{origin.first, origin.end, {}, {}};
     const auto before = edges(from_.model.nodes[node.origin]), after = edges(node);
-    for (std::size_t i = 0; i < before.size(); ++i) inside.again.emplace(before[i], after[i]);
-    const auto again = [&](ValueId value) {
-      const auto found = inside.again.find(value);
-      return found == inside.again.end() ? value : found->second;
+    for (std::size_t i = 0; i < before.size(); ++i) inside.recomputed.emplace(before[i], after[i]);
+    const auto recomputed = [&](ValueId value) {
+      const auto found = inside.recomputed.find(value);
+      return found == inside.recomputed.end() ? value : found->second;
     };
     for (auto at = origin.first; at < origin.end; ++at) {
       auto inputs = edges(to_->model.nodes[at]);
-      for (auto& value : inputs) value = again(value);
-      const auto made = into.recompute(at, inputs);
-      for (std::uint32_t i = 0; i < to_->model.nodes[made].output_count; ++i)
-        inside.again.emplace(to_->model.nodes[at].first_output + i,
-                             to_->model.nodes[made].first_output + i);
+      for (auto& value : inputs) value = recomputed(value);
+      const auto added = into.recompute(at, inputs);
+      for (std::uint32_t i = 0; i < to_->model.nodes[added].output_count; ++i)
+        inside.recomputed.emplace(to_->model.nodes[at].first_output + i,
+                                  to_->model.nodes[added].first_output + i);
     }
     for (std::uint32_t i = 0; i < node.output_count; ++i)
-      replaced_.emplace(node.first_output + i, again(origin.outputs[i]));
+      replaced_.emplace(node.first_output + i, recomputed(origin.outputs[i]));
     inside_.emplace(id, std::move(inside));
   }
 
@@ -205,22 +206,24 @@ class Expansion {
     const auto& inside = inside_.at(node.origin);
     const auto read = edges(node),
                inputs = edges(forward);  // output gradients, forward's inputs, forward's outputs
-    GradientPart part{.first = inside.first, .end = inside.end, .seeds = {}, .kept = {}};
-    if (const auto again = inside_.find(computed_by(node, forward)); again != inside_.end())
-      part.kept = again->second.again;
+    GradientSubgraph subgraph{
+        .first = inside.first, .end = inside.end, .seeds = {}, .substitutes = {}};
+    if (const auto recomputed = inside_.find(computed_by(node, forward));
+        recomputed != inside_.end())
+      subgraph.substitutes = recomputed->second.recomputed;
     for (std::uint32_t i = 0; i < forward.input_count; ++i)
-      if (const auto kept = read[forward.output_count + i]; kept != none)
-        part.kept[inputs[i]] = kept;
+      if (const auto value = read[forward.output_count + i]; value != none)
+        subgraph.substitutes[inputs[i]] = value;
     for (std::uint32_t i = 0; i < forward.output_count; ++i)
-      if (read[i] != none) part.seeds.emplace_back(inside.outputs[i], read[i]);
+      if (read[i] != none) subgraph.seeds.emplace_back(inside.outputs[i], read[i]);
     std::vector<ValueId> wrt;
     for (std::uint32_t i = 0; i < forward.input_count; ++i)
-      if (takes_gradient(inputs, i)) wrt.push_back(inputs[i]);
+      if (receives_gradient(inputs, i)) wrt.push_back(inputs[i]);
     auto into = builder(id);
-    const auto found = add_gradient(into, part, wrt);
+    const auto found = add_gradient(into, subgraph, wrt);
     std::size_t next = 0;
     for (std::uint32_t i = 0; i < forward.input_count; ++i) {
-      const auto gradient = takes_gradient(inputs, i) ? found[next++] : none;
+      const auto gradient = receives_gradient(inputs, i) ? found[next++] : none;
       if (inputs[i] != none && may_have_gradient(to_->model.values[inputs[i]].type))
         replaced_.emplace(node.first_output + i,
                           gradient != none ? gradient : zeros_like(into, inputs[i]));
@@ -238,7 +241,7 @@ class Expansion {
   }
 
   // A value that is connected to several inputs has its whole gradient at the first.
-  bool takes_gradient(const std::vector<ValueId>& inputs, std::uint32_t i) const {
+  bool receives_gradient(const std::vector<ValueId>& inputs, std::uint32_t i) const {
     const auto here = inputs.begin() + i;
     return *here != none && may_have_gradient(to_->model.values[*here].type) &&
            std::find(inputs.begin(), here, *here) == here;
@@ -258,7 +261,7 @@ class Expansion {
   std::vector<Around> around_before_, around_;  // of each node, before and after the expansion
   std::shared_ptr<GraphSnapshot> to_;
   std::unordered_map<ValueId, ValueId> replaced_;
-  std::unordered_map<NodeId, NodeId> kept_;
+  std::unordered_map<NodeId, NodeId> copied_;
   std::unordered_map<NodeId, Inside> inside_;
 };
 

@@ -13,7 +13,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t max_ways = 64;  // paths through the branches of one function
+constexpr std::size_t max_paths = 64;  // paths through the branches of one function
 // decisions on one path: a data-dependent loop takes one for each iteration
 constexpr std::size_t max_decisions = 256;
 constexpr std::size_t max_steps = 10000;
@@ -57,7 +57,7 @@ class Recorder {
   }
 
   Recording run() {
-    recording_.result = next_way();
+    recording_.result = next_path();
     return std::move(recording_);
   }
 
@@ -125,18 +125,18 @@ class Recorder {
       condition = recording_.steps[condition - recording_.inputs].operands[0];
     // A condition that was decided keeps its value for the rest of this path.
     for (std::size_t i = 0; i < at_; ++i)
-      if (way_[i].condition == condition) return way_[i].yes != negated;
-    if (at_ == way_.size()) {
+      if (path_[i].condition == condition) return path_[i].yes != negated;
+    if (at_ == path_.size()) {
       if (at_ == max_decisions)
         refuse(
             fmt::format("it has more than {} branches in a row, such as a loop whose end depends "
                         "on computed values",
                         at_));
-      way_.push_back({condition, true});
-    } else if (way_[at_].condition != condition) {
+      path_.push_back({condition, true});
+    } else if (path_[at_].condition != condition) {
       refuse("it is not deterministic");
     }
-    return way_[at_++].yes != negated;
+    return path_[at_++].yes != negated;
   }
   bool is_step(tenon_value value, std::string_view operation) const {
     if (value >= recording_.inputs + recording_.steps.size())
@@ -145,21 +145,22 @@ class Recorder {
            recording_.steps[value - recording_.inputs].operation == operation;
   }
 
-  // Returns the merged result of all paths that start with the first `way_.size()` decisions.
-  tenon_value next_way() {
-    const auto begin = way_.size();
+  // Returns the merged result of all paths that start with the first `path_.size()` decisions.
+  tenon_value next_path() {
+    const auto begin = path_.size();
     const auto yes = trace();
-    std::vector<Decision> taken(way_.begin() + static_cast<std::ptrdiff_t>(begin), way_.end());
+    std::vector<Decision> decisions(path_.begin() + static_cast<std::ptrdiff_t>(begin),
+                                    path_.end());
     // Flips each decision, last one first, and records the other branch.
     auto result = yes;
-    for (; !taken.empty(); taken.pop_back()) {
-      way_.resize(begin);
-      way_.insert(way_.end(), taken.begin(), taken.end());
-      way_.back().yes = false;
-      const auto no = next_way();
-      result = choice(taken.back().condition, result, no);
+    for (; !decisions.empty(); decisions.pop_back()) {
+      path_.resize(begin);
+      path_.insert(path_.end(), decisions.begin(), decisions.end());
+      path_.back().yes = false;
+      const auto no = next_path();
+      result = choice(decisions.back().condition, result, no);
     }
-    way_.resize(begin);
+    path_.resize(begin);
     return result;
   }
 
@@ -179,8 +180,8 @@ class Recorder {
   }
 
   tenon_value trace() {
-    if (++ways_ > max_ways)
-      refuse(fmt::format("it has more than {} paths through its branches", max_ways));
+    if (++path_count_ > max_paths)
+      refuse(fmt::format("it has more than {} paths through its branches", max_paths));
     at_ = 0;
     raw_.result = TENON_NO_VALUE;
     const PluginCall call(op_, op_.owner, PluginFunction::trace);
@@ -197,8 +198,8 @@ class Recorder {
   Recording recording_;
   std::map<std::string, tenon_value>
       values_;  // value of each distinct step, so that paths share common steps
-  std::vector<Decision> way_;
-  std::size_t at_ = 0, ways_ = 0;  // at_: decisions taken in the current run
+  std::vector<Decision> path_;
+  std::size_t at_ = 0, path_count_ = 0;  // at_: decisions taken in the current run
 };
 
 }  // namespace

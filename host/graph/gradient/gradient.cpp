@@ -38,7 +38,7 @@ class GradientBuilder {
       : builder_(builder),
         model_(builder.model()),
         request_(request),
-        kept_(builder, request.recompute) {}
+        recomputed_values_(builder, request.recompute) {}
 
   std::vector<ValueId> run() {
     check_request();
@@ -47,7 +47,7 @@ class GradientBuilder {
     if (is_dependent(request_.loss)) {
       gradients_[request_.loss] =
           request_.seed != none ? request_.seed : filled_like(request_.loss, 1);
-      if (request_.part != nullptr) seed_part();
+      if (request_.subgraph != nullptr) seed_subgraph();
       differentiate_from(first, end);
     }
     std::vector<ValueId> found;
@@ -58,22 +58,22 @@ class GradientBuilder {
  private:
   std::pair<NodeId, NodeId> range() const {
     const auto all = static_cast<NodeId>(model_.nodes.size());
-    return request_.part == nullptr
+    return request_.subgraph == nullptr
                ? std::pair{NodeId{0}, all}
-               : std::pair{request_.part->first, std::min(request_.part->end, all)};
+               : std::pair{request_.subgraph->first, std::min(request_.subgraph->end, all)};
   }
   // The first seed is the loss's own.
-  void seed_part() {
-    for (std::size_t i = 1; i < request_.part->seeds.size(); ++i) {
-      const auto [value, seed] = request_.part->seeds[i];
+  void seed_subgraph() {
+    for (std::size_t i = 1; i < request_.subgraph->seeds.size(); ++i) {
+      const auto [value, seed] = request_.subgraph->seeds[i];
       if (is_dependent(value)) add_to(value, seed);
     }
   }
   // Returns the value that backward reads for a value of the forward pass.
-  ValueId kept(ValueId value) {
-    if (request_.part == nullptr) return kept_.of(value);
-    const auto found = request_.part->kept.find(value);
-    return found == request_.part->kept.end() ? value : found->second;
+  ValueId saved_value(ValueId value) {
+    if (request_.subgraph == nullptr) return recomputed_values_.of(value);
+    const auto found = request_.subgraph->substitutes.find(value);
+    return found == request_.subgraph->substitutes.end() ? value : found->second;
   }
 
   void check_request() const {
@@ -131,15 +131,15 @@ class GradientBuilder {
     const auto pass = model_.nodes[id].pass;
     const auto& op = *builder_.binding().nodes[id].op;
     if (pass == Pass::backward) {
-      again(id);
+      differentiate_backward(id);
     } else if (pass == Pass::recompute) {
-      as_origin(id);
+      pass_to_origin(id);
     } else if (has_backward_kernel(op)) {
       by_kernel(id);
     } else if (op.table->gradient != nullptr) {
       at_node(model_, id, [&] { by_graph(id); });
     } else if (is_composed(op)) {
-      by_kernel(id, at_node(model_, id, [&] { return reached_inside(id); }));
+      by_kernel(id, at_node(model_, id, [&] { return composed_inputs_with_gradient(id); }));
     } else {
       refuse(id, "has no gradient",
              "give the operator a backward() or a gradient(), or put stop_gradient before it");
@@ -147,7 +147,7 @@ class GradientBuilder {
   }
 
   // Passes the gradients of a recomputed node on to its origin, which is processed later.
-  void as_origin(NodeId id) {
+  void pass_to_origin(NodeId id) {
     const auto node = model_.nodes[id];
     for (std::uint32_t i = 0; i < node.output_count; ++i)
       if (const auto gradient = gradients_[node.first_output + i]; gradient != none)
@@ -156,7 +156,7 @@ class GradientBuilder {
 
   // A backward kernel cannot be differentiated, but its computation can: by the operator's
   // linearity, or written as a graph.
-  void again(NodeId id) {
+  void differentiate_backward(NodeId id) {
     const auto node = model_.nodes[id];
     const auto first = static_cast<NodeId>(model_.nodes.size());
     const SecondDerivative backward(builder_, id,
@@ -168,19 +168,19 @@ class GradientBuilder {
     }
     if (const auto reason = backward.refusal(); !reason.empty())
       refuse(id, "cannot be differentiated again", reason);
-    const auto written = at_node(model_, id, [&] { return backward.as_graph(); });
+    const auto values = at_node(model_, id, [&] { return backward.as_graph(); });
     const auto end = static_cast<NodeId>(model_.nodes.size());
     extend(first, end);
     for (std::uint32_t i = 0; i < node.output_count; ++i)
       if (const auto gradient = gradients_[node.first_output + i];
-          gradient != none && written[i] != none)
-        add_to(written[i], gradient, id);
+          gradient != none && values[i] != none)
+        add_to(values[i], gradient, id);
     differentiate_from(first, end);
   }
 
   // Returns which inputs of a composed operator have a gradient; its backward is one node until it
   // is expanded.
-  std::vector<bool> reached_inside(NodeId id) const {
+  std::vector<bool> composed_inputs_with_gradient(NodeId id) const {
     const auto& node = model_.nodes[id];
     const auto& bound = builder_.binding().nodes[id];
     std::vector<tenon_type> inputs(node.input_count, unknown_type()), outputs;
@@ -194,27 +194,27 @@ class GradientBuilder {
       outputs.push_back(model_.values[node.first_output + i].type);
       output_grads.push_back(gradients_[node.first_output + i] != none);
     }
-    return reached_by_gradient(*bound.op, bound.instance->get(),
-                               {std::move(inputs), std::move(outputs), {}}, output_grads);
+    return inputs_with_gradient(*bound.op, bound.instance->get(),
+                                {std::move(inputs), std::move(outputs), {}}, output_grads);
   }
 
   // A repeated input has its whole gradient at its first index, consistent with the expansion.
-  void gather_at_first_places(const NodeRecord& node, std::vector<bool>& reached) const {
+  void merge_repeated_inputs(const NodeRecord& node, std::vector<bool>& has_gradient) const {
     const auto* edges = model_.edges.data() + node.first_edge;
     for (std::uint32_t i = 0; i < node.input_count; ++i) {
       const auto first = static_cast<std::size_t>(std::find(edges, edges + i, edges[i]) - edges);
-      if (first == i || !reached[i]) continue;
-      reached[first] = true;
-      reached[i] = false;
+      if (first == i || !has_gradient[i]) continue;
+      has_gradient[first] = true;
+      has_gradient[i] = false;
     }
   }
 
-  // `reached`: the inputs that have a gradient, for composed operators, which may read everything;
-  // empty for kernels.
-  void by_kernel(NodeId id, std::vector<bool> reached = {}) {
+  // `has_gradient`: the inputs that have a gradient, for composed operators, which may read
+  // everything; empty for kernels.
+  void by_kernel(NodeId id, std::vector<bool> has_gradient = {}) {
     const auto node = model_.nodes[id];
-    const bool composed = !reached.empty();
-    if (composed) gather_at_first_places(node, reached);
+    const bool composed = !has_gradient.empty();
+    if (composed) merge_repeated_inputs(node, has_gradient);
     const auto& info = *builder_.binding().nodes[id].info;
     require_visible(id, info);
     std::vector<ValueId> edges;
@@ -224,15 +224,16 @@ class GradientBuilder {
       const auto value = model_.edges[node.first_edge + i];
       const bool read =
           value != none && (composed || info.backward_reads_input[declared_input(info, i)]);
-      edges.push_back(read ? kept(value) : none);
+      edges.push_back(read ? saved_value(value) : none);
     }
     std::uint32_t output = node.first_output;
     for (std::size_t declared = 0; declared < info.outputs.size(); ++declared)
       for (auto left = count_of(model_, node, info.outputs[declared]); left > 0; --left, ++output)
-        edges.push_back(composed || info.backward_reads_output[declared] ? kept(output) : none);
+        edges.push_back(composed || info.backward_reads_output[declared] ? saved_value(output)
+                                                                         : none);
     const auto backward = builder_.backward(id, edges);
     for (std::uint32_t i = 0; i < node.input_count; ++i)
-      if (!composed || reached[i]) add(id, i, model_.nodes[backward].first_output + i);
+      if (!composed || has_gradient[i]) add(id, i, model_.nodes[backward].first_output + i);
   }
 
   void by_graph(NodeId id) {
@@ -242,9 +243,9 @@ class GradientBuilder {
         {.input =
              [&](std::uint32_t i) {
                const auto value = model_.edges[node.first_edge + i];
-               return value == none ? none : kept(value);
+               return value == none ? none : saved_value(value);
              },
-         .output = [&](std::uint32_t i) { return kept(node.first_output + i); },
+         .output = [&](std::uint32_t i) { return saved_value(node.first_output + i); },
          .output_grad = [&](std::uint32_t i) { return gradients_[node.first_output + i]; },
          .zeros = [&](ValueId like) { return filled_like(like, 0); }});
     for (std::uint32_t i = 0; i < node.input_count; ++i)
@@ -287,9 +288,9 @@ class GradientBuilder {
 
   ValueId helper(std::string_view op, ValueId of, const std::vector<ValueId>& inputs,
                  const Attributes& attributes) {
-    auto wanted = fmt::format("{}_gradient", value_label(model_, of));
-    std::replace(wanted.begin(), wanted.end(), ':', '_');
-    const auto name = free_name(model_, wanted);
+    auto preferred = fmt::format("{}_gradient", value_label(model_, of));
+    std::replace(preferred.begin(), preferred.end(), ':', '_');
+    const auto name = free_name(model_, preferred);
     const auto node = builder_.node(
         {.op = op, .name = name, .inputs = inputs, .named_inputs = {}, .attributes = attributes});
     return model_.nodes[node].first_output;
@@ -315,7 +316,7 @@ class GradientBuilder {
   GraphBuilder& builder_;
   const GraphModel& model_;
   const GradientRequest& request_;
-  RecomputedValues kept_;
+  RecomputedValues recomputed_values_;
   std::vector<ValueId> gradients_;  // of the values that existed at extend(); none: zero so far
   std::vector<NodeId> next_;        // the node through which the first gradient of a node arrived
   std::vector<bool> dependent_;
@@ -323,13 +324,13 @@ class GradientBuilder {
 
 }  // namespace
 
-std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientPart& part,
+std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientSubgraph& subgraph,
                                   const std::vector<ValueId>& wrt) {
-  if (part.seeds.empty() || wrt.empty()) return std::vector<ValueId>(wrt.size(), none);
-  const auto& [loss, seed] = part.seeds.front();
+  if (subgraph.seeds.empty() || wrt.empty()) return std::vector<ValueId>(wrt.size(), none);
+  const auto& [loss, seed] = subgraph.seeds.front();
   return add_gradient(
-      builder,
-      GradientRequest{.loss = loss, .seed = seed, .wrt = wrt, .recompute = {}, .part = &part});
+      builder, GradientRequest{
+                   .loss = loss, .seed = seed, .wrt = wrt, .recompute = {}, .subgraph = &subgraph});
 }
 
 std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientRequest& request) {

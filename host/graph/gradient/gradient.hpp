@@ -9,10 +9,11 @@
 namespace tenon {
 
 /// A subgraph of consecutive nodes that is differentiated separately.
-struct GradientPart {
+struct GradientSubgraph {
   NodeId first = 0, end = none;
   std::vector<std::pair<ValueId, ValueId>> seeds;  ///< values and their gradients
-  std::unordered_map<ValueId, ValueId> kept;       ///< values that backward reads in place of these
+  std::unordered_map<ValueId, ValueId>
+      substitutes;  ///< values that backward reads in place of these
 };
 
 /// A request for gradients.
@@ -21,8 +22,8 @@ struct GradientRequest {
   ValueId seed = none;  ///< gradient of the loss itself; none: ones
   std::vector<ValueId> wrt;
   std::vector<NodeId>
-      recompute;  ///< nodes whose outputs backward recomputes instead of keeping them
-  const GradientPart* part =
+      recompute;  ///< nodes whose outputs backward recomputes instead of reading saved ones
+  const GradientSubgraph* subgraph =
       nullptr;  ///< null: the whole graph; otherwise it provides the other seeds
 };
 
@@ -33,7 +34,7 @@ struct GradientRequest {
 /// graph unchanged.
 std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientRequest& request);
 /// Adds the gradients of a subgraph.
-std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientPart& part,
+std::vector<ValueId> add_gradient(GraphBuilder& builder, const GradientSubgraph& subgraph,
                                   const std::vector<ValueId>& wrt);
 
 }  // namespace tenon

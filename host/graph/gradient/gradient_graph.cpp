@@ -52,10 +52,10 @@ AttributeValue value_of(const tenon_attribute& attribute) {
 struct Construction {
   tenon_gradient raw;
   GraphBuilder* builder;
-  GraphCallbacks* around;
+  GraphCallbacks* callbacks;
   ErrorBuffer buffer;
   std::optional<Failure> refused{};  // the last failure: the plugin returns only its text
-  ValueId first_own = 0;             // first value added by this call
+  ValueId first_added = 0;           // first value added by this call
 
   static Construction& of(tenon_gradient* self) {
     return *static_cast<Construction*>(self->context);
@@ -74,32 +74,31 @@ struct Construction {
     });
   }
 
-  template <class... Parts>
-  [[noreturn]] void refuse(fmt::format_string<Parts...> text, Parts&&... parts) const {
-    throw Failure(FailureKind::usage,
-                  fmt::format("its {} {}", around->function,
-                              fmt::format(text, std::forward<Parts>(parts)...)));
+  template <class... Args>
+  [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
+    throw Failure(FailureKind::usage, fmt::format("its {} {}", callbacks->function,
+                                                  fmt::format(text, std::forward<Args>(args)...)));
   }
 
   ValueId known(tenon_value value, std::string_view use) const {
     if (value == TENON_NO_VALUE) refuse("{} an empty value", use);
-    const auto& given = around->only_given;
+    const auto& allowed = callbacks->allowed_values;
     if (value >= builder->model().values.size() ||
-        (given && value < first_own &&
-         std::find(given->begin(), given->end(), value) == given->end()))
+        (allowed && value < first_added &&
+         std::find(allowed->begin(), allowed->end(), value) == allowed->end()))
       refuse("passes a value that does not belong to this graph");
     return static_cast<ValueId>(value);
   }
 
   bool has(std::int32_t source, std::uint32_t index) const {
     return source >= TENON_GRADIENT_INPUT &&
-           source <= (around->output ? TENON_GRADIENT_OUTPUT_GRAD : TENON_GRADIENT_INPUT) &&
+           source <= (callbacks->output ? TENON_GRADIENT_OUTPUT_GRAD : TENON_GRADIENT_INPUT) &&
            index < (source == TENON_GRADIENT_INPUT ? raw.input_count : raw.output_count);
   }
 
   static std::int32_t connected(tenon_gradient* self, std::int32_t source,
                                 std::uint32_t index) noexcept {
-    return of(self).has(source, index) && of(self).around->connected(source, index) ? 1 : 0;
+    return of(self).has(source, index) && of(self).callbacks->connected(source, index) ? 1 : 0;
   }
 
   static std::int32_t type(tenon_gradient* self, tenon_value value, tenon_type* out) noexcept {
@@ -115,10 +114,10 @@ struct Construction {
       if (!at.has(source, index))
         at.refuse("requests {} {}, but there are {}", input ? "input" : "output", index,
                   input ? self->input_count : self->output_count);
-      const auto& around = *at.around;
-      *out = (input                             ? around.input
-              : source == TENON_GRADIENT_OUTPUT ? around.output
-                                                : around.output_grad)(index);
+      const auto& callbacks = *at.callbacks;
+      *out = (input                             ? callbacks.input
+              : source == TENON_GRADIENT_OUTPUT ? callbacks.output
+                                                : callbacks.output_grad)(index);
     });
   }
 
@@ -136,26 +135,26 @@ struct Construction {
                               std::uint32_t capacity, std::uint32_t* count) noexcept {
     return answer(self, [&](auto& at) {
       if (op == nullptr) at.refuse("adds a node without an operator");
-      Attributes given;
+      Attributes parameters;
       for (std::uint32_t i = 0; i < attribute_count; ++i) {
         if (attributes[i].name == nullptr) at.refuse("gives '{}' a parameter without a name", op);
-        given.set(attributes[i].name, value_of(attributes[i]));
+        parameters.set(attributes[i].name, value_of(attributes[i]));
       }
-      const auto name = free_name(at.builder->model(), at.around->name_of(op));
+      const auto name = free_name(at.builder->model(), at.callbacks->name_of(op));
       NodeSpec spec{.op = op,
                     .name = name,
                     .inputs = {},
                     .named_inputs = {},
-                    .attributes = given,
-                    .device = at.around->device,
-                    .own_weights = false};
-      spec.home = at.around->home;
+                    .attributes = parameters,
+                    .device = at.callbacks->device,
+                    .implicit_variables = false};
+      spec.home = at.callbacks->home;
       for (std::uint32_t i = 0; i < input_count; ++i)
         spec.inputs.push_back(inputs[i] == TENON_NO_VALUE ? none : at.known(inputs[i], "passes"));
       const auto before = at.builder->mark();
       const auto added = at.builder->node(spec);
       try {
-        if (at.around->added) at.around->added(added);
+        if (at.callbacks->added) at.callbacks->added(added);
       } catch (...) {
         at.builder->roll_back(before);
         throw;
@@ -170,22 +169,22 @@ struct Construction {
   static std::int32_t set_input_grad(tenon_gradient* self, std::uint32_t input,
                                      tenon_value value) noexcept {
     return answer(self, [&](auto& at) {
-      if (!at.around->output_grad)
+      if (!at.callbacks->output_grad)
         at.refuse("sets the gradient of an input, which only gradient() may do");
       if (input >= self->input_count)
         at.refuse("sets the gradient of input {}, but there are {}", input, self->input_count);
-      at.around->results[input] = at.known(value, "sets the gradient of an input to");
+      at.callbacks->results[input] = at.known(value, "sets the gradient of an input to");
     });
   }
 
   static std::int32_t set_output(tenon_gradient* self, std::uint32_t output,
                                  tenon_value value) noexcept {
     return answer(self, [&](auto& at) {
-      if (at.around->output_grad) at.refuse("sets an output, which only forward() may do");
+      if (at.callbacks->output_grad) at.refuse("sets an output, which only forward() may do");
       if (output >= self->output_count)
         at.refuse("sets output {}, but there are {}", output, self->output_count);
-      if (at.around->results[output] != none) at.refuse("sets output {} twice", output);
-      at.around->results[output] = at.known(value, "sets an output to");
+      if (at.callbacks->results[output] != none) at.refuse("sets output {} twice", output);
+      at.callbacks->results[output] = at.known(value, "sets an output to");
     });
   }
 };
@@ -193,16 +192,16 @@ struct Construction {
 }  // namespace
 
 void run_graph_function(GraphBuilder& builder, const LoadedOperator& op, const void* object,
-                        GraphCallbacks& around) {
-  around.home = op.info->space;
-  Construction construction{{}, &builder, &around, {}};
-  construction.first_own = static_cast<ValueId>(builder.model().values.size());
+                        GraphCallbacks& callbacks) {
+  callbacks.home = op.info->space;
+  Construction construction{{}, &builder, &callbacks, {}};
+  construction.first_added = static_cast<ValueId>(builder.model().values.size());
   auto& raw = construction.raw;
   raw.size = sizeof raw;
   raw.error = &construction.buffer.error;
   raw.context = &construction;
-  raw.input_count = around.input_count;
-  raw.output_count = around.output_count;
+  raw.input_count = callbacks.input_count;
+  raw.output_count = callbacks.output_count;
   raw.value = Construction::value;
   raw.add = Construction::add;
   raw.set_input_grad = Construction::set_input_grad;
@@ -210,7 +209,7 @@ void run_graph_function(GraphBuilder& builder, const LoadedOperator& op, const v
   raw.type = Construction::type;
   raw.add_all = Construction::add_all;
   raw.set_output = Construction::set_output;
-  const bool gradient = around.output_grad != nullptr;
+  const bool gradient = callbacks.output_grad != nullptr;
   const PluginCall call(op, op.owner,
                         gradient ? PluginFunction::gradient : PluginFunction::compose);
   if ((gradient ? op.table->gradient : op.table->compose)(object, &raw) == 0) return;
@@ -222,14 +221,14 @@ void run_graph_function(GraphBuilder& builder, const LoadedOperator& op, const v
 std::vector<ValueId> run_gradient(GraphBuilder& builder, NodeId id, const GradientValues& values) {
   const auto& model = builder.model();
   const auto node = model.nodes[id];
-  GraphCallbacks around;
-  around.input_count = node.input_count;
-  around.output_count = node.output_count;
-  around.results.assign(node.input_count, none);
-  around.name_of = [name = fmt::format("{}_gradient", model.strings[node.name])](auto) {
+  GraphCallbacks callbacks;
+  callbacks.input_count = node.input_count;
+  callbacks.output_count = node.output_count;
+  callbacks.results.assign(node.input_count, none);
+  callbacks.name_of = [name = fmt::format("{}_gradient", model.strings[node.name])](auto) {
     return name;
   };
-  around.input = [&](std::uint32_t i) {
+  callbacks.input = [&](std::uint32_t i) {
     const auto value = values.input(i);
     if (value == none)
       throw Failure(
@@ -237,19 +236,19 @@ std::vector<ValueId> run_gradient(GraphBuilder& builder, NodeId id, const Gradie
           fmt::format("its gradient() reads input {}, but that input is not connected", i));
     return value;
   };
-  around.output = values.output;
-  around.output_grad = [&](std::uint32_t i) {
+  callbacks.output = values.output;
+  callbacks.output_grad = [&](std::uint32_t i) {
     const auto gradient = values.output_grad(i);
     return gradient != none ? gradient : values.zeros(node.first_output + i);
   };
-  around.connected = [&](std::int32_t source, std::uint32_t i) {
+  callbacks.connected = [&](std::int32_t source, std::uint32_t i) {
     return source == TENON_GRADIENT_INPUT         ? model.edges[node.first_edge + i] != none
            : source == TENON_GRADIENT_OUTPUT_GRAD ? values.output_grad(i) != none
                                                   : true;
   };
   const auto& bound = builder.binding().nodes[id];
-  run_graph_function(builder, *bound.op, bound.instance->get(), around);
-  return around.results;
+  run_graph_function(builder, *bound.op, bound.instance->get(), callbacks);
+  return callbacks.results;
 }
 
 }  // namespace tenon

@@ -23,7 +23,7 @@ struct GraphCallbacks {
   std::string home{};    ///< the operator's space, which is searched first
   std::string device{};  ///< device of the added nodes
   std::optional<std::vector<ValueId>>
-      only_given{};  ///< existing values that may be used; empty optional: all
+      allowed_values{};  ///< existing values that may be used; empty optional: all
   /// out: none for results that the operator did not set
   std::vector<ValueId> results{};
 };
@@ -31,7 +31,7 @@ struct GraphCallbacks {
 /// Runs the operator's gradient() or, without `output_grad`, its forward(Compose&), and checks
 /// every request. Throws Failure with the operator's reason.
 void run_graph_function(GraphBuilder& builder, const LoadedOperator& op, const void* object,
-                        GraphCallbacks& around);
+                        GraphCallbacks& callbacks);
 
 /// The values around a node for its gradient(). `input` returns none for an input that is not
 /// connected, `output_grad` for a gradient that is zero, which `zeros` then creates.

@@ -191,12 +191,12 @@ struct SumLike : Operator {
     const auto from = call.input_type(0).shape, to = call.output_type(0).shape;
     visit<floating>(call.output_type(0).dtype, [&]<class T>() {
       std::vector<double> sums(static_cast<std::size_t>(call.output<T>(0).size()));
-      std::array<std::int64_t, max_rank> place{};
+      std::array<std::int64_t, max_rank> position{};
       for (const T value : call.input<T>(0)) {
-        sums[static_cast<std::size_t>(offset(from, to, place))] += static_cast<double>(value);
+        sums[static_cast<std::size_t>(offset(from, to, position))] += static_cast<double>(value);
         for (int axis = from.rank();
-             axis-- > 0 && ++place[static_cast<std::size_t>(axis)] == from[axis];)
-          place[static_cast<std::size_t>(axis)] = 0;
+             axis-- > 0 && ++position[static_cast<std::size_t>(axis)] == from[axis];)
+          position[static_cast<std::size_t>(axis)] = 0;
       }
       std::transform(sums.begin(), sums.end(), call.output<T>(0).begin(),
                      [](double sum) { return static_cast<T>(sum); });
@@ -208,11 +208,11 @@ struct SumLike : Operator {
 
  private:
   static std::int64_t offset(const Shape& from, const Shape& to,
-                             const std::array<std::int64_t, max_rank>& place) {
+                             const std::array<std::int64_t, max_rank>& position) {
     std::int64_t offset = 0;
     for (int axis = 0; axis < to.rank(); ++axis) {
       const int wide = axis + from.rank() - to.rank();
-      offset = offset * to[axis] + (to[axis] == 1 ? 0 : place[static_cast<std::size_t>(wide)]);
+      offset = offset * to[axis] + (to[axis] == 1 ? 0 : position[static_cast<std::size_t>(wide)]);
     }
     return offset;
   }

@@ -1,4 +1,4 @@
-// Operators that gradients are built from. They are part of the host and therefore always
+// Operators of which gradients consist. They belong to the host and therefore always
 // available.
 #pragma once
 #include "plugin/plugin_set.hpp"

@@ -8,7 +8,7 @@
 namespace tenon {
 
 /// Activation checkpointing (Chen et al., 2016, "Training deep nets with sublinear memory cost"):
-/// recomputes what is cheap instead of keeping it.
+/// recomputes what is cheap instead of saving it.
 class RecomputedValues {
  public:
   /// Throws Failure (usage) for a node that cannot be recomputed.

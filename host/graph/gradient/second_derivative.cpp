@@ -49,12 +49,12 @@ const OperatorInfo& SecondDerivative::info() const {
 }
 
 bool SecondDerivative::is_linear() const {
-  return !info().linear.empty() && beside_terms() == none;
+  return !info().linear.empty() && nonlinear_input() == none;
 }
 
 // Returns a floating-point input that no op.linear() term names: the operator may be nonlinear in
 // it. `none` if there is none.
-std::uint32_t SecondDerivative::beside_terms() const {
+std::uint32_t SecondDerivative::nonlinear_input() const {
   for (std::uint32_t i = 0; i < partner_.size(); ++i)
     if (partner_[i] == none && input(i) != none && may_have_gradient(model_.values[input(i)].type))
       return i;
@@ -65,16 +65,19 @@ std::uint32_t SecondDerivative::beside_terms() const {
 // gradient flows through it.
 ValueId SecondDerivative::input(std::uint32_t i) const {
   const auto read = model_.edges[node_.first_edge + origin_.output_count + i];
-  const auto given = model_.edges[origin_.first_edge + i];
-  return read != none ? read : given;
+  const auto forward_input = model_.edges[origin_.first_edge + i];
+  return read != none ? read : forward_input;
 }
 
 ValueId SecondDerivative::helper(std::string_view op, const std::vector<ValueId>& inputs,
                                  const Attributes& attributes) const {
   const auto name = free_name();
-  const auto own = fmt::format("{}.{}", bundled_space, op);
-  const auto added = builder_.node(
-      {.op = own, .name = name, .inputs = inputs, .named_inputs = {}, .attributes = attributes});
+  const auto full_name = fmt::format("{}.{}", bundled_space, op);
+  const auto added = builder_.node({.op = full_name,
+                                    .name = name,
+                                    .inputs = inputs,
+                                    .named_inputs = {},
+                                    .attributes = attributes});
   return model_.nodes[added].first_output;
 }
 
@@ -113,7 +116,7 @@ std::vector<std::pair<ValueId, ValueId>> SecondDerivative::by_linearity() const 
     if (!inputs.empty())
       found.emplace_back(
           output_gradient,
-          model_.nodes[builder_.another(node_.origin, inputs, free_name())].first_output);
+          model_.nodes[builder_.copy_node(node_.origin, inputs, free_name())].first_output);
 
   // The gradients of a and b are those of backward with the other factor replaced by its gradient.
   std::vector<ValueId> edges{output_gradient};
@@ -138,7 +141,7 @@ std::string SecondDerivative::refusal() const {
   if (op.table->gradient != nullptr || is_composed(op)) return {};
   if (!info().linear.empty())
     return fmt::format("op.linear() does not name input '{}'",
-                       info().inputs[declared_input(info(), beside_terms())].name);
+                       info().inputs[declared_input(info(), nonlinear_input())].name);
   if (!info().elementwise)
     return "declare op.linear(), or give the operator a gradient() in addition to its backward()";
   if (is_derivative(model_, origin_))
@@ -160,33 +163,35 @@ std::vector<ValueId> SecondDerivative::by_composition() const {
   const auto& bound = builder_.binding().nodes[node_.origin];
   std::vector<ValueId> inputs, wrt;
   for (std::uint32_t i = 0; i < origin_.input_count; ++i) inputs.push_back(input(i));
-  GradientPart part{
-      .first = static_cast<NodeId>(model_.nodes.size()), .end = none, .seeds = {}, .kept = {}};
+  GradientSubgraph subgraph{.first = static_cast<NodeId>(model_.nodes.size()),
+                            .end = none,
+                            .seeds = {},
+                            .substitutes = {}};
   const auto outputs = compose(
       builder_, {*bound.op, bound.instance->get(), free_name(),
                  std::string(model_.strings[origin_.device]), inputs, origin_.output_count});
-  part.end = static_cast<NodeId>(model_.nodes.size());
-  for (auto id = part.first; id < part.end; ++id)
+  subgraph.end = static_cast<NodeId>(model_.nodes.size());
+  for (auto id = subgraph.first; id < subgraph.end; ++id)
     if (const auto& inside = *builder_.binding().nodes[id].info; inside.random)
       throw Failure(FailureKind::usage, fmt::format("cannot be differentiated again: '{}' inside "
                                                     "it draws new random numbers on each call",
                                                     inside.name));
   for (std::uint32_t i = 0; i < origin_.output_count; ++i)
     if (const auto gradient = model_.edges[node_.first_edge + i]; gradient != none)
-      part.seeds.emplace_back(outputs[i], gradient);
-  std::vector<std::uint32_t> places;  // index of each wrt input; a repeated input has its whole
-                                      // gradient at its first index
+      subgraph.seeds.emplace_back(outputs[i], gradient);
+  std::vector<std::uint32_t> indices;  // index of each wrt input; a repeated input has its whole
+                                       // gradient at its first index
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
     const bool first =
         std::find(inputs.begin(), inputs.begin() + i, inputs[i]) == inputs.begin() + i;
     if (inputs[i] == none || !first || !may_have_gradient(model_.values[inputs[i]].type)) continue;
     wrt.push_back(inputs[i]);
-    places.push_back(i);
+    indices.push_back(i);
   }
-  const auto found = add_gradient(builder_, part, wrt);
-  std::vector<ValueId> written(origin_.input_count, none);
-  for (std::size_t k = 0; k < found.size(); ++k) written[places[k]] = found[k];
-  return written;
+  const auto found = add_gradient(builder_, subgraph, wrt);
+  std::vector<ValueId> results(origin_.input_count, none);
+  for (std::size_t k = 0; k < found.size(); ++k) results[indices[k]] = found[k];
+  return results;
 }
 
 std::vector<ValueId> SecondDerivative::by_gradient() const {
@@ -205,21 +210,21 @@ std::vector<ValueId> SecondDerivative::by_gradient() const {
 
 // dx = dy * f'(x), summed over the axes along which x was broadcast.
 std::vector<ValueId> SecondDerivative::with_derivatives() const {
-  std::vector<ValueId> written(origin_.input_count, none), inputs;
+  std::vector<ValueId> results(origin_.input_count, none), inputs;
   const auto output_gradient = model_.edges[node_.first_edge];
-  if (output_gradient == none) return written;
+  if (output_gradient == none) return results;
   for (std::uint32_t i = 0; i < origin_.input_count; ++i) inputs.push_back(input(i));
   for (std::uint32_t i = 0; i < origin_.input_count; ++i) {
     if (gradients_[i] == none) continue;
     // Only the CPU has kernels for derivatives.
-    const auto derivative = builder_.another(node_.origin, inputs, free_name(),
-                                             {{"derivative", static_cast<std::int64_t>(i)}}, "cpu");
+    const auto derivative = builder_.copy_node(
+        node_.origin, inputs, free_name(), {{"derivative", static_cast<std::int64_t>(i)}}, "cpu");
     const auto product =
         helper("mul_gradients", {output_gradient, model_.nodes[derivative].first_output});
     const bool same = is_same_shape(model_.values[product].type, model_.values[inputs[i]].type);
-    written[i] = same ? product : helper("sum_like", {product, inputs[i]});
+    results[i] = same ? product : helper("sum_like", {product, inputs[i]});
   }
-  return written;
+  return results;
 }
 
 }  // namespace tenon

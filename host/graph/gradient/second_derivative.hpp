@@ -42,7 +42,7 @@ class SecondDerivative {
     std::vector<ValueId> left, right;  // inputs of the two calls; empty: not needed
   };
   Factors factors() const;
-  std::uint32_t beside_terms() const;
+  std::uint32_t nonlinear_input() const;
   ValueId input(std::uint32_t i) const;
   ValueId zeros(ValueId like) const;
   ValueId helper(std::string_view op, const std::vector<ValueId>& inputs,

@@ -61,7 +61,7 @@ void Inference::run() {
   std::vector<ValueId> later;
   last_.resize(model_.operators.size());
   for (NodeId node = 0; node < model_.nodes.size(); ++node) {
-    if (!counts(node) || !may_tell(node)) continue;
+    if (!counts(node) || !may_add_types(node)) continue;
     changed_.clear();
     infer(node);
     // Readers of its outputs see within the same sweep what the node learned about them.
@@ -80,8 +80,9 @@ void Inference::run_again(std::vector<bool> news) {
   run();
 }
 
-// A node with unknown outputs is visited in any case because it may need elements; see unseen().
-bool Inference::may_tell(NodeId id) const {
+// A node with unknown outputs is visited in any case because it may need elements; see
+// missing_elements().
+bool Inference::may_add_types(NodeId id) const {
   if (news_.empty()) return true;
   const auto& node = model_.nodes[id];
   const auto* edges = model_.edges.data() + node.first_edge;
@@ -204,7 +205,7 @@ const tenon_tensor* Inference::elements_of(ValueId value) const {
   if (tensor == nullptr)
     if (const auto found = evaluated_.find(value); found != evaluated_.end())
       tensor = &found->second.abi();
-  return tensor != nullptr && may_infer_see(*tensor) ? tensor : nullptr;
+  return tensor != nullptr && may_infer_read(*tensor) ? tensor : nullptr;
 }
 
 void Inference::find_values(const NodeRecord& node,
@@ -221,11 +222,11 @@ void Inference::find_values(const NodeRecord& node,
 
 // Evaluates elements that infer() requested and that follow from shapes. Returns whether there are
 // new ones.
-bool Inference::evaluate_wanted(const NodeRecord& node, const CallTypes& types) {
+bool Inference::evaluate_requested(const NodeRecord& node, const CallTypes& types) {
   bool found = false;
-  for (std::uint32_t i = 0; i < types.wanted.size(); ++i) {
+  for (std::uint32_t i = 0; i < types.requested.size(); ++i) {
     const auto value = model_.edges[node.first_edge + i];
-    if (types.wanted[i] == 0 || value == none || elements_of(value) != nullptr) continue;
+    if (types.requested[i] == 0 || value == none || elements_of(value) != nullptr) continue;
     std::set<ValueId> failed;
     found = evaluate(value, 0, failed) || found;
   }
@@ -235,11 +236,11 @@ bool Inference::evaluate_wanted(const NodeRecord& node, const CallTypes& types) 
 // Shape arithmetic is short. Longer computations are left to the run, and their consumers are
 // planned afterwards.
 bool Inference::evaluate(ValueId value, int depth, std::set<ValueId>& failed) {
-  constexpr int longest = 200;
-  constexpr std::size_t most = 2000;
+  constexpr int max_depth = 200;
+  constexpr std::size_t max_failed = 2000;
   if (evaluated_.contains(value) || elements_of(value) != nullptr) return true;
   const auto producer = model_.values[value].producer;
-  if (producer == none || depth > longest || failed.size() > most || failed.contains(value))
+  if (producer == none || depth > max_depth || failed.size() > max_failed || failed.contains(value))
     return false;
   if (run_kernel(producer, depth, failed)) return true;
   failed.insert(value);
@@ -272,16 +273,16 @@ bool Inference::run_kernel(NodeId id, int depth, std::set<ValueId>& failed) {
     bytes += byte_count(types.outputs[i]);
   }
   if (bytes > max_bytes) return false;
-  auto made = (*evaluate_)(id, types);
-  if (made.empty()) return false;
+  auto outputs = (*evaluate_)(id, types);
+  if (outputs.empty()) return false;
   for (std::uint32_t i = 0; i < node.output_count; ++i)
-    evaluated_.insert_or_assign(node.first_output + i, std::move(made[i]));
+    evaluated_.insert_or_assign(node.first_output + i, std::move(outputs[i]));
   return true;
 }
 
-std::vector<std::pair<NodeId, ValueId>> Inference::unseen() const {
+std::vector<std::pair<NodeId, ValueId>> Inference::missing_elements() const {
   std::vector<std::pair<NodeId, ValueId>> found;
-  for (const auto& [id, value] : unseen_) {
+  for (const auto& [id, value] : missing_elements_) {
     const auto& node = model_.nodes[id];
     bool known = true;
     for (std::uint32_t i = 0; i < node.output_count; ++i)
@@ -293,24 +294,24 @@ std::vector<std::pair<NodeId, ValueId>> Inference::unseen() const {
 }
 
 // The result depends only on the object and the types, so the last one is cached for each operator.
-const CallTypes& Inference::ask(NodeId id) {
+const CallTypes& Inference::infer_call(NodeId id) {
   const auto& node = model_.nodes[id];
   const auto& bound = binding_.nodes[id];
   auto& types = scratch_;
   gather_types(model_, node, types_, types);
   find_values(node, types.values);
-  const auto ask = [&] {
+  const auto infer_now = [&] {
     at_node(model_, id, [&] { infer_operator(*bound.op, bound.instance->get(), types); });
   };
-  if (last_.empty() || !types.values.empty()) return ask(), types;
+  if (last_.empty() || !types.values.empty()) return infer_now(), types;
   auto& last = last_[node.op];
-  if (last.from == bound.instance.get() && same(last.asked.inputs, types.inputs) &&
-      same(last.asked.outputs, types.outputs) && same(last.asked.states, types.states))
-    return last.told;
+  if (last.from == bound.instance.get() && same(last.request.inputs, types.inputs) &&
+      same(last.request.outputs, types.outputs) && same(last.request.states, types.states))
+    return last.result;
   last.from = nullptr;
-  last.asked = types;
-  ask();
-  last.told = types;
+  last.request = types;
+  infer_now();
+  last.result = types;
   last.from = bound.instance.get();
   return types;
 }
@@ -319,19 +320,19 @@ void Inference::infer(NodeId id) {
   const auto& node = model_.nodes[id];
   if (node.pass == Pass::backward) return infer_backward(id);
   const auto* edges = model_.edges.data() + node.first_edge;
-  const auto* answer = &ask(id);
-  if (evaluate_ != nullptr && evaluate_wanted(node, *answer)) answer = &ask(id);
+  const auto* answer = &infer_call(id);
+  if (evaluate_ != nullptr && evaluate_requested(node, *answer)) answer = &infer_call(id);
   const auto& types = *answer;
-  for (std::uint32_t i = 0; i < types.wanted.size(); ++i)
-    if (types.wanted[i] != 0 && edges[i] != none &&
+  for (std::uint32_t i = 0; i < types.requested.size(); ++i)
+    if (types.requested[i] != 0 && edges[i] != none &&
         (types.values.empty() || types.values[i] == nullptr))
-      unseen_.emplace(id, edges[i]);
+      missing_elements_.emplace(id, edges[i]);
 
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     if (edges[i] != none)
       learn(id, edges[i], types.inputs[i]);
-    else if (types.inputs[i].rank >= 0 && becomes_variable(id, i))
-      wanted_.emplace_back(node.first_edge + i, types.inputs[i]);
+    else if (types.inputs[i].rank >= 0 && is_implicit_variable(id, i))
+      implicit_variables_.emplace_back(node.first_edge + i, types.inputs[i]);
   }
   for (std::uint32_t i = 0; i < node.state_count; ++i)
     learn(id, edges[node.input_count + i], types.states[i]);
@@ -341,14 +342,14 @@ void Inference::infer(NodeId id) {
 
 // An unconnected optional input stays unconnected unless it is a weight or the graph has a variable
 // for it.
-bool Inference::becomes_variable(NodeId id, std::uint32_t input) const {
+bool Inference::is_implicit_variable(NodeId id, std::uint32_t input) const {
   const auto& node = model_.nodes[id];
   const auto& info = *binding_.nodes[id].op->info;
   const auto& declared = info.inputs[declared_input(info, input)];
   if (!declared.optional || declared.weight.value_or(true)) return true;
   const auto name = fmt::format("{}_{}", model_.strings[node.name], declared.name);
-  const auto given = model_.value_names.find(model_.strings.find(name));
-  return given != none && model_.values[given].role == Role::variable;
+  const auto variable = model_.value_names.find(model_.strings.find(name));
+  return variable != none && model_.values[variable].role == Role::variable;
 }
 
 // A value may be connected to several inputs, each of which may have learned something.

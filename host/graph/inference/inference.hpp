@@ -69,27 +69,29 @@ class Inference {
 
   /// Unconnected inputs that become variables because their operator inferred a type, as (edge,
   /// type).
-  const std::vector<std::pair<std::uint32_t, tenon_type>>& wanted() const { return wanted_; }
+  const std::vector<std::pair<std::uint32_t, tenon_type>>& implicit_variables() const {
+    return implicit_variables_;
+  }
 
   /// Values whose elements infer() requested and that were computed from shapes and known elements.
   std::map<ValueId, Tensor> take_evaluated() { return std::move(evaluated_); }
 
   /// Inputs of nodes with unknown outputs whose elements infer() requested but did not get.
-  std::vector<std::pair<NodeId, ValueId>> unseen() const;
+  std::vector<std::pair<NodeId, ValueId>> missing_elements() const;
 
  private:
   void infer(NodeId node);
-  const CallTypes& ask(NodeId node);
+  const CallTypes& infer_call(NodeId node);
   void find_values(const NodeRecord& node, std::vector<const tenon_tensor*>& values) const;
   const tenon_tensor* elements_of(ValueId value) const;
-  bool evaluate_wanted(const NodeRecord& node, const CallTypes& types);
+  bool evaluate_requested(const NodeRecord& node, const CallTypes& types);
   bool evaluate(ValueId value, int depth, std::set<ValueId>& failed);
   bool run_kernel(NodeId id, int depth, std::set<ValueId>& failed);
   void infer_backward(NodeId node);
   void agree(NodeId node, ValueId left, ValueId right);
   void learn(NodeId node, ValueId value, const tenon_type& type);
-  bool may_tell(NodeId node) const;
-  bool becomes_variable(NodeId node, std::uint32_t input) const;
+  bool may_add_types(NodeId node) const;
+  bool is_implicit_variable(NodeId node, std::uint32_t input) const;
   bool counts(NodeId node) const { return only_ == nullptr || (*only_)[node]; }
   void wake(NodeId node);
   void find_readers();
@@ -107,7 +109,7 @@ class Inference {
   /// The last request of a node to an object: nodes that share one often repeat it.
   struct Answer {
     const Instance* from = nullptr;
-    CallTypes asked, told;
+    CallTypes request, result;
   };
   std::vector<Answer> last_;  // one for each operator, in run()
   std::vector<ValueId> changed_;
@@ -116,12 +118,12 @@ class Inference {
   std::vector<std::uint32_t>
       first_reader_;  // readers of value v: readers_[first_reader_[v] .. first_reader_[v + 1])
   std::vector<NodeId> readers_;
-  std::vector<std::pair<std::uint32_t, tenon_type>> wanted_;
+  std::vector<std::pair<std::uint32_t, tenon_type>> implicit_variables_;
   // the previous types, for rollback in run_from()
   std::vector<std::pair<ValueId, tenon_type>> before_;
   bool remember_ = false;
   std::vector<bool> news_;  // run_again(): values about which more is known than before
-  std::set<std::pair<NodeId, ValueId>> unseen_;
+  std::set<std::pair<NodeId, ValueId>> missing_elements_;
 };
 
 }  // namespace tenon

@@ -54,7 +54,7 @@ void check_allowed(const OperatorInfo& info, const CallTypes& types, std::size_t
 }
 
 // Inputs that declare no dtype share one.
-void share_dtype(const OperatorInfo& info, CallTypes& types) {
+void unify_dtypes(const OperatorInfo& info, CallTypes& types) {
   std::size_t first = types.inputs.size();
   std::uint8_t shared = only_one_of(info.types);
   for (std::size_t i = 0; i < types.inputs.size(); ++i) {
@@ -81,20 +81,20 @@ void share_dtype(const OperatorInfo& info, CallTypes& types) {
 }
 
 // The operator may only add to what is known.
-void check_said(const OperatorInfo& info, const CallTypes& before,
-                std::vector<tenon_type> CallTypes::*group, const char* what, CallTypes& types) {
+void check_inferred(const OperatorInfo& info, const CallTypes& before,
+                    std::vector<tenon_type> CallTypes::*group, const char* what, CallTypes& types) {
   for (std::size_t i = 0; i < (types.*group).size(); ++i) {
-    const tenon_type& said = (types.*group)[i];
+    const tenon_type& inferred = (types.*group)[i];
     tenon_type known = (before.*group)[i];
-    if (std::memcmp(&said, &known, sizeof said) == 0) continue;
-    if (!is_sound(said))
+    if (std::memcmp(&inferred, &known, sizeof inferred) == 0) continue;
+    if (!is_sound(inferred))
       refuse(info, before, fmt::format("its infer() returned an invalid type for {} {}", what, i));
     const bool other_dtype = group == &CallTypes::outputs && known.dtype != TENON_DTYPE_UNKNOWN &&
-                             said.dtype != known.dtype;
-    if (merge(known, said) == Merge::contradiction)
+                             inferred.dtype != known.dtype;
+    if (merge(known, inferred) == Merge::contradiction)
       refuse(info, before,
-             fmt::format("{} {} is inferred as {}, but is already {}{}", what, i, to_string(said),
-                         to_string(known),
+             fmt::format("{} {} is inferred as {}, but is already {}{}", what, i,
+                         to_string(inferred), to_string(known),
                          other_dtype ? "; infer() must name the output's dtype on every path, "
                                        "before any return: without one, "
                                        "an output has the inputs' shared dtype"
@@ -105,8 +105,9 @@ void check_said(const OperatorInfo& info, const CallTypes& before,
 }
 
 // Whether the outputs are known more precisely than the operator reported.
-bool knows_more(const std::vector<tenon_type>& known, const std::vector<tenon_type>& told) {
-  return !std::equal(known.begin(), known.end(), told.begin(),
+bool is_more_precise(const std::vector<tenon_type>& known,
+                     const std::vector<tenon_type>& reported) {
+  return !std::equal(known.begin(), known.end(), reported.begin(),
                      [](const tenon_type& left, const tenon_type& right) {
                        return left.dtype == right.dtype && left.rank == right.rank &&
                               std::equal(left.dims, left.dims + TENON_MAX_RANK, right.dims);
@@ -124,39 +125,39 @@ tenon_infer as_boundary(CallTypes& types, ErrorBuffer& buffer) {
   io.inputs = types.inputs.data();
   io.outputs = types.outputs.data();
   io.states = types.states.data();
-  types.wanted.assign(types.inputs.size(), 0);
-  io.wanted = types.wanted.data();
+  types.requested.assign(types.inputs.size(), 0);
+  io.wanted = types.requested.data();
   io.values = types.values.size() == types.inputs.size() ? types.values.data() : nullptr;
   return io;
 }
 
 }  // namespace
 
-bool may_infer_see(const tenon_tensor& tensor) {
-  constexpr std::int64_t most = std::int64_t{64} << 10;
+bool may_infer_read(const tenon_tensor& tensor) {
+  constexpr std::int64_t max_bytes = std::int64_t{64} << 10;
   const auto& dense = tensor.dense;
   if (tensor.storage != TENON_DENSE || dense.strides != nullptr || dense.device_type != TENON_CPU)
     return false;
   const auto bytes = byte_count(static_cast<DType>(tensor.dtype), Shape(dense.shape, dense.ndim));
-  return bytes && *bytes <= most && (dense.data != nullptr || *bytes == 0);
+  return bytes && *bytes <= max_bytes && (dense.data != nullptr || *bytes == 0);
 }
 
-static void ask_operator(const LoadedOperator& op, const void* instance, const CallTypes& before,
-                         CallTypes& types) {
+static void run_infer(const LoadedOperator& op, const void* instance, const CallTypes& before,
+                      CallTypes& types) {
   ErrorBuffer buffer;
   auto io = as_boundary(types, buffer);
   const PluginCall call(op, op.owner, PluginFunction::infer);
   if (op.table->infer(instance, &io) != 0) refuse(*op.info, before, buffer.reason());
-  check_said(*op.info, before, &CallTypes::inputs, "input", types);
-  check_said(*op.info, before, &CallTypes::states, "state", types);
+  check_inferred(*op.info, before, &CallTypes::inputs, "input", types);
+  check_inferred(*op.info, before, &CallTypes::states, "state", types);
 }
 
 // The nodes of a composed operator may infer more than the operator's own infer().
-static void ask_nodes(const LoadedOperator& op, const void* instance, CallTypes& types) {
-  const auto told = types;
+static void infer_from_nodes(const LoadedOperator& op, const void* instance, CallTypes& types) {
+  const auto before = types;
   infer_composed(op, instance, types);
-  check_said(*op.info, told, &CallTypes::inputs, "input", types);
-  check_said(*op.info, told, &CallTypes::outputs, "output", types);
+  check_inferred(*op.info, before, &CallTypes::inputs, "input", types);
+  check_inferred(*op.info, before, &CallTypes::outputs, "output", types);
 }
 
 namespace {
@@ -165,23 +166,23 @@ namespace {
 /// composed operators recurse.
 class InferenceMemory {
  public:
-  struct Parts {
+  struct Scratch {
     CallTypes before;
-    std::vector<tenon_type> told;
+    std::vector<tenon_type> reported;
   };
   InferenceMemory() {
-    if (depth_++ == parts_.size()) parts_.emplace_back();
+    if (depth_++ == scratch_.size()) scratch_.emplace_back();
   }
   ~InferenceMemory() { --depth_; }
   InferenceMemory(const InferenceMemory&) = delete;
   InferenceMemory& operator=(const InferenceMemory&) = delete;
-  Parts& operator*() const { return parts_[depth_ - 1]; }
+  Scratch& operator*() const { return scratch_[depth_ - 1]; }
 
  private:
-  static thread_local std::deque<Parts> parts_;
+  static thread_local std::deque<Scratch> scratch_;
   static thread_local std::size_t depth_;
 };
-thread_local std::deque<InferenceMemory::Parts> InferenceMemory::parts_;
+thread_local std::deque<InferenceMemory::Scratch> InferenceMemory::scratch_;
 thread_local std::size_t InferenceMemory::depth_ = 0;
 
 }  // namespace
@@ -191,28 +192,28 @@ thread_local std::size_t InferenceMemory::depth_ = 0;
 // the graph. A second call, with the outputs as known from the graph, may then infer more about the
 // inputs.
 void infer_operator(const LoadedOperator& op, const void* instance, CallTypes& types) {
-  share_dtype(*op.info, types);
-  types.wanted.assign(types.inputs.size(), 0);
+  unify_dtypes(*op.info, types);
+  types.requested.assign(types.inputs.size(), 0);
   const bool composed = is_composed(op);
   if (op.table->infer == nullptr && !composed) return;
   const InferenceMemory memory;
-  auto& [before, told] = *memory;
+  auto& [before, reported] = *memory;
   before.inputs.assign(types.inputs.begin(), types.inputs.end());
   before.outputs.assign(types.outputs.begin(), types.outputs.end());
   before.states.assign(types.states.begin(), types.states.end());
 
   std::fill(types.outputs.begin(), types.outputs.end(), unknown_type());
-  if (op.table->infer != nullptr) ask_operator(op, instance, before, types);
-  if (composed) ask_nodes(op, instance, types);
-  told.assign(types.outputs.begin(), types.outputs.end());
-  check_said(*op.info, before, &CallTypes::outputs, "output", types);
-  if (composed || !knows_more(types.outputs, told)) return;
+  if (op.table->infer != nullptr) run_infer(op, instance, before, types);
+  if (composed) infer_from_nodes(op, instance, types);
+  reported.assign(types.outputs.begin(), types.outputs.end());
+  check_inferred(*op.info, before, &CallTypes::outputs, "output", types);
+  if (composed || !is_more_precise(types.outputs, reported)) return;
 
   before.inputs.assign(types.inputs.begin(), types.inputs.end());
   before.outputs.assign(types.outputs.begin(), types.outputs.end());
   before.states.assign(types.states.begin(), types.states.end());
-  ask_operator(op, instance, before, types);
-  check_said(*op.info, before, &CallTypes::outputs, "output", types);
+  run_infer(op, instance, before, types);
+  check_inferred(*op.info, before, &CallTypes::outputs, "output", types);
 }
 
 std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, int dispatch,
@@ -232,7 +233,7 @@ std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, 
 }
 
 double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, CallTypes& types) {
-  if (kernel.table() == nullptr || !tells_flops(*kernel.table())) return 0;
+  if (kernel.table() == nullptr || !has_flops(*kernel.table())) return 0;
   ErrorBuffer buffer;
   const auto io = as_boundary(types, buffer);
   double flops = 0;
@@ -252,7 +253,7 @@ static tenon_algorithm algorithm_function(const Instance& kernel) {
   return query<tenon_algorithm>(*kernel.table(), "algorithm/1");
 }
 
-bool tells_algorithm(const Instance& kernel) {
+bool reports_algorithm(const Instance& kernel) {
   return algorithm_function(kernel) != nullptr;
 }
 
@@ -270,7 +271,7 @@ std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int d
 }
 
 bool supports(const OperatorInfo& info, const Instance& kernel, CallTypes& types) {
-  if (!chooses_types(*kernel.table())) return true;
+  if (!has_supports(*kernel.table())) return true;
   ErrorBuffer buffer;
   const auto io = as_boundary(types, buffer);
   const PluginCall call(kernel.op(), kernel.owner(), PluginFunction::supports);

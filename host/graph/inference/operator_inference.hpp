@@ -20,13 +20,13 @@ struct CallTypes {
       values{};  ///< elements of inputs, null if unknown; empty: all unknown
   /// of inputs, if kernel selection depends on them (enum tenon_storage)
   std::vector<std::uint8_t> storages{};
-  std::vector<std::uint8_t> wanted{};  ///< out: 1 if infer() requested the elements of an input
+  std::vector<std::uint8_t> requested{};  ///< out: 1 if infer() requested the elements of an input
   /// precision in which float32 products may be computed
   DType precision = f32;
 };
 
 /// Whether infer() may read a tensor's elements: dense, contiguous, on the CPU, at most 64 KiB.
-bool may_infer_see(const tenon_tensor& tensor);
+bool may_infer_read(const tenon_tensor& tensor);
 
 /// Returns the declared input of the i-th connected one: the last, variadic input covers all that
 /// follow.
@@ -51,7 +51,7 @@ std::uint64_t workspace_bytes(const OperatorInfo& info, const Instance& kernel, 
 double flops_of(const OperatorInfo& info, const Instance& kernel, int dispatch, CallTypes& types);
 
 /// Whether algorithm_of() may return a non-empty text.
-bool tells_algorithm(const Instance& kernel);
+bool reports_algorithm(const Instance& kernel);
 /// Returns the algorithm of a call and the reason for it in one printable line; empty if the kernel
 /// reports none. Throws Failure like infer_operator.
 std::string algorithm_of(const OperatorInfo& info, const Instance& kernel, int dispatch,

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "plugin/operator_name.hpp"
-#include "tensor/held_tensor.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -25,7 +25,7 @@ bool Rewriting::begin() {
   find_constants(order());
   for (const auto* op : binding_->operators) files_.insert(op->file);
   const bool computes = !bytes_.empty();
-  if (!computes && !any_dead() && !any_repeated() && !any_rule()) return false;
+  if (!computes && !any_dead() && !any_common_subexpression() && !any_rule()) return false;
   copy();
   return true;
 }
@@ -46,33 +46,33 @@ void Rewriting::find_constants(const std::vector<NodeId>& nodes) {
   constant_.assign(model_->values.size(), false);
   bytes_.clear();
   for (ValueId value = 0; value < model_->values.size(); ++value)
-    if (model_->values[value].role != Role::output) constant_[value] = stays(value);
+    if (model_->values[value].role != Role::output) constant_[value] = is_unchanging(value);
   for (const auto id : nodes)
     if (computes_constant(id)) mark_constant(id);
 }
 
 // Whether the value's elements never change during the session.
-bool Rewriting::stays(ValueId value) const {
+bool Rewriting::is_unchanging(ValueId value) const {
   const auto role = model_->values[value].role;
-  if (value >= setting_.stay->size()) return role == Role::constant;  // added by a rule
-  return (*setting_.stay)[value];
+  if (value >= setting_.unchanging->size()) return role == Role::constant;  // added by a rule
+  return (*setting_.unchanging)[value];
 }
 
 // Whether equal inputs give equal outputs and the number of calls is not observable. Unknown, hence
 // false, for an application's own operators.
 bool Rewriting::is_pure(NodeId id) const {
   const auto& op = *binding_->nodes[id].op;
-  return may_vanish(id) && !op.info->random && model_->nodes[id].pass == Pass::forward;
+  return may_be_removed(id) && !op.info->random && model_->nodes[id].pass == Pass::forward;
 }
 
-bool Rewriting::may_vanish(NodeId id) const {
+bool Rewriting::may_be_removed(NodeId id) const {
   const auto& op = *binding_->nodes[id].op;
   return model_->nodes[id].state_count == 0 && !op.info->communicates && !is_application_own(op) &&
          !model_->objects.contains(id);
 }
 
 bool Rewriting::is_free(NodeId id) const {
-  return model_->nodes[id].pass == Pass::forward && !pinned_at(id) && !gone_at(id) &&
+  return model_->nodes[id].pass == Pass::forward && !pinned_at(id) && !removed_at(id) &&
          !model_->objects.contains(id) && binding_->nodes[id].op->make == nullptr;
 }
 
@@ -126,7 +126,7 @@ bool Rewriting::any_dead() const {
     for (auto value = node.first_output; !read && value < node.first_output + node.output_count;
          ++value)
       read = uses_[value] > 0 || is_output_[value];
-    if (!read && may_vanish(id)) return true;
+    if (!read && may_be_removed(id)) return true;
   }
   return false;
 }
@@ -142,10 +142,10 @@ void Rewriting::copy() {
   to_ = std::make_shared<GraphSnapshot>(*from_);
   model_ = &to_->model;
   binding_ = &to_->binding;
-  gone_.assign(model_->nodes.size(), false);
+  removed_.assign(model_->nodes.size(), false);
 }
 
-ValueId Rewriting::now(ValueId value) const {
+ValueId Rewriting::current_value(ValueId value) const {
   for (auto found = redirected_.find(value); found != redirected_.end();
        found = redirected_.find(value))
     value = found->second;
@@ -164,7 +164,7 @@ void Rewriting::update_edges(NodeId id) {
   if (redirected_.empty()) return;
   const auto& node = model_->nodes[id];
   for (auto edge = node.first_edge; edge < node.first_edge + node.input_count; ++edge)
-    if (auto& value = to_->model.edges[edge]; value != none) value = now(value);
+    if (auto& value = to_->model.edges[edge]; value != none) value = current_value(value);
 }
 
 // Removes the node; it no longer counts as a reader of its inputs.
@@ -172,61 +172,62 @@ void Rewriting::drop(NodeId id) {
   const auto& node = model_->nodes[id];
   for (auto edge = node.first_edge; edge < node.first_edge + node.input_count + node.state_count;
        ++edge)
-    if (const auto value = model_->edges[edge]; value != none) --uses_[now(value)];
-  gone_[id] = true;
+    if (const auto value = model_->edges[edge]; value != none) --uses_[current_value(value)];
+  removed_[id] = true;
 }
 
 void Rewriting::note(NodeId id, const std::string& how) {
   auto& model = to_->model;
   if (id < from_->model.nodes.size())
-    model.replaced.push_back({model.nodes[id].name, model.strings.intern(how)});
+    model.replaced_nodes.push_back({model.nodes[id].name, model.strings.intern(how)});
 }
 
 std::vector<NodeId> Rewriting::order() const {
   std::vector<NodeId> found;
   found.reserve(model_->nodes.size());
   for (NodeId id = 0; id < from_->model.nodes.size(); ++id) {
-    if (!gone_at(id)) found.push_back(id);
-    if (const auto behind = after_.find(id); behind != after_.end())
-      std::copy_if(behind->second.begin(), behind->second.end(), std::back_inserter(found),
-                   [&](NodeId made) { return !gone_[made]; });
+    if (!removed_at(id)) found.push_back(id);
+    if (const auto inserted = after_.find(id); inserted != after_.end())
+      std::copy_if(inserted->second.begin(), inserted->second.end(), std::back_inserter(found),
+                   [&](NodeId added) { return !removed_[added]; });
   }
   return found;
 }
 
 // Rules and joined nodes change outputs and readers, so constants are found again: a node is folded
 // only if all its inputs are constant.
-Rewriting::ConstantPart Rewriting::constant_part() {
-  ConstantPart part;
-  if (bytes_.empty()) return part;
+Rewriting::ConstantSubgraph Rewriting::constant_subgraph() {
+  ConstantSubgraph subgraph;
+  if (bytes_.empty()) return subgraph;
   const auto nodes = order();
   find_constants(nodes);
   std::vector<bool> computed(model_->nodes.size());
   const auto needed = needed_nodes(nodes);
   for (const auto id : nodes)
-    if (needed[id] && (computed[id] = is_computed_once(id))) part.nodes.push_back(id);
-  std::vector<bool> taken(model_->values.size());
+    if (needed[id] && (computed[id] = is_computed_once(id))) subgraph.nodes.push_back(id);
+  std::vector<bool> seen(model_->values.size());
   for (const auto id : nodes) {
     if (!needed[id] || computed[id]) continue;
     const auto& node = model_->nodes[id];
     for (std::uint32_t i = 0; i < node.input_count; ++i) {
       const auto value = model_->edges[node.first_edge + i];
-      if (value == none || taken[value] || model_->values[value].role != Role::output) continue;
+      if (value == none || seen[value] || model_->values[value].role != Role::output) continue;
       if (!computed[model_->values[value].producer]) continue;
-      taken[value] = true;
-      part.results.push_back(value);
+      seen[value] = true;
+      subgraph.results.push_back(value);
     }
   }
-  return part;
+  return subgraph;
 }
 
-void Rewriting::set_constants(const ConstantPart& part, const std::vector<Tensor>& tensors) {
+void Rewriting::set_constants(const ConstantSubgraph& subgraph,
+                              const std::vector<Tensor>& tensors) {
   auto& model = to_->model;
-  for (std::size_t i = 0; i < part.results.size(); ++i) {
+  for (std::size_t i = 0; i < subgraph.results.size(); ++i) {
     if (!tensors[i]) continue;
-    auto label = value_label(model, part.results[i]);
+    auto label = value_label(model, subgraph.results[i]);
     std::replace(label.begin(), label.end(), ':', '.');
-    auto& value = model.values[part.results[i]];
+    auto& value = model.values[subgraph.results[i]];
     model.node_names.erase(model.nodes[value.producer].name);  // it ends with this node
     value.name = model.strings.intern(free_name(model, label));
     value.role = Role::constant;
@@ -234,18 +235,18 @@ void Rewriting::set_constants(const ConstantPart& part, const std::vector<Tensor
     value.index = 0;
     value.tensor = static_cast<std::uint32_t>(model.tensors.size());
     value.type = type_of(tensors[i]);
-    model.tensors.push_back(HeldTensor::hold(tensors[i]));
-    model.value_names.add(value.name, part.results[i]);
+    model.tensors.push_back(TrackedTensor::track(tensors[i]));
+    model.value_names.add(value.name, subgraph.results[i]);
   }
 }
 
 // Marks nodes that outputs need or that have side effects.
 std::vector<bool> Rewriting::needed_nodes(const std::vector<NodeId>& nodes) const {
   std::vector<bool> values(model_->values.size()), needed(model_->nodes.size());
-  for (const auto& [name, value] : model_->outputs) values[now(value)] = true;
+  for (const auto& [name, value] : model_->outputs) values[current_value(value)] = true;
   for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
     const auto& node = model_->nodes[*id];
-    bool read = needed[*id] || !may_vanish(*id);
+    bool read = needed[*id] || !may_be_removed(*id);
     for (auto value = node.first_output; !read && value < node.first_output + node.output_count;
          ++value)
       read = values[value] && model_->values[value].role == Role::output;
@@ -266,7 +267,7 @@ std::shared_ptr<const GraphSnapshot> Rewriting::finish() {
     if (!needed[id])
       note(id, is_computed_once(id) ? "computed once, for all runs" : "nothing reads it");
   auto& model = to_->model;
-  for (auto& [name, value] : model.outputs) value = now(value);
+  for (auto& [name, value] : model.outputs) value = current_value(value);
   model.updates.clear();  // updates exist only in training
   model.redirected = redirected_;
   renumber(nodes, needed);
@@ -276,30 +277,30 @@ std::shared_ptr<const GraphSnapshot> Rewriting::finish() {
 void Rewriting::renumber(const std::vector<NodeId>& nodes, const std::vector<bool>& needed) {
   auto& model = to_->model;
   std::vector<NodeId> number(model.nodes.size(), none);
-  std::vector<NodeRecord> kept;
+  std::vector<NodeRecord> remaining;
   Binding binding;
   binding.operators = std::move(to_->binding.operators);
-  kept.reserve(nodes.size()), binding.nodes.reserve(nodes.size());
+  remaining.reserve(nodes.size()), binding.nodes.reserve(nodes.size());
   for (const auto id : nodes) {
     if (!needed[id]) continue;
-    number[id] = static_cast<NodeId>(kept.size());
-    kept.push_back(model.nodes[id]);
+    number[id] = static_cast<NodeId>(remaining.size());
+    remaining.push_back(model.nodes[id]);
     binding.nodes.push_back(std::move(to_->binding.nodes[id]));
   }
-  for (auto& node : kept)
+  for (auto& node : remaining)
     if (node.origin != none) node.origin = number[node.origin];
   for (auto& value : model.values)
     if (value.producer != none) value.producer = number[value.producer];
   model.node_names.clear();
-  for (NodeId id = 0; id < kept.size(); ++id) model.node_names.add(kept[id].name, id);
+  for (NodeId id = 0; id < remaining.size(); ++id) model.node_names.add(remaining[id].name, id);
   const auto renumbered = [&](auto& by_node) {
     std::remove_reference_t<decltype(by_node)> moved;
-    for (auto& [id, held] : by_node)
-      if (number[id] != none) moved.emplace(number[id], std::move(held));
+    for (auto& [id, entry] : by_node)
+      if (number[id] != none) moved.emplace(number[id], std::move(entry));
     by_node = std::move(moved);
   };
-  renumbered(model.objects), renumbered(model.stands_for);
-  model.nodes = std::move(kept);
+  renumbered(model.objects), renumbered(model.rewritten_from);
+  model.nodes = std::move(remaining);
   to_->binding = std::move(binding);
 }
 

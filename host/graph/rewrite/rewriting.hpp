@@ -23,7 +23,7 @@ struct RewriteSetting {
   const Device* device = nullptr;  ///< device of nodes that name none
   const std::vector<Tensor>* tensors =
       nullptr;  ///< by value: elements of variables, states and constants
-  const std::vector<bool>* stay =
+  const std::vector<bool>* unchanging =
       nullptr;  ///< by value: whether it never changes during the session
   const RuleSet* rules = nullptr;
   PluginSet* plugins = nullptr;
@@ -34,9 +34,9 @@ struct RewriteSetting {
 ///
 ///     Rewriting rewriting(graph, setting);
 ///     if (!rewriting.begin()) return graph;
-///     rewriting.apply_rules(), rewriting.join_repeated();
-///     const auto part = rewriting.constant_part();
-///     rewriting.set_constants(part, tensors);
+///     rewriting.apply_rules(), rewriting.eliminate_common_subexpressions();
+///     const auto subgraph = rewriting.constant_subgraph();
+///     rewriting.set_constants(subgraph, tensors);
 ///     return rewriting.finish();
 class Rewriting {
  public:
@@ -45,16 +45,16 @@ class Rewriting {
   /// Returns whether anything can be optimized, in time linear in the graph.
   bool begin();
   void apply_rules();
-  void join_repeated();
+  void eliminate_common_subexpressions();
   /// The nodes that compute the same in every run, in order, and those of their outputs that other
   /// nodes read.
-  struct ConstantPart {
+  struct ConstantSubgraph {
     std::vector<NodeId> nodes;
     std::vector<ValueId> results;
   };
-  ConstantPart constant_part();
-  /// `tensors`: one for each of part.results; results without a tensor are left alone.
-  void set_constants(const ConstantPart& part, const std::vector<Tensor>& tensors);
+  ConstantSubgraph constant_subgraph();
+  /// `tensors`: one for each of subgraph.results; results without a tensor are left alone.
+  void set_constants(const ConstantSubgraph& subgraph, const std::vector<Tensor>& tensors);
   std::shared_ptr<const GraphSnapshot> finish();
 
   const GraphModel& model() const { return *model_; }
@@ -72,21 +72,21 @@ class Rewriting {
   void count_uses();
   void find_constants(const std::vector<NodeId>& nodes);
   bool is_pure(NodeId id) const;
-  bool may_vanish(NodeId id) const;
+  bool may_be_removed(NodeId id) const;
   bool computes_constant(NodeId id) const;
   bool fits_as_constant(const NodeRecord& node) const;
   std::uint64_t source_bytes(const NodeRecord& node) const;
   void mark_constant(NodeId id);
   bool is_computed_once(NodeId id) const { return bytes_.contains(model_->nodes[id].first_output); }
-  bool stays(ValueId value) const;
+  bool is_unchanging(ValueId value) const;
   // false for new nodes
   bool pinned_at(NodeId id) const { return id < pinned_.size() && pinned_[id]; }
-  bool gone_at(NodeId id) const { return id < gone_.size() && gone_[id]; }
+  bool removed_at(NodeId id) const { return id < removed_.size() && removed_[id]; }
   bool any_dead() const;
-  bool any_repeated() const;
+  bool any_common_subexpression() const;
   bool any_rule();
   void copy();
-  ValueId now(ValueId value) const;
+  ValueId current_value(ValueId value) const;
   void redirect(ValueId from, ValueId to);
   void update_edges(NodeId id);
   void drop(NodeId id);
@@ -101,8 +101,9 @@ class Rewriting {
   struct Applied;
   Applied apply_at(NodeId id, NodeId position);
   bool apply(std::size_t rule, const RuleMatch& match, NodeId position, Applied& applied);
-  ValueId make(const ResolvedRule& rule, const RuleMatch& match, std::vector<NodeId>& made);
-  bool may_take_over(NodeId root, ValueId made, bool is_new) const;
+  ValueId build_replacement(const ResolvedRule& rule, const RuleMatch& match,
+                            std::vector<NodeId>& added);
+  bool may_replace_root(NodeId root, ValueId added, bool is_new) const;
   std::string joined_name(const std::vector<NodeId>& matched) const;
 
   std::shared_ptr<const GraphSnapshot> from_;
@@ -115,12 +116,13 @@ class Rewriting {
   std::vector<bool> is_output_, constant_;  // of each value
   // outputs of nodes that depend only on constants -> bytes of those constants
   std::unordered_map<ValueId, std::uint64_t> bytes_;
-  std::vector<bool> pinned_, gone_;  // of each node: another one refers to it; it is replaced
+  std::vector<bool> pinned_, removed_;  // of each node: another one refers to it; it is replaced
   // values -> values that are read instead
   std::unordered_map<ValueId, ValueId> redirected_;
   // nodes -> nodes that rules inserted after them
   std::unordered_map<NodeId, std::vector<NodeId>> after_;
-  std::unordered_map<NodeId, std::set<std::size_t>> made_by_;  // nodes -> rules that created them
+  std::unordered_map<NodeId, std::set<std::size_t>>
+      created_by_;  // nodes -> rules that created them
   std::vector<std::vector<std::size_t>>
       rules_of_;         // of each operator of the model: the rules with this root
   std::set<int> files_;  // plugins whose operators the graph uses or rules inserted; -1: no plugin

@@ -8,10 +8,10 @@ namespace tenon {
 // pattern.
 bool RuleMatch::may_match(NodeId root) const {
   const auto& node = model_.nodes[root];
-  const auto& places = rule_.pattern.back().inputs;
-  for (std::size_t i = 0; i < std::min<std::size_t>(places.size(), node.input_count); ++i) {
-    if (places[i] < 0) continue;
-    const auto& operand = rule_.rule.root().inputs[static_cast<std::size_t>(places[i])].operand;
+  const auto& indices = rule_.pattern.back().inputs;
+  for (std::size_t i = 0; i < std::min<std::size_t>(indices.size(), node.input_count); ++i) {
+    if (indices[i] < 0) continue;
+    const auto& operand = rule_.rule.root().inputs[static_cast<std::size_t>(indices[i])].operand;
     if (!operand.call) continue;
     const auto value = model_.edges[node.first_edge + i];
     if (value == none || model_.values[value].producer == none || graph_.uses(value) != 1)
@@ -49,14 +49,14 @@ bool RuleMatch::match_call(std::size_t call, NodeId id, bool inner) {
 bool RuleMatch::match_results(const NodeRecord& node, bool inner) const {
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
     const auto value = node.first_output + i;
-    const std::uint32_t most = i > 0 ? 0 : inner ? 1 : ~0u;
-    if (graph_.uses(value) > most || (most <= 1 && graph_.is_output(value))) return false;
+    const std::uint32_t max_uses = i > 0 ? 0 : inner ? 1 : ~0u;
+    if (graph_.uses(value) > max_uses || (max_uses <= 1 && graph_.is_output(value))) return false;
   }
   return true;
 }
 
 bool RuleMatch::match_params(std::size_t call, const NodeRecord& node) {
-  const auto& wanted = rule_.rule.pattern[call];
+  const auto& pattern = rule_.rule.pattern[call];
   const auto& info = *rule_.pattern[call].op;
   for (std::uint32_t i = 0; i < node.attribute_count; ++i) {
     const auto& record = model_.attributes[node.first_attribute + i];
@@ -64,10 +64,10 @@ bool RuleMatch::match_params(std::size_t call, const NodeRecord& node) {
     const int mentioned =
         param < 0 ? -1 : rule_.pattern[call].params[static_cast<std::size_t>(param)];
     if (mentioned >= 0) {
-      if (!match_param(wanted.params[static_cast<std::size_t>(mentioned)],
+      if (!match_param(pattern.params[static_cast<std::size_t>(mentioned)],
                        value_of(model_, record)))
         return false;
-    } else if (!wanted.rest) {
+    } else if (!pattern.rest) {
       if (param < 0 || !same_value(value_of(model_, record),
                                    info.params[static_cast<std::size_t>(param)].default_value))
         return false;
@@ -85,26 +85,26 @@ bool RuleMatch::match_param(const RewriteRule::Param& param, const AttributeValu
 }
 
 bool RuleMatch::match_states(std::size_t call, const NodeRecord& node) {
-  const auto& places = rule_.pattern[call].states;
+  const auto& indices = rule_.pattern[call].states;
   for (std::uint32_t i = 0; i < node.state_count; ++i) {
     const auto state = model_.edges[node.first_edge + node.input_count + i];
-    if (i >= places.size() || places[i] < 0 || graph_.uses(state) != 1)
+    if (i >= indices.size() || indices[i] < 0 || graph_.uses(state) != 1)
       return false;  // another node would still modify it
-    if (!match_operand(rule_.rule.pattern[call].inputs[static_cast<std::size_t>(places[i])].operand,
-                       state))
+    if (!match_operand(
+            rule_.rule.pattern[call].inputs[static_cast<std::size_t>(indices[i])].operand, state))
       return false;
   }
   return true;
 }
 
 bool RuleMatch::match_inputs(std::size_t call, const NodeRecord& node) {
-  const auto& places = rule_.pattern[call].inputs;
-  for (std::size_t i = 0; i < std::max<std::size_t>(places.size(), node.input_count); ++i) {
+  const auto& indices = rule_.pattern[call].inputs;
+  for (std::size_t i = 0; i < std::max<std::size_t>(indices.size(), node.input_count); ++i) {
     const auto value = i < node.input_count ? model_.edges[node.first_edge + i] : none;
-    if (i >= places.size() || places[i] < 0) {
+    if (i >= indices.size() || indices[i] < 0) {
       if (value != none) return false;
     } else if (!match_operand(
-                   rule_.rule.pattern[call].inputs[static_cast<std::size_t>(places[i])].operand,
+                   rule_.rule.pattern[call].inputs[static_cast<std::size_t>(indices[i])].operand,
                    value)) {
       return false;
     }

@@ -57,51 +57,51 @@ class Resolving {
   ResolvedRule::Call resolve(const RewriteRule::Call& call, bool pattern) {
     const auto& found = find(call.op);
     const auto& info = found.info;
-    ResolvedRule::Call made{found.description, std::vector<int>(info.inputs.size(), -1),
-                            std::vector<int>(info.states.size(), -1),
-                            std::vector<int>(info.params.size(), -1)};
-    for (std::size_t i = 0; i < call.inputs.size(); ++i) place(call, i, pattern, made);
+    ResolvedRule::Call resolved{found.description, std::vector<int>(info.inputs.size(), -1),
+                                std::vector<int>(info.states.size(), -1),
+                                std::vector<int>(info.params.size(), -1)};
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) resolve_input(call, i, pattern, resolved);
     for (std::size_t i = 0; i < info.inputs.size(); ++i)
-      if (made.inputs[i] < 0 && !info.inputs[i].optional && !info.inputs[i].variadic)
+      if (resolved.inputs[i] < 0 && !info.inputs[i].optional && !info.inputs[i].variadic)
         refuse_rule("input '{}' of '{}' is not mentioned", info.inputs[i].name, call.op);
-    for (std::size_t i = 0; i < call.params.size(); ++i) place_param(call, i, made);
-    if (!pattern) check_made(call, made);
-    return made;
+    for (std::size_t i = 0; i < call.params.size(); ++i) resolve_param(call, i, resolved);
+    if (!pattern) check_replacement(call, resolved);
+    return resolved;
   }
 
-  void place(const RewriteRule::Call& call, std::size_t i, bool pattern,
-             ResolvedRule::Call& made) const {
+  void resolve_input(const RewriteRule::Call& call, std::size_t i, bool pattern,
+                     ResolvedRule::Call& resolved) const {
     const auto& [name, operand] = call.inputs[i];
-    const auto& info = *made.op;
+    const auto& info = *resolved.op;
     const auto number = static_cast<int>(i);
     if (name.empty()) {
-      if (i >= made.inputs.size() && info.variadic()) {
-        made.inputs.push_back(number);
+      if (i >= resolved.inputs.size() && info.variadic()) {
+        resolved.inputs.push_back(number);
         return;
       }
       if (i >= info.inputs.size())
         refuse_rule("'{}' has {} inputs, not {}", call.op, info.inputs.size(), call.inputs.size());
-      take(made.inputs[i], number, call.op, info.inputs[i].name);
+      set_once(resolved.inputs[i], number, call.op, info.inputs[i].name);
     } else if (const auto input = info.find_input(name); input >= 0) {
-      take(made.inputs[static_cast<std::size_t>(input)], number, call.op, name);
+      set_once(resolved.inputs[static_cast<std::size_t>(input)], number, call.op, name);
       check_optional(call, operand, info.inputs[static_cast<std::size_t>(input)], pattern);
       return;
     } else {
       const auto state =
           std::find_if(info.states.begin(), info.states.end(),
-                       [&, &wanted = name](const auto& one) { return one.name == wanted; });
+                       [&, &state_name = name](const auto& one) { return one.name == state_name; });
       if (state == info.states.end())
         refuse_rule("'{}' has no input and no state '{}'", call.op, name);
       if (operand.call) refuse_rule("state '{}' of '{}' is given as a call", name, call.op);
-      take(made.states[static_cast<std::size_t>(state - info.states.begin())], number, call.op,
-           name);
+      set_once(resolved.states[static_cast<std::size_t>(state - info.states.begin())], number,
+               call.op, name);
       return;
     }
     check_optional(call, operand, info.inputs[i], pattern);
   }
-  static void take(int& place, int number, const std::string& op, const std::string& name) {
-    if (place >= 0) refuse_rule("input '{}' of '{}' is given twice", name, op);
-    place = number;
+  static void set_once(int& index, int number, const std::string& op, const std::string& name) {
+    if (index >= 0) refuse_rule("input '{}' of '{}' is given twice", name, op);
+    index = number;
   }
   void check_optional(const RewriteRule::Call& call, const RewriteRule::Operand& operand,
                       const InputInfo& input, bool pattern) const {
@@ -110,33 +110,34 @@ class Resolving {
                 input.name, call.op, pattern ? "is always connected" : "is required");
   }
 
-  void place_param(const RewriteRule::Call& call, std::size_t i, ResolvedRule::Call& made) const {
+  void resolve_param(const RewriteRule::Call& call, std::size_t i,
+                     ResolvedRule::Call& resolved) const {
     const auto& param = call.params[i];
-    const auto found = made.op->find_param(param.name);
+    const auto found = resolved.op->find_param(param.name);
     if (found < 0) refuse_rule("'{}' has no parameter '{}'", call.op, param.name);
-    const auto& declared = made.op->params[static_cast<std::size_t>(found)];
+    const auto& declared = resolved.op->params[static_cast<std::size_t>(found)];
     if (!param.capture && !fits_kind(declared, param.value))
       refuse_rule("parameter '{}' of '{}' is {}, which does not fit the parameter's kind",
                   param.name, call.op, to_string(param.value));
-    made.params[static_cast<std::size_t>(found)] = static_cast<int>(i);
+    resolved.params[static_cast<std::size_t>(found)] = static_cast<int>(i);
   }
 
   // Replacements must be deterministic and stateless.
-  void check_made(const RewriteRule::Call& call, const ResolvedRule::Call& made) const {
-    if (!made.op->states.empty())
+  void check_replacement(const RewriteRule::Call& call, const ResolvedRule::Call& resolved) const {
+    if (!resolved.op->states.empty())
       refuse_rule("the replacement has '{}', which has states", call.op);
-    if (made.op->random)
+    if (resolved.op->random)
       refuse_rule("the replacement has '{}', which draws random numbers", call.op);
-    for (std::size_t i = 0; i < made.op->params.size(); ++i)
-      if (const auto& param = made.op->params[i];
-          param.required && made.params[i] < 0 && !call.rest)
+    for (std::size_t i = 0; i < resolved.op->params.size(); ++i)
+      if (const auto& param = resolved.op->params[i];
+          param.required && resolved.params[i] < 0 && !call.rest)
         refuse_rule("parameter '{}' of '{}' is required and not mentioned", param.name, call.op);
     if (!call.rest) return;
     const auto& from = rule_.rest_of(*call.rest);
     const auto at = static_cast<std::size_t>(&from - rule_.pattern.data());
     const auto& info = *resolved_.pattern[at].op;
     for (std::size_t i = 0; i < info.params.size(); ++i)
-      if (resolved_.pattern[at].params[i] < 0 && made.op->find_param(info.params[i].name) < 0)
+      if (resolved_.pattern[at].params[i] < 0 && resolved.op->find_param(info.params[i].name) < 0)
         refuse_rule("'...{}' passes on parameter '{}', which '{}' does not have", *call.rest,
                     info.params[i].name, call.op);
   }
@@ -171,14 +172,14 @@ bool as_reals(const AttributeValue& value, std::vector<double>& out) {
 }  // namespace
 
 bool fits_kind(const ParamInfo& param, const AttributeValue& value) {
-  const auto& held = value.variant();
-  const bool whole = std::holds_alternative<std::int64_t>(held),
-             number = whole || std::holds_alternative<double>(held);
-  const bool integers = std::holds_alternative<std::vector<std::int64_t>>(held);
-  const auto* text = std::get_if<std::string>(&held);
+  const auto& content = value.variant();
+  const bool whole = std::holds_alternative<std::int64_t>(content),
+             number = whole || std::holds_alternative<double>(content);
+  const bool integers = std::holds_alternative<std::vector<std::int64_t>>(content);
+  const auto* text = std::get_if<std::string>(&content);
   switch (param.kind) {
     case ParamKind::boolean:
-      return std::holds_alternative<bool>(held);
+      return std::holds_alternative<bool>(content);
     case ParamKind::int32:
     case ParamKind::int64:
       return whole;
@@ -193,7 +194,7 @@ bool fits_kind(const ParamInfo& param, const AttributeValue& value) {
     case ParamKind::ints:
       return integers;
     case ParamKind::floats:
-      return integers || std::holds_alternative<std::vector<double>>(held);
+      return integers || std::holds_alternative<std::vector<double>>(content);
     default:
       return false;
   }

@@ -65,7 +65,7 @@ void Rewriting::apply_rules() {
   if (setting_.rules == nullptr || setting_.rules->empty()) return;
   for (NodeId id = 0; id < count; ++id) {
     update_edges(id);
-    for (auto at = id; at != none && !gone_[at];) at = apply_at(at, id).root;
+    for (auto at = id; at != none && !removed_[at];) at = apply_at(at, id).root;
   }
 }
 
@@ -73,7 +73,8 @@ Rewriting::Applied Rewriting::apply_at(NodeId id, NodeId position) {
   Applied applied;
   const auto rules = rules_at(id);  // a copy: the list may grow
   for (const auto rule : rules) {
-    if (const auto made = made_by_.find(id); made != made_by_.end() && made->second.contains(rule))
+    if (const auto found = created_by_.find(id);
+        found != created_by_.end() && found->second.contains(rule))
       continue;
     RuleMatch match(*this, (*setting_.rules)[rule]);
     if (match.find(id) && apply(rule, match, position, applied)) return applied;
@@ -89,24 +90,24 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
   GraphBuilder builder(model, to_->binding, *setting_.plugins);
   const auto before = builder.mark();
   const auto tensors_before = model.tensors.size();
-  std::vector<NodeId> made;
+  std::vector<NodeId> added;
   ValueId result = none;
   try {
-    result = make(rule, match, made);
+    result = build_replacement(rule, match, added);
   } catch (const Failure&) {
     result = none;  // its operators do not accept these types or parameters
   }
-  if (result == none || !may_take_over(root, result, !made.empty())) {
+  if (result == none || !may_replace_root(root, result, !added.empty())) {
     builder.roll_back(before);
     model.tensors.resize(tensors_before);
     return false;
   }
   uses_.resize(model.values.size()), is_output_.resize(model.values.size()),
       constant_.resize(model.values.size());
-  gone_.resize(model.nodes.size());
+  removed_.resize(model.nodes.size());
   for (auto value = before.values; value < model.values.size(); ++value)
     if (model.values[value].role == Role::constant) constant_[value] = true;
-  for (const auto id : made) {
+  for (const auto id : added) {
     const auto& node = model.nodes[id];
     if (files_.insert(to_->binding.operators[node.op]->file).second)
       rules_of_.clear();  // rules of that plugin now apply as well
@@ -116,17 +117,17 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
     after_[position].push_back(id);
   }
   const auto old = model.nodes[root].first_output;
-  if (!made.empty()) {
-    auto& names = model.stands_for[made.back()];
+  if (!added.empty()) {
+    auto& names = model.rewritten_from[added.back()];
     for (const auto id : match.nodes()) {
-      if (const auto several = model.stands_for.find(id); several != model.stands_for.end())
+      if (const auto several = model.rewritten_from.find(id); several != model.rewritten_from.end())
         names.insert(names.end(), several->second.begin(), several->second.end());
       else
         names.push_back(model.nodes[id].name);
     }
-    made_by_[made.back()] = made_by_[root];
-    made_by_[made.back()].insert(number);
-    applied.root = made.back();
+    created_by_[added.back()] = created_by_[root];
+    created_by_[added.back()].insert(number);
+    applied.root = added.back();
   } else {
     for (const auto id : match.nodes())
       note(id, fmt::format("the same as what it reads, by rule {}", rule.label));
@@ -136,9 +137,9 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
   return applied.any = true;
 }
 
-// Adds the replacement after all other nodes; may leave some of them behind on failure.
-ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match,
-                        std::vector<NodeId>& made) {
+// Adds the replacement after all other nodes; may leave some of them in the graph on failure.
+ValueId Rewriting::build_replacement(const ResolvedRule& rule, const RuleMatch& match,
+                                     std::vector<NodeId>& added) {
   auto& model = to_->model;
   GraphBuilder builder(model, to_->binding, *setting_.plugins);
   const auto& device_name = model.strings[model.nodes[match.root()].device];
@@ -160,12 +161,12 @@ ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match,
     const auto& resolved = rule.replacement[call];
     const bool last = call + 1 == rule.replacement.size();
     std::vector<ValueId> inputs;
-    for (const int place : resolved.inputs) {
-      if (place < 0) {
+    for (const int index : resolved.inputs) {
+      if (index < 0) {
         inputs.push_back(none);
         continue;
       }
-      const auto& operand = text.inputs[static_cast<std::size_t>(place)].operand;
+      const auto& operand = text.inputs[static_cast<std::size_t>(index)].operand;
       inputs.push_back(operand.call ? results[operand.index] : value_of_variable(operand.index));
     }
     if (resolved.op->variadic())
@@ -175,20 +176,21 @@ ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match,
       attributes.set(param.name, param.capture ? match.capture(*param.capture) : param.value);
     if (text.rest)
       for (const auto& [key, value] : match.rest(*text.rest))
-        if (std::none_of(text.params.begin(), text.params.end(),
-                         [&, &wanted = key](const auto& param) { return param.name == wanted; }))
+        if (std::none_of(
+                text.params.begin(), text.params.end(),
+                [&, &param_name = key](const auto& param) { return param.name == param_name; }))
           attributes.set(key, value);
     const auto values_before = model.values.size();
-    const auto own = last ? name : fmt::format("{}/{}", name, short_name(text.op));
+    const auto node_name = last ? name : fmt::format("{}/{}", name, short_name(text.op));
     const auto op = resolved.op->full_name();
     const auto id = builder.node({.op = op,
-                                  .name = free_name(model, own),
+                                  .name = free_name(model, node_name),
                                   .inputs = std::move(inputs),
                                   .named_inputs = {},
                                   .attributes = attributes,
                                   .device = device,
-                                  .own_weights = false});
-    made.push_back(id);
+                                  .implicit_variables = false});
+    added.push_back(id);
     if (brings_variables(model, id, values_before)) return none;
     const auto& loaded = *binding_->nodes[id].op;
     if (loaded.candidates[runs_on.type()].empty() || loaded.make != nullptr) return none;
@@ -199,11 +201,11 @@ ValueId Rewriting::make(const ResolvedRule& rule, const RuleMatch& match,
 }
 
 // A graph output must be produced by a node, and distinct outputs stay distinct.
-bool Rewriting::may_take_over(NodeId root, ValueId made, bool is_new) const {
+bool Rewriting::may_replace_root(NodeId root, ValueId added, bool is_new) const {
   const auto old = model_->nodes[root].first_output;
-  if (!same_type(model_->values[old].type, model_->values[made].type)) return false;
+  if (!same_type(model_->values[old].type, model_->values[added].type)) return false;
   return is_new || !is_output_[old] ||
-         (model_->values[made].role == Role::output && !is_output_[made]);
+         (model_->values[added].role == Role::output && !is_output_[added]);
 }
 
 // `conv1+bn1+relu1`: the name of a node that replaces several.

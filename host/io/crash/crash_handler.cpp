@@ -15,8 +15,8 @@
 #include "io/at_end.hpp"
 #include "io/crash/crash_report.hpp"
 #include "io/crash/fault_access.hpp"
+#include "io/crash/forked_slots.hpp"
 #include "io/crash/signal_stack.hpp"
-#include "io/crash/slots_of_copy.hpp"
 #include "io/mapping_guard.hpp"
 
 // AddressSanitizer's leak check, which it runs at exit(); null in programs without it.
@@ -29,7 +29,7 @@ namespace {
 constexpr int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 struct sigaction before[std::size(crash_signals)];
 
-std::atomic<bool> installed = false, whole_program = false;
+std::atomic<bool> installed = false, report_all = false;
 std::atomic<pid_t> crashing_thread = 0;
 pid_t installed_in = 0;
 std::atomic<bool> copied = false;
@@ -43,8 +43,8 @@ struct sigaction& before_of(int signal) {
 }
 
 bool runs_plugin() noexcept {
-  const auto* slot = RunningSlot::here_if_any();
-  return slot != nullptr && slot->now() != nullptr;
+  const auto* slot = CallSlot::here_if_any();
+  return slot != nullptr && slot->current() != nullptr;
 }
 
 void fill_in_address(Ending& ending, const siginfo_t& info, const void* context) noexcept {
@@ -90,21 +90,21 @@ bool has_handler_before(int signal) noexcept {
 void on_crash(int signal, siginfo_t* info, void* context) {
   if (signal == SIGBUS && info->si_code > 0 && repair_mapping(info->si_addr)) return;
   const int error = errno;
-  const bool ours = whole_program.load();
+  const bool ours = report_all.load();
   if (ours || runs_plugin()) {
     // Other crashing threads wait until the first one ends the process, or until its fault is
     // repaired.
-    for (pid_t nobody = 0;
-         !crashing_thread.compare_exchange_strong(nobody, gettid()) && nobody != gettid();
-         nobody = 0) {
+    for (pid_t no_thread = 0;
+         !crashing_thread.compare_exchange_strong(no_thread, gettid()) && no_thread != gettid();
+         no_thread = 0) {
       constexpr timespec moment{0, 1'000'000};
       nanosleep(&moment, nullptr);
     }
     Ending ending;
     ending.number = signal;
     fill_in_address(ending, *info, context);
-    ending.name(RunningSlot::here_if_any());
-    tell_ending(ending);
+    ending.name(CallSlot::here_if_any());
+    report_ending(ending);
     if (ours && !is_watched() && !has_handler_before(signal))
       _exit(static_cast<int>(FailureKind::failed));
   }
@@ -117,12 +117,12 @@ void on_crash(int signal, siginfo_t* info, void* context) {
 void on_exit_of_plugin(int status, void*) {
   if (is_at_end()) _exit(status);
   if (copied.load()) _exit(status);  // unwritten output belongs to the original process
-  if (getpid() != installed_in || (!whole_program.load() && !runs_plugin())) return;
+  if (getpid() != installed_in || (!report_all.load() && !runs_plugin())) return;
   Ending ending;
-  ending.way = Ending::Way::exited;
+  ending.kind = Ending::Kind::exited;
   ending.number = status & 0xff;
-  ending.name(RunningSlot::here_if_any());
-  tell_ending(ending);
+  ending.name(CallSlot::here_if_any());
+  report_ending(ending);
   _exit(static_cast<int>(FailureKind::failed));
 }
 
@@ -132,13 +132,13 @@ void before_fork() {
   forks_in_plugin = runs_plugin();
   if (!forks_in_plugin) return;
   copy_ending = {};
-  copy_ending.way = Ending::Way::copied;
-  copy_ending.name(RunningSlot::here_if_any());
+  copy_ending.kind = Ending::Kind::copied;
+  copy_ending.name(CallSlot::here_if_any());
 }
 
 void in_copy() {
   copied = forks_in_plugin;
-  part_from_original();
+  detach_from_original();
 }
 
 }  // namespace
@@ -146,12 +146,12 @@ void in_copy() {
 void install_crash_handlers(CrashScope scope) {
   static std::mutex installing;
   const std::lock_guard lock(installing);
-  if (scope == CrashScope::program) whole_program = true;
+  if (scope == CrashScope::program) report_all = true;
   if (installed.load()) return;
   installed_in = getpid();
   use_signal_stacks();
-  RunningSlot::here();
-  give_thread_signal_stack();
+  CallSlot::here();
+  install_thread_signal_stack();
   struct sigaction ours {};
   ours.sa_sigaction = on_crash;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -170,7 +170,7 @@ void guard_exit() noexcept {
 
 void end_copied_process() noexcept {
   if (!copied.load(std::memory_order_relaxed)) return;
-  tell_ending(copy_ending);
+  report_ending(copy_ending);
   _exit(static_cast<int>(FailureKind::failed));
 }
 
@@ -182,7 +182,7 @@ void end_process(int status) noexcept {
   end_copied_process();
   if (__lsan_do_leak_check != nullptr) __lsan_do_leak_check();
   // otherwise a plugin closed stderr, and errors went unreported
-  if (status == 0 || fcntl(STDERR_FILENO, F_GETFD) >= 0) tell_finished();
+  if (status == 0 || fcntl(STDERR_FILENO, F_GETFD) >= 0) report_finished();
   // may itself end the process
   run_at_end(status);
   _exit(status);
@@ -190,11 +190,11 @@ void end_process(int status) noexcept {
 
 void end_unwound_process() noexcept {
   Ending ending;
-  ending.way = Ending::Way::unwound;
-  ending.name(RunningSlot::here_if_any());
+  ending.kind = Ending::Kind::unwound;
+  ending.name(CallSlot::here_if_any());
   // the unwinding passed through its caller
-  if (ending.culprit == Ending::Culprit::ran_last) ending.culprit = Ending::Culprit::runs;
-  tell_ending(ending);
+  if (ending.culprit == Ending::Culprit::last_call) ending.culprit = Ending::Culprit::this_thread;
+  report_ending(ending);
   _exit(static_cast<int>(FailureKind::failed));
 }
 

@@ -28,7 +28,7 @@ constexpr std::size_t rounded(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-void* take_shared(std::size_t bytes) {
+void* allocate_shared_pages(std::size_t bytes) {
   const std::lock_guard lock(taking());
   if (begin == nullptr || left || bytes > shared_bytes - used) return nullptr;
   auto* const memory = begin + used;
@@ -47,19 +47,19 @@ bool share_crash_memory() noexcept {
   return true;
 }
 
-void leave_crash_memory() noexcept {
+void detach_crash_memory() noexcept {
   left = true;
 }
 
-void* take_crash_memory(std::size_t bytes) {
+void* allocate_crash_memory(std::size_t bytes) {
   bytes = rounded(std::max(bytes, alignment));
-  if (void* shared = take_shared(bytes)) return std::memset(shared, 0, bytes);
+  if (void* shared = allocate_shared_pages(bytes)) return std::memset(shared, 0, bytes);
   return std::memset(::operator new(bytes), 0, bytes);
 }
 
 // Frees the most recent allocation for reuse, as plans come and go in turns. Other shared bytes
 // stay allocated.
-void give_back_crash_memory(void* memory, std::size_t bytes) noexcept {
+void free_crash_memory(void* memory, std::size_t bytes) noexcept {
   if (memory == nullptr) return;
   bytes = rounded(std::max(bytes, alignment));
   if (!is_shared_crash_memory(memory, bytes)) return ::operator delete(memory);

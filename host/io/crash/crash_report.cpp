@@ -8,7 +8,7 @@ namespace tenon {
 namespace {
 
 WatchedProcess* shared = nullptr;
-std::atomic<bool> told = false;
+std::atomic<bool> reported = false;
 
 void write_all(const char* text) noexcept {
   for (auto left = std::strlen(text); left > 0;) {
@@ -21,7 +21,7 @@ void write_all(const char* text) noexcept {
 
 }  // namespace
 
-void tell_parent_of(WatchedProcess* watched) noexcept {
+void report_to_parent(WatchedProcess* watched) noexcept {
   shared = watched;
 }
 
@@ -29,19 +29,19 @@ bool is_watched() noexcept {
   return shared != nullptr && shared->process == getpid();
 }
 
-void tell_finished() noexcept {
+void report_finished() noexcept {
   if (is_watched()) shared->finished.store(true, std::memory_order_release);
 }
 
-void tell_call_limit(std::int64_t milliseconds) noexcept {
+void report_call_limit(std::int64_t milliseconds) noexcept {
   if (is_watched()) shared->call_limit.store(milliseconds, std::memory_order_release);
 }
 
-void tell_ending(const Ending& ending) noexcept {
-  if (told.exchange(true)) return;
+void report_ending(const Ending& ending) noexcept {
+  if (reported.exchange(true)) return;
   if (is_watched()) {
     shared->ending = ending;
-    shared->told.store(true, std::memory_order_release);
+    shared->reported.store(true, std::memory_order_release);
     return;
   }
   EndingText text;

@@ -11,8 +11,8 @@ namespace tenon {
 
 /// Memory shared between a process and the parent that watches it.
 struct WatchedProcess {
-  RunningSlot::List slots = nullptr;
-  std::atomic<bool> told = false;      ///< `ending` is filled in
+  CallSlot::List slots = nullptr;
+  std::atomic<bool> reported = false;  ///< `ending` is filled in
   std::atomic<bool> finished = false;  ///< the process ends intentionally
   pid_t process = 0;
   /// time limit for plugin functions in milliseconds; 0 for none
@@ -21,17 +21,17 @@ struct WatchedProcess {
 };
 
 /// Sets where crashes are reported from now on; null for stderr.
-void tell_parent_of(WatchedProcess* watched) noexcept;
+void report_to_parent(WatchedProcess* watched) noexcept;
 
 /// Reports the ending. Async-signal-safe. Only the first call has an effect: later faults of an
 /// ending process are not reported.
-void tell_ending(const Ending& ending) noexcept;
+void report_ending(const Ending& ending) noexcept;
 
 /// Announces the time limit, so that the parent can end a process that hangs while it is stopped.
-void tell_call_limit(std::int64_t milliseconds) noexcept;
+void report_call_limit(std::int64_t milliseconds) noexcept;
 
 /// Announces that this process ends intentionally.
-void tell_finished() noexcept;
+void report_finished() noexcept;
 
 /// Returns whether a parent watches this process itself, not a forked copy of it.
 bool is_watched() noexcept;

@@ -73,50 +73,51 @@ const char* signal_name(int signal) {
   return name == nullptr ? "?" : name;
 }
 
-void who(const Ending& ending, Text& text) {
+void append_culprit(const Ending& ending, Text& text) {
   if (ending.op[0] != '\0') text << "[" << ending.op << "]";
   if (ending.node[0] != '\0') text << " node '" << ending.node << "'";
   if (ending.plugin[0] != '\0') text << (ending.op[0] != '\0' ? " of " : "") << ending.plugin;
 }
 
-void deed(const Ending& ending, Text& text) {
+void append_event(const Ending& ending, Text& text) {
   const auto number = static_cast<std::uint64_t>(ending.number);
   const bool of_process =
-      ending.culprit == Ending::Culprit::ran_last || ending.culprit == Ending::Culprit::none;
-  switch (ending.way) {
-    case Ending::Way::crashed:
+      ending.culprit == Ending::Culprit::last_call || ending.culprit == Ending::Culprit::none;
+  switch (ending.kind) {
+    case Ending::Kind::crashed:
       text << "crashed with SIG" << signal_name(ending.number);
       if (ending.stack_overflow) text << " (stack overflow)";
       break;
-    case Ending::Way::exited:
+    case Ending::Kind::exited:
       text << (of_process ? "ended" : "ended the process") << " with exit code " << number;
       break;
-    case Ending::Way::unwound:
+    case Ending::Kind::unwound:
       text << "ended the thread that called it (pthread_exit)";
       break;
-    case Ending::Way::hung:
+    case Ending::Kind::hung:
       text << "did not return";
       if (ending.function != PluginFunction::none) text << " from " << name_of(ending.function);
       text << " within ";
       number % 1000 == 0 ? text << number / 1000 << " s" : text << number << " ms";
       break;
-    case Ending::Way::signalled:
+    case Ending::Kind::signalled:
       text << (of_process ? "was ended by SIG" : "was running when SIG")
            << signal_name(ending.number);
       if (!of_process) text << " ended the process";
       if (ending.number == SIGKILL) text << "; the system may have run out of memory";
       break;
-    case Ending::Way::stopped:
+    case Ending::Kind::stopped:
       text << (of_process ? "was stopped by SIGSTOP"
                           : "was running when SIGSTOP stopped the process");
       break;
-    case Ending::Way::copied:
+    case Ending::Kind::copied:
       text << "forked the process and returned in both copies: this copy ends here";
       break;
   }
-  const bool says_where = ending.way != Ending::Way::hung && ending.way != Ending::Way::signalled &&
-                          ending.way != Ending::Way::stopped;
-  if (says_where && ending.culprit == Ending::Culprit::runs &&
+  const bool names_function = ending.kind != Ending::Kind::hung &&
+                              ending.kind != Ending::Kind::signalled &&
+                              ending.kind != Ending::Kind::stopped;
+  if (names_function && ending.culprit == Ending::Culprit::this_thread &&
       ending.function != PluginFunction::none) {
     if (ending.function == PluginFunction::load)
       text << " while being loaded";
@@ -133,24 +134,25 @@ void deed(const Ending& ending, Text& text) {
 
 }  // namespace
 
-void Ending::name(const RunningSlot* own, bool distrust) noexcept {
+void Ending::name(const CallSlot* own_slot, bool distrust) noexcept {
   const Reader reader(distrust);
-  const Running* running = reader.object(own) == nullptr ? nullptr : reader.object(own->now());
+  const ActiveCall* call =
+      reader.object(own_slot) == nullptr ? nullptr : reader.object(own_slot->current());
   const CodeOwner* owner = nullptr;
-  culprit = Culprit::runs;
-  std::size_t most = 4096;  // limit in case the list is corrupted
-  for (const auto* slot = RunningSlot::newest();
-       running == nullptr && reader.object(slot) != nullptr && most-- > 0; slot = slot->next()) {
-    culprit = Culprit::elsewhere;
-    running = reader.object(slot->now());
+  culprit = Culprit::this_thread;
+  std::size_t max_slots = 4096;  // limit in case the list is corrupted
+  for (const auto* slot = CallSlot::newest();
+       call == nullptr && reader.object(slot) != nullptr && max_slots-- > 0; slot = slot->next()) {
+    culprit = Culprit::other_thread;
+    call = reader.object(slot->current());
     if (owner == nullptr) owner = slot->last();
   }
-  if (running != nullptr) {
-    owner = running->owner;
-    function = running->function;
-    if (running->node != nullptr) reader.text(node, running->node);
+  if (call != nullptr) {
+    owner = call->owner;
+    function = call->function;
+    if (call->node != nullptr) reader.text(node, call->node);
   } else {
-    culprit = Culprit::ran_last;
+    culprit = Culprit::last_call;
   }
   if (reader.object(owner) == nullptr) {
     culprit = Culprit::none;
@@ -163,27 +165,27 @@ void Ending::name(const RunningSlot* own, bool distrust) noexcept {
 void describe(const Ending& ending, EndingText& text) noexcept {
   Text sentence(text.sentence, sizeof text.sentence), hint(text.hint, sizeof text.hint);
   switch (ending.culprit) {
-    case Ending::Culprit::runs:
-      who(ending, sentence);
-      deed(ending, sentence << " ");
+    case Ending::Culprit::this_thread:
+      append_culprit(ending, sentence);
+      append_event(ending, sentence << " ");
       break;
-    case Ending::Culprit::elsewhere:
-      deed(ending, sentence << "a thread outside Tenon ");
-      who(ending, sentence << ", while ");
+    case Ending::Culprit::other_thread:
+      append_event(ending, sentence << "a thread outside Tenon ");
+      append_culprit(ending, sentence << ", while ");
       sentence << " was running in another";
       break;
-    case Ending::Culprit::ran_last:
-      deed(ending, sentence << "the process ");
-      who(ending, sentence << "; no plugin was running, the last one was ");
+    case Ending::Culprit::last_call:
+      append_event(ending, sentence << "the process ");
+      append_culprit(ending, sentence << "; no plugin was running, the last one was ");
       break;
     case Ending::Culprit::none:
-      deed(ending, sentence << "the process ");
+      append_event(ending, sentence << "the process ");
       break;
   }
-  if (ending.way == Ending::Way::stopped)
+  if (ending.kind == Ending::Kind::stopped)
     hint << "kill -CONT " << static_cast<std::uint64_t>(ending.number) << " resumes it";
-  const bool plugins = ending.plugin[0] != '\0' && ending.way != Ending::Way::stopped &&
-                       ending.way != Ending::Way::signalled && ending.way != Ending::Way::hung;
+  const bool plugins = ending.plugin[0] != '\0' && ending.kind != Ending::Kind::stopped &&
+                       ending.kind != Ending::Kind::signalled && ending.kind != Ending::Kind::hung;
   if (plugins) hint << "tenon check " << ending.plugin << " checks for such faults";
 }
 

@@ -3,14 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "io/crash/running.hpp"
+#include "io/crash/active_call.hpp"
 
 namespace tenon {
 
 /// Plain memory with copies of all names: a signal handler fills it in, and another process may
 /// read it.
 struct Ending {
-  enum class Way : std::uint8_t {
+  enum class Kind : std::uint8_t {
     crashed,    ///< number: the signal
     exited,     ///< number: the exit code
     unwound,    ///< pthread_exit
@@ -21,13 +21,13 @@ struct Ending {
   };
   enum class Culprit : std::uint8_t {
     none,
-    runs,       ///< the crashing thread was in this call
-    elsewhere,  ///< another thread was in this call
-    ran_last    ///< no thread was in a call
+    this_thread,   ///< the crashing thread was in this call
+    other_thread,  ///< another thread was in this call
+    last_call      ///< no thread was in a call
   };
   enum class Access : std::uint8_t { unknown, read, write };
 
-  Way way = Way::crashed;
+  Kind kind = Kind::crashed;
   Culprit culprit = Culprit::none;
   Access access = Access::unknown;
   bool has_address = false, stack_overflow = false;
@@ -36,10 +36,10 @@ struct Ending {
   std::uint64_t address = 0;
   char op[136] = "", node[136] = "", plugin[1024] = "";
 
-  /// Determines the culprit. `own` is the thread's slot, null if unknown. With `distrust`, reads
-  /// only shared crash memory, because the pointers were written by a process that may have
+  /// Determines the culprit. `own_slot` is the thread's slot, null if unknown. With `distrust`,
+  /// reads only shared crash memory, because the pointers were written by a process that may have
   /// corrupted them. Async-signal-safe.
-  void name(const RunningSlot* own, bool distrust = false) noexcept;
+  void name(const CallSlot* own_slot, bool distrust = false) noexcept;
 };
 
 struct EndingText {

@@ -18,13 +18,13 @@ using std::chrono::milliseconds;
 // 31 years; ten times that would overflow a clock's nanoseconds
 constexpr std::chrono::seconds longest_limit{1'000'000'000};
 
-void end_hung(const RunningSlot& slot, milliseconds limit) {
+void end_hung(const CallSlot& slot, milliseconds limit) {
   Ending ending;
-  ending.way = Ending::Way::hung;
+  ending.kind = Ending::Kind::hung;
   ending.number = static_cast<int>(std::min<std::int64_t>(limit.count(), INT_MAX));
   ending.name(&slot);
   if (slot.changes() != slot.seen.changes) return;  // it returned in the last moment
-  tell_ending(ending);
+  report_ending(ending);
   _exit(static_cast<int>(FailureKind::failed));
 }
 
@@ -39,8 +39,8 @@ void watch(milliseconds limit) {
     time += std::min<Clock::duration>(now - last, pause + limit / 2);
     last = now;
     const auto in_ms = std::chrono::duration_cast<milliseconds>(time).count();
-    for (auto* slot = RunningSlot::newest(); slot != nullptr; slot = slot->next()) {
-      if (slot->now() == nullptr) continue;
+    for (auto* slot = CallSlot::newest(); slot != nullptr; slot = slot->next()) {
+      if (slot->current() == nullptr) continue;
       if (const auto changes = slot->changes(); changes != slot->seen.changes)
         slot->seen = {changes, in_ms};
       else if (in_ms - slot->seen.since >= limit.count())
@@ -57,7 +57,7 @@ void end_hung_calls(std::chrono::milliseconds limit) {
                                           std::to_string(limit.count()) +
                                           " ms but must be positive");
   limit = std::min<milliseconds>(limit, longest_limit);
-  tell_call_limit(limit.count());
+  report_call_limit(limit.count());
   std::thread(watch, limit).detach();
 }
 

@@ -84,7 +84,7 @@ class Parent {
           static_cast<time_t>(left),
           static_cast<long>((left - static_cast<double>(static_cast<time_t>(left))) * 1e9)};
       const int signal = sigtimedwait(&signals_, &info, &limit);
-      if (signal > 0 && signal != SIGCHLD) take(signal, info);
+      if (signal > 0 && signal != SIGCHLD) forward_signal(signal, info);
       if (kill_at_ > 0 && now() >= kill_at_) {
         kill(child_, SIGKILL);
         kill_at_ = 0;
@@ -95,7 +95,7 @@ class Parent {
 
  private:
   // The child also receives signals that a terminal or a limit sends.
-  void take(int signal, const siginfo_t& info) {
+  void forward_signal(int signal, const siginfo_t& info) {
     if (info.si_code != SI_KERNEL && info.si_pid != child_) kill(child_, signal);
     if (signal == SIGCONT) kill(child_, SIGCONT);
     if (signal != SIGINT) return;
@@ -113,26 +113,26 @@ class Parent {
       _exit(1);
     if (info.si_pid != child_) return;
     if (info.si_code == CLD_STOPPED)
-      return info.si_status == SIGSTOP ? tell_stopped() : stop_too(info.si_status);
+      return info.si_status == SIGSTOP ? report_stopped() : stop_too(info.si_status);
     if (info.si_code == CLD_CONTINUED) hung_at_ = 0;
     if (info.si_code == CLD_EXITED) end_as_exited(info.si_status);
     if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) end_as_killed(info.si_status);
   }
 
   // Only a plugin, or a user who knows the process number, sends SIGSTOP.
-  void tell_stopped() {
-    const auto ending = named(Ending::Way::stopped, child_);
-    if (ending.culprit != Ending::Culprit::runs) return;
+  void report_stopped() {
+    const auto ending = ending_of(Ending::Kind::stopped, child_);
+    if (ending.culprit != Ending::Culprit::this_thread) return;
     const auto limit = call_limit();
     if (limit > 0) hung_at_ = now() + 1e-3 * limit;
-    say(ending);
+    report_failure(ending);
   }
 
   // The thread that limits the time of calls is stopped, too.
   [[noreturn]] void end_stopped() const {
-    const auto ending = named(Ending::Way::hung, call_limit());
+    const auto ending = ending_of(Ending::Kind::hung, call_limit());
     kill(child_, SIGKILL);
-    tell(ending);
+    report_and_exit(ending);
   }
 
   int call_limit() const {
@@ -152,42 +152,43 @@ class Parent {
   }
 
   [[noreturn]] void end_as_exited(int code) {
-    if (!watched_.told.load(std::memory_order_acquire)) {
+    if (!watched_.reported.load(std::memory_order_acquire)) {
       if (watched_.finished.load(std::memory_order_acquire)) _exit(code);
-      tell(named(Ending::Way::exited, code));
+      report_and_exit(ending_of(Ending::Kind::exited, code));
     }
-    tell(watched_.ending);
+    report_and_exit(watched_.ending);
   }
 
   [[noreturn]] void end_as_killed(int signal) {
     if (interrupted_ && signal == SIGKILL) signal = SIGINT;
-    if (watched_.told.load(std::memory_order_acquire)) tell(watched_.ending);
-    if (is_crash(signal)) tell(named(Ending::Way::crashed, signal));
+    if (watched_.reported.load(std::memory_order_acquire)) report_and_exit(watched_.ending);
+    if (is_crash(signal)) report_and_exit(ending_of(Ending::Kind::crashed, signal));
     if (signal != SIGPIPE)
-      if (const auto ending = named(Ending::Way::signalled, signal);
-          ending.culprit == Ending::Culprit::runs)
-        say(ending);
+      if (const auto ending = ending_of(Ending::Kind::signalled, signal);
+          ending.culprit == Ending::Culprit::this_thread)
+        report_failure(ending);
     die_of(signal);
   }
 
-  static Ending named(Ending::Way way, int number) {
+  static Ending ending_of(Ending::Kind kind, int number) {
     Ending ending;
-    ending.way = way;
+    ending.kind = kind;
     ending.number = number;
     ending.name(nullptr, true);
     // the crashing thread is unknown, but threads of a plugin's own are rare
-    if (ending.culprit == Ending::Culprit::elsewhere) ending.culprit = Ending::Culprit::runs;
+    if (ending.culprit == Ending::Culprit::other_thread)
+      ending.culprit = Ending::Culprit::this_thread;
     return ending;
   }
 
-  void say(const Ending& ending) const {
+  void report_failure(const Ending& ending) const {
     EndingText text;
     describe(ending, text);
     report_(Failure(FailureKind::failed, text.sentence, text.hint));
     std::fflush(stderr);
   }
-  [[noreturn]] void tell(const Ending& ending) const {
-    say(ending);
+  [[noreturn]] void report_and_exit(const Ending& ending) const {
+    report_failure(ending);
     _exit(static_cast<int>(FailureKind::failed));
   }
 
@@ -210,8 +211,8 @@ void follow(pid_t parent) {
 void continue_below_parent(const std::function<void(const Failure&)>& report) {
   if (std::getenv("TENON_NO_PARENT") != nullptr || is_traced() || !share_crash_memory())
     return install_crash_handlers(CrashScope::program);
-  auto& watched = *new (take_crash_memory(sizeof(WatchedProcess))) WatchedProcess;
-  RunningSlot::keep_list_in(watched.slots);
+  auto& watched = *new (allocate_crash_memory(sizeof(WatchedProcess))) WatchedProcess;
+  CallSlot::store_list_in(watched.slots);
   std::fflush(nullptr);
   sigset_t signals, old;
   sigemptyset(&signals);
@@ -225,7 +226,7 @@ void continue_below_parent(const std::function<void(const Failure&)>& report) {
   if (child == 0) {
     follow(parent);
     watched.process = getpid();
-    tell_parent_of(&watched);
+    report_to_parent(&watched);
   }
   sigprocmask(SIG_SETMASK, &old, nullptr);
   install_crash_handlers(CrashScope::program);

@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-std::atomic<bool> wanted = false;
+std::atomic<bool> enabled = false;
 
 /// Has an inaccessible guard page below it.
 class SignalStack {
@@ -31,10 +31,10 @@ class SignalStack {
     if (pages == MAP_FAILED) return;
     mprotect(pages, page_, PROT_NONE);
     memory_ = static_cast<std::byte*>(pages);
-    stack_t own{};
-    own.ss_sp = memory_ + page_;
-    own.ss_size = bytes_ - page_;
-    sigaltstack(&own, nullptr);
+    stack_t stack{};
+    stack.ss_sp = memory_ + page_;
+    stack.ss_size = bytes_ - page_;
+    sigaltstack(&stack, nullptr);
   }
   ~SignalStack() {
     if (memory_ == nullptr) return;
@@ -56,11 +56,11 @@ class SignalStack {
 }  // namespace
 
 void use_signal_stacks() noexcept {
-  wanted.store(true, std::memory_order_relaxed);
+  enabled.store(true, std::memory_order_relaxed);
 }
 
-void give_thread_signal_stack() noexcept {
-  if (!wanted.load(std::memory_order_relaxed)) return;
+void install_thread_signal_stack() noexcept {
+  if (!enabled.load(std::memory_order_relaxed)) return;
   thread_local const SignalStack stack;
   static_cast<void>(&stack);
 }

@@ -3,11 +3,11 @@
 
 namespace tenon {
 
-/// Enables give_thread_signal_stack().
+/// Enables install_thread_signal_stack().
 void use_signal_stacks() noexcept;
 
 /// Installs a stack for the calling thread, unless it already has one (sanitizers and applications
 /// use their own). Lives as long as the thread.
-void give_thread_signal_stack() noexcept;
+void install_thread_signal_stack() noexcept;
 
 }  // namespace tenon

@@ -30,7 +30,7 @@ std::uint32_t functions_in(const tenon_operator& table) {
       reinterpret_cast<const void*>(table.backward),
       reinterpret_cast<const void*>(table.backward_sparse),
       is_composed(table) ? reinterpret_cast<const void*>(table.compose) : nullptr,
-      prepares(table) ? reinterpret_cast<const void*>(table.prepare) : nullptr};
+      has_prepare(table) ? reinterpret_cast<const void*>(table.prepare) : nullptr};
   std::uint32_t bits = 0;
   for (std::size_t i = 0; i < std::size(functions); ++i)
     bits |= functions[i] == nullptr ? 0u : 1u << i;
@@ -58,7 +58,7 @@ void Conversation::answer() {
   tenon_error error{sizeof error, TENON_ERROR_FAILED, 0, report.text, sizeof report.text};
   report.text[0] = '\0';
   report.number = report.bytes = 0;
-  report.left_modes = 0;
+  report.changed_modes = 0;
   const auto modes = FloatModes::of(control_.request.float_modes);
   modes.set();
   try {
@@ -74,7 +74,7 @@ void Conversation::answer() {
   report.error_kind = error.kind;
   if (FloatModes::after_call() == modes) return;
   modes.set();
-  report.left_modes = 1;
+  report.changed_modes = 1;
 }
 
 std::int32_t Conversation::work(Reader& reader, tenon_error& error) {

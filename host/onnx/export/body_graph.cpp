@@ -65,7 +65,7 @@ class StepWriter {
                         .inputs = std::move(inputs),
                         .named_inputs = {},
                         .attributes = attributes,
-                        .own_weights = false};
+                        .implicit_variables = false};
     return body_.model.nodes[body_.builder.node(spec)].first_output;
   }
   ValueId number(double value, DType dtype) {

@@ -5,7 +5,7 @@
 #include <set>
 #include <tenon/host/onnx.hpp>
 
-#include "graph/needed.hpp"
+#include "graph/requested_outputs.hpp"
 #include "io/atomic_file.hpp"
 #include "onnx/embedded_graph.hpp"
 #include "onnx/export/exporter.hpp"

@@ -60,7 +60,7 @@ bool Importer::may_compute(const LoadedOperator& op, const std::vector<Tensor>& 
       if (!inputs[i]) continue;
       types.inputs[i] = tenon::type_of(inputs[i].dtype(), inputs[i].shape());
       types.inputs[i].present = 1;
-      if (may_infer_see(inputs[i].abi())) types.values[i] = &inputs[i].abi();
+      if (may_infer_read(inputs[i].abi())) types.values[i] = &inputs[i].abi();
     }
     types.outputs.resize(call.outputs(), unknown_type());
     call.infer(types);

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "graph/given_name.hpp"
 #include "graph/inference/type.hpp"
+#include "graph/name_mapping.hpp"
 #include "io/utf8.hpp"
 #include "onnx/dtype.hpp"
 #include "onnx/embedded_graph.hpp"
@@ -316,7 +316,7 @@ void Importer::state(std::string_view node, const std::string& state, const Tens
 std::vector<Operand> Importer::add_node(NodeSpec spec, std::string_view name) {
   const auto free = name.empty() ? std::string() : free_name(name);
   spec.name = free;
-  spec.own_weights = false;
+  spec.implicit_variables = false;
   const auto node = builder_.node(spec);
   const auto& record = builder_.model().nodes[node];
   const auto& outputs = builder_.binding().nodes[node].info->outputs;

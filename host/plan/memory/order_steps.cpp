@@ -19,8 +19,8 @@ std::string missing_elements_hint(const GraphModel& model, const Binding& bindin
   CallTypes around;
   gather_types(model, model.nodes[id], types, around);
   infer_operator(*bound.op, bound.instance->get(), around);
-  for (std::size_t i = 0; i < around.wanted.size(); ++i)
-    if (around.wanted[i] != 0)
+  for (std::size_t i = 0; i < around.requested.size(); ++i)
+    if (around.requested[i] != 0)
       return fmt::format(
           "the shape depends on the elements of input '{}', which must be a constant",
           bound.info->inputs[declared_input(*bound.info, i)].name);

@@ -11,14 +11,15 @@
 #include "io/utf8.hpp"
 #include "plugin/discovery/elf_file.hpp"
 #include "plugin/discovery/plugin_symbols.hpp"
-#include "plugin/library_place.hpp"
+#include "plugin/library_location.hpp"
 #include "plugin/operator_name.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {
 namespace {
 
-constexpr std::uint64_t largest_manifest = std::uint64_t{1} << 16;  // size of one manifest in bytes
+constexpr std::uint64_t max_manifest_size = std::uint64_t{1}
+                                            << 16;  // size of one manifest in bytes
 // size of all manifests of a file in bytes
 constexpr std::uint64_t manifests_limit = std::uint64_t{8} << 20;
 
@@ -91,7 +92,7 @@ OperatorInfo read_operator(const ElfFile& elf, const PluginSymbols::Operator& sy
     refuse_broken("has no function " + std::string(TENON_GET_SYMBOL_PREFIX) + symbols.name +
                   " for the operator's manifest");
   }
-  const std::vector<std::byte> bytes = elf.bytes(symbols.manifest, largest_manifest);
+  const std::vector<std::byte> bytes = elf.bytes(symbols.manifest, max_manifest_size);
   try {
     OperatorInfo info = read_manifest(bytes);
     if (info.name == symbols.name) return info;
@@ -110,14 +111,14 @@ void settle_space(OperatorInfo& info, Candidate& candidate, bool bundled) {
   const bool reserved =
       info.space == application_space || (info.space == bundled_space && !bundled);
   if (info.own_space && !reserved) return;
-  const auto given = space_of_plugin(candidate.file.name);
+  const auto space = space_of_plugin(candidate.file.name);
   if (reserved && candidate.note.empty())
     candidate.note = candidate.file.path.string() + " claims the namespace '" + info.space +
                      "', which is reserved for " +
                      (info.space == bundled_space ? "the plugins installed with Tenon"
                                                   : "operators of the application") +
-                     ": its operators get names such as '" + given + "." + info.name + "' instead";
-  info.space = given;
+                     ": its operators get names such as '" + space + "." + info.name + "' instead";
+  info.space = space;
   info.own_space = false;
 }
 

@@ -124,13 +124,13 @@ std::vector<ElfSymbol> ElfFile::exports(std::string_view prefix) const {
   return found;
 }
 
-template <class Wanted>
-bool ElfFile::has_symbol(const Wanted& wanted) const {
+template <class Predicate>
+bool ElfFile::has_symbol(const Predicate& matches) const {
   for (std::uint64_t i = 1; i < symbol_count_; ++i) {
     GElf_Sym symbol;
     if (!gelf_getsym(symbols_, static_cast<int>(i), &symbol))
       refuse_object("its symbol table cannot be read");
-    if (wanted(symbol, name_at(symbol.st_name))) return true;
+    if (matches(symbol, name_at(symbol.st_name))) return true;
   }
   return false;
 }
@@ -141,9 +141,9 @@ bool ElfFile::imports(std::string_view prefix) const {
   });
 }
 
-bool ElfFile::defines(std::string_view wanted) const {
+bool ElfFile::defines(std::string_view expected) const {
   return has_symbol([&](const GElf_Sym& symbol, std::string_view name) {
-    return is_visible(symbol) && name == wanted;
+    return is_visible(symbol) && name == expected;
   });
 }
 

@@ -36,10 +36,10 @@ class ElfFile {
 
   /// Location of the dynamic section in the file; it lies entirely in the file. Size 0 if there is
   /// none.
-  struct Place {
+  struct FileRange {
     std::uint64_t offset = 0, size = 0;
   };
-  Place dynamic_section() const { return dynamic_; }
+  FileRange dynamic_section() const { return dynamic_; }
 
   /// Returns the symbol's bytes as the loader would map them, before relocation. Throws PluginError
   /// (broken manifest) if they are not in the file or exceed `limit`.
@@ -84,11 +84,11 @@ class ElfFile {
 
   const InputFile& file_;
   std::unique_ptr<Elf, Close> elf_;
-  template <class Wanted>
-  bool has_symbol(const Wanted& wanted) const;
+  template <class Predicate>
+  bool has_symbol(const Predicate& matches) const;
 
   std::vector<Segment> segments_;
-  Place dynamic_;
+  FileRange dynamic_;
   Elf_Data* symbols_ = nullptr;  // owned by elf_; null if there is no table
   std::string_view names_;       // the string table, owned by elf_
   std::uint64_t symbol_count_ = 0, symbols_offset_ = 0;

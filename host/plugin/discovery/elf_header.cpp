@@ -15,15 +15,15 @@ namespace tenon {
 namespace {
 
 #if defined(__x86_64__)
-constexpr unsigned own_machine = EM_X86_64;
+constexpr unsigned host_machine = EM_X86_64;
 #elif defined(__aarch64__)
-constexpr unsigned own_machine = EM_AARCH64;
+constexpr unsigned host_machine = EM_AARCH64;
 #elif defined(__riscv)
-constexpr unsigned own_machine = EM_RISCV;
+constexpr unsigned host_machine = EM_RISCV;
 #elif defined(__powerpc64__)
-constexpr unsigned own_machine = EM_PPC64;
+constexpr unsigned host_machine = EM_PPC64;
 #elif defined(__s390x__)
-constexpr unsigned own_machine = EM_S390;
+constexpr unsigned host_machine = EM_S390;
 #else
 #error "unknown ELF machine number for this architecture: add it here"
 #endif
@@ -52,7 +52,7 @@ std::string machine_name(unsigned machine) {
 
 [[noreturn]] void refuse_machine(const std::string& found) {
   throw PluginError(PluginStatus::wrong_machine,
-                    "is built for " + found + "; this machine is " + machine_name(own_machine));
+                    "is built for " + found + "; this machine is " + machine_name(host_machine));
 }
 
 [[noreturn]] void refuse_header(const std::string& reason) {
@@ -70,7 +70,7 @@ void check_identity(const Elf64_Ehdr& header) {
     const bool known = header.e_ident[EI_CLASS] == ELFCLASS32;
     refuse_machine(known ? machine_name(header.e_machine) + ", 32 bits" : "neither 32 nor 64 bits");
   }
-  if (header.e_machine != own_machine) refuse_machine(machine_name(header.e_machine));
+  if (header.e_machine != host_machine) refuse_machine(machine_name(header.e_machine));
 }
 
 void check_kind(const Elf64_Ehdr& header) {

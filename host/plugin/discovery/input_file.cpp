@@ -34,7 +34,7 @@ const char* kind_of(mode_t mode) {
 }  // namespace
 
 InputFile::InputFile(const std::filesystem::path& path, const char* needed)
-    : file_(OpenFile::anything(path)) {
+    : file_(OpenFile::open_any(path)) {
   if (descriptor() < 0) refuse_file("cannot be read: " + reason_of(errno));
   if (!S_ISREG(status().st_mode))
     refuse_file(std::string("is ") + kind_of(status().st_mode) + ", not " + needed);
@@ -57,8 +57,8 @@ FileStamp::FileStamp(const struct stat& status)
     : device(status.st_dev),
       number(status.st_ino),
       size(static_cast<std::uint64_t>(status.st_size)),
-      written_s(status.st_mtim.tv_sec),
-      written_ns(status.st_mtim.tv_nsec),
+      modified_s(status.st_mtim.tv_sec),
+      modified_ns(status.st_mtim.tv_nsec),
       changed_s(status.st_ctim.tv_sec),
       changed_ns(status.st_ctim.tv_nsec) {}
 
@@ -67,12 +67,12 @@ FileStamp FileStamp::of(const std::filesystem::path& path) {
   return stat(path.c_str(), &status) == 0 ? FileStamp(status) : FileStamp();
 }
 
-static void each_part(const InputFile& file,
-                      const std::function<void(std::span<const std::byte>)>& take) {
-  std::vector<std::byte> part(std::size_t{1} << 18);
+static void for_each_chunk(const InputFile& file,
+                           const std::function<void(std::span<const std::byte>)>& take) {
+  std::vector<std::byte> buffer(std::size_t{1} << 18);
   for (std::uint64_t offset = 0; offset < file.size();) {
-    const auto bytes = std::span(part).first(
-        static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), file.size() - offset)));
+    const auto bytes = std::span(buffer).first(
+        static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file.size() - offset)));
     file.read_at(offset, bytes);
     take(bytes);
     offset += bytes.size();
@@ -80,20 +80,20 @@ static void each_part(const InputFile& file,
 }
 
 std::uint64_t content_hash(const InputFile& file,
-                           const std::function<void(std::span<const std::byte>)>& also) {
+                           const std::function<void(std::span<const std::byte>)>& sink) {
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
                                                                               XXH3_freeState);
   XXH3_64bits_reset(state.get());
-  each_part(file, [&](std::span<const std::byte> bytes) {
+  for_each_chunk(file, [&](std::span<const std::byte> bytes) {
     XXH3_64bits_update(state.get(), bytes.data(), bytes.size());
-    if (also) also(bytes);
+    if (sink) sink(bytes);
   });
   return XXH3_64bits_digest(state.get());
 }
 
 std::string sha256_of(const InputFile& file) {
   Sha256 sum;
-  each_part(file, [&](std::span<const std::byte> bytes) { sum.add(bytes); });
+  for_each_chunk(file, [&](std::span<const std::byte> bytes) { sum.add(bytes); });
   return sum.hexadecimal();
 }
 

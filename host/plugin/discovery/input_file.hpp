@@ -39,13 +39,13 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 
   std::uint64_t device = 0, number = 0, size = 0;
-  std::int64_t written_s = 0, written_ns = 0, changed_s = 0, changed_ns = 0;
+  std::int64_t modified_s = 0, modified_ns = 0, changed_s = 0, changed_ns = 0;
 };
 
-/// Returns the XXH3 (64 bits) of the file's content. `also` gets each chunk that is hashed, in
+/// Returns the XXH3 (64 bits) of the file's content. `sink` gets each chunk that is hashed, in
 /// order, so that a copy made there has exactly this hash even if the file changes meanwhile.
 std::uint64_t content_hash(const InputFile& file,
-                           const std::function<void(std::span<const std::byte>)>& also = {});
+                           const std::function<void(std::span<const std::byte>)>& sink = {});
 
 /// Returns the SHA-256 of the file's content in hexadecimal.
 std::string sha256_of(const InputFile& file);

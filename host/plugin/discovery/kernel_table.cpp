@@ -21,37 +21,38 @@ bool same_bytes(const PluginSource& left, const PluginSource& right) {
 /// A kernel made for an operator that previously had the name does not fit the current one.
 bool serves(const PluginSource& file, const ResolvedOperator& winner,
             const PluginSources& sources) {
-  return winner.rank.layer == Rank::own_layer || file.rank.layer >= winner.since ||
+  return winner.rank.layer == Rank::builtin_layer || file.rank.layer >= winner.since ||
          sources.first_layer.at(winner.info->full_name()) == winner.since;
 }
 
-using Meant = std::vector<const ResolvedOperator*>;
+using OperatorRefs = std::vector<const ResolvedOperator*>;
 
 /// Returns the operators that kernels may refer to, by the name in their symbols: `rope` and
 /// `acme__rope`.
-std::map<std::string, Meant> by_symbol(const ResolvedOperators& winners) {
-  std::map<std::string, Meant> found;
+std::map<std::string, OperatorRefs> by_symbol(const ResolvedOperators& winners) {
+  std::map<std::string, OperatorRefs> found;
   for (const auto& [full, op] : winners) found[op.info->name].push_back(&op);
   for (const auto& [full, op] : winners)
-    if (auto& meant = found[op.info->space + "__" + op.info->name]; meant.empty())
-      meant.push_back(&op);
+    if (auto& targets = found[op.info->space + "__" + op.info->name]; targets.empty())
+      targets.push_back(&op);
   return found;
 }
 
 /// Among operators with the same name, returns those that existed when the file was added, or else
 /// the first added after it.
-Meant at_its_time(Meant meant, const PluginSource& file, const PluginSources& sources) {
+OperatorRefs existing_when_added(OperatorRefs targets, const PluginSource& file,
+                                 const PluginSources& sources) {
   const auto since = [&](const ResolvedOperator* op) {
-    return op->rank.layer == Rank::own_layer
+    return op->rank.layer == Rank::builtin_layer
                ? 0
                : std::max(file.rank.layer, sources.first_layer.at(op->info->full_name()));
   };
-  const auto first = since(*std::min_element(meant.begin(), meant.end(),
+  const auto first = since(*std::min_element(targets.begin(), targets.end(),
                                              [&](auto a, auto b) { return since(a) < since(b); }));
-  std::erase_if(meant, [&](const ResolvedOperator* op) {
+  std::erase_if(targets, [&](const ResolvedOperator* op) {
     return since(op) > std::max(first, file.rank.layer);
   });
-  return meant;
+  return targets;
 }
 
 }  // namespace
@@ -79,7 +80,8 @@ void KernelTable::collect(const PluginSources& sources, const ResolvedOperators&
     const bool no_kernel =
         op.info->kernels_elsewhere || (op.info->has("compose") && !op.info->has("forward"));
     if (!no_kernel)
-      claims[{name, "cpu"}].push_back({{KernelChoice::Source::own, op.file, ""}, op.rank});
+      claims[{name, "cpu"}].push_back(
+          {{KernelChoice::Source::operator_table, op.file, ""}, op.rank});
   }
   const auto operators = by_symbol(winners);
   for (std::size_t i = 0; i < sources.files.size(); ++i) {
@@ -91,32 +93,33 @@ void KernelTable::collect(const PluginSources& sources, const ResolvedOperators&
       auto& list = kernel.variant.empty() ? claims : variants_;
       const auto found = operators.find(kernel.op);
       if (found == operators.end()) {  // the operator has not been added yet
-        if (!file.brings(kernel.op))
+        if (!file.provides(kernel.op))
           list[{kernel.op, kernel.device}].push_back({choice, file.rank});
         continue;
       }
-      const auto beside =
+      const auto same_file =
           std::find_if(found->second.begin(), found->second.end(),
                        [&](const ResolvedOperator* op) { return op->file == number; });
-      const bool is_beside = beside != found->second.end();
-      if (!is_beside && file.brings(kernel.op)) continue;
-      const auto meant = is_beside ? Meant{*beside} : at_its_time(found->second, file, sources);
-      const auto chosen = sources.choose(meant, preferred, [](const ResolvedOperator* op) {
+      const bool in_same_file = same_file != found->second.end();
+      if (!in_same_file && file.provides(kernel.op)) continue;
+      const auto targets = in_same_file ? OperatorRefs{*same_file}
+                                        : existing_when_added(found->second, file, sources);
+      const auto chosen = sources.choose(targets, preferred, [](const ResolvedOperator* op) {
         return std::pair(op->info.get(), op->file);
       });
-      if (chosen == meant.end()) {
+      if (chosen == targets.end()) {
         notes.push_back("the " + kernel.device + " kernel of operator '" + kernel.op + "' in " +
                         file.path.string() + " is not used: it is ambiguous between " +
-                        meant[0]->info->full_name() + " and " + meant[1]->info->full_name() +
+                        targets[0]->info->full_name() + " and " + targets[1]->info->full_name() +
                         "; specify the namespace with TENON_KERNEL_IN");
         continue;
       }
-      if (!is_beside && !serves(file, **chosen, sources)) continue;
+      if (!in_same_file && !serves(file, **chosen, sources)) continue;
       auto& rivals = list[{(*chosen)->info->full_name(), kernel.device}];
       // The author of both intends the operator's own functions as fallback.
-      if (is_beside)
+      if (in_same_file)
         std::erase_if(rivals, [](const Claim& rival) {
-          return rival.choice.source == KernelChoice::Source::own;
+          return rival.choice.source == KernelChoice::Source::operator_table;
         });
       rivals.push_back({choice, file.rank});
     }

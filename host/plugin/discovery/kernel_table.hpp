@@ -13,7 +13,8 @@
 namespace tenon {
 
 struct KernelChoice {
-  enum class Source { none, own, file };  ///< own: the functions of the operator's own table
+  /// operator_table: the functions of the operator's own table
+  enum class Source { none, operator_table, file };
   Source source = Source::none;
   int file = -1;
   std::string symbol{};   ///< the operator's name in the kernel's symbol

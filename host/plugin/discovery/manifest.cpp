@@ -9,7 +9,7 @@
 
 #include "io/counted.hpp"
 #include "io/utf8.hpp"
-#include "plugin/discovery/manifest_parts.hpp"
+#include "plugin/discovery/manifest_readers.hpp"
 
 namespace tenon {
 namespace {

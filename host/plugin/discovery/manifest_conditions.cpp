@@ -3,7 +3,7 @@
 #include <array>
 #include <limits>
 
-#include "plugin/discovery/manifest_parts.hpp"
+#include "plugin/discovery/manifest_readers.hpp"
 
 namespace tenon {
 namespace {

@@ -1,7 +1,7 @@
 // Reads changes since older versions of an operator.
 #include <algorithm>
 
-#include "plugin/discovery/manifest_parts.hpp"
+#include "plugin/discovery/manifest_readers.hpp"
 #include "plugin/operator_history.hpp"
 
 namespace tenon {
@@ -117,7 +117,7 @@ void read_former_values(const JsonField& root, OperatorInfo& info) {
   for (const auto& entry : list->list()) {
     require_entries(entry, 2);
     const auto name = identifier(entry.at(0));
-    const auto today = todays_name(name, added_in(info, name), info).name;
+    const auto today = current_name(name, added_in(info, name), info).name;
     const int param = today ? info.find_param(*today) : -1;
     if (param < 0 || added_in(info, name) == 1)
       entry.at(0).refuse("is '{}', which is not an added parameter", name);

@@ -7,7 +7,7 @@
 #include <set>
 #include <tenon/host/operator_info.hpp>
 
-#include "plugin/discovery/manifest_parts.hpp"
+#include "plugin/discovery/manifest_readers.hpp"
 
 namespace tenon {
 namespace {
@@ -35,7 +35,7 @@ class FormReader {
     each("without", [&](const JsonField& item) { read_without(item); });
     each("only", [&](const JsonField& item) { read_only(item); });
     each("ignored", [&](const JsonField& item) { form_.ignored.push_back(attribute(item)); });
-    place_inputs();
+    order_inputs();
     require_params();
     if (!entry_.find("outputs"))
       for (const auto& output : info_.outputs)
@@ -63,8 +63,8 @@ class FormReader {
     if (text.empty()) field.refuse("is empty");
     return text;
   }
-  static std::size_t entries(const JsonField& item, std::size_t least, std::size_t most) {
-    if (item.size() < least || item.size() > most) require_entries(item, least);
+  static std::size_t entries(const JsonField& item, std::size_t min_size, std::size_t max_size) {
+    if (item.size() < min_size || item.size() > max_size) require_entries(item, min_size);
     return item.size();
   }
 
@@ -109,14 +109,14 @@ class FormReader {
       field.refuse("is '{}', a parameter that the mapping already sets", found.name);
     return found;
   }
-  std::size_t place(const JsonField& field) {
+  std::size_t input_index(const JsonField& field) {
     const auto index = field.integer({}, 0, max_inputs - 1);
-    if (!places_.insert(static_cast<std::size_t>(index)).second)
+    if (!used_indices_.insert(static_cast<std::size_t>(index)).second)
       field.refuse("is {}, an input position that is already used", index);
     return static_cast<std::size_t>(index);
   }
 
-  void read_names(const char* key, std::vector<std::string>& names, std::set<std::string>& taken) {
+  void read_names(const char* key, std::vector<std::string>& names, std::set<std::string>& used) {
     each(key, [&](const JsonField& item) {
       if (names.size() == max_inputs)
         item.refuse("is one too many; at most {} are allowed", max_inputs);
@@ -127,7 +127,7 @@ class FormReader {
       if (!text.empty() && !known)
         item.refuse("is {}, which is not {}", in_quotes(text),
                     output ? "an output" : "an input or a state");
-      if (!text.empty() && !taken.insert(text).second)
+      if (!text.empty() && !used.insert(text).second)
         item.refuse("is '{}', which the list already has", text);
       names.push_back(std::move(text));
     });
@@ -139,7 +139,7 @@ class FormReader {
 
   /// Reads an ONNX value: a number, a string, or a list of integers or strings, but not a bool,
   /// which ONNX lacks.
-  static AttributeValue theirs(const JsonField& field) {
+  static AttributeValue onnx_value(const JsonField& field) {
     if (field.get<std::int64_t>() != nullptr) return field.integer();
     if (field.get<double>() != nullptr) return not_nan(field);
     if (field.get<std::string>() != nullptr) return plain_text(field);
@@ -152,7 +152,7 @@ class FormReader {
     return texts ? AttributeValue(std::move(words)) : AttributeValue(std::move(numbers));
   }
   AttributeValue absent(const JsonField& field, const ParamInfo& of) const {
-    auto value = theirs(field);
+    auto value = onnx_value(field);
     if (!form_.value_of(of, value))
       field.refuse("is {}, which is not a valid value of parameter '{}'", to_string(value),
                    of.name);
@@ -162,7 +162,7 @@ class FormReader {
   void read_value(const JsonField& item) {
     require_entries(item, 3);
     const ParamInfo& of = param_at(item.at(0));
-    auto from = theirs(item.at(1));
+    auto from = onnx_value(item.at(1));
     if (item.at(1).get<std::int64_t>() == nullptr && item.at(1).get<std::string>() == nullptr)
       item.at(1).refuse("is neither an integer nor a string");
     for (const auto& before : form_.values)
@@ -171,23 +171,24 @@ class FormReader {
     form_.values.push_back({of.name, std::move(from), read_param_value(item.at(2), of)});
   }
   void read_attribute(const JsonField& item) {
-    const bool given = entries(item, 2, 3) == 3;
+    const bool has_default = entries(item, 2, 3) == 3;
     auto text = attribute(item.at(0));
     const ParamInfo& of = set_param(item.at(1));
     form_.attributes.push_back(
-        {std::move(text), of.name, given ? std::optional(absent(item.at(2), of)) : std::nullopt});
+        {std::move(text), of.name,
+         has_default ? std::optional(absent(item.at(2), of)) : std::nullopt});
   }
   void read_input_as(const JsonField& item) {
-    const bool given = entries(item, 2, 3) == 3;
+    const bool has_default = entries(item, 2, 3) == 3;
     const ParamInfo& of = set_param(item.at(0));
-    form_.inputs_as.push_back(
-        {place(item.at(1)), of.name, given ? std::optional(absent(item.at(2), of)) : std::nullopt});
+    form_.inputs_as.push_back({input_index(item.at(1)), of.name,
+                               has_default ? std::optional(absent(item.at(2), of)) : std::nullopt});
   }
   void read_halves(const JsonField& item) {
     require_entries(item, 3);
     OnnxForm::Halves halves;
     if (item.at(0).get<std::int64_t>() != nullptr)
-      halves.place = place(item.at(0));
+      halves.place = input_index(item.at(0));
     else
       halves.name = attribute(item.at(0));
     const ParamInfo &first = set_param(item.at(1)), &second = param_at(item.at(2));
@@ -214,7 +215,7 @@ class FormReader {
   void read_only(const JsonField& item) {
     require_entries(item, 2);
     const auto text = full_name(item.at(0));
-    auto value = theirs(item.at(1));
+    auto value = onnx_value(item.at(1));
     const auto known = std::find_if(form_.only.begin(), form_.only.end(),
                                     [&](const auto& only) { return only.name == text; });
     if (known != form_.only.end()) return known->values.push_back(std::move(value));
@@ -222,19 +223,19 @@ class FormReader {
   }
 
   /// Inputs by name take the positions that parameters leave free, in order.
-  void place_inputs() {
+  void order_inputs() {
     std::vector<std::string> names;
-    std::set<std::string> taken;
-    read_names("inputs", names, taken);
+    std::set<std::string> used;
+    read_names("inputs", names, used);
     const auto list = entry_.find("inputs");
     if (!list)
-      for (const auto& input : info_.inputs) names.push_back(input.name), taken.insert(input.name);
+      for (const auto& input : info_.inputs) names.push_back(input.name), used.insert(input.name);
     for (const auto& input : info_.inputs)
-      if (!input.optional && !input.variadic && !taken.contains(input.name))
+      if (!input.optional && !input.variadic && !used.contains(input.name))
         list->refuse("leaves out '{}', which is not optional", input.name);
     std::size_t next = 0;
     const auto skip = [&] {
-      for (; places_.contains(next); ++next) form_.inputs.emplace_back();
+      for (; used_indices_.contains(next); ++next) form_.inputs.emplace_back();
     };
     for (std::size_t i = 0; i < names.size(); ++i) {
       skip();
@@ -242,13 +243,13 @@ class FormReader {
       if (!info_.variadic() || names[i] != info_.inputs.back().name) continue;
       if (i + 1 < names.size())
         list->refuse("has names after '{}', which takes all remaining inputs", names[i]);
-      if (!places_.empty() && *places_.rbegin() >= next)
+      if (!used_indices_.empty() && *used_indices_.rbegin() >= next)
         entry_.refuse("has an input after '{}', which takes all remaining inputs", names[i]);
       return;
     }
-    while (!places_.empty() && next <= *places_.rbegin()) {
+    while (!used_indices_.empty() && next <= *used_indices_.rbegin()) {
       skip();
-      if (next < *places_.rbegin()) form_.inputs.emplace_back(), ++next;
+      if (next < *used_indices_.rbegin()) form_.inputs.emplace_back(), ++next;
     }
   }
 
@@ -270,7 +271,7 @@ class FormReader {
   const OperatorInfo& info_;
   OnnxForm form_;
   std::set<std::string> attributes_, set_, outputs_;
-  std::set<std::size_t> places_;  // input positions used for parameters
+  std::set<std::size_t> used_indices_;  // input positions used for parameters
 };
 
 bool is_known(const JsonField& form) {

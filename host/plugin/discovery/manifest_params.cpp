@@ -4,7 +4,7 @@
 #include <limits>
 #include <tenon/visit.hpp>
 
-#include "plugin/discovery/manifest_parts.hpp"
+#include "plugin/discovery/manifest_readers.hpp"
 
 namespace tenon {
 namespace {
@@ -180,12 +180,12 @@ std::string_view kind_name(ParamKind kind) {
 }
 
 AttributeValue read_param_value(const JsonField& field, const ParamInfo& param) {
-  ParamInfo given = param;
-  given.required = false;
-  given.default_value = read_default(field, given);
-  if (!default_meets_bounds(given))
+  ParamInfo adjusted = param;
+  adjusted.required = false;
+  adjusted.default_value = read_default(field, adjusted);
+  if (!default_meets_bounds(adjusted))
     field.refuse("does not satisfy the bounds of parameter '{}'", param.name);
-  return given.default_value;
+  return adjusted.default_value;
 }
 
 ParamInfo read_param(const JsonField& entry) {

@@ -3,17 +3,17 @@
 #include <string>
 #include <string_view>
 
-#include "plugin/discovery/manifest_parts.hpp"
+#include "plugin/discovery/manifest_readers.hpp"
 
 namespace tenon {
 namespace {
 
-/// Checks that the names of a list's entries are not in `taken`, and adds them.
+/// Checks that the names of a list's entries are not in `used`, and adds them.
 template <class Entries>
 void require_unique(const JsonField& root, const char* key, const Entries& entries,
-                    std::set<std::string_view>& taken) {
+                    std::set<std::string_view>& used) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!taken.insert(entries[i].name).second)
+    if (!used.insert(entries[i].name).second)
       root[key].at(i).refuse("is called '{}', which is already used", entries[i].name);
   }
 }
@@ -76,13 +76,13 @@ std::pair<int, int> read_term(const JsonField& names, const OperatorInfo& info) 
   if (count != 1 && count != 2) names.refuse("lists {} inputs, but a term has one or two", count);
   const int left = input_at(names.at(0), info),
             right = count == 2 ? input_at(names.at(1), info) : -1;
-  const auto stands_for_many = [&](int input) {
+  const auto is_variadic = [&](int input) {
     return input >= 0 && info.inputs[static_cast<std::size_t>(input)].variadic;
   };
   if (left == right)
     names.refuse("is a product of '{}' with itself",
                  info.inputs[static_cast<std::size_t>(left)].name);
-  if (right >= 0 && (stands_for_many(left) || stands_for_many(right)))
+  if (right >= 0 && (is_variadic(left) || is_variadic(right)))
     names.refuse("is a product with a variadic input");
   if (info.outputs.size() != 1 || !info.outputs[0].count.empty())
     names.refuse("is linear in inputs, but needs a single output");
@@ -126,10 +126,10 @@ void read_channels_last(const JsonField& root, OperatorInfo& info) {
     if (input < 0 && output < 0) item.refuse("is '{}', which is neither input nor output", name);
     if (output >= 0 && info.allocates(static_cast<std::size_t>(output)))
       item.refuse("is '{}', which the kernel allocates", name);
-    auto taken = output >= 0 ? info.channels_last_output[static_cast<std::size_t>(output)]
-                             : info.channels_last_input[static_cast<std::size_t>(input)];
-    if (taken) item.refuse("is '{}', which the list already has", name);
-    taken = true;
+    auto used = output >= 0 ? info.channels_last_output[static_cast<std::size_t>(output)]
+                            : info.channels_last_input[static_cast<std::size_t>(input)];
+    if (used) item.refuse("is '{}', which the list already has", name);
+    used = true;
   }
   if (info.prefers_channels_last && info.channels_last.empty())
     root["prefers_channels_last"].refuse("is true, but channels_last is empty");

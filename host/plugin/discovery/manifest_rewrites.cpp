@@ -5,7 +5,7 @@
 #include <set>
 #include <tenon/host/failure.hpp>
 
-#include "plugin/discovery/manifest_parts.hpp"
+#include "plugin/discovery/manifest_readers.hpp"
 #include "plugin/rewrite_rule.hpp"
 
 namespace tenon {

@@ -9,7 +9,7 @@
 namespace tenon {
 namespace {
 
-bool has_own_libraries(const std::filesystem::path& path) {
+bool bundles_libraries(const std::filesystem::path& path) {
   const auto libraries = find_needed_libraries(InputFile(path), path.parent_path());
   return std::any_of(libraries.begin() + 1, libraries.end(), [](const auto& library) {
     return library.found == NeededLibrary::Found::bundled;
@@ -42,7 +42,7 @@ bool SamePlugins::are_same(const KnownPlugin& one, const KnownPlugin& other) {
   try {
     if (!linked && !have_same_content(one, other)) return false;
     return std::filesystem::equivalent(one.path.parent_path(), other.path.parent_path(), error) ||
-           (!has_own_libraries(one.path) && !has_own_libraries(other.path));
+           (!bundles_libraries(one.path) && !bundles_libraries(other.path));
   } catch (const PluginError&) {
     return false;  // one of them has changed meanwhile
   }

@@ -4,7 +4,7 @@
 
 namespace tenon {
 
-bool PluginSource::brings(std::string_view op) const {
+bool PluginSource::provides(std::string_view op) const {
   return std::any_of(operators.begin(), operators.end(),
                      [&](const auto& info) { return info->name == op; });
 }

@@ -20,7 +20,7 @@ namespace tenon {
 /// Precedence: a higher layer replaces a lower one; within a layer, the first folder wins.
 struct Rank {
   /// layer of the host's own operators, which nothing replaces
-  static constexpr int own_layer = std::numeric_limits<int>::max();
+  static constexpr int builtin_layer = std::numeric_limits<int>::max();
   int layer = 0, folder = 0;
 
   bool operator==(const Rank&) const = default;
@@ -41,7 +41,7 @@ struct PluginSource {
   bool sound = false;    ///< neither refused nor superseded
   bool changed = false;  ///< superseded: it has changed and was read again
 
-  bool brings(std::string_view op) const;
+  bool provides(std::string_view op) const;
 };
 
 /// Not thread-safe.

@@ -28,8 +28,8 @@ bool brings_allocator(const ElfFile& elf) {
 }
 
 /// Returns the file's unique symbols that none of the libraries defines.
-std::vector<ElfFile::UniqueSymbol> own_unique(const ElfFile& elf,
-                                              const std::vector<std::filesystem::path>& libraries) {
+std::vector<ElfFile::UniqueSymbol> private_unique(
+    const ElfFile& elf, const std::vector<std::filesystem::path>& libraries) {
   auto symbols = elf.unique_symbols();
   for (const auto& path : libraries) {
     if (symbols.empty()) break;
@@ -59,7 +59,7 @@ class Change {
   Change(int descriptor, const InputFile& copy, const ElfFile& elf)
       : descriptor_(descriptor), copy_(copy), elf_(elf), entries_(elf.dynamic_entries()) {}
 
-  void look_into_itself_first() {
+  void set_symbolic() {
     const Elf64_Dyn symbolic{DT_SYMBOLIC, {0}};
     Elf64_Dyn* hint = nullptr;  // DT_RELACOUNT only speeds up loading, so it can be overwritten
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -72,8 +72,8 @@ class Change {
       if (entry.d_tag == DT_RELACOUNT) hint = &entry;
       if (entry.d_tag != DT_NULL) continue;
       // another terminator follows this one
-      const bool has_room = i + 1 < entries_.size() && entries_[i + 1].d_tag == DT_NULL;
-      if (auto* place = has_room ? &entry : hint) *place = symbolic;
+      const bool has_spare_entry = i + 1 < entries_.size() && entries_[i + 1].d_tag == DT_NULL;
+      if (auto* slot = has_spare_entry ? &entry : hint) *slot = symbolic;
       return;
     }
   }
@@ -162,12 +162,12 @@ class Change {
 
 void change(int descriptor, const InputFile& copy, const ElfFile& elf, const CopyChanges& changes) {
   Change change(descriptor, copy, elf);
-  if (changes.own_symbols && !brings_allocator(elf)) change.look_into_itself_first();
+  if (changes.search_itself_first && !brings_allocator(elf)) change.set_symbolic();
   if (!changes.origin.empty()) change.expand_run_paths(changes.origin.string());
   change.replace_needed(changes.needed);
   change.write();
-  if (!changes.own_unique) return;
-  for (const auto& symbol : own_unique(elf, changes.shared_with)) {
+  if (!changes.localize_unique) return;
+  for (const auto& symbol : private_unique(elf, changes.shared_with)) {
     const auto info =
         static_cast<unsigned char>(ELF64_ST_INFO(STB_GLOBAL, ELF64_ST_TYPE(symbol.info)));
     if (pwrite(descriptor, &info, 1, static_cast<off_t>(symbol.info_offset)) != 1)
@@ -188,7 +188,7 @@ void change_copy(int descriptor, const InputFile& copy, const CopyChanges& chang
   change(descriptor, copy, *elf, changes);
 }
 
-std::vector<std::string> own_unique_symbols(const std::filesystem::path& plugin) {
+std::vector<std::string> private_unique_symbols(const std::filesystem::path& plugin) {
   const InputFile file(plugin);
   const ElfFile elf(file);
   std::vector<std::filesystem::path> libraries;
@@ -196,7 +196,7 @@ std::vector<std::string> own_unique_symbols(const std::filesystem::path& plugin)
   std::transform(found.begin() + 1, found.end(), std::back_inserter(libraries),
                  [](const auto& library) { return library.path; });
   std::vector<std::string> names;
-  for (const auto& symbol : own_unique(elf, libraries)) names.emplace_back(symbol.name);
+  for (const auto& symbol : private_unique(elf, libraries)) names.emplace_back(symbol.name);
   return names;
 }
 

@@ -21,8 +21,8 @@ namespace tenon {
 // symbols, each plugin has its own. A unique symbol that one of the plugin's libraries also defines
 // is left alone, because they must share it.
 struct CopyChanges {
-  bool own_symbols = false;  ///< search the copy first
-  bool own_unique = false;   ///< turn unique symbols into ordinary ones ...
+  bool search_itself_first = false;  ///< search the copy first
+  bool localize_unique = false;      ///< turn unique symbols into ordinary ones ...
   std::vector<std::filesystem::path>
       shared_with{};  ///< ... unless one of these libraries defines them
   /// value of $ORIGIN in its run paths; empty: leave them unchanged
@@ -38,6 +38,6 @@ void change_copy(int descriptor, const InputFile& copy, const CopyChanges& chang
 
 /// Returns the names of the plugin's unique symbols that none of its libraries defines. Throws
 /// PluginError if the file is not valid.
-std::vector<std::string> own_unique_symbols(const std::filesystem::path& plugin);
+std::vector<std::string> private_unique_symbols(const std::filesystem::path& plugin);
 
 }  // namespace tenon

@@ -21,42 +21,42 @@ namespace {
 
 namespace dll = boost::dll;
 
-PluginError threw(const std::string& who, const char* what) {
+PluginError threw(const std::string& source, const char* what) {
   return {PluginStatus::crashed,
-          "is broken: " + who + " threw" +
+          "is broken: " + source + " threw" +
               (what ? ": " + printable(what) : std::string(" an unknown exception"))};
 }
 
 /// Keeps a library loaded for good: destroying the object would unload it.
-const dll::shared_library* keep(dll::shared_library library) {
-  static std::mutex keeping;
-  static auto& kept = *new std::list<dll::shared_library>;
-  const std::lock_guard lock(keeping);
-  return &kept.emplace_back(std::move(library));
+const dll::shared_library* keep_loaded(dll::shared_library library) {
+  static std::mutex mutex;
+  static auto& libraries = *new std::list<dll::shared_library>;
+  const std::lock_guard lock(mutex);
+  return &libraries.emplace_back(std::move(library));
 }
 
 /// Restores the floating-point modes on destruction, and describes the ones it found.
-class ModesAround {
+class ModesGuard {
  public:
-  explicit ModesAround(std::string& left) : left_(left) {}
-  ~ModesAround() {
+  explicit ModesGuard(std::string& left) : changed_(left) {}
+  ~ModesGuard() {
     const auto now = FloatModes::after_call();
     if (now == before_) return;
     before_.set();
-    left_ = now.difference_from(before_);
+    changed_ = now.difference_from(before_);
   }
-  ModesAround(const ModesAround&) = delete;
-  ModesAround& operator=(const ModesAround&) = delete;
+  ModesGuard(const ModesGuard&) = delete;
+  ModesGuard& operator=(const ModesGuard&) = delete;
 
  private:
-  std::string& left_;
+  std::string& changed_;
   FloatModes before_ = FloatModes::now();
 };
 
 const dll::shared_library* open_library(const std::filesystem::path& path, const CodeOwner* owner,
-                                        std::string& left_modes) {
-  const ModesAround around(left_modes);
-  const RunningCall running(owner, PluginFunction::load);
+                                        std::string& changed_modes) {
+  const ModesGuard around(changed_modes);
+  const CallScope call(owner, PluginFunction::load);
   dll::shared_library library;
   std::error_code error;
   try {
@@ -67,16 +67,16 @@ const dll::shared_library* open_library(const std::filesystem::path& path, const
     throw threw("an initializer", nullptr);
   }
   guard_exit();
-  if (!error) return keep(std::move(library));
+  if (!error) return keep_loaded(std::move(library));
   const char* reason = dlerror();
   throw explain_loader_message(reason ? reason : "the system's loader gave no reason");
 }
 
 const tenon_operator* call(tenon_get_function get, const std::string& symbol,
                            const tenon_host& host, const CodeOwner* owner,
-                           std::string& left_modes) {
-  const ModesAround around(left_modes);
-  const RunningCall running(owner, PluginFunction::get);
+                           std::string& changed_modes) {
+  const ModesGuard around(changed_modes);
+  const CallScope call(owner, PluginFunction::get);
   try {
     return get(&host);
   } catch (const std::exception& thrown) {
@@ -90,7 +90,7 @@ const tenon_operator* call(tenon_get_function get, const std::string& symbol,
 
 Library::Library(const std::filesystem::path& path, const std::filesystem::path& file)
     : owner_(code_owner("", file.empty() ? path.native() : file.native())),
-      library_(open_library(path, owner_, left_modes_)) {
+      library_(open_library(path, owner_, changed_modes_)) {
   if (!file.empty()) name_loaded_file(library_->native(), file.c_str());
 }
 
@@ -101,7 +101,7 @@ const tenon_operator* Library::table(const std::string& symbol, TableRole role,
                       "is broken: after loading, it lacks the function " + symbol);
   const auto get = reinterpret_cast<tenon_get_function>(
       &library_->get<const tenon_operator*(const tenon_host*)>(symbol));
-  const tenon_operator* table = call(get, symbol, host, owner_, left_modes_);
+  const tenon_operator* table = call(get, symbol, host, owner_, changed_modes_);
   const char* fault = table_fault(table, role);
   if (fault)
     throw PluginError(PluginStatus::broken_manifest,

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "io/crash/running.hpp"
+#include "io/crash/active_call.hpp"
 #include "plugin/operator_table.hpp"
 
 namespace boost::dll {
@@ -30,10 +30,10 @@ class Library {
 
   /// Describes the floating-point modes that its code left changed so far; empty if none. They were
   /// restored.
-  const std::string& left_modes() const { return left_modes_; }
+  const std::string& changed_modes() const { return changed_modes_; }
 
  private:
-  std::string left_modes_;
+  std::string changed_modes_;
   const CodeOwner* owner_;
   const boost::dll::shared_library* library_;
 };

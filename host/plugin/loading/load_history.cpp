@@ -25,8 +25,8 @@ constexpr const char* first_line = "tenon plugin record 1";
 constexpr std::uintmax_t size_limit = 16384;
 
 /// Other processes see the whole file or none.
-bool write_whole(const fs::path& path, const std::string& text) {
-  if (!make_user_folder(path.parent_path())) return false;
+bool write_file(const fs::path& path, const std::string& text) {
+  if (!create_user_folder(path.parent_path())) return false;
   try {
     AtomicFile::write_text(path, text, false);
     return true;
@@ -81,7 +81,7 @@ bool LoadHistory::was_loaded(const fs::path& plugin, std::uint64_t key) const {
 }
 
 void LoadHistory::remember_loaded(const fs::path& plugin, std::uint64_t key) const {
-  if (!folder_.empty()) write_whole(record("loaded", plugin, key), "");
+  if (!folder_.empty()) write_file(record("loaded", plugin, key), "");
 }
 
 const QuarantineEntry* LoadHistory::find_quarantined(
@@ -99,8 +99,8 @@ bool LoadHistory::add_to_quarantine(const fs::path& plugin, std::uint64_t key,
   const fs::path whole = absolute_path(plugin);
   const fs::path file = folder_.empty() ? fs::path() : record("quarantine", plugin, key);
   quarantine_.push_back({whole, key, reason, file});
-  return !folder_.empty() && write_whole(file, fmt::format("{}\n{:016x}\n{}\n{}", first_line, key,
-                                                           reason, whole.string()));
+  return !folder_.empty() && write_file(file, fmt::format("{}\n{:016x}\n{}\n{}", first_line, key,
+                                                          reason, whole.string()));
 }
 
 int LoadHistory::forget(const fs::path& plugin) {

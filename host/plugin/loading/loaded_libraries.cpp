@@ -60,13 +60,14 @@ bool LoadedLibraries::clash(const std::vector<NeededLibrary>& libraries) {
     for (const auto& [name, index] : object.needs) {
       const auto& library = libraries[index];
       const auto path = loaded_as(name_for_loader(name, library));
-      const auto brought = brought_.find(comparable(path));
+      const auto brought = loaded_files_.find(comparable(path));
       std::error_code error;
       const bool is_copy = path.native().starts_with("/proc/"),
                  other = !std::filesystem::equivalent(path, library.path, error);
-      const bool changed = brought != brought_.end() && !other && brought->second != library.stamp;
+      const bool changed =
+          brought != loaded_files_.end() && !other && brought->second != library.stamp;
       if (library.found != NeededLibrary::Found::by_system)
-        clash = clash || changed || (other && (is_copy || brought != brought_.end()));
+        clash = clash || changed || (other && (is_copy || brought != loaded_files_.end()));
       else if (changed)
         throw PluginError(PluginStatus::not_loadable,
                           "needs the library " + path.string() +
@@ -87,7 +88,7 @@ LoadedLibraries::Files LoadedLibraries::missing(const std::vector<NeededLibrary>
 
 void LoadedLibraries::add(Files files) {
   const std::lock_guard lock(mutex_);
-  brought_.merge(files);
+  loaded_files_.merge(files);
 }
 
 }  // namespace tenon

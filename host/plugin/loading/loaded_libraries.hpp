@@ -38,7 +38,7 @@ class LoadedLibraries {
  private:
   std::mutex mutex_;
   std::map<std::pair<std::filesystem::path, std::uint64_t>, Library> libraries_;
-  Files brought_;
+  Files loaded_files_;
 };
 
 }  // namespace tenon

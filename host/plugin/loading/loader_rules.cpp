@@ -21,16 +21,16 @@ std::string loader_path() {
                                                                                   : "";
 }
 
-LoaderRules ask_loader() {
+LoaderRules query_loader() {
   const auto loader = loader_path();
   if (loader.empty()) return {};
   std::vector<std::string> environment{"LD_DEBUG=libs"};
   if (const char* tunables = std::getenv("GLIBC_TUNABLES"))
     environment.push_back(std::string("GLIBC_TUNABLES=") + tunables);
-  const std::vector<std::string> arguments{loader, "--library-path", asked_folders, "--list",
+  const std::vector<std::string> arguments{loader, "--library-path", queried_folders, "--list",
                                            "/proc/" + std::to_string(getpid()) + "/exe"};
   try {
-    Child child(arguments, {Child::nothing, Child::nothing, Child::report},
+    Child child(arguments, {Child::dev_null, Child::dev_null, Child::report},
                 {"cannot run the system's loader", ""}, &environment);
     return rules_in(child.read_all().first);
   } catch (const Failure&) {
@@ -41,7 +41,7 @@ LoaderRules ask_loader() {
 }  // namespace
 
 const LoaderRules& LoaderRules::of_this_machine() {
-  static const auto& rules = *new LoaderRules(ask_loader());
+  static const auto& rules = *new LoaderRules(query_loader());
   return rules;
 }
 

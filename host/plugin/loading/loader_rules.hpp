@@ -1,4 +1,4 @@
-// Folders that the system's loader searches in addition to those that it is given.
+// Folders that the system's loader searches in addition to those that the caller passes.
 #pragma once
 #include <map>
 #include <string>
@@ -21,9 +21,10 @@ struct LoaderRules {
   static const LoaderRules& of_this_machine();
 };
 
-/// Parses what the loader prints (LD_DEBUG=libs) when it searches `asked_folders` (--library-path).
+/// Parses what the loader prints (LD_DEBUG=libs) when it searches `queried_folders`
+/// (--library-path).
 LoaderRules rules_in(std::string_view debug_text);
 // these folders cannot exist
-inline constexpr const char* asked_folders = "/dev/null/a:/dev/null/b/$LIB:/dev/null/c/$PLATFORM";
+inline constexpr const char* queried_folders = "/dev/null/a:/dev/null/b/$LIB:/dev/null/c/$PLATFORM";
 
 }  // namespace tenon

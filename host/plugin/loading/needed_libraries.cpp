@@ -30,13 +30,13 @@ struct SearchFolder {
 
 /// Splits a list of folders; an empty entry is the current folder.
 std::vector<std::string> split(std::string_view list, const char* separators) {
-  std::vector<std::string> parts;
+  std::vector<std::string> entries;
   for (std::size_t begin = 0; begin <= list.size();) {
     const auto end = std::min(list.find_first_of(separators, begin), list.size());
-    parts.emplace_back(begin == end ? "." : list.substr(begin, end - begin));
+    entries.emplace_back(begin == end ? "." : list.substr(begin, end - begin));
     begin = end + 1;
   }
-  return parts;
+  return entries;
 }
 
 /// Expands tokens as the loader does for an object in `folder`.
@@ -129,9 +129,9 @@ class Search {
     const auto folders = [&](std::int64_t tag) {
       std::vector<SearchFolder> found;
       for (const auto& list : elf.dynamic_texts(tag))
-        for (const auto& part : split(list, ":")) {
+        for (const auto& entry : split(list, ":")) {
           found.push_back(
-              {expand(part, folder), library.found == Found::bundled && has_origin(part)});
+              {expand(entry, folder), library.found == Found::bundled && has_origin(entry)});
         }
       return found;
     };
@@ -165,11 +165,11 @@ class Search {
   std::optional<std::size_t> find_in(const std::vector<SearchFolder>& folders,
                                      const std::string& name, std::size_t needed_by) {
     std::error_code error;
-    for (const auto& place : folders) {
-      if (!fs::is_directory(place.folder, error)) continue;
+    for (const auto& searched : folders) {
+      if (!fs::is_directory(searched.folder, error)) continue;
       for (const auto& below : LoaderRules::of_this_machine().subfolders)
-        if (auto library = open(fs::path(place.folder) / below / name,
-                                place.by_origin ? Found::bundled : Found::by_path, needed_by))
+        if (auto library = open(fs::path(searched.folder) / below / name,
+                                searched.by_origin ? Found::bundled : Found::by_path, needed_by))
           return library;
     }
     return std::nullopt;
@@ -248,7 +248,7 @@ std::uint64_t load_key(std::uint64_t content_hash, const std::vector<NeededLibra
     const auto& stamp = libraries[i].stamp;
     text += '\n' + libraries[i].path.string() + '\0';
     for (const auto number : {stamp.number, stamp.size}) text += std::to_string(number) + ' ';
-    for (const auto time : {stamp.written_s, stamp.written_ns, stamp.changed_s, stamp.changed_ns})
+    for (const auto time : {stamp.modified_s, stamp.modified_ns, stamp.changed_s, stamp.changed_ns})
       text += std::to_string(time) + ' ';
   }
   return XXH3_64bits(text.data(), text.size());

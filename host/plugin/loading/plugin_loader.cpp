@@ -4,7 +4,7 @@
 
 #include "plugin/discovery/candidate.hpp"
 #include "plugin/discovery/plugin_symbols.hpp"
-#include "plugin/library_place.hpp"
+#include "plugin/library_location.hpp"
 #include "plugin/loading/loaded_libraries.hpp"
 #include "plugin/loading/loader_message.hpp"
 #include "plugin/loading/probe.hpp"
@@ -41,15 +41,15 @@ void require_unchanged(const PrivateCopy& copy, const PluginFile& file,
 
 PluginLoader::PluginLoader(const PluginOptions& options)
     : options_(options), history_(options.cache.empty() ? user_cache_folder() : options.cache) {
-  if (options_.probe_program.empty()) options_.probe_program = find_beside_library("tenon-probe");
+  if (options_.probe_program.empty()) options_.probe_program = find_next_to_library("tenon-probe");
   auto& worker = options_.isolation.program;
-  if (worker.empty()) worker = find_beside_library("tenon-worker");
+  if (worker.empty()) worker = find_next_to_library("tenon-worker");
   if (options_.trusted_only) lists_.emplace(options_.config);
 }
 
 void PluginLoader::admit(const std::filesystem::path& path, const InputFile& file) {
   const std::lock_guard lock(admitting_);
-  admit_place(path, file);
+  admit_path(path, file);
   admit_content(path, file);
 }
 
@@ -59,7 +59,7 @@ void PluginLoader::admit_content(const std::filesystem::path& path, const InputF
     throw PluginError(PluginStatus::unlisted, fault);
 }
 
-void PluginLoader::admit_place(const std::filesystem::path& path, const InputFile& file) {
+void PluginLoader::admit_path(const std::filesystem::path& path, const InputFile& file) {
   if (!options_.trust_writable) {
     if (const std::string fault = trust_.fault(path, file); !fault.empty())
       throw PluginError(PluginStatus::untrusted, fault);
@@ -123,7 +123,7 @@ std::shared_ptr<IsolatedPlugin> PluginLoader::start_worker(const PluginFile& fil
   const auto libraries = admit_libraries(file, copy);
   const auto key = load_key(copy.content_hash(), libraries);
   // Keep the copies, because a restarted worker must run the same code.
-  const auto sealed = std::make_shared<Sealed>(seal(file, copy, libraries, Where::worker));
+  const auto sealed = std::make_shared<Sealed>(seal(file, copy, libraries, LoadTarget::worker));
   WorkerPlugin plugin{.path = file.path,
                       .descriptor = copy.descriptor(),
                       .libraries = {},
@@ -154,12 +154,13 @@ Library PluginLoader::load(const PluginFile& file, PrivateCopy& copy) {
   const auto key = load_key(copy.content_hash(), libraries);
   if (const auto loaded = all.find(file.path, key)) return *loaded;
   const auto sealed =
-      seal(file, copy, libraries, all.clash(libraries) ? Where::apart : Where::here);
+      seal(file, copy, libraries,
+           all.clash(libraries) ? LoadTarget::separate_libraries : LoadTarget::this_process);
   try_in_child(file, copy, key);
   auto brought = LoadedLibraries::missing(libraries);
   Library library(copy.path(), file.path);
   copy.keep_open();
-  for (const auto& made : sealed) made->keep_open();
+  for (const auto& sealed_copy : sealed) sealed_copy->keep_open();
   history_.remember_loaded(file.path, key);
   all.add(file.path, key, library);
   all.add(std::move(brought));
@@ -169,7 +170,7 @@ Library PluginLoader::load(const PluginFile& file, PrivateCopy& copy) {
 std::unique_ptr<PrivateCopy> PluginLoader::copy(const PluginFile& file, const Operators& expected) {
   const InputFile input(file.path);
   const std::lock_guard lock(admitting_);
-  admit_place(file.path, input);
+  admit_path(file.path, input);
   auto copy = std::make_unique<PrivateCopy>(input, file.path);
   // check the copied bytes, because the file may have changed
   if (lists_) admit_content(file.path, InputFile(copy->path()));
@@ -217,46 +218,47 @@ static bool can_be_searched(const std::filesystem::path& folder) {
   return folder.native().find_first_of(":$") == std::string::npos;
 }
 
-bool PluginLoader::is_copied(const NeededLibrary& library, Where where,
+bool PluginLoader::is_copied(const NeededLibrary& library, LoadTarget target,
                              const std::filesystem::path& folder) const {
   using Found = NeededLibrary::Found;
   if (library.found == Found::bundled)
-    return where != Where::here || lists_ || !can_be_searched(folder);
-  return library.found == Found::by_path && where == Where::apart;
+    return target != LoadTarget::this_process || lists_ || !can_be_searched(folder);
+  return library.found == Found::by_path && target == LoadTarget::separate_libraries;
 }
 
 PluginLoader::Sealed PluginLoader::seal(const PluginFile& file, PrivateCopy& copy,
-                                        const Libraries& libraries, Where where) {
+                                        const Libraries& libraries, LoadTarget target) {
   const auto folder = file.path.parent_path();
   Sealed sealed;
   std::map<std::size_t, PrivateCopy*> copies{{0, &copy}};
   std::map<std::size_t, std::string> paths;  // paths of copies, as seen by the loader
   for (std::size_t i = 1; i < libraries.size(); ++i) {
     const auto& library = libraries[i];
-    if (!is_copied(library, where, folder)) continue;
+    if (!is_copied(library, target, folder)) continue;
     const auto number = isolate::first_library_descriptor + static_cast<int>(sealed.size());
-    const auto& made =
+    const auto& sealed_copy =
         sealed.emplace_back(std::make_unique<PrivateCopy>(InputFile(library.path), library.path));
     if (lists_) {
       const std::lock_guard lock(admitting_);
-      require_none(lists_->fault(library.path, InputFile(made->path())), PluginStatus::unlisted,
+      require_none(lists_->fault(library.path, InputFile(sealed_copy->path())),
+                   PluginStatus::unlisted,
                    library);  // the file may have changed
     }
-    copies[i] = made.get();
-    paths[i] =
-        where == Where::worker ? "/proc/self/fd/" + std::to_string(number) : made->path().string();
+    copies[i] = sealed_copy.get();
+    paths[i] = target == LoadTarget::worker ? "/proc/self/fd/" + std::to_string(number)
+                                            : sealed_copy->path().string();
   }
-  for (const auto& [i, made] : copies)
-    made->seal(
-        changes_of(libraries, i, i == 0 ? folder : libraries[i].path.parent_path(), paths, where));
+  for (const auto& [i, sealed_copy] : copies)
+    sealed_copy->seal(
+        changes_of(libraries, i, i == 0 ? folder : libraries[i].path.parent_path(), paths, target));
   return sealed;
 }
 
 CopyChanges PluginLoader::changes_of(const Libraries& libraries, std::size_t object,
                                      const std::filesystem::path& folder,
                                      const std::map<std::size_t, std::string>& copies,
-                                     Where where) {
-  CopyChanges changes{.own_symbols = object == 0, .own_unique = true};
+                                     LoadTarget target) {
+  CopyChanges changes{.search_itself_first = object == 0, .localize_unique = true};
   for (std::size_t i = 1; i < libraries.size(); ++i)
     if (!copies.contains(i)) changes.shared_with.push_back(libraries[i].path);
   if (can_be_searched(folder)) changes.origin = folder;
@@ -264,7 +266,7 @@ CopyChanges PluginLoader::changes_of(const Libraries& libraries, std::size_t obj
     const auto copied = copies.find(i);
     // A worker's current folder differs from this process's, and paths may be relative.
     const bool by_path = libraries[i].found != NeededLibrary::Found::by_system &&
-                         (where == Where::worker || name.find('/') != std::string::npos);
+                         (target == LoadTarget::worker || name.find('/') != std::string::npos);
     if (copied != copies.end())
       changes.needed[name] = copied->second;
     else if (by_path)

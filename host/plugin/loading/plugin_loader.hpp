@@ -45,7 +45,7 @@ class PluginLoader {
  private:
   /// Checks whether this content may be used from that path. Throws PluginError (unlisted).
   void admit_content(const std::filesystem::path& path, const InputFile& content);
-  void admit_place(const std::filesystem::path& path, const InputFile& file);
+  void admit_path(const std::filesystem::path& path, const InputFile& file);
   std::unique_ptr<PrivateCopy> copy(const PluginFile& file, const Operators& expected);
   /// Runs `work` with the copy and sets the file's status to the outcome. Throws if the file is not
   /// usable.
@@ -59,18 +59,20 @@ class PluginLoader {
   /// Returns the plugin's libraries. Those bundled with it must not be writable by others either.
   /// Throws PluginError (untrusted, unlisted).
   Libraries admit_libraries(const PluginFile& file, const PrivateCopy& copy);
-  /// Where a plugin is loaded. `apart`: in this process, but with libraries that the loader would
-  /// otherwise confuse with other plugins' ones.
-  enum class Where { here, apart, worker };
+  /// How a plugin is loaded. `separate_libraries`: in this process, but with libraries that the
+  /// loader would otherwise confuse with other plugins' ones.
+  enum class LoadTarget { this_process, separate_libraries, worker };
   /// Returns whether the library is loaded from a copy.
-  bool is_copied(const NeededLibrary& library, Where where,
+  bool is_copied(const NeededLibrary& library, LoadTarget target,
                  const std::filesystem::path& folder) const;
   /// Seals the copy, changed so that the loader finds the same libraries as for the file, and makes
   /// the required copies of libraries. Throws PluginError (unlisted).
-  Sealed seal(const PluginFile& file, PrivateCopy& copy, const Libraries& libraries, Where where);
+  Sealed seal(const PluginFile& file, PrivateCopy& copy, const Libraries& libraries,
+              LoadTarget target);
   static CopyChanges changes_of(const Libraries& libraries, std::size_t object,
                                 const std::filesystem::path& folder,
-                                const std::map<std::size_t, std::string>& copies, Where where);
+                                const std::map<std::size_t, std::string>& copies,
+                                LoadTarget target);
   void try_in_child(const PluginFile& file, const PrivateCopy& copy, std::uint64_t key);
   void quarantine(const PluginFile& file, std::uint64_t key, const std::string& reason);
 

@@ -37,13 +37,13 @@ void write_all(int descriptor, std::span<const std::byte> bytes) {
 }  // namespace
 
 PrivateCopy::PrivateCopy(const InputFile& file, const std::filesystem::path& shown_as) {
-  descriptor_ = make_memory_file(shown_as.filename().string().substr(0, 200).c_str());
+  descriptor_ = create_memory_file(shown_as.filename().string().substr(0, 200).c_str());
   if (descriptor_ < 0) refuse("cannot create a memory file");
   try {
     content_hash_ = tenon::content_hash(
-        file, [this](std::span<const std::byte> part) { write_all(descriptor_, part); });
+        file, [this](std::span<const std::byte> chunk) { write_all(descriptor_, chunk); });
     // test the path by which the loader will open it
-    if (OpenFile::anything(path()).descriptor() < 0)
+    if (OpenFile::open_any(path()).descriptor() < 0)
       refuse(errno == ENOENT ? "/proc, which is needed to load it, is not mounted"
                              : "it cannot be reopened");
   } catch (...) {

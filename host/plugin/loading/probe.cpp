@@ -60,7 +60,8 @@ void probe_library(int library, const std::vector<std::string>& symbols,
                                      "/proc/self/fd/" + std::to_string(library_in_child),
                                      std::to_string(report_in_child)};
   arguments.insert(arguments.end(), symbols.begin(), symbols.end());
-  Child child(arguments, {Child::nothing, Child::nothing, Child::nothing, library, Child::report},
+  Child child(arguments,
+              {Child::dev_null, Child::dev_null, Child::dev_null, library, Child::report},
               {"cannot try a plugin in a child process: " + options.program.string(), ""});
   const ChildOutcome outcome = child.watch(options.timeout_ms);
   if (!outcome.line) throw explain_end(outcome, options.timeout_ms);

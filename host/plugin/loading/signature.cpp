@@ -21,7 +21,7 @@ std::pair<std::string, bool> ssh_keygen(std::vector<std::string> arguments,
                                         const SignedFiles& files) {
   arguments.insert(arguments.begin(), {"ssh-keygen", "-Y"});
   arguments.insert(arguments.end(), {"-f", signers_in_child, "-s", signature_in_child});
-  const std::vector<int> descriptors{files.content.descriptor(), Child::report, Child::nothing,
+  const std::vector<int> descriptors{files.content.descriptor(), Child::report, Child::dev_null,
                                      files.signers.descriptor(), files.signature.descriptor()};
   Child child(arguments, descriptors, {"cannot start ssh-keygen", ""});
   const auto [said, status] = child.read_all();
@@ -34,7 +34,7 @@ std::string signature_fault(const InputFile& content, const std::filesystem::pat
                             const std::filesystem::path& signers) {
   try {
     // reopened, because ssh-keygen reads from the beginning
-    const auto bytes = OpenFile::anything("/proc/self/fd/" + std::to_string(content.descriptor()));
+    const auto bytes = OpenFile::open_any("/proc/self/fd/" + std::to_string(content.descriptor()));
     if (bytes.descriptor() < 0) return "cannot be verified: /proc is not available";
     const InputFile signers_file(signers), signature_file(signature);
     const SignedFiles files{bytes, signers_file, signature_file};

@@ -13,7 +13,7 @@
 #include "io/sha256.hpp"
 #include "io/system_reason.hpp"
 #include "io/utf8.hpp"
-#include "plugin/library_place.hpp"
+#include "plugin/library_location.hpp"
 #include "plugin/loading/signature.hpp"
 #include "plugin/loading/user_folders.hpp"
 #include "plugin/plugin_error.hpp"
@@ -74,7 +74,7 @@ std::vector<std::string> lines_of(const fs::path& path) {
 void write_lines(const fs::path& path, const std::vector<std::string>& lines) {
   AtomicFile file(path);
   for (const auto& line : lines) file.write(line + '\n');
-  file.keep_from_others();  // otherwise reading it would be refused
+  file.restrict_to_user();  // otherwise reading it would be refused
   file.commit();
 }
 
@@ -108,7 +108,7 @@ std::vector<TrustedPlugin> read_plugins(const fs::path& list) {
   return plugins;
 }
 
-std::vector<std::string> words_of(const std::string& line) {
+std::vector<std::string> split_words(const std::string& line) {
   std::vector<std::string> words;
   for (std::size_t begin = line.find_first_not_of(" \t\r"); begin != std::string::npos;) {
     const auto end = std::min(line.find_first_of(" \t\r", begin), line.size());
@@ -132,7 +132,7 @@ bool is_key(const std::vector<std::string>& words, std::size_t at) {
 }
 
 TrustedSigner read_signer(const std::string& line) {
-  const auto words = words_of(line);
+  const auto words = split_words(line);
   for (std::size_t i = 1; i < words.size(); ++i)
     if (is_key(words, i)) return {words[0], words[i] + ' ' + words[i + 1]};
   return {};
@@ -153,7 +153,7 @@ bool is_signer_name(const std::string& name) {
 TrustLists::TrustLists(const fs::path& config)
     : plugins_file_(plugins_in(config)),
       signers_file_(signers_in(config)),
-      installed_(find_beside_library("plugins")) {}
+      installed_(find_next_to_library("plugins")) {}
 
 void TrustLists::read() {
   if (const auto now = FileStamp::of(plugins_file_); now != plugins_stamp_) {
@@ -200,7 +200,7 @@ TrustedPlugin trust_plugin(const fs::path& file, const fs::path& config) {
     throw Failure(FailureKind::file, plugin.path.string() + " " + fault.what());
   }
   const auto list = plugins_in(config);
-  make_user_folder(list.parent_path());
+  create_user_folder(list.parent_path());
   const auto lock = lock_lists(list);
   for (const auto& known : read_plugins(list))
     if (known.sha256 == plugin.sha256) return known;
@@ -216,7 +216,7 @@ std::vector<TrustedPlugin> distrust_plugin(const std::string& path_or_sha256,
   const auto path = printable(fs::absolute(path_or_sha256).lexically_normal().native());
   const auto lock = lock_lists(list);
   std::vector<TrustedPlugin> removed;
-  std::vector<std::string> kept;
+  std::vector<std::string> remaining;
   std::size_t number = 0;
   for (const auto& line : lines_of(list)) {
     ++number;
@@ -224,9 +224,9 @@ std::vector<TrustedPlugin> distrust_plugin(const std::string& path_or_sha256,
     if (!plugin.sha256.empty() && (plugin.sha256 == path_or_sha256 || plugin.path == path))
       removed.push_back(plugin);
     else
-      kept.push_back(line);
+      remaining.push_back(line);
   }
-  if (!removed.empty()) write_lines(list, kept);
+  if (!removed.empty()) write_lines(list, remaining);
   return removed;
 }
 
@@ -248,7 +248,7 @@ TrustedSigner trust_signer(const fs::path& public_key, const std::string& name,
   } catch (const PluginError& fault) {
     throw Failure(FailureKind::file, public_key.string() + " " + fault.what());
   }
-  const auto words = words_of(text.substr(0, text.find('\n')));
+  const auto words = split_words(text.substr(0, text.find('\n')));
   if (!is_key(words, 0))
     throw Failure(FailureKind::file, public_key.string() + " is not an OpenSSH public key",
                   "create a key with ssh-keygen -t ed25519; the public key is the file NAME.pub");
@@ -263,7 +263,7 @@ TrustedSigner trust_signer(const fs::path& public_key, const std::string& name,
                     printable(signer.name)),
         "give it another name");
   const auto list = signers_in(config);
-  make_user_folder(list.parent_path());
+  create_user_folder(list.parent_path());
   const auto lock = lock_lists(list);
   for (const auto& known : trusted_signers(config))
     if (known.key == signer.key) return known;
@@ -277,15 +277,15 @@ std::vector<TrustedSigner> distrust_signer(const std::string& name, const fs::pa
   const auto list = signers_in(config);
   const auto lock = lock_lists(list);
   std::vector<TrustedSigner> removed;
-  std::vector<std::string> kept;
+  std::vector<std::string> remaining;
   for (const auto& line : lines_of(list)) {
     auto signer = is_comment(line) ? TrustedSigner() : read_signer(line);
     if (!signer.key.empty() && signer.name == name)
       removed.push_back(std::move(signer));
     else
-      kept.push_back(line);
+      remaining.push_back(line);
   }
-  if (!removed.empty()) write_lines(list, kept);
+  if (!removed.empty()) write_lines(list, remaining);
   return removed;
 }
 

@@ -25,11 +25,11 @@ fs::path user_config_folder() {
   return user_folder("XDG_CONFIG_HOME", ".config");
 }
 
-bool make_user_folder(const fs::path& folder) {
+bool create_user_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::is_directory(folder, error)) return true;
   if (folder.has_parent_path() && folder.parent_path() != folder &&
-      !make_user_folder(folder.parent_path()))
+      !create_user_folder(folder.parent_path()))
     return false;
   return mkdir(folder.c_str(), 0700) == 0 || fs::is_directory(folder, error);
 }

@@ -10,6 +10,6 @@ std::filesystem::path user_cache_folder();
 std::filesystem::path user_config_folder();
 
 /// Creates the folder and its parents with access for the user only. Returns false if that fails.
-bool make_user_folder(const std::filesystem::path& folder);
+bool create_user_folder(const std::filesystem::path& folder);
 
 }  // namespace tenon

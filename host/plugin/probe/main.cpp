@@ -20,7 +20,7 @@
 
 namespace {
 
-void run_in_place(const tenon_call*, std::int64_t n, std::int64_t, tenon_body body, void* context) {
+void run_serially(const tenon_call*, std::int64_t n, std::int64_t, tenon_body body, void* context) {
   body(context, 0, n);
 }
 
@@ -30,7 +30,7 @@ std::int32_t refuse_to_allocate(const tenon_call*, std::uint32_t, std::int64_t, 
 }
 
 constexpr tenon_host host{sizeof(tenon_host), TENON_ABI_MAJOR,    TENON_ABI_MINOR,
-                          run_in_place,       refuse_to_allocate, nullptr};
+                          run_serially,       refuse_to_allocate, nullptr};
 
 /// Restores default signal actions (a sanitizer may have installed handlers), disables core files,
 /// and ends with the host.
@@ -48,9 +48,9 @@ void prepare(int descriptor) {
 [[noreturn]] void report(int descriptor, std::string line) {
   std::replace(line.begin(), line.end(), '\n', ' ');
   line += '\n';
-  const bool told =
+  const bool reported =
       write(descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-  _exit(told ? 0 : 1);
+  _exit(reported ? 0 : 1);
 }
 
 std::string words(const char* word, std::string_view text, std::string_view more = {}) {

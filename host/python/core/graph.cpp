@@ -347,7 +347,7 @@ void bind_graph(nb::module_& module) {
   module.def("load_onnx", &load_onnx, nb::arg("host"), nb::arg("path"), nb::arg("shape"),
              nb::arg("fix"), nb::arg("map"), nb::arg("prefer_functions"), nb::arg("keep_unknown"),
              nb::arg("trust_links") = false);
-  module.def("own_name", &own_name, nb::arg("names"), nb::arg("given"),
+  module.def("own_name", &name_in_graph, nb::arg("names"), nb::arg("given"),
              nb::arg("changed") = std::map<std::string, std::string>());
   module.def("graph_from_bytes", &from_bytes, nb::arg("host"), nb::arg("data"),
              nb::arg("name") = "graph");

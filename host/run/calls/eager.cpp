@@ -169,7 +169,7 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& argument
   }
   types.values.resize(count);
   std::transform(tensors.begin(), tensors.end(), types.values.begin(), [](const Tensor& tensor) {
-    return tensor && may_infer_see(tensor.abi()) ? &tensor.abi() : nullptr;
+    return tensor && may_infer_read(tensor.abi()) ? &tensor.abi() : nullptr;
   });
   return types;
 }

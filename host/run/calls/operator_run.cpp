@@ -14,7 +14,7 @@
 namespace tenon {
 namespace {
 
-Place in_memory(tenon_fault& fault) {
+DeviceAddress in_memory(tenon_fault& fault) {
   return {cpu_device(), reinterpret_cast<std::byte*>(&fault)};
 }
 
@@ -59,7 +59,7 @@ OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, CallTypes& types,
   if (!device.is_cpu()) {
     fault_.emplace(stream, sizeof(tenon_fault), "the faults of a kernel");
     tenon_fault none{};
-    copy(fault_->place(), in_memory(none), sizeof none, stream);
+    copy(fault_->address(), in_memory(none), sizeof none, stream);
   }
   set_inputs(call_, tensors.inputs);
   set_outputs(call_, tensors.outputs);
@@ -78,15 +78,16 @@ void OperatorRun::launch() {
   if (!device.is_cpu()) call_.stream = tensor_stream(device).handle();
   const auto modes = FloatModes::now();
   const bool failed = call_kernel();
-  if (const auto left = FloatModes::after_call(); left != modes || context_.left_modes) [[unlikely]]
+  if (const auto left = FloatModes::after_call(); left != modes || context_.changed_modes)
+      [[unlikely]]
     put_back(modes, left, kernel_->op(), called_by(dispatch_));
   if (!failed) return;
-  const auto loss = device.loss();
+  const auto loss = device.lost_reason();
   fail(loss.empty() ? error_.reason() : error_.reason() + "; " + loss);
 }
 
 bool OperatorRun::call_kernel() {
-  RunningCalls calls;
+  CallSequenceScope calls;
   calls.enter(running_);
   return function_of(*kernel_->table(), dispatch_)(kernel_->get(), &call_) != 0;
 }
@@ -94,7 +95,7 @@ bool OperatorRun::call_kernel() {
 void OperatorRun::finish() const {
   if (!fault_) return;
   tenon_fault found{};
-  copy(in_memory(found), fault_->place(), sizeof found, fault_->stream());  // also waits
+  copy(in_memory(found), fault_->address(), sizeof found, fault_->stream());  // also waits
   if (const auto text = fault_text(found); !text.empty()) fail(text);
 }
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "device/block.hpp"
-#include "io/crash/running.hpp"
+#include "io/crash/active_call.hpp"
 #include "run/calls/composed_call.hpp"
 #include "run/calls/operator_call.hpp"
 
@@ -47,8 +47,8 @@ class OperatorRun {
   CallContext context_;
   tenon_call call_{};
   std::unique_ptr<ComposedCall> composed_;  // replaces the call
-  RunningRecords records_;
-  const Running* running_;
+  CallRecords records_;
+  const ActiveCall* running_;
 };
 
 }  // namespace tenon

@@ -36,7 +36,7 @@ Argument argument_of(std::string name, const tenon_type& type, std::uint8_t stor
 }
 
 bool needs_elements(const CallTypes& types) {
-  return std::any_of(types.wanted.begin(), types.wanted.end(),
+  return std::any_of(types.requested.begin(), types.requested.end(),
                      [](std::uint8_t wanted) { return wanted != 0; });
 }
 

@@ -16,7 +16,7 @@ constexpr int max_failures = 3;
 constexpr std::size_t max_thread_ids = 256;  // remembered ids
 
 void run_step(const Step& step) {
-  RunningCalls calls;
+  CallSequenceScope calls;
   calls.enter(step.running);
   if (step.function(step.instance, step.call) == 0) return;
   throw Failure(FailureKind::failed, step.call->error->text);

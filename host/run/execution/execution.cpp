@@ -140,7 +140,7 @@ void Execution::set_add(ValueId output, bool add) {
 }
 
 void Execution::restore_modes(const FloatModes& modes, const FloatModes& left, const Step& step) {
-  call_context_.left_modes = false;
+  call_context_.changed_modes = false;
   const auto id = plan_->node_of(calls_.step_of(step));
   const auto* op = plan_->graph.binding().nodes[id].op;
   op == nullptr ? modes.set() : put_back(modes, left, *op, called_by(step.call->dispatch));
@@ -153,7 +153,7 @@ Failure Execution::failure_of(const Step& failed) const {
   auto& device = plan_->device_of(step);
   const auto* const from = plan_->copied_from(step);
   const auto loss =
-      from == nullptr ? device.loss() : std::string();  // a failed copy already reports it
+      from == nullptr ? device.lost_reason() : std::string();  // a failed copy already reports it
   if (!loss.empty()) reason += "; " + loss;
   if (from != nullptr || !loss.empty()) {
     const auto& gpu = from == nullptr || from->is_cpu() ? device : *from;

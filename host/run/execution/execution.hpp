@@ -79,7 +79,7 @@ class Execution {
   /// and warns about its operator.
   void check_modes(const FloatModes& modes, const Step& step) {
     const auto left = FloatModes::after_call();
-    if (left != modes || call_context_.left_modes) [[unlikely]]
+    if (left != modes || call_context_.changed_modes) [[unlikely]]
       restore_modes(modes, left, step);
   }
   /// The failure of a step of start() that returned nonzero.

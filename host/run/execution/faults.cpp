@@ -15,13 +15,13 @@ Faults::Faults(const Stream& stream, std::vector<std::uint32_t> steps)
 }
 
 void Faults::fetch() {
-  copy({cpu_device(), found_.data()}, words_.place(), bytes(), words_.stream());
+  copy({cpu_device(), found_.data()}, words_.address(), bytes(), words_.stream());
 }
 
 // Safe because the stream is idle when this is called, so the pinned words have no other reader.
 void Faults::clear() {
   std::memset(found_.data(), 0, bytes());
-  copy(words_.place(), {cpu_device(), found_.data()}, bytes(), words_.stream());
+  copy(words_.address(), {cpu_device(), found_.data()}, bytes(), words_.stream());
   words_.stream().synchronize();
 }
 

@@ -100,7 +100,7 @@ std::optional<UnwrittenElement> find_unwritten(const tenon_call& call) {
           size_of(static_cast<DType>(call_output(call, output).dtype)) == 16 ? 2 : 1;
       if (same == bits.run)
         found = {output,
-                 row_major_place(call_output(call, output).dense, (i + 1 - same) / components)};
+                 row_major_index(call_output(call, output).dense, (i + 1 - same) / components)};
     }
     return found.has_value();
   });

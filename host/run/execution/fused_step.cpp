@@ -221,13 +221,13 @@ void FusedStep::bind(const tenon_call& call) {
 void FusedStep::run_blocks(std::int64_t begin, std::int64_t end) noexcept {
   const ThreadStateLease state(*this);
   const auto modes = FloatModes::now();
-  RunningCalls running;
+  CallSequenceScope running;
   for (auto block = begin; block < end && !stopped_.load(std::memory_order_relaxed); ++block)
     if (!run_block(*state, block, modes, running)) return;
 }
 
 bool FusedStep::run_block(ThreadState& state, std::int64_t block, const FloatModes& modes,
-                          RunningCalls& running) {
+                          CallSequenceScope& running) {
   bind_block(state, block);
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
     const auto& kernel = kernels_[i];

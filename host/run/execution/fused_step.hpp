@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device/float_modes.hpp"
-#include "io/crash/running.hpp"
+#include "io/crash/active_call.hpp"
 #include "plan/plan.hpp"
 #include "run/execution/kernel_call.hpp"
 
@@ -35,7 +35,7 @@ class FusedStep {
     tenon_kernel_function function;
     void* instance;
     const LoadedOperator* op;
-    const Running* running;
+    const ActiveCall* running;
   };
   /// The calls and tensors of one thread at a time.
   struct ThreadState {
@@ -59,7 +59,7 @@ class FusedStep {
   void bind(const tenon_call& call);
   void run_blocks(std::int64_t begin, std::int64_t end) noexcept;
   bool run_block(ThreadState& state, std::int64_t block, const FloatModes& modes,
-                 RunningCalls& running);
+                 CallSequenceScope& running);
   void bind_block(ThreadState& state, std::int64_t block) const;
   void fail(std::size_t node, ThreadState& state);
 
@@ -72,7 +72,7 @@ class FusedStep {
   const FusedGroup& group_;
   const Threads& threads_;
   tenon_host host_;  // its parallel_for stays on the calling thread
-  RunningRecords records_;
+  CallRecords records_;
   std::vector<Kernel> kernels_;
   std::vector<std::uint8_t> writes_;  // as in the group, for this run
   std::vector<Writer> writers_;       // of each output

@@ -20,7 +20,7 @@ struct PackedKey {
   const tenon_operator* kernel;  ///< whose prepare() fills it
   const void* data;              ///< of the constant, which the block keeps alive
   tenon_type type;
-  std::uint64_t version;  ///< of its elements: see HeldTensor
+  std::uint64_t version;  ///< of its elements: see TrackedTensor
   const void* session;    ///< the only session that may use it; null: all
   std::string text;       ///< the kernel's own key
   friend bool operator<(const PackedKey& left, const PackedKey& right);

@@ -46,10 +46,11 @@ std::span<const void* const> PackedMemory::of(std::uint32_t step) const {
 // A constant that only this session promises not to change must not be shared with others.
 PackedKey PackedMemory::key_of(const PackedConstant& entry) const {
   const auto& tensor = tensors_[entry.value];
-  const auto constancy = HeldTensor::constancy(tensor);
-  const auto version = HeldTensor::version(tensor);  // read ahead of handles
-  const bool safe = constancy == Constancy::always ||
-                    (constancy == Constancy::unless_held && !HeldTensor::is_held_outside(tensor));
+  const auto constancy = TrackedTensor::constancy(tensor);
+  const auto version = TrackedTensor::version(tensor);  // read ahead of handles
+  const bool safe =
+      constancy == Constancy::always ||
+      (constancy == Constancy::unless_exposed && !TrackedTensor::has_application_handle(tensor));
   return {plan_.graph.kernel_of(plan_.node_of(entry.step), kernels_).table(),
           tensor.abi().dense.data,
           plan_.types()[entry.value],
@@ -76,14 +77,15 @@ void PackedMemory::forget(PackedStep& packed_step) {
 }
 
 void PackedMemory::fill() {
-  versions_ = HeldTensor::all_versions();  // read before the tensors: a handle given out meanwhile
-                                           // is seen next time
-  waiting_ = true;                         // stays set if filling fails
+  versions_ =
+      TrackedTensor::all_versions();  // read before the tensors: a handle given out meanwhile
+                                      // is seen next time
+  waiting_ = true;                    // stays set if filling fails
   bool held = false;
   for (auto& packed_step : steps_) {
     const auto& constants = packed_step.constants;
     std::vector<std::uint64_t> versions;  // read ahead of handles, as all_versions()
-    for (const auto value : constants) versions.push_back(HeldTensor::version(tensors_[value]));
+    for (const auto value : constants) versions.push_back(TrackedTensor::version(tensors_[value]));
     if (std::any_of(constants.begin(), constants.end(),
                     [&](ValueId value) { return may_change(tensors_[value]); })) {
       forget(packed_step);

@@ -8,7 +8,7 @@
 #include "plan/kernels.hpp"
 #include "plan/plan.hpp"
 #include "run/execution/packed_blocks.hpp"
-#include "tensor/held_tensor.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 
@@ -27,7 +27,7 @@ class PackedMemory {
   std::span<const void* const> of(std::uint32_t step) const;
   /// To be called before each run. Throws Failure that names the node if a kernel cannot fill.
   void update() {
-    if (!waiting_ && versions_ == HeldTensor::all_versions()) [[likely]]
+    if (!waiting_ && versions_ == TrackedTensor::all_versions()) [[likely]]
       return;
     fill();
   }
@@ -49,7 +49,7 @@ class PackedMemory {
   };
   void add(const PackedConstant& entry);
   bool may_change(const Tensor& tensor) const {
-    return !promised_ && HeldTensor::is_held_outside(tensor);
+    return !promised_ && TrackedTensor::has_application_handle(tensor);
   }
   PackedKey key_of(const PackedConstant& entry) const;
   void fill();

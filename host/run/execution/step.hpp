@@ -2,7 +2,7 @@
 #pragma once
 #include <tenon/abi.h>
 
-#include "io/crash/running.hpp"
+#include "io/crash/active_call.hpp"
 
 namespace tenon {
 
@@ -11,7 +11,7 @@ struct Step {
   tenon_kernel_function function;
   void* instance;
   tenon_call* call;
-  const Running* running = nullptr;  ///< reported as running during the call
+  const ActiveCall* running = nullptr;  ///< reported as running during the call
 };
 
 }  // namespace tenon

@@ -88,7 +88,7 @@ Step StepCalls::make_step(std::size_t step, const Kernels& kernels) {
           &call};
 }
 
-const Running* StepCalls::running(std::size_t step, const Kernels& kernels) {
+const ActiveCall* StepCalls::running(std::size_t step, const Kernels& kernels) {
   const auto* owner = plan_.group_of(step) != none ? code_owner("chain", "")
                       : plan_.copy_of(step) != none
                           ? code_owner("copy", "")

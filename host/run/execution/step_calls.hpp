@@ -44,7 +44,7 @@ class StepCalls {
   template <class Make>
   std::span<tenon_tensor* const> add_pointers(std::uint32_t count, Make make);
   Step make_step(std::size_t step, const Kernels& kernels);
-  const Running* running(std::size_t step, const Kernels& kernels);
+  const ActiveCall* running(std::size_t step, const Kernels& kernels);
 
   const Plan& plan_;
   PlanTensors& tensors_;
@@ -56,7 +56,7 @@ class StepCalls {
   std::vector<tenon_call*> random_calls_;
   std::deque<SparseStep> sparse_steps_;
   std::deque<FusedStep> fused_steps_;  // as in the plan's graph
-  RunningRecords records_;             // one for each step
+  CallRecords records_;                // one for each step
   std::vector<Step> steps_;
 };
 

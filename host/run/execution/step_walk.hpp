@@ -3,7 +3,7 @@
 #include <stop_token>
 
 #include "device/current_device.hpp"
-#include "io/crash/running.hpp"
+#include "io/crash/active_call.hpp"
 #include "run/execution/execution.hpp"
 
 namespace tenon {
@@ -38,7 +38,7 @@ class StepWalk {
   Execution& execution_;
   const CurrentDevice current_;  // with several GPUs, each step sets its own
   const FloatModes modes_ = FloatModes::now();
-  RunningCalls calls_;
+  CallSequenceScope calls_;
 };
 
 }  // namespace tenon

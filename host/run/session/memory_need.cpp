@@ -75,7 +75,7 @@ bool has_memory(const Plan& plan, const Arenas& present, const Destinations& des
 void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations,
                     std::uint64_t packed, std::uint64_t limit) {
   if (has_memory(plan, present, destinations, packed, limit)) return;
-  free_kept_blocks();
+  free_cached_blocks();
   if (has_memory(plan, present, destinations, packed, limit)) return;
   const auto need = need_of(plan, present, destinations);
   const auto available = available_memory(limit);

@@ -43,7 +43,7 @@ std::string non_finite(const Execution& execution, ValueId id) {
   if (element < 0) return {};
   return visit<floating + any_complex>(dtype, [&]<class T>() {
     const T value = reinterpret_cast<const T*>(elements)[element];
-    const auto shown = row_major_place(tensor.dense, element);
+    const auto shown = row_major_index(tensor.dense, element);
     if constexpr (is_complex<T>) {
       return fmt::format("element {} is {}{:+}j", shown, value.re, value.im);
     } else {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "device/devices.hpp"
-#include "graph/rewrite/graph_part.hpp"
 #include "graph/rewrite/rewriting.hpp"
+#include "graph/rewrite/subgraph.hpp"
 #include "run/graph_impl.hpp"
 
 namespace tenon {
@@ -16,16 +16,16 @@ namespace {
 // and has the same bits as every run. A subgraph that fails stays in the graph, whose runs report
 // the error.
 std::vector<Tensor> computed(Host::Impl& host, const Rewriting& rewriting,
-                             const Rewriting::ConstantPart& subgraph, const SessionOptions& options,
-                             const TensorTable& tensors) {
+                             const Rewriting::ConstantSubgraph& subgraph,
+                             const SessionOptions& options, const TensorTable& tensors) {
   std::vector<Tensor> results(subgraph.results.size());
   if (results.empty()) return results;
   std::vector<std::pair<std::string, ValueId>> outputs;
   for (std::size_t i = 0; i < results.size(); ++i)
     outputs.emplace_back(fmt::format("{}", i), subgraph.results[i]);
   try {
-    const auto graph = graph_of(
-        host, graph_part(rewriting.model(), rewriting.binding(), subgraph.nodes, outputs, tensors));
+    const auto graph = graph_of(host, extract_subgraph(rewriting.model(), rewriting.binding(),
+                                                       subgraph.nodes, outputs, tensors));
     Session session(graph,
                     {.seed = options.seed, .device = options.device, .optimize = Optimize::none});
     for (auto& [name, tensor] : session.run({}))
@@ -69,7 +69,7 @@ std::shared_ptr<const GraphSnapshot> optimized_graph(Host::Impl& host,
                                                      std::shared_ptr<const GraphSnapshot> graph,
                                                      const SessionOptions& options,
                                                      const TensorTable& tensors,
-                                                     const std::vector<bool>& stay) {
+                                                     const std::vector<bool>& unchanging) {
   if (options.optimize == Optimize::none || options.training || options.debug) return graph;
   const auto rules = host.rules->of(host.plugins());
   warn_of_faults(host, *rules, graph->binding);
@@ -77,13 +77,13 @@ std::shared_ptr<const GraphSnapshot> optimized_graph(Host::Impl& host,
                       {.optimize = options.optimize,
                        .device = &find_device(options.device.empty() ? "cpu" : options.device),
                        .tensors = &tensors,
-                       .stay = &stay,
+                       .unchanging = &unchanging,
                        .rules = rules.get(),
                        .plugins = &host.plugins()});
   if (!rewriting.begin()) return graph;
   rewriting.apply_rules();
-  rewriting.join_repeated();
-  const auto subgraph = rewriting.constant_part();
+  rewriting.eliminate_common_subexpressions();
+  const auto subgraph = rewriting.constant_subgraph();
   rewriting.set_constants(subgraph, computed(host, rewriting, subgraph, options, tensors));
   return rewriting.finish();
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/given_name.hpp"
+#include "graph/name_mapping.hpp"
 
 namespace tenon {
 
@@ -19,13 +19,13 @@ std::optional<RenamedRun> RenamedRun::of(const GraphModel& model, const NamedTen
     return {};
   RenamedRun run{inputs, request};
   const auto outputs = output_names_of(model);
-  const auto own_inputs = own_names(model, input_names_of(model), inputs),
-             destinations = own_names(model, outputs, request.destinations);
+  const auto own_inputs = graph_names(model, input_names_of(model), inputs),
+             destinations = graph_names(model, outputs, request.destinations);
   rename_keys(run.inputs, own_inputs);
   rename_keys(run.request.destinations, destinations);
   for (const auto& [user_name, own] : destinations) run.requested.emplace(own, user_name);
   for (auto& name : run.request.outputs)
-    if (auto own = own_output_name(model, name); own != name)
+    if (auto own = graph_output_name(model, name); own != name)
       run.requested.emplace(own, std::exchange(name, own));
   if (own_inputs.empty() && run.requested.empty()) return {};
   return run;

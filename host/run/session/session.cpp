@@ -4,7 +4,7 @@
 
 #include "device/devices.hpp"
 #include "graph/composed/expansion.hpp"
-#include "graph/rewrite/graph_part.hpp"
+#include "graph/rewrite/subgraph.hpp"
 #include "io/owners.hpp"
 #include "run/session/optimized_graph.hpp"
 #include "run/session/session_impl.hpp"
@@ -159,7 +159,7 @@ void Session::clear_times() {
 
 Tensor Session::tensor(Value value) const {
   const Impl::Use use(*this);
-  return HeldTensor::give_out(impl_->copy_of(impl_of(impl_->graph).id_of(value)));
+  return TrackedTensor::expose(impl_->copy_of(impl_of(impl_->graph).id_of(value)));
 }
 
 Tensor Session::tensor(std::string_view name) const {
@@ -170,7 +170,7 @@ Graph Session::optimized() const {
   const Impl::Use use(*this);
   const auto& graph = impl_->graphs.up_to_date();
   return graph_of(impl_of(impl_->graph.host()),
-                  whole_graph(graph.model(), graph.binding(), graph.tensors));
+                  copy_graph(graph.model(), graph.binding(), graph.tensors));
 }
 
 Graph Session::graph() const {

@@ -18,7 +18,7 @@ Device& device_for(const SessionOptions& options) {
 void hold_constants(const GraphModel& model, const SessionOptions& options, TensorTable& tensors) {
   for (ValueId id = 0; id < tensors.size(); ++id)
     if (tensors[id] && !run_changes(model, options, id))
-      tensors[id] = HeldTensor::hold(tensors[id]);
+      tensors[id] = TrackedTensor::track(tensors[id]);
 }
 
 // Runs change these tensors, so they cannot share memory with a file or the application.
@@ -118,7 +118,8 @@ std::vector<bool> SessionGraph::constants() const {
         (updated_elsewhere && model().values[id].role == Role::variable) ||
         tensor.storage() != Storage::dense || !tensor.contiguous() || tensor.device() != "cpu")
       continue;
-    constant[id] = options_.constant_weights || HeldTensor::constancy(tensor) != Constancy::changes;
+    constant[id] =
+        options_.constant_weights || TrackedTensor::constancy(tensor) != Constancy::changes;
   }
   return constant;
 }
@@ -165,17 +166,18 @@ void SessionGraphs::optimize() {
   held_ = false;
   // Versions are read ahead of handles: a handle that is taken meanwhile is noticed by the next
   // run.
-  versions_ = HeldTensor::all_versions();
+  versions_ = TrackedTensor::all_versions();
   for (ValueId id = 0; id < is_constant.size(); ++id) {
     const auto& tensor = now[id];
     if (!tensor || model().values[id].role == Role::output || run_changes(model(), options_, id) ||
         tensor.storage() != Storage::dense)
       continue;
-    const auto constancy = HeldTensor::constancy(tensor);
-    const auto version = HeldTensor::version(tensor);
-    is_constant[id] = options_.constant_weights || constancy == Constancy::always ||
-                      (constancy == Constancy::unless_held && !HeldTensor::is_held_outside(tensor));
-    if (is_constant[id] && constancy == Constancy::unless_held && !options_.constant_weights)
+    const auto constancy = TrackedTensor::constancy(tensor);
+    const auto version = TrackedTensor::version(tensor);
+    is_constant[id] =
+        options_.constant_weights || constancy == Constancy::always ||
+        (constancy == Constancy::unless_exposed && !TrackedTensor::has_application_handle(tensor));
+    if (is_constant[id] && constancy == Constancy::unless_exposed && !options_.constant_weights)
       sources_.emplace_back(id, version);
   }
   auto tensors = tensors_for(model(), now);
@@ -195,12 +197,12 @@ void SessionGraphs::optimize() {
 // The optimized graph is rebuilt from elements that the application may have written, once the
 // application no longer has a handle to write through. Until then the original graph runs.
 void SessionGraphs::update() {
-  versions_ = HeldTensor::all_versions();
+  versions_ = TrackedTensor::all_versions();
   bool held = false, changed = false;
   for (const auto& [value, version] : sources_) {
     const auto& tensor = last_->tensors[value];
-    held = held || HeldTensor::is_held_outside(tensor);
-    changed = changed || HeldTensor::version(tensor) != version;
+    held = held || TrackedTensor::has_application_handle(tensor);
+    changed = changed || TrackedTensor::version(tensor) != version;
   }
   held_ = held;
   if (changed && !held) optimize();

@@ -9,7 +9,7 @@
 
 #include "plan/stages.hpp"
 #include "run/graph_impl.hpp"
-#include "tensor/held_tensor.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 
@@ -68,7 +68,7 @@ class SessionGraphs {
   /// The graph to run now: the optimized one, unless the application may have changed constants
   /// that went into it.
   SessionGraph& up_to_date() {
-    if (!sources_.empty() && (held_ || versions_ != HeldTensor::all_versions())) [[unlikely]]
+    if (!sources_.empty() && (held_ || versions_ != TrackedTensor::all_versions())) [[unlikely]]
       update();
     return optimized_ != nullptr && !held_ ? *optimized_ : original();
   }
@@ -106,7 +106,7 @@ class SessionGraphs {
   SessionGraph* last_ = nullptr;
   std::vector<std::pair<ValueId, std::uint64_t>>
       sources_;                 // constants that optimized_ may depend on, and their versions
-  std::uint64_t versions_ = 0;  // HeldTensor::all_versions() at the last check
+  std::uint64_t versions_ = 0;  // TrackedTensor::all_versions() at the last check
   bool held_ = false;           // the application has handles of sources and may write to them
 };
 

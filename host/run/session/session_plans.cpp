@@ -91,7 +91,7 @@ Planned Session::Impl::make(const NextStage& next, const Request& request) {
   auto inferred = infer_with(stage->model(), stage->graph->binding, graph->tensors, request.types,
                              stage->requested_outputs(),
                              {stage->types.empty() ? nullptr : &stage->types, &request.elements,
-                              stage->graph->settled.now, &evaluate});
+                              stage->graph->inference_complete.value, &evaluate});
   graph->initialize_missing(inferred.types, initialized, graphs.random_variables);
   auto [now, later] = cut(stage, inferred, options.training);
   if (later) later->id = stage_count++;
@@ -178,7 +178,7 @@ Session::Impl::Request Session::Impl::request_of(const NextStage& next,
                                        .to("cpu")
                                        .make_contiguous());
     const auto& tensor = request.input_copies.back();
-    if (!may_infer_see(tensor.abi()))
+    if (!may_infer_read(tensor.abi()))
       throw Failure(FailureKind::failed,
                     fmt::format("a shape depends on the elements of '{}', which is {}, but only "
                                 "dense tensors of at most 65536 bytes can determine shapes",

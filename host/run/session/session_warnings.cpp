@@ -57,7 +57,7 @@ void Session::Impl::warn_of_conversions(const SessionGraph& graph, const Plan& p
     auto& warnings = host().warnings;
     const auto reader = first_reader(plan, conversion.dense);
     if (graphs.is_optimized(graph) &&
-        model.stands_for.contains(reader))  // the nodes it replaced may have sparse kernels
+        model.rewritten_from.contains(reader))  // the nodes it replaced may have sparse kernels
       throw Failure(FailureKind::failed,
                     fmt::format("{} has no kernel for these storages", node_label(model, reader)));
     if (reader != none) {

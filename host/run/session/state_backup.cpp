@@ -12,7 +12,7 @@ void StateBackup::copy(const Tensor& from, const Tensor& to) {
   if (device.is_cpu())
     std::memcpy(to.data(), from.data(), static_cast<std::size_t>(from.bytes()));
   else
-    tenon::copy(place_of(to.abi().dense), place_of(from.abi().dense),
+    tenon::copy(address_of(to.abi().dense), address_of(from.abi().dense),
                 static_cast<std::uint64_t>(from.bytes()), streams_.of(device));
 }
 

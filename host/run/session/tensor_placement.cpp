@@ -5,7 +5,7 @@
 
 #include "device/memory.hpp"
 #include "isolate/shared_memory.hpp"
-#include "tensor/held_tensor.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -68,7 +68,7 @@ void share_with_workers(const GraphModel& model, const Kernels& kernels, bool tr
     auto& tensor = tensors[value];
     const auto size = static_cast<std::uint64_t>(tensor.bytes());
     std::memcpy(block->data() + offset, tensor.data(), size);
-    tensor = HeldTensor::exclusive(
+    tensor = TrackedTensor::exclusive(
         Tensor::borrow(block->data() + offset, tensor.dtype(), tensor.shape(), {}, block));
     offset += align_up(size);
   }

@@ -5,8 +5,8 @@
 #include <tenon/visit.hpp>
 #include <vector>
 
-#include "tensor/held_tensor.hpp"
 #include "tensor/sparse/storage_kernels.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -32,20 +32,21 @@ Tensor converted(const Tensor& indices) {
 }
 
 // Validated indices are below the dimensions and the number of stored values.
-Tensor with_indices(const Tensor& sparse, DType wanted) {
-  if (sparse.index_dtype() == wanted) return sparse;
+Tensor with_indices(const Tensor& sparse, DType index_dtype) {
+  if (sparse.index_dtype() == index_dtype) return sparse;
   const bool csr = sparse.storage() == Storage::csr;
-  constexpr Index most = std::numeric_limits<std::int32_t>::max();
-  if (wanted == i32 && (sparse.shape()[csr ? 1 : 0] - 1 > most || (csr && sparse.stored() > most)))
+  constexpr Index max_index = std::numeric_limits<std::int32_t>::max();
+  if (index_dtype == i32 &&
+      (sparse.shape()[csr ? 1 : 0] - 1 > max_index || (csr && sparse.stored() > max_index)))
     refuse(sparse, "may have indices that do not fit int32");
-  const auto as_wanted = [&](const Tensor& indices) {
-    return HeldTensor::frozen(wanted == i32 ? converted<std::int32_t>(indices)
-                                            : converted<Index>(indices));
+  const auto with_dtype = [&](const Tensor& indices) {
+    return TrackedTensor::frozen(index_dtype == i32 ? converted<std::int32_t>(indices)
+                                                    : converted<Index>(indices));
   };
   if (csr)
-    return Tensor::csr(sparse.stored_values(), as_wanted(sparse.columns()),
-                       as_wanted(sparse.row_starts()), sparse.shape());
-  return Tensor::row_sparse(sparse.stored_values(), as_wanted(sparse.row_ids()), sparse.shape());
+    return Tensor::csr(sparse.stored_values(), with_dtype(sparse.columns()),
+                       with_dtype(sparse.row_starts()), sparse.shape());
+  return Tensor::row_sparse(sparse.stored_values(), with_dtype(sparse.row_ids()), sparse.shape());
 }
 
 Tensor csr_from_dense(const Tensor& dense) {
@@ -59,7 +60,7 @@ Tensor csr_from_dense(const Tensor& dense) {
           return CsrOut<T>{values.data<T>(), columns_of.data<Index>(), starts.data<Index>()};
         });
   });
-  return Tensor::csr(values, HeldTensor::frozen(columns_of), HeldTensor::frozen(starts),
+  return Tensor::csr(values, TrackedTensor::frozen(columns_of), TrackedTensor::frozen(starts),
                      dense.shape());
 }
 
@@ -82,7 +83,7 @@ Tensor rows_from_dense(const Tensor& dense) {
                              return RowSparseOut<T>{values.data<T>(), row_ids.data<Index>()};
                            });
   });
-  return Tensor::row_sparse(values, HeldTensor::frozen(row_ids), dense.shape());
+  return Tensor::row_sparse(values, TrackedTensor::frozen(row_ids), dense.shape());
 }
 
 Tensor dense_from_csr(const Tensor& csr) {
@@ -112,22 +113,22 @@ Tensor dense_from_rows(const Tensor& sparse) {
 // for it.
 Tensor rows_from_csr(const Tensor& csr) {
   const auto starts = csr.row_starts().values<Index>();
-  std::vector<Index> kept, kept_starts = {0};
+  std::vector<Index> nonempty, nonempty_starts = {0};
   for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
     if (starts[row] == starts[row + 1]) continue;
-    kept.push_back(static_cast<Index>(row));
-    kept_starts.push_back(starts[row + 1]);
+    nonempty.push_back(static_cast<Index>(row));
+    nonempty_starts.push_back(starts[row + 1]);
   }
-  const auto count = static_cast<Index>(kept.size());
+  const auto count = static_cast<Index>(nonempty.size());
   const Shape shape = {count, csr.shape()[1]};
-  const Tensor values = dense_from_csr(Tensor::csr(csr.stored_values(), csr.columns(),
-                                                   Tensor::from(kept_starts, {count + 1}), shape));
-  return Tensor::row_sparse(values, Tensor::from(kept, {count}), csr.shape());
+  const Tensor values = dense_from_csr(Tensor::csr(
+      csr.stored_values(), csr.columns(), Tensor::from(nonempty_starts, {count + 1}), shape));
+  return Tensor::row_sparse(values, Tensor::from(nonempty, {count}), csr.shape());
 }
 
 Tensor csr_from_rows(const Tensor& sparse) {
-  const Tensor kept = csr_from_dense(sparse.stored_values());
-  const Tensor row_ids = sparse.row_ids(), kept_starts = kept.row_starts();
+  const Tensor nonempty = csr_from_dense(sparse.stored_values());
+  const Tensor row_ids = sparse.row_ids(), nonempty_starts = nonempty.row_starts();
   const Index rows = sparse.shape()[0];
   Tensor starts = Tensor::empty(i64, {rows + 1});
   auto* const start = starts.data<Index>();
@@ -135,9 +136,9 @@ Tensor csr_from_rows(const Tensor& sparse) {
   Index next = 0;
   for (Index row = 0; row < rows; ++row) {
     if (next < sparse.stored() && row_ids.data<Index>()[next] == row) ++next;
-    start[row + 1] = kept_starts.data<Index>()[next];
+    start[row + 1] = nonempty_starts.data<Index>()[next];
   }
-  return Tensor::csr(kept.stored_values(), kept.columns(), HeldTensor::frozen(starts),
+  return Tensor::csr(nonempty.stored_values(), nonempty.columns(), TrackedTensor::frozen(starts),
                      sparse.shape());
 }
 
@@ -160,9 +161,9 @@ Tensor cast_storage(const Tensor& tensor, Storage storage, DType index_dtype) {
     refuse(tensor, "has more rows than csr can count");
   if (storage == Storage::row_sparse && tensor.shape().rank() < 1)
     refuse(tensor, "cannot become row_sparse, which needs at least one dimension");
-  const bool as_wanted = tensor.storage() == storage &&
+  const bool unchanged = tensor.storage() == storage &&
                          (storage == Storage::dense || tensor.index_dtype() == index_dtype);
-  if (tensor.device() != "cpu" && !as_wanted)
+  if (tensor.device() != "cpu" && !unchanged)
     return cast_storage(tensor.to("cpu"), storage, index_dtype).to(tensor.device());
   if (tensor.storage() == storage)
     return storage == Storage::dense ? tensor : with_indices(tensor, index_dtype);

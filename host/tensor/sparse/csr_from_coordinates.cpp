@@ -5,8 +5,8 @@
 #include <tenon/visit.hpp>
 #include <vector>
 
-#include "tensor/held_tensor.hpp"
 #include "tensor/sparse/storage_kernels.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -19,17 +19,17 @@ class Sum {
  public:
   using Stored = casts::Stored<T>;
 
-  explicit Sum(Stored first) : sum_(static_cast<Wide>(first)) {}
+  explicit Sum(Stored first) : sum_(static_cast<Accumulator>(first)) {}
   void add(Stored value) {
     if constexpr (std::is_same_v<T, bool>)
       sum_ |= value;
     else
-      sum_ = static_cast<Wide>(sum_ + static_cast<Wide>(value));
+      sum_ = static_cast<Accumulator>(sum_ + static_cast<Accumulator>(value));
   }
   Stored get() const { return static_cast<Stored>(sum_); }
 
  private:
-  static constexpr auto wide() {
+  static constexpr auto accumulator() {
     if constexpr (is_half<T>)
       return float{};
     else if constexpr (std::is_integral_v<Stored>)
@@ -38,23 +38,23 @@ class Sum {
     else
       return T{};
   }
-  using Wide = decltype(wide());
-  Wide sum_;
+  using Accumulator = decltype(accumulator());
+  Accumulator sum_;
 };
 
-Tensor checked_places(const Tensor& places, std::int64_t count, std::int64_t limit,
-                      const char* what) {
-  if (places.shape() != Shape{count})
+Tensor checked_indices(const Tensor& indices, std::int64_t count, std::int64_t limit,
+                       const char* what) {
+  if (indices.shape() != Shape{count})
     throw Failure(FailureKind::usage, join("the values have shape ", Shape{count}, ", but the ",
-                                           what, " indices ", places.shape()));
-  if (places.dtype() != i32 && places.dtype() != i64)
+                                           what, " indices ", indices.shape()));
+  if (indices.dtype() != i32 && indices.dtype() != i64)
     throw Failure(FailureKind::usage,
-                  join(what, " indices must be int32 or int64, not ", places.dtype()));
-  Tensor wide = Tensor::empty(i64, places.shape());
+                  join(what, " indices must be int32 or int64, not ", indices.dtype()));
+  Tensor wide = Tensor::empty(i64, indices.shape());
   auto* to = wide.data<Index>();
-  const Tensor from = places.to("cpu").make_contiguous();
-  visit<Types{i32, i64}>(places.dtype(), [&]<class T>() {
-    for (const T place : from.values<T>()) *to++ = place;
+  const Tensor from = indices.to("cpu").make_contiguous();
+  visit<Types{i32, i64}>(indices.dtype(), [&]<class T>() {
+    for (const T index : from.values<T>()) *to++ = index;
   });
   const auto values = wide.values<Index>();
   const auto wrong =
@@ -104,30 +104,30 @@ Tensor csr_from_coordinates(const Tensor& values, const Tensor& rows, const Tens
   if (values.device() != "cpu")
     return csr_from_coordinates(values.to("cpu"), rows, columns, shape).to(values.device());
   const Tensor from = values.make_contiguous();
-  const Tensor row_places = checked_places(rows, from.size(), shape[0], "row");
-  const Tensor column_places = checked_places(columns, from.size(), shape[1], "column");
-  const auto row_of = row_places.values<Index>(), column_of = column_places.values<Index>();
+  const Tensor row_indices = checked_indices(rows, from.size(), shape[0], "row");
+  const Tensor column_indices = checked_indices(columns, from.size(), shape[1], "column");
+  const auto row_of = row_indices.values<Index>(), column_of = column_indices.values<Index>();
   const auto order = sorted(row_of, column_of, starts_of(row_of, shape[0]));
 
   Tensor row_starts = Tensor::zeros(i64, {shape[0] + 1}),
-         kept_columns = Tensor::empty(i64, {from.size()});
-  Tensor kept = Tensor::empty(from.dtype(), {from.size()});
+         merged_columns = Tensor::empty(i64, {from.size()});
+  Tensor merged = Tensor::empty(from.dtype(), {from.size()});
   auto* const start = row_starts.data<Index>();
   Index count = 0;
   visit<every_type>(from.dtype(), [&]<class T>() {
     using Stored = typename Sum<T>::Stored;
-    const auto* const given = static_cast<const Stored*>(from.data());
-    auto* const target = static_cast<Stored*>(kept.data());
+    const auto* const elements = static_cast<const Stored*>(from.data());
+    auto* const target = static_cast<Stored*>(merged.data());
     for (std::size_t i = 0; i < order.size();) {
       const auto first = static_cast<std::size_t>(order[i]);
-      Sum<T> sum(given[first]);
+      Sum<T> sum(elements[first]);
       const auto same = [&](Index next) {
         return row_of[static_cast<std::size_t>(next)] == row_of[first] &&
                column_of[static_cast<std::size_t>(next)] == column_of[first];
       };
-      while (++i < order.size() && same(order[i])) sum.add(given[order[i]]);
+      while (++i < order.size() && same(order[i])) sum.add(elements[order[i]]);
       target[count] = sum.get();
-      kept_columns.data<Index>()[count++] = column_of[first];
+      merged_columns.data<Index>()[count++] = column_of[first];
       ++start[row_of[first] + 1];
     }
   });
@@ -137,8 +137,8 @@ Tensor csr_from_coordinates(const Tensor& values, const Tensor& rows, const Tens
     return Tensor::borrow(tensor.data(), tensor.dtype(), {count}, {},
                           std::make_shared<Tensor>(tensor));
   };
-  return Tensor::csr(first_of(kept), HeldTensor::frozen(first_of(kept_columns)),
-                     HeldTensor::frozen(row_starts), shape);
+  return Tensor::csr(first_of(merged), TrackedTensor::frozen(first_of(merged_columns)),
+                     TrackedTensor::frozen(row_starts), shape);
 }
 
 }  // namespace tenon

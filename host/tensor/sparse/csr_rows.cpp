@@ -3,7 +3,7 @@
 #include <cstring>
 #include <tenon/visit.hpp>
 
-#include "tensor/held_tensor.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 
@@ -38,7 +38,7 @@ Tensor csr_rows(const Tensor& csr, std::span<const std::int64_t> rows) {
       value += size * element;
       column += size;
     }
-    return Tensor::csr(values, HeldTensor::frozen(columns), HeldTensor::frozen(starts),
+    return Tensor::csr(values, TrackedTensor::frozen(columns), TrackedTensor::frozen(starts),
                        {count, csr.shape()[1]});
   });
 }

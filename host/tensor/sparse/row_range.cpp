@@ -4,8 +4,8 @@
 #include <numeric>
 #include <tenon/host/cast_storage.hpp>
 
-#include "tensor/held_tensor.hpp"
 #include "tensor/sparse/csr_rows.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -19,49 +19,49 @@ Shape with_rows(Shape shape, std::int64_t rows) {
 struct Filling {
   explicit Filling(Tensor whole)
       : tensor(std::move(whole)), next(static_cast<std::byte*>(tensor.data())) {}
-  void add(const Tensor& piece) {
-    if (piece.bytes() == 0) return;
-    std::memcpy(next, piece.data(), static_cast<std::size_t>(piece.bytes()));
-    next += piece.bytes();
+  void add(const Tensor& chunk) {
+    if (chunk.bytes() == 0) return;
+    std::memcpy(next, chunk.data(), static_cast<std::size_t>(chunk.bytes()));
+    next += chunk.bytes();
   }
   Tensor tensor;
   std::byte* next;
 };
 
-Tensor join_csr(std::vector<Tensor>& pieces, std::int64_t rows, std::int64_t stored) {
-  const auto dtype = pieces.front().dtype();
-  const auto shape = with_rows(pieces.front().shape(), rows);
+Tensor join_csr(std::vector<Tensor>& chunks, std::int64_t rows, std::int64_t stored) {
+  const auto dtype = chunks.front().dtype();
+  const auto shape = with_rows(chunks.front().shape(), rows);
   Filling values(Tensor::empty(dtype, {stored})), columns(Tensor::empty(i64, {stored}));
   const Tensor starts = Tensor::empty(i64, {rows + 1});
   auto* start = starts.data<std::int64_t>();
   std::int64_t before = 0;
   *start++ = 0;
-  for (auto& piece : pieces) {
-    values.add(piece.stored_values());
-    columns.add(piece.columns());
-    const auto own = piece.row_starts();
-    for (const auto end : own.values<std::int64_t>().subspan(1)) *start++ = before + end;
-    before += piece.stored();
-    piece = Tensor();
+  for (auto& chunk : chunks) {
+    values.add(chunk.stored_values());
+    columns.add(chunk.columns());
+    const auto source = chunk.row_starts();
+    for (const auto end : source.values<std::int64_t>().subspan(1)) *start++ = before + end;
+    before += chunk.stored();
+    chunk = Tensor();
   }
-  return Tensor::csr(values.tensor, HeldTensor::frozen(columns.tensor), HeldTensor::frozen(starts),
-                     shape);
+  return Tensor::csr(values.tensor, TrackedTensor::frozen(columns.tensor),
+                     TrackedTensor::frozen(starts), shape);
 }
 
-Tensor join_row_sparse(std::vector<Tensor>& pieces, std::int64_t rows, std::int64_t stored) {
-  const auto shape = with_rows(pieces.front().shape(), rows);
-  Filling values(Tensor::empty(pieces.front().dtype(), with_rows(shape, stored)));
+Tensor join_row_sparse(std::vector<Tensor>& chunks, std::int64_t rows, std::int64_t stored) {
+  const auto shape = with_rows(chunks.front().shape(), rows);
+  Filling values(Tensor::empty(chunks.front().dtype(), with_rows(shape, stored)));
   const Tensor ids = Tensor::empty(i64, {stored});
   auto* id = ids.data<std::int64_t>();
   std::int64_t before = 0;
-  for (auto& piece : pieces) {
-    values.add(piece.stored_values());
-    const auto own = piece.row_ids();
-    for (const auto row : own.values<std::int64_t>()) *id++ = before + row;
-    before += piece.shape()[0];
-    piece = Tensor();
+  for (auto& chunk : chunks) {
+    values.add(chunk.stored_values());
+    const auto source = chunk.row_ids();
+    for (const auto row : source.values<std::int64_t>()) *id++ = before + row;
+    before += chunk.shape()[0];
+    chunk = Tensor();
   }
-  return Tensor::row_sparse(values.tensor, HeldTensor::frozen(ids), shape);
+  return Tensor::row_sparse(values.tensor, TrackedTensor::frozen(ids), shape);
 }
 
 }  // namespace
@@ -82,15 +82,15 @@ Tensor row_range(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
              : Tensor::borrow(first, tensor.dtype(), shape, {}, std::move(owner));
 }
 
-Tensor join_sparse_rows(std::vector<Tensor> pieces) {
+Tensor join_sparse_rows(std::vector<Tensor> chunks) {
   std::int64_t rows = 0, stored = 0;
-  for (auto& piece : pieces) {
-    piece = cast_storage(piece, piece.storage());  // with int64 indices
-    rows += piece.shape()[0];
-    stored += piece.stored();
+  for (auto& chunk : chunks) {
+    chunk = cast_storage(chunk, chunk.storage());  // with int64 indices
+    rows += chunk.shape()[0];
+    stored += chunk.stored();
   }
-  return pieces.front().storage() == Storage::csr ? join_csr(pieces, rows, stored)
-                                                  : join_row_sparse(pieces, rows, stored);
+  return chunks.front().storage() == Storage::csr ? join_csr(chunks, rows, stored)
+                                                  : join_row_sparse(chunks, rows, stored);
 }
 
 }  // namespace tenon

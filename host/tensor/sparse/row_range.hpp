@@ -11,7 +11,7 @@ namespace tenon {
 Tensor row_range(const Tensor& tensor, std::int64_t begin, std::int64_t end);
 
 /// Concatenates the rows of sparse tensors with the same storage, dtype and row shape; the result
-/// has int64 indices. Each piece is released as soon as it is copied, to limit peak memory.
-Tensor join_sparse_rows(std::vector<Tensor> pieces);
+/// has int64 indices. Each tensor is released as soon as it is copied, to limit peak memory.
+Tensor join_sparse_rows(std::vector<Tensor> chunks);
 
 }  // namespace tenon

@@ -70,10 +70,10 @@ void SparseMemory::allocate(tenon_tensor& tensor, std::int64_t stored) {
                     to_string(Shape(tensor.dense.shape, tensor.dense.ndim)), max_stored(tensor)));
   const auto values = value_bytes(tensor, stored), indices = index_bytes(stored);
   const auto starts = csr ? row_start_bytes(tensor) : 0;
-  auto& parts = parts_of(tensor);
-  tensor.dense.data = grow(parts.values, tensor, values);
-  tensor.indices = grow(parts.indices, tensor, indices);
-  tensor.row_starts = csr ? grow(parts.row_starts, tensor, starts) : nullptr;
+  auto& arrays = arrays_of(tensor);
+  tensor.dense.data = grow(arrays.values, tensor, values);
+  tensor.indices = grow(arrays.indices, tensor, indices);
+  tensor.row_starts = csr ? grow(arrays.row_starts, tensor, starts) : nullptr;
   tensor.index_dtype = TENON_I64;
   tensor.stored = stored;
 }
@@ -93,15 +93,15 @@ void SparseMemory::allocate_dense(tenon_tensor& tensor, std::span<const std::int
   auto bytes = static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype)));
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) bytes = 0;
   for (const auto dim : dims) bytes = product(bytes, dim);
-  dense.data = grow(parts_of(tensor).values, tensor, bytes);
+  dense.data = grow(arrays_of(tensor).values, tensor, bytes);
   dense.ndim = static_cast<std::int32_t>(dims.size());
   std::copy(dims.begin(), dims.end(), dense.shape);
   tensor.storage = TENON_DENSE;
 }
 
-SparseMemory::Parts& SparseMemory::parts_of(const tenon_tensor& tensor) {
+SparseMemory::Arrays& SparseMemory::arrays_of(const tenon_tensor& tensor) {
   const std::scoped_lock lock(mutex_);
-  return parts_[&tensor];
+  return arrays_[&tensor];
 }
 
 // The first allocation is exact; a reallocation adds a quarter.
@@ -109,33 +109,34 @@ void* SparseMemory::grow(Tensor& memory, const tenon_tensor& tensor, std::int64_
   if (source_) {
     memory = source_(tensor, bytes);
   } else if (!memory || memory.bytes() < bytes) {
-    const auto wanted = memory ? bytes + bytes / 4 : bytes;
+    const auto new_bytes = memory ? bytes + bytes / 4 : bytes;
     memory = Tensor();  // free the old memory first, to limit peak memory
-    memory = Tensor::empty(DType::u8, {std::max<std::int64_t>(wanted, 1)},
+    memory = Tensor::empty(DType::u8, {std::max<std::int64_t>(new_bytes, 1)},
                            device_of(tensor.dense).name());
   }
   return memory.data();
 }
 
-std::shared_ptr<const SparseMemory::Parts> SparseMemory::give_away(const tenon_tensor& tensor) {
-  auto parts = std::make_shared<const Parts>(std::move(parts_[&tensor]));
-  parts_.erase(&tensor);
-  return parts;
+std::shared_ptr<const SparseMemory::Arrays> SparseMemory::release_arrays(
+    const tenon_tensor& tensor) {
+  auto arrays = std::make_shared<const Arrays>(std::move(arrays_[&tensor]));
+  arrays_.erase(&tensor);
+  return arrays;
 }
 
 Tensor SparseMemory::release(tenon_tensor& tensor) {
-  return Tensor::borrow(tensor, give_away(tensor));
+  return Tensor::borrow(tensor, release_arrays(tensor));
 }
 
 Tensor SparseMemory::release_checked(tenon_tensor& tensor) {
-  return Tensor::borrow_checked(tensor, give_away(tensor));
+  return Tensor::borrow_checked(tensor, release_arrays(tensor));
 }
 
 std::int64_t SparseMemory::bytes() const {
   std::int64_t sum = 0;
-  for (const auto& [tensor, parts] : parts_)
-    for (const auto* part : {&parts.values, &parts.indices, &parts.row_starts})
-      sum += *part ? part->bytes() : 0;
+  for (const auto& [tensor, arrays] : arrays_)
+    for (const auto* array : {&arrays.values, &arrays.indices, &arrays.row_starts})
+      sum += *array ? array->bytes() : 0;
   return sum;
 }
 
@@ -153,17 +154,17 @@ std::string not_allocated(std::size_t output) {
 
 std::string sparse_fault(const tenon_tensor& tensor) {
   if (tensor.dense.device_type != TENON_CPU || tensor.storage == TENON_DENSE) return {};
-  SparseParts parts;
-  parts.type.dtype = tensor.dtype;
-  parts.type.storage = tensor.storage;
-  parts.type.rank = tensor.dense.ndim;
-  std::copy_n(tensor.dense.shape, tensor.dense.ndim, parts.type.dims);
-  parts.stored = static_cast<std::uint64_t>(tensor.stored);
-  parts.values = bytes_at(tensor.dense.data, value_bytes(tensor, tensor.stored));
-  parts.indices = bytes_at(tensor.indices, index_bytes(tensor.stored));
+  SparseBuffers arrays;
+  arrays.type.dtype = tensor.dtype;
+  arrays.type.storage = tensor.storage;
+  arrays.type.rank = tensor.dense.ndim;
+  std::copy_n(tensor.dense.shape, tensor.dense.ndim, arrays.type.dims);
+  arrays.stored = static_cast<std::uint64_t>(tensor.stored);
+  arrays.values = bytes_at(tensor.dense.data, value_bytes(tensor, tensor.stored));
+  arrays.indices = bytes_at(tensor.indices, index_bytes(tensor.stored));
   if (tensor.storage == TENON_CSR)
-    parts.row_starts = bytes_at(tensor.row_starts, row_start_bytes(tensor));
-  return sparse_fault(parts);
+    arrays.row_starts = bytes_at(tensor.row_starts, row_start_bytes(tensor));
+  return sparse_fault(arrays);
 }
 
 }  // namespace tenon

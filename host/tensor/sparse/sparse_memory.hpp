@@ -17,8 +17,8 @@ namespace tenon {
 /// Prefix of the error for a dense output whose shape differs from the planned one.
 inline constexpr const char* other_shape = "its kernel allocates";
 
-/// Memory is kept for the next run, at the size that the largest run needed. It is allocated on the
-/// tensor's device; on a GPU, any stream may use it. Thread-safe: allocate(), for different
+/// Memory is cached for the next run, at the size that the largest run needed. It is allocated on
+/// the tensor's device; on a GPU, any stream may use it. Thread-safe: allocate(), for different
 /// tensors; all other functions: one thread at a time.
 class SparseMemory {
  public:
@@ -50,20 +50,20 @@ class SparseMemory {
   /// Variant for tensors that passed sparse_fault() on the CPU: they are not checked again.
   Tensor release_checked(tenon_tensor& tensor);
 
-  std::int64_t bytes() const;  ///< currently held
-  void clear() { parts_.clear(); }
+  std::int64_t bytes() const;  ///< currently allocated
+  void clear() { arrays_.clear(); }
 
  private:
-  struct Parts {
+  struct Arrays {
     Tensor values, indices, row_starts;  // as bytes
   };
-  Parts& parts_of(const tenon_tensor& tensor);
+  Arrays& arrays_of(const tenon_tensor& tensor);
   void* grow(Tensor& memory, const tenon_tensor& tensor, std::int64_t bytes) const;
-  std::shared_ptr<const Parts> give_away(const tenon_tensor& tensor);
+  std::shared_ptr<const Arrays> release_arrays(const tenon_tensor& tensor);
 
   static inline Source source_of_all_;
   Source source_;
-  std::unordered_map<const tenon_tensor*, Parts> parts_;
+  std::unordered_map<const tenon_tensor*, Arrays> arrays_;
   std::mutex mutex_;  // guards the map, not its contents
 };
 

@@ -10,7 +10,7 @@
 
 namespace tenon {
 
-struct SparseParts {
+struct SparseBuffers {
   tenon_type type{};  // fully known; storage is csr or row_sparse
   std::uint64_t stored = 0;
   std::uint8_t index_dtype = TENON_I64;
@@ -21,6 +21,6 @@ struct SparseParts {
 /// csr: two dimensions; `stored` values and columns; row_starts goes from 0 to stored and never
 /// decreases; columns ascend within each row.
 /// row_sparse: at least one dimension; `stored` rows with ascending row IDs.
-std::string sparse_fault(const SparseParts& parts);
+std::string sparse_fault(const SparseBuffers& buffers);
 
 }  // namespace tenon

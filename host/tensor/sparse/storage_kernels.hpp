@@ -76,13 +76,13 @@ void csr_from_dense(const T* dense, std::int64_t rows, std::int64_t columns,
   const CsrOut<T> out = allocate(starts.back());
   std::copy(starts.begin(), starts.end(), out.row_starts);
   parallel_for(rows, grain(columns), [&](std::int64_t begin, std::int64_t end) {
-    auto place = starts[static_cast<std::size_t>(begin)];
+    auto next = starts[static_cast<std::size_t>(begin)];
     for (auto row = begin; row < end; ++row)
       for (std::int64_t column = 0; column < columns; ++column) {
         const auto element = from[row * columns + column];
         if (is_zero(element)) continue;
-        out.columns_of[place] = column;
-        stored(out.values)[place++] = element;
+        out.columns_of[next] = column;
+        stored(out.values)[next++] = element;
       }
   });
 }
@@ -92,17 +92,17 @@ void rows_from_dense(const T* dense, std::int64_t rows, std::int64_t size, Paral
                      Allocate&& allocate) {
   const auto* const from = stored(dense);
   if (size == 0) rows = 0;  // rows without elements store nothing
-  std::vector<std::uint8_t> is_kept(static_cast<std::size_t>(rows));
+  std::vector<std::uint8_t> is_stored(static_cast<std::size_t>(rows));
   parallel_for(rows, grain(size), [&](std::int64_t begin, std::int64_t end) {
     for (auto row = begin; row < end; ++row)
-      is_kept[static_cast<std::size_t>(row)] =
+      is_stored[static_cast<std::size_t>(row)] =
           !std::all_of(from + row * size, from + (row + 1) * size, is_zero<Stored<T>>);
   });
-  const auto count = std::count(is_kept.begin(), is_kept.end(), std::uint8_t{1});
+  const auto count = std::count(is_stored.begin(), is_stored.end(), std::uint8_t{1});
   const RowSparseOut<T> out = allocate(count);
   auto* id = out.row_ids;
   for (std::int64_t row = 0; row < rows; ++row)
-    if (is_kept[static_cast<std::size_t>(row)] != 0) *id++ = row;
+    if (is_stored[static_cast<std::size_t>(row)] != 0) *id++ = row;
   parallel_for(count, grain(size), [&](std::int64_t begin, std::int64_t end) {
     for (auto i = begin; i < end; ++i)
       std::copy_n(from + out.row_ids[i] * size, size, stored(out.values) + i * size);

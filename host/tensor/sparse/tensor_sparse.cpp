@@ -4,10 +4,10 @@
 #include <tenon/host/failure.hpp>
 #include <utility>
 
-#include "tensor/held_tensor.hpp"
 #include "tensor/sparse/sparse_rules.hpp"
 #include "tensor/tensor_device.hpp"
 #include "tensor/tensor_impl.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -40,9 +40,9 @@ void check_kinds(Storage storage, const Tensor& values, const Tensor& indices,
           " but must be int32 or int64");
   require(indices.shape().rank() == 1, "its ", name, " have shape ", indices.shape(),
           " but must be a list");
-  const Shape wanted = values_shape(storage, shape, indices.size());
-  require(values.shape() == wanted, "its values have shape ", values.shape(), ", but its ", name,
-          ", ", indices.shape(), ", need ", wanted);
+  const Shape requested = values_shape(storage, shape, indices.size());
+  require(values.shape() == requested, "its values have shape ", values.shape(), ", but its ", name,
+          ", ", indices.shape(), ", need ", requested);
   require(indices.device() == values.device(), "its values are on ", values.device(), ", but its ",
           name, " are on ", indices.device());
   if (storage != Storage::csr) return;
@@ -56,65 +56,65 @@ void check_kinds(Storage storage, const Tensor& values, const Tensor& indices,
 
 void check_indices(Storage storage, const Tensor& values, const Tensor& indices,
                    const Tensor& row_starts, const Shape& shape) {
-  SparseParts parts;
-  parts.type.rank = shape.rank();
-  std::copy(shape.begin(), shape.end(), parts.type.dims);
-  parts.type.dtype = static_cast<std::uint8_t>(values.dtype());
-  parts.type.storage = static_cast<std::uint8_t>(storage);
-  parts.stored = static_cast<std::uint64_t>(indices.size());
-  parts.index_dtype = static_cast<std::uint8_t>(indices.dtype());
+  SparseBuffers arrays;
+  arrays.type.rank = shape.rank();
+  std::copy(shape.begin(), shape.end(), arrays.type.dims);
+  arrays.type.dtype = static_cast<std::uint8_t>(values.dtype());
+  arrays.type.storage = static_cast<std::uint8_t>(storage);
+  arrays.stored = static_cast<std::uint64_t>(indices.size());
+  arrays.index_dtype = static_cast<std::uint8_t>(indices.dtype());
   const Tensor checked = indices.to("cpu"),
                checked_starts = row_starts ? row_starts.to("cpu") : Tensor();
-  parts.values = bytes_of(values);  // only their size is checked
-  parts.indices = bytes_of(checked);
-  if (row_starts) parts.row_starts = bytes_of(checked_starts);
-  if (const auto fault = sparse_fault(parts); !fault.empty())
+  arrays.values = bytes_of(values);  // only their size is checked
+  arrays.indices = bytes_of(checked);
+  if (row_starts) arrays.row_starts = bytes_of(checked_starts);
+  if (const auto fault = sparse_fault(arrays); !fault.empty())
     refuse(storage, values.dtype(), shape, fault);
 }
 
 }  // namespace
 
-// Does not check: `parts` are contiguous and valid, and the caller has no writable handle of the
+// Does not check: `arrays` are contiguous and valid, and the caller has no writable handle of the
 // indices.
-Tensor Tensor::sparse(Storage storage, Parts parts, const Shape& shape) {
-  parts.indices = HeldTensor::frozen(std::move(parts.indices));
-  parts.row_starts = HeldTensor::frozen(std::move(parts.row_starts));
-  auto impl = std::make_shared<Impl>(parts.values.dtype(), shape, nullptr);
+Tensor Tensor::sparse(Storage storage, SparseArrays arrays, const Shape& shape) {
+  arrays.indices = TrackedTensor::frozen(std::move(arrays.indices));
+  arrays.row_starts = TrackedTensor::frozen(std::move(arrays.row_starts));
+  auto impl = std::make_shared<Impl>(arrays.values.dtype(), shape, nullptr);
   impl->abi.storage = static_cast<std::uint8_t>(storage);
-  impl->abi.index_dtype = static_cast<std::uint8_t>(parts.indices.dtype());
-  impl->abi.stored = parts.indices.size();
-  impl->abi.dense.data = parts.values.data();
-  impl->abi.dense.device_type = parts.values.abi().dense.device_type;
-  impl->abi.dense.device_id = parts.values.abi().dense.device_id;
-  impl->abi.indices = parts.indices.data();
-  impl->abi.row_starts = parts.row_starts ? parts.row_starts.data() : nullptr;
-  impl->parts = std::move(parts);
+  impl->abi.index_dtype = static_cast<std::uint8_t>(arrays.indices.dtype());
+  impl->abi.stored = arrays.indices.size();
+  impl->abi.dense.data = arrays.values.data();
+  impl->abi.dense.device_type = arrays.values.abi().dense.device_type;
+  impl->abi.dense.device_id = arrays.values.abi().dense.device_id;
+  impl->abi.indices = arrays.indices.data();
+  impl->abi.row_starts = arrays.row_starts ? arrays.row_starts.data() : nullptr;
+  impl->arrays = std::move(arrays);
   return Tensor(std::move(impl));
 }
 
 Tensor Tensor::csr(const Tensor& values, const Tensor& columns, const Tensor& row_starts,
                    const Shape& shape) {
-  Parts parts{values.make_contiguous(), HeldTensor::own_indices(columns),
-              HeldTensor::own_indices(row_starts)};
+  SparseArrays arrays{values.make_contiguous(), TrackedTensor::frozen_or_copy(columns),
+                      TrackedTensor::frozen_or_copy(row_starts)};
   const Impl whole(values.dtype(), shape, nullptr);  // rejects shapes whose size overflows
-  check_kinds(Storage::csr, parts.values, parts.indices, parts.row_starts, shape);
-  check_indices(Storage::csr, parts.values, parts.indices, parts.row_starts, shape);
-  return sparse(Storage::csr, std::move(parts), shape);
+  check_kinds(Storage::csr, arrays.values, arrays.indices, arrays.row_starts, shape);
+  check_indices(Storage::csr, arrays.values, arrays.indices, arrays.row_starts, shape);
+  return sparse(Storage::csr, std::move(arrays), shape);
 }
 
 Tensor Tensor::row_sparse(const Tensor& values, const Tensor& row_ids, const Shape& shape) {
-  Parts parts{values.make_contiguous(), HeldTensor::own_indices(row_ids), {}};
+  SparseArrays arrays{values.make_contiguous(), TrackedTensor::frozen_or_copy(row_ids), {}};
   const Impl whole(values.dtype(), shape, nullptr);
   if (shape.rank() < 1)
     refuse(Storage::row_sparse, values.dtype(), shape, "row_sparse needs at least one dimension");
-  check_kinds(Storage::row_sparse, parts.values, parts.indices, {}, shape);
-  check_indices(Storage::row_sparse, parts.values, parts.indices, {}, shape);
-  return sparse(Storage::row_sparse, std::move(parts), shape);
+  check_kinds(Storage::row_sparse, arrays.values, arrays.indices, {}, shape);
+  check_indices(Storage::row_sparse, arrays.values, arrays.indices, {}, shape);
+  return sparse(Storage::row_sparse, std::move(arrays), shape);
 }
 
 // Borrows the arrays of a sparse tensor whose fields have been checked.
-Tensor::Parts Tensor::borrow_parts(const tenon_tensor& from,
-                                   const std::shared_ptr<const void>& owner) {
+Tensor::SparseArrays Tensor::borrow_arrays(const tenon_tensor& from,
+                                           const std::shared_ptr<const void>& owner) {
   const Device& device = device_of(from.dense);
   const Shape shape(from.dense.shape, from.dense.ndim);
   const auto storage = static_cast<Storage>(from.storage);
@@ -133,7 +133,7 @@ Tensor::Parts Tensor::borrow_parts(const tenon_tensor& from,
 
 // Does not check that `from` satisfies the rules of its storage.
 Tensor Tensor::borrow_checked(const tenon_tensor& from, const std::shared_ptr<const void>& owner) {
-  return sparse(static_cast<Storage>(from.storage), borrow_parts(from, owner),
+  return sparse(static_cast<Storage>(from.storage), borrow_arrays(from, owner),
                 Shape(from.dense.shape, from.dense.ndim));
 }
 
@@ -173,7 +173,7 @@ Tensor Tensor::borrow(const tenon_tensor& from, std::shared_ptr<const void> owne
   if (from.stored < 0) refuse_struct("has ", from.stored, " stored entries");
   if (storage == Storage::csr && (shape.rank() != 2 || shape[0] == INT64_MAX))
     refuse(storage, dtype, shape, "csr needs two dimensions and fewer than 2^63 - 1 rows");
-  const auto [values, indices, row_starts] = borrow_parts(from, owner);
+  const auto [values, indices, row_starts] = borrow_arrays(from, owner);
   return storage == Storage::csr ? csr(values, indices, row_starts, shape)
                                  : row_sparse(values, indices, shape);
 }
@@ -185,27 +185,28 @@ std::int64_t Tensor::stored() const {
   return impl().abi.stored;
 }
 
-// `wanted` dense accepts any sparse storage.
-const Tensor::Parts& Tensor::parts(Storage wanted, const char* part) const {
+// `requested` dense accepts any sparse storage.
+const Tensor::SparseArrays& Tensor::arrays(Storage requested, const char* name) const {
   const Storage found = storage();
-  if (found != Storage::dense && (found == wanted || wanted == Storage::dense)) return impl_->parts;
-  throw Failure(FailureKind::usage, join("a ", found, " tensor has no ", part));
+  if (found != Storage::dense && (found == requested || requested == Storage::dense))
+    return impl_->arrays;
+  throw Failure(FailureKind::usage, join("a ", found, " tensor has no ", name));
 }
 
 DType Tensor::index_dtype() const {
-  return parts(Storage::dense, "indices").indices.dtype();
+  return arrays(Storage::dense, "indices").indices.dtype();
 }
 Tensor Tensor::stored_values() const {
-  return impl().sparse() ? impl_->parts.values : *this;
+  return impl().sparse() ? impl_->arrays.values : *this;
 }
 Tensor Tensor::columns() const {
-  return parts(Storage::csr, "columns").indices;
+  return arrays(Storage::csr, "columns").indices;
 }
 Tensor Tensor::row_starts() const {
-  return parts(Storage::csr, "row starts").row_starts;
+  return arrays(Storage::csr, "row starts").row_starts;
 }
 Tensor Tensor::row_ids() const {
-  return parts(Storage::row_sparse, "row ids").indices;
+  return arrays(Storage::row_sparse, "row ids").indices;
 }
 
 }  // namespace tenon

@@ -142,7 +142,7 @@ class TENON_API Graph {
   std::vector<UsedOperator> operators() const;
   /// The original names of an ONNX model's inputs, outputs and variables, keyed by their names in
   /// this graph; only for names that do not determine the original, such as "x_0_1" for the "x:0"
-  /// of a model that also has an "x_0". For own_name().
+  /// of a model that also has an "x_0". For name_in_graph().
   std::map<std::string, std::string> changed_names() const;
   std::optional<TrainingInfo> training() const;  ///< of a checkpoint; nothing for other graphs
   /// The inputs() that a run of these outputs needs, in a training session or otherwise; all of

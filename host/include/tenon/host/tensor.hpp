@@ -160,8 +160,8 @@ class TENON_API Tensor {
 
  private:
   struct TENON_HIDDEN Impl;
-  struct TENON_HIDDEN Parts;
-  struct TENON_HIDDEN Hold;
+  struct TENON_HIDDEN SparseArrays;
+  struct TENON_HIDDEN TrackedHandle;
   explicit Tensor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   const Impl& impl() const;  // throws if the handle is empty
   static Tensor copy_of(const void* values, std::size_t count, DType dtype, const Shape& shape);
@@ -170,18 +170,19 @@ class TENON_API Tensor {
   static Tensor empty_on(Device& device, DType dtype, const Shape& shape);
   Tensor strided_on_cpu() const;
   std::string dense_text(const std::string& where, std::int64_t limit) const;
-  static Tensor sparse(Storage storage, Parts parts, const Shape& shape);
-  static Parts borrow_parts(const tenon_tensor& from, const std::shared_ptr<const void>& owner);
+  static Tensor sparse(Storage storage, SparseArrays arrays, const Shape& shape);
+  static SparseArrays borrow_arrays(const tenon_tensor& from,
+                                    const std::shared_ptr<const void>& owner);
   static Tensor borrow_checked(const tenon_tensor& from, const std::shared_ptr<const void>& owner);
-  const Parts& parts(Storage wanted, const char* part) const;
+  const SparseArrays& arrays(Storage requested, const char* name) const;
   void require_dense() const;
-  void require_dtype(DType wanted) const;
+  void require_dtype(DType requested) const;
   void require_contiguous() const;
   void require_on_cpu() const;
 
   std::shared_ptr<Impl> impl_;
-  friend struct HeldTensor;   // detects whether the application can write elements
-  friend class SparseMemory;  // its kernels' results were already checked
+  friend struct TrackedTensor;  // detects whether the application can write elements
+  friend class SparseMemory;    // its kernels' results were already checked
 };
 
 /// Whether storage, dtype, shape and bits are equal, on any devices; for sparse tensors also the

@@ -64,9 +64,9 @@ bool is_same(const GraphModel& model, const NodeRecord& left, const NodeRecord& 
 }
 
 /// A hash table of nodes by their computation: open addressing, at most half full.
-class KnownNodes {
+class NodeTable {
  public:
-  explicit KnownNodes(const GraphModel& model) : model_(model), slots_(64) {}
+  explicit NodeTable(const GraphModel& model) : model_(model), slots_(64) {}
   /// Returns the first node with the same computation, or adds and returns `id`.
   NodeId find(NodeId id) {
     const auto hash = hash_of(model_, model_.nodes[id], words_);
@@ -106,8 +106,8 @@ class KnownNodes {
 
 // If two nodes compute the same, each of their inputs has two readers, so most nodes need not be
 // hashed.
-bool Rewriting::any_repeated() const {
-  KnownNodes known(*model_);
+bool Rewriting::any_common_subexpression() const {
+  NodeTable known(*model_);
   for (NodeId id = 0; id < model_->nodes.size(); ++id) {
     const auto& node = model_->nodes[id];
     const auto* edges = model_->edges.data() + node.first_edge;
@@ -120,8 +120,8 @@ bool Rewriting::any_repeated() const {
 }
 
 // Distinct outputs of the graph stay distinct tensors.
-void Rewriting::join_repeated() {
-  KnownNodes known(*model_);
+void Rewriting::eliminate_common_subexpressions() {
+  NodeTable known(*model_);
   for (const auto id : order()) {
     update_edges(id);
     if (!is_pure(id)) continue;

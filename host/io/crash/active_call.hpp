@@ -41,7 +41,7 @@ enum class PluginFunction : std::uint8_t {
 const char* name_of(PluginFunction function);
 
 /// A call into a plugin, while it lasts.
-struct Running {
+struct ActiveCall {
   const CodeOwner* owner = nullptr;
   const char* node = nullptr;  ///< null outside of graphs
   PluginFunction function = PluginFunction::none;
@@ -49,39 +49,39 @@ struct Running {
 
 /// A thread's current call. Written only by its thread; read by signal handlers, other threads, and
 /// a parent process after this one has died.
-class RunningSlot {
+class CallSlot {
  public:
   /// Returns the calling thread's slot.
-  static RunningSlot& here() {
-    auto* const slot = own_;
+  static CallSlot& here() {
+    auto* const slot = of_this_thread_;
     return slot != nullptr ? *slot : make();
   }
   /// Same, or null if the thread never called a plugin. Async-signal-safe: searches the slots of
   /// all threads.
-  static RunningSlot* here_if_any() noexcept;
+  static CallSlot* here_if_any() noexcept;
   /// Returns the newest slot of all threads; next() returns the next older one. Slots are never
   /// freed.
-  static RunningSlot* newest() { return newest_->load(std::memory_order_acquire); }
-  RunningSlot* next() const { return next_; }
-  using List = std::atomic<RunningSlot*>;
+  static CallSlot* newest() { return newest_->load(std::memory_order_acquire); }
+  CallSlot* next() const { return next_; }
+  using List = std::atomic<CallSlot*>;
   /// Stores the list's head in memory that a parent process can see. Call before any thread has a
   /// slot.
-  static void keep_list_in(List& list) { newest_ = &list; }
+  static void store_list_in(List& list) { newest_ = &list; }
 
-  const Running* now() const { return now_.load(std::memory_order_acquire); }
+  const ActiveCall* current() const { return current_.load(std::memory_order_acquire); }
   /// Returns a number that changes with every enter() and leave().
   std::uint64_t changes() const { return changes_.load(std::memory_order_relaxed); }
   /// Returns the owner of the code that ran last if none is running.
   const CodeOwner* last() const { return last_.load(std::memory_order_relaxed); }
 
-  void enter(const Running* running) {
-    now_.store(running, std::memory_order_release);
+  void enter(const ActiveCall* call) {
+    current_.store(call, std::memory_order_release);
     changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   /// Returns to the previous call.
-  void leave(const Running* before) {
-    if (const auto* running = now(); before == nullptr && running != nullptr)
-      last_.store(running->owner, std::memory_order_relaxed);
+  void leave(const ActiveCall* before) {
+    if (const auto* call = current(); before == nullptr && call != nullptr)
+      last_.store(call->owner, std::memory_order_relaxed);
     enter(before);
   }
 
@@ -104,7 +104,7 @@ class RunningSlot {
   /// A call without a prepared record, with a copy of the node's name. Nested calls have a frame
   /// each; null if there are too many.
   struct Frame {
-    Running running;
+    ActiveCall call;
     char node[max_node_bytes];
   };
   Frame* push_frame() { return depth_++ < max_frames ? &frames_[depth_ - 1] : nullptr; }
@@ -112,76 +112,76 @@ class RunningSlot {
 
  private:
   friend class SlotOfThread;
-  static RunningSlot& make();
+  static CallSlot& make();
 
-  static inline thread_local constinit RunningSlot* own_ = nullptr;
-  static inline List own_list_ = nullptr;
-  static inline List* newest_ = &own_list_;
+  static inline thread_local constinit CallSlot* of_this_thread_ = nullptr;
+  static inline List default_list_ = nullptr;
+  static inline List* newest_ = &default_list_;
 
-  std::atomic<const Running*> now_ = nullptr;
+  std::atomic<const ActiveCall*> current_ = nullptr;
   std::atomic<std::uint64_t> changes_ = 0;
   std::atomic<const CodeOwner*> last_ = nullptr;
   const char* node_ = nullptr;
   std::size_t depth_ = 0;
   Frame frames_[max_frames];
-  RunningSlot* next_ = nullptr;
-  std::atomic<bool> taken_ = false;
+  CallSlot* next_ = nullptr;
+  std::atomic<bool> in_use_ = false;
   std::atomic<pid_t> thread_ = 0;  ///< the slot's thread
 };
 
 /// Sets the node of a graph at which calls are made, for the lifetime of this object.
 class AtNode {
  public:
-  explicit AtNode(const char* node) : slot_(RunningSlot::here()), before_(slot_.at_node(node)) {}
+  explicit AtNode(const char* node) : slot_(CallSlot::here()), before_(slot_.at_node(node)) {}
   ~AtNode() { slot_.at_node(before_); }
   AtNode(const AtNode&) = delete;
   AtNode& operator=(const AtNode&) = delete;
 
  private:
-  RunningSlot& slot_;
+  CallSlot& slot_;
   const char* before_;
 };
 
 /// Wraps one call.
-class RunningCall {
+class CallScope {
  public:
-  RunningCall(const CodeOwner* owner, PluginFunction function);
-  ~RunningCall();
-  RunningCall(const RunningCall&) = delete;
-  RunningCall& operator=(const RunningCall&) = delete;
+  CallScope(const CodeOwner* owner, PluginFunction function);
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
 
  private:
-  RunningSlot& slot_;
-  const Running* before_;
+  CallSlot& slot_;
+  const ActiveCall* before_;
 };
 
 /// Wraps a sequence of calls that enter() names.
-class RunningCalls {
+class CallSequenceScope {
  public:
-  RunningCalls() : slot_(RunningSlot::here()), before_(slot_.now()) {}
-  ~RunningCalls() { slot_.leave(before_); }
-  RunningCalls(const RunningCalls&) = delete;
-  RunningCalls& operator=(const RunningCalls&) = delete;
-  void enter(const Running* running) { slot_.enter(running); }
+  CallSequenceScope() : slot_(CallSlot::here()), before_(slot_.current()) {}
+  ~CallSequenceScope() { slot_.leave(before_); }
+  CallSequenceScope(const CallSequenceScope&) = delete;
+  CallSequenceScope& operator=(const CallSequenceScope&) = delete;
+  void enter(const ActiveCall* call) { slot_.enter(call); }
 
  private:
-  RunningSlot& slot_;
-  const Running* before_;
+  CallSlot& slot_;
+  const ActiveCall* before_;
 };
 
 /// Records of calls that are made repeatedly.
-class RunningRecords {
+class CallRecords {
  public:
   /// `count` records and `name_bytes` bytes of NUL-terminated names.
-  RunningRecords(std::size_t count, std::size_t name_bytes);
-  ~RunningRecords();
-  RunningRecords(const RunningRecords&) = delete;
-  RunningRecords& operator=(const RunningRecords&) = delete;
-  const Running* add(const CodeOwner* owner, std::string_view node, PluginFunction function);
+  CallRecords(std::size_t count, std::size_t name_bytes);
+  ~CallRecords();
+  CallRecords(const CallRecords&) = delete;
+  CallRecords& operator=(const CallRecords&) = delete;
+  const ActiveCall* add(const CodeOwner* owner, std::string_view node, PluginFunction function);
 
  private:
   std::size_t bytes_;
-  Running* next_;
+  ActiveCall* next_;
   char* names_;
   void* memory_;
 };

@@ -1,4 +1,4 @@
-// The subgraph that computes given outputs.
+// The subgraph that computes the requested outputs.
 #pragma once
 #include <span>
 #include <string>
@@ -19,7 +19,7 @@ struct RequestedOutputs {
   std::vector<bool> values, nodes;  // whether a requested output needs it
   // number of trailing outputs that only later stages read: they stay on their device and are
   // planned under internal names
-  std::size_t staying = 0;
+  std::size_t device_output_count = 0;
   std::vector<ValueId> evaluated;  // computed during planning; not produced by the run
   bool partial = true;             // false: all outputs; stateful nodes then also run in training
 };

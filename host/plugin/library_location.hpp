@@ -12,7 +12,7 @@ std::filesystem::path library_file();
 
 /// Returns the file or folder `name` next to the host's library or, for an installation, in tenon/
 /// next to it; empty if it is in neither.
-std::filesystem::path find_beside_library(const std::filesystem::path& name);
+std::filesystem::path find_next_to_library(const std::filesystem::path& name);
 
 /// Returns the entries of TENON_PLUGIN_PATH (colon-separated), whether they exist or not, then the
 /// installed folder if there is one.

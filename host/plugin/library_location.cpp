@@ -1,4 +1,4 @@
-#include "plugin/library_place.hpp"
+#include "plugin/library_location.hpp"
 
 #include <dlfcn.h>
 
@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 // Returns the path that was passed to the loader.
 static fs::path loaded_from() {
   Dl_info info{};
-  return dladdr(reinterpret_cast<const void*>(&find_beside_library), &info) != 0 && info.dli_fname
+  return dladdr(reinterpret_cast<const void*>(&find_next_to_library), &info) != 0 && info.dli_fname
              ? info.dli_fname
              : fs::path();
 }
@@ -25,19 +25,19 @@ fs::path library_file() {
   return path.is_absolute() ? fs::canonical(path, error) : fs::path();
 }
 
-fs::path find_beside_library(const fs::path& name) {
+fs::path find_next_to_library(const fs::path& name) {
   std::error_code error;
   const fs::path library = fs::canonical(loaded_from(), error);
   if (error) return {};
-  for (const fs::path& place :
+  for (const fs::path& candidate :
        {library.parent_path() / "tenon" / name, library.parent_path() / name}) {
-    if (auto found = fs::canonical(place, error); !error) return found;
+    if (auto found = fs::canonical(candidate, error); !error) return found;
   }
   return {};
 }
 
 bool is_bundled(const fs::path& plugin) {
-  static const auto installed = find_beside_library("plugins");
+  static const auto installed = find_next_to_library("plugins");
   std::error_code error;
   return !installed.empty() &&
          fs::equivalent(plugin.has_parent_path() ? plugin.parent_path() : ".", installed, error);
@@ -51,7 +51,7 @@ std::vector<std::filesystem::path> default_plugins() {
     for (std::string folder; std::getline(stream, folder, ':');)
       if (!folder.empty()) folders.emplace_back(folder);
   }
-  if (auto installed = find_beside_library("plugins");
+  if (auto installed = find_next_to_library("plugins");
       std::filesystem::is_directory(installed, error))
     folders.push_back(std::move(installed));
   return folders;

@@ -1,4 +1,4 @@
-#include "graph/needed.hpp"
+#include "graph/requested_outputs.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "graph/given_name.hpp"
+#include "graph/name_mapping.hpp"
 #include "io/listed.hpp"
 
 namespace tenon {
@@ -25,12 +25,12 @@ namespace {
 RequestedOutputs::RequestedOutputs(const GraphModel& model, std::span<const std::string> names,
                                    bool training) {
   std::unordered_map<StringId, ValueId> all(model.outputs.begin(), model.outputs.end());
-  std::unordered_set<StringId> taken;
+  std::unordered_set<StringId> added;
   for (const auto& name : names) {
     auto found = all.find(model.strings.find(name));
-    if (found == all.end()) found = all.find(model.strings.find(own_output_name(model, name)));
+    if (found == all.end()) found = all.find(model.strings.find(graph_output_name(model, name)));
     if (found == all.end()) report_unknown(model, name);
-    if (taken.insert(found->first).second) outputs.push_back(*found);
+    if (added.insert(found->first).second) outputs.push_back(*found);
   }
   values.assign(model.values.size(), false);
   nodes.assign(model.nodes.size(), false);
@@ -58,8 +58,8 @@ std::vector<ValueId> needed_inputs(const GraphModel& model, std::span<const std:
                                    bool training) {
   std::vector<ValueId> inputs(model.inputs.begin(), model.inputs.end());
   if (outputs.empty()) return inputs;
-  const RequestedOutputs wanted(model, outputs, training);
-  std::erase_if(inputs, [&](ValueId id) { return !wanted.values[id]; });
+  const RequestedOutputs requested(model, outputs, training);
+  std::erase_if(inputs, [&](ValueId id) { return !requested.values[id]; });
   return inputs;
 }
 

@@ -24,15 +24,15 @@ bool has_cuda_driver() {
 #endif
 }
 
-CudaState look_for_cuda() {
-  CudaAnswer answer;
+CudaState detect_cuda() {
+  CudaQueryResult answer;
   answer.runtime = CUDART_VERSION;
   answer.driver = driver_version();
   const auto result = cudaGetDeviceCount(&answer.devices);
   if (result != cudaSuccess) answer.error = error_text(result);
   answer.visible = std::getenv("CUDA_VISIBLE_DEVICES");
   cudaGetLastError();
-  CudaState state = judge(answer);
+  CudaState state = classify(answer);
   if (state.status != CudaStatus::usable) return state;
   for (int id = 0; id < answer.devices; ++id)
     state.devices.push_back(std::make_unique<CudaDevice>(id));

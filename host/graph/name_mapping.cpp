@@ -1,4 +1,4 @@
-#include "graph/given_name.hpp"
+#include "graph/name_mapping.hpp"
 
 #include <algorithm>
 
@@ -21,51 +21,51 @@ std::string allowed_name(std::string_view name) {
 }
 
 // A name that was already taken got a number as its suffix.
-std::string own_name(const std::vector<std::string>& names, const std::string& given,
-                     const std::map<std::string, std::string>& changed) {
+std::string name_in_graph(const std::vector<std::string>& names, const std::string& user_name,
+                          const std::map<std::string, std::string>& changed) {
   const auto has = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  if (has(given)) return given;
-  const auto allowed = allowed_name(given);
-  if (allowed == given) return {};
-  for (const auto& [own, theirs] : changed)
-    if (theirs == given) return has(own) ? own : std::string();
-  const auto stands_for = [&](const std::string& name) {
+  if (has(user_name)) return user_name;
+  const auto allowed = allowed_name(user_name);
+  if (allowed == user_name) return {};
+  for (const auto& [graph_name, original] : changed)
+    if (original == user_name) return has(graph_name) ? graph_name : std::string();
+  const auto matches = [&](const std::string& name) {
     if (name == allowed) return true;
     if (!name.starts_with(allowed + '_') || name.size() == allowed.size() + 1) return false;
     return std::all_of(name.begin() + static_cast<std::ptrdiff_t>(allowed.size()) + 1, name.end(),
                        [](char c) { return c >= '0' && c <= '9'; });
   };
-  const auto found = std::find_if(names.begin(), names.end(), stands_for);
-  return found == names.end() || std::find_if(found + 1, names.end(), stands_for) != names.end()
+  const auto found = std::find_if(names.begin(), names.end(), matches);
+  return found == names.end() || std::find_if(found + 1, names.end(), matches) != names.end()
              ? std::string()
              : *found;
 }
 
 constexpr std::string_view changed_note = "name in the model of ";
 
-void note_changed_name(GraphModel& model, const std::string& name, std::string_view given) {
+void note_changed_name(GraphModel& model, const std::string& name, std::string_view user_name) {
   model.meta.emplace_back(model.strings.intern(std::string(changed_note) + name),
-                          model.strings.intern(given));
+                          model.strings.intern(user_name));
 }
 
 std::map<std::string, std::string> changed_names(const GraphModel& model) {
   std::map<std::string, std::string> changed;
-  for (const auto& [key, given] : model.meta)
+  for (const auto& [key, user_name] : model.meta)
     if (const std::string_view text = model.strings[key]; text.starts_with(changed_note))
-      changed.emplace(text.substr(changed_note.size()), model.strings[given]);
+      changed.emplace(text.substr(changed_note.size()), model.strings[user_name]);
   return changed;
 }
 
-std::string own_input_name(const GraphModel& model, const std::string& given) {
-  const auto own = own_name(input_names_of(model), given, changed_names(model));
-  return own.empty() ? given : own;
+std::string graph_input_name(const GraphModel& model, const std::string& user_name) {
+  const auto found = name_in_graph(input_names_of(model), user_name, changed_names(model));
+  return found.empty() ? user_name : found;
 }
 
-std::string own_output_name(const GraphModel& model, const std::string& given) {
-  const auto own = own_name(output_names_of(model), given, changed_names(model));
-  return own.empty() ? given : own;
+std::string graph_output_name(const GraphModel& model, const std::string& user_name) {
+  const auto found = name_in_graph(output_names_of(model), user_name, changed_names(model));
+  return found.empty() ? user_name : found;
 }
 
 std::vector<std::string> input_names_of(const GraphModel& model) {

@@ -8,17 +8,17 @@ namespace tenon {
 
 /// Whether a tensor's elements can change.
 enum class Constancy : std::uint8_t {
-  changes,      ///< external memory, which may be written at any time
-  unless_held,  ///< cannot change unless an application has a handle
-  always        ///< read-only
+  changes,         ///< external memory, which may be written at any time
+  unless_exposed,  ///< cannot change unless an application has a handle
+  always           ///< read-only
 };
 
-/// Graphs and sessions hold tensors through a separate kind of handle, to distinguish them from
+/// Graphs and sessions refer to tensors through a separate kind of handle, to distinguish it from
 /// handles of applications. Thread-safe.
-struct HeldTensor {
+struct TrackedTensor {
   /// Returns the handle for a graph or session: another tensor that shares the elements. Returns
   /// `tensor` itself if it cannot be tracked: sparse tensors, tensors on GPUs, borrowed memory.
-  static Tensor hold(const Tensor& tensor);
+  static Tensor track(const Tensor& tensor);
   /// Marks borrowed memory that is reachable only through handles of this tensor, such as that of a
   /// mapped file.
   static Tensor exclusive(Tensor tensor);
@@ -26,14 +26,14 @@ struct HeldTensor {
   /// Tensor::csr() copies all others.
   static Tensor frozen(Tensor indices);
   /// Returns the indices themselves if frozen, else a copy.
-  static Tensor own_indices(const Tensor& indices);
+  static Tensor frozen_or_copy(const Tensor& indices);
   /// Returns a handle for an application. From now on, elements may be written.
-  static Tensor give_out(const Tensor& tensor);
+  static Tensor expose(const Tensor& tensor);
 
   static Constancy constancy(const Tensor& tensor);
-  /// Whether an application has a handle to the held tensor.
-  static bool is_held_outside(const Tensor& tensor);
-  /// Number of times that a handle was given to an application, which may have changed the
+  /// Whether an application has a handle of the tracked tensor.
+  static bool has_application_handle(const Tensor& tensor);
+  /// Number of times that an application received a handle, which may have changed the
   /// elements.
   static std::uint64_t version(const Tensor& tensor);
   /// Sum of the versions of all tensors of this process: if it is unchanged, so are all versions.

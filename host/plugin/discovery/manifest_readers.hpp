@@ -1,4 +1,4 @@
-// Functions for reading a manifest that are implemented in several files.
+// Readers of a manifest's sections, which are implemented in several files.
 #pragma once
 #include <tenon/host/operator_info.hpp>
 

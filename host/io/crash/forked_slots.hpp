@@ -4,6 +4,6 @@
 namespace tenon {
 
 /// Must be called first in the copy: gives its threads new slots in private memory.
-void part_from_original() noexcept;
+void detach_from_original() noexcept;
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-#include "graph/rewrite/graph_part.hpp"
+#include "graph/rewrite/subgraph.hpp"
 
 #include <unordered_map>
 
@@ -39,8 +39,8 @@ class Extraction {
       auto& value = model.values.emplace_back();
       value.producer = added, value.index = i, value.type = from_.values[old + i].type;
     }
-    if (const auto several = from_.stands_for.find(id); several != from_.stands_for.end())
-      for (const auto name : several->second) model.stands_for[added].push_back(text(name));
+    if (const auto several = from_.rewritten_from.find(id); several != from_.rewritten_from.end())
+      for (const auto name : several->second) model.rewritten_from[added].push_back(text(name));
     if (const auto object = from_.objects.find(id); object != from_.objects.end())
       model.objects.emplace(added, object->second);
     model.node_names.add(node.name, added);
@@ -99,9 +99,9 @@ class Extraction {
     auto record = from_.values[value];
     record.name = text(record.name);
     record.updated = false;
-    const bool has_own = value < tensors_.size() && tensors_[value];
-    if (has_own || record.tensor != none) {
-      model.tensors.push_back(has_own ? tensors_[value] : from_.tensors[record.tensor]);
+    const bool has_session_tensor = value < tensors_.size() && tensors_[value];
+    if (has_session_tensor || record.tensor != none) {
+      model.tensors.push_back(has_session_tensor ? tensors_[value] : from_.tensors[record.tensor]);
       record.tensor = static_cast<std::uint32_t>(model.tensors.size() - 1);
     }
     if (record.role == Role::input) model.inputs.push_back(id);
@@ -121,8 +121,8 @@ class Extraction {
 
 }  // namespace
 
-GraphSnapshot whole_graph(const GraphModel& model, const Binding& binding,
-                          const std::vector<Tensor>& tensors) {
+GraphSnapshot copy_graph(const GraphModel& model, const Binding& binding,
+                         const std::vector<Tensor>& tensors) {
   Extraction extraction(model, binding, tensors);
   extraction.add_inputs();
   std::vector<std::pair<std::string, ValueId>> outputs;
@@ -131,10 +131,10 @@ GraphSnapshot whole_graph(const GraphModel& model, const Binding& binding,
   return extraction.finish(outputs);
 }
 
-GraphSnapshot graph_part(const GraphModel& model, const Binding& binding,
-                         const std::vector<NodeId>& nodes,
-                         const std::vector<std::pair<std::string, ValueId>>& outputs,
-                         const std::vector<Tensor>& tensors) {
+GraphSnapshot extract_subgraph(const GraphModel& model, const Binding& binding,
+                               const std::vector<NodeId>& nodes,
+                               const std::vector<std::pair<std::string, ValueId>>& outputs,
+                               const std::vector<Tensor>& tensors) {
   Extraction extraction(model, binding, tensors);
   for (const auto id : nodes) extraction.add(id);
   return extraction.finish(outputs);
